@@ -1,0 +1,46 @@
+// A device computes: work is submitted in order and its completion is called back.
+//
+// A CPU device is one worker thread, a CUDA device will be a GPU with streams, a simulated device runs the work at once
+// and completes it after a modelled time. Actors submit work and turn the completion into a message; they never wait.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "kernels/tensor/memory.hpp"
+#include "schemas/base/clock.hpp"
+
+namespace troupe {
+
+class operations; // the table of operations of one back end; kernels/ops/ops.hpp
+
+// What a piece of work computes with. Valid during the work only.
+struct compute_context {
+    operations& ops;
+    memory_pool& memory;
+};
+
+// Work that fails returns an error; it reaches the completion.
+using device_work = std::function<result<void>(compute_context&)>;
+
+// Called once per work item, in submission order, on a thread of the device: it must only hand the news on.
+using device_completion = std::function<void(result<void>, duration busy)>;
+
+struct device_task {
+    device_work work;
+    device_completion done;
+    double cost_hint = 0; // floating-point operations of the work; a simulated device derives its time from it
+};
+
+// `submit` is thread-safe and never blocks. Destruction finishes what was submitted.
+class device {
+  public:
+    virtual ~device() = default;
+
+    virtual void submit(device_task task) = 0;
+
+    virtual memory_pool& memory() noexcept = 0;
+    virtual const std::string& name() const noexcept = 0; // "cpu:0"
+};
+
+} // namespace troupe

@@ -1,0 +1,115 @@
+#include "kernels/tensor/memory.hpp"
+
+#include <array>
+#include <bit>
+#include <mutex>
+#include <new>
+#include <string>
+
+namespace troupe {
+
+namespace {
+
+constexpr std::size_t alignment = 64;
+
+// Size classes: four per power of two, so that rounding wastes less than a quarter.
+constexpr std::size_t class_bytes(std::size_t bytes) noexcept {
+    if (bytes <= 256)
+        return 256;
+    const std::size_t step = std::bit_floor(bytes - 1) / 4;
+    return (bytes + step - 1) / step * step;
+}
+
+constexpr std::size_t class_index(std::size_t bytes_of_class) noexcept {
+    const std::size_t power = static_cast<std::size_t>(std::bit_width(bytes_of_class - 1));
+    const std::size_t quarter = (bytes_of_class - 1) >> (power >= 3 ? power - 3 : 0) & 3;
+    return power * 4 + quarter;
+}
+
+} // namespace
+
+struct memory_pool::state {
+    explicit state(std::uint64_t bytes_max) : bytes_max{bytes_max} {}
+
+    // Frees kept buffers, largest classes first, until `bytes` fit under the bound. Lock held.
+    void make_room(std::uint64_t bytes) {
+        for (std::size_t c = free_lists.size(); c-- > 0 && numbers.bytes_reserved + bytes > bytes_max;) {
+            while (free_lists[c] != nullptr && numbers.bytes_reserved + bytes > bytes_max) {
+                buffer* b = free_lists[c];
+                free_lists[c] = b->next_free_;
+                numbers.bytes_reserved -= b->capacity();
+                destroy(b);
+            }
+        }
+    }
+
+    static void destroy(buffer* b) {
+        ::operator delete(b->data(), std::align_val_t{alignment});
+        delete b;
+    }
+
+    const std::uint64_t bytes_max;
+    mutable std::mutex lock;
+    std::array<buffer*, 260> free_lists{};
+    memory_pool_statistics numbers;
+};
+
+memory_pool::memory_pool(std::uint64_t bytes_max) : state_{std::make_unique<state>(bytes_max)} {}
+
+memory_pool::~memory_pool() {
+    TROUPE_CHECK(state_->numbers.bytes_in_use == 0, "a memory pool outlives its buffers");
+    for (buffer* b : state_->free_lists) {
+        while (b != nullptr) {
+            buffer* next = b->next_free_;
+            state::destroy(b);
+            b = next;
+        }
+    }
+}
+
+std::uint64_t memory_pool::bytes_max() const noexcept { return state_->bytes_max; }
+
+memory_pool_statistics memory_pool::statistics() const {
+    std::lock_guard guard{state_->lock};
+    return state_->numbers;
+}
+
+result<buffer_ref> memory_pool::allocate(std::size_t bytes) {
+    // Compared before rounding up, which could overflow.
+    std::lock_guard guard{state_->lock};
+    memory_pool_statistics& numbers = state_->numbers;
+    const bool fits = bytes <= state_->bytes_max;
+    const std::size_t capacity = fits ? class_bytes(bytes) : 0;
+    if (!fits || numbers.bytes_in_use + capacity > state_->bytes_max)
+        return error{errc::exhausted, "out of device memory: " + std::to_string(bytes) + " bytes wanted, " +
+                                          std::to_string(numbers.bytes_in_use) + " of " +
+                                          std::to_string(state_->bytes_max) +
+                                          " in use; use a smaller batch, more stages or a larger memory bound"};
+    buffer*& head = state_->free_lists[class_index(capacity)];
+    buffer* b = head;
+    if (b != nullptr) {
+        head = b->next_free_;
+    } else {
+        state_->make_room(capacity);
+        void* memory = ::operator new(capacity, std::align_val_t{alignment}, std::nothrow);
+        if (memory == nullptr)
+            return error{errc::exhausted, "the system has no " + std::to_string(capacity) + " bytes of memory left"};
+        b = new buffer{*this, static_cast<std::byte*>(memory), capacity};
+        numbers.bytes_reserved += capacity;
+        ++numbers.system_allocations_total;
+    }
+    ++numbers.allocations_total;
+    numbers.bytes_in_use += capacity;
+    numbers.bytes_in_use_peak = std::max(numbers.bytes_in_use_peak, numbers.bytes_in_use);
+    return buffer_ref{b};
+}
+
+void memory_pool::give_back(buffer* b) noexcept {
+    std::lock_guard guard{state_->lock};
+    buffer*& head = state_->free_lists[class_index(b->capacity())];
+    b->next_free_ = head;
+    head = b;
+    state_->numbers.bytes_in_use -= b->capacity();
+}
+
+} // namespace troupe

@@ -1,0 +1,113 @@
+// Memory for tensors: buffers with a reference count, and the bounded pool that they come from and return to.
+//
+// A device computes in memory of its own pool, and the transport receives straight into it. The pool keeps returned
+// buffers by size class and gives them out again, so that a training run takes nothing from the system allocator
+// after its first steps. It never holds more than its bound: a request past it is an error, never a crash.
+//
+// Threads: everything here is thread-safe, except that one buffer_ref object belongs to one thread at a time.
+// Lifetime: a pool must outlive its buffers.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "schemas/base/error.hpp"
+
+namespace troupe {
+
+class memory_pool;
+
+// A block of memory, alive while a buffer_ref points at it. Not copied, not moved.
+class buffer {
+  public:
+    buffer(memory_pool& pool, std::byte* data, std::size_t capacity) noexcept
+        : pool_{pool}, data_{data}, capacity_{capacity} {}
+
+    std::byte* data() const noexcept { return data_; }
+    std::size_t capacity() const noexcept { return capacity_; } // bytes; at least what was asked for
+
+  private:
+    friend class buffer_ref;
+    friend class memory_pool;
+
+    memory_pool& pool_;
+    std::byte* data_;
+    std::size_t capacity_;
+    std::atomic<std::uint32_t> holders_{0};
+    buffer* next_free_ = nullptr; // guarded by the pool's lock
+};
+
+// Shared ownership of a buffer; with the last one the buffer returns to its pool.
+class buffer_ref {
+  public:
+    buffer_ref() noexcept = default;
+    explicit buffer_ref(buffer* b) noexcept : buffer_{b} { acquire(); }
+    buffer_ref(const buffer_ref& other) noexcept : buffer_{other.buffer_} { acquire(); }
+    buffer_ref(buffer_ref&& other) noexcept : buffer_{std::exchange(other.buffer_, nullptr)} {}
+    buffer_ref& operator=(buffer_ref other) noexcept {
+        std::swap(buffer_, other.buffer_);
+        return *this;
+    }
+    ~buffer_ref() { release(); }
+
+    explicit operator bool() const noexcept { return buffer_ != nullptr; }
+    buffer* get() const noexcept { return buffer_; }
+    buffer* operator->() const noexcept { return buffer_; }
+
+    // True if nobody else holds the buffer, so that its holder may overwrite it. Acquire: what other holders did
+    // before they let go has happened.
+    bool unique() const noexcept {
+        return buffer_ != nullptr && buffer_->holders_.load(std::memory_order_acquire) == 1;
+    }
+
+  private:
+    void acquire() noexcept {
+        if (buffer_ != nullptr)
+            buffer_->holders_.fetch_add(1, std::memory_order_relaxed);
+    }
+    void release() noexcept;
+
+    buffer* buffer_ = nullptr;
+};
+
+struct memory_pool_statistics {
+    std::uint64_t bytes_in_use = 0;        // held by buffer_refs, in size classes
+    std::uint64_t bytes_reserved = 0;      // in use or kept for reuse; never above the bound
+    std::uint64_t bytes_in_use_peak = 0;
+    std::uint64_t allocations_total = 0;   // buffers given out
+    std::uint64_t system_allocations_total = 0; // of these, how many needed new memory from the system
+};
+
+// A bounded pool of host memory, aligned to 64 bytes.
+class memory_pool {
+  public:
+    explicit memory_pool(std::uint64_t bytes_max);
+    ~memory_pool();
+    memory_pool(const memory_pool&) = delete;
+    memory_pool& operator=(const memory_pool&) = delete;
+
+    // A buffer of at least `bytes` (0 allowed) with unspecified contents. errc::exhausted past the bound, with the
+    // bound and the use in the message.
+    result<buffer_ref> allocate(std::size_t bytes);
+
+    memory_pool_statistics statistics() const;
+    std::uint64_t bytes_max() const noexcept;
+
+  private:
+    friend class buffer_ref;
+    void give_back(buffer* b) noexcept;
+
+    struct state;
+    std::unique_ptr<state> state_;
+};
+
+inline void buffer_ref::release() noexcept {
+    // Release so that our writes happen before the next owner's, acquire so that the others' happened before ours.
+    if (buffer_ != nullptr && buffer_->holders_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+        buffer_->pool_.give_back(buffer_);
+}
+
+} // namespace troupe

@@ -1,0 +1,150 @@
+@0xe9c2b4d6f8a01301;
+# The app definition: what a user writes in APP.yaml. The loader reads YAML straight into this struct; keys are the field
+# names in snake_case. Unknown or repeated keys, wrong types and values out of range are errors. Defaults, ranges and
+# documentation stand here and nowhere else: `troupe explain KEY` and the editors' JSON Schema are made from them.
+
+using Cxx = import "/capnp/c++.capnp";
+using A = import "annotations.capnp";
+$Cxx.namespace("troupe::proto");
+
+struct App $A.doc("A training job: data, model, training and topology.") {
+  troupe @0 :UInt16 $A.required $A.min(1) $A.max(1) $A.doc("Version of the app file format. This build reads 1.");
+  data @1 :Data $A.required $A.doc("Where the training and test samples come from.");
+  model @2 :Model $A.required $A.doc("The network, as a list of layers, and its loss.");
+  train @3 :Train $A.required $A.doc("How long, in what batches and with what optimizer to train.");
+  topology @4 :Topology $A.doc("How the model is spread over devices. One device when absent.");
+  checkpoint @5 :Checkpoint $A.doc("Where and how often to save the weights. Nothing is saved when absent.");
+}
+
+struct Data $A.doc("Exactly one source of samples.") {
+  union {
+    idx @0 :IdxData $A.doc("IDX files as MNIST and Fashion-MNIST come in, plain or gzip.");
+    synthetic @1 :SyntheticData $A.doc("Random images with learnable labels, for tests and benchmarks.");
+  }
+}
+
+struct IdxData {
+  trainImages @0 :Text $A.required $A.doc("Training images: unsigned bytes, count x rows x columns. Scaled to 0..1.");
+  trainLabels @1 :Text $A.required $A.doc("Training labels: unsigned bytes, one per image.");
+  testImages @2 :Text $A.required $A.doc("Test images, same shape as the training images.");
+  testLabels @3 :Text $A.required $A.doc("Test labels.");
+}
+
+struct SyntheticData {
+  trainSamples @0 :UInt32 = 1024 $A.min(1) $A.max(100000000) $A.doc("Number of training samples.");
+  testSamples @1 :UInt32 = 256 $A.min(1) $A.max(100000000) $A.doc("Number of test samples.");
+  classes @2 :UInt32 = 10 $A.min(2) $A.max(65536) $A.doc("Number of different labels.");
+}
+
+struct Model {
+  input @0 :List(UInt32) $A.required $A.min(1) $A.max(1000000) $A.minItems(1) $A.maxItems(7)
+      $A.doc("Shape of one sample without the batch: [channels, height, width] for images, [features] otherwise.");
+  layers @1 :List(Layer) $A.required $A.minItems(1) $A.maxItems(4096) $A.doc("Layers in order, each feeding the next.");
+  loss @2 :Loss = crossEntropy $A.doc("What training minimises.");
+}
+
+enum Loss {
+  crossEntropy @0 $A.doc("Softmax over the last layer's outputs, then the negative log likelihood of the label.");
+}
+
+struct Layer $A.doc("One layer: exactly one of these.") {
+  union {
+    conv2d @0 :Conv2d $A.doc("Two-dimensional convolution with bias.");
+    relu @1 :Void $A.doc("max(x, 0).");
+    maxPool @2 :MaxPool $A.doc("Largest value of each window.");
+    linear @3 :Linear $A.doc("Matrix product with bias; inputs of more than one dimension are flattened first.");
+  }
+}
+
+struct Conv2d {
+  out @0 :UInt32 $A.required $A.min(1) $A.max(65536) $A.doc("Output channels.");
+  kernel @1 :UInt32 $A.required $A.min(1) $A.max(1024) $A.doc("Height and width of the kernel.");
+  stride @2 :UInt32 = 1 $A.min(1) $A.max(1024) $A.doc("Step of the kernel in both directions.");
+  padding @3 :UInt32 = 0 $A.min(0) $A.max(1024) $A.doc("Zeros added on every side.");
+}
+
+struct MaxPool {
+  kernel @0 :UInt32 $A.required $A.min(1) $A.max(1024) $A.doc("Height and width of the window.");
+  stride @1 :UInt32 = 0 $A.min(0) $A.max(1024) $A.doc("Step of the window; 0 means the window's size.");
+}
+
+struct Linear {
+  out @0 :UInt32 $A.required $A.min(1) $A.max(16777216) $A.doc("Output features.");
+}
+
+struct Train {
+  batch @0 :UInt32 $A.required $A.min(1) $A.max(1048576) $A.doc("Samples per minibatch; the last one of an epoch may be shorter.");
+  epochs @1 :UInt32 = 1 $A.min(1) $A.max(1000000) $A.doc("Passes over the training data.");
+  seed @2 :UInt64 = 1 $A.doc("Seed of initialisation and shuffling. Same seed, same run.");
+  optimizer @3 :Optimizer $A.required $A.doc("Update rule.");
+  schedule @4 :LearningRateSchedule $A.doc("How the learning rate changes over the epochs. Constant when absent.");
+  shuffle @5 :Bool = true $A.doc("Visit the training samples in a new order every epoch.");
+}
+
+struct Optimizer $A.doc("The update rule.") {
+  # Becomes a union with the second rule; Cap'n Proto lets a field move into one.
+  sgd @0 :Sgd $A.required
+      $A.doc("Stochastic gradient descent with momentum: m = momentum * m + g; w = w - learning_rate * m.");
+}
+
+struct Sgd {
+  learningRate @0 :Float32 $A.required $A.min(0) $A.max(1000) $A.doc("Step size.");
+  momentum @1 :Float32 = 0 $A.min(0) $A.max(0.99999) $A.doc("Share of the last step that is kept.");
+}
+
+struct LearningRateSchedule {
+  union {
+    constant @0 :Void $A.doc("The same rate throughout.");
+    step @1 :StepSchedule $A.doc("Multiply the rate by a factor every so many epochs.");
+    cosine @2 :CosineSchedule $A.doc("Half a cosine from the rate down to a share of it over the run.");
+  }
+}
+
+struct StepSchedule {
+  everyEpochs @0 :UInt32 $A.required $A.min(1) $A.max(1000000) $A.doc("Epochs between two steps.");
+  factor @1 :Float32 = 0.1 $A.min(0) $A.max(1) $A.doc("What the rate is multiplied with at each step.");
+}
+
+struct CosineSchedule {
+  finalFactor @0 :Float32 = 0 $A.min(0) $A.max(1) $A.doc("The last epoch's rate as a share of the first's.");
+}
+
+struct Topology $A.doc("Exactly one way of spreading the model.") {
+  union {
+    single @0 :Void $A.doc("The whole model on one device.");
+    pipeline @1 :PipelineTopology $A.doc("Consecutive layers form stages, each on a device of its own.");
+  }
+}
+
+struct PipelineTopology {
+  schedule @0 :PipelineSchedule = pipedream $A.doc("Order of forward and backward passes and of updates.");
+  stages @1 :Stages $A.doc("auto: one stage per device, split by measured layer time. A number: that many stages. "
+      "A list: the stages themselves.");
+  microbatches @2 :UInt32 = 4 $A.min(1) $A.max(65536)
+      $A.doc("Parts into which gpipe splits a minibatch; pipedream passes minibatches whole.");
+}
+
+enum PipelineSchedule {
+  pipedream @0 $A.doc("Asynchronous one-forward-one-backward with weight stashing: no idle time, gradients of stage s "
+      "are S-1-s versions late.");
+  gpipe @1 $A.doc("Synchronous: all microbatches forward, all backward, one update.");
+}
+
+struct Stages $A.byKind {
+  union {
+    auto @0 :Void $A.doc("One stage per device of the cluster, split so that measured layer times balance.");
+    count @1 :UInt32 $A.min(1) $A.max(256) $A.doc("Number of stages, split so that measured layer times balance.");
+    list @2 :List(Stage) $A.minItems(1) $A.maxItems(256) $A.doc("Every stage spelled out.");
+  }
+}
+
+struct Stage {
+  layers @0 :UInt32 $A.required $A.min(1) $A.max(4096) $A.doc("How many of the model's layers, in order, this stage holds.");
+  device @1 :Text $A.doc("NODE/cpu:0 or cpu:0; the next free device when absent.");
+}
+
+struct Checkpoint {
+  directory @0 :Text $A.required $A.doc("Folder for the checkpoints; made when missing.");
+  everyEpochs @1 :UInt32 = 1 $A.min(1) $A.max(1000000) $A.doc("Epochs between two checkpoints.");
+  keep @2 :UInt32 = 2 $A.min(1) $A.max(1000) $A.doc("Checkpoints kept; older ones are deleted.");
+}

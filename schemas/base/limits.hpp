@@ -1,0 +1,30 @@
+// Every limit of Troupe, in one place. A value from outside is compared with these before it is used.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace troupe::limits {
+
+inline constexpr std::size_t frame_words_max = 1u << 20;       // a message body of 8 MiB, without tensors
+inline constexpr std::size_t frame_tensors_max = 256;          // tensors attached to one frame
+inline constexpr std::uint64_t frame_bytes_max = 1ull << 32;   // words and tensors together: 4 GiB
+inline constexpr std::size_t tensor_rank_max = 8;              // dimensions of a tensor
+inline constexpr std::size_t handshake_bytes_max = 1024;       // anything read before a peer has proven the key
+inline constexpr std::size_t name_bytes_max = 128;             // of a node, an actor, a layer
+inline constexpr std::size_t path_bytes_max = 4096;            // of a file name
+inline constexpr std::size_t nodes_max = 4096;                 // members of one cluster
+inline constexpr std::size_t stages_max = 256;                 // of one pipeline
+inline constexpr std::size_t layers_max = 4096;                // of one model
+inline constexpr std::size_t app_file_bytes_max = 1u << 20;    // of one app file
+inline constexpr std::size_t actor_batch_max = 64;             // messages an actor handles before it yields its thread
+inline constexpr std::size_t trace_events_default = 1u << 16;  // events in a node's trace ring
+inline constexpr std::size_t peer_queue_bytes_soft = 64u << 20; // above it, senders to this peer are parked
+inline constexpr std::size_t peer_queue_bytes_hard = 1ull << 33; // above it, the peer is given up
+inline constexpr std::size_t peer_queue_frames_soft = 4096;
+
+static_assert(frame_words_max * 8 < frame_bytes_max);
+static_assert(peer_queue_bytes_soft < peer_queue_bytes_hard);
+static_assert(frame_bytes_max < peer_queue_bytes_hard);
+
+} // namespace troupe::limits

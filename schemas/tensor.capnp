@@ -1,0 +1,24 @@
+@0xc58b0f6a8e1d7301;
+# How a tensor that travels beside a message is described.
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("troupe::proto");
+
+enum DataType {
+  float32 @0;
+  uint8 @1;
+  int32 @2;
+}
+
+enum Codec {
+  none @0;      # the elements themselves, row-major, little-endian
+}
+
+struct TensorDescriptor {
+  # One per attachment of a frame, in order. The bytes follow the message on the wire; inside a process they are
+  # handed over by reference. Rejected where bytes differs from what type and shape give.
+  type @0 :DataType;
+  codec @1 :Codec;
+  shape @2 :List(UInt64);   # at most limits::tensor_rank_max entries; an empty list is a scalar
+  bytes @3 :UInt64;
+}

@@ -1,0 +1,126 @@
+// A frame: one immutable Cap'n Proto message and the tensors attached to it. The only form that messages have.
+//
+// A frame is built once, by a frame_builder, and never changes afterwards. Inside a process it is handed over by
+// pointer; between processes its words and tensor bytes travel (wire.hpp). The root is `Frame` in
+// schemas/envelope.capnp: an envelope, the type id of the body, the body, and a descriptor per tensor.
+//
+// Threads: a finished frame may be read from any thread. A builder belongs to one thread.
+// Errors: body<T>() on a frame of another type is a bug (compare body_type() first). Reading a field of a frame that
+// came from outside may throw kj::Exception where the message is malformed; dispatchers catch it and answer Rejected.
+#pragma once
+
+#include <capnp/message.h>
+#include <kj/array.h>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kernels/tensor/tensor.hpp"
+#include "schemas/base/check.hpp"
+#include "schemas/base/ids.hpp"
+#include "schemas/envelope.capnp.h"
+
+namespace troupe {
+
+class frame;
+using frame_ptr = std::shared_ptr<const frame>;
+
+// Cap'n Proto type id of a message body: what dispatch, tracing and filters go by.
+template <class Body>
+constexpr std::uint64_t type_id_of() noexcept {
+    return capnp::typeId<Body>();
+}
+
+class frame {
+  public:
+    frame(const frame&) = delete;
+    frame& operator=(const frame&) = delete;
+    // Cap'n Proto's message classes may throw from destructors; ours must not.
+    virtual ~frame() noexcept = default;
+
+    std::uint64_t body_type() const noexcept { return body_type_; }
+    proto::Frame::Reader root() const noexcept { return root_; }
+    proto::Envelope::Reader envelope() const { return root_.getEnvelope(); }
+
+    template <class Body>
+    typename Body::Reader body() const {
+        TROUPE_CHECK(body_type_ == type_id_of<Body>(), "a body is read as the type it was written as");
+        return root_.getBody().getAs<Body>();
+    }
+
+    std::span<const tensor> tensors() const noexcept { return tensors_; }
+
+    // The message's segments as they are in memory.
+    virtual kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>> segments() const = 0;
+
+    std::size_t tensor_bytes() const noexcept; // all tensors together
+
+    actor_address from() const;
+    actor_address to() const;
+
+  protected:
+    frame() = default;
+
+    // Set by the derived class before anybody else sees the frame.
+    proto::Frame::Reader root_;
+    std::uint64_t body_type_ = 0;
+    std::vector<tensor> tensors_;
+};
+
+// The memory of a frame under construction: a message builder whose first segment lies in the object, so that a
+// small message costs one allocation. Use it through frame_builder.
+class built_frame final : public frame {
+  public:
+    built_frame();
+    ~built_frame() noexcept override = default;
+
+    kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>> segments() const override;
+
+  private:
+    template <class Body>
+    friend class frame_builder;
+
+    void freeze(std::uint64_t body_type);
+
+    static constexpr std::size_t inline_words = 64;
+    capnp::word first_segment_[inline_words];
+    mutable capnp::MallocMessageBuilder message_;
+    proto::Frame::Builder builder_;
+};
+
+// Builds one frame with a body of type Body.
+//
+//     frame_builder<proto::Gradient> gradient;
+//     gradient.body().setMinibatch(42);
+//     gradient.attach(std::move(input_gradient));
+//     send(previous_stage, std::move(gradient));
+template <class Body>
+class frame_builder {
+  public:
+    frame_builder()
+        : frame_{std::make_shared<built_frame>()},
+          body_{frame_->builder_.getBody().template initAs<Body>()} {}
+
+    typename Body::Builder body() { return body_; }
+    proto::Envelope::Builder envelope() { return frame_->builder_.getEnvelope(); }
+
+    // The tensor is shared from now on: nobody may write to its elements.
+    void attach(tensor t) { frame_->tensors_.push_back(std::move(t)); }
+
+    // The finished frame. The builder is empty afterwards.
+    frame_ptr finish() && {
+        frame_->freeze(type_id_of<Body>());
+        return std::move(frame_);
+    }
+
+  private:
+    std::shared_ptr<built_frame> frame_;
+    typename Body::Builder body_;
+};
+
+// The names of data types in the schema and in C++ are the same.
+proto::DataType to_proto(data_type type) noexcept;
+result<data_type> from_proto(proto::DataType type); // errc::protocol for a type this build does not know
+
+} // namespace troupe
