@@ -1,0 +1,96 @@
+// The endpoint of a node: frames to and from its peers, whatever carries them.
+//
+// The contract that every transport keeps (tests/conformance runs one suite over all of them):
+//   - A peer is reported up once, after both sides have proven that they hold the cluster's key, and down once.
+//   - Frames from one peer arrive in the order in which it sent them, each once, or the peer goes down. A frame is
+//     reported whole, its tensors in memory of the node's pool.
+//   - What cannot be read is never a crash: a malformed, oversized or unauthenticated message is counted and costs its
+//     sender the connection.
+//   - send never blocks. Above a soft bound of queued bytes it says `congested`, and peer_writable follows once the
+//     queue has drained to half the bound; the runtime parks the sending actors between the two. Above the hard
+//     bound the peer is given up.
+//
+// Threads: the methods of `endpoint` are thread-safe and may be called from within a listener's. The listener's
+// methods are called one at a time, on a thread of the endpoint (the simulated network's caller); they must not block.
+// Ownership: a frame handed to send() is shared until its last byte has left.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "schemas/base/error.hpp"
+#include "schemas/base/ids.hpp"
+#include "transport/frame/frame.hpp"
+
+namespace troupe {
+
+enum class peer_role : std::uint8_t {
+    member,   // a node that may carry actors of a run
+    client,   // a run: places actors on members, carries its own trainer
+    observer, // an inspector: reads traces and status, nothing depends on it
+};
+
+// Who a node says it is, once it has proven the key.
+struct peer_info {
+    node_id node;
+    std::string name;    // for people; unique within a cluster
+    std::string address; // HOST:PORT where it listens
+    peer_role role = peer_role::member;
+};
+
+enum class send_status : std::uint8_t {
+    accepted,
+    congested, // accepted; stop sending to this peer until peer_writable
+    gone,      // not accepted: no such peer (any more)
+};
+
+class endpoint_listener {
+  public:
+    virtual ~endpoint_listener() = default;
+
+    virtual void peer_up(const peer_info& peer) = 0;
+    virtual void frame_arrived(node_id from, frame_ptr f) = 0;
+    virtual void peer_writable(node_id peer) = 0;
+    // Exactly once for every peer_up; nothing about this peer follows.
+    virtual void peer_down(node_id peer, const error& why) = 0;
+    // A connect() that did not lead to peer_up: unreachable, refused (wrong key), protocol (not a Troupe node).
+    virtual void connect_failed(const std::string& address, const error& why) = 0;
+};
+
+struct endpoint_statistics {
+    std::uint64_t frames_sent = 0;
+    std::uint64_t frames_received = 0;
+    std::uint64_t bytes_sent = 0; // words and tensors
+    std::uint64_t bytes_received = 0;
+    std::uint64_t frames_malformed = 0;    // received, unreadable, peer given up
+    std::uint64_t handshakes_refused = 0;  // wrong key, garbage, too slow
+};
+
+class endpoint {
+  public:
+    virtual ~endpoint() = default;
+
+    // Begins to listen and to report to `listener`, which must outlive close(). errc::io with the address when the
+    // port is in use. Call once.
+    virtual result<void> start(endpoint_listener& listener) = 0;
+
+    // Where this endpoint listens, with the real port; valid after start.
+    virtual std::string address() const = 0;
+
+    // Tries to reach the node at HOST:PORT within the configured time-out. Ends in peer_up or connect_failed; a second
+    // connection between the same two nodes is dropped quietly.
+    virtual void connect(const std::string& address) = 0;
+
+    virtual send_status send(node_id peer, frame_ptr f) = 0;
+
+    // Gives a peer up: peer_down with `why` follows here, and a loss on the other side.
+    virtual void disconnect(node_id peer, error why) = 0;
+
+    // Sends what is queued (for at most the configured drain time), then ends all connections: peers see an orderly
+    // down. No listener method runs after it has returned. Idempotent.
+    virtual void close() = 0;
+
+    virtual endpoint_statistics statistics() const = 0;
+};
+
+} // namespace troupe
