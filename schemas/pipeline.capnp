@@ -1,0 +1,93 @@
+@0xa4d18e5bc2703901;
+# The pipeline protocol: how samples flow through the stages of a model and gradients flow back.
+#
+#   data source --Activation--> stage 0 --Activation--> ... --Activation--> stage S-1      (one message per microbatch)
+#   data source <--Gradient---- stage 0 <--Gradient---- ... <--Gradient---- stage S-1
+#   data source --Labels-------------------------------------------------> stage S-1
+#
+# Everything is told from the sender's side. The data source stands where a stage -1 would. Messages from one actor to
+# another arrive in the order in which they were sent, so a message that must come after all activations of an epoch
+# simply follows them down the pipeline: EpochBegin, then Activations, then EndOfData.
+#
+# Ids: `minibatch` counts from 0 over the whole run and names a piece of work on every stage; `microbatch` counts from 0
+# within its minibatch. Both die at a stage when it has sent (stage 0: received) the Gradient for them. `weightVersion`
+# counts a stage's own updates; versions of different stages are different things with equal numbers.
+#
+# A receiver checks every id against what its schedule expects next. A message that does not fit is answered by Rejected
+# and ends the run: training on with the wrong pairing would silently compute nonsense.
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("troupe::proto");
+
+struct EpochBegin {
+  # Data source to stage 0, each stage to the next: a new pass over the training data. Sent when the sender has finished
+  # the pass before (its pipeline is drained). Answered, by way of the trainer, by StageEpochDone of every stage.
+  epoch @0 :UInt32;             # counts from 0
+  firstMinibatch @1 :UInt64;    # the id of this epoch's first minibatch
+  minibatches @2 :UInt64;       # how many will come, unless EndOfData says fewer
+  samplesPerMinibatch @3 :UInt32;
+  samplesInLast @4 :UInt32;     # of the epoch's last minibatch, 1..samplesPerMinibatch
+  microbatches @5 :UInt32;      # per minibatch; a minibatch of fewer samples has one microbatch per sample
+  learningRate @6 :Float32;     # of this epoch
+}
+
+struct Activation {
+  # Stage s to stage s+1, data source to stage 0. Sent once per microbatch, in order, at most as many ahead of the
+  # gradients that came back as the sender's schedule has in flight. Answered by exactly one Gradient with the same ids;
+  # until then the sender keeps what its backward pass needs.
+  minibatch @0 :UInt64;
+  microbatch @1 :UInt32;
+  weightVersion @2 :UInt64;     # version the sender computed this with; the data source sends 0
+}                               # attachments: [0] (samples, shape...) float32, output of the sender's last layer
+
+struct Gradient {
+  # Stage s+1 to stage s, stage 0 to the data source. The answer to the Activation with the same ids.
+  minibatch @0 :UInt64;
+  microbatch @1 :UInt32;
+  weightVersion @2 :UInt64;     # echo of the Activation's: the receiver checks that it is the version it stashed
+}                               # attachments: [0] gradient of the loss by the Activation's tensor; none to the data source
+
+struct Labels {
+  # Data source to the last stage: what the samples of a microbatch are. Sent just before the Activation; the receiver
+  # keeps it until that arrives.
+  minibatch @0 :UInt64;
+  microbatch @1 :UInt32;
+}                               # attachments: [0] (samples) int32
+
+struct EndOfData {
+  # Data source to stage 0, each stage to the next, after the last Activation of the epoch: no more will come. The
+  # receiver finishes what is in flight.
+  epoch @0 :UInt32;
+  minibatches @1 :UInt64;       # how many did come; fewer than EpochBegin said when the run is being stopped
+}
+
+struct EvaluationBatch {
+  # Data source to stage 0, each stage to the next: samples to classify with the weights as they are. Only while no
+  # training minibatch is in flight. Answered by EvaluationTaken.
+  batch @0 :UInt64;             # counts from 0 within the evaluation
+}                               # attachments: [0] (samples, shape...) float32
+
+struct EvaluationLabels {
+  # Data source to the last stage, just before the EvaluationBatch with the same number.
+  batch @0 :UInt64;
+}                               # attachments: [0] (samples) int32
+
+struct EvaluationTaken {
+  # Stage to its predecessor: the batch has been passed on, another may come. Bounds what is in flight.
+  batch @0 :UInt64;
+}
+
+struct EndOfEvaluation {
+  # Data source to stage 0, each stage to the next, after the last EvaluationBatch. The last stage then sends the trainer
+  # EvaluationDone.
+  epoch @0 :UInt32;
+  batches @1 :UInt64;
+}
+
+struct KernelDone {
+  # A stage's device to the stage itself: submitted work has ended. Never leaves the node.
+  ticket @0 :UInt64;            # counts from 1; the stage keeps the results under it
+  failure @1 :Text;             # empty: it worked
+  failureCode @2 :UInt8;        # errc, when failure is not empty
+  busyNs @3 :Int64;             # time on the device
+}

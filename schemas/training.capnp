@@ -1,0 +1,138 @@
+@0x9be7d2a60f513c01;
+# Training control: how a trainer places the actors of a run, starts its epochs, and learns how they went.
+#
+# Actors: the trainer (on the node that `troupe run` starts, or in it), one agent per node (well-known actor 2) that owns
+# the node's devices, the stages that agents spawn, and the data source beside the trainer.
+#
+#   trainer --PlaceStage--> agent          agent  --StagePlaced | PlaceFailed--> trainer
+#   trainer --ConnectStage--> stage        stage  --StageReady--> trainer
+#   trainer --RunEpoch--> data source      every stage --StageEpochDone--> trainer   (see pipeline.capnp for between)
+#   trainer --RunEvaluation--> data source last stage  --EvaluationDone--> trainer
+#   trainer --TakeSnapshot--> stage        stage  --Snapshot--> trainer
+#   trainer --Release--> agent             nothing: the run is over
+#
+# A run is named by `run`, drawn at random by its trainer; it dies with the trainer. An agent watches the trainer of every
+# run that it hosts and ends the run's stages when the trainer or its node is gone.
+
+using Cxx = import "/capnp/c++.capnp";
+using App = import "app.capnp";
+$Cxx.namespace("troupe::proto");
+
+struct ActorAddress { node @0 :UInt64; actor @1 :UInt64; }
+
+struct PlaceStage {
+  # Trainer to an agent: spawn this stage on one of your devices. Answered by StagePlaced or PlaceFailed.
+  run @0 :UInt64;
+  stage @1 :UInt32;
+  stages @2 :UInt32;
+  firstLayer @3 :UInt32;
+  layers @4 :UInt32;
+  device @5 :Text;              # "cpu:0"
+  schedule @6 :App.PipelineSchedule;
+  model @7 :App.Model;
+  optimizer @8 :App.Optimizer;
+  seed @9 :UInt64;
+  trainer @10 :ActorAddress;
+}
+
+struct StagePlaced { run @0 :UInt64; stage @1 :UInt32; address @2 :ActorAddress; }
+
+struct PlaceFailed {
+  run @0 :UInt64;
+  stage @1 :UInt32;
+  code @2 :UInt8;               # errc
+  reason @3 :Text;
+}
+
+struct ConnectStage {
+  # Trainer to stage, once all stages are placed. With attachments the stage starts from these weights instead of fresh
+  # ones: parameters in the stage's order, then their momentum if it has any. Answered by StageReady or StageFailed.
+  previous @0 :ActorAddress;    # stage s-1, or the data source
+  next @1 :ActorAddress;        # stage s+1; actor 0 for the last stage
+  weightVersion @2 :UInt64;     # of the attached weights
+}
+
+struct StageReady { stage @0 :UInt32; parameterBytes @1 :UInt64; }
+
+struct StageFailed {
+  # Stage to trainer, at any time: this stage cannot go on. The run ends.
+  stage @0 :UInt32;
+  code @1 :UInt8;               # errc
+  reason @2 :Text;
+}
+
+struct RunEpoch {
+  # Trainer to data source, when every stage has reported the epoch before.
+  epoch @0 :UInt32;
+  firstMinibatch @1 :UInt64;    # id of the first one to run
+  skipMinibatches @2 :UInt64;   # of this epoch, already done before a resume
+  learningRate @3 :Float32;
+}
+
+struct RunEvaluation { epoch @0 :UInt32; }
+
+struct StopData {
+  # Trainer to data source: send no further minibatch; EndOfData follows as usual.
+}
+
+struct MinibatchDone {
+  # Last stage to trainer, after each minibatch's loss.
+  minibatch @0 :UInt64;
+  samples @1 :UInt32;
+  lossSum @2 :Float64;
+  correct @3 :UInt32;
+}
+
+struct StageEpochDone {
+  # Stage to trainer: all updates of the epoch are applied.
+  epoch @0 :UInt32;
+  stage @1 :UInt32;
+  weightVersion @2 :UInt64;     # after the last update
+  minibatches @3 :UInt64;       # in this epoch
+  lags @4 :List(UInt64);        # lags[k]: minibatches whose update came k versions after the version they were computed with
+  busyNs @5 :Int64;             # device time of the stage in this epoch
+  epochNs @6 :Int64;            # from EpochBegin to here
+}
+
+struct EvaluationDone {
+  epoch @0 :UInt32;
+  samples @1 :UInt64;
+  lossSum @2 :Float64;
+  correct @3 :UInt64;
+}
+
+struct TakeSnapshot { epoch @0 :UInt32; }
+
+struct Snapshot {
+  # Stage to trainer: references to the weights between two messages. Attachments as in ConnectStage.
+  epoch @0 :UInt32;
+  stage @1 :UInt32;
+  weightVersion @2 :UInt64;
+  names @3 :List(Text);         # of the parameters
+}
+
+struct ProfileModel {
+  # Trainer to an agent: measure every layer on this device. Answered by LayerTimes or PlaceFailed (stage 0).
+  run @0 :UInt64;
+  device @1 :Text;
+  batch @2 :UInt32;
+  model @3 :App.Model;
+}
+
+struct LayerTimes { run @0 :UInt64; nanoseconds @1 :List(UInt64); }  # forward plus backward, per layer
+
+struct Release {
+  # Trainer to agent: the run is over, end its stages. Also when it failed.
+  run @0 :UInt64;
+}
+
+struct WorkDone {
+  # A background worker to the actor that gave it work (a batch prepared, a checkpoint written). Never leaves the node.
+  ticket @0 :UInt64;
+  failure @1 :Text;             # empty: it worked
+  failureCode @2 :UInt8;        # errc, when failure is not empty
+}
+
+struct StopRun {
+  # A person (by signal) to the trainer: finish what is in flight, write a checkpoint, end.
+}
