@@ -14,10 +14,10 @@ annotation max @0xb7a1e0c2f4d95a04 (field) :Float64;
 # Largest allowed value; for a list, of every element.
 
 annotation required @0xb7a1e0c2f4d95a05 (field) :Void;
-# The app file must name this key. A union without a default member needs no annotation: exactly one member is required.
+# The app file must name this key. Where a struct of a union is not required, its absence means the union's first member.
 
-annotation default @0xb7a1e0c2f4d95a06 (union, group, field) :Text;
-# For a union or a field that is a struct of a union: the member chosen when the key is absent.
+annotation path @0xb7a1e0c2f4d95a06 (field) :Void;
+# A file name. One that is not absolute starts at the app file's folder; given with --set, at the current directory.
 
 annotation byKind @0xb7a1e0c2f4d95a07 (union, group, struct) :Void;
 # The union's member follows from the kind of the YAML value: a word names a Void member, a number sets the integer

@@ -24,10 +24,10 @@ struct Data $A.doc("Exactly one source of samples.") {
 }
 
 struct IdxData {
-  trainImages @0 :Text $A.required $A.doc("Training images: unsigned bytes, count x rows x columns. Scaled to 0..1.");
-  trainLabels @1 :Text $A.required $A.doc("Training labels: unsigned bytes, one per image.");
-  testImages @2 :Text $A.required $A.doc("Test images, same shape as the training images.");
-  testLabels @3 :Text $A.required $A.doc("Test labels.");
+  trainImages @0 :Text $A.required $A.path $A.doc("Training images: unsigned bytes, count x rows x columns. Scaled to 0..1.");
+  trainLabels @1 :Text $A.required $A.path $A.doc("Training labels: unsigned bytes, one per image.");
+  testImages @2 :Text $A.required $A.path $A.doc("Test images, same shape as the training images.");
+  testLabels @3 :Text $A.required $A.path $A.doc("Test labels.");
 }
 
 struct SyntheticData {
@@ -144,7 +144,7 @@ struct Stage {
 }
 
 struct Checkpoint {
-  directory @0 :Text $A.required $A.doc("Folder for the checkpoints; made when missing.");
+  directory @0 :Text $A.required $A.path $A.doc("Folder for the checkpoints; made when missing.");
   everyEpochs @1 :UInt32 = 1 $A.min(1) $A.max(1000000) $A.doc("Epochs between two checkpoints.");
   keep @2 :UInt32 = 2 $A.min(1) $A.max(1000) $A.doc("Checkpoints kept; older ones are deleted.");
 }

@@ -1,0 +1,60 @@
+// safetensors files: named tensors without code in them, readable by every framework.
+//
+// Format: 8 bytes N, little-endian; N bytes of JSON, {"NAME": {"dtype": "F32", "shape": [2, 3],
+// "data_offsets": [begin, end]}, "__metadata__": {"KEY": "VALUE"}}, padded with spaces; then the
+// elements, little-endian, row-major, packed: offsets count from after the JSON, and every byte
+// belongs to exactly one tensor. Source: https://github.com/huggingface/safetensors, README
+// "Format".
+//
+// The reader trusts nothing: header size, JSON structure, names, types, shapes against offsets,
+// overlaps and holes are checked before anything is used. Types that Troupe has no tensors of are
+// refused. Errors: errc::data "FILE: SENTENCE" for a bad file, errc::io if the system refuses.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/tensor/tensor.hpp"
+#include "schemas/base/error.hpp"
+
+namespace troupe {
+
+// A tensor as bytes, wherever they are. Whoever made it says how long `bytes` lives.
+struct named_tensor {
+    std::string name;
+    data_type type = data_type::float32;
+    tensor_shape shape;
+    std::span<const std::byte> bytes; // shape.elements() * size_of(type), row-major
+};
+
+using tensor_metadata = std::map<std::string, std::string>;
+
+// What stands before the elements: length and JSON, padded to a multiple of 8 bytes. The elements
+// of `tensors` follow in their order. Names must differ and not be "__metadata__".
+std::string safetensors_header(std::span<const named_tensor> tensors,
+                               const tensor_metadata& metadata);
+
+// The tensors of a file in memory, in the order of their elements. They point into `file`.
+struct safetensors_view {
+    std::vector<named_tensor> tensors;
+    tensor_metadata metadata;
+};
+result<safetensors_view> parse_safetensors(std::span<const std::byte> file);
+
+// A whole file in memory with its tensors. Immutable; copies share the bytes.
+struct safetensors_file {
+    std::shared_ptr<const std::vector<std::byte>> bytes;
+    safetensors_view view;
+
+    const named_tensor* find(std::string_view name) const noexcept; // nullptr if there is none
+};
+result<safetensors_file> read_safetensors(const std::filesystem::path& file);
+
+} // namespace troupe

@@ -1,0 +1,46 @@
+// Minibatches: the order of the samples in an epoch, its cut into batches, and a batch as tensors.
+//
+// Pure functions of their arguments; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "actors/data/dataset.hpp"
+
+namespace troupe {
+
+// The numbers 0 .. samples-1 in the order of this epoch (counted from 0): a seeded Fisher-Yates
+// shuffle.
+std::vector<std::uint32_t> epoch_order(std::uint64_t seed, std::uint32_t epoch,
+                                       std::size_t samples);
+// The same without shuffling: 0, 1, 2, ...
+std::vector<std::uint32_t> file_order(std::size_t samples);
+
+// An epoch's samples cut into minibatches of `batch` samples; the last one may be shorter.
+class batch_plan {
+  public:
+    batch_plan(std::vector<std::uint32_t> order, std::size_t batch);
+
+    std::size_t batches() const noexcept;
+    std::size_t samples() const noexcept { return order_.size(); }
+    // The samples of minibatch `index` < batches(). Valid as long as the plan.
+    std::span<const std::uint32_t> indices(std::size_t index) const noexcept;
+
+  private:
+    std::vector<std::uint32_t> order_;
+    std::size_t batch_;
+};
+
+struct batch {
+    tensor input;  // float32 (samples, sample shape...), scaled to 0..1
+    tensor labels; // int32 (samples)
+};
+
+// The samples at `indices` (each < data.size()) as tensors in memory of `memory`. errc::exhausted
+// if it is full.
+result<batch> fill_batch(const dataset& data, std::span<const std::uint32_t> indices,
+                         memory_pool& memory);
+
+} // namespace troupe

@@ -1,0 +1,34 @@
+// Reads IDX files, plain or gzip, as MNIST and Fashion-MNIST come in.
+//
+// Format (big-endian): two zero bytes, a byte for the element type (08: unsigned byte), a byte for
+// the number of dimensions, one 32-bit size per dimension, then the elements in row-major order and
+// nothing after them. Source: http://yann.lecun.com/exdb/mnist/, "The IDX file format".
+//
+// Errors: errc::io if the file cannot be read; errc::data "FILE: byte OFFSET: SENTENCE" for
+// anything else. For gzip the offset counts decompressed bytes. A size that a header claims is
+// believed only as far as the file's length allows, before memory is taken for it.
+#pragma once
+
+#include <filesystem>
+
+#include "actors/data/dataset.hpp"
+
+namespace troupe {
+
+struct idx_images {
+    std::size_t count = 0;
+    std::size_t rows = 0;
+    std::size_t columns = 0;
+    std::vector<std::uint8_t> pixels; // count x rows x columns
+};
+
+result<idx_images> read_idx_images(const std::filesystem::path& file); // magic 0x00000803
+result<std::vector<std::uint8_t>>
+read_idx_labels(const std::filesystem::path& file); // magic 0x00000801
+
+// Images and their labels as a dataset of samples of shape `input`: (1, rows, columns), (rows,
+// columns) or (rows * columns). errc::data if the counts differ or the images have another size.
+result<dataset> read_idx_dataset(const std::filesystem::path& images,
+                                 const std::filesystem::path& labels, const tensor_shape& input);
+
+} // namespace troupe
