@@ -83,11 +83,3 @@ struct EndOfEvaluation {
   epoch @0 :UInt32;
   batches @1 :UInt64;
 }
-
-struct KernelDone {
-  # A stage's device to the stage itself: submitted work has ended. Never leaves the node.
-  ticket @0 :UInt64;            # counts from 1; the stage keeps the results under it
-  failure @1 :Text;             # empty: it worked
-  failureCode @2 :UInt8;        # errc, when failure is not empty
-  busyNs @3 :Int64;             # time on the device
-}

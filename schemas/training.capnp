@@ -16,6 +16,7 @@
 
 using Cxx = import "/capnp/c++.capnp";
 using App = import "app.capnp";
+using Device = import "device.capnp";
 $Cxx.namespace("troupe::proto");
 
 struct ActorAddress { node @0 :UInt64; actor @1 :UInt64; }
@@ -40,8 +41,7 @@ struct StagePlaced { run @0 :UInt64; stage @1 :UInt32; address @2 :ActorAddress;
 struct PlaceFailed {
   run @0 :UInt64;
   stage @1 :UInt32;
-  code @2 :UInt8;               # errc
-  reason @3 :Text;
+  failure @2 :Device.Failure;
 }
 
 struct ConnectStage {
@@ -57,8 +57,7 @@ struct StageReady { stage @0 :UInt32; parameterBytes @1 :UInt64; }
 struct StageFailed {
   # Stage to trainer, at any time: this stage cannot go on. The run ends.
   stage @0 :UInt32;
-  code @1 :UInt8;               # errc
-  reason @2 :Text;
+  failure @1 :Device.Failure;
 }
 
 struct RunEpoch {
@@ -124,13 +123,6 @@ struct LayerTimes { run @0 :UInt64; nanoseconds @1 :List(UInt64); }  # forward p
 struct Release {
   # Trainer to agent: the run is over, end its stages. Also when it failed.
   run @0 :UInt64;
-}
-
-struct WorkDone {
-  # A background worker to the actor that gave it work (a batch prepared, a checkpoint written). Never leaves the node.
-  ticket @0 :UInt64;
-  failure @1 :Text;             # empty: it worked
-  failureCode @2 :UInt8;        # errc, when failure is not empty
 }
 
 struct StopRun {

@@ -1,0 +1,42 @@
+#include "actors/pipeline/partition.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace troupe {
+
+partition partition_layers(std::span<const layer_cost> layers, std::size_t stages) {
+    TROUPE_CHECK(stages >= 1 && stages <= layers.size(), "every stage gets a layer");
+    const std::size_t n = layers.size();
+    std::vector<double> before(n + 1, 0.0); // compute of the layers before the i-th
+    for (std::size_t i = 0; i < n; ++i)
+        before[i + 1] = before[i] + layers[i].compute_ns;
+
+    // best[k][j]: bottleneck of the first j layers in k stages; cut[k][j]: where the last of these stages begins.
+    const double infinite = std::numeric_limits<double>::infinity();
+    std::vector best(stages + 1, std::vector<double>(n + 1, infinite));
+    std::vector cut(stages + 1, std::vector<std::size_t>(n + 1, 0));
+    best[0][0] = 0;
+    for (std::size_t k = 1; k <= stages; ++k) {
+        for (std::size_t j = k; j <= n; ++j) {
+            for (std::size_t i = k - 1; i < j; ++i) {
+                const double link = i == 0 ? 0.0 : layers[i - 1].link_ns;
+                const double slowest = std::max({best[k - 1][i], link, before[j] - before[i]});
+                if (slowest < best[k][j]) {
+                    best[k][j] = slowest;
+                    cut[k][j] = i;
+                }
+            }
+        }
+    }
+
+    partition result{std::vector<layer_range>(stages), best[stages][n]};
+    for (std::size_t k = stages, end = n; k > 0; --k) {
+        const std::size_t begin = cut[k][end];
+        result.stages[k - 1] = {begin, end - begin};
+        end = begin;
+    }
+    return result;
+}
+
+} // namespace troupe

@@ -1,0 +1,29 @@
+// Splitting a model's layers into pipeline stages.
+//
+// Pure. Source: the straight-pipeline case of PipeDream's planner (arXiv 1806.03377, section 3.2): minimise the slowest
+// of all stages and all links.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/graph/stage_program.hpp"
+
+namespace troupe {
+
+struct layer_cost {
+    double compute_ns = 0; // forward and backward of one minibatch
+    double link_ns = 0;    // sending this layer's output forward and its gradient back
+};
+
+struct partition {
+    std::vector<layer_range> stages;
+    double slowest_ns = 0; // the bottleneck: largest stage or link
+};
+
+// The best contiguous split into exactly `stages` non-empty stages; among equal ones the one that cuts earliest.
+// 1 <= stages <= layers.size().
+partition partition_layers(std::span<const layer_cost> layers, std::size_t stages);
+
+} // namespace troupe

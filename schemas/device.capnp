@@ -1,0 +1,18 @@
+@0xf02c6b91d7ae5801;
+# How a device tells an actor that work has ended.
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("troupe::proto");
+
+struct Failure {
+  code @0 :UInt8;               # errc of schemas/base/error.hpp
+  reason @1 :Text;              # one sentence for the user
+}
+
+struct WorkDone {
+  # A device or background worker to the actor that submitted the work, once per submission, in order of submission.
+  # Never leaves the node. The actor keeps the results under the ticket.
+  ticket @0 :UInt64;            # counts from 1 per actor
+  failure @1 :Failure;          # null: it worked
+  busyNs @2 :Int64;             # time on the device
+}

@@ -1,0 +1,130 @@
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <map>
+#include <set>
+
+#include "actors/pipeline/schedule.hpp"
+
+namespace bdata = boost::unit_test::data;
+using namespace troupe;
+using proto::PipelineSchedule;
+
+namespace {
+
+std::string listing(PipelineSchedule schedule, stage_place place, const epoch_shape& epoch) {
+    std::string text;
+    for (const instruction& i : list_instructions(schedule, place, epoch))
+        text += (text.empty() ? "" : " ") + to_string(i);
+    return text;
+}
+
+// Runs every stage's instructions against each other, one message per hand-over, and returns the order of execution or
+// fails if the pipeline gets stuck.
+struct executed {
+    stage_place place;
+    instruction what;
+    std::uint64_t version; // updates applied at the stage before it
+};
+
+std::vector<executed> execute(PipelineSchedule schedule, std::uint32_t stages, const epoch_shape& epoch) {
+    using work = std::pair<std::uint64_t, std::uint32_t>;
+    std::vector<std::set<work>> forward_in(stages + 1), backward_in(stages + 1);
+    for (std::uint64_t b = 0; b < epoch.minibatches; ++b)
+        for (std::uint32_t m = 0; m < epoch.microbatches_of(b); ++m)
+            forward_in[0].insert({b, m});
+    std::vector<schedule_position> at(stages);
+    std::vector<executed> order;
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (std::uint32_t s = 0; s < stages; ++s) {
+            const stage_place place{s, stages};
+            auto i = next_instruction(schedule, place, epoch, at[s]);
+            if (!i)
+                continue;
+            const work w{i->minibatch, i->microbatch};
+            if (i->what == pass::forward) {
+                if (forward_in[s].erase(w) == 0)
+                    continue;
+                (s + 1 < stages ? forward_in[s + 1] : backward_in[s]).insert(w);
+            } else if (i->what == pass::backward) {
+                if (backward_in[s].erase(w) == 0)
+                    continue;
+                if (s > 0)
+                    backward_in[s - 1].insert(w);
+            }
+            order.push_back({place, *i, at[s].updates});
+            at[s] = after(*i, epoch, at[s]);
+            moved = true;
+        }
+    }
+    for (std::uint32_t s = 0; s < stages; ++s)
+        BOOST_TEST(at[s].updates == epoch.minibatches, "stage " << s << " finished its epoch");
+    return order;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(schedules)
+
+BOOST_AUTO_TEST_CASE(pipedream_lists_the_order_of_the_paper) {
+    const epoch_shape epoch = epoch_shape::of(4, 1, 1);
+    BOOST_TEST(listing(PipelineSchedule::PIPEDREAM, {0, 3}, epoch) ==
+               "F0.0 F1.0 F2.0 B0.0 U0 F3.0 B1.0 U1 B2.0 U2 B3.0 U3");
+    BOOST_TEST(listing(PipelineSchedule::PIPEDREAM, {2, 3}, epoch) ==
+               "F0.0 B0.0 U0 F1.0 B1.0 U1 F2.0 B2.0 U2 F3.0 B3.0 U3");
+}
+
+BOOST_AUTO_TEST_CASE(gpipe_runs_backwards_in_reverse_and_updates_once_per_minibatch) {
+    BOOST_TEST(listing(PipelineSchedule::GPIPE, {1, 2}, epoch_shape::of(8, 4, 3)) ==
+               "F0.0 F0.1 F0.2 B0.2 B0.1 B0.0 U0 F1.0 F1.1 F1.2 B1.2 B1.1 B1.0 U1");
+}
+
+BOOST_AUTO_TEST_CASE(microbatches_cover_their_minibatch_once) {
+    for (std::uint32_t samples = 1; samples <= 23; ++samples) {
+        for (std::uint32_t microbatches = 1; microbatches <= 7; ++microbatches) {
+            const epoch_shape epoch = epoch_shape::of(samples, 10, microbatches);
+            std::uint64_t covered = 0;
+            for (std::uint64_t b = 0; b < epoch.minibatches; ++b) {
+                std::uint32_t next = 0;
+                for (std::uint32_t m = 0; m < epoch.microbatches_of(b); ++m) {
+                    const sample_range rows = epoch.rows_of(b, m);
+                    BOOST_TEST(rows.first == next);
+                    BOOST_TEST(rows.count > 0u);
+                    next += rows.count;
+                }
+                BOOST_TEST(next == epoch.samples_of(b));
+                covered += next;
+            }
+            BOOST_TEST(covered == samples);
+        }
+    }
+}
+
+BOOST_DATA_TEST_CASE(every_schedule_finishes_without_deadlock_and_with_the_promised_versions,
+                     bdata::xrange(1, 7) * bdata::xrange(1, 12), stages, minibatches) {
+    for (const auto schedule : {PipelineSchedule::PIPEDREAM, PipelineSchedule::GPIPE}) {
+        const bool gpipe = schedule == PipelineSchedule::GPIPE;
+        const epoch_shape epoch = epoch_shape::of(minibatches * 4 - 1, 4, gpipe ? 3 : 1);
+        std::map<std::tuple<std::uint32_t, std::uint64_t, std::uint32_t>, std::uint64_t> forward_version;
+        std::vector<std::uint32_t> in_flight(stages, 0);
+        for (const executed& e : execute(schedule, stages, epoch)) {
+            const auto key = std::tuple{e.place.stage, e.what.minibatch, e.what.microbatch};
+            if (e.what.what == pass::forward) {
+                forward_version[key] = e.version;
+                BOOST_TEST(e.version == version_used(schedule, e.place, e.what.minibatch));
+                BOOST_TEST(++in_flight[e.place.stage] <= in_flight_max(schedule, e.place, epoch));
+            } else if (e.what.what == pass::backward) {
+                --in_flight[e.place.stage];
+                // In steady state the update of minibatch b makes version b+1, S-1-s after the one it was computed with.
+                const std::uint64_t lag = e.what.minibatch - forward_version.at(key);
+                if (!gpipe && e.what.minibatch >= e.place.stages)
+                    BOOST_TEST(lag == e.place.stages - 1 - e.place.stage);
+                if (gpipe)
+                    BOOST_TEST(lag == 0u);
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
