@@ -46,8 +46,9 @@ class random_stream {
     // Uniform in [0, bound); bound > 0. Unbiased (Lemire's multiply with rejection).
     constexpr std::uint64_t below(std::uint64_t bound) noexcept {
         const std::uint64_t threshold = (0 - bound) % bound;
+        __extension__ using wide = unsigned __int128;
         for (;;) {
-            const auto product = static_cast<unsigned __int128>(next()) * bound;
+            const auto product = static_cast<wide>(next()) * bound;
             if (static_cast<std::uint64_t>(product) >= threshold)
                 return static_cast<std::uint64_t>(product >> 64);
         }

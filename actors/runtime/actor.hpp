@@ -1,0 +1,260 @@
+// The base class of every actor.
+//
+//     class echo_actor final : public actor {
+//       public:
+//         explicit echo_actor(actor_context& context) : actor{context} {
+//         on<proto::Ping>(&echo_actor::answer); }
+//
+//       private:
+//         void answer(proto::Ping::Reader ping, const frame& f) {
+//             frame_builder<proto::Pong> pong;
+//             pong.body().setNumber(ping.getNumber());
+//             send(f.from(), std::move(pong));
+//         }
+//     };
+//
+// An actor takes one message at a time, in the order of its mailbox, on any thread. A handler never
+// waits and never computes: it submits work to a device and posts the completion to itself.
+//
+// What goes wrong: a body that cannot be read (kj::Exception) and a type that nobody handles are
+// answered by Rejected, and the actor lives on; so a handler reads what it needs before it changes
+// anything. Any other exception is a bug: the actor ends, and its watchers are told.
+//
+// Threads: everything protected belongs to the actor's handlers. self_handle objects may be used
+// from any thread. Lifetime: the runtime holds the actor until it ends. This is the one public
+// header that includes CAF.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <caf/actor_control_block.hpp>
+#include <caf/event_based_actor.hpp>
+#include <caf/make_actor.hpp>
+
+#include "actors/runtime/node_runtime.hpp"
+#include "schemas/cluster.capnp.h"
+
+namespace troupe {
+
+// What the runtime gives to the constructor of an actor.
+struct actor_context {
+    node_runtime& runtime;
+    actor_address self;
+    std::string name;
+    caf::actor_config config;
+};
+
+// What a message belongs to: the message whose handler caused it, and the trace id inherited from
+// that.
+struct message_cause {
+    std::uint64_t sequence = 0;
+    node_id node;
+    std::uint64_t trace_id = 0;
+};
+
+// A way back to an actor for other threads: device workers, timers. Copyable, thread-safe; outlives
+// actor and runtime (what is posted then is dropped). The posted message names as its cause the one
+// during which the handle was made.
+class self_handle {
+  public:
+    template <class Body>
+    void post(frame_builder<Body>&& builder) const {
+        stamp(builder.envelope());
+        deliver(std::move(builder).finish());
+    }
+
+  private:
+    friend class actor;
+    self_handle(std::shared_ptr<node_core> core, actor_address self, message_cause cause)
+        : core_{std::move(core)}, self_{self}, cause_{cause} {}
+
+    void stamp(proto::Envelope::Builder envelope) const;
+    void deliver(frame_ptr f) const;
+
+    std::shared_ptr<node_core> core_;
+    actor_address self_;
+    message_cause cause_;
+};
+
+class actor : public caf::event_based_actor {
+  public:
+    ~actor() override;
+
+    actor_address self() const noexcept { return self_; }
+    const char* name() const final { return name_.c_str(); }
+
+  protected:
+    explicit actor(actor_context& context);
+
+    // ---- messages ----
+
+    // Handles messages with a body of type Body: void handler(Body::Reader body, const frame& f).
+    template <class Body, class Derived>
+    void on(void (Derived::*handler)(typename Body::Reader, const frame&)) {
+        add_handler(type_id_of<Body>(), [this, handler](const frame& f) {
+            (static_cast<Derived*>(this)->*handler)(f.body<Body>(), f);
+        });
+    }
+
+    // Sends a message. Minibatch, weight version and deadline are what the builder's envelope says;
+    // the cause is the message in hand, and so is the trace id unless the builder sets one.
+    template <class Body>
+    void send(actor_address to, frame_builder<Body>&& builder) {
+        stamp(builder.envelope(), to);
+        route(std::move(builder).finish());
+    }
+
+    template <class Body>
+    void send_to_self(frame_builder<Body>&& builder) {
+        send(self_, std::move(builder));
+    }
+
+    // Answers the message in hand by Rejected: ids that do not fit, a request that makes no sense.
+    void reject(const std::string& reason);
+
+    // The message in hand, to keep it longer than its handler runs.
+    const frame_ptr& current() const noexcept { return current_; }
+
+    troupe::self_handle self_handle() const;
+
+    // ---- time ----
+
+    time_point now() const noexcept;
+
+    // Posts the message to this actor once, `delay` from now. cancel: it will not be handled any
+    // more, even if it is in the mailbox already; false if it has been.
+    template <class Body>
+    timer_id after(duration delay, frame_builder<Body>&& builder) {
+        auto kept = std::make_shared<frame_builder<Body>>(std::move(builder));
+        return start_timer(delay, [kept](const timer_stamp& stamp) {
+            stamp(kept->envelope());
+            return std::move(*kept).finish();
+        });
+    }
+    bool cancel(timer_id timer);
+
+    // ---- supervision ----
+
+    // Calls on_down once when `other` ends, when its node is lost, or at once if it does not exist.
+    // Watching twice is watching once.
+    void watch(actor_address other);
+    void unwatch(actor_address other); // on_down will not be called for it
+
+    // Ends this actor after the handler in hand. What is left in its mailbox is answered by
+    // Rejected.
+    void quit();
+    void quit(error why);
+
+    virtual void on_start() {} // before the first message
+    virtual void on_end() {}   // after the last one; messages may still be sent
+    virtual void on_down(actor_address, const error&) {} // a watched actor is gone
+    virtual void on_rejected(proto::Rejected::Reader, const frame&) {
+    } // somebody refused a message of ours
+
+    // ---- surroundings ----
+
+    node_runtime& runtime() const noexcept { return runtime_; }
+    random_stream random(std::uint64_t purpose) const; // same seed, node and purpose: same numbers
+
+    // Records device work of this actor in the trace. `label` comes from
+    // runtime().trace().label(text).
+    void trace_compute(std::uint64_t label, time_point started, time_point ended,
+                       minibatch_id minibatch, weight_version weights);
+
+  private:
+    friend class node_core;
+    friend class node_runtime;
+
+    using handler = std::function<void(const frame&)>;
+    using timer_stamp = std::function<void(proto::Envelope::Builder)>;
+    using timer_frame = std::function<frame_ptr(const timer_stamp&)>;
+
+    // -- called by the runtime, any thread --
+    send_status deliver(frame_ptr f, std::int64_t now_ns, timer_id timer,
+                        caf::execution_unit* host);
+    void hold();    // one more reason to take no message
+    void release(); // one reason less
+    void set_paused(bool paused);
+    bool add_steps(std::size_t messages);
+    actor_status status() const;
+
+    // -- CAF --
+    caf::behavior make_behavior() final;
+    using caf::event_based_actor::consume;
+    caf::invoke_message_result consume(caf::mailbox_element& element) final;
+    caf::resumable::resume_result resume(caf::execution_unit* host, std::size_t messages_max) final;
+    bool cleanup(caf::error&& reason, caf::execution_unit* host) final;
+    bool swallow_turn();
+    void kick();
+
+    // -- sending --
+    void add_handler(std::uint64_t type, handler h);
+    void stamp(proto::Envelope::Builder envelope, actor_address to) const;
+    void route(frame_ptr f);
+    timer_id start_timer(duration delay, timer_frame make);
+
+    // -- receiving --
+    void handle(const frame& f);
+    void dispatch(const frame& f);
+    void take_down(const frame& f);
+    message_cause cause() const;
+
+    node_runtime& runtime_;
+    node_core& core_;
+    const actor_address self_;
+    const std::string name_;
+
+    // Belongs to the handlers.
+    std::vector<std::pair<std::uint64_t, handler>> handlers_;
+    frame_ptr current_;
+    std::unordered_map<actor_address, std::uint64_t> watched_; // never iterated
+    std::unordered_map<timer_id, timer_id>
+        timers_; // ours -> the service's; never iterated while running
+    std::uint64_t next_timer_ = 1;
+
+    // Any thread.
+    std::atomic<std::uint64_t> depth_{0};
+    std::atomic<std::uint64_t> handled_{0};
+    std::atomic<std::uint64_t> busy_ns_{0};
+    // 2 * (number of reasons to take no message) + 1 if a turn was swallowed, so that release must
+    // ask for a new one.
+    std::atomic<std::uint32_t> hold_{0};
+    std::atomic<bool> paused_{false};
+    std::atomic<std::size_t> steps_{0}; // messages that a paused actor may take
+};
+
+namespace detail {
+
+// The parts of spawning that need no template.
+actor_context prepare_spawn(node_runtime& runtime, std::optional<actor_number> number,
+                            std::string name);
+caf::actor_system& system_of(node_runtime& runtime);
+actor_address launch(node_runtime& runtime, caf::strong_actor_ptr handle, actor_address self);
+
+template <class A, class... Args>
+actor_address spawn(node_runtime& runtime, actor_context context, Args&&... args) {
+    caf::actor_system& system = system_of(runtime);
+    auto handle = caf::make_actor<A, caf::strong_actor_ptr>(
+        system.next_actor_id(), system.node(), &system, context, std::forward<Args>(args)...);
+    return launch(runtime, std::move(handle), context.self);
+}
+
+} // namespace detail
+
+template <class A, class... Args>
+actor_address node_runtime::spawn(std::string name, Args&&... args) {
+    return detail::spawn<A>(*this, detail::prepare_spawn(*this, std::nullopt, std::move(name)),
+                            std::forward<Args>(args)...);
+}
+
+template <class A, class... Args>
+actor_address node_runtime::spawn_as(actor_number number, std::string name, Args&&... args) {
+    return detail::spawn<A>(*this, detail::prepare_spawn(*this, number, std::move(name)),
+                            std::forward<Args>(args)...);
+}
+
+} // namespace troupe

@@ -1,0 +1,100 @@
+// The trace of a node: what its actors did lately, always on.
+//
+// Every handled message and every piece of recorded device work is one event in a bounded ring.
+// Writers never wait for readers: a reader that is too slow loses the oldest events and is told how
+// many. Readers keep their own place (a cursor), so any number of them may read, none disturbs
+// another, and nothing is kept for them.
+//
+// Threads: all methods are thread-safe. record() is lock-free.
+// Units: nanoseconds on the node's clock, except sent_ns, which is on the sending node's clock.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "schemas/base/ids.hpp"
+
+namespace troupe {
+
+enum class trace_kind : std::uint64_t {
+    message, // an actor handled a message
+    compute, // a device worked
+};
+
+struct trace_event {
+    trace_kind kind = trace_kind::message;
+    std::uint64_t type =
+        0;             // message: Cap'n Proto type id of the body. compute: number of the label
+    node_id from_node; // message: (from_node, sequence) names the message
+    actor_number from_actor;
+    actor_number to_actor;      // compute: the actor that submitted the work
+    std::uint64_t sequence = 0; // compute: of the message whose handler submitted the work
+    std::uint64_t cause = 0;    // sequence of the message whose handler sent this one
+    node_id cause_node;         // the node that gave `cause` its number
+    std::uint64_t trace_id = 0;
+    minibatch_id minibatch{~0ull}; // all ones: none
+    weight_version weights{~0ull}; // all ones: none
+    std::uint64_t bytes = 0;       // message words and tensors
+    std::int64_t sent_ns = 0;
+    std::int64_t enqueued_ns = 0;
+    std::int64_t started_ns = 0;
+    std::int64_t ended_ns = 0;
+
+    friend bool operator==(const trace_event&, const trace_event&) noexcept = default;
+};
+
+// A stretch of the trace as one reader got it.
+struct trace_batch {
+    std::vector<trace_event> events;
+    std::uint64_t next = 0; // the cursor to read from next
+    std::uint64_t lost =
+        0; // events between the cursor asked for and the first one here that are gone
+};
+
+class trace_ring {
+  public:
+    // `capacity` events, rounded up to a power of two.
+    explicit trace_ring(std::size_t capacity);
+
+    void record(const trace_event& event) noexcept;
+
+    // At most `max` events from `cursor` on (0: the oldest there is). Events that are being written
+    // at this moment are left for the next read.
+    trace_batch read(std::uint64_t cursor, std::size_t max) const;
+
+    std::uint64_t
+    recorded() const noexcept; // events since the start; also the cursor of the next event
+    std::size_t capacity() const noexcept { return mask_ + 1; }
+
+    // Names for device work. The same text gives the same number; at most `labels_max` different
+    // ones, further ones share the number of "other".
+    std::uint64_t label(const std::string& text);
+    std::vector<std::string> labels() const; // by number
+
+    static constexpr std::size_t labels_max = 4096;
+
+  private:
+    static constexpr std::size_t words = sizeof(trace_event) / sizeof(std::uint64_t);
+
+    // An event as words, so that a reader may copy it while a writer overwrites it and notice
+    // afterwards: `state` is 2 * position + 2 when the event at `position` is complete and odd
+    // while a writer is at it.
+    struct slot {
+        std::atomic<std::uint64_t> state{0};
+        std::array<std::atomic<std::uint64_t>, words> content{};
+    };
+
+    std::size_t mask_;
+    std::unique_ptr<slot[]> slots_;
+    alignas(64) std::atomic<std::uint64_t> next_{0};
+
+    mutable std::mutex labels_lock_;
+    std::vector<std::string> labels_; // guarded by labels_lock_
+};
+
+} // namespace troupe

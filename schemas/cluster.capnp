@@ -1,0 +1,147 @@
+@0xb3c7d2e81f604a01;
+# The cluster protocol: who is a member, who is still there, and who wants to know when something ends.
+#
+# Three layers, each built on the one above it:
+#   peers    what the node's endpoint reports: a connection that has proven the cluster's key, or its end. Told to local
+#            actors only (PeerUp, PeerDown, ConnectFailed).
+#   watches  an actor learns that another one ended, wherever it lives (Watch, Unwatch, Down).
+#   members  the cluster actors of all nodes (well-known actor 1) keep one list (Join ... Goodbye) and tell subscribers
+#            (Subscribe, NodeJoined, NodeLost).
+#
+# A node is named by its id, drawn at random when it starts; the id dies with the process. Its name is for people and
+# unique among the members. An address is HOST:PORT where the node listens.
+#
+#   newcomer                       member B (any)                 every other member C
+#      |--- Join ------------------->|                                |
+#      |<-- Welcome (B, C, ...) -----|                                |      or Refused, then the connection ends
+#      |--- connects, Join ------------------------------------------>|
+#      |<-- Welcome ---------------------------------------------------|
+#      |--- Heartbeat --------------> all members, every interval, and they to it
+#      |--- Goodbye ----------------> all members, when it stops in order
+
+using Cxx = import "/capnp/c++.capnp";
+using Work = import "device.capnp";
+$Cxx.namespace("troupe::proto");
+
+enum Role {
+  # What a node is there for. Agrees with the roles of the handshake.
+  member @0;      # may carry actors of a run
+  client @1;      # a run: places actors on members, carries its own trainer
+  observer @2;    # an inspector: reads, nothing depends on it
+}
+
+# ---- peers: from the runtime of a node to its own actors ----
+
+struct PeerUp {
+  # Node runtime to subscribed local actors: this peer holds the key and may be sent to. Followed by exactly one PeerDown.
+  node @0 :UInt64;
+  name @1 :Text;
+  address @2 :Text;
+  role @3 :Role;
+}
+
+struct PeerDown {
+  # Node runtime to subscribed local actors: nothing reaches this peer any more, nothing from it follows.
+  node @0 :UInt64;
+  failure @1 :Work.Failure;   # why; `cancelled`: it closed in order
+}
+
+struct ConnectFailed {
+  # Node runtime to subscribed local actors: a connection that was asked for did not come about.
+  address @0 :Text;
+  failure @1 :Work.Failure;   # `refused`: it answered and said no (wrong key); `unreachable`: nobody answers
+}
+
+# ---- watches ----
+
+struct Watch {
+  # An actor to the watcher (well-known actor 4) of another node: tell me when your actor ends. Answered by exactly one
+  # Down, at once if there is no such actor, unless Unwatch comes first or one of the nodes is lost.
+  actor @0 :UInt64;           # on the receiving node
+}
+
+struct Unwatch {
+  # Ends a Watch. A Down may be on its way; the sender ignores it.
+  actor @0 :UInt64;
+}
+
+struct Down {
+  # Answer to Watch; within a node from the runtime itself, also for the remote actors of a node that is lost. The
+  # receiver believes it only of actors on the sender's node or from its own.
+  node @0 :UInt64;            # the actor that ended
+  actor @1 :UInt64;
+  failure @2 :Work.Failure;   # why; `cancelled`: it ended in order
+}
+
+# ---- members ----
+
+struct DeviceInfo {
+  # Something that computes, owned by one node. Actors are placed on devices.
+  name @0 :Text;              # "cpu:0"; unique on its node
+  memoryBytes @1 :UInt64;     # bound of its pool
+}
+
+struct Member {
+  node @0 :UInt64;
+  name @1 :Text;
+  address @2 :Text;
+  role @3 :Role;              # member or client; observers do not join
+  devices @4 :List(DeviceInfo);
+}
+
+struct Join {
+  # A cluster actor to the cluster actor of a peer that it has connected to: here I am. Answered by Welcome or Refused.
+  # A newcomer sends it to the member it was told of, then to every member that Welcome names and it does not know.
+  member @0 :Member;          # the sender
+}
+
+struct Welcome {
+  # Answer to Join: the sender counts the newcomer as a member from now on. The newcomer has joined when it has had a
+  # Welcome from every member that any Welcome named, except those it lost meanwhile.
+  member @0 :Member;          # the sender
+  others @1 :List(Member);    # whom the sender knows besides itself and the newcomer
+}
+
+struct Refused {
+  # Answer to Join: the newcomer is not taken in (its name is in use, its list of devices makes no sense). It says the
+  # sentence to its user and leaves.
+  text @0 :Text;
+}
+
+struct Heartbeat {
+  # Every member to every other member, once per interval, whatever else is sent. Not answered. A member that has not been
+  # heard of for the time-out is given up: its connection is ended and NodeLost follows.
+  count @0 :UInt64;           # counts from 1 per sender
+}
+
+struct Goodbye {
+  # Every other member is told by a node that stops in order: do not wait for me. NodeLost follows.
+}
+
+# ---- questions and news for everybody ----
+
+struct Subscribe {
+  # Any actor to the cluster actor of its node or a peer: tell me about members from now on. Answered by MemberList, then
+  # NodeJoined and NodeLost as things happen, until the subscriber ends.
+}
+
+struct ListMembers {
+  # Any actor to a cluster actor. Answered by MemberList.
+}
+
+struct MemberList {
+  # Answer to Subscribe and ListMembers: what this node believes, itself included, by node id.
+  members @0 :List(Member);
+}
+
+struct NodeJoined {
+  # Cluster actor to subscribers: a member that was not there before.
+  member @0 :Member;
+}
+
+struct NodeLost {
+  # Cluster actor to subscribers: a member is gone. Its id never comes back.
+  node @0 :UInt64;
+  name @1 :Text;
+  failure @2 :Work.Failure;   # why; `cancelled`: it said Goodbye
+}
