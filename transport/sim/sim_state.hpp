@@ -1,0 +1,165 @@
+// The inside of the simulated network; included by its .cpp files only.
+//
+// A connection is opened with connect and answered with welcome; both ends then know each other. Of
+// the two nodes, the one with the lower id decides: it accepts the first connection of a pair (the
+// item `up`, first on its stream) and resets every other. So two nodes that connect to each other
+// at once end with one connection.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "schemas/base/random.hpp"
+#include "transport/sim/sim_link.hpp"
+#include "transport/sim/sim_network.hpp"
+
+namespace troupe::sim {
+
+struct packet {
+    enum class kind : std::uint8_t { connect, welcome, item, acknowledge, probe, reset };
+    kind what;
+    std::uint64_t link; // number of the connection
+    node_id from;
+    node_id to;
+    std::string key; // connect
+    std::uint64_t sequence = 0;
+    sim::item item;
+    acknowledgement heard;
+    std::optional<error> why; // reset; none: a duplicate connection
+};
+
+// One end of a connection.
+struct link {
+    enum class phase : std::uint8_t {
+        connecting, // connect sent, nothing heard
+        half_open,  // both know each other, not yet accepted
+        up,
+        closing, // goodbye sent; the host delivers what is left
+    };
+
+    link(std::uint64_t number_, node_id peer_, const send_bounds& bounds)
+        : number{number_}, peer{peer_}, window{bounds} {}
+
+    std::uint64_t number;
+    node_id peer;
+    phase state = phase::half_open;
+    std::string address; // that connect() was given; empty on the accepting end
+    reliable_sender out;
+    reliable_receiver in;
+    send_window window;
+    event_id retransmit;
+    event_id deadline;        // of the handshake
+    unsigned backoff = 0;     // retransmissions since anything was heard
+    time_point waiting_since; // for an acknowledgement
+};
+
+class network;
+
+// A node and its endpoint's state.
+class host {
+  public:
+    enum class life : std::uint8_t { fresh, running, closed, dead, off };
+
+    host(network& net, sim_node_options options) : net_{net}, options_{std::move(options)} {}
+
+    result<void> start(endpoint_listener& listener);
+    void connect(const std::string& address);
+    send_status send(node_id peer, frame_ptr f);
+    void disconnect(node_id peer, error why);
+    void close();
+
+    void arrive(packet p);
+    void die(life how);
+    void stop() { stopped_ = true; }
+    void resume();
+
+    const sim_node_options& options() const noexcept { return options_; }
+    const endpoint_statistics& statistics() const noexcept { return statistics_; }
+    life state() const noexcept { return life_; }
+
+  private:
+    // What the process does, now or when it is resumed; never once it is gone.
+    void in_process(std::function<void()> what);
+    // A call of the listener: in order with the others, never from within the caller of an
+    // endpoint's method.
+    void report(std::function<void()> what);
+    void deliver_reports();
+
+    void admit(packet p);
+    void connect_arrived(const packet& p);
+    void welcome_arrived(std::uint64_t number);
+    void item_arrived(packet p);
+    void acknowledge_arrived(const packet& p);
+    void reset_arrived(const packet& p);
+
+    void decide(link& l);
+    void go_up(link& l);
+    void consume(std::uint64_t number, const item& i);
+    void push(link& l, item i);
+    void transmit_item(const link& l, std::uint64_t sequence);
+    void arm_retransmit(link& l);
+    void retransmit(std::uint64_t number);
+    void handshake_expired(std::uint64_t number);
+    void acknowledge(const link& l);
+    void reset(const link& l, std::optional<error> why);
+    // Forgets the link and reports what its end means: peer_down, connect_failed or nothing.
+    void end(std::uint64_t number, std::optional<error> why);
+    void forget(std::uint64_t number);
+    bool has_link_to(node_id peer) const; // that both ends know of
+    link* find(std::uint64_t number);
+    packet make_packet(packet::kind what, const link& l) const;
+
+    network& net_;
+    sim_node_options options_;
+    endpoint_listener* listener_ = nullptr;
+    life life_ = life::fresh;
+    bool stopped_ = false;
+    bool arriving_ = false;                     // a packet is being handled; reports follow it
+    std::deque<std::function<void()>> held_;    // while stopped
+    std::deque<std::function<void()>> reports_; // for the listener
+    std::map<std::uint64_t, link> links_;
+    std::map<node_id, std::uint64_t> up_; // peer -> link
+    std::set<std::uint64_t> ended_;       // links that late packets must not bring back
+    endpoint_statistics statistics_;
+};
+
+// Carries packets between hosts, with faults.
+class network {
+  public:
+    network(event_queue& events, sim_network_options options)
+        : events_{events}, options_{std::move(options)}, random_{options_.seed, 0x73696d6e6574u} {}
+
+    void transmit(packet p);
+    duration round_trip_max(node_id a, node_id b) const; // with what is queued now
+    std::uint64_t next_link() noexcept { return ++links_total_; }
+    host* host_of(node_id node);
+    host* listening_at(const std::string& address);
+    event_queue& events() noexcept { return events_; }
+    const sim_network_options& options() const noexcept { return options_; }
+
+    std::map<node_id, std::shared_ptr<host>> hosts;
+    std::map<std::pair<node_id, node_id>, sim_faults> faults;
+    std::set<std::pair<node_id, node_id>> cuts; // lower id first
+    sim_network_statistics statistics;
+    void set_default_faults(const sim_faults& f) { options_.faults = f; }
+
+  private:
+    const sim_faults& faults_between(node_id from, node_id to) const;
+
+    event_queue& events_;
+    sim_network_options options_;
+    random_stream random_;
+    std::uint64_t links_total_ = 0;
+    std::map<std::pair<node_id, node_id>, time_point> busy_until_; // links with a bandwidth
+};
+
+} // namespace troupe::sim
+
+struct troupe::sim_network::state : sim::network {
+    using network::network;
+};

@@ -1,0 +1,56 @@
+// The endpoint between processes: frames over UCX active messages, through shared memory on one
+// machine and TCP between machines.
+//
+// A TCP connection per pair of peers carries the handshake (transport/handshake/) and then stays
+// open: its end is the sign that the peer's process has died, and a goodbye on it that the peer has
+// closed in order. Frames go over UCX, small ones with the message, large tensors straight into
+// memory of the pool.
+//
+// A node owns one progress thread. It spins for a moment after each piece of work and then sleeps
+// on the event descriptors of UCX, the TCP sockets and a wake-up of its own. Listeners are called
+// on this thread.
+//
+// A stopped (SIGSTOP) or silent peer is not noticed here; the heartbeats of the cluster notice it
+// and disconnect.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "schemas/base/clock.hpp"
+#include "transport/endpoint.hpp"
+#include "transport/send_window.hpp"
+
+namespace troupe {
+
+// What UCX may send over.
+enum class ucx_transports : std::uint8_t {
+    automatic, // shared memory within a machine, TCP between machines
+    shm,       // shared memory only: peers on other machines are unreachable
+    tcp,
+};
+
+struct ucx_options {
+    peer_info self;  // node and name must be set; address: where to listen, HOST:PORT, port 0 picks
+                     // a free one
+    std::string key; // the cluster's; may be empty on a loopback address only
+    memory_pool* pool = nullptr; // tensors that arrive; must outlive every frame received
+    const clock* time = nullptr; // for time-outs; must outlive the endpoint
+    ucx_transports transports = ucx_transports::automatic;
+    duration connect_timeout = std::chrono::seconds{5}; // of connect(), from the call to peer_up
+    duration handshake_timeout =
+        std::chrono::seconds{3};                      // for a peer to say who it is, once connected
+    duration drain_timeout = std::chrono::seconds{5}; // of close(), for what is queued
+    duration spin =
+        std::chrono::microseconds{30}; // how long the progress thread polls before it sleeps
+    std::size_t handshakes_max =
+        64; // connections that have not yet proven the key; further ones are refused
+    send_bounds bounds;
+};
+
+// Errors: errc::usage for an address that is not HOST:PORT or needs a key; errc::io where UCX
+// cannot start. The port is opened by start().
+result<std::unique_ptr<endpoint>> make_ucx_endpoint(ucx_options options);
+
+} // namespace troupe
