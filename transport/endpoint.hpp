@@ -51,7 +51,8 @@ class endpoint_listener {
     virtual void peer_up(const peer_info& peer) = 0;
     virtual void frame_arrived(node_id from, frame_ptr f) = 0;
     virtual void peer_writable(node_id peer) = 0;
-    // Exactly once for every peer_up; nothing about this peer follows.
+    // Exactly once for every peer_up, unless this endpoint is closed first; nothing about this peer follows. `why` is
+    // errc::cancelled if the peer closed in order (everything it had sent has arrived), errc::lost if it vanished.
     virtual void peer_down(node_id peer, const error& why) = 0;
     // A connect() that did not lead to peer_up: unreachable, refused (wrong key), protocol (not a Troupe node).
     virtual void connect_failed(const std::string& address, const error& why) = 0;
@@ -62,8 +63,8 @@ struct endpoint_statistics {
     std::uint64_t frames_received = 0;
     std::uint64_t bytes_sent = 0; // words and tensors
     std::uint64_t bytes_received = 0;
-    std::uint64_t frames_malformed = 0;    // received, unreadable, peer given up
-    std::uint64_t handshakes_refused = 0;  // wrong key, garbage, too slow
+    std::uint64_t frames_malformed = 0;   // received, unreadable, peer given up
+    std::uint64_t handshakes_refused = 0; // wrong key, garbage, too slow
 };
 
 class endpoint {
@@ -87,7 +88,8 @@ class endpoint {
     virtual void disconnect(node_id peer, error why) = 0;
 
     // Sends what is queued (for at most the configured drain time), then ends all connections: peers see an orderly
-    // down. No listener method runs after it has returned. Idempotent.
+    // down, this side reports nothing. No listener method runs after it has returned. Idempotent. Not from within a
+    // listener's method.
     virtual void close() = 0;
 
     virtual endpoint_statistics statistics() const = 0;

@@ -401,7 +401,7 @@ void host::end(std::uint64_t number, std::optional<error> why) {
     if (was_up) {
         up_.erase(peer);
         report([this, peer, why = *why] { listener_->peer_down(peer, why); });
-    } else if (was_mine && (why || !has_link_to(peer))) {
+    } else if (was_mine && !has_link_to(peer)) {
         const error reason = why.value_or(error{
             errc::refused, address + " still holds an earlier connection of this node; try again"});
         report([this, address, reason] { listener_->connect_failed(address, reason); });
