@@ -1,14 +1,18 @@
-// The computation of one pipeline stage: a contiguous range of a model's layers, with the loss if it holds the last.
+// The computation of one pipeline stage: a contiguous range of a model's layers, with the loss if
+// it holds the last.
 //
-// Pure: a stage_program holds shapes and layer settings, no weights and no activations. Weights come in as immutable
-// versions, activations that the backward pass needs go out as `saved_activations` and come back with the gradient.
-// Which weights belong to which pass is decided by the caller (the pipeline protocol), never here.
+// Pure: a stage_program holds shapes and layer settings, no weights and no activations. Weights
+// come in as immutable versions, activations that the backward pass needs go out as
+// `saved_activations` and come back with the gradient. Which weights belong to which pass is
+// decided by the caller (the pipeline protocol), never here.
 //
-// A model gives bit-equal results however it is cut: initial weights depend on (seed, layer, parameter) only, and every
-// layer computes the same whether its neighbours are in the same stage or not.
+// A model gives bit-equal results however it is cut: initial weights depend on (seed, layer,
+// parameter) only, and every layer computes the same whether its neighbours are in the same stage
+// or not.
 //
-// Threads: const methods are thread-safe; compute_context belongs to the device thread that runs the work.
-// Errors: errc::usage for impossible models (naming the layer and its shapes), errc::exhausted for memory.
+// Threads: const methods are thread-safe; compute_context belongs to the device thread that runs
+// the work. Errors: errc::usage for impossible models (naming the layer and its shapes),
+// errc::exhausted for memory.
 #pragma once
 
 #include <cstdint>
@@ -47,8 +51,12 @@ struct parameter_info {
 };
 
 // What a layer's backward pass needs of its forward pass. Opaque to everybody but the layers.
+struct saved_layer {
+    std::vector<tensor> tensors;
+    std::size_t block = 1; // channel block of the image tensors among them (kernels/ops/ops.hpp)
+};
 struct saved_activations {
-    std::vector<std::vector<tensor>> layers;
+    std::vector<saved_layer> layers;
 };
 
 struct forward_result {
@@ -79,24 +87,32 @@ class stage_program {
     bool has_loss() const noexcept { return has_loss_; }
     const std::vector<parameter_info>& parameters() const noexcept { return parameters_; }
     std::size_t parameter_bytes() const noexcept;
-    double forward_flops_per_sample() const noexcept; // multiply and add count as two
-    double backward_flops_per_sample() const noexcept;
+    double forward_flops_per_sample() const noexcept {
+        return forward_flops_;
+    } // multiply and add count as two
+    double backward_flops_per_sample() const noexcept { return backward_flops_; }
 
     // Version 0: He initialisation for weights (normal, variance 2 / fan_in), zero for biases.
     // `with_momentum` adds zeroed momentum.
-    result<weights_ptr> initialise(compute_context& context, std::uint64_t seed, bool with_momentum) const;
+    result<weights_ptr> initialise(compute_context& context, std::uint64_t seed,
+                                   bool with_momentum) const;
 
-    // input: (batch, input_shape...), float32. For inference drop `saved`.
+    // input: (batch, input_shape...), float32. Overwritten where nobody else holds it. For
+    // inference drop `saved`. errc::protocol for an input, and below for a gradient, of another
+    // type or shape, or of no samples.
     result<forward_result> forward(compute_context& context, const weights& w, tensor input) const;
 
     // `w` must be the version that the forward pass used.
-    result<backward_result> backward(compute_context& context, const weights& w, saved_activations saved,
-                                     tensor output_gradient, bool want_input_gradient) const;
+    result<backward_result> backward(compute_context& context, const weights& w,
+                                     saved_activations saved, tensor output_gradient,
+                                     bool want_input_gradient) const;
 
-    // Softmax cross entropy of the last layer's output. labels: (batch), int32. errc::data for a label that is not
-    // smaller than the number of classes. Only where has_loss(). The gradient is of scale * sum of losses, so that the
-    // gradients of microbatches add up to that of their minibatch with scale = 1 / samples of the minibatch.
-    result<loss_result> loss(compute_context& context, const tensor& logits, const tensor& labels, float scale) const;
+    // Softmax cross entropy of the last layer's output. labels: (batch), int32. errc::data for a
+    // label that is not smaller than the number of classes. Only where has_loss(). The gradient is
+    // of scale * sum of losses, so that the gradients of microbatches add up to that of their
+    // minibatch with scale = 1 / samples of the minibatch.
+    result<loss_result> loss(compute_context& context, const tensor& logits, const tensor& labels,
+                             float scale) const;
 
   private:
     layer_range range_;
@@ -105,9 +121,13 @@ class stage_program {
     bool has_loss_ = false;
     std::vector<parameter_info> parameters_;
     std::vector<std::shared_ptr<const layer>> layers_;
+    std::vector<std::size_t> parameters_of_layer_;
+    double forward_flops_ = 0;
+    double backward_flops_ = 0;
 };
 
-// Name and output shape of every layer of a model, for plans and error messages. Checks the whole model.
+// Name and output shape of every layer of a model, for plans and error messages. Checks the whole
+// model.
 struct layer_info {
     std::string name; // "layers.3 conv2d"
     tensor_shape output_shape;

@@ -10,6 +10,7 @@ inline constexpr std::size_t frame_words_max = 1u << 20;       // a message body
 inline constexpr std::size_t frame_tensors_max = 256;          // tensors attached to one frame
 inline constexpr std::uint64_t frame_bytes_max = 1ull << 32;   // words and tensors together: 4 GiB
 inline constexpr std::size_t tensor_rank_max = 8;              // dimensions of a tensor
+inline constexpr std::uint64_t layer_elements_max = 1ull << 32; // of one sample's output, or of one parameter
 inline constexpr std::size_t handshake_bytes_max = 1024;       // anything read before a peer has proven the key
 inline constexpr std::size_t name_bytes_max = 128;             // of a node, an actor, a layer
 inline constexpr std::size_t path_bytes_max = 4096;            // of a file name

@@ -1,0 +1,207 @@
+#include "kernels/graph/stage_program.hpp"
+
+#include <cmath>
+
+#include "kernels/graph/model_walk.hpp"
+#include "kernels/layers/kinds.hpp"
+#include "schemas/base/random.hpp"
+
+namespace troupe {
+
+namespace {
+
+// Separates the streams of initial weights from what else is drawn from the same seed.
+constexpr std::uint64_t initialisation_purpose = 0x6865'0000'0000'0000;
+
+std::uint64_t purpose_of(std::size_t layer, std::size_t parameter) noexcept {
+    return initialisation_purpose + (static_cast<std::uint64_t>(layer) << 8) + parameter;
+}
+
+result<void> check_batch(std::string_view what, const tensor& t, const tensor_shape& sample_shape) {
+    if (t && t.type() == data_type::float32 && t.shape().rank() == sample_shape.rank() + 1 &&
+        t.shape()[0] > 0 && t.shape().without_first() == sample_shape)
+        return {};
+    return error{errc::protocol, std::string{what} + " is " + std::string{to_string(t.type())} +
+                                     " " + to_string(t.shape()) +
+                                     ", but the stage takes float32 batches of " +
+                                     to_string(sample_shape)};
+}
+
+result<tensor> zeros(compute_context& context, const tensor_shape& shape) {
+    auto t = tensor::allocate(context.memory, data_type::float32, shape);
+    if (t)
+        if (auto done = context.ops.fill(*t, 0); !done)
+            return done.failure();
+    return t;
+}
+
+result<tensor> he_normal(compute_context& context, const parameter_info& parameter,
+                         random_stream stream) {
+    auto t = tensor::allocate(context.memory, data_type::float32, parameter.shape);
+    if (!t)
+        return t;
+    const double deviation = std::sqrt(2.0 / static_cast<double>(parameter.fan_in));
+    for (float& x : t->mutable_values<float>())
+        x = static_cast<float>(deviation * stream.normal());
+    return t;
+}
+
+} // namespace
+
+result<stage_program> stage_program::create(proto::Model::Reader model, layer_range range) {
+    auto walked = walk_model(model);
+    if (!walked)
+        return walked.failure();
+    const std::size_t layers = walked->size();
+    if (range.count == 0 || range.first >= layers || range.count > layers - range.first)
+        return error{errc::usage, "a stage of " + std::to_string(range.count) +
+                                      " layers from layer " + std::to_string(range.first) +
+                                      " on does not fit a model of " + std::to_string(layers) +
+                                      " layers"};
+    stage_program program;
+    program.range_ = range;
+    program.has_loss_ = range.first + range.count == layers;
+    for (const auto& step : std::span{*walked}.subspan(range.first, range.count)) {
+        for (auto& parameter : step.made->parameters()) {
+            parameter.name = "layers." + std::to_string(step.index) + "." + parameter.name;
+            program.parameters_.push_back(std::move(parameter));
+        }
+        program.parameters_of_layer_.push_back(step.made->parameters().size());
+        program.layers_.push_back(step.made);
+        program.forward_flops_ += step.made->forward_flops();
+        program.backward_flops_ += step.made->backward_flops(step.index > 0);
+    }
+    program.input_shape_ = (*walked)[range.first].input_shape;
+    program.output_shape_ = program.layers_.back()->output_shape();
+    return program;
+}
+
+std::size_t stage_program::parameter_bytes() const noexcept {
+    std::size_t bytes = 0;
+    for (const auto& parameter : parameters_)
+        bytes += parameter.shape.elements() * sizeof(float);
+    return bytes;
+}
+
+result<weights_ptr> stage_program::initialise(compute_context& context, std::uint64_t seed,
+                                              bool with_momentum) const {
+    auto made = std::make_shared<weights>();
+    std::size_t next = 0;
+    for (std::size_t l = 0; l < layers_.size(); ++l)
+        for (std::size_t p = 0; p < parameters_of_layer_[l]; ++p, ++next) {
+            const auto& parameter = parameters_[next];
+            auto values = parameter.is_bias
+                              ? zeros(context, parameter.shape)
+                              : he_normal(context, parameter,
+                                          random_stream{seed, purpose_of(range_.first + l, p)});
+            if (!values)
+                return values.failure();
+            made->parameters.push_back(std::move(*values));
+        }
+    for (std::size_t p = 0; with_momentum && p < parameters_.size(); ++p) {
+        auto values = zeros(context, parameters_[p].shape);
+        if (!values)
+            return values.failure();
+        made->momentum.push_back(std::move(*values));
+    }
+    return weights_ptr{std::move(made)};
+}
+
+result<forward_result> stage_program::forward(compute_context& context, const weights& w,
+                                              tensor input) const {
+    if (auto fits = check_batch("the input", input, input_shape_); !fits)
+        return fits.failure();
+    TROUPE_CHECK(w.parameters.size() == parameters_.size(), "the weights belong to this stage");
+    forward_result done;
+    done.saved.layers.resize(layers_.size());
+    activation current{std::move(input), 1};
+    std::span<const tensor> rest = w.parameters;
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+        const auto parameters = rest.first(parameters_of_layer_[l]);
+        rest = rest.subspan(parameters.size());
+        auto next =
+            layers_[l]->forward(context, parameters, std::move(current), done.saved.layers[l]);
+        if (!next)
+            return next.failure();
+        current = std::move(*next);
+    }
+    auto plain = in_block(context, std::move(current), 1);
+    if (!plain)
+        return plain.failure();
+    done.output = std::move(plain->values);
+    return done;
+}
+
+result<backward_result> stage_program::backward(compute_context& context, const weights& w,
+                                                saved_activations saved, tensor output_gradient,
+                                                bool want_input_gradient) const {
+    if (auto fits = check_batch("the gradient", output_gradient, output_shape_); !fits)
+        return fits.failure();
+    TROUPE_CHECK(w.parameters.size() == parameters_.size(), "the weights belong to this stage");
+    TROUPE_CHECK(saved.layers.size() == layers_.size(), "what was saved belongs to this stage");
+    backward_result done;
+    done.parameter_gradients.resize(parameters_.size());
+    activation current{std::move(output_gradient), 1};
+    std::size_t end = parameters_.size();
+    for (std::size_t l = layers_.size(); l-- > 0;) {
+        const std::size_t begin = end - parameters_of_layer_[l];
+        auto passed = layers_[l]->backward(
+            context, {.parameters = std::span{w.parameters}.subspan(begin, end - begin),
+                      .saved = std::move(saved.layers[l]),
+                      .output_gradient = std::move(current),
+                      .want_input_gradient = want_input_gradient || l > 0});
+        if (!passed)
+            return passed.failure();
+        std::ranges::move(passed->parameters,
+                          done.parameter_gradients.begin() + static_cast<std::ptrdiff_t>(begin));
+        current = std::move(passed->input);
+        end = begin;
+    }
+    if (want_input_gradient) {
+        auto plain = in_block(context, std::move(current), 1);
+        if (!plain)
+            return plain.failure();
+        done.input_gradient = std::move(plain->values);
+    }
+    return done;
+}
+
+result<loss_result> stage_program::loss(compute_context& context, const tensor& logits,
+                                        const tensor& labels, float scale) const {
+    TROUPE_CHECK(has_loss_, "the last stage computes the loss");
+    loss_result done;
+    if (scale != 0) {
+        auto gradient = tensor::allocate(context.memory, data_type::float32, logits.shape());
+        if (!gradient)
+            return gradient.failure();
+        done.gradient = std::move(*gradient);
+    }
+    auto sums =
+        context.ops.softmax_cross_entropy({.logits = logits,
+                                           .labels = labels,
+                                           .scale = scale,
+                                           .gradient = scale != 0 ? &done.gradient : nullptr});
+    if (!sums)
+        return sums.failure();
+    done.loss_sum = sums->loss;
+    done.correct = sums->correct;
+    return done;
+}
+
+result<std::vector<layer_info>> describe_model(proto::Model::Reader model) {
+    auto walked = walk_model(model);
+    if (!walked)
+        return walked.failure();
+    std::vector<layer_info> infos;
+    for (const auto& step : *walked) {
+        layer_info info{"layers." + std::to_string(step.index) + " " +
+                            std::string{step.made->kind()},
+                        step.made->output_shape(), 0, step.made->forward_flops()};
+        for (const auto& parameter : step.made->parameters())
+            info.parameter_elements += parameter.shape.elements();
+        infos.push_back(std::move(info));
+    }
+    return infos;
+}
+
+} // namespace troupe

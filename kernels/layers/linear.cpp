@@ -1,0 +1,85 @@
+#include "kernels/layers/kinds.hpp"
+
+namespace troupe {
+
+namespace {
+
+class linear_layer final : public layer {
+  public:
+    linear_layer(const tensor_shape& input, std::size_t out)
+        : input_{input}, in_{input.elements()}, out_{out} {}
+
+    std::string_view kind() const noexcept override { return "linear"; }
+    tensor_shape output_shape() const noexcept override { return {out_}; }
+    double forward_flops() const noexcept override {
+        return 2.0 * static_cast<double>(in_) * static_cast<double>(out_);
+    }
+    double backward_flops(bool want_input_gradient) const noexcept override {
+        return forward_flops() * (want_input_gradient ? 2 : 1);
+    }
+    std::vector<parameter_info> parameters() const override {
+        return {{"weight", {out_, in_}, in_, false}, {"bias", {out_}, in_, true}};
+    }
+
+    result<activation> forward(compute_context& context, std::span<const tensor> parameters,
+                               activation input, saved_layer& saved) const override {
+        auto plain = in_block(context, std::move(input), 1);
+        if (!plain)
+            return plain;
+        const std::size_t samples = plain->values.shape()[0];
+        const tensor flat = plain->values.reshaped({samples, in_});
+        auto output = tensor::allocate(context.memory, data_type::float32, {samples, out_});
+        if (!output)
+            return output.failure();
+        auto done = context.ops.linear_forward(
+            {.input = flat, .weight = parameters[0], .bias = parameters[1], .output = *output});
+        if (!done)
+            return done.failure();
+        saved.tensors = {flat};
+        return activation{std::move(*output), 1};
+    }
+
+    result<gradients> backward(compute_context& context, backward_pass pass) const override {
+        const tensor& input = pass.saved.tensors[0];
+        tensor to_input;
+        if (pass.want_input_gradient) {
+            auto memory = tensor::allocate(context.memory, data_type::float32, input.shape());
+            if (!memory)
+                return memory.failure();
+            to_input = std::move(*memory);
+        }
+        auto to_weight = tensor::allocate(context.memory, data_type::float32, {out_, in_});
+        auto to_bias = tensor::allocate(context.memory, data_type::float32, {out_});
+        if (!to_weight || !to_bias)
+            return to_weight ? to_bias.failure() : to_weight.failure();
+        auto done = context.ops.linear_backward(
+            {.input = input,
+             .weight = pass.parameters[0],
+             .output_gradient = pass.output_gradient.values,
+             .input_gradient = pass.want_input_gradient ? &to_input : nullptr,
+             .weight_gradient = *to_weight,
+             .bias_gradient = *to_bias});
+        if (!done)
+            return done.failure();
+        if (to_input)
+            to_input = to_input.reshaped(batch_of(input.shape()[0], input_));
+        return gradients{{std::move(to_input), 1}, {std::move(*to_weight), std::move(*to_bias)}};
+    }
+
+  private:
+    tensor_shape input_;
+    std::size_t in_;
+    std::size_t out_;
+};
+
+} // namespace
+
+result<std::shared_ptr<const layer>> make_linear(proto::Linear::Reader description,
+                                                 const tensor_shape& input) {
+    if (description.getOut() == 0)
+        return error{errc::usage, "out must be at least 1"};
+    return std::shared_ptr<const layer>{
+        std::make_shared<linear_layer>(input, description.getOut())};
+}
+
+} // namespace troupe

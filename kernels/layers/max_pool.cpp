@@ -1,0 +1,90 @@
+#include "kernels/layers/kinds.hpp"
+
+namespace troupe {
+
+namespace {
+
+class max_pool_layer final : public layer {
+  public:
+    max_pool_layer(const tensor_shape& input, const tensor_shape& output,
+                   const max_pool_settings& settings)
+        : input_{input}, output_{output}, settings_{settings} {}
+
+    std::string_view kind() const noexcept override { return "max_pool"; }
+    tensor_shape output_shape() const noexcept override { return output_; }
+    double forward_flops() const noexcept override {
+        return static_cast<double>(output_.elements()) *
+               static_cast<double>(settings_.kernel * settings_.kernel);
+    }
+    double backward_flops(bool want_input_gradient) const noexcept override {
+        return want_input_gradient ? static_cast<double>(output_.elements()) : 0;
+    }
+
+    result<activation> forward(compute_context& context, std::span<const tensor>, activation input,
+                               saved_layer& saved) const override {
+        const max_pool_settings settings{settings_.kernel, settings_.stride, input.block};
+        const tensor_shape shape = batch_of(input.values.shape()[0], output_);
+        auto output = tensor::allocate(context.memory, data_type::float32, shape);
+        auto positions = tensor::allocate(context.memory, position_type(settings.kernel), shape);
+        if (!output || !positions)
+            return output ? positions.failure() : output.failure();
+        auto done = context.ops.max_pool_forward({.settings = settings,
+                                                  .input = input.values,
+                                                  .output = *output,
+                                                  .positions = *positions});
+        if (!done)
+            return done.failure();
+        saved.tensors = {std::move(*positions)};
+        saved.block = settings.block;
+        return activation{std::move(*output), settings.block};
+    }
+
+    result<gradients> backward(compute_context& context, backward_pass pass) const override {
+        if (!pass.want_input_gradient)
+            return gradients{};
+        const tensor& positions = pass.saved.tensors[0];
+        auto blocked = in_block(context, std::move(pass.output_gradient), pass.saved.block);
+        if (!blocked)
+            return blocked.failure();
+        auto to_input = tensor::allocate(context.memory, data_type::float32,
+                                         batch_of(positions.shape()[0], input_));
+        if (!to_input)
+            return to_input.failure();
+        auto done = context.ops.max_pool_backward(
+            {.settings = {settings_.kernel, settings_.stride, pass.saved.block},
+             .output_gradient = blocked->values,
+             .positions = positions,
+             .input_gradient = *to_input});
+        if (!done)
+            return done.failure();
+        return gradients{{std::move(*to_input), pass.saved.block}, {}};
+    }
+
+  private:
+    tensor_shape input_;
+    tensor_shape output_;
+    max_pool_settings settings_; // its block is chosen by the input
+};
+
+} // namespace
+
+result<std::shared_ptr<const layer>> make_max_pool(proto::MaxPool::Reader description,
+                                                   const tensor_shape& input) {
+    const std::size_t kernel = description.getKernel();
+    const std::size_t stride = description.getStride() == 0 ? kernel : description.getStride();
+    if (input.rank() != 3)
+        return error{errc::usage,
+                     "needs an input of [channels, height, width], but gets " + to_string(input)};
+    if (kernel == 0)
+        return error{errc::usage, "kernel must be at least 1"};
+    const tensor_shape output{input[0], windows_along(input[1], kernel, stride, 0),
+                              windows_along(input[2], kernel, stride, 0)};
+    if (output[1] == 0 || output[2] == 0)
+        return error{errc::usage, "window " + std::to_string(kernel) + "x" +
+                                      std::to_string(kernel) + " is larger than its input " +
+                                      std::to_string(input[1]) + "x" + std::to_string(input[2])};
+    return std::shared_ptr<const layer>{
+        std::make_shared<max_pool_layer>(input, output, max_pool_settings{kernel, stride, 1})};
+}
+
+} // namespace troupe

@@ -1,0 +1,94 @@
+// Small models for tests, and a device-less context to run them in.
+#pragma once
+
+#include <boost/test/unit_test.hpp>
+
+#include <capnp/message.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "kernels/graph/stage_program.hpp"
+#include "kernels/ops/ops.hpp"
+#include "schemas/base/random.hpp"
+
+namespace troupe::test {
+
+// Builds a proto::Model layer by layer.
+class model_builder {
+  public:
+    explicit model_builder(std::initializer_list<std::uint32_t> input) : input_{input} {}
+
+    model_builder& conv2d(std::uint32_t out, std::uint32_t kernel, std::uint32_t stride,
+                          std::uint32_t padding) {
+        add_.push_back([=](proto::Layer::Builder layer) {
+            auto conv = layer.initConv2d();
+            conv.setOut(out);
+            conv.setKernel(kernel);
+            conv.setStride(stride);
+            conv.setPadding(padding);
+        });
+        return *this;
+    }
+    model_builder& relu() {
+        add_.push_back([](proto::Layer::Builder layer) { layer.setRelu(); });
+        return *this;
+    }
+    model_builder& max_pool(std::uint32_t kernel, std::uint32_t stride = 0) {
+        add_.push_back([=](proto::Layer::Builder layer) {
+            auto pool = layer.initMaxPool();
+            pool.setKernel(kernel);
+            pool.setStride(stride);
+        });
+        return *this;
+    }
+    model_builder& linear(std::uint32_t out) {
+        add_.push_back([=](proto::Layer::Builder layer) { layer.initLinear().setOut(out); });
+        return *this;
+    }
+
+    // Valid as long as the builder.
+    proto::Model::Reader build() {
+        auto model = message_->initRoot<proto::Model>();
+        auto input = model.initInput(static_cast<unsigned>(input_.size()));
+        for (unsigned i = 0; i < input_.size(); ++i)
+            input.set(i, input_[i]);
+        auto layers = model.initLayers(static_cast<unsigned>(add_.size()));
+        for (unsigned i = 0; i < add_.size(); ++i)
+            add_[i](layers[i]);
+        return model.asReader();
+    }
+
+  private:
+    std::vector<std::uint32_t> input_;
+    std::vector<std::function<void(proto::Layer::Builder)>> add_;
+    std::shared_ptr<capnp::MallocMessageBuilder> message_ =
+        std::make_shared<capnp::MallocMessageBuilder>();
+};
+
+// Uniform in -1..1.
+inline tensor random_tensor(memory_pool& pool, const tensor_shape& shape, std::uint64_t seed) {
+    tensor t = tensor::allocate(pool, data_type::float32, shape).value();
+    random_stream random{seed};
+    for (float& x : t.mutable_values<float>())
+        x = static_cast<float>(random.uniform() * 2 - 1);
+    return t;
+}
+
+inline tensor labels(memory_pool& pool, std::size_t count, std::uint64_t classes,
+                     std::uint64_t seed) {
+    tensor t = tensor::allocate(pool, data_type::int32, {count}).value();
+    random_stream random{seed};
+    for (auto& x : t.mutable_values<std::int32_t>())
+        x = static_cast<std::int32_t>(random.below(classes));
+    return t;
+}
+
+inline bool bit_equal(const tensor& a, const tensor& b) {
+    return a.shape() == b.shape() && a.type() == b.type() &&
+           std::equal(a.data(), a.data() + a.bytes(), b.data());
+}
+
+} // namespace troupe::test

@@ -1,0 +1,307 @@
+#include <boost/test/unit_test.hpp>
+
+#include <cmath>
+
+#include "kernels/cpu/cpu_device.hpp"
+#include "kernels/graph/profile.hpp"
+#include "kernels/layers/layer.hpp"
+#include "kernels/optim/optimizer.hpp"
+#include "kernels/reference/reference.hpp"
+#include "tests/unit/kernels/backends.hpp"
+#include "tests/unit/kernels/models.hpp"
+
+using namespace troupe;
+using namespace troupe::test;
+
+namespace {
+
+model_builder conv_net(std::uint32_t side) {
+    model_builder model{1, side, side};
+    model.conv2d(16, 3, 1, 1)
+        .relu()
+        .max_pool(2)
+        .conv2d(32, 3, 1, 1)
+        .relu()
+        .max_pool(2)
+        .linear(24)
+        .relu()
+        .linear(10);
+    return model;
+}
+
+// The whole training state of a model that is cut into stages.
+struct cut_model {
+    std::vector<stage_program> stages;
+    std::vector<weights_ptr> versions;
+    double loss = 0;
+    tensor input_gradient;
+
+    cut_model(compute_context& context, proto::Model::Reader model,
+              const std::vector<std::size_t>& counts, bool with_momentum = true) {
+        std::size_t first = 0;
+        for (std::size_t count : counts) {
+            stages.push_back(stage_program::create(model, {first, count}).value());
+            versions.push_back(stages.back().initialise(context, 7, with_momentum).value());
+            first += count;
+        }
+    }
+
+    std::vector<std::vector<tensor>> gradients(compute_context& context, tensor input,
+                                               const tensor& labels) {
+        std::vector<saved_activations> saved;
+        for (std::size_t s = 0; s < stages.size(); ++s) {
+            auto passed = stages[s].forward(context, *versions[s], std::move(input)).value();
+            input = std::move(passed.output);
+            saved.push_back(std::move(passed.saved));
+        }
+        auto judged = stages.back()
+                          .loss(context, input, labels, 1.f / static_cast<float>(labels.elements()))
+                          .value();
+        loss = judged.loss_sum;
+        tensor gradient = std::move(judged.gradient);
+        std::vector<std::vector<tensor>> all(stages.size());
+        for (std::size_t s = stages.size(); s-- > 0;) {
+            auto passed =
+                stages[s]
+                    .backward(context, *versions[s], std::move(saved[s]), std::move(gradient), true)
+                    .value();
+            gradient = std::move(passed.input_gradient);
+            all[s] = std::move(passed.parameter_gradients);
+        }
+        input_gradient = std::move(gradient);
+        return all;
+    }
+
+    void train(compute_context& context, const tensor& input, const tensor& labels,
+               const sgd& optimizer) {
+        // A copy: the first stage may overwrite an input that nobody else holds.
+        const auto all = gradients(context, input, labels);
+        for (std::size_t s = 0; s < stages.size(); ++s)
+            versions[s] = optimizer.step(context, std::move(versions[s]), all[s]).value();
+    }
+
+    std::vector<tensor> parameters() const {
+        std::vector<tensor> all;
+        for (const auto& version : versions)
+            all.insert(all.end(), version->parameters.begin(), version->parameters.end());
+        return all;
+    }
+};
+
+void check_bit_equal(const std::vector<tensor>& a, const std::vector<tensor>& b) {
+    BOOST_REQUIRE(a.size() == b.size());
+    for (std::size_t i = 0; i < a.size(); ++i)
+        BOOST_TEST(bit_equal(a[i], b[i]),
+                   "parameter " << i << " of shape " << to_string(a[i].shape()) << " differs");
+}
+
+std::string failure_of(proto::Model::Reader model) {
+    auto described = describe_model(model);
+    return described ? "no failure" : described.failure().message();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(stage_programs)
+
+BOOST_AUTO_TEST_CASE(a_model_gives_the_same_bits_wherever_it_is_cut) {
+    for (const auto& backend : backends()) {
+        memory_pool pool{1ull << 30};
+        const auto ops = backend.make(pool);
+        compute_context context{*ops, pool};
+        auto model = conv_net(8);
+        const tensor input = random_tensor(pool, {5, 1, 8, 8}, 1);
+        const tensor truth = labels(pool, 5, 10, 2);
+        const sgd optimizer{.learning_rate = 0.05f, .momentum = 0.9f};
+
+        cut_model whole{context, model.build(), {9}};
+        for (int step = 0; step < 3; ++step)
+            whole.train(context, input, truth, optimizer);
+        for (std::size_t cut = 1; cut < 9; ++cut) {
+            cut_model parts{context, model.build(), {cut, 9 - cut}};
+            for (int step = 0; step < 3; ++step)
+                parts.train(context, input, truth, optimizer);
+            BOOST_TEST_CONTEXT(backend.name << ", cut before layer " << cut) {
+                check_bit_equal(whole.parameters(), parts.parameters());
+                BOOST_TEST(bit_equal(whole.input_gradient, parts.input_gradient));
+                BOOST_TEST(whole.loss == parts.loss);
+            }
+        }
+        cut_model singles{context, model.build(), std::vector<std::size_t>(9, 1)};
+        for (int step = 0; step < 3; ++step)
+            singles.train(context, input, truth, optimizer);
+        check_bit_equal(whole.parameters(), singles.parameters());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(training_learns_its_batch) {
+    for (const auto& backend : backends()) {
+        memory_pool pool{1ull << 30};
+        const auto ops = backend.make(pool);
+        compute_context context{*ops, pool};
+        auto model = conv_net(8);
+        cut_model whole{context, model.build(), {9}};
+        const tensor input = random_tensor(pool, {16, 1, 8, 8}, 1);
+        const tensor truth = labels(pool, 16, 10, 2);
+        whole.gradients(context, input, truth);
+        const double before = whole.loss;
+        for (int step = 0; step < 40; ++step)
+            whole.train(context, input, truth, {.learning_rate = 0.05f, .momentum = 0.9f});
+        BOOST_TEST(whole.loss < before / 10,
+                   backend.name << ": " << before << " became " << whole.loss);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(gradients_of_the_whole_model_match_finite_differences) {
+    for (const auto& backend : backends()) {
+        memory_pool pool{1ull << 30};
+        const auto ops = backend.make(pool);
+        compute_context context{*ops, pool};
+        // No relu and no pooling: their kinks would need smaller steps than float32 can resolve.
+        model_builder model{2, 6, 5};
+        model.conv2d(16, 3, 2, 1).conv2d(3, 2, 1, 0).linear(7).linear(4);
+        cut_model whole{context, model.build(), {4}};
+        const tensor input = random_tensor(pool, {3, 2, 6, 5}, 1);
+        const tensor truth = labels(pool, 3, 4, 2);
+        const auto analytic = whole.gradients(context, input, truth).front();
+        random_stream random{3};
+        for (std::size_t p = 0; p < analytic.size(); ++p)
+            for (int probe = 0; probe < 4; ++probe) {
+                tensor parameter = whole.versions[0]->parameters[p];
+                float& x = parameter.mutable_values<float>()[random.below(parameter.elements())];
+                const std::size_t index =
+                    static_cast<std::size_t>(&x - parameter.values<float>().data());
+                const float kept = x;
+                const float h = 1e-2f;
+                x = kept + h;
+                whole.gradients(context, input, truth);
+                const double up = whole.loss;
+                x = kept - h;
+                whole.gradients(context, input, truth);
+                const double down = whole.loss;
+                x = kept;
+                const double numeric = (up - down) / (2 * h) / 3;
+                const double given = analytic[p].values<float>()[index];
+                BOOST_TEST(std::abs(numeric - given) < 2e-3 * std::max(1.0, std::abs(numeric)),
+                           backend.name << " parameter " << p << "[" << index << "]: " << given
+                                        << " but numerically " << numeric);
+            }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_weights_and_another_seed_others) {
+    memory_pool pool{1ull << 28};
+    const auto ops = make_reference_operations();
+    compute_context context{*ops, pool};
+    auto model = conv_net(8);
+    const auto program = stage_program::create(model.build(), {0, 9}).value();
+    const auto first = program.initialise(context, 1, false).value();
+    const auto again = program.initialise(context, 1, false).value();
+    const auto other = program.initialise(context, 2, false).value();
+    check_bit_equal(first->parameters, again->parameters);
+    BOOST_TEST(!bit_equal(first->parameters[0], other->parameters[0]));
+    // He: variance 2 / fan_in; layers.6.weight has 128 * 24 elements.
+    double squares = 0;
+    for (float x : first->parameters[4].values<float>())
+        squares += double{x} * x;
+    BOOST_TEST(squares / static_cast<double>(first->parameters[4].elements()) == 2.0 / 128,
+               boost::test_tools::tolerance(0.1));
+    BOOST_TEST(first->parameters[5].values<float>()[0] == 0.f);
+    BOOST_TEST(program.parameters()[4].name == "layers.6.weight");
+}
+
+BOOST_AUTO_TEST_CASE(training_takes_nothing_from_the_system_after_its_first_steps) {
+    for (const auto& backend : backends()) {
+        memory_pool pool{1ull << 30};
+        const auto ops = backend.make(pool);
+        compute_context context{*ops, pool};
+        auto model = conv_net(8);
+        cut_model parts{context, model.build(), {3, 6}};
+        const tensor input = random_tensor(pool, {8, 1, 8, 8}, 1);
+        const tensor truth = labels(pool, 8, 10, 2);
+        const auto step = [&] {
+            parts.train(context, input, truth, {.learning_rate = 0.05f, .momentum = 0.9f});
+        };
+        step();
+        step();
+        const auto before = pool.statistics();
+        for (int i = 0; i < 5; ++i)
+            step();
+        BOOST_TEST(pool.statistics().system_allocations_total == before.system_allocations_total);
+        BOOST_TEST(pool.statistics().bytes_in_use == before.bytes_in_use);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(impossible_models_are_refused_with_the_layer_and_its_shapes) {
+    BOOST_TEST(failure_of(model_builder{1, 4, 4}.conv2d(2, 3, 1, 0).relu().max_pool(3).build()) ==
+               "layers[2] max_pool: window 3x3 is larger than its input 2x2");
+    BOOST_TEST(failure_of(model_builder{8}.linear(4).conv2d(2, 3, 1, 0).build()) ==
+               "layers[1] conv2d: needs an input of [channels, height, width], but gets [4]");
+    BOOST_TEST(failure_of(model_builder{1, 4, 4}.conv2d(2, 3, 1, 0).build())
+                   .starts_with("layers[0] conv2d: the last"));
+    BOOST_TEST(failure_of(model_builder{1000000, 1000000}.linear(4).build()).find("elements") !=
+               std::string::npos);
+    BOOST_TEST(failure_of(model_builder{1 << 20}.linear(1 << 20).build())
+                   .starts_with("layers[0] linear: weight"));
+    BOOST_TEST(failure_of(model_builder{1, 0}.linear(4).build()) ==
+               "model.input: no dimension may be 0");
+    auto model = conv_net(8);
+    BOOST_TEST(!stage_program::create(model.build(), {8, 2}).ok());
+    BOOST_TEST(!stage_program::create(model.build(), {9, 0}).ok());
+}
+
+BOOST_AUTO_TEST_CASE(tensors_that_do_not_fit_the_stage_are_refused) {
+    memory_pool pool{1ull << 28};
+    const auto ops = make_reference_operations();
+    compute_context context{*ops, pool};
+    auto model = conv_net(8);
+    const auto program = stage_program::create(model.build(), {0, 9}).value();
+    const auto w = program.initialise(context, 1, false).value();
+    const auto refused = [&](tensor t) {
+        auto passed = program.forward(context, *w, std::move(t));
+        return !passed && passed.failure().code() == errc::protocol;
+    };
+    BOOST_TEST(refused(random_tensor(pool, {2, 1, 8, 9}, 1)));
+    BOOST_TEST(refused(random_tensor(pool, {2, 64}, 1)));
+    BOOST_TEST(refused(labels(pool, 2, 3, 1)));
+    BOOST_TEST(refused(tensor{}));
+    const tensor logits = random_tensor(pool, {2, 10}, 1);
+    tensor truth = labels(pool, 2, 10, 1);
+    truth.mutable_values<std::int32_t>()[1] = 10;
+    auto judged = program.loss(context, logits, truth, 1);
+    BOOST_REQUIRE(!judged);
+    BOOST_TEST((judged.failure().code() == errc::data));
+    BOOST_TEST(judged.failure().message() ==
+               "the label of sample 1 of the batch is 10, but the model has 10 outputs");
+}
+
+BOOST_AUTO_TEST_CASE(a_stage_is_described_by_shapes_parameters_and_work) {
+    auto model = conv_net(8);
+    const auto infos = describe_model(model.build()).value();
+    BOOST_REQUIRE(infos.size() == 9u);
+    BOOST_TEST(infos[3].name == "layers.3 conv2d");
+    BOOST_TEST(to_string(infos[3].output_shape) == "[32, 4, 4]");
+    BOOST_TEST(infos[3].parameter_elements == 32u * 16 * 9 + 32);
+    BOOST_TEST(infos[3].forward_flops_per_sample == 2.0 * 32 * 16 * 16 * 9);
+    const auto stage = stage_program::create(model.build(), {3, 3}).value();
+    BOOST_TEST(to_string(stage.input_shape()) == "[16, 4, 4]");
+    BOOST_TEST(to_string(stage.output_shape()) == "[32, 2, 2]");
+    BOOST_TEST(!stage.has_loss());
+    BOOST_TEST(stage.parameter_bytes() == 4u * (32 * 16 * 9 + 32));
+}
+
+BOOST_AUTO_TEST_CASE(profiling_times_every_layer) {
+    memory_pool pool{1ull << 28};
+    const auto ops = make_reference_operations();
+    compute_context context{*ops, pool};
+    auto model = conv_net(8);
+    const monotonic_clock time;
+    const auto times =
+        profile_layers(context, model.build(), {.batch = 2, .repetitions = 1}, time).value();
+    BOOST_REQUIRE(times.size() == 9u);
+    BOOST_TEST(times[3].name == "layers.3 conv2d");
+    BOOST_TEST(times[3].forward.count() > 0);
+    BOOST_TEST(times[3].backward.count() > 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
