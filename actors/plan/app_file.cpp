@@ -1,0 +1,88 @@
+#include "actors/plan/app_file.hpp"
+
+#include <fstream>
+#include <map>
+
+#include <capnp/message.h>
+
+#include "actors/plan/app_file_checks.hpp"
+#include "actors/plan/app_file_reader.hpp"
+#include "actors/plan/app_file_tree.hpp"
+#include "schemas/base/limits.hpp"
+
+namespace troupe {
+
+struct app_definition::state {
+    std::string file;
+    app_file::sources names;
+    std::map<std::string, app_file::place, std::less<>> places;
+    capnp::MallocMessageBuilder message;
+    proto::App::Reader app;
+
+    state() = default;
+    ~state() noexcept {} // the message's destructor is declared to throw, and does not
+};
+
+proto::App::Reader app_definition::app() const noexcept {
+    return state_->app;
+}
+
+const std::string& app_definition::file() const noexcept {
+    return state_->file;
+}
+
+error app_definition::error_at(std::string_view path, std::string_view sentence) const {
+    for (std::string_view known = path;;) {
+        if (const auto found = state_->places.find(known); found != state_->places.end())
+            return state_->names.fail(found->second, path, sentence);
+        const std::size_t end = known.find_last_of(".[");
+        known = known.substr(0, end == std::string_view::npos ? 0 : end);
+    }
+}
+
+result<app_definition> parse_app(std::string_view text, const std::filesystem::path& file,
+                                 const app_settings& settings) {
+    auto state = std::make_shared<app_definition::state>();
+    state->file = file.string();
+    state->names.file = file.string();
+    auto tree = app_file::parse_tree(text, {}, state->names);
+    if (!tree)
+        return tree.failure();
+    if (auto applied = app_file::apply_settings(*tree, settings, state->names); !applied)
+        return applied.failure();
+
+    app_file::tree_reader reader{state->names, file.parent_path()};
+    auto app = state->message.initRoot<proto::App>();
+    if (auto read = reader.read(*tree, app); !read)
+        return read.failure();
+    state->places = reader.take_places();
+    state->app = app.asReader();
+    app_definition definition{std::move(state)};
+    if (auto checked = app_file::check_meaning(definition); !checked)
+        return checked.failure();
+    return definition;
+}
+
+result<app_definition> load_app(const std::filesystem::path& file, const app_settings& settings) {
+    const auto refuse = [&](const std::string& sentence) {
+        return error{errc::io, file.string() + ": " + sentence};
+    };
+    std::error_code failed;
+    const auto status = std::filesystem::status(file, failed);
+    if (!std::filesystem::exists(status))
+        return refuse("no such app file");
+    if (std::filesystem::is_directory(status))
+        return refuse("a folder, not an app file");
+    std::ifstream in{file, std::ios::binary};
+    if (!in)
+        return refuse("cannot be opened; check its permissions");
+    // One byte more than allowed, so that parsing sees that there is more.
+    std::string text(limits::app_file_bytes_max + 1, '\0');
+    in.read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (in.bad())
+        return refuse("cannot be read");
+    text.resize(static_cast<std::size_t>(in.gcount()));
+    return parse_app(text, file, settings);
+}
+
+} // namespace troupe

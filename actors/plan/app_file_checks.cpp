@@ -1,0 +1,54 @@
+#include "actors/plan/app_file_checks.hpp"
+
+namespace troupe::app_file {
+
+namespace {
+
+std::string counted(std::uint64_t n, const char* noun) {
+    return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
+}
+
+result<void> check_stages(const app_definition& definition, proto::Stages::Reader stages,
+                          std::size_t layers) {
+    const std::string path = "topology.pipeline.stages";
+    if (stages.isCount() && stages.getCount() > layers)
+        return definition.error_at(path, counted(stages.getCount(), "stage") + " for " +
+                                             counted(layers, "layer") +
+                                             "; every stage needs at least one layer");
+    if (!stages.isList())
+        return {};
+    if (stages.getList().size() > layers)
+        return definition.error_at(path, counted(stages.getList().size(), "stage") + " for " +
+                                             counted(layers, "layer") +
+                                             "; every stage needs at least one layer");
+    std::uint64_t sum = 0;
+    for (const auto stage : stages.getList())
+        sum += stage.getLayers();
+    if (sum != layers)
+        return definition.error_at(path, "the stages hold " + counted(sum, "layer") +
+                                             ", but the model has " + std::to_string(layers));
+    return {};
+}
+
+} // namespace
+
+result<void> check_meaning(const app_definition& definition) {
+    const auto app = definition.app();
+    if (!app.getTopology().isPipeline())
+        return {};
+    const auto pipeline = app.getTopology().getPipeline();
+    if (auto checked =
+            check_stages(definition, pipeline.getStages(), app.getModel().getLayers().size());
+        !checked)
+        return checked;
+    if (pipeline.getSchedule() == proto::PipelineSchedule::GPIPE &&
+        pipeline.getMicrobatches() > app.getTrain().getBatch())
+        return definition.error_at("topology.pipeline.microbatches",
+                                   std::to_string(pipeline.getMicrobatches()) +
+                                       " microbatches of a batch of " +
+                                       counted(app.getTrain().getBatch(), "sample") +
+                                       "; every microbatch needs at least one sample");
+    return {};
+}
+
+} // namespace troupe::app_file

@@ -1,0 +1,134 @@
+// The documentation of the app file's keys, from the schema.
+#include <algorithm>
+
+#include <capnp/dynamic.h>
+
+#include "actors/plan/app_file.hpp"
+#include "actors/plan/app_file_schema.hpp"
+
+namespace troupe {
+
+namespace {
+
+using namespace app_file;
+
+std::vector<std::string> words(const std::vector<word>& from) {
+    std::vector<std::string> keys;
+    for (const word& w : from)
+        keys.push_back(w.key);
+    return keys;
+}
+
+// "whole number, 1 to 64", "list of 1 to 7 whole numbers": what a value must be.
+std::string kind_text(const field_rules& rules, capnp::Type type) {
+    switch (type.which()) {
+    case capnp::schema::Type::VOID:
+        return "word";
+    case capnp::schema::Type::BOOL:
+        return "true or false";
+    case capnp::schema::Type::TEXT:
+        return rules.is_path ? "file name" : "text";
+    case capnp::schema::Type::ENUM:
+        return alternatives(words(words_of(type.asEnum())));
+    case capnp::schema::Type::STRUCT: {
+        const struct_rules below = rules_of(type.asStruct());
+        return below.by_kind     ? "word, number or list"
+               : below.has_union ? "one of " + alternatives(below.keys())
+                                 : "map";
+    }
+    case capnp::schema::Type::LIST:
+        return "list of " +
+               range_text(
+                   {double(rules.items_min.value_or(0)), double(rules.items_max.value_or(0))}) +
+               " values, each: " + kind_text(rules, type.asList().getElementType());
+    default:
+        break;
+    }
+    const std::string range = range_text(range_of(rules, type));
+    return (is_integer(type) ? "whole number" : "number") + (range.empty() ? "" : ", " + range);
+}
+
+std::string summary(const field_rules& rules) {
+    std::string out = kind_text(rules, rules.type());
+    if (rules.required)
+        return out + "; required";
+    const std::string preset = default_text(rules);
+    if (!preset.empty())
+        return out + "; default " + preset;
+    return rules.in_union ? out : out + "; optional";
+}
+
+void list_keys(std::string& out, capnp::StructSchema schema) {
+    const struct_rules rules = rules_of(schema);
+    std::size_t width = 0;
+    for (const field_rules& f : rules.fields)
+        width = std::max(width, f.key.size());
+    out += rules.by_kind ? "  forms:\n" : rules.has_union ? "  exactly one of:\n" : "  keys:\n";
+    for (const field_rules& f : rules.fields) {
+        out += "    " + f.key + std::string(width - f.key.size() + 2, ' ') + f.doc + "\n";
+        out += "    " + std::string(width + 2, ' ') + "(" + summary(f) + ")\n";
+    }
+}
+
+std::optional<capnp::StructSchema> struct_below(capnp::Type type) {
+    if (type.isList())
+        type = type.asList().getElementType();
+    return type.isStruct() ? std::optional{type.asStruct()} : std::nullopt;
+}
+
+std::string explain_field(const std::string& path, const field_rules& rules) {
+    std::string out = path + ": " + rules.doc + "\n  " + summary(rules) + "\n";
+    if (rules.is_path)
+        out += "  One that is not absolute starts at the app file's folder; given with --set, at "
+               "the current folder.\n";
+    if (rules.type().isEnum())
+        for (const word& w : words_of(rules.type().asEnum()))
+            out += "    " + w.key + ": " + w.doc + "\n";
+    if (const auto below = struct_below(rules.type()))
+        list_keys(out, *below);
+    return out;
+}
+
+// The keys of "model.layers[0].conv2d" or "model.layers.0.conv2d": model, layers, conv2d.
+std::vector<std::string> keys_of(std::string_view path) {
+    std::vector<std::string> keys;
+    while (!path.empty()) {
+        const std::size_t end = std::min(path.find('.'), path.size());
+        std::string key{path.substr(0, std::min(path.find('['), end))};
+        if (key.find_first_not_of("0123456789") != std::string::npos || key.empty())
+            keys.push_back(std::move(key));
+        path.remove_prefix(std::min(end + 1, path.size()));
+    }
+    return keys;
+}
+
+} // namespace
+
+result<std::string> explain_app_key(std::string_view path) {
+    auto schema = capnp::Schema::from<proto::App>();
+    std::optional<field_rules> field;
+    std::string known;
+    for (const std::string& key : keys_of(path)) {
+        if (field) {
+            const auto below = struct_below(field->type());
+            if (!below)
+                return error{errc::usage, "\"" + known + "\" has no keys below it"};
+            schema = *below;
+        }
+        const struct_rules rules = rules_of(schema);
+        const field_rules* next = rules.find(key);
+        if (next == nullptr)
+            return error{errc::usage, (known.empty() ? "" : known + ": ") +
+                                          std::string{"no key \""} + key.substr(0, 64) + "\"; " +
+                                          suggestion(key, rules.keys())};
+        field = *next;
+        known += (known.empty() ? "" : ".") + key;
+    }
+    if (field)
+        return explain_field(known, *field);
+    std::string out = rules_of(schema).doc + "\n";
+    list_keys(out, schema);
+    return out;
+}
+
+} // namespace troupe

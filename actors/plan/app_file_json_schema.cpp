@@ -1,0 +1,124 @@
+// The app file's rules as JSON Schema (draft 7).
+#include <capnp/dynamic.h>
+#include <nlohmann/json.hpp>
+
+#include "actors/plan/app_file.hpp"
+#include "actors/plan/app_file_schema.hpp"
+
+namespace troupe {
+
+namespace {
+
+using namespace app_file;
+using json = nlohmann::ordered_json;
+
+class schema_writer {
+  public:
+    std::string write(capnp::StructSchema root) {
+        json out = {{"$schema", "http://json-schema.org/draft-07/schema#"},
+                    {"title", "Troupe app file"}};
+        out.update(struct_json(root));
+        out["definitions"] = definitions_;
+        return out.dump(2) + "\n";
+    }
+
+  private:
+    // A struct by reference, so that a recursive schema ends.
+    json reference(capnp::StructSchema schema) {
+        std::string name = schema.getProto().getDisplayName().cStr();
+        name = name.substr(name.find_last_of(":.") + 1);
+        if (!definitions_.contains(name)) {
+            definitions_[name] = nullptr;
+            definitions_[name] = struct_json(schema);
+        }
+        return {{"$ref", "#/definitions/" + name}};
+    }
+
+    json struct_json(capnp::StructSchema schema) {
+        const struct_rules rules = rules_of(schema);
+        if (rules.has_union)
+            return union_json(rules);
+        json properties = json::object();
+        json required = json::array();
+        for (const field_rules& f : rules.fields) {
+            properties[f.key] = field_json(f);
+            if (f.required)
+                required.push_back(f.key);
+        }
+        json out = {
+            {"type", "object"}, {"additionalProperties", false}, {"properties", properties}};
+        if (!required.empty())
+            out["required"] = required;
+        return out;
+    }
+
+    json union_json(const struct_rules& rules) {
+        json choices = json::array();
+        for (const field_rules& f : rules.fields) {
+            if (f.type().isVoid())
+                choices.push_back({{"const", f.key}, {"description", f.doc}});
+            if (!f.type().isVoid() && rules.by_kind)
+                choices.push_back(field_json(f));
+            else if (!rules.by_kind)
+                choices.push_back({{"type", "object"},
+                                   {"additionalProperties", false},
+                                   {"required", json::array({f.key})},
+                                   {"properties", {{f.key, field_json(f)}}}});
+        }
+        return {{"oneOf", choices}};
+    }
+
+    json field_json(const field_rules& rules) {
+        json out = type_json(rules, rules.type());
+        if (out.contains("$ref")) // draft 7 ignores what stands beside a reference
+            out = {{"allOf", json::array({out})}};
+        out["description"] = rules.doc;
+        if (const std::string preset = default_text(rules); !preset.empty())
+            out["default"] = rules.type().isEnum() || rules.type().isStruct() ? json(preset)
+                                                                              : json::parse(preset);
+        return out;
+    }
+
+    json type_json(const field_rules& rules, capnp::Type type) {
+        switch (type.which()) {
+        case capnp::schema::Type::VOID:
+            return {{"type", json::array({"null", "object"})}, {"maxProperties", 0}};
+        case capnp::schema::Type::BOOL:
+            return {{"type", "boolean"}};
+        case capnp::schema::Type::TEXT:
+            return {{"type", "string"}, {"minLength", 1}};
+        case capnp::schema::Type::STRUCT:
+            return reference(type.asStruct());
+        case capnp::schema::Type::ENUM: {
+            json choices = json::array();
+            for (const word& w : words_of(type.asEnum()))
+                choices.push_back({{"const", w.key}, {"description", w.doc}});
+            return {{"oneOf", choices}};
+        }
+        case capnp::schema::Type::LIST:
+            return {{"type", "array"},
+                    {"minItems", rules.items_min.value_or(0)},
+                    {"maxItems", rules.items_max.value_or(0)},
+                    {"items", type_json(rules, type.asList().getElementType())}};
+        default:
+            break;
+        }
+        json out = {{"type", is_integer(type) ? "integer" : "number"}};
+        const number_range range = range_of(rules, type);
+        if (range.min)
+            out["minimum"] = json::parse(number_text(*range.min));
+        if (range.max)
+            out["maximum"] = json::parse(number_text(*range.max));
+        return out;
+    }
+
+    json definitions_ = json::object();
+};
+
+} // namespace
+
+std::string app_json_schema() {
+    return schema_writer{}.write(capnp::Schema::from<proto::App>());
+}
+
+} // namespace troupe

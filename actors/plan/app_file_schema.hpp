@@ -1,0 +1,76 @@
+// The app file's rules, read from the annotations of schemas/app.capnp. Internal to the app file loader, its
+// documentation and its JSON Schema.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <capnp/schema.h>
+
+namespace troupe::app_file {
+
+// What the schema says about one key.
+struct field_rules {
+    capnp::StructSchema::Field field;
+    std::string key; // snake_case
+    std::string doc;
+    std::optional<double> min; // of a number, or of every number in a list
+    std::optional<double> max;
+    std::optional<std::uint32_t> items_min;
+    std::optional<std::uint32_t> items_max;
+    bool required = false;
+    bool is_path = false;
+    bool in_union = false;
+
+    capnp::Type type() const { return field.getType(); }
+};
+
+struct struct_rules {
+    std::string doc;
+    bool by_kind = false;
+    std::vector<field_rules> fields; // in the order of the schema
+    bool has_union = false;
+
+    const field_rules* find(std::string_view key) const;
+    std::vector<std::string> keys() const;
+};
+
+struct_rules rules_of(capnp::StructSchema schema);
+
+struct word {
+    capnp::EnumSchema::Enumerant enumerant;
+    std::string key;
+    std::string doc;
+};
+std::vector<word> words_of(capnp::EnumSchema schema);
+
+// The smallest and largest value that a number of this type and these rules may have. Floats without rules: none.
+struct number_range {
+    std::optional<double> min;
+    std::optional<double> max;
+};
+number_range range_of(const field_rules& rules, capnp::Type type);
+
+// What an absent key means, as it would be written; empty if there is no such value.
+std::string default_text(const field_rules& rules);
+
+bool is_integer(capnp::Type type);
+bool is_number(capnp::Type type);
+
+std::string snake_case(std::string_view camel_case);
+
+// "1 to 65536", "0 or more"; empty without bounds.
+std::string range_text(const number_range& range);
+std::string number_text(double value);
+std::string number_text(float value); // the shortest digits that read back as the same float
+
+// The candidate that `wrong` was most likely meant to be; empty if none is close.
+std::string nearest(std::string_view wrong, const std::vector<std::string>& candidates);
+// "a, b or c"
+std::string alternatives(const std::vector<std::string>& words);
+// `did you mean "kernel"?`, or all candidates when none is close.
+std::string suggestion(std::string_view wrong, const std::vector<std::string>& candidates);
+
+} // namespace troupe::app_file

@@ -1,0 +1,81 @@
+// Documentation and JSON Schema come from the schema and are complete.
+#include <boost/test/unit_test.hpp>
+
+#include <capnp/dynamic.h>
+#include <nlohmann/json.hpp>
+
+#include "actors/plan/app_file.hpp"
+#include "actors/plan/app_file_schema.hpp"
+
+using namespace troupe;
+
+namespace {
+
+void check_documented(capnp::StructSchema schema) {
+    const auto rules = troupe::app_file::rules_of(schema);
+    for (const auto& f : rules.fields) {
+        BOOST_TEST(!f.doc.empty(), f.key << " has no documentation");
+        capnp::Type type = f.type();
+        if (type.isList()) {
+            BOOST_TEST(f.items_max.has_value(), f.key << " is a list without a bound");
+            type = type.asList().getElementType();
+        }
+        if (!type.isStruct())
+            continue;
+        // An absent union stands for its first member, which must then need no settings.
+        const auto below = troupe::app_file::rules_of(type.asStruct());
+        if (below.has_union && !f.required && !f.in_union && !f.type().isList())
+            BOOST_TEST(below.fields[0].type().isVoid(), f.key << " has no default member");
+        check_documented(type.asStruct());
+    }
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(app_file_docs)
+
+BOOST_AUTO_TEST_CASE(every_key_is_documented_and_every_list_bounded) {
+    check_documented(capnp::Schema::from<proto::App>());
+}
+
+BOOST_AUTO_TEST_CASE(a_key_is_explained_with_kind_range_and_default) {
+    BOOST_TEST(*explain_app_key("model.layers[0].conv2d.stride") ==
+               "model.layers.conv2d.stride: Step of the kernel in both directions.\n"
+               "  whole number, 1 to 1024; default 1\n");
+    BOOST_TEST(*explain_app_key("train.optimizer.sgd.momentum") ==
+               "train.optimizer.sgd.momentum: Share of the last step that is kept.\n  number, 0 to "
+               "0.99999; default 0\n");
+    BOOST_TEST(explain_app_key("model")->find("layers  Layers in order") != std::string::npos);
+    BOOST_TEST(explain_app_key("model.layers")->find("exactly one of:\n    conv2d ") !=
+               std::string::npos);
+    BOOST_TEST(explain_app_key("topology")->find("default single") != std::string::npos);
+    BOOST_TEST(explain_app_key("topology.pipeline.schedule")->find("gpipe: Synchronous") !=
+               std::string::npos);
+    BOOST_TEST(explain_app_key("data.idx.train_images")->find("starts at the app file's folder") !=
+               std::string::npos);
+    BOOST_TEST(explain_app_key("")->find("checkpoint  ") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_key_is_not_explained_but_corrected) {
+    BOOST_TEST(explain_app_key("trian").failure().message() ==
+               "no key \"trian\"; did you mean \"train\"?");
+    BOOST_TEST(explain_app_key("train.bacth").failure().message() ==
+               "train: no key \"bacth\"; did you mean \"batch\"?");
+    BOOST_TEST(explain_app_key("train.batch.x").failure().message() ==
+               "\"train.batch\" has no keys below it");
+}
+
+BOOST_AUTO_TEST_CASE(the_json_schema_holds_keys_ranges_defaults_and_choices) {
+    const auto schema = nlohmann::json::parse(app_json_schema());
+    BOOST_TEST(schema["additionalProperties"] == false);
+    BOOST_TEST(schema["required"] == nlohmann::json({"troupe", "data", "model", "train"}));
+    const auto& conv = schema["definitions"]["Conv2d"]["properties"];
+    BOOST_TEST(conv["kernel"]["minimum"] == 1);
+    BOOST_TEST(conv["kernel"]["maximum"] == 1024);
+    BOOST_TEST(conv["stride"]["default"] == 1);
+    BOOST_TEST(schema["definitions"]["Layer"]["oneOf"].size() == 5u); // relu as a word and as a key
+    BOOST_TEST(schema["definitions"]["Stages"]["oneOf"].size() == 3u);
+    BOOST_TEST(schema["properties"]["topology"]["default"] == "single");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

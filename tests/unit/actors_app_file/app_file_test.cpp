@@ -1,0 +1,185 @@
+// What a right app file gives.
+#include <boost/test/unit_test.hpp>
+
+#include <filesystem>
+#include <fstream>
+
+#include "actors/plan/app_file.hpp"
+
+using namespace troupe;
+
+namespace {
+
+const std::string small_app = R"(troupe: 1
+data: {synthetic: {}}
+model:
+  input: [1, 8, 8]
+  layers:
+    - conv2d: {out: 4, kernel: 3}
+    - relu
+    - max_pool: {kernel: 2}
+    - linear: {out: 10}
+train: {batch: 16, optimizer: {sgd: {learning_rate: 0.1}}}
+)";
+
+app_definition parse(const std::string& text, const app_settings& settings = {}) {
+    auto parsed = parse_app(text, "dir/app.yaml", settings);
+    BOOST_REQUIRE_MESSAGE(parsed.ok(), (parsed.ok() ? "" : parsed.failure().message()));
+    return *parsed;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(app_file)
+
+BOOST_AUTO_TEST_CASE(values_are_read_and_absent_ones_have_the_schemas_defaults) {
+    const auto definition = parse(small_app);
+    const auto app = definition.app();
+    BOOST_TEST(app.getTroupe() == 1);
+    BOOST_TEST(app.getData().isSynthetic());
+    BOOST_TEST(app.getData().getSynthetic().getTrainSamples() == 1024u);
+    BOOST_TEST(app.getModel().getInput().size() == 3u);
+    const auto layers = app.getModel().getLayers();
+    BOOST_REQUIRE(layers.size() == 4u);
+    BOOST_TEST(layers[0].getConv2d().getOut() == 4u);
+    BOOST_TEST(layers[0].getConv2d().getStride() == 1u);
+    BOOST_TEST(layers[1].isRelu());
+    BOOST_TEST(layers[2].getMaxPool().getKernel() == 2u);
+    BOOST_TEST(layers[3].getLinear().getOut() == 10u);
+    BOOST_TEST(app.getTrain().getEpochs() == 1u);
+    BOOST_TEST(app.getTrain().getShuffle());
+    BOOST_TEST(app.getTrain().getOptimizer().getSgd().getLearningRate() == 0.1f);
+    BOOST_TEST(app.getTrain().getSchedule().isConstant());
+    BOOST_TEST(app.getTopology().isSingle());
+    BOOST_TEST(!app.hasCheckpoint());
+}
+
+BOOST_AUTO_TEST_CASE(stages_follow_the_kind_of_the_value) {
+    const auto stages = [](const std::string& value) {
+        return parse(small_app + "topology: {pipeline: {stages: " + value + "}}\n");
+    };
+    BOOST_TEST(stages("auto").app().getTopology().getPipeline().getStages().isAuto());
+    BOOST_TEST(stages("3").app().getTopology().getPipeline().getStages().getCount() == 3u);
+    const auto listed = stages("[{layers: 1, device: 'cpu:1'}, {layers: 3}]");
+    const auto list = listed.app().getTopology().getPipeline().getStages().getList();
+    BOOST_REQUIRE(list.size() == 2u);
+    BOOST_TEST(list[0].getDevice().cStr() == std::string{"cpu:1"});
+    BOOST_TEST(list[1].getLayers() == 3u);
+    BOOST_TEST(!list[1].hasDevice());
+}
+
+BOOST_AUTO_TEST_CASE(a_union_is_a_word_or_a_map_of_one_key) {
+    BOOST_TEST(parse(small_app + "topology: single").app().getTopology().isSingle());
+    BOOST_TEST(parse(small_app + "topology: {single: }").app().getTopology().isSingle());
+    BOOST_TEST(parse(small_app + "topology: {single: {}}").app().getTopology().isSingle());
+    const auto pipeline = parse(small_app + "topology: {pipeline: {schedule: gpipe}}");
+    BOOST_TEST((pipeline.app().getTopology().getPipeline().getSchedule() ==
+                proto::PipelineSchedule::GPIPE));
+}
+
+BOOST_AUTO_TEST_CASE(the_largest_seed_is_read_exactly) {
+    const auto app = parse(small_app, {"train.seed=18446744073709551615"});
+    BOOST_TEST(app.app().getTrain().getSeed() == 18446744073709551615u);
+}
+
+BOOST_AUTO_TEST_CASE(relative_files_start_at_the_app_files_folder_and_with_set_at_the_current_one) {
+    const std::string data =
+        "{idx: {train_images: ../a.gz, train_labels: /b.gz, test_images: c, test_labels: d}}";
+    const auto app = parse(small_app, {"checkpoint.directory=out/run"});
+    BOOST_TEST(app.app().getCheckpoint().getDirectory().cStr() == std::string{"out/run"});
+    std::string text = small_app;
+    text.replace(text.find("{synthetic: {}}"), 15, data);
+    const auto from_file = parse(text, {"data.idx.test_labels=e"});
+    const auto idx = from_file.app().getData().getIdx();
+    BOOST_TEST(idx.getTrainImages().cStr() == std::string{"a.gz"}); // dir/../a.gz
+    BOOST_TEST(idx.getTrainLabels().cStr() == std::string{"/b.gz"});
+    BOOST_TEST(idx.getTestImages().cStr() == std::string{"dir/c"});
+    BOOST_TEST(idx.getTestLabels().cStr() == std::string{"e"});
+}
+
+BOOST_AUTO_TEST_CASE(settings_replace_add_and_remove_values_in_order) {
+    const auto app =
+        parse(small_app + "checkpoint: {directory: /tmp/x}\n",
+              {"model.layers[3].linear.out=7", "model.layers.0.conv2d.padding=2", "train.batch=8",
+               "train.batch=32", "checkpoint=null", "topology.pipeline.stages=2",
+               "data={synthetic: {classes: 7}}", "model.layers[1]=max_pool: {kernel: 1}"});
+    BOOST_TEST(app.app().getModel().getLayers()[3].getLinear().getOut() == 7u);
+    BOOST_TEST(app.app().getModel().getLayers()[0].getConv2d().getPadding() == 2u);
+    BOOST_TEST(app.app().getModel().getLayers()[1].isMaxPool());
+    BOOST_TEST(app.app().getTrain().getBatch() == 32u);
+    BOOST_TEST(!app.app().hasCheckpoint());
+    BOOST_TEST(app.app().getTopology().getPipeline().getStages().getCount() == 2u);
+    BOOST_TEST(app.app().getData().getSynthetic().getClasses() == 7u);
+}
+
+BOOST_AUTO_TEST_CASE(a_setting_below_a_word_turns_it_into_a_map) {
+    const auto app = parse(small_app + "topology: single\n", {"topology.pipeline.schedule=gpipe"});
+    BOOST_TEST(app.app().getTopology().isPipeline());
+}
+
+BOOST_AUTO_TEST_CASE(errors_of_later_checks_name_the_place_of_the_value_or_of_what_holds_it) {
+    const auto definition = parse(small_app, {"train.batch=8"});
+    BOOST_TEST(definition.error_at("model.layers[3].linear", "too wide").message() ==
+               "dir/app.yaml:9:15: model.layers[3].linear: too wide");
+    BOOST_TEST(definition.error_at("topology.pipeline", "no").message() ==
+               "dir/app.yaml:1:1: topology.pipeline: no");
+    BOOST_TEST(definition.error_at("train.batch", "no").message() ==
+               "--set train.batch: train.batch: no");
+    BOOST_TEST(definition.file() == "dir/app.yaml");
+}
+
+BOOST_AUTO_TEST_CASE(a_rendered_definition_loads_to_the_same_definition) {
+    const std::string topologies[] = {
+        "", "topology: single\n", "topology: {pipeline: {schedule: gpipe, stages: 2}}\n",
+        "topology: {pipeline: {stages: [{layers: 1, device: n/cpu:0}, {layers: 3}]}}\n"};
+    for (const std::string& topology : topologies) {
+        const auto first =
+            parse(small_app + topology + "checkpoint: {directory: \"/tmp/a \\\"b\\\\\"}\n",
+                  {"train.schedule={step: {every_epochs: 2}}", "train.seed=18446744073709551615"});
+        const std::string text = render_app(first.app());
+        const auto second = parse(text);
+        BOOST_TEST(render_app(second.app()) == text);
+        BOOST_TEST(second.app().getTrain().getSchedule().getStep().getFactor() == 0.1f);
+        BOOST_TEST(second.app().getCheckpoint().getDirectory().cStr() ==
+                   std::string{"/tmp/a \"b\\"});
+    }
+}
+
+BOOST_AUTO_TEST_CASE(rendering_fills_in_defaults_and_reads_like_a_hand_written_file) {
+    BOOST_TEST(render_app(parse(small_app).app()) == R"(troupe: 1
+data:
+  synthetic: {train_samples: 1024, test_samples: 256, classes: 10}
+model:
+  input: [1, 8, 8]
+  layers:
+    - conv2d: {out: 4, kernel: 3, stride: 1, padding: 0}
+    - relu
+    - max_pool: {kernel: 2, stride: 0}
+    - linear: {out: 10}
+  loss: cross_entropy
+train:
+  batch: 16
+  epochs: 1
+  seed: 1
+  optimizer:
+    sgd: {learning_rate: 0.1, momentum: 0}
+  schedule: constant
+  shuffle: true
+topology: single
+)");
+}
+
+BOOST_AUTO_TEST_CASE(the_shipped_apps_load) {
+    std::size_t apps = 0;
+    for (const auto& file :
+         std::filesystem::recursive_directory_iterator{TROUPE_SOURCE_ROOT "/apps"}) {
+        if (file.path().extension() != ".yaml")
+            continue;
+        const auto loaded = load_app(file.path());
+        BOOST_TEST(loaded.ok(), (loaded.ok() ? "" : loaded.failure().message()));
+        ++apps;
+    }
+    BOOST_TEST(apps >= 3u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
