@@ -1,5 +1,9 @@
 #include "actors/plan/app_file_checks.hpp"
 
+#include <algorithm>
+
+#include "kernels/graph/stage_program.hpp"
+
 namespace troupe::app_file {
 
 namespace {
@@ -30,9 +34,26 @@ result<void> check_stages(const app_definition& definition, proto::Stages::Reade
     return {};
 }
 
+// The kernels name a layer as "layers[3] conv2d: SENTENCE" and the input as "model.input: SENTENCE".
+result<void> check_shapes(const app_definition& definition) {
+    const auto layers = describe_model(definition.app().getModel());
+    if (layers)
+        return {};
+    const std::string& message = layers.failure().message();
+    const std::size_t colon = message.find(": ");
+    TROUPE_CHECK(colon != std::string::npos, "errors of a model begin with the layer");
+    std::string path = message.substr(0, colon);
+    std::ranges::replace(path, ' ', '.');
+    if (!path.starts_with("model."))
+        path = "model." + path;
+    return definition.error_at(path, message.substr(colon + 2));
+}
+
 } // namespace
 
 result<void> check_meaning(const app_definition& definition) {
+    if (auto checked = check_shapes(definition); !checked)
+        return checked;
     const auto app = definition.app();
     if (!app.getTopology().isPipeline())
         return {};

@@ -179,6 +179,22 @@ BOOST_AUTO_TEST_CASE(unions_take_exactly_one_member) {
                "\"pipedream\"?");
 }
 
+BOOST_AUTO_TEST_CASE(layers_that_do_not_fit_each_other_are_refused_at_the_layer) {
+    const auto layers = [](const std::string& list) {
+        return with_model("model: {input: [1, 8, 8], layers: [" + list + "]}");
+    };
+    BOOST_TEST(layers("{linear: {out: 10}}, {conv2d: {out: 1, kernel: 3}}") ==
+               "app.yaml:2:66: model.layers[1].conv2d: needs an input of [channels, height, "
+               "width], but gets [10]");
+    BOOST_TEST(layers("{conv2d: {out: 1, kernel: 9}}")
+                   .find("app.yaml:2:45: model.layers[0].conv2d: kernel 9x9 is larger") == 0u);
+    BOOST_TEST(layers("relu").find(
+                   "app.yaml:2:36: model.layers[0].relu: the last layer gives [1, 8, 8]") == 0u);
+    BOOST_TEST(
+        with_model("model: {input: [1000000, 1000000, 1000000], layers: [{linear: {out: 2}}]}")
+            .find("app.yaml:2:16: model.input: ") == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(stages_must_fit_the_model_and_microbatches_the_batch) {
     BOOST_TEST(with("topology: {pipeline: {stages: 3}}") ==
                "app.yaml:2:31: topology.pipeline.stages: 3 stages for 2 layers; every stage needs "
@@ -212,7 +228,7 @@ BOOST_AUTO_TEST_CASE(yaml_that_could_grow_or_deceive_is_refused) {
     BOOST_TEST(message("troupe: 1\n---\ntroupe: 1\n").find("a second YAML document starts here") !=
                std::string::npos);
     BOOST_TEST(message("troupe: [").find("app.yaml:") == 0u);
-    BOOST_TEST(message("troupe: \"1") ==
+    BOOST_TEST(message("troupe: \"1\"") ==
                "app.yaml:1:9: troupe: must be a whole number, not the text \"1\"");
     BOOST_TEST(message("troupe: 1\nx: \x01\n") ==
                "app.yaml:2:4: not text: a byte that is no printable UTF-8");
