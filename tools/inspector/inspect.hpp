@@ -1,0 +1,65 @@
+// The inspector: looks at a running cluster from outside, through the trace protocol (schemas/trace.capnp). It only reads.
+//
+// One view per call:
+//   actors    every actor of every node: mailbox depth, messages per second, busy share
+//   tail      messages as they are handled, filtered by type, actor, minibatch or any field of the body
+//   follow    the way of one minibatch through all stages and back
+//   export    a trace file for Chrome's and Perfetto's viewers
+//
+// Exit codes: 0 done; 1 there was nothing to show or the file could not be written; 2 the options are wrong; 3 the
+// cluster could not be reached (nobody there, wrong key) or was lost. Every failure is one line on `talk`.
+//
+// Threads: inspect blocks its caller until the view is done, or `stop` becomes true (checked ten times a second).
+// What a node sends is not trusted: names and fields are cut and their control characters are shown, not sent.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <ostream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schemas/base/clock.hpp"
+#include "schemas/base/error.hpp"
+#include "transport/endpoint.hpp"
+
+namespace troupe::inspector {
+
+enum class view_kind : std::uint8_t { actors, tail, follow, export_trace };
+
+struct inspect_options {
+    std::string address; // HOST:PORT of any node; the other members are learned from it
+    std::string key; // the cluster's key itself, not the file; may be empty on a loopback address
+
+    view_kind view = view_kind::actors;
+    std::vector<std::string>
+        terms;        // tail: type=, actor=, minibatch=, FIELD=VALUE. follow: minibatch=N or =next
+    std::string file; // export: written whole or not at all
+
+    // The switch of the command line that sets it comes first.
+    bool json = false;       // --json: one JSON object per line
+    bool watch = false;      // --watch: actors again and again until `stop`
+    bool terminal = false;   // out is a terminal: watch redraws in place
+    std::uint64_t count = 0; // --count: tail ends after so many messages; 0: never
+    duration seconds{};      // --seconds: export records the next so long; 0: what the nodes hold
+    duration interval = std::chrono::seconds{1}; // --interval: actors, between two samples
+    // --timeout: a node that does not answer for so long is lost. follow waits six times as long for its minibatch.
+    duration patience = std::chrono::seconds{5};
+
+    const std::atomic<bool>* stop = nullptr; // set by a signal handler; null: never
+};
+
+// Reads VIEW... of the command line, "tail", "type=Activation", into view, terms and file, and checks them. No words:
+// actors. errc::usage with a sentence.
+result<void> parse_view(std::span<const std::string> words, inspect_options& options);
+
+// Over UCX. Results go to `out`, notes and errors to `talk`. Returns the exit code.
+int inspect(const inspect_options& options, std::ostream& out, std::ostream& talk);
+
+// The same over any endpoint that has not been started; `self` is the node id that the endpoint goes by. Closes it.
+int inspect_over(endpoint& network, node_id self, const clock& time, const inspect_options& options,
+                 std::ostream& out, std::ostream& talk);
+
+} // namespace troupe::inspector
