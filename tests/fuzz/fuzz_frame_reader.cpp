@@ -1,0 +1,23 @@
+// libFuzzer target: arbitrary bytes as a frame. Built with clang and -Dfuzz=true:
+//     CXX=clang++ meson setup build-fuzz -Dfuzz=true -Db_lundef=false && ninja -C build-fuzz tests/fuzz_frame_reader
+//     build-fuzz/tests/fuzz_frame_reader -max_len=4096 -max_total_time=600
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "transport/frame/wire.hpp"
+
+using namespace troupe;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    static memory_pool pool{1 << 26};
+    const auto f = wire::deserialize(std::as_bytes(std::span{data, size}), pool);
+    if (!f)
+        return 0;
+    try {
+        (void)(*f)->root().toString().flatten();
+        (void)wire::serialize(**f);
+    } catch (const kj::Exception&) {
+    }
+    return 0;
+}

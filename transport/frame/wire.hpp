@@ -1,0 +1,80 @@
+// The wire format of a frame: constants, writer, reader, in the order of wire.md, which specifies it.
+//
+// The reader trusts nothing: every count is checked against schemas/base/limits.hpp before it is used, and what cannot be
+// read is errc::protocol, never a crash and never an exception. A receiver reads the header first, provides
+// memory for the rest, and then reads the frame where it lies.
+//
+// Threads: functions of their arguments.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "schemas/base/limits.hpp"
+#include "transport/frame/frame.hpp"
+
+namespace troupe::wire {
+
+inline constexpr std::uint32_t magic = 0x46505254; // "TRPF"
+inline constexpr std::uint16_t version = 1;
+inline constexpr std::size_t header_bytes = 48;
+inline constexpr std::size_t alignment = 64; // of a tensor within the tensor section
+inline constexpr std::uint64_t traversal_words_max = 8 * limits::frame_words_max;
+inline constexpr int nesting_max = 32;
+
+using link_token = std::array<std::byte, 16>;
+
+struct header {
+    std::uint16_t tensors = 0;
+    std::uint32_t link = 0;
+    std::uint32_t words = 0;
+    link_token token{};
+    std::uint64_t sequence = 0;
+    std::uint64_t tensor_bytes = 0;
+};
+
+constexpr std::uint64_t aligned(std::uint64_t bytes) noexcept {
+    return (bytes + alignment - 1) / alignment * alignment;
+}
+
+// --- writer
+
+// Words and tensors of `f` counted, with link, token and sequence left 0. errc::exhausted for a frame past a limit.
+result<header> measure(const frame& f);
+
+void write_header(const header& h, std::span<std::byte, header_bytes> out);
+
+// The segment table and the segments: exactly h.words * 8 bytes, where h is what measure() returned for `f`.
+void write_words(const frame& f, std::span<std::byte> out);
+
+// The tensor section as a list of pieces (tensors and the zeros between them), without a copy. Valid as long as the
+// frame.
+std::vector<std::span<const std::byte>> tensor_section(const frame& f);
+
+// The frame in one piece. For tests and simulations: real transports do not copy tensors.
+result<std::vector<std::byte>> serialize(const frame& f, const header& identity = {});
+
+// --- reader
+
+// The first header_bytes of `in`, checked.
+result<header> read_header(std::span<const std::byte> in);
+
+// Where the parts of a received frame lie.
+struct parts {
+    std::span<const std::byte> words; // any alignment if copied, else of a word
+    bool words_in_buffer =
+        false;         // `words` lies in `buffer`, which the frame keeps; else it is copied
+    buffer_ref buffer; // the tensor section lies in it; may be empty if there is none
+    std::size_t tensors_at = 0; // offset of the tensor section in `buffer`
+};
+
+// The frame that `h` announces. The tensors share `buffer`.
+result<frame_ptr> read_frame(const header& h, parts received);
+
+// A frame in one piece; its tensors are copied to the pool. errc::exhausted if the pool is.
+result<frame_ptr> deserialize(std::span<const std::byte> in, memory_pool& pool);
+
+} // namespace troupe::wire
