@@ -9,7 +9,7 @@
 #include <mutex>
 #include <thread>
 
-#include "kernels/reference/reference.hpp"
+#include "kernels/cpu/cpu_operations.hpp"
 
 namespace troupe {
 
@@ -19,7 +19,7 @@ class cpu_device final : public device {
   public:
     cpu_device(const cpu_device_options& options, const clock& time)
         : name_{"cpu:" + std::to_string(options.index)}, time_{time},
-          memory_{options.memory_bytes_max}, ops_{make_reference_operations()}, worker_{[this] {
+          memory_{options.memory_bytes_max}, ops_{make_cpu_operations(memory_)}, worker_{[this] {
               run();
           }} {}
 

@@ -62,12 +62,12 @@ operand_check check_linear(std::string_view operation, const tensor& input, cons
     return check;
 }
 
-operand_check check_conv2d(std::string_view operation, const conv2d_settings& settings,
-                           const tensor& input, const tensor& weight, const tensor& output) {
-    operand_check check{operation};
-    check.rank("input", input, 4).rank("weight", weight, 4).rank("output", output, 4);
+// The shape of a convolution's output; empty where the operands do not fit.
+tensor_shape check_conv2d(operand_check& check, const conv2d_settings& settings,
+                          const tensor& input, const tensor& weight) {
+    check.rank("input", input, 4).rank("weight", weight, 4);
     if (!check.ok())
-        return check;
+        return {};
     const auto& in = input.shape();
     const auto& w = weight.shape();
     check.require(settings.stride > 0, "the stride is 0")
@@ -76,34 +76,39 @@ operand_check check_conv2d(std::string_view operation, const conv2d_settings& se
         .require(divides(settings.output_block, w[0]),
                  "the output's channel block does not divide its channels");
     if (!check.ok())
-        return check;
-    const std::size_t height = windows_along(in[2], w[2], settings.stride, settings.padding);
-    const std::size_t width = windows_along(in[3], w[3], settings.stride, settings.padding);
+        return {};
+    const tensor_shape output{in[0], w[0],
+                              windows_along(in[2], w[2], settings.stride, settings.padding),
+                              windows_along(in[3], w[3], settings.stride, settings.padding)};
     check.is("input", input, {in[0], w[1], in[2], in[3]})
         .is("weight", weight, w)
-        .is("output", output, {in[0], w[0], height, width})
         .require(input.elements() > 0 && weight.elements() > 0 && output.elements() > 0,
                  "an operand has no elements");
-    return check;
+    return output;
 }
 
-operand_check check_max_pool(std::string_view operation, const max_pool_settings& settings,
-                             const tensor& input, const tensor& output, const tensor& positions) {
-    operand_check check{operation};
-    check.rank("input", input, 4)
-        .require(settings.kernel > 0 && settings.stride > 0, "kernel or stride is 0");
+// The shape of what max_pool makes of `input`; empty where the operands do not fit.
+tensor_shape check_max_pool(operand_check& check, const max_pool_settings& settings,
+                            const tensor_shape& input) {
+    check.require(settings.kernel > 0 && settings.stride > 0, "the window's size or stride is 0")
+        .require(input.rank() == 4, "images have 4 dimensions")
+        .require(input.rank() == 4 && divides(settings.block, input[1]),
+                 "the channel block does not divide the channels");
     if (!check.ok())
-        return check;
-    const auto& in = input.shape();
-    const std::size_t height = windows_along(in[2], settings.kernel, settings.stride, 0);
-    const std::size_t width = windows_along(in[3], settings.kernel, settings.stride, 0);
-    const tensor_shape out{in[0], in[1], height, width};
-    check.require(divides(settings.block, in[1]), "the channel block does not divide the channels")
-        .is("input", input, in)
-        .is("output", output, out)
-        .is("positions", positions, out, position_type(settings.kernel))
-        .require(output.elements() > 0, "an operand has no elements");
-    return check;
+        return {};
+    const tensor_shape output{input[0], input[1],
+                              windows_along(input[2], settings.kernel, settings.stride, 0),
+                              windows_along(input[3], settings.kernel, settings.stride, 0)};
+    check.require(output.elements() > 0, "an operand has no elements");
+    return output;
+}
+
+template <class Operands>
+void check_gradients(operand_check& check, const Operands& o) {
+    check.is("weight_gradient", o.weight_gradient, o.weight.shape())
+        .is("bias_gradient", o.bias_gradient, {o.weight.shape()[0]});
+    if (o.input_gradient != nullptr)
+        check.is("input_gradient", *o.input_gradient, o.input.shape());
 }
 
 } // namespace
@@ -118,40 +123,72 @@ result<void> operations::linear_forward(const linear_forward_operands& o) {
 result<void> operations::linear_backward(const linear_backward_operands& o) {
     auto check = check_linear("linear_backward", o.input, o.weight, o.output_gradient);
     if (check.ok())
-        check.is("weight_gradient", o.weight_gradient, o.weight.shape())
-            .is("bias_gradient", o.bias_gradient, {o.weight.shape()[0]});
-    if (o.input_gradient != nullptr)
-        check.is("input_gradient", *o.input_gradient, o.input.shape());
+        check_gradients(check, o);
     return check.ok() ? do_linear_backward(o) : check.outcome();
 }
 
 result<void> operations::conv2d_forward(const conv2d_forward_operands& o) {
-    auto check = check_conv2d("conv2d_forward", o.settings, o.input, o.weight, o.output);
+    operand_check check{"conv2d_forward"};
+    const tensor_shape output = check_conv2d(check, o.settings, o.input, o.weight);
     if (check.ok())
-        check.is("bias", o.bias, {o.weight.shape()[0]});
+        check.is("bias", o.bias, {output[1]}).is("output", o.output, output);
     return check.ok() ? do_conv2d_forward(o) : check.outcome();
 }
 
 result<void> operations::conv2d_backward(const conv2d_backward_operands& o) {
-    auto check = check_conv2d("conv2d_backward", o.settings, o.input, o.weight, o.output_gradient);
+    operand_check check{"conv2d_backward"};
+    const tensor_shape output = check_conv2d(check, o.settings, o.input, o.weight);
     if (check.ok())
-        check.is("weight_gradient", o.weight_gradient, o.weight.shape())
-            .is("bias_gradient", o.bias_gradient, {o.weight.shape()[0]});
-    if (o.input_gradient != nullptr)
-        check.is("input_gradient", *o.input_gradient, o.input.shape());
+        check_gradients(check.is("output_gradient", o.output_gradient, output), o);
     return check.ok() ? do_conv2d_backward(o) : check.outcome();
 }
 
 result<void> operations::max_pool_forward(const max_pool_forward_operands& o) {
-    const auto check =
-        check_max_pool("max_pool_forward", o.settings, o.input, o.output, o.positions);
+    operand_check check{"max_pool_forward"};
+    const tensor_shape output = check_max_pool(check, o.settings, o.input.shape());
+    if (check.ok())
+        check.is("input", o.input, o.input.shape())
+            .is("output", o.output, output)
+            .is("positions", o.positions, output, position_type(o.settings.kernel));
     return check.ok() ? do_max_pool_forward(o) : check.outcome();
 }
 
 result<void> operations::max_pool_backward(const max_pool_backward_operands& o) {
-    const auto check = check_max_pool("max_pool_backward", o.settings, o.input_gradient,
-                                      o.output_gradient, o.positions);
+    operand_check check{"max_pool_backward"};
+    const tensor_shape output = check_max_pool(check, o.settings, o.input_gradient.shape());
+    if (check.ok())
+        check.is("input_gradient", o.input_gradient, o.input_gradient.shape())
+            .is("output_gradient", o.output_gradient, output)
+            .is("positions", o.positions, output, position_type(o.settings.kernel));
     return check.ok() ? do_max_pool_backward(o) : check.outcome();
+}
+
+result<void> operations::conv2d_pool_forward(const conv2d_pool_forward_operands& o) {
+    operand_check check{"conv2d_pool_forward"};
+    check.require(o.pool.block == o.settings.output_block,
+                  "the channel blocks of the convolution and the pool differ");
+    const tensor_shape windows = check_conv2d(check, o.settings, o.input, o.weight);
+    const tensor_shape output = check_max_pool(check, o.pool, windows);
+    if (check.ok())
+        check.is("bias", o.bias, {output[1]})
+            .is("output", o.output, output)
+            .is("positions", o.positions, output, position_type(o.pool.kernel));
+    return check.ok() ? do_conv2d_pool_forward(o) : check.outcome();
+}
+
+result<void> operations::conv2d_pool_backward(const conv2d_pool_backward_operands& o) {
+    operand_check check{"conv2d_pool_backward"};
+    check.require(o.pool.block == o.settings.output_block,
+                  "the channel blocks of the convolution and the pool differ");
+    const tensor_shape windows = check_conv2d(check, o.settings, o.input, o.weight);
+    const tensor_shape output = check_max_pool(check, o.pool, windows);
+    if (check.ok()) {
+        check.is("output", o.output, output)
+            .is("positions", o.positions, output, position_type(o.pool.kernel))
+            .is("output_gradient", o.output_gradient, output);
+        check_gradients(check, o);
+    }
+    return check.ok() ? do_conv2d_pool_backward(o) : check.outcome();
 }
 
 result<void> operations::relu_forward(const tensor& input, tensor& output) {

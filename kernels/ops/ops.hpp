@@ -15,6 +15,7 @@
 // errc::data for bad labels.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string_view>
 
@@ -50,7 +51,6 @@ struct linear_forward_operands {
     const tensor& weight; // (out, in)
     const tensor& bias;   // (out)
     tensor& output;       // (samples, out)
-    bool relu = false;    // apply max(x, 0) to the result
 };
 
 struct linear_backward_operands {
@@ -67,6 +67,8 @@ struct conv2d_settings {
     std::size_t padding = 0;      // zeros on every side
     std::size_t input_block = 1;  // channel block of input and input_gradient
     std::size_t output_block = 1; // channel block of output and output_gradient
+
+    friend auto operator<=>(const conv2d_settings&, const conv2d_settings&) = default;
 };
 
 struct conv2d_forward_operands {
@@ -75,7 +77,6 @@ struct conv2d_forward_operands {
     const tensor& weight; // (out, in, kernel, kernel), row-major
     const tensor& bias;   // (out)
     tensor& output;       // (samples, out, windows, windows)
-    bool relu = false;    // apply max(x, 0) to the result
 };
 
 struct conv2d_backward_operands {
@@ -112,6 +113,30 @@ struct max_pool_backward_operands {
     const tensor& output_gradient; // (samples, channels, windows, windows)
     const tensor& positions;       // as the forward pass left it
     tensor& input_gradient;        // (samples, channels, height, width)
+};
+
+// pool(relu(conv2d(input))) without its intermediate results in memory. pool.block is the convolution's output_block.
+struct conv2d_pool_forward_operands {
+    conv2d_settings settings;
+    max_pool_settings pool;
+    const tensor& input;  // (samples, in, height, width)
+    const tensor& weight; // (out, in, kernel, kernel)
+    const tensor& bias;   // (out)
+    tensor& output;       // (samples, out, pooled windows, pooled windows)
+    tensor& positions; // like output, position_type(pool.kernel): where an output above 0 came from
+};
+
+struct conv2d_pool_backward_operands {
+    conv2d_settings settings;
+    max_pool_settings pool;
+    const tensor& input;           // as in the forward pass
+    const tensor& weight;          // as in the forward pass
+    const tensor& output;          // as the forward pass left it
+    const tensor& positions;       // as the forward pass left it
+    const tensor& output_gradient; // like output
+    tensor* input_gradient;        // like input, or null where nobody wants it
+    tensor& weight_gradient;       // like weight
+    tensor& bias_gradient;         // (out)
 };
 
 struct softmax_cross_entropy_operands {
@@ -163,6 +188,10 @@ class operations {
     // Every window's gradient goes to its position; overlapping windows add up in row-major order.
     result<void> max_pool_backward(const max_pool_backward_operands& operands);
 
+    // The same bits as conv2d, relu and max_pool one after another.
+    result<void> conv2d_pool_forward(const conv2d_pool_forward_operands& operands);
+    result<void> conv2d_pool_backward(const conv2d_pool_backward_operands& operands);
+
     // output = max(input, 0), any shape; output may be input.
     result<void> relu_forward(const tensor& input, tensor& output);
     // input_gradient = output > 0 ? output_gradient : 0; input_gradient may be output_gradient.
@@ -190,6 +219,8 @@ class operations {
     virtual result<void> do_conv2d_backward(const conv2d_backward_operands& operands) = 0;
     virtual result<void> do_max_pool_forward(const max_pool_forward_operands& operands) = 0;
     virtual result<void> do_max_pool_backward(const max_pool_backward_operands& operands) = 0;
+    virtual result<void> do_conv2d_pool_forward(const conv2d_pool_forward_operands& operands) = 0;
+    virtual result<void> do_conv2d_pool_backward(const conv2d_pool_backward_operands& operands) = 0;
     virtual result<void> do_relu_forward(const tensor& input, tensor& output) = 0;
     virtual result<void> do_relu_backward(const tensor& output, const tensor& output_gradient,
                                           tensor& input_gradient) = 0;

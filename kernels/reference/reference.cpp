@@ -67,6 +67,8 @@ class reference_operations final : public operations {
     result<void> do_conv2d_backward(const conv2d_backward_operands& operands) override;
     result<void> do_max_pool_forward(const max_pool_forward_operands& operands) override;
     result<void> do_max_pool_backward(const max_pool_backward_operands& operands) override;
+    result<void> do_conv2d_pool_forward(const conv2d_pool_forward_operands& operands) override;
+    result<void> do_conv2d_pool_backward(const conv2d_pool_backward_operands& operands) override;
     result<void> do_relu_forward(const tensor& input, tensor& output) override;
     result<void> do_relu_backward(const tensor& output, const tensor& output_gradient,
                                   tensor& input_gradient) override;
@@ -78,6 +80,11 @@ class reference_operations final : public operations {
     result<void> do_fill(tensor& output, float value) override;
     result<void> do_change_block(const tensor& input, std::size_t input_block, tensor& output,
                                  std::size_t output_block) override;
+
+    // Memory for the output of a convolution.
+    tensor convolved(const conv2d_settings& settings, const tensor& input, const tensor& weight);
+
+    memory_pool scratch_{~std::uint64_t{0}}; // no bound of its own: its callers' cases are small
 };
 
 result<void> reference_operations::do_linear_forward(const linear_forward_operands& operands) {
@@ -92,7 +99,7 @@ result<void> reference_operations::do_linear_forward(const linear_forward_operan
             double sum = operands.bias.values<float>()[o];
             for (std::size_t i = 0; i < ins; ++i)
                 sum += double{input[s * ins + i]} * weight[o * ins + i];
-            output[s * outs + o] = static_cast<float>(operands.relu ? std::max(sum, 0.0) : sum);
+            output[s * outs + o] = static_cast<float>(sum);
         }
     return {};
 }
@@ -140,9 +147,7 @@ result<void> reference_operations::do_conv2d_forward(const conv2d_forward_operan
                              });
             for (std::size_t y = 0; y < out[2]; ++y)
                 for (std::size_t x = 0; x < out[3]; ++x) {
-                    const double sum = sums[y * out[3] + x];
-                    output[output_at.offset(s, o, y, x)] =
-                        static_cast<float>(operands.relu ? std::max(sum, 0.0) : sum);
+                    output[output_at.offset(s, o, y, x)] = static_cast<float>(sums[y * out[3] + x]);
                 }
         }
     return {};
@@ -225,9 +230,39 @@ reference_operations::do_max_pool_backward(const max_pool_backward_operands& ope
     return {};
 }
 
+tensor reference_operations::convolved(const conv2d_settings& settings, const tensor& input,
+                                       const tensor& weight) {
+    const tensor_shape shape{
+        input.shape()[0], weight.shape()[0],
+        windows_along(input.shape()[2], weight.shape()[2], settings.stride, settings.padding),
+        windows_along(input.shape()[3], weight.shape()[3], settings.stride, settings.padding)};
+    return tensor::allocate(scratch_, data_type::float32, shape).value();
+}
+
+result<void> reference_operations::do_conv2d_pool_forward(const conv2d_pool_forward_operands& o) {
+    tensor between = convolved(o.settings, o.input, o.weight);
+    if (auto done = conv2d_forward({o.settings, o.input, o.weight, o.bias, between}); !done)
+        return done;
+    if (auto done = relu_forward(between, between); !done)
+        return done;
+    return max_pool_forward({o.pool, between, o.output, o.positions});
+}
+
+result<void> reference_operations::do_conv2d_pool_backward(const conv2d_pool_backward_operands& o) {
+    // An output of 0 means that relu let nothing through its window.
+    tensor gradient = tensor::allocate(scratch_, data_type::float32, o.output.shape()).value();
+    if (auto done = relu_backward(o.output, o.output_gradient, gradient); !done)
+        return done;
+    tensor between = convolved(o.settings, o.input, o.weight);
+    if (auto done = max_pool_backward({o.pool, gradient, o.positions, between}); !done)
+        return done;
+    return conv2d_backward({o.settings, o.input, o.weight, between, o.input_gradient,
+                            o.weight_gradient, o.bias_gradient});
+}
+
 result<void> reference_operations::do_relu_forward(const tensor& input, tensor& output) {
     std::ranges::transform(input.values<float>(), output.mutable_values<float>().begin(),
-                           [](float x) { return x > 0 ? x : 0; });
+                           [](float x) { return x < 0 ? 0 : x; });
     return {};
 }
 

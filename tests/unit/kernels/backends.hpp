@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/cpu/cpu_operations.hpp"
 #include "kernels/ops/ops.hpp"
 #include "kernels/reference/reference.hpp"
 
@@ -17,7 +18,8 @@ struct backend {
 };
 
 inline std::vector<backend> backends() {
-    return {{"reference", [](memory_pool&) { return make_reference_operations(); }}};
+    return {{"reference", [](memory_pool&) { return make_reference_operations(); }},
+            {"cpu", [](memory_pool& pool) { return make_cpu_operations(pool); }}};
 }
 
 } // namespace troupe::test

@@ -1,0 +1,265 @@
+#include "kernels/cpu/convolution_runner.hpp"
+
+#include <algorithm>
+
+namespace troupe::cpu {
+
+namespace {
+
+// Shapes come from models and batch sizes, so there are few; a long-lived device forgets them all now and then.
+constexpr std::size_t compiled_max = 512;
+
+convolution_shape shape_of(const conv2d_settings& settings, const tensor& input,
+                           const tensor& weight) noexcept {
+    const auto& i = input.shape();
+    const auto& w = weight.shape();
+    return {i[0], i[1], i[2], i[3], w[0], w[2], w[3], settings};
+}
+
+convolution_shape with_samples(convolution_shape shape, std::size_t samples) noexcept {
+    shape.samples = samples;
+    return shape;
+}
+
+tensor_shape output_shape(const convolution_shape& shape) {
+    return {shape.samples, shape.out, shape.out_height(), shape.out_width()};
+}
+
+// Elements of one sample.
+std::size_t sample_elements(const tensor& t) noexcept {
+    return t.elements() / t.shape()[0];
+}
+
+const float* sample(const tensor& t, std::size_t s) {
+    return t.values<float>().data() + s * sample_elements(t);
+}
+float* sample(tensor& t, std::size_t s) {
+    return t.mutable_values<float>().data() + s * sample_elements(t);
+}
+
+std::size_t position_offset(const tensor& positions, std::size_t s) noexcept {
+    return s * sample_elements(positions) * size_of(positions.type());
+}
+
+} // namespace
+
+pool_task pooling(const max_pool_settings& settings, const tensor_shape& images,
+                  bool relu) noexcept {
+    return {.planes = images[0] * images[1] / settings.block,
+            .height = images[2],
+            .width = images[3],
+            .windows_down = windows_along(images[2], settings.kernel, settings.stride, 0),
+            .windows_across = windows_along(images[3], settings.kernel, settings.stride, 0),
+            .kernel = settings.kernel,
+            .stride = settings.stride,
+            .block = settings.block,
+            .relu = relu};
+}
+
+// Both kinds of forward pass: without a pool, `positions` is null and `output` that of the convolution.
+struct convolution_runner::forward_operands {
+    convolution_shape shape;
+    const tensor& input;
+    const tensor& weight;
+    const tensor& bias;
+    tensor& output;
+    const max_pool_settings* pool = nullptr;
+    tensor* positions = nullptr;
+};
+
+// Both kinds of backward pass: without a pool, `output` and `positions` are null.
+struct convolution_runner::backward_operands {
+    convolution_shape shape;
+    const tensor& input;
+    const tensor& weight;
+    const tensor& output_gradient;
+    tensor* input_gradient;
+    tensor& weight_gradient;
+    tensor& bias_gradient;
+    const max_pool_settings* pool = nullptr;
+    const tensor* output = nullptr;
+    const tensor* positions = nullptr;
+};
+
+// The weight gradient of the parts so far, packed as the primitive gives it.
+struct convolution_runner::weight_sums {
+    scratch weight, bias;           // the sum
+    scratch part_weight, part_bias; // of one part
+    std::size_t elements;
+    bool empty = true;
+};
+
+convolution_runner::convolution_runner(memory_pool& pool, const loops& loops)
+    : pool_{pool}, loops_{loops} {}
+
+void convolution_runner::forward(const conv2d_forward_operands& o) {
+    run(forward_operands{shape_of(o.settings, o.input, o.weight), o.input, o.weight, o.bias,
+                         o.output});
+}
+
+void convolution_runner::forward(const conv2d_pool_forward_operands& o) {
+    run(forward_operands{shape_of(o.settings, o.input, o.weight), o.input, o.weight, o.bias,
+                         o.output, &o.pool, &o.positions});
+}
+
+void convolution_runner::backward(const conv2d_backward_operands& o) {
+    run(backward_operands{shape_of(o.settings, o.input, o.weight), o.input, o.weight,
+                          o.output_gradient, o.input_gradient, o.weight_gradient, o.bias_gradient});
+}
+
+void convolution_runner::backward(const conv2d_pool_backward_operands& o) {
+    run(backward_operands{shape_of(o.settings, o.input, o.weight), o.input, o.weight,
+                          o.output_gradient, o.input_gradient, o.weight_gradient, o.bias_gradient,
+                          &o.pool, &o.output, &o.positions});
+}
+
+void convolution_runner::run(const forward_operands& operands) {
+    const std::size_t at_a_time = samples_at_a_time(operands.shape);
+    std::size_t first = run_parts(operands, compiled(with_samples(operands.shape, at_a_time)), 0);
+    if (const std::size_t rest = operands.shape.samples - first; rest > 0)
+        run_parts(operands, compiled(with_samples(operands.shape, rest)), first);
+}
+
+void convolution_runner::run(const backward_operands& operands) {
+    const std::size_t at_a_time = samples_at_a_time(operands.shape);
+    std::size_t first = run_parts(operands, compiled(with_samples(operands.shape, at_a_time)), 0);
+    if (const std::size_t rest = operands.shape.samples - first; rest > 0)
+        run_parts(operands, compiled(with_samples(operands.shape, rest)), first);
+}
+
+std::size_t convolution_runner::run_parts(const forward_operands& o, convolution& part,
+                                          std::size_t first) {
+    const compiled_pass& pass = part.forward();
+    const std::size_t samples = part.shape().samples;
+    const scratch packed{pool_, pass.weight.get_size()};
+    const scratch images{pool_,
+                         o.pool != nullptr ? part.shape().output_elements() * sizeof(float) : 0};
+    const dnnl::memory weight = pack(pass, o.weight, packed);
+    const dnnl::memory bias = memory_at(part.bias(), sample(o.bias, 0));
+    for (; first + samples <= o.shape.samples; first += samples) {
+        float* output = o.pool != nullptr ? images.floats() : sample(o.output, first);
+        execute(pass, {{DNNL_ARG_SRC, memory_at(pass.input, sample(o.input, first))},
+                       {DNNL_ARG_WEIGHTS, weight},
+                       {DNNL_ARG_BIAS, bias},
+                       {DNNL_ARG_DST, memory_at(pass.output, output)}});
+        if (o.pool != nullptr)
+            loops_.pool_forward(pooling(*o.pool, output_shape(part.shape()), true), output,
+                                sample(o.output, first),
+                                o.positions->mutable_data() + position_offset(*o.positions, first));
+    }
+    return first;
+}
+
+std::size_t convolution_runner::run_parts(const backward_operands& o, convolution& part,
+                                          std::size_t first) {
+    const std::size_t samples = part.shape().samples;
+    const bool initial = first == 0; // later parts add to what is there
+    const compiled_pass& pass = part.backward_weight();
+    const std::size_t weight_bytes = pass.weight.get_size();
+    const std::size_t bias_bytes = o.shape.out * sizeof(float);
+    weight_sums sums{{pool_, weight_bytes},
+                     {pool_, bias_bytes},
+                     {pool_, weight_bytes},
+                     {pool_, bias_bytes},
+                     weight_bytes / sizeof(float)};
+    const scratch packed{pool_,
+                         o.input_gradient != nullptr ? part.backward_input().weight.get_size() : 0};
+    const dnnl::memory weight = o.input_gradient != nullptr
+                                    ? pack(part.backward_input(), o.weight, packed)
+                                    : dnnl::memory{};
+    const scratch images{pool_,
+                         o.pool != nullptr ? part.shape().output_elements() * sizeof(float) : 0};
+    for (; first + samples <= o.shape.samples; first += samples) {
+        const float* gradient = sample(o.output_gradient, first);
+        if (o.pool != nullptr) {
+            loops_.pool_backward(pooling(*o.pool, output_shape(part.shape()), true), gradient,
+                                 sample(*o.output, first),
+                                 o.positions->data() + position_offset(*o.positions, first),
+                                 images.floats());
+            gradient = images.floats();
+        }
+        if (o.input_gradient != nullptr)
+            execute(part.backward_input(),
+                    {{DNNL_ARG_DIFF_DST, memory_at(part.backward_input().output, gradient)},
+                     {DNNL_ARG_WEIGHTS, weight},
+                     {DNNL_ARG_DIFF_SRC,
+                      memory_at(part.backward_input().input, sample(*o.input_gradient, first))}});
+        add_weight_gradient(part, sample(o.input, first), gradient, sums);
+    }
+    unpack(o, part, sums, initial);
+    return first;
+}
+
+void convolution_runner::add_weight_gradient(convolution& part, const float* input,
+                                             const float* output_gradient, weight_sums& sums) {
+    const compiled_pass& pass = part.backward_weight();
+    float* weight = (sums.empty ? sums.weight : sums.part_weight).floats();
+    float* bias = (sums.empty ? sums.bias : sums.part_bias).floats();
+    execute(pass, {{DNNL_ARG_SRC, memory_at(pass.input, input)},
+                   {DNNL_ARG_DIFF_DST, memory_at(pass.output, output_gradient)},
+                   {DNNL_ARG_DIFF_WEIGHTS, memory_at(pass.weight, weight)},
+                   {DNNL_ARG_DIFF_BIAS, memory_at(part.bias(), bias)}});
+    if (!sums.empty) {
+        loops_.add_scaled(sums.weight.floats(), 1, weight, sums.weight.floats(), sums.elements);
+        loops_.add_scaled(sums.bias.floats(), 1, bias, sums.bias.floats(), part.shape().out);
+    }
+    sums.empty = false;
+}
+
+void convolution_runner::unpack(const backward_operands& o, convolution& part,
+                                const weight_sums& sums, bool overwrite) {
+    const compiled_pass& pass = part.backward_weight();
+    float* weight = sample(o.weight_gradient, 0);
+    float* bias = sample(o.bias_gradient, 0);
+    const scratch plain{pool_, overwrite ? 0 : o.weight.bytes()};
+    const float* sum = sums.weight.floats();
+    if (pass.pack) {
+        float* to = overwrite ? weight : plain.floats();
+        dnnl::reorder{*pass.pack}.execute(stream_,
+                                          {{DNNL_ARG_FROM, memory_at(pass.weight, sum)},
+                                           {DNNL_ARG_TO, memory_at(pass.plain_weight, to)}});
+        sum = to;
+    }
+    if (!overwrite) {
+        loops_.add_scaled(weight, 1, sum, weight, o.weight.elements());
+        loops_.add_scaled(bias, 1, sums.bias.floats(), bias, o.shape.out);
+        return;
+    }
+    if (sum != weight)
+        std::copy_n(sum, o.weight.elements(), weight);
+    std::copy_n(sums.bias.floats(), o.shape.out, bias);
+}
+
+dnnl::memory convolution_runner::pack(const compiled_pass& pass, const tensor& weight,
+                                      const scratch& space) {
+    const float* plain = sample(weight, 0);
+    if (!pass.pack)
+        return memory_at(pass.weight, plain);
+    const dnnl::memory packed = memory_at(pass.weight, space.floats());
+    dnnl::reorder{*pass.pack}.execute(
+        stream_, {{DNNL_ARG_FROM, memory_at(pass.plain_weight, plain)}, {DNNL_ARG_TO, packed}});
+    return packed;
+}
+
+convolution& convolution_runner::compiled(const convolution_shape& shape) {
+    if (const auto found = compiled_.find(shape); found != compiled_.end())
+        return *found->second;
+    if (compiled_.size() >= compiled_max)
+        compiled_.clear();
+    return *(compiled_[shape] = std::make_unique<convolution>(engine_, shape));
+}
+
+dnnl::memory convolution_runner::memory_at(const dnnl::memory::desc& description,
+                                           const float* data) const {
+    return {description, engine_,
+            const_cast<float*>(data)}; // oneDNN has one type for what it reads and writes
+}
+
+void convolution_runner::execute(const compiled_pass& pass,
+                                 std::unordered_map<int, dnnl::memory> operands) {
+    const scratch space{pool_, pass.scratch.get_size()};
+    operands.emplace(DNNL_ARG_SCRATCHPAD, memory_at(pass.scratch, space.floats()));
+    pass.primitive.execute(stream_, operands);
+}
+
+} // namespace troupe::cpu

@@ -1,0 +1,56 @@
+// Runs convolutions, alone or with relu and max_pool behind them, a few samples at a time.
+//
+// Threads and errors: as convolution.hpp.
+#pragma once
+
+#include <map>
+#include <unordered_map>
+
+#include "kernels/cpu/convolution.hpp"
+#include "kernels/cpu/loops.hpp"
+
+namespace troupe::cpu {
+
+// What the loops must know to pool images of shape `images`.
+pool_task pooling(const max_pool_settings& settings, const tensor_shape& images,
+                  bool relu) noexcept;
+
+class convolution_runner {
+  public:
+    convolution_runner(memory_pool& pool, const loops& loops);
+
+    void forward(const conv2d_forward_operands& operands);
+    void forward(const conv2d_pool_forward_operands& operands);
+    void backward(const conv2d_backward_operands& operands);
+    void backward(const conv2d_pool_backward_operands& operands);
+
+  private:
+    struct forward_operands;
+    struct backward_operands;
+    struct weight_sums;
+
+    void run(const forward_operands& operands);
+    void run(const backward_operands& operands);
+    // Samples first.. in parts of `part`'s size, as many as there are; returns the first sample left over.
+    std::size_t run_parts(const forward_operands& operands, convolution& part, std::size_t first);
+    std::size_t run_parts(const backward_operands& operands, convolution& part, std::size_t first);
+    void add_weight_gradient(convolution& part, const float* input, const float* output_gradient,
+                             weight_sums& sums);
+    // The sums of `part`-sized parts into the operands' weight and bias gradients, or in addition to what is there.
+    void unpack(const backward_operands& operands, convolution& part, const weight_sums& sums,
+                bool overwrite);
+    // The weights as `pass` wants them: in `space`, or where they are if they need no packing.
+    dnnl::memory pack(const compiled_pass& pass, const tensor& weight, const scratch& space);
+
+    convolution& compiled(const convolution_shape& shape);
+    dnnl::memory memory_at(const dnnl::memory::desc& description, const float* data) const;
+    void execute(const compiled_pass& pass, std::unordered_map<int, dnnl::memory> operands);
+
+    memory_pool& pool_;
+    const loops& loops_;
+    dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
+    dnnl::stream stream_{engine_};
+    std::map<convolution_shape, std::unique_ptr<convolution>> compiled_;
+};
+
+} // namespace troupe::cpu

@@ -1,0 +1,183 @@
+// Compiled several times, with TROUPE_LOOPS naming the table. Must not use inline functions from elsewhere: the linker
+// keeps one copy of each, which could be one that this machine cannot run.
+#include "kernels/cpu/loops.hpp"
+
+namespace troupe::cpu {
+
+namespace {
+
+void relu_forward(const float* x, float* y, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i)
+        y[i] = x[i] < 0 ? 0 : x[i];
+}
+
+void relu_backward(const float* y, const float* dy, float* dx, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i)
+        dx[i] = y[i] > 0 ? dy[i] : 0;
+}
+
+void add_scaled(const float* x, float factor, const float* y, float* out, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i)
+        out[i] = x[i] + factor * y[i];
+}
+
+void momentum_update(float rate, float momentum, const float* gradient, const float* weight,
+                     const float* velocity, float* new_weight, float* new_velocity,
+                     std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+        const float v = momentum * velocity[i] + gradient[i];
+        new_weight[i] = weight[i] - rate * v;
+        new_velocity[i] = v;
+    }
+}
+
+// `Block` neighbouring channels as one vector. The compiler splits what is wider than the machine's registers.
+template <int Block>
+struct vectors {
+    typedef float values __attribute__((vector_size(Block * 4), aligned(4)));
+    typedef std::int32_t integers __attribute__((vector_size(Block * 4)));
+    typedef std::uint8_t bytes __attribute__((vector_size(Block), aligned(1)));
+};
+
+template <int Block>
+void pool_forward_blocked(const pool_task& t, const float* images, float* pooled,
+                          std::uint8_t* positions) {
+    using values = typename vectors<Block>::values;
+    using integers = typename vectors<Block>::integers;
+    using bytes = typename vectors<Block>::bytes;
+    for (std::size_t plane = 0; plane < t.planes; ++plane, images += t.height * t.width * Block)
+        for (std::size_t y = 0; y < t.windows_down; ++y)
+            for (std::size_t x = 0; x < t.windows_across;
+                 ++x, pooled += Block, positions += Block) {
+                const float* window = images + (y * t.stride * t.width + x * t.stride) * Block;
+                values largest = *reinterpret_cast<const values*>(window);
+                integers position = {};
+                for (std::size_t r = 0; r < t.kernel; ++r)
+                    for (std::size_t c = 0; c < t.kernel; ++c) {
+                        const values v =
+                            *reinterpret_cast<const values*>(window + (r * t.width + c) * Block);
+                        const integers here =
+                            integers{} + static_cast<std::int32_t>(r * t.kernel + c);
+                        const auto more = v > largest;
+                        largest = more ? v : largest;
+                        position = more ? here : position;
+                    }
+                if (t.relu)
+                    largest = largest < 0 ? values{} : largest;
+                *reinterpret_cast<values*>(pooled) = largest;
+                *reinterpret_cast<bytes*>(positions) = __builtin_convertvector(position, bytes);
+            }
+}
+
+void zero(float* x, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i)
+        x[i] = 0;
+}
+
+// Windows side by side or apart: every element has one writer at most.
+template <int Block>
+void pool_backward_blocked(const pool_task& t, const float* pooled_gradient, const float* pooled,
+                           const std::uint8_t* positions, float* gradient) {
+    using values = typename vectors<Block>::values;
+    using integers = typename vectors<Block>::integers;
+    using bytes = typename vectors<Block>::bytes;
+    const bool covered = t.stride == t.kernel && t.windows_down * t.stride == t.height &&
+                         t.windows_across * t.stride == t.width;
+    for (std::size_t plane = 0; plane < t.planes; ++plane, gradient += t.height * t.width * Block) {
+        if (!covered)
+            zero(gradient, t.height * t.width * Block);
+        for (std::size_t y = 0; y < t.windows_down; ++y)
+            for (std::size_t x = 0; x < t.windows_across; ++x) {
+                // + 0 makes -0 to 0, as adding to a zeroed image does.
+                values g = *reinterpret_cast<const values*>(pooled_gradient) + 0.f;
+                if (t.relu)
+                    g = *reinterpret_cast<const values*>(pooled) > 0 ? g : values{};
+                const integers position =
+                    __builtin_convertvector(*reinterpret_cast<const bytes*>(positions), integers);
+                float* window = gradient + (y * t.stride * t.width + x * t.stride) * Block;
+                for (std::size_t r = 0; r < t.kernel; ++r)
+                    for (std::size_t c = 0; c < t.kernel; ++c) {
+                        const auto here = position == static_cast<std::int32_t>(r * t.kernel + c);
+                        *reinterpret_cast<values*>(window + (r * t.width + c) * Block) =
+                            here ? g : values{};
+                    }
+                pooled_gradient += Block;
+                pooled += Block;
+                positions += Block;
+            }
+    }
+}
+
+// Any block, stride and window, one channel after another.
+template <class Position>
+void pool_forward_any(const pool_task& t, const float* images, float* pooled, Position* positions) {
+    for (std::size_t plane = 0; plane < t.planes; ++plane, images += t.height * t.width * t.block)
+        for (std::size_t y = 0; y < t.windows_down; ++y)
+            for (std::size_t x = 0; x < t.windows_across; ++x)
+                for (std::size_t lane = 0; lane < t.block; ++lane) {
+                    const float* window =
+                        images + (y * t.stride * t.width + x * t.stride) * t.block + lane;
+                    float largest = *window;
+                    std::size_t position = 0;
+                    for (std::size_t r = 0; r < t.kernel; ++r)
+                        for (std::size_t c = 0; c < t.kernel; ++c) {
+                            const float v = window[(r * t.width + c) * t.block];
+                            position = v > largest ? r * t.kernel + c : position;
+                            largest = v > largest ? v : largest;
+                        }
+                    *pooled++ = t.relu && largest < 0 ? 0 : largest;
+                    *positions++ = static_cast<Position>(position);
+                }
+}
+
+template <class Position>
+void pool_backward_any(const pool_task& t, const float* pooled_gradient, const float* pooled,
+                       const Position* positions, float* gradient) {
+    for (std::size_t plane = 0; plane < t.planes;
+         ++plane, gradient += t.height * t.width * t.block) {
+        zero(gradient, t.height * t.width * t.block);
+        for (std::size_t y = 0; y < t.windows_down; ++y)
+            for (std::size_t x = 0; x < t.windows_across; ++x)
+                for (std::size_t lane = 0; lane < t.block;
+                     ++lane, ++pooled_gradient, ++pooled, ++positions) {
+                    const auto position = static_cast<std::size_t>(*positions);
+                    const std::size_t row = y * t.stride + position / t.kernel;
+                    const std::size_t column = x * t.stride + position % t.kernel;
+                    if (!t.relu || *pooled > 0)
+                        gradient[(row * t.width + column) * t.block + lane] += *pooled_gradient;
+                }
+    }
+}
+
+void pool_forward(const pool_task& t, const float* images, float* pooled, void* positions) {
+    auto* bytes = static_cast<std::uint8_t*>(positions);
+    if (t.kernel > 16)
+        pool_forward_any(t, images, pooled, static_cast<std::int32_t*>(positions));
+    else if (t.block == 16)
+        pool_forward_blocked<16>(t, images, pooled, bytes);
+    else if (t.block == 8)
+        pool_forward_blocked<8>(t, images, pooled, bytes);
+    else
+        pool_forward_any(t, images, pooled, bytes);
+}
+
+void pool_backward(const pool_task& t, const float* pooled_gradient, const float* pooled,
+                   const void* positions, float* gradient) {
+    const auto* bytes = static_cast<const std::uint8_t*>(positions);
+    if (t.kernel > 16)
+        pool_backward_any(t, pooled_gradient, pooled, static_cast<const std::int32_t*>(positions),
+                          gradient);
+    else if (t.block == 16 && t.stride >= t.kernel)
+        pool_backward_blocked<16>(t, pooled_gradient, pooled, bytes, gradient);
+    else if (t.block == 8 && t.stride >= t.kernel)
+        pool_backward_blocked<8>(t, pooled_gradient, pooled, bytes, gradient);
+    else
+        pool_backward_any(t, pooled_gradient, pooled, bytes, gradient);
+}
+
+} // namespace
+
+const loops TROUPE_LOOPS{relu_forward,    relu_backward, add_scaled,
+                         momentum_update, pool_forward,  pool_backward};
+
+} // namespace troupe::cpu
