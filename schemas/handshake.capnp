@@ -1,0 +1,51 @@
+@0xb7d03c6e11a94f02;
+# What two nodes say on the TCP connection between them, once each has proven to the other that it holds the cluster's
+# key. The proof itself is not a schema: it has fixed sizes and comes first (transport/handshake/handshake.md).
+#
+#   both               -> Hello
+#   lower node id      -> Verdict        accepted: both now report the peer up, and frames may flow
+#   whoever closes     -> Goodbye        the other answers by closing, once it has all frames
+#
+# The connection then stays open and silent: its end is the sign that the peer's process has ended.
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("troupe::proto");
+
+struct Control {
+  union {
+    hello @0 :Hello;
+    verdict @1 :Verdict;
+    goodbye @2 :Goodbye;
+  }
+}
+
+struct Hello {
+  # Sent once by each side. Refused where version is unknown, node is 0 or the receiver's own, or a text too long.
+  version @0 :UInt16 = 1;     # of frames (transport/frame/wire.md) and of everything above
+  node @1 :UInt64;            # drawn at random when the node starts; dies with it
+  name @2 :Text;              # for people; at most limits::name_bytes_max
+  address @3 :Text;           # HOST:PORT where the sender listens; at most limits::name_bytes_max
+  role @4 :Role;
+  link @5 :UInt32;            # what frames to the sender carry as `link`; dies with this connection
+  worker @6 :Data;            # address of the sender's UCX worker; at most limits::worker_address_bytes_max
+}
+
+enum Role {
+  # Agrees with troupe::peer_role.
+  member @0;
+  client @1;
+  observer @2;
+}
+
+struct Verdict {
+  # Sent once, by the node with the lower id, on every connection of the pair.
+  union {
+    accepted @0 :Void;
+    duplicate @1 :Void;       # the pair has a connection already; the receiver drops this one
+  }
+}
+
+struct Goodbye {
+  # The sender sends no frame after this.
+  frames @0 :UInt64;          # how many it has sent on this connection; the receiver waits for the last of them
+}

@@ -1,0 +1,142 @@
+#include "transport/handshake/control.hpp"
+
+#include <capnp/message.h>
+#include <capnp/serialize.h>
+
+#include <cstring>
+#include <string>
+
+#include "schemas/base/limits.hpp"
+#include "schemas/handshake.capnp.h"
+#include "transport/frame/wire.hpp"
+
+namespace troupe {
+
+namespace {
+
+error malformed(const std::string& what) {
+    return {errc::protocol, "malformed control message: " + what};
+}
+
+proto::Role to_proto(peer_role role) {
+    switch (role) {
+    case peer_role::member:
+        return proto::Role::MEMBER;
+    case peer_role::client:
+        return proto::Role::CLIENT;
+    case peer_role::observer:
+        return proto::Role::OBSERVER;
+    }
+    check_failed("known role", __FILE__, __LINE__, "every role has a schema value");
+}
+
+result<peer_role> from_proto(proto::Role role) {
+    switch (role) {
+    case proto::Role::MEMBER:
+        return peer_role::member;
+    case proto::Role::CLIENT:
+        return peer_role::client;
+    case proto::Role::OBSERVER:
+        return peer_role::observer;
+    }
+    return malformed("unknown role");
+}
+
+void write(proto::Control::Builder out, const hello_message& m) {
+    auto hello = out.initHello();
+    hello.setVersion(wire::version);
+    hello.setNode(m.self.node.value());
+    hello.setName(m.self.name);
+    hello.setAddress(m.self.address);
+    hello.setRole(to_proto(m.self.role));
+    hello.setLink(m.link);
+    hello.setWorker({reinterpret_cast<const kj::byte*>(m.worker.data()), m.worker.size()});
+}
+
+void write(proto::Control::Builder out, verdict_message m) {
+    auto verdict = out.initVerdict();
+    if (m == verdict_message::accepted)
+        verdict.setAccepted();
+    else
+        verdict.setDuplicate();
+}
+
+void write(proto::Control::Builder out, const goodbye_message& m) {
+    out.initGoodbye().setFrames(m.frames);
+}
+
+// Names go to terminals and logs: bounded and printable.
+bool is_printable(capnp::Text::Reader text) {
+    return text.size() > 0 && text.size() <= limits::name_bytes_max &&
+           std::string_view{text.cStr(), text.size()}.find_first_of(
+               std::string_view{"\0\n\r\t\x1b\x7f", 6}) == std::string_view::npos;
+}
+
+result<control_message> read(proto::Hello::Reader hello) {
+    if (hello.getVersion() != wire::version)
+        return error{errc::refused, "the other node speaks version " +
+                                        std::to_string(hello.getVersion()) +
+                                        ", this build version " + std::to_string(wire::version)};
+    if (hello.getNode() == 0)
+        return malformed("a node without an id");
+    if (!is_printable(hello.getName()) || !is_printable(hello.getAddress()))
+        return malformed("a name or address that is empty, too long or not printable");
+    const auto worker = hello.getWorker();
+    if (worker.size() == 0 || worker.size() > limits::worker_address_bytes_max)
+        return malformed("a worker address of " + std::to_string(worker.size()) + " bytes");
+    const auto role = from_proto(hello.getRole());
+    if (!role)
+        return role.failure();
+    hello_message m;
+    m.self = {node_id{hello.getNode()}, hello.getName().cStr(), hello.getAddress().cStr(), *role};
+    m.link = hello.getLink();
+    m.worker.resize(worker.size());
+    std::memcpy(m.worker.data(), worker.begin(), worker.size());
+    return control_message{std::move(m)};
+}
+
+result<control_message> read(proto::Verdict::Reader verdict) {
+    switch (verdict.which()) {
+    case proto::Verdict::ACCEPTED:
+        return control_message{verdict_message::accepted};
+    case proto::Verdict::DUPLICATE:
+        return control_message{verdict_message::duplicate};
+    }
+    return malformed("unknown verdict");
+}
+
+} // namespace
+
+std::vector<std::byte> write_control(const control_message& message) {
+    capnp::MallocMessageBuilder builder;
+    std::visit([&](const auto& m) { write(builder.initRoot<proto::Control>(), m); }, message);
+    const auto words = capnp::messageToFlatArray(builder);
+    const auto bytes = words.asBytes();
+    const auto* first = reinterpret_cast<const std::byte*>(bytes.begin());
+    return {first, first + bytes.size()};
+}
+
+result<control_message> read_control(std::span<const std::byte> in) {
+    if (in.size() % sizeof(capnp::word) != 0 || in.size() > limits::control_bytes_max)
+        return malformed("not a whole number of words");
+    try {
+        // Copied for alignment.
+        auto words = kj::heapArray<capnp::word>(in.size() / sizeof(capnp::word));
+        std::memcpy(static_cast<void*>(words.begin()), in.data(), in.size());
+        capnp::FlatArrayMessageReader message{words, {limits::control_bytes_max, 8}};
+        const auto control = message.getRoot<proto::Control>();
+        switch (control.which()) {
+        case proto::Control::HELLO:
+            return read(control.getHello());
+        case proto::Control::VERDICT:
+            return read(control.getVerdict());
+        case proto::Control::GOODBYE:
+            return control_message{goodbye_message{control.getGoodbye().getFrames()}};
+        }
+        return malformed("unknown kind");
+    } catch (const kj::Exception& e) {
+        return malformed(e.getDescription().cStr());
+    }
+}
+
+} // namespace troupe

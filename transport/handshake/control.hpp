@@ -1,0 +1,30 @@
+// The messages of schemas/handshake.capnp, as values: written to bytes and read from them with every check.
+//
+// Threads: functions of their arguments. Errors: errc::protocol, errc::refused for another version.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "transport/endpoint.hpp"
+
+namespace troupe {
+
+struct hello_message {
+    peer_info self;
+    std::uint32_t link = 0;
+    std::vector<std::byte> worker;
+};
+enum class verdict_message : std::uint8_t { accepted, duplicate };
+struct goodbye_message {
+    std::uint64_t frames = 0;
+};
+using control_message = std::variant<hello_message, verdict_message, goodbye_message>;
+
+std::vector<std::byte> write_control(const control_message& message);
+result<control_message> read_control(std::span<const std::byte> in);
+
+} // namespace troupe
