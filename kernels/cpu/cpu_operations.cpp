@@ -265,22 +265,17 @@ result<void> cpu_operations::do_change_block(const tensor& input, std::size_t in
                                              tensor& output, std::size_t output_block) {
     const auto& shape = input.shape();
     const std::size_t pixels = shape[2] * shape[3];
-    // One group of `wide` channels at a time: (pixels, wide) to (wide / narrow, pixels, narrow) or back.
-    const std::size_t wide = std::max(input_block, output_block);
-    const std::size_t narrow = std::min(input_block, output_block);
-    TROUPE_CHECK(wide % narrow == 0, "one block divides the other: 1 and a vector");
-    const bool widening = output_block == wide;
-    const float* from = floats(input);
-    float* to = floats(output);
-    for (std::size_t group = 0; group < shape[0] * shape[1] / wide;
-         ++group, from += pixels * wide, to += pixels * wide)
-        for (std::size_t pixel = 0; pixel < pixels; ++pixel)
-            for (std::size_t channel = 0; channel < wide; ++channel) {
-                const std::size_t in_wide = pixel * wide + channel;
-                const std::size_t in_narrow =
-                    (channel / narrow * pixels + pixel) * narrow + channel % narrow;
-                to[widening ? in_wide : in_narrow] = from[widening ? in_narrow : in_wide];
-            }
+    const std::size_t block = std::max(input_block, output_block);
+    const std::size_t groups = shape[0] * shape[1] / block;
+    if (input_block == output_block)
+        std::copy_n(floats(input), input.elements(), floats(output));
+    else if (input_block == 1)
+        loops_.interleave(floats(input), floats(output), groups, block, pixels);
+    else if (output_block == 1)
+        loops_.separate(floats(input), floats(output), groups, block, pixels);
+    else
+        return error{errc::usage,
+                     "change_block: this back end converts from and to row-major only"};
     return {};
 }
 

@@ -175,9 +175,33 @@ void pool_backward(const pool_task& t, const float* pooled_gradient, const float
         pool_backward_any(t, pooled_gradient, pooled, bytes, gradient);
 }
 
+// (rows, columns) to (columns, rows), per group, in tiles that stay in the first-level cache.
+void transpose(const float* x, float* y, std::size_t groups, std::size_t rows,
+               std::size_t columns) {
+    constexpr std::size_t tile = 16;
+    for (std::size_t group = 0; group < groups; ++group, x += rows * columns, y += rows * columns)
+        for (std::size_t r = 0; r < rows; r += tile)
+            for (std::size_t c = 0; c < columns; c += tile) {
+                const std::size_t r_end = r + tile < rows ? r + tile : rows;
+                const std::size_t c_end = c + tile < columns ? c + tile : columns;
+                for (std::size_t i = r; i < r_end; ++i)
+                    for (std::size_t j = c; j < c_end; ++j)
+                        y[j * rows + i] = x[i * columns + j];
+            }
+}
+
+void interleave(const float* x, float* y, std::size_t groups, std::size_t block,
+                std::size_t pixels) {
+    transpose(x, y, groups, block, pixels);
+}
+
+void separate(const float* x, float* y, std::size_t groups, std::size_t block, std::size_t pixels) {
+    transpose(x, y, groups, pixels, block);
+}
+
 } // namespace
 
-const loops TROUPE_LOOPS{relu_forward,    relu_backward, add_scaled,
-                         momentum_update, pool_forward,  pool_backward};
+const loops TROUPE_LOOPS{relu_forward, relu_backward, add_scaled, momentum_update,
+                         pool_forward, pool_backward, interleave, separate};
 
 } // namespace troupe::cpu

@@ -38,6 +38,11 @@ struct loops {
     // `pooled` is read where task.relu only
     void (*pool_backward)(const pool_task& task, const float* pooled_gradient, const float* pooled,
                           const void* positions, float* gradient);
+    // Per group: (block, pixels) to (pixels, block), and back.
+    void (*interleave)(const float* x, float* y, std::size_t groups, std::size_t block,
+                       std::size_t pixels);
+    void (*separate)(const float* x, float* y, std::size_t groups, std::size_t block,
+                     std::size_t pixels);
 };
 
 extern const loops loops_baseline;

@@ -1,5 +1,7 @@
 #include "kernels/graph/model_walk.hpp"
 
+#include "kernels/layers/kinds.hpp"
+
 namespace troupe {
 
 namespace {
@@ -69,7 +71,7 @@ result<std::vector<walked_layer>> walk_model(proto::Model::Reader model) {
         if (!made)
             return made.failure().in("layers[" + std::to_string(i) + "] " +
                                      std::string{layer_kind(description)});
-        walked.push_back({i, *shape, *made});
+        walked.push_back({i, 1, *shape, *made});
         *shape = (*made)->output_shape();
     }
     if (shape->rank() != 1)
@@ -79,6 +81,28 @@ result<std::vector<walked_layer>> walk_model(proto::Model::Reader model) {
                          to_string(*shape) +
                          ", but cross_entropy needs one value per class; end with linear"};
     return walked;
+}
+
+std::vector<walked_layer> join_layers(proto::Model::Reader model,
+                                      std::span<const walked_layer> layers) {
+    const auto descriptions = model.getLayers();
+    std::vector<walked_layer> joined;
+    for (std::size_t i = 0; i < layers.size(); i += joined.back().count) {
+        joined.push_back(layers[i]);
+        if (i + 2 >= layers.size())
+            continue;
+        const auto index = static_cast<unsigned>(layers[i].index);
+        const auto first = descriptions[index];
+        const auto last = descriptions[index + 2];
+        if (first.isConv2d() && descriptions[index + 1].isRelu() && last.isMaxPool()) {
+            auto made =
+                make_conv2d_pool(first.getConv2d(), last.getMaxPool(), layers[i].input_shape);
+            TROUPE_CHECK(made.ok(), "the layers were checked one by one");
+            joined.back().count = 3;
+            joined.back().made = *made;
+        }
+    }
+    return joined;
 }
 
 } // namespace troupe

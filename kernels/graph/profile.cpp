@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/graph/model_walk.hpp"
 #include "kernels/layers/kinds.hpp"
 #include "schemas/base/random.hpp"
 
@@ -19,51 +20,89 @@ result<tensor> noise(compute_context& context, const tensor_shape& shape, std::u
     return t;
 }
 
-result<layer_time> time_once(compute_context& context, const stage_program& program,
-                             const weights& w, std::size_t batch, const clock& time) {
-    auto input = noise(context, batch_of(batch, program.input_shape()), 1);
-    auto gradient = noise(context, batch_of(batch, program.output_shape()), 2);
-    if (!input || !gradient)
-        return input ? gradient.failure() : input.failure();
-    const time_point start = time.now();
-    auto passed = program.forward(context, w, std::move(*input));
-    if (!passed)
-        return passed.failure();
-    const time_point turn = time.now();
-    const bool want_input_gradient = program.range().first > 0;
-    auto back = program.backward(context, w, std::move(passed->saved), std::move(*gradient),
-                                 want_input_gradient);
-    if (!back)
-        return back.failure();
-    return layer_time{"", turn - start, time.now() - turn};
+struct timed_step {
+    walked_layer layers;
+    std::vector<tensor> parameters;
+    saved_layer saved;
+    duration forward = duration::max();
+    duration backward = duration::max();
+};
+
+result<std::vector<timed_step>> prepare(compute_context& context, proto::Model::Reader model,
+                                        std::span<const walked_layer> walked) {
+    std::vector<timed_step> steps;
+    for (auto& joined : join_layers(model, walked)) {
+        timed_step step{.layers = joined};
+        for (const auto& parameter : joined.made->parameters()) {
+            auto values = noise(context, parameter.shape, steps.size());
+            if (!values)
+                return values.failure();
+            step.parameters.push_back(std::move(*values));
+        }
+        steps.push_back(std::move(step));
+    }
+    return steps;
+}
+
+// One pass forward and back through all steps, as in a stage of the whole model.
+result<void> time_once(compute_context& context, std::vector<timed_step>& steps, activation current,
+                       const clock& time) {
+    for (auto& step : steps) {
+        const time_point start = time.now();
+        auto next =
+            step.layers.made->forward(context, step.parameters, std::move(current), step.saved);
+        if (!next)
+            return next.failure();
+        step.forward = std::min(step.forward, time.now() - start);
+        current = std::move(*next);
+    }
+    for (std::size_t i = steps.size(); i-- > 0;) {
+        auto& step = steps[i];
+        const time_point start = time.now();
+        auto passed = step.layers.made->backward(
+            context, {step.parameters, std::move(step.saved), std::move(current), i > 0});
+        if (!passed)
+            return passed.failure();
+        step.backward = std::min(step.backward, time.now() - start);
+        step.saved = {};
+        current = std::move(passed->input);
+    }
+    return {};
 }
 
 } // namespace
 
 result<std::vector<layer_time>> profile_layers(compute_context& context, proto::Model::Reader model,
                                                const profile_options& options, const clock& time) {
-    auto infos = describe_model(model);
-    if (!infos)
-        return infos.failure();
+    auto walked = walk_model(model);
+    if (!walked)
+        return walked.failure();
+    auto steps = prepare(context, model, *walked);
+    if (!steps)
+        return steps.failure();
+    for (std::size_t repetition = 0; repetition <= options.repetitions; ++repetition) {
+        auto input =
+            noise(context, batch_of(options.batch, walked->front().input_shape), ~std::uint64_t{0});
+        if (!input)
+            return input.failure();
+        if (auto done = time_once(context, *steps, {std::move(*input), 1}, time); !done)
+            return done.failure();
+    }
     std::vector<layer_time> times;
-    for (std::size_t i = 0; i < infos->size(); ++i) {
-        auto program = stage_program::create(model, {i, 1});
-        if (!program)
-            return program.failure();
-        auto w = program->initialise(context, 0, false);
-        if (!w)
-            return w.failure();
-        layer_time best{(*infos)[i].name, duration::max(), duration::max()};
-        for (std::size_t repetition = 0; repetition <= options.repetitions; ++repetition) {
-            auto once = time_once(context, *program, **w, options.batch, time);
-            if (!once)
-                return once.failure();
-            if (repetition == 0 && options.repetitions > 0)
-                continue;
-            best.forward = std::min(best.forward, once->forward);
-            best.backward = std::min(best.backward, once->backward);
+    for (const auto& step : *steps) {
+        double flops = 0;
+        const auto layers = std::span{*walked}.subspan(step.layers.index, step.layers.count);
+        for (const auto& layer : layers)
+            flops += layer.made->forward_flops();
+        for (const auto& layer : layers) {
+            const double share = layer.made->forward_flops() / flops;
+            const auto part = [share](duration d) {
+                return duration{static_cast<duration::rep>(static_cast<double>(d.count()) * share)};
+            };
+            times.push_back(
+                {"layers." + std::to_string(layer.index) + " " + std::string{layer.made->kind()},
+                 part(step.forward), part(step.backward)});
         }
-        times.push_back(std::move(best));
     }
     return times;
 }

@@ -12,7 +12,7 @@ namespace troupe {
 
 struct profile_options {
     std::size_t batch = 64;
-    std::size_t repetitions = 3; // after one that warms up; the fastest counts
+    std::size_t repetitions = 3; // after the first, which compiles; the fastest counts
 };
 
 struct layer_time {
@@ -21,7 +21,8 @@ struct layer_time {
     duration backward{}; // with the input gradient, except for the model's first layer
 };
 
-// Every layer alone, with made-up input. Errors: as stage_program's.
+// Forward and backward through the whole model with made-up numbers. The time of layers that run as one is divided
+// among them by their floating-point operations. Errors: as stage_program's.
 result<std::vector<layer_time>> profile_layers(compute_context& context, proto::Model::Reader model,
                                                const profile_options& options, const clock& time);
 

@@ -61,18 +61,20 @@ result<stage_program> stage_program::create(proto::Model::Reader model, layer_ra
     stage_program program;
     program.range_ = range;
     program.has_loss_ = range.first + range.count == layers;
-    for (const auto& step : std::span{*walked}.subspan(range.first, range.count)) {
+    const auto own = std::span{*walked}.subspan(range.first, range.count);
+    for (const auto& step : own) {
         for (auto& parameter : step.made->parameters()) {
             parameter.name = "layers." + std::to_string(step.index) + "." + parameter.name;
             program.parameters_.push_back(std::move(parameter));
         }
-        program.parameters_of_layer_.push_back(step.made->parameters().size());
-        program.layers_.push_back(step.made);
         program.forward_flops_ += step.made->forward_flops();
         program.backward_flops_ += step.made->backward_flops(step.index > 0);
     }
+    for (auto& step : join_layers(model, own))
+        program.steps_.push_back(
+            {step.index, step.made->parameters().size(), std::move(step.made)});
     program.input_shape_ = (*walked)[range.first].input_shape;
-    program.output_shape_ = program.layers_.back()->output_shape();
+    program.output_shape_ = program.steps_.back().run->output_shape();
     return program;
 }
 
@@ -87,13 +89,13 @@ result<weights_ptr> stage_program::initialise(compute_context& context, std::uin
                                               bool with_momentum) const {
     auto made = std::make_shared<weights>();
     std::size_t next = 0;
-    for (std::size_t l = 0; l < layers_.size(); ++l)
-        for (std::size_t p = 0; p < parameters_of_layer_[l]; ++p, ++next) {
+    for (const step& s : steps_)
+        for (std::size_t p = 0; p < s.parameters; ++p, ++next) {
             const auto& parameter = parameters_[next];
-            auto values = parameter.is_bias
-                              ? zeros(context, parameter.shape)
-                              : he_normal(context, parameter,
-                                          random_stream{seed, purpose_of(range_.first + l, p)});
+            auto values =
+                parameter.is_bias
+                    ? zeros(context, parameter.shape)
+                    : he_normal(context, parameter, random_stream{seed, purpose_of(s.layer, p)});
             if (!values)
                 return values.failure();
             made->parameters.push_back(std::move(*values));
@@ -113,14 +115,14 @@ result<forward_result> stage_program::forward(compute_context& context, const we
         return fits.failure();
     TROUPE_CHECK(w.parameters.size() == parameters_.size(), "the weights belong to this stage");
     forward_result done;
-    done.saved.layers.resize(layers_.size());
+    done.saved.layers.resize(steps_.size());
     activation current{std::move(input), 1};
     std::span<const tensor> rest = w.parameters;
-    for (std::size_t l = 0; l < layers_.size(); ++l) {
-        const auto parameters = rest.first(parameters_of_layer_[l]);
+    for (std::size_t l = 0; l < steps_.size(); ++l) {
+        const auto parameters = rest.first(steps_[l].parameters);
         rest = rest.subspan(parameters.size());
         auto next =
-            layers_[l]->forward(context, parameters, std::move(current), done.saved.layers[l]);
+            steps_[l].run->forward(context, parameters, std::move(current), done.saved.layers[l]);
         if (!next)
             return next.failure();
         current = std::move(*next);
@@ -138,14 +140,14 @@ result<backward_result> stage_program::backward(compute_context& context, const 
     if (auto fits = check_batch("the gradient", output_gradient, output_shape_); !fits)
         return fits.failure();
     TROUPE_CHECK(w.parameters.size() == parameters_.size(), "the weights belong to this stage");
-    TROUPE_CHECK(saved.layers.size() == layers_.size(), "what was saved belongs to this stage");
+    TROUPE_CHECK(saved.layers.size() == steps_.size(), "what was saved belongs to this stage");
     backward_result done;
     done.parameter_gradients.resize(parameters_.size());
     activation current{std::move(output_gradient), 1};
     std::size_t end = parameters_.size();
-    for (std::size_t l = layers_.size(); l-- > 0;) {
-        const std::size_t begin = end - parameters_of_layer_[l];
-        auto passed = layers_[l]->backward(
+    for (std::size_t l = steps_.size(); l-- > 0;) {
+        const std::size_t begin = end - steps_[l].parameters;
+        auto passed = steps_[l].run->backward(
             context, {.parameters = std::span{w.parameters}.subspan(begin, end - begin),
                       .saved = std::move(saved.layers[l]),
                       .output_gradient = std::move(current),

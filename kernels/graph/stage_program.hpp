@@ -115,13 +115,19 @@ class stage_program {
                              float scale) const;
 
   private:
+    // A layer, or several that run as one.
+    struct step {
+        std::size_t layer; // number of the first
+        std::size_t parameters;
+        std::shared_ptr<const troupe::layer> run;
+    };
+
     layer_range range_;
     tensor_shape input_shape_;
     tensor_shape output_shape_;
     bool has_loss_ = false;
     std::vector<parameter_info> parameters_;
-    std::vector<std::shared_ptr<const layer>> layers_;
-    std::vector<std::size_t> parameters_of_layer_;
+    std::vector<step> steps_;
     double forward_flops_ = 0;
     double backward_flops_ = 0;
 };

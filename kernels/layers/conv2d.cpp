@@ -1,85 +1,39 @@
+#include <optional>
+
 #include "kernels/layers/kinds.hpp"
 
 namespace troupe {
 
 namespace {
 
+// A convolution, alone or with relu and max_pool behind it.
 class conv2d_layer final : public layer {
   public:
-    conv2d_layer(const tensor_shape& input, const tensor_shape& output,
-                 proto::Conv2d::Reader description)
-        : input_{input}, output_{output}, kernel_{description.getKernel()} {
+    conv2d_layer(const tensor_shape& input, const tensor_shape& convolved,
+                 proto::Conv2d::Reader description, const std::optional<pooled_shape>& pool)
+        : input_{input}, convolved_{convolved}, kernel_{description.getKernel()}, pool_{pool} {
         settings_.stride = description.getStride();
         settings_.padding = description.getPadding();
     }
 
     std::string_view kind() const noexcept override { return "conv2d"; }
-    tensor_shape output_shape() const noexcept override { return output_; }
+    tensor_shape output_shape() const noexcept override {
+        return pool_ ? pool_->output : convolved_;
+    }
     double forward_flops() const noexcept override {
-        return 2.0 * static_cast<double>(output_.elements()) * static_cast<double>(fan_in());
+        return 2.0 * static_cast<double>(convolved_.elements()) * static_cast<double>(fan_in());
     }
     double backward_flops(bool want_input_gradient) const noexcept override {
         return forward_flops() * (want_input_gradient ? 2 : 1);
     }
     std::vector<parameter_info> parameters() const override {
-        return {{"weight", {output_[0], input_[0], kernel_, kernel_}, fan_in(), false},
-                {"bias", {output_[0]}, fan_in(), true}};
+        return {{"weight", {convolved_[0], input_[0], kernel_, kernel_}, fan_in(), false},
+                {"bias", {convolved_[0]}, fan_in(), true}};
     }
 
     result<activation> forward(compute_context& context, std::span<const tensor> parameters,
-                               activation input, saved_layer& saved) const override {
-        const conv2d_settings settings = settings_for(context.ops);
-        auto blocked = in_block(context, std::move(input), settings.input_block);
-        if (!blocked)
-            return blocked;
-        const std::size_t samples = blocked->values.shape()[0];
-        auto output =
-            tensor::allocate(context.memory, data_type::float32, batch_of(samples, output_));
-        if (!output)
-            return output.failure();
-        auto done = context.ops.conv2d_forward({.settings = settings,
-                                                .input = blocked->values,
-                                                .weight = parameters[0],
-                                                .bias = parameters[1],
-                                                .output = *output});
-        if (!done)
-            return done.failure();
-        saved.tensors = {std::move(blocked->values)};
-        return activation{std::move(*output), settings.output_block};
-    }
-
-    result<gradients> backward(compute_context& context, backward_pass pass) const override {
-        const conv2d_settings settings = settings_for(context.ops);
-        auto blocked = in_block(context, std::move(pass.output_gradient), settings.output_block);
-        if (!blocked)
-            return blocked.failure();
-        const tensor& input = pass.saved.tensors[0];
-        tensor to_input;
-        if (pass.want_input_gradient) {
-            auto memory = tensor::allocate(context.memory, data_type::float32, input.shape());
-            if (!memory)
-                return memory.failure();
-            to_input = std::move(*memory);
-        }
-        auto to_weight =
-            tensor::allocate(context.memory, data_type::float32, pass.parameters[0].shape());
-        auto to_bias =
-            tensor::allocate(context.memory, data_type::float32, pass.parameters[1].shape());
-        if (!to_weight || !to_bias)
-            return to_weight ? to_bias.failure() : to_weight.failure();
-        auto done = context.ops.conv2d_backward(
-            {.settings = settings,
-             .input = input,
-             .weight = pass.parameters[0],
-             .output_gradient = blocked->values,
-             .input_gradient = pass.want_input_gradient ? &to_input : nullptr,
-             .weight_gradient = *to_weight,
-             .bias_gradient = *to_bias});
-        if (!done)
-            return done.failure();
-        return gradients{{std::move(to_input), settings.input_block},
-                         {std::move(*to_weight), std::move(*to_bias)}};
-    }
+                               activation input, saved_layer& saved) const override;
+    result<gradients> backward(compute_context& context, backward_pass pass) const override;
 
   private:
     std::size_t fan_in() const noexcept { return input_[0] * kernel_ * kernel_; }
@@ -87,20 +41,85 @@ class conv2d_layer final : public layer {
     conv2d_settings settings_for(const operations& ops) const noexcept {
         conv2d_settings settings = settings_;
         settings.input_block = ops.channel_block(input_[0]);
-        settings.output_block = ops.channel_block(output_[0]);
+        settings.output_block = ops.channel_block(convolved_[0]);
         return settings;
+    }
+    max_pool_settings pool_settings(const conv2d_settings& settings) const noexcept {
+        return {pool_->settings.kernel, pool_->settings.stride, settings.output_block};
     }
 
     tensor_shape input_;
-    tensor_shape output_;
+    tensor_shape convolved_;
     std::size_t kernel_;
-    conv2d_settings settings_;
+    conv2d_settings settings_; // its blocks are chosen by the back end
+    std::optional<pooled_shape> pool_;
 };
 
-} // namespace
+// Saves the input and, with a pool, its output and positions.
+result<activation> conv2d_layer::forward(compute_context& context,
+                                         std::span<const tensor> parameters, activation input,
+                                         saved_layer& saved) const {
+    const conv2d_settings settings = settings_for(context.ops);
+    auto blocked = in_block(context, std::move(input), settings.input_block);
+    if (!blocked)
+        return blocked;
+    const tensor& images = blocked->values;
+    const tensor_shape shape = batch_of(images.shape()[0], output_shape());
+    auto output = tensor::allocate(context.memory, data_type::float32, shape);
+    if (!output)
+        return output.failure();
+    result<void> done;
+    if (pool_) {
+        auto positions =
+            tensor::allocate(context.memory, position_type(pool_->settings.kernel), shape);
+        if (!positions)
+            return positions.failure();
+        done = context.ops.conv2d_pool_forward({settings, pool_settings(settings), images,
+                                                parameters[0], parameters[1], *output, *positions});
+        saved.tensors = {images, *output, *positions};
+    } else {
+        done =
+            context.ops.conv2d_forward({settings, images, parameters[0], parameters[1], *output});
+        saved.tensors = {images};
+    }
+    if (!done)
+        return done.failure();
+    return activation{std::move(*output), settings.output_block};
+}
 
-result<std::shared_ptr<const layer>> make_conv2d(proto::Conv2d::Reader description,
-                                                 const tensor_shape& input) {
+result<layer::gradients> conv2d_layer::backward(compute_context& context,
+                                                backward_pass pass) const {
+    const conv2d_settings settings = settings_for(context.ops);
+    auto blocked = in_block(context, std::move(pass.output_gradient), settings.output_block);
+    if (!blocked)
+        return blocked.failure();
+    const tensor& input = pass.saved.tensors[0];
+    const tensor& weight = pass.parameters[0];
+    tensor to_input;
+    if (pass.want_input_gradient) {
+        auto memory = tensor::allocate(context.memory, data_type::float32, input.shape());
+        if (!memory)
+            return memory.failure();
+        to_input = std::move(*memory);
+    }
+    auto to_weight = tensor::allocate(context.memory, data_type::float32, weight.shape());
+    auto to_bias = tensor::allocate(context.memory, data_type::float32, pass.parameters[1].shape());
+    if (!to_weight || !to_bias)
+        return to_weight ? to_bias.failure() : to_weight.failure();
+    tensor* input_gradient = pass.want_input_gradient ? &to_input : nullptr;
+    const result<void> done =
+        pool_ ? context.ops.conv2d_pool_backward(
+                    {settings, pool_settings(settings), input, weight, pass.saved.tensors[1],
+                     pass.saved.tensors[2], blocked->values, input_gradient, *to_weight, *to_bias})
+              : context.ops.conv2d_backward({settings, input, weight, blocked->values,
+                                             input_gradient, *to_weight, *to_bias});
+    if (!done)
+        return done.failure();
+    return gradients{{std::move(to_input), settings.input_block},
+                     {std::move(*to_weight), std::move(*to_bias)}};
+}
+
+result<tensor_shape> convolved_shape(proto::Conv2d::Reader description, const tensor_shape& input) {
     const std::size_t kernel = description.getKernel();
     const std::size_t stride = description.getStride();
     const std::size_t padding = description.getPadding();
@@ -121,7 +140,31 @@ result<std::shared_ptr<const layer>> make_conv2d(proto::Conv2d::Reader descripti
                                       std::to_string(kernel) + " is larger than its input " +
                                       std::to_string(input[1]) + "x" + std::to_string(input[2]) +
                                       " with padding " + std::to_string(padding)};
-    return std::shared_ptr<const layer>{std::make_shared<conv2d_layer>(input, output, description)};
+    return output;
+}
+
+} // namespace
+
+result<std::shared_ptr<const layer>> make_conv2d(proto::Conv2d::Reader description,
+                                                 const tensor_shape& input) {
+    auto output = convolved_shape(description, input);
+    if (!output)
+        return output.failure();
+    return std::shared_ptr<const layer>{
+        std::make_shared<conv2d_layer>(input, *output, description, std::optional<pooled_shape>{})};
+}
+
+result<std::shared_ptr<const layer>> make_conv2d_pool(proto::Conv2d::Reader conv2d,
+                                                      proto::MaxPool::Reader pool,
+                                                      const tensor_shape& input) {
+    auto convolved = convolved_shape(conv2d, input);
+    if (!convolved)
+        return convolved.failure();
+    auto pooled_output = pooled(pool, *convolved);
+    if (!pooled_output)
+        return pooled_output.failure();
+    return std::shared_ptr<const layer>{
+        std::make_shared<conv2d_layer>(input, *convolved, conv2d, std::optional{*pooled_output})};
 }
 
 } // namespace troupe

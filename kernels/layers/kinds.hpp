@@ -7,11 +7,22 @@ namespace troupe {
 
 result<std::shared_ptr<const layer>> make_conv2d(proto::Conv2d::Reader description,
                                                  const tensor_shape& input_shape);
+// The three layers conv2d, relu and max_pool as one, which keeps the images between them in the cache. The same bits.
+result<std::shared_ptr<const layer>> make_conv2d_pool(proto::Conv2d::Reader conv2d,
+                                                      proto::MaxPool::Reader pool,
+                                                      const tensor_shape& input_shape);
 result<std::shared_ptr<const layer>> make_max_pool(proto::MaxPool::Reader description,
                                                    const tensor_shape& input_shape);
 result<std::shared_ptr<const layer>> make_linear(proto::Linear::Reader description,
                                                  const tensor_shape& input_shape);
 result<std::shared_ptr<const layer>> make_relu(const tensor_shape& input_shape);
+
+// What max_pool makes of images of this shape. errc::usage where it cannot.
+struct pooled_shape {
+    max_pool_settings settings; // with block 1
+    tensor_shape output;
+};
+result<pooled_shape> pooled(proto::MaxPool::Reader description, const tensor_shape& input_shape);
 
 // A batch's shape: (samples, sample shape...).
 tensor_shape batch_of(std::size_t samples, const tensor_shape& sample_shape);

@@ -68,8 +68,7 @@ class max_pool_layer final : public layer {
 
 } // namespace
 
-result<std::shared_ptr<const layer>> make_max_pool(proto::MaxPool::Reader description,
-                                                   const tensor_shape& input) {
+result<pooled_shape> pooled(proto::MaxPool::Reader description, const tensor_shape& input) {
     const std::size_t kernel = description.getKernel();
     const std::size_t stride = description.getStride() == 0 ? kernel : description.getStride();
     if (input.rank() != 3)
@@ -83,8 +82,16 @@ result<std::shared_ptr<const layer>> make_max_pool(proto::MaxPool::Reader descri
         return error{errc::usage, "window " + std::to_string(kernel) + "x" +
                                       std::to_string(kernel) + " is larger than its input " +
                                       std::to_string(input[1]) + "x" + std::to_string(input[2])};
+    return pooled_shape{{kernel, stride, 1}, output};
+}
+
+result<std::shared_ptr<const layer>> make_max_pool(proto::MaxPool::Reader description,
+                                                   const tensor_shape& input) {
+    auto shape = pooled(description, input);
+    if (!shape)
+        return shape.failure();
     return std::shared_ptr<const layer>{
-        std::make_shared<max_pool_layer>(input, output, max_pool_settings{kernel, stride, 1})};
+        std::make_shared<max_pool_layer>(input, shape->output, shape->settings)};
 }
 
 } // namespace troupe

@@ -1,8 +1,6 @@
 // Small models for tests, and a device-less context to run them in.
 #pragma once
 
-#include <boost/test/unit_test.hpp>
-
 #include <capnp/message.h>
 
 #include <algorithm>
