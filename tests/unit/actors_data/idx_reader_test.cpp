@@ -1,0 +1,207 @@
+#include <boost/test/unit_test.hpp>
+
+#include <filesystem>
+#include <fstream>
+
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "actors/data/idx_reader.hpp"
+#include "schemas/base/random.hpp"
+
+using namespace troupe;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct files {
+    fs::path folder;
+
+    files() {
+        std::string pattern = (fs::temp_directory_path() / "troupe-idx-XXXXXX").string();
+        BOOST_REQUIRE(mkdtemp(pattern.data()) != nullptr);
+        folder = pattern;
+    }
+    ~files() { fs::remove_all(folder); }
+
+    fs::path plain(const std::string& name, const std::string& bytes) const {
+        std::ofstream{folder / name, std::ios::binary} << bytes;
+        return folder / name;
+    }
+    fs::path gzip(const std::string& name, const std::string& bytes) const {
+        gzFile out = gzopen((folder / name).c_str(), "wb");
+        BOOST_REQUIRE(gzwrite(out, bytes.data(), static_cast<unsigned>(bytes.size())) ==
+                      static_cast<int>(bytes.size()));
+        BOOST_REQUIRE(gzclose(out) == Z_OK);
+        return folder / name;
+    }
+    std::string read(const fs::path& file) const {
+        std::ifstream in{file, std::ios::binary};
+        return {std::istreambuf_iterator<char>{in}, {}};
+    }
+};
+
+std::string word(std::uint32_t value) {
+    std::string out;
+    for (int shift = 24; shift >= 0; shift -= 8)
+        out += static_cast<char>(value >> shift);
+    return out;
+}
+
+std::string labels(const std::vector<int>& values) {
+    std::string out = word(0x801) + word(static_cast<std::uint32_t>(values.size()));
+    for (const int v : values)
+        out += static_cast<char>(v);
+    return out;
+}
+
+// `count` images of 2 x 3 whose pixels count up from 0.
+std::string images(std::uint32_t count) {
+    std::string out = word(0x803) + word(count) + word(2) + word(3);
+    for (std::uint32_t i = 0; i < count * 6; ++i)
+        out += static_cast<char>(i);
+    return out;
+}
+
+template <class T>
+std::string message(const result<T>& r, errc code = errc::data) {
+    BOOST_REQUIRE(!r.ok());
+    BOOST_TEST((r.failure().code() == code));
+    return r.failure().message();
+}
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(idx_reader, files)
+
+BOOST_AUTO_TEST_CASE(plain_and_gzip_files_give_the_same_samples) {
+    const auto i = plain("images", images(3));
+    const auto l = gzip("labels.gz", labels({1, 0, 7}));
+    for (const auto& file : {i, gzip("images.gz", images(3))}) {
+        const auto data = read_idx_dataset(file, l, {1, 2, 3});
+        BOOST_REQUIRE(data.ok());
+        BOOST_TEST(data->size() == 3u);
+        BOOST_TEST(data->classes == 8u);
+        BOOST_TEST(data->labels == (std::vector<std::int32_t>{1, 0, 7}),
+                   boost::test_tools::per_element());
+        BOOST_TEST(data->sample(1)[0] == 6);
+        BOOST_TEST(data->sample(2)[5] == 17);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(images_may_be_taken_flat_but_not_in_another_size) {
+    const auto i = plain("images", images(2));
+    const auto l = plain("labels", labels({1, 0}));
+    BOOST_TEST(read_idx_dataset(i, l, {6}).ok());
+    BOOST_TEST(read_idx_dataset(i, l, {2, 3}).ok());
+    for (const tensor_shape& wrong :
+         {tensor_shape{3, 2}, tensor_shape{1, 3, 2}, tensor_shape{2, 1, 3}, tensor_shape{7}})
+        BOOST_TEST(message(read_idx_dataset(i, l, wrong)) ==
+                   i.string() + ": byte 8: images of 2x3, but model.input is " + to_string(wrong));
+}
+
+BOOST_AUTO_TEST_CASE(images_and_labels_must_be_as_many) {
+    const auto i = plain("images", images(2));
+    const auto l = plain("labels", labels({1, 0, 1}));
+    BOOST_TEST(message(read_idx_dataset(i, l, {6})) ==
+               i.string() + ": byte 4: 2 images, but " + l.string() + " has 3 labels");
+}
+
+BOOST_AUTO_TEST_CASE(a_label_file_is_no_image_file) {
+    const auto l = plain("labels", labels({1}));
+    BOOST_TEST(message(read_idx_images(l)) ==
+               l.string() + ": byte 0: not an IDX file of images: begins with "
+                            "00 00 08 01, expected 00 00 08 03");
+    const auto text = plain("text", "hello, world");
+    BOOST_TEST(message(read_idx_labels(text))
+                   .find(": byte 0: not an IDX file of labels: begins with 68 65 6c 6c") !=
+               std::string::npos);
+    auto floats = images(1);
+    floats[2] = 0x0d;
+    BOOST_TEST(message(read_idx_images(plain("floats", floats))).find("begins with 00 00 0d 03") !=
+               std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(truncation_is_found_at_every_byte) {
+    const std::string whole = images(2);
+    for (std::size_t length = 0; length < whole.size(); ++length) {
+        const auto file = plain("cut", whole.substr(0, length));
+        const std::string said = message(read_idx_images(file));
+        const std::size_t offset =
+            length < 16 ? length : 16; // after the header the length of the file tells at once
+        BOOST_TEST(
+            said.find(file.string() + ": byte " + std::to_string(offset) + ": truncated: ") == 0u,
+            said);
+    }
+    const std::string packed = read(gzip("whole.gz", whole));
+    for (std::size_t length = 2; length < packed.size(); ++length)
+        BOOST_TEST(!read_idx_images(plain("cut.gz", packed.substr(0, length))).ok(), length);
+    const auto shorter = gzip("shorter.gz", whole.substr(0, 20));
+    BOOST_TEST(message(read_idx_images(shorter)) ==
+               shorter.string() +
+                   ": byte 20: truncated: images ends after 4 of 12 bytes; fetch the file again");
+}
+
+BOOST_AUTO_TEST_CASE(data_after_the_end_is_refused) {
+    const auto file = plain("long", labels({1, 2}) + "x");
+    BOOST_TEST(message(read_idx_labels(file)) ==
+               file.string() + ": byte 10: more data than the header says");
+    BOOST_TEST(message(read_idx_labels(gzip("long.gz", labels({1, 2}) + "x")))
+                   .find(": byte 10: more data") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(sizes_that_the_file_cannot_hold_take_no_memory) {
+    const std::string huge = word(0x803) + word(0xffffffff) + word(0xffffffff) + word(0xffffffff);
+    BOOST_TEST(message(read_idx_images(plain("huge", huge)))
+                   .find(": byte 4: the header claims more than") != std::string::npos);
+    const std::string large = word(0x803) + word(1u << 20) + word(128) + word(256); // 32 GiB
+    BOOST_TEST(message(read_idx_images(plain("large", large)))
+                   .find(": byte 16: truncated: the header claims 34359738368") !=
+               std::string::npos);
+    BOOST_TEST(message(read_idx_images(gzip("large.gz", large)))
+                   .find(": byte 16: truncated: the header claims") != std::string::npos);
+    BOOST_TEST(message(read_idx_labels(plain("none", labels({})))).find(": byte 4: a size of 0") !=
+               std::string::npos);
+    BOOST_TEST(message(read_idx_images(plain("flat", word(0x803) + word(1) + word(0) + word(1))))
+                   .find(": byte 8: a size of 0") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(damaged_gzip_is_refused) {
+    std::string bytes = read(gzip("good.gz", images(40)));
+    bytes[bytes.size() - 6] ^= 1; // in the checksum
+    BOOST_TEST(message(read_idx_images(plain("bad.gz", bytes))).find("damaged gzip data") !=
+               std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(mutated_files_never_crash_the_reader) {
+    random_stream random{3};
+    for (const std::string& whole : {images(5), read(gzip("m.gz", images(5)))})
+        for (int round = 0; round < 500; ++round) {
+            std::string bytes = whole;
+            for (int edits = 0; edits < 3; ++edits)
+                bytes[random.below(bytes.size())] = static_cast<char>(random.next());
+            const auto got = read_idx_images(plain("mutant", bytes));
+            if (got.ok())
+                BOOST_REQUIRE(got->pixels.size() == got->count * got->rows * got->columns);
+        }
+}
+
+BOOST_AUTO_TEST_CASE(files_that_cannot_be_opened_are_named) {
+    BOOST_TEST(message(read_idx_labels("/nonexistent/labels"), errc::io) ==
+               "/nonexistent/labels: no such file");
+    BOOST_TEST(message(read_idx_labels(folder), errc::io) == folder.string() + ": not a file");
+}
+
+BOOST_AUTO_TEST_CASE(fashion_mnist_loads_where_it_is_installed) {
+    const fs::path data = "/usr/share/datasets/fashion-mnist";
+    if (!fs::exists(data))
+        return;
+    const auto test = read_idx_dataset(data / "t10k-images-idx3-ubyte.gz",
+                                       data / "t10k-labels-idx1-ubyte.gz", {1, 28, 28});
+    BOOST_REQUIRE(test.ok());
+    BOOST_TEST(test->size() == 10000u);
+    BOOST_TEST(test->classes == 10u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
