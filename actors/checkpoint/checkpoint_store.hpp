@@ -29,6 +29,9 @@
 
 namespace troupe {
 
+// Before a parameter's name, the name of its momentum in a checkpoint.
+inline constexpr const char* momentum_prefix = "momentum.";
+
 // How far a run has come, and what run it is.
 struct checkpoint_progress {
     std::uint32_t epochs_done = 0;

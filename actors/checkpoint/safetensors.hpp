@@ -55,6 +55,8 @@ struct safetensors_file {
 
     const named_tensor* find(std::string_view name) const noexcept; // nullptr if there is none
 };
+// From a file's bytes; errors have no file name yet.
+result<safetensors_file> adopt_safetensors(std::vector<std::byte> bytes);
 result<safetensors_file> read_safetensors(const std::filesystem::path& file);
 
 } // namespace troupe

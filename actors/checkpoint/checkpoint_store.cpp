@@ -1,0 +1,209 @@
+// Writing checkpoints: whole or not at all.
+#include "actors/checkpoint/checkpoint_store.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "actors/checkpoint/file_writer.hpp"
+#include "actors/checkpoint/manifest.hpp"
+#include "schemas/base/limits.hpp"
+
+namespace troupe {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Names that start with a dot are not checkpoints yet, or not any more; open() removes what a killed process left.
+constexpr std::string_view partial_prefix = ".partial-";
+constexpr std::string_view deleted_prefix = ".deleted-";
+
+std::string folder_name(std::uint32_t epochs_done) {
+    char name[32];
+    std::snprintf(name, sizeof name, "epoch-%04u", epochs_done);
+    return name;
+}
+
+result<void> remove_folder(const fs::path& folder) {
+    std::error_code failed;
+    fs::remove_all(folder, failed);
+    if (failed)
+        return file_error(folder, "deleted", failed.value());
+    return {};
+}
+
+result<void> remove_leftovers(const fs::path& directory) {
+    std::error_code failed;
+    std::vector<fs::path> leftovers;
+    for (fs::directory_iterator at{directory, failed}; !failed && at != fs::directory_iterator{};
+         at.increment(failed)) {
+        const std::string name = at->path().filename().string();
+        if (name.starts_with(partial_prefix) || name.starts_with(deleted_prefix))
+            leftovers.push_back(at->path());
+    }
+    if (failed)
+        return file_error(directory, "listed", failed.value());
+    for (const fs::path& leftover : leftovers)
+        if (auto removed = remove_folder(leftover); !removed)
+            return removed;
+    return {};
+}
+
+// Moves a finished folder to its name. One of that name is exchanged in the same moment and then deleted.
+result<void> move_into_place(const fs::path& from, const fs::path& to) {
+    if (::rename(from.c_str(), to.c_str()) == 0)
+        return {};
+    if (errno != ENOTEMPTY && errno != EEXIST)
+        return file_error(to, "put into place", errno);
+    if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) != 0)
+        return file_error(to, "replaced", errno);
+    return remove_folder(from);
+}
+
+// First out of sight, then piece by piece, so that nobody ever sees a checkpoint with files missing.
+result<void> remove_checkpoint(const fs::path& folder) {
+    const fs::path hidden =
+        folder.parent_path() / (std::string{deleted_prefix} + folder.filename().string());
+    if (::rename(folder.c_str(), hidden.c_str()) != 0)
+        return file_error(folder, "deleted", errno);
+    return remove_folder(hidden);
+}
+
+} // namespace
+
+struct checkpoint_writer::state {
+    fs::path directory;
+    std::uint32_t keep;
+    checkpoint_progress progress;
+    std::vector<std::optional<checkpoint_stage>> stages;
+    fs::path partial; // the folder being filled
+
+    ~state() {
+        std::error_code ignored; // what cannot be removed now is removed by the next open()
+        fs::remove_all(partial, ignored);
+    }
+};
+
+checkpoint_writer::checkpoint_writer(std::unique_ptr<state> s) noexcept : state_{std::move(s)} {}
+checkpoint_writer::checkpoint_writer(checkpoint_writer&&) noexcept = default;
+checkpoint_writer& checkpoint_writer::operator=(checkpoint_writer&&) noexcept = default;
+checkpoint_writer::~checkpoint_writer() = default;
+
+result<void> checkpoint_writer::write_stage(stage_index index, const stage_tensors& stage) {
+    TROUPE_CHECK(index.value() < state_->stages.size(), "the stage is one of the checkpoint's");
+    TROUPE_CHECK(stage.momentum.empty() || stage.momentum.size() == stage.parameters.size(),
+                 "every parameter has its momentum, or none has");
+    std::vector<named_tensor> tensors = stage.parameters;
+    for (named_tensor momentum : stage.momentum) {
+        momentum.name = momentum_prefix + momentum.name;
+        tensors.push_back(std::move(momentum));
+    }
+    const std::string header = safetensors_header(tensors, {{"format", "pt"}});
+    std::vector<std::span<const std::byte>> pieces{std::as_bytes(std::span{header})};
+    for (const named_tensor& t : tensors)
+        pieces.push_back(t.bytes);
+    const std::string name = stage_file_name(index.value(), state_->stages.size());
+    auto written = write_file(state_->partial / name, pieces);
+    if (!written)
+        return written.failure();
+    state_->stages[index.value()] =
+        checkpoint_stage{stage.layers, name, written->bytes, written->sha256};
+    return {};
+}
+
+result<checkpoint_info> checkpoint_writer::commit() {
+    checkpoint_info info{
+        state_->directory / folder_name(state_->progress.epochs_done), state_->progress, {}};
+    for (const auto& stage : state_->stages) {
+        if (!stage)
+            return error{errc::protocol,
+                         info.folder.string() + ": not every stage has given its weights"};
+        info.stages.push_back(*stage);
+    }
+    if (!stages_are_contiguous(info.stages))
+        return error{errc::protocol,
+                     info.folder.string() + ": the stages' layers have gaps or overlaps"};
+    const std::string manifest = manifest_json(info.progress, info.stages);
+    const std::span<const std::byte> pieces[] = {std::as_bytes(std::span{manifest})};
+    if (auto written = write_file(state_->partial / manifest_name, pieces); !written)
+        return written.failure();
+    if (auto synced = sync_folder(state_->partial); !synced)
+        return synced.failure();
+    if (auto moved = move_into_place(state_->partial, info.folder); !moved)
+        return moved.failure();
+    if (auto synced = sync_folder(state_->directory); !synced)
+        return synced.failure();
+
+    const auto all = list_checkpoints(state_->directory);
+    if (!all)
+        return all.failure();
+    for (std::size_t i = 0; i + state_->keep < all->size(); ++i)
+        if (auto removed = remove_checkpoint(all.value()[i].folder); !removed)
+            return removed.failure();
+    return info;
+}
+
+struct checkpoint_store::state {
+    options chosen;
+    file_handle lock; // of the folder, for as long as the store lives
+};
+
+checkpoint_store::checkpoint_store(std::unique_ptr<state> s) noexcept : state_{std::move(s)} {}
+checkpoint_store::checkpoint_store(checkpoint_store&&) noexcept = default;
+checkpoint_store& checkpoint_store::operator=(checkpoint_store&&) noexcept = default;
+checkpoint_store::~checkpoint_store() = default;
+
+result<checkpoint_store> checkpoint_store::open(options o) {
+    TROUPE_CHECK(o.keep > 0, "at least the newest checkpoint is kept");
+    std::error_code failed;
+    fs::create_directories(o.directory, failed);
+    if (failed)
+        return file_error(o.directory, "made", failed.value());
+    file_handle lock{::open(o.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (lock.get() < 0)
+        return file_error(o.directory, "opened", errno);
+    if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
+        return error{errc::usage, o.directory.string() +
+                                      ": another run saves its checkpoints here; choose another "
+                                      "checkpoint.directory"};
+    if (::access(o.directory.c_str(), W_OK) != 0)
+        return file_error(o.directory, "written", errno);
+    if (auto removed = remove_leftovers(o.directory); !removed)
+        return removed.failure();
+    return checkpoint_store{std::make_unique<state>(state{std::move(o), std::move(lock)})};
+}
+
+result<checkpoint_writer> checkpoint_store::begin(const checkpoint_progress& progress,
+                                                  std::size_t stages) {
+    TROUPE_CHECK(stages > 0 && stages <= limits::stages_max,
+                 "a checkpoint has the stages of a pipeline");
+    const fs::path& directory = state_->chosen.directory;
+    const fs::path partial =
+        directory / (std::string{partial_prefix} + folder_name(progress.epochs_done));
+    std::error_code failed;
+    if (!fs::create_directory(partial, failed))
+        return file_error(partial, "made", failed ? failed.value() : EEXIST);
+    auto writer = std::make_unique<checkpoint_writer::state>();
+    writer->directory = directory;
+    writer->keep = state_->chosen.keep;
+    writer->progress = progress;
+    writer->stages.resize(stages);
+    writer->partial = partial;
+    return checkpoint_writer{std::move(writer)};
+}
+
+result<std::optional<checkpoint_info>> checkpoint_store::latest() const {
+    auto all = list_checkpoints(state_->chosen.directory);
+    if (!all)
+        return all.failure();
+    if (all->empty())
+        return std::optional<checkpoint_info>{};
+    return std::optional{std::move(all->back())};
+}
+
+} // namespace troupe

@@ -1,0 +1,129 @@
+#include "actors/checkpoint/file_writer.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sodium.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace troupe {
+
+namespace {
+
+constexpr std::size_t io_bytes_max = 1u << 30; // Linux moves at most 2 GiB per call
+
+result<void> write_all(int descriptor, std::span<const std::byte> bytes,
+                       const std::filesystem::path& file) {
+    while (!bytes.empty()) {
+        const ssize_t written =
+            ::write(descriptor, bytes.data(), std::min(bytes.size(), io_bytes_max));
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return file_error(file, "written", errno);
+        bytes = bytes.subspan(static_cast<std::size_t>(written));
+    }
+    return {};
+}
+
+} // namespace
+
+file_handle::~file_handle() {
+    if (descriptor_ >= 0)
+        ::close(descriptor_);
+}
+
+error file_error(const std::filesystem::path& file, std::string_view what, int error_number) {
+    std::string message = file.string() + ": cannot be ";
+    message.append(what).append(": ").append(std::generic_category().message(error_number));
+    if (error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG)
+        message += "; free some space or choose another checkpoint.directory";
+    return {errc::io, std::move(message)};
+}
+
+struct sha256::state {
+    crypto_hash_sha256_state hash;
+};
+
+sha256::sha256() : state_{std::make_unique<state>()} {
+    crypto_hash_sha256_init(&state_->hash);
+}
+sha256::~sha256() = default;
+
+void sha256::add(std::span<const std::byte> bytes) {
+    crypto_hash_sha256_update(&state_->hash, reinterpret_cast<const unsigned char*>(bytes.data()),
+                              bytes.size());
+}
+
+std::string sha256::hex() {
+    unsigned char digest[crypto_hash_sha256_BYTES];
+    crypto_hash_sha256_final(&state_->hash, digest);
+    char text[2 * sizeof digest + 1];
+    return sodium_bin2hex(text, sizeof text, digest, sizeof digest);
+}
+
+result<written_file> write_file(const std::filesystem::path& file,
+                                std::span<const std::span<const std::byte>> pieces) {
+    const file_handle out{::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644)};
+    if (out.get() < 0)
+        return file_error(file, "made", errno);
+    written_file done;
+    sha256 hash;
+    for (const auto piece : pieces) {
+        if (auto written = write_all(out.get(), piece, file); !written)
+            return written.failure();
+        hash.add(piece);
+        done.bytes += piece.size();
+    }
+    // A full disk may only show here.
+    if (::fsync(out.get()) != 0)
+        return file_error(file, "synced", errno);
+    done.sha256 = hash.hex();
+    return done;
+}
+
+result<void> sync_folder(const std::filesystem::path& folder) {
+    const file_handle handle{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (handle.get() < 0 || ::fsync(handle.get()) != 0)
+        return file_error(folder, "synced", errno);
+    return {};
+}
+
+result<std::vector<std::byte>> read_file(const std::filesystem::path& file,
+                                         std::uint64_t bytes_max) {
+    const file_handle in{::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
+    struct stat status {};
+    if (in.get() < 0 || ::fstat(in.get(), &status) != 0)
+        return file_error(file, "read", errno);
+    if (!S_ISREG(status.st_mode))
+        return error{errc::data, file.string() + ": not a file"};
+    const auto size = static_cast<std::uint64_t>(status.st_size);
+    if (size > bytes_max)
+        return error{errc::data,
+                     file.string() + ": larger than " + std::to_string(bytes_max) + " bytes"};
+    std::vector<std::byte> bytes;
+    try {
+        bytes.resize(size);
+    } catch (const std::bad_alloc&) {
+        return error{errc::exhausted,
+                     file.string() + ": no memory for " + std::to_string(size) + " bytes"};
+    }
+    for (std::size_t done = 0; done < bytes.size();) {
+        const ssize_t got =
+            ::read(in.get(), bytes.data() + done, std::min(bytes.size() - done, io_bytes_max));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return file_error(file, "read", errno);
+        if (got == 0)
+            return error{errc::data, file.string() + ": became shorter while it was read"};
+        done += static_cast<std::size_t>(got);
+    }
+    return bytes;
+}
+
+} // namespace troupe

@@ -1,0 +1,143 @@
+// Reading checkpoints back.
+#include <algorithm>
+#include <cstring>
+
+#include "actors/checkpoint/checkpoint_store.hpp"
+#include "actors/checkpoint/file_writer.hpp"
+#include "actors/checkpoint/manifest.hpp"
+#include "schemas/base/limits.hpp"
+
+namespace troupe {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// "epoch-0003"
+bool is_checkpoint_name(std::string_view name) {
+    constexpr std::string_view prefix = "epoch-";
+    return name.starts_with(prefix) && name.size() > prefix.size() &&
+           name.find_first_not_of("0123456789", prefix.size()) == std::string_view::npos;
+}
+
+result<safetensors_file> load_stage(const fs::path& folder, const checkpoint_stage& stage) {
+    const fs::path file = folder / stage.file;
+    auto bytes = read_file(file, stage.bytes);
+    if (!bytes)
+        return bytes.failure();
+    sha256 hash;
+    hash.add(*bytes);
+    if (bytes->size() != stage.bytes || hash.hex() != stage.sha256)
+        return error{
+            errc::data,
+            file.string() +
+                ": damaged: not the bytes that the manifest names; use another checkpoint"};
+    auto adopted = adopt_safetensors(std::move(*bytes));
+    return adopted ? adopted : adopted.failure().in(file.string());
+}
+
+// The saved tensor as one of the model's, in memory of its own.
+result<tensor> copy_checked(const named_tensor& saved, const parameter_info& wanted,
+                            memory_pool& memory) {
+    if (saved.type != data_type::float32 || saved.shape != wanted.shape)
+        return error{errc::data, "the checkpoint's " + saved.name + " is " +
+                                     std::string{to_string(saved.type)} + " " +
+                                     to_string(saved.shape) + ", but the model wants float32 " +
+                                     to_string(wanted.shape)};
+    auto copy = tensor::allocate(memory, data_type::float32, wanted.shape);
+    if (copy && !saved.bytes.empty())
+        std::memcpy(copy->mutable_data(), saved.bytes.data(), saved.bytes.size());
+    return copy;
+}
+
+result<tensor> zeros(const tensor_shape& shape, memory_pool& memory) {
+    auto made = tensor::allocate(memory, data_type::float32, shape);
+    if (made)
+        std::ranges::fill(made->mutable_values<float>(), 0.0f);
+    return made;
+}
+
+} // namespace
+
+result<checkpoint_info> read_manifest(const fs::path& checkpoint_folder) {
+    const fs::path file = checkpoint_folder / manifest_name;
+    auto bytes = read_file(file, limits::checkpoint_manifest_bytes_max);
+    if (!bytes)
+        return bytes.failure();
+    auto info = parse_manifest({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
+    if (!info)
+        return info.failure().in(file.string());
+    info->folder = checkpoint_folder;
+    return info;
+}
+
+result<std::vector<checkpoint_info>> list_checkpoints(const fs::path& directory) {
+    std::vector<checkpoint_info> found;
+    std::error_code failed;
+    fs::directory_iterator at{directory, failed};
+    if (failed == std::errc::no_such_file_or_directory)
+        return found;
+    for (; !failed && at != fs::directory_iterator{}; at.increment(failed)) {
+        if (!is_checkpoint_name(at->path().filename().string()))
+            continue;
+        auto info = read_manifest(at->path());
+        if (!info)
+            return error{info.failure().code(),
+                         info.failure().message() + "; delete or mend this checkpoint"};
+        found.push_back(std::move(*info));
+    }
+    if (failed)
+        return file_error(directory, "listed", failed.value());
+    std::ranges::sort(found, {}, [](const checkpoint_info& c) {
+        return std::pair{c.progress.minibatches_done, c.progress.epochs_done};
+    });
+    return found;
+}
+
+result<loaded_checkpoint> load_checkpoint(const checkpoint_info& info) {
+    std::vector<safetensors_file> files;
+    for (const checkpoint_stage& stage : info.stages) {
+        auto file = load_stage(info.folder, stage);
+        if (!file)
+            return file.failure();
+        files.push_back(std::move(*file));
+    }
+    return loaded_checkpoint{info, std::move(files)};
+}
+
+loaded_checkpoint::loaded_checkpoint(checkpoint_info info, std::vector<safetensors_file> files)
+    : info_{std::move(info)}, files_{std::move(files)} {}
+
+const named_tensor* loaded_checkpoint::find(std::string_view name) const noexcept {
+    for (const safetensors_file& file : files_)
+        if (const named_tensor* found = file.find(name))
+            return found;
+    return nullptr;
+}
+
+result<weights_ptr> loaded_checkpoint::restore(std::span<const parameter_info> parameters,
+                                               bool with_momentum, memory_pool& memory) const {
+    weights restored{info_.progress.version, {}, {}};
+    const auto where = [&](const error& e) { return e.in(info_.folder.string()); };
+    for (const parameter_info& parameter : parameters) {
+        const named_tensor* saved = find(parameter.name);
+        if (saved == nullptr)
+            return where({errc::data,
+                          "the checkpoint has no " + parameter.name + "; it is of another model"});
+        auto copy = copy_checked(*saved, parameter, memory);
+        if (!copy)
+            return where(copy.failure());
+        restored.parameters.push_back(std::move(*copy));
+        if (!with_momentum)
+            continue;
+        const named_tensor* momentum = find(momentum_prefix + parameter.name);
+        auto state =
+            momentum ? copy_checked(*momentum, parameter, memory) : zeros(parameter.shape, memory);
+        if (!state)
+            return where(state.failure());
+        restored.momentum.push_back(std::move(*state));
+    }
+    return std::make_shared<const weights>(std::move(restored));
+}
+
+} // namespace troupe

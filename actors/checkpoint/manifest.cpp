@@ -1,0 +1,143 @@
+#include "actors/checkpoint/manifest.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <nlohmann/json.hpp>
+
+#include "actors/checkpoint/file_writer.hpp"
+#include "schemas/base/limits.hpp"
+
+namespace troupe {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+constexpr const char* format_name = "troupe-checkpoint";
+constexpr std::uint64_t format_version = 1;
+
+error bad(const std::string& sentence) {
+    return {errc::data, "not a usable checkpoint manifest: " + sentence};
+}
+
+std::string hash_of(const std::string& text) {
+    sha256 hash;
+    hash.add(std::as_bytes(std::span{text}));
+    return hash.hex();
+}
+
+// The member `key` as a whole number up to `max`, or a text; nothing if it is missing or of another kind.
+std::optional<std::uint64_t>
+number_in(const json& map, const char* key,
+          std::uint64_t max = std::numeric_limits<std::uint64_t>::max()) {
+    const auto found = map.find(key);
+    if (found == map.end() || !found->is_number_unsigned() || found->get<std::uint64_t>() > max)
+        return std::nullopt;
+    return found->get<std::uint64_t>();
+}
+std::optional<std::string> text_in(const json& map, const char* key) {
+    const auto found = map.find(key);
+    if (found == map.end() || !found->is_string())
+        return std::nullopt;
+    return found->get<std::string>();
+}
+
+std::optional<checkpoint_stage> parse_stage(const json& map) {
+    if (!map.is_object())
+        return std::nullopt;
+    const auto first = number_in(map, "first_layer", limits::layers_max);
+    const auto count = number_in(map, "layers", limits::layers_max);
+    const auto bytes = number_in(map, "bytes", limits::checkpoint_file_bytes_max);
+    const auto file = text_in(map, "file");
+    const auto hash = text_in(map, "sha256");
+    if (!first || !count || *count == 0 || !bytes || !file || !hash || hash->size() != 64 ||
+        hash->find_first_not_of("0123456789abcdef") != std::string::npos)
+        return std::nullopt;
+    return checkpoint_stage{{*first, *count}, *file, *bytes, *hash};
+}
+
+result<std::vector<checkpoint_stage>> parse_stages(const json& map) {
+    const auto list = map.find("stages");
+    if (list == map.end() || !list->is_array() || list->empty() ||
+        list->size() > limits::stages_max)
+        return bad("stages is not a list of 1 to " + std::to_string(limits::stages_max));
+    std::vector<checkpoint_stage> stages;
+    for (const json& item : *list) {
+        auto stage = parse_stage(item);
+        // Only the names that we give: no manifest can point outside its folder.
+        if (!stage || stage->file != stage_file_name(stages.size(), list->size()))
+            return bad("stage " + std::to_string(stages.size()) +
+                       " is not described as a stage is");
+        stages.push_back(std::move(*stage));
+    }
+    if (!stages_are_contiguous(stages))
+        return bad("the stages' layers have gaps or overlaps");
+    return stages;
+}
+
+} // namespace
+
+std::string stage_file_name(std::size_t stage, std::size_t stages) {
+    return "stage-" + std::to_string(stage) + "-of-" + std::to_string(stages) + ".safetensors";
+}
+
+bool stages_are_contiguous(std::span<const checkpoint_stage> stages) {
+    std::size_t next = 0;
+    for (const checkpoint_stage& stage : stages) {
+        if (stage.layers.first != next)
+            return false;
+        next += stage.layers.count;
+    }
+    return true;
+}
+
+std::string manifest_json(const checkpoint_progress& progress,
+                          std::span<const checkpoint_stage> stages) {
+    json list = json::array();
+    for (const checkpoint_stage& stage : stages)
+        list.push_back({{"file", stage.file},
+                        {"first_layer", stage.layers.first},
+                        {"layers", stage.layers.count},
+                        {"bytes", stage.bytes},
+                        {"sha256", stage.sha256}});
+    const json map = {{"format", format_name},
+                      {"format_version", format_version},
+                      {"epochs_done", progress.epochs_done},
+                      {"minibatches_done", progress.minibatches_done},
+                      {"weight_version", progress.version.value()},
+                      {"seed", progress.seed},
+                      {"model", progress.model},
+                      {"model_sha256", hash_of(progress.model)},
+                      {"stages", list}};
+    return map.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+result<checkpoint_info> parse_manifest(std::string_view text) {
+    const json map = json::parse(text, nullptr, false);
+    if (!map.is_object() || text_in(map, "format") != format_name)
+        return bad("not a JSON map with \"format\": \"" + std::string{format_name} + "\"");
+    const auto version = number_in(map, "format_version");
+    if (version != format_version)
+        return bad("format_version is not " + std::to_string(format_version) +
+                   "; another build of Troupe wrote it");
+    const auto epochs = number_in(map, "epochs_done", std::numeric_limits<std::uint32_t>::max());
+    const auto minibatches = number_in(map, "minibatches_done");
+    const auto weights = number_in(map, "weight_version");
+    const auto seed = number_in(map, "seed");
+    const auto model = text_in(map, "model");
+    if (!epochs || !minibatches || !weights || !seed || !model)
+        return bad("epochs_done, minibatches_done, weight_version, seed or model is missing or of "
+                   "the wrong kind");
+    if (text_in(map, "model_sha256") != hash_of(*model))
+        return bad("the model's text does not have its hash");
+    auto stages = parse_stages(map);
+    if (!stages)
+        return stages.failure();
+    return checkpoint_info{{},
+                           {static_cast<std::uint32_t>(*epochs), *minibatches,
+                            weight_version{*weights}, *seed, *model},
+                           std::move(*stages)};
+}
+
+} // namespace troupe

@@ -1,0 +1,25 @@
+// The JSON page beside a checkpoint's files. Internal to checkpoints.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "actors/checkpoint/checkpoint_store.hpp"
+
+namespace troupe {
+
+inline constexpr const char* manifest_name = "manifest.json";
+
+std::string stage_file_name(std::size_t stage, std::size_t stages); // "stage-0-of-2.safetensors"
+
+std::string manifest_json(const checkpoint_progress& progress,
+                          std::span<const checkpoint_stage> stages);
+
+// Checks everything that a manifest promises by itself: format, names, layers without gaps, digits of hashes. The error's
+// message has no file name yet.
+result<checkpoint_info> parse_manifest(std::string_view json);
+
+// The stages as they must be: from layer 0 on, without gaps.
+bool stages_are_contiguous(std::span<const checkpoint_stage> stages);
+
+} // namespace troupe

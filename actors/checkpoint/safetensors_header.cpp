@@ -1,0 +1,192 @@
+#include "actors/checkpoint/safetensors_header.hpp"
+
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "schemas/base/limits.hpp"
+
+namespace troupe {
+
+namespace {
+
+constexpr std::string_view metadata_key = "__metadata__";
+
+std::string_view type_name(data_type type) {
+    switch (type) {
+    case data_type::float32:
+        return "F32";
+    case data_type::uint8:
+        return "U8";
+    case data_type::int32:
+        return "I32";
+    }
+    TROUPE_CHECK(false, "every element type has a name in files");
+}
+
+// Takes the JSON event by event and stops at the first that the format does not have, so that hostile JSON costs
+// neither memory nor depth.
+class header_reader final : public nlohmann::json_sax<nlohmann::json> {
+  public:
+    parsed_header header;
+    std::string refusal;
+
+    bool key(string_t& name) override {
+        if (where_ == place::names)
+            return begin_entry(name);
+        if (where_ == place::metadata) {
+            key_ = name;
+            return !header.metadata.contains(name) || refuse("a repeated metadata key");
+        }
+        key_ = name;
+        if (name != "dtype" && name != "shape" && name != "data_offsets")
+            return refuse("a tensor with a key other than dtype, shape and data_offsets");
+        return seen_.insert(name).second || refuse("a tensor with a repeated key");
+    }
+
+    bool string(string_t& text) override {
+        if (where_ == place::metadata) {
+            header.metadata.emplace(key_, text);
+            return true;
+        }
+        if (where_ != place::entry || key_ != "dtype")
+            return refuse("a text where none belongs");
+        header.entries.back().type = text;
+        return true;
+    }
+
+    bool number_unsigned(number_unsigned_t number) override {
+        if (where_ == place::shape &&
+            header.entries.back().shape.size() <= limits::tensor_rank_max) {
+            header.entries.back().shape.push_back(number);
+            return true;
+        }
+        if (where_ != place::offsets || offsets_ == 2)
+            return refuse("a number where none belongs");
+        (offsets_++ == 0 ? header.entries.back().begin : header.entries.back().end) = number;
+        return true;
+    }
+
+    bool start_object(std::size_t) override {
+        switch (where_) {
+        case place::start:
+            where_ = place::names;
+            return true;
+        case place::entry_value:
+            where_ = place::entry;
+            return true;
+        case place::metadata_value:
+            where_ = place::metadata;
+            return true;
+        default:
+            return refuse("a map where none belongs");
+        }
+    }
+    bool end_object() override {
+        if (where_ == place::names) {
+            where_ = place::end;
+            return true;
+        }
+        if (where_ == place::entry && seen_.size() != 3)
+            return refuse("a tensor without dtype, shape or data_offsets");
+        where_ = place::names;
+        return true;
+    }
+
+    bool start_array(std::size_t) override {
+        if (where_ != place::entry || key_ == "dtype")
+            return refuse("a list where none belongs");
+        where_ = key_ == "shape" ? place::shape : place::offsets;
+        return true;
+    }
+    bool end_array() override {
+        if (where_ == place::offsets && offsets_ != 2)
+            return refuse("data_offsets that are not two numbers");
+        where_ = place::entry;
+        return true;
+    }
+
+    bool null() override { return refuse("a null"); }
+    bool boolean(bool) override { return refuse("true or false where none belongs"); }
+    bool number_integer(number_integer_t) override { return refuse("a negative number"); }
+    bool number_float(number_float_t, const string_t&) override {
+        return refuse("a number that is not whole or too large");
+    }
+    bool binary(binary_t&) override { return refuse("binary data"); }
+    bool parse_error(std::size_t position, const std::string&,
+                     const nlohmann::detail::exception&) override {
+        return refuse("JSON that is malformed at byte " + std::to_string(position));
+    }
+
+  private:
+    enum class place {
+        start,
+        names,
+        entry_value,
+        entry,
+        shape,
+        offsets,
+        metadata_value,
+        metadata,
+        end
+    };
+
+    bool refuse(std::string sentence) {
+        refusal = "its header has " + std::move(sentence);
+        return false;
+    }
+
+    bool begin_entry(const std::string& name) {
+        if (!names_.insert(name).second)
+            return refuse("a repeated name");
+        if (name == metadata_key) {
+            where_ = place::metadata_value;
+            return true;
+        }
+        if (name.empty() || name.size() > limits::path_bytes_max)
+            return refuse("a name that is empty or too long");
+        where_ = place::entry_value;
+        header.entries.emplace_back().name = name;
+        seen_.clear();
+        offsets_ = 0;
+        return true;
+    }
+
+    place where_ = place::start;
+    std::string key_;
+    std::set<std::string> names_;
+    std::set<std::string> seen_; // keys of the tensor being read
+    int offsets_ = 0;            // numbers read of its data_offsets
+};
+
+} // namespace
+
+result<parsed_header> parse_header(std::string_view json) {
+    header_reader reader;
+    if (!json.starts_with('{'))
+        return error{errc::data, "its header is not a JSON map"};
+    if (!nlohmann::json::sax_parse(json, &reader))
+        return error{errc::data, reader.refusal};
+    return std::move(reader.header);
+}
+
+std::string header_json(std::span<const named_tensor> tensors, const tensor_metadata& metadata) {
+    nlohmann::ordered_json json = nlohmann::ordered_json::object();
+    if (!metadata.empty())
+        json[std::string{metadata_key}] = metadata;
+    std::uint64_t offset = 0;
+    for (const named_tensor& t : tensors) {
+        TROUPE_CHECK(t.bytes.size() == t.shape.elements() * size_of(t.type),
+                     "a tensor has the bytes of its shape");
+        TROUPE_CHECK(t.name != metadata_key && !json.contains(t.name),
+                     "tensors have names of their own");
+        const auto dimensions = t.shape.dimensions();
+        json[t.name] = {{"dtype", type_name(t.type)},
+                        {"shape", std::vector<std::size_t>{dimensions.begin(), dimensions.end()}},
+                        {"data_offsets", {offset, offset + t.bytes.size()}}};
+        offset += t.bytes.size();
+    }
+    return json.dump();
+}
+
+} // namespace troupe
