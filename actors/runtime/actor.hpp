@@ -29,6 +29,7 @@
 #include <functional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <caf/actor_control_block.hpp>
@@ -176,8 +177,9 @@ class actor : public caf::event_based_actor {
     // -- called by the runtime, any thread --
     send_status deliver(frame_ptr f, std::int64_t now_ns, timer_id timer,
                         caf::execution_unit* host);
-    void hold();    // one more reason to take no message
-    void release(); // one reason less
+    void hold();             // one more reason to take no message
+    void release();          // one reason less
+    void release_for_ever(); // it must end, and for that take a turn
     void set_paused(bool paused);
     bool add_steps(std::size_t messages);
     actor_status status() const;
@@ -189,6 +191,7 @@ class actor : public caf::event_based_actor {
     caf::resumable::resume_result resume(caf::execution_unit* host, std::size_t messages_max) final;
     bool cleanup(caf::error&& reason, caf::execution_unit* host) final;
     bool swallow_turn();
+    void spend_step();
     void kick();
 
     // -- sending --
@@ -198,7 +201,8 @@ class actor : public caf::event_based_actor {
     timer_id start_timer(duration delay, timer_frame make);
 
     // -- receiving --
-    void handle(const frame& f);
+    void handle(const frame& f, std::int64_t enqueued_ns);
+    void record(const frame& f, std::int64_t enqueued_ns, std::int64_t started_ns) noexcept;
     void dispatch(const frame& f);
     void take_down(const frame& f);
     message_cause cause() const;
@@ -211,10 +215,11 @@ class actor : public caf::event_based_actor {
     // Belongs to the handlers.
     std::vector<std::pair<std::uint64_t, handler>> handlers_;
     frame_ptr current_;
-    std::unordered_map<actor_address, std::uint64_t> watched_; // never iterated
+    std::unordered_set<actor_address> watched_; // never iterated
     std::unordered_map<timer_id, timer_id>
         timers_; // ours -> the service's; never iterated while running
     std::uint64_t next_timer_ = 1;
+    bool ended_ = false;
 
     // Any thread.
     std::atomic<std::uint64_t> depth_{0};

@@ -1,0 +1,437 @@
+#include "actors/runtime/actor.hpp"
+
+#include <exception>
+#include <utility>
+
+#include <caf/behavior.hpp>
+#include <caf/scheduler/abstract_coordinator.hpp>
+#include <caf/send.hpp>
+#include <kj/exception.h>
+
+#include "actors/runtime/delivery.hpp"
+#include "actors/runtime/failure.hpp"
+#include "actors/runtime/node_core.hpp"
+#include "actors/runtime/tail.hpp"
+
+namespace troupe {
+
+namespace {
+
+void write_address(proto::Envelope::From::Builder to, actor_address a) {
+    to.setNode(a.node.value());
+    to.setActor(a.actor.value());
+}
+
+void write_address(proto::Envelope::To::Builder to, actor_address a) {
+    to.setNode(a.node.value());
+    to.setActor(a.actor.value());
+}
+
+void write_cause(proto::Envelope::Builder envelope, const message_cause& cause) {
+    envelope.setCause(cause.sequence);
+    envelope.setCauseNode(cause.node.value());
+    if (envelope.getTraceId() == 0)
+        envelope.setTraceId(cause.trace_id);
+}
+
+} // namespace
+
+// ---- self_handle ----
+
+void self_handle::stamp(proto::Envelope::Builder envelope) const {
+    core_->stamp(envelope, self_.actor, self_);
+    write_cause(envelope, cause_);
+}
+
+void self_handle::deliver(frame_ptr f) const {
+    core_->post(std::move(f));
+}
+
+// ---- life ----
+
+actor::actor(actor_context& context)
+    : caf::event_based_actor{context.config}, runtime_{context.runtime},
+      core_{context.runtime.core()}, self_{context.self}, name_{std::move(context.name)} {}
+
+actor::~actor() = default;
+
+caf::behavior actor::make_behavior() {
+    // Never matched, as consume() takes every frame; CAF ends an actor without a behaviour.
+    return {[](caf::unit_t) {}};
+}
+
+void actor::quit() {
+    caf::event_based_actor::quit();
+}
+
+void actor::quit(error why) {
+    caf::event_based_actor::quit(to_caf(why));
+}
+
+bool actor::cleanup(caf::error&& reason, caf::execution_unit* host) {
+    if (std::exchange(ended_, true))
+        return caf::event_based_actor::cleanup(std::move(reason), host);
+    current_ = nullptr;
+    try {
+        on_end();
+    } catch (const std::exception&) {
+        core_.count_failed();
+    }
+    for (const auto& [ours, theirs] : timers_)
+        core_.options().timers->cancel(theirs);
+    timers_.clear();
+    handlers_.clear();
+
+    // From here on deliver() says `gone`. What came before is answered, not dropped.
+    mailbox().close();
+    auto& waiting = std::get<normal_queue_index>(mailbox().queue().queues());
+    while (const auto element = waiting.take_front())
+        if (element->content().match_elements<delivery>())
+            if (const frame_ptr& f = element->content().get_as<delivery>(0).f)
+                core_.reject(*f, "actor " + name_ + " has ended");
+    const bool first =
+        caf::event_based_actor::cleanup(std::move(reason), host); // tells the watchers
+    core_.forget(self_.actor);
+    return first;
+}
+
+// ---- mailbox ----
+
+send_status actor::deliver(frame_ptr f, std::int64_t now_ns, timer_id timer,
+                           caf::execution_unit* host) {
+    if (f)
+        depth_.fetch_add(1, std::memory_order_relaxed);
+    auto element = caf::make_mailbox_element(nullptr, caf::make_message_id(), {},
+                                             delivery{std::move(f), now_ns, timer});
+    switch (mailbox().push_back(std::move(element))) {
+    case caf::intrusive::inbox_result::success:
+        return send_status::accepted;
+    case caf::intrusive::inbox_result::unblocked_reader:
+        intrusive_ptr_add_ref(ctrl());
+        if (host != nullptr)
+            host->exec_later(this);
+        else
+            home_system().scheduler().enqueue(this);
+        return send_status::accepted;
+    case caf::intrusive::inbox_result::queue_closed:
+        break;
+    }
+    return send_status::gone;
+}
+
+caf::invoke_message_result actor::consume(caf::mailbox_element& element) {
+    if (!element.content().match_elements<delivery>())
+        return caf::event_based_actor::consume(element);
+    current_mailbox_element(&element);
+    auto& d = element.content().get_mutable_as<delivery>(0);
+    if (paused_.load(std::memory_order_relaxed))
+        spend_step();
+    try {
+        if (!d.f) {
+            on_start();
+        } else {
+            depth_.fetch_sub(1, std::memory_order_relaxed);
+            if (d.timer.value() == 0 || timers_.erase(d.timer) > 0) {
+                current_ = std::move(d.f);
+                handle(*current_, d.enqueued_ns);
+            }
+        }
+    } catch (const std::exception& bug) {
+        core_.count_failed();
+        quit(error{errc::lost, "actor " + name_ + " failed: " + bug.what()});
+    }
+    current_ = nullptr;
+    return caf::invoke_message_result::consumed;
+}
+
+void actor::handle(const frame& f, std::int64_t enqueued_ns) {
+    if (!core_.options().tracing) {
+        dispatch(f);
+        handled_.store(handled_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        return;
+    }
+    const std::int64_t started_ns = core_.now_ns();
+    // Recorded however the handler ends.
+    struct recorder {
+        actor& self;
+        const frame& f;
+        std::int64_t enqueued_ns, started_ns;
+        ~recorder() { self.record(f, enqueued_ns, started_ns); }
+    } const record_at_end{*this, f, enqueued_ns, started_ns};
+    dispatch(f);
+}
+
+void actor::record(const frame& f, std::int64_t enqueued_ns, std::int64_t started_ns) noexcept {
+    const std::int64_t ended_ns = core_.now_ns();
+    const auto envelope = f.envelope();
+    std::size_t words = 0;
+    for (const auto& segment : f.segments())
+        words += segment.size();
+    const trace_event event{
+        .kind = trace_kind::message,
+        .type = f.body_type(),
+        .from_node = node_id{envelope.getFrom().getNode()},
+        .from_actor = actor_number{envelope.getFrom().getActor()},
+        .to_actor = self_.actor,
+        .sequence = envelope.getSequence(),
+        .cause = envelope.getCause(),
+        .cause_node = node_id{envelope.getCauseNode()},
+        .trace_id = envelope.getTraceId(),
+        .minibatch = minibatch_id{envelope.getMinibatch()},
+        .weights = weight_version{envelope.getWeightVersion()},
+        .bytes = words * sizeof(capnp::word) + f.tensor_bytes(),
+        .sent_ns = envelope.getSentNs(),
+        .enqueued_ns = enqueued_ns,
+        .started_ns = started_ns,
+        .ended_ns = ended_ns,
+    };
+    core_.trace().record(event);
+    // This thread is the only writer of the two.
+    handled_.store(handled_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    busy_ns_.store(busy_ns_.load(std::memory_order_relaxed) +
+                       static_cast<std::uint64_t>(ended_ns - started_ns),
+                   std::memory_order_relaxed);
+    if (core_.tails().any())
+        core_.tails().offer(name_, f, event);
+}
+
+void actor::dispatch(const frame& f) {
+    try {
+        for (const auto& [type, take] : handlers_)
+            if (type == f.body_type())
+                return take(f);
+        if (f.body_type() == type_id_of<proto::Down>())
+            return take_down(f);
+        if (f.body_type() == type_id_of<proto::Rejected>())
+            return on_rejected(f.body<proto::Rejected>(), f);
+        core_.reject(f, "actor " + name_ + " does not take messages of this type");
+    } catch (const kj::Exception& malformed) {
+        core_.count_malformed();
+        core_.reject(f, "the message cannot be read: " +
+                            std::string{malformed.getDescription().cStr()});
+    }
+}
+
+void actor::take_down(const frame& f) {
+    const auto news = f.body<proto::Down>();
+    const actor_address gone{node_id{news.getNode()}, actor_number{news.getActor()}};
+    const node_id teller = f.from().node;
+    if (teller != self_.node && teller != gone.node)
+        return core_.reject(f, "only its own node says that an actor is gone");
+    if (watched_.erase(gone) > 0)
+        on_down(gone, read_failure(news.getFailure()));
+}
+
+// ---- turns ----
+
+// In hold_: no turn is swallowed any more, because the actor must end.
+static constexpr std::uint32_t unstoppable = ~0u;
+
+caf::resumable::resume_result actor::resume(caf::execution_unit* host, std::size_t messages_max) {
+    for (std::size_t n = 0; n < messages_max; ++n) {
+        const std::uint32_t held = hold_.load(std::memory_order_acquire);
+        if (held > 1 && held != unstoppable && swallow_turn())
+            return awaiting_message;
+        const auto outcome = caf::event_based_actor::resume(host, 1);
+        if (outcome != resume_later)
+            return outcome;
+    }
+    return resume_later;
+}
+
+// True if this turn must not be used: whoever releases the actor asks for a new one. False if it may take a message,
+// because it is free again or paused with steps left.
+bool actor::swallow_turn() {
+    for (std::uint32_t held = hold_.load(std::memory_order_acquire);;) {
+        const bool only_paused = held >> 1 == 1 && paused_.load(std::memory_order_relaxed);
+        if (held <= 1 || held == unstoppable ||
+            (only_paused && steps_.load(std::memory_order_acquire) > 0))
+            return false;
+        if (!hold_.compare_exchange_weak(held, held | 1, std::memory_order_acq_rel))
+            continue;
+        // add_steps may have come in between and not seen that the turn is gone.
+        if (!only_paused || steps_.load(std::memory_order_acquire) == 0)
+            return true;
+        held |= 1;
+        if (!hold_.compare_exchange_strong(held, held & ~1u, std::memory_order_acq_rel))
+            return true; // somebody else took the turn back and has asked for a new one
+        return false;
+    }
+}
+
+void actor::kick() {
+    intrusive_ptr_add_ref(ctrl());
+    home_system().scheduler().enqueue(this);
+}
+
+void actor::hold() {
+    std::uint32_t held = hold_.load(std::memory_order_relaxed);
+    while (held != unstoppable &&
+           !hold_.compare_exchange_weak(held, held + 2, std::memory_order_acq_rel)) {
+    }
+}
+
+void actor::release() {
+    std::uint32_t held = hold_.load(std::memory_order_relaxed);
+    std::uint32_t next = 0;
+    do {
+        if (held == unstoppable)
+            return;
+        TROUPE_CHECK(held >= 2, "only what is held is released");
+        next = held - 2;
+        if (next == 1)
+            next = 0; // the last reason is gone: the swallowed turn is given back
+        // A paused actor that was parked as well may have steps to take now; it finds out in a turn.
+        else if ((next & 1) != 0 && next >> 1 == 1)
+            next &= ~1u;
+    } while (!hold_.compare_exchange_weak(held, next, std::memory_order_acq_rel));
+    if ((held & 1) != 0 && (next & 1) == 0)
+        kick();
+}
+
+void actor::release_for_ever() {
+    const std::uint32_t held = hold_.exchange(unstoppable, std::memory_order_acq_rel);
+    if (held != unstoppable && (held & 1) != 0)
+        kick();
+}
+
+void actor::set_paused(bool paused) {
+    if (paused_.exchange(paused, std::memory_order_acq_rel) == paused)
+        return;
+    steps_.store(0, std::memory_order_relaxed);
+    paused ? hold() : release();
+}
+
+bool actor::add_steps(std::size_t messages) {
+    if (!paused_.load(std::memory_order_acquire))
+        return false;
+    steps_.fetch_add(messages, std::memory_order_acq_rel);
+    std::uint32_t held = hold_.load(std::memory_order_acquire);
+    while (held != unstoppable && (held & 1) != 0) {
+        if (hold_.compare_exchange_weak(held, held & ~1u, std::memory_order_acq_rel)) {
+            kick();
+            break;
+        }
+    }
+    return true;
+}
+
+void actor::spend_step() {
+    std::size_t steps = steps_.load(std::memory_order_relaxed);
+    while (steps > 0 &&
+           !steps_.compare_exchange_weak(steps, steps - 1, std::memory_order_relaxed)) {
+    }
+}
+
+actor_status actor::status() const {
+    return {.address = self_,
+            .name = name_,
+            .mailbox_depth = depth_.load(std::memory_order_relaxed),
+            .messages_handled = handled_.load(std::memory_order_relaxed),
+            .busy_ns = busy_ns_.load(std::memory_order_relaxed),
+            .paused = paused_.load(std::memory_order_relaxed)};
+}
+
+// ---- sending ----
+
+void actor::add_handler(std::uint64_t type, handler h) {
+    for (const auto& [known, take] : handlers_)
+        TROUPE_CHECK(known != type, "a message type has one handler");
+    handlers_.emplace_back(type, std::move(h));
+}
+
+message_cause actor::cause() const {
+    if (!current_)
+        return {};
+    const auto envelope = current_->envelope();
+    return {.sequence = envelope.getSequence(),
+            .node = node_id{envelope.getFrom().getNode()},
+            .trace_id = envelope.getTraceId()};
+}
+
+void actor::stamp(proto::Envelope::Builder envelope, actor_address to) const {
+    write_address(envelope.getFrom(), self_);
+    write_address(envelope.getTo(), to);
+    envelope.setSequence(core_.next_sequence());
+    envelope.setSentNs(core_.now_ns());
+    write_cause(envelope, cause());
+}
+
+void actor::route(frame_ptr f) {
+    const route_outcome outcome = core_.route(std::move(f), context());
+    if (outcome.status == send_status::congested)
+        core_.park(*this, outcome);
+}
+
+void actor::reject(const std::string& reason) {
+    if (current_)
+        core_.reject(*current_, reason);
+}
+
+troupe::self_handle actor::self_handle() const {
+    return {core_.shared_from_this(), self_, cause()};
+}
+
+// ---- time ----
+
+time_point actor::now() const noexcept {
+    return core_.options().time->now();
+}
+
+timer_id actor::start_timer(duration delay, timer_frame make) {
+    const timer_id ours{next_timer_++};
+    auto fire = [self = self_handle(), ours, make = std::move(make)] {
+        self.core_->post(make([&](proto::Envelope::Builder envelope) { self.stamp(envelope); }),
+                         ours);
+    };
+    // The callback may run before after() returns, but its message is not handled before this handler ends.
+    timers_.emplace(ours, core_.options().timers->after(delay, std::move(fire)));
+    return ours;
+}
+
+bool actor::cancel(timer_id timer) {
+    const auto found = timers_.find(timer);
+    if (found == timers_.end())
+        return false;
+    core_.options().timers->cancel(found->second);
+    timers_.erase(found);
+    return true;
+}
+
+// ---- supervision ----
+
+void actor::watch(actor_address other) {
+    if (watched_.insert(other).second)
+        core_.watch(self_, other);
+}
+
+void actor::unwatch(actor_address other) {
+    if (watched_.erase(other) > 0)
+        core_.unwatch(self_, other);
+}
+
+// ---- surroundings ----
+
+random_stream actor::random(std::uint64_t purpose) const {
+    std::uint64_t mixed = core_.options().seed;
+    mixed = split_mix(mixed) ^ self_.actor.value();
+    return random_stream{mixed, purpose};
+}
+
+void actor::trace_compute(std::uint64_t label, time_point started, time_point ended,
+                          minibatch_id minibatch, weight_version weights) {
+    const message_cause because = cause();
+    core_.trace().record({.kind = trace_kind::compute,
+                          .type = label,
+                          .from_node = self_.node,
+                          .to_actor = self_.actor,
+                          .sequence = because.sequence,
+                          .cause_node = because.node,
+                          .trace_id = because.trace_id,
+                          .minibatch = minibatch,
+                          .weights = weights,
+                          .started_ns = started.ns,
+                          .ended_ns = ended.ns});
+}
+
+} // namespace troupe

@@ -1,0 +1,123 @@
+#include "actors/runtime/inspector_agent.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "actors/runtime/node_core.hpp"
+#include "actors/runtime/tail.hpp"
+
+namespace troupe {
+
+namespace {
+
+std::map<actor_number, std::string> names_of(const std::vector<actor_status>& actors) {
+    std::map<actor_number, std::string> names;
+    for (const actor_status& a : actors)
+        names.emplace(a.address.actor, a.name);
+    return names;
+}
+
+void write_types(proto::TraceBatch::Builder body, const std::vector<trace_event>& events) {
+    std::set<std::uint64_t> types;
+    for (const trace_event& event : events)
+        if (event.kind == trace_kind::message)
+            types.insert(event.type);
+    auto list = body.initTypes(static_cast<unsigned>(types.size()));
+    unsigned i = 0;
+    for (const std::uint64_t type : types) {
+        list[i].setId(type);
+        list[i++].setName(message_type_name(type));
+    }
+}
+
+} // namespace
+
+inspector_agent::inspector_agent(actor_context& context) : actor{context} {
+    on<proto::ListActors>(&inspector_agent::list_actors);
+    on<proto::ReadTrace>(&inspector_agent::read_trace);
+    on<proto::OpenTail>(&inspector_agent::open_tail);
+    on<proto::TailCredit>(&inspector_agent::extend_tail);
+    on<proto::CloseTail>(&inspector_agent::close_tail);
+}
+
+void inspector_agent::list_actors(proto::ListActors::Reader, const frame& f) {
+    const auto actors = runtime().actors();
+    frame_builder<proto::ActorList> answer;
+    auto body = answer.body();
+    body.setNode(self().node.value());
+    body.setNodeName(runtime().options().name);
+    body.setNowNs(now().ns);
+    auto list = body.initActors(static_cast<unsigned>(actors.size()));
+    for (unsigned i = 0; i < list.size(); ++i) {
+        list[i].setNumber(actors[i].address.actor.value());
+        list[i].setName(actors[i].name);
+        list[i].setMailboxDepth(actors[i].mailbox_depth);
+        list[i].setMessagesHandled(actors[i].messages_handled);
+        list[i].setBusyNs(actors[i].busy_ns);
+        list[i].setPaused(actors[i].paused);
+    }
+    send(f.from(), std::move(answer));
+}
+
+void inspector_agent::read_trace(proto::ReadTrace::Reader request, const frame& f) {
+    const auto filter = message_filter::parse(request.getFilter());
+    if (!filter)
+        return reject(filter.failure().message());
+    const std::size_t max =
+        std::min<std::size_t>(request.getMaxEvents(), limits::trace_batch_events_max);
+    trace_batch batch = runtime().trace().read(request.getCursor(), max);
+    const auto names = names_of(runtime().actors());
+    std::erase_if(batch.events, [&](const trace_event& event) {
+        const auto name = names.find(event.to_actor);
+        return !filter->matches(event, name == names.end() ? std::string{} : name->second);
+    });
+
+    frame_builder<proto::TraceBatch> answer;
+    auto body = answer.body();
+    body.setNode(self().node.value());
+    body.setNowNs(now().ns);
+    body.setNextCursor(batch.next);
+    body.setLost(batch.lost);
+    auto events = body.initEvents(static_cast<unsigned>(batch.events.size()));
+    for (unsigned i = 0; i < events.size(); ++i)
+        write_event(events[i], batch.events[i]);
+    const auto labels = runtime().trace().labels();
+    auto names_list = body.initLabels(static_cast<unsigned>(labels.size()));
+    for (unsigned i = 0; i < names_list.size(); ++i)
+        names_list.set(i, labels[i]);
+    write_types(body, batch.events);
+    send(f.from(), std::move(answer));
+}
+
+void inspector_agent::open_tail(proto::OpenTail::Reader request, const frame& f) {
+    const std::uint64_t number = request.getTail();
+    const std::uint64_t credit = request.getCredit();
+    auto filter = message_filter::parse(request.getFilter());
+    frame_builder<proto::TailOpened> answer;
+    answer.body().setTail(number);
+    if (!filter) {
+        answer.body().setProblem(filter.failure().message());
+        return send(f.from(), std::move(answer));
+    }
+    const auto opened = runtime().core().tails().open(f.from(), number, std::move(*filter), credit);
+    if (!opened)
+        answer.body().setProblem(opened.failure().message());
+    else
+        watch(f.from());
+    send(f.from(), std::move(answer));
+}
+
+void inspector_agent::extend_tail(proto::TailCredit::Reader request, const frame& f) {
+    runtime().core().tails().credit(f.from(), request.getTail(), request.getCredit());
+}
+
+void inspector_agent::close_tail(proto::CloseTail::Reader request, const frame& f) {
+    runtime().core().tails().close(f.from(), request.getTail());
+}
+
+void inspector_agent::on_down(actor_address observer, const error&) {
+    runtime().core().tails().forget_observer(observer);
+}
+
+} // namespace troupe

@@ -1,0 +1,113 @@
+#include "actors/runtime/message_types.hpp"
+
+#include <capnp/dynamic.h>
+#include <kj/exception.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "schemas/cluster.capnp.h"
+#include "schemas/device.capnp.h"
+#include "schemas/pipeline.capnp.h"
+#include "schemas/probe.capnp.h"
+#include "schemas/trace.capnp.h"
+#include "schemas/training.capnp.h"
+
+namespace troupe {
+
+namespace {
+
+template <class... Bodies>
+std::vector<message_type> table_of() {
+    std::vector<message_type> table;
+    const auto add = [&](std::uint64_t type, capnp::StructSchema schema) {
+        const std::string name = schema.getShortDisplayName().cStr();
+        table.push_back({type, name, schema});
+    };
+    (add(type_id_of<Bodies>(), capnp::Schema::from<Bodies>()), ...);
+    std::sort(table.begin(), table.end(),
+              [](const message_type& a, const message_type& b) { return a.id < b.id; });
+    return table;
+}
+
+// ---- the table ----
+
+const std::vector<message_type>& table() {
+    using namespace proto;
+    static const std::vector<message_type> all = table_of<
+        // envelope.capnp
+        Rejected,
+        // cluster.capnp
+        PeerUp, PeerDown, ConnectFailed, Watch, Unwatch, Down, Join, Welcome, Refused, Heartbeat,
+        Goodbye, Subscribe, ListMembers, MemberList, NodeJoined, NodeLost,
+        // trace.capnp
+        ListActors, ActorList, ReadTrace, TraceBatch, OpenTail, TailOpened, TailEvent, TailCredit,
+        CloseTail,
+        // device.capnp
+        WorkDone,
+        // pipeline.capnp
+        EpochBegin, Activation, Gradient, Labels, EndOfData, EvaluationBatch, EvaluationLabels,
+        EvaluationTaken, EndOfEvaluation,
+        // probe.capnp
+        Probe,
+        // training.capnp
+        PlaceStage, StagePlaced, PlaceFailed, ConnectStage, StageReady, StageFailed, RunEpoch,
+        RunEvaluation, StopData, MinibatchDone, StageEpochDone, EvaluationDone, TakeSnapshot,
+        Snapshot, ProfileModel, LayerTimes, Release, StopRun>();
+    return all;
+}
+
+} // namespace
+
+std::span<const message_type> message_types() {
+    return table();
+}
+
+const message_type* find_message_type(std::uint64_t id) {
+    const auto found =
+        std::lower_bound(table().begin(), table().end(), id,
+                         [](const message_type& t, std::uint64_t i) { return t.id < i; });
+    return found == table().end() || found->id != id ? nullptr : &*found;
+}
+
+const message_type* find_message_type(std::string_view name) {
+    const auto found = std::find_if(table().begin(), table().end(),
+                                    [&](const message_type& t) { return t.name == name; });
+    return found == table().end() ? nullptr : &*found;
+}
+
+std::string message_type_name(std::uint64_t id) {
+    if (const message_type* known = find_message_type(id))
+        return known->name;
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%016llx", static_cast<unsigned long long>(id));
+    return text;
+}
+
+std::string body_text(const frame& f, std::size_t bytes_max) {
+    const message_type* type = find_message_type(f.body_type());
+    if (type == nullptr)
+        return "(a type that this build does not know)";
+    try {
+        const auto body = f.root().getBody().getAs<capnp::DynamicStruct>(type->schema);
+        std::string text = kj::str(body).cStr();
+        if (text.size() > bytes_max)
+            text.replace(bytes_max - 3, std::string::npos, "...");
+        return text;
+    } catch (const kj::Exception& malformed) {
+        return std::string{"(unreadable: "} + malformed.getDescription().cStr() + ")";
+    }
+}
+
+std::string tensors_text(const frame& f) {
+    std::string text;
+    for (const tensor& t : f.tensors()) {
+        if (!text.empty())
+            text += ", ";
+        text.append(to_string(t.type())).append(" ").append(to_string(t.shape()));
+    }
+    return text;
+}
+
+} // namespace troupe

@@ -1,0 +1,39 @@
+// Every message type by its Cap'n Proto type id: for names in traces, for printing bodies and for filters on any field.
+//
+// A new message is one line in the table of message_types.cpp.
+//
+// Threads: the table is constant.
+#pragma once
+
+#include <capnp/schema.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "transport/frame/frame.hpp"
+
+namespace troupe {
+
+struct message_type {
+    std::uint64_t id;
+    std::string name; // as in the schema: "Activation"
+    capnp::StructSchema schema;
+};
+
+// Null for a type that is not in the table.
+const message_type* find_message_type(std::uint64_t id);
+const message_type* find_message_type(std::string_view name);
+std::span<const message_type> message_types();
+
+// Its name, or the id in hexadecimal for a type that is not in the table.
+std::string message_type_name(std::uint64_t id);
+
+// The body's fields as text, cut at `bytes_max`; why not, for a body that cannot be read.
+std::string body_text(const frame& f, std::size_t bytes_max);
+
+// What is attached: "float32 (64, 32, 14, 14), int32 (64)".
+std::string tensors_text(const frame& f);
+
+} // namespace troupe

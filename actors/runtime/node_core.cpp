@@ -1,0 +1,275 @@
+#include "actors/runtime/node_core.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include <caf/atom.hpp>
+#include <caf/scheduler/abstract_coordinator.hpp>
+#include <caf/scheduler/test_coordinator.hpp>
+#include <caf/send.hpp>
+
+#include "actors/runtime/actor.hpp"
+#include "actors/runtime/remote_actor.hpp"
+#include "actors/runtime/tail.hpp"
+
+namespace troupe {
+
+namespace {
+
+actor& local_actor(const caf::strong_actor_ptr& handle) {
+    return *static_cast<actor*>(caf::actor_cast<caf::abstract_actor*>(handle));
+}
+
+caf::scheduler::test_coordinator& stepper(caf::actor_system& system) {
+    return static_cast<caf::scheduler::test_coordinator&>(system.scheduler());
+}
+
+void configure(caf::actor_system_config& config, const node_options& options) {
+    if (options.mode == scheduling::stepped) {
+        config.set("scheduler.policy", caf::atom("testing"));
+        return;
+    }
+    const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+    config.set("scheduler.max-threads", options.threads > 0 ? options.threads : cores);
+    config.set("scheduler.max-throughput", limits::actor_batch_max);
+    // CAF's workers look for work less often the longer they find none, and in the second of three phases they sleep
+    // without anybody who could wake them: that alone costs a message from another thread about 60 us.
+    config.set("work-stealing.moderate-poll-attempts", std::size_t{0});
+}
+
+} // namespace
+
+node_core::node_core(node_runtime& owner, node_options options)
+    : owner_{owner}, options_{std::move(options)}, trace_{options_.trace_events},
+      tails_{std::make_unique<tail_set>(*this)} {
+    TROUPE_CHECK(options_.node.value() != 0, "a node has an id");
+    TROUPE_CHECK(options_.time != nullptr && options_.timers != nullptr,
+                 "a node has a clock and timers");
+    configure(config_, options_);
+    system_ = std::make_unique<caf::actor_system>(config_);
+}
+
+node_core::~node_core() = default;
+
+node_statistics node_core::statistics() const {
+    return {.frames_rejected = rejected_,
+            .bodies_malformed = malformed_,
+            .frames_misrouted = misrouted_,
+            .frames_lost = lost_,
+            .actors_failed = failed_};
+}
+
+// ---- life ----
+
+result<void> node_core::start() {
+    if (options_.network == nullptr)
+        return {};
+    auto started = options_.network->start(*this);
+    listening_ = started.ok();
+    return started;
+}
+
+void node_core::stop() {
+    std::vector<caf::strong_actor_ptr> living;
+    {
+        const std::unique_lock guard{table_lock_};
+        if (stopping_)
+            return;
+        stopping_ = true;
+        for (const auto& [number, handle] : table_)
+            living.push_back(handle);
+    }
+    for (const auto& handle : living)
+        owner_.end(local_actor(handle).self(), error{errc::cancelled, "its node stops"});
+    living.clear();
+    await_actors();
+    if (listening_)
+        options_.network->close();
+
+    std::map<node_id, peer> peers; // proxies go before the system that they belong to
+    {
+        const std::lock_guard guard{peers_lock_};
+        peers.swap(peers_);
+    }
+    peers.clear();
+    std::unique_ptr<caf::actor_system> system;
+    {
+        const std::unique_lock guard{table_lock_};
+        closed_ = true;
+        system = std::move(system_);
+    }
+}
+
+void node_core::await_actors() {
+    if (options_.mode == scheduling::stepped) {
+        while (runnable() > 0)
+            run_one(0);
+        TROUPE_CHECK(table_.empty(),
+                     "an actor that is told to end has something to do until it has");
+        return;
+    }
+    std::unique_lock guard{table_lock_};
+    table_empty_.wait(guard, [this] { return table_.empty(); });
+}
+
+actor_address node_core::reserve(std::optional<actor_number> number) {
+    const std::unique_lock guard{table_lock_};
+    const actor_number mine = number ? *number : actor_number{next_number_++};
+    TROUPE_CHECK(!table_.contains(mine), "a well-known number is given once");
+    return {options_.node, mine};
+}
+
+void node_core::launch(caf::strong_actor_ptr handle, actor_address self) {
+    actor& created = local_actor(handle);
+    created.deliver(nullptr, now_ns(), {}, nullptr); // its start, before any message
+    bool late = false;
+    {
+        const std::unique_lock guard{table_lock_};
+        TROUPE_CHECK(table_.emplace(self.actor, handle).second, "an actor number is used once");
+        late = stopping_;
+    }
+    created.launch(system_->dummy_execution_unit(), false, false);
+    if (late)
+        owner_.end(self, error{errc::cancelled, "its node stops"});
+}
+
+void node_core::forget(actor_number number) {
+    caf::strong_actor_ptr last; // released without the lock
+    const std::unique_lock guard{table_lock_};
+    const auto found = table_.find(number);
+    if (found == table_.end())
+        return;
+    last = std::move(found->second);
+    table_.erase(found);
+    if (table_.empty())
+        table_empty_.notify_all();
+}
+
+std::size_t node_core::runnable() const {
+    return system_ ? stepper(*system_).jobs.size() : 0;
+}
+
+void node_core::run_one(std::size_t index) {
+    auto& scheduler = stepper(*system_);
+    TROUPE_CHECK(index < scheduler.jobs.size(), "one of the runnable actors");
+    const auto chosen = scheduler.jobs.begin() + static_cast<std::ptrdiff_t>(index);
+    std::rotate(scheduler.jobs.begin(), chosen, chosen + 1);
+    scheduler.run_once();
+}
+
+// ---- local actors ----
+
+std::optional<actor_address> node_core::address_of(const std::string& name) const {
+    const std::shared_lock guard{table_lock_};
+    for (const auto& [number, handle] : table_)
+        if (local_actor(handle).name() == name)
+            return local_actor(handle).self();
+    return std::nullopt;
+}
+
+std::vector<actor_status> node_core::actors() const {
+    std::vector<actor_status> list;
+    const std::shared_lock guard{table_lock_};
+    for (const auto& [number, handle] : table_)
+        list.push_back(local_actor(handle).status());
+    return list;
+}
+
+caf::strong_actor_ptr node_core::find(actor_number number) const {
+    const std::shared_lock guard{table_lock_};
+    const auto found = table_.find(number);
+    return found == table_.end() ? caf::strong_actor_ptr{} : found->second;
+}
+
+// ---- frames ----
+
+void node_core::stamp(proto::Envelope::Builder envelope, actor_number from, actor_address to) {
+    envelope.getFrom().setNode(options_.node.value());
+    envelope.getFrom().setActor(from.value());
+    envelope.getTo().setNode(to.node.value());
+    envelope.getTo().setActor(to.actor.value());
+    envelope.setSequence(next_sequence());
+    envelope.setSentNs(now_ns());
+}
+
+route_outcome node_core::route(frame_ptr f, caf::execution_unit* host) {
+    const actor_address to = f->to();
+    if (to.node == options_.node) {
+        const local_outcome outcome = deliver_local(f, to.actor, {}, host);
+        if (outcome == local_outcome::delivered)
+            return {};
+        reject(*f, "there is no actor " + std::to_string(to.actor.value()) + " on this node");
+        return {.status = send_status::gone};
+    }
+    route_outcome outcome{.peer = to.node};
+    if (const caf::strong_actor_ptr proxy = proxy_of(to, &outcome.epoch))
+        outcome.status = static_cast<remote_actor*>(caf::actor_cast<caf::abstract_actor*>(proxy))
+                             ->deliver(std::move(f));
+    else
+        outcome = {.status = send_status::gone};
+    if (outcome.status == send_status::gone)
+        lost_.fetch_add(1, std::memory_order_relaxed);
+    return outcome;
+}
+
+void node_core::post(frame_ptr f, timer_id timer) {
+    const actor_address to = f->to();
+    if (to.node != options_.node) {
+        route(std::move(f), nullptr);
+    } else if (deliver_local(f, to.actor, timer, nullptr) != local_outcome::delivered) {
+        reject(*f, "there is no actor " + std::to_string(to.actor.value()) + " on this node");
+    }
+}
+
+node_core::local_outcome node_core::deliver_local(const frame_ptr& f, actor_number to,
+                                                  timer_id timer, caf::execution_unit* host) {
+    const std::shared_lock guard{table_lock_};
+    if (closed_)
+        return local_outcome::closed;
+    const auto found = table_.find(to);
+    if (found == table_.end())
+        return local_outcome::absent;
+    const std::int64_t now = f->from().node == options_.node && timer.value() == 0
+                                 ? f->envelope().getSentNs()
+                                 : now_ns();
+    return local_actor(found->second).deliver(f, now, timer, host) == send_status::gone
+               ? local_outcome::closed
+               : local_outcome::delivered;
+}
+
+void node_core::reject(const frame& f, const std::string& reason) {
+    rejected_.fetch_add(1, std::memory_order_relaxed);
+    const actor_address sender = f.from();
+    if (!sender || f.body_type() == type_id_of<proto::Rejected>() || sender == f.to())
+        return;
+    frame_builder<proto::Rejected> answer;
+    answer.body().setSequence(f.envelope().getSequence());
+    answer.body().setBodyType(f.body_type());
+    answer.body().setReason(reason);
+    answer.envelope().setCause(f.envelope().getSequence());
+    answer.envelope().setCauseNode(sender.node.value());
+    answer.envelope().setTraceId(f.envelope().getTraceId());
+    stamp(answer.envelope(), f.to().actor, sender);
+    if (sender.node == options_.node)
+        post(std::move(answer).finish());
+    else // without a proxy: what a peer writes as sender creates nothing here
+        send_to_peer(sender.node, std::move(answer).finish());
+}
+
+// ---- errors ----
+
+caf::error to_caf(const error& e) {
+    // CAF takes code 0 for "no error".
+    return {static_cast<std::uint8_t>(static_cast<int>(e.code()) + 1), caf::atom("troupe"),
+            caf::make_message(e.message())};
+}
+
+error from_caf(const caf::error& e, const std::string& who) {
+    if (!e)
+        return {errc::cancelled, who + " ended"};
+    if (e.category() == caf::atom("troupe") && e.context().match_elements<std::string>())
+        return {static_cast<errc>(e.code() - 1), e.context().get_as<std::string>(0)};
+    return {errc::cancelled, who + " was ended: " + caf::to_string(e)};
+}
+
+} // namespace troupe

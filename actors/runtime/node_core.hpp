@@ -1,0 +1,145 @@
+// Private to actors/runtime: what node_runtime, actors, proxies and the simulator share.
+//
+// Locks, in the order in which they may be taken together: peers_lock_, then table_lock_. No handler, no endpoint method
+// and no attachable runs under either, except the enqueueing of a frame into a local mailbox.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include <caf/actor_control_block.hpp>
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+#include <caf/error.hpp>
+
+#include "actors/runtime/node_runtime.hpp"
+
+namespace troupe {
+
+class actor;
+class remote_actor;
+class tail_set;
+
+// Our errors inside CAF's, and back. `who` is the subject of the sentence where CAF's error has none.
+caf::error to_caf(const error& e);
+error from_caf(const caf::error& e, const std::string& who);
+
+// How a send went. Where the peer is congested, `epoch` says since when.
+struct route_outcome {
+    send_status status = send_status::accepted;
+    node_id peer;
+    std::uint64_t epoch = 0;
+};
+
+class node_core final : public endpoint_listener, public std::enable_shared_from_this<node_core> {
+  public:
+    node_core(node_runtime& owner, node_options options);
+    ~node_core() override;
+
+    const node_options& options() const noexcept { return options_; }
+    std::int64_t now_ns() const noexcept { return options_.time->now().ns; }
+    std::uint64_t next_sequence() noexcept {
+        return sequence_.fetch_add(1, std::memory_order_relaxed) + 1;
+    }
+    caf::actor_system& system() noexcept { return *system_; }
+    trace_ring& trace() noexcept { return trace_; }
+    tail_set& tails() noexcept { return *tails_; }
+    node_statistics statistics() const;
+
+    // -- life --
+    result<void> start();
+    void stop();
+    void cut_off() noexcept { cut_off_.store(true, std::memory_order_relaxed); }
+    actor_address reserve(std::optional<actor_number> number);
+    void launch(caf::strong_actor_ptr handle, actor_address self);
+    void forget(actor_number number); // the last thing that an ending actor does
+    std::size_t runnable() const;
+    void run_one(std::size_t index);
+
+    // -- local actors --
+    std::optional<actor_address> address_of(const std::string& name) const;
+    std::vector<actor_status> actors() const;
+    caf::strong_actor_ptr find(actor_number number) const; // null if there is none
+
+    // -- frames --
+    // From an actor's handler; `host` is where it runs.
+    route_outcome route(frame_ptr f, caf::execution_unit* host);
+    // From any thread, also after the end.
+    void post(frame_ptr f, timer_id timer = {});
+    // Answers by Rejected where that is due, and counts.
+    void reject(const frame& f, const std::string& reason);
+    void count_malformed() noexcept { malformed_.fetch_add(1, std::memory_order_relaxed); }
+    void count_failed() noexcept { failed_.fetch_add(1, std::memory_order_relaxed); }
+
+    // Builds a message of the node itself, or of a part of it that stands in for `from`.
+    void stamp(proto::Envelope::Builder envelope, actor_number from, actor_address to);
+
+    // -- supervision --
+    void watch(actor_address watcher, actor_address target);
+    void unwatch(actor_address watcher, actor_address target);
+    void post_down(actor_address watcher, actor_address target, const error& why);
+    // Lets `self` rest until the peer takes frames again, unless it already does.
+    void park(actor& self, const route_outcome& congested);
+
+    // -- peers --
+    send_status send_to_peer(node_id peer, frame_ptr f);
+    void subscribe_peers(actor_address local);
+    std::vector<peer_info> peers() const;
+
+    void peer_up(const peer_info& peer) override;
+    void frame_arrived(node_id from, frame_ptr f) override;
+    void peer_writable(node_id peer) override;
+    void peer_down(node_id peer, const error& why) override;
+    void connect_failed(const std::string& address, const error& why) override;
+
+  private:
+    struct peer {
+        peer_info info;
+        std::map<actor_number, caf::strong_actor_ptr> proxies;
+        std::uint64_t epoch = 0; // times that the peer became writable
+        std::vector<caf::strong_actor_ptr> parked;
+    };
+
+    enum class local_outcome : std::uint8_t { delivered, absent, closed };
+    local_outcome deliver_local(const frame_ptr& f, actor_number to, timer_id timer,
+                                caf::execution_unit* host);
+    caf::strong_actor_ptr proxy_of(actor_address remote, std::uint64_t* epoch);
+    void tell_subscriber(actor_address subscriber, const peer_info& peer);
+    bool fits(node_id from, const frame& f) const;
+    void await_actors();
+
+    node_runtime& owner_;
+    const node_options options_;
+    caf::actor_system_config config_;
+    std::unique_ptr<caf::actor_system> system_; // null once stopped; changes under table_lock_
+    trace_ring trace_;
+    std::unique_ptr<tail_set> tails_;
+    std::atomic<std::uint64_t> sequence_{0};
+    std::atomic<bool> cut_off_{false};
+    bool listening_ = false;
+
+    mutable std::shared_mutex table_lock_;
+    std::map<actor_number, caf::strong_actor_ptr> table_; // guarded by table_lock_
+    std::uint64_t next_number_ = well_known::first_free.value();
+    bool stopping_ = false;
+    bool closed_ = false; // nothing is delivered any more
+    std::condition_variable_any table_empty_;
+
+    mutable std::mutex peers_lock_;
+    std::map<node_id, peer> peers_; // guarded by peers_lock_
+    std::vector<actor_address> subscribers_;
+
+    std::atomic<std::uint64_t> rejected_{0};
+    std::atomic<std::uint64_t> malformed_{0};
+    std::atomic<std::uint64_t> misrouted_{0};
+    std::atomic<std::uint64_t> lost_{0};
+    std::atomic<std::uint64_t> failed_{0};
+};
+
+} // namespace troupe

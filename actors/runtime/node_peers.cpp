@@ -1,0 +1,215 @@
+// The part of node_core that deals with other nodes and with the end of actors.
+#include <algorithm>
+
+#include <caf/atom.hpp>
+
+#include "actors/runtime/actor.hpp"
+#include "actors/runtime/failure.hpp"
+#include "actors/runtime/node_core.hpp"
+#include "actors/runtime/remote_actor.hpp"
+#include "actors/runtime/tail.hpp"
+
+namespace troupe {
+
+namespace {
+
+proto::Role to_proto(peer_role role) {
+    switch (role) {
+    case peer_role::member:
+        return proto::Role::MEMBER;
+    case peer_role::client:
+        return proto::Role::CLIENT;
+    case peer_role::observer:
+        return proto::Role::OBSERVER;
+    }
+    check_failed("known role", __FILE__, __LINE__, "every role has a schema value");
+}
+
+} // namespace
+
+// ---- supervision ----
+
+void node_core::watch(actor_address watcher, actor_address target) {
+    const bool local = target.node == options_.node;
+    const caf::strong_actor_ptr found = local ? find(target.actor) : proxy_of(target, nullptr);
+    if (!found) {
+        post_down(
+            watcher, target,
+            error{errc::lost, local ? "there is no such actor" : "its node is not connected"});
+        return;
+    }
+    found->get()->detach(end_watch::of(watcher));
+    found->get()->attach(caf::attachable_ptr{new end_watch{*this, watcher, target}});
+    if (local)
+        return;
+    frame_builder<proto::Watch> request;
+    request.body().setActor(target.actor.value());
+    stamp(request.envelope(), watcher.actor, {target.node, well_known::watcher});
+    send_to_peer(target.node, std::move(request).finish());
+}
+
+void node_core::unwatch(actor_address watcher, actor_address target) {
+    const bool local = target.node == options_.node;
+    const caf::strong_actor_ptr found = local ? find(target.actor) : proxy_of(target, nullptr);
+    if (!found || found->get()->detach(end_watch::of(watcher)) == 0 || local)
+        return;
+    frame_builder<proto::Unwatch> request;
+    request.body().setActor(target.actor.value());
+    stamp(request.envelope(), watcher.actor, {target.node, well_known::watcher});
+    send_to_peer(target.node, std::move(request).finish());
+}
+
+void node_core::post_down(actor_address watcher, actor_address target, const error& why) {
+    frame_builder<proto::Down> news;
+    news.body().setNode(target.node.value());
+    news.body().setActor(target.actor.value());
+    write_failure(news.body().initFailure(), why);
+    // The sender is the actor itself where it is ours, so that its last messages and its end have one origin.
+    stamp(news.envelope(), target.node == options_.node ? target.actor : well_known::nobody,
+          watcher);
+    if (watcher.node == options_.node)
+        post(std::move(news).finish());
+    else
+        send_to_peer(watcher.node, std::move(news).finish());
+}
+
+void node_core::park(actor& self, const route_outcome& congested) {
+    const std::lock_guard guard{peers_lock_};
+    const auto found = peers_.find(congested.peer);
+    if (found == peers_.end() || found->second.epoch != congested.epoch)
+        return; // it has become writable in between
+    auto& parked = found->second.parked;
+    const auto same = [&](const caf::strong_actor_ptr& p) { return p->get() == &self; };
+    if (std::none_of(parked.begin(), parked.end(), same)) {
+        parked.emplace_back(self.ctrl());
+        self.hold();
+    }
+}
+
+// ---- peers ----
+
+caf::strong_actor_ptr node_core::proxy_of(actor_address remote, std::uint64_t* epoch) {
+    const std::lock_guard guard{peers_lock_};
+    const auto found = peers_.find(remote.node);
+    if (found == peers_.end())
+        return {};
+    if (epoch != nullptr)
+        *epoch = found->second.epoch;
+    auto& proxies = found->second.proxies;
+    if (const auto known = proxies.find(remote.actor); known != proxies.end())
+        return known->second;
+    if (proxies.size() >= limits::remote_actors_max) // the numbers come from the peer
+        return {};
+    return proxies.emplace(remote.actor, remote_actor::make(*this, remote)).first->second;
+}
+
+send_status node_core::send_to_peer(node_id peer, frame_ptr f) {
+    if (options_.network == nullptr || cut_off_.load(std::memory_order_relaxed))
+        return send_status::gone;
+    return options_.network->send(peer, std::move(f));
+}
+
+void node_core::subscribe_peers(actor_address local) {
+    const std::lock_guard guard{peers_lock_};
+    subscribers_.push_back(local);
+    for (const auto& [node, peer] : peers_)
+        tell_subscriber(local, peer.info);
+}
+
+void node_core::tell_subscriber(actor_address subscriber, const peer_info& peer) {
+    frame_builder<proto::PeerUp> news;
+    news.body().setNode(peer.node.value());
+    news.body().setName(peer.name);
+    news.body().setAddress(peer.address);
+    news.body().setRole(to_proto(peer.role));
+    stamp(news.envelope(), well_known::nobody, subscriber);
+    post(std::move(news).finish());
+}
+
+std::vector<peer_info> node_core::peers() const {
+    std::vector<peer_info> list;
+    const std::lock_guard guard{peers_lock_};
+    for (const auto& [node, peer] : peers_)
+        list.push_back(peer.info);
+    return list;
+}
+
+void node_core::peer_up(const peer_info& peer) {
+    const std::lock_guard guard{peers_lock_};
+    peers_[peer.node].info = peer;
+    for (const actor_address subscriber : subscribers_)
+        tell_subscriber(subscriber, peer);
+}
+
+bool node_core::fits(node_id from, const frame& f) const {
+    return f.from().node == from && f.to().node == options_.node;
+}
+
+void node_core::frame_arrived(node_id from, frame_ptr f) {
+    if (cut_off_.load(std::memory_order_relaxed))
+        return;
+    if (!fits(from, *f)) {
+        misrouted_.fetch_add(1, std::memory_order_relaxed);
+        return;
+    }
+    post(std::move(f));
+}
+
+void node_core::peer_writable(node_id peer) {
+    std::vector<caf::strong_actor_ptr> parked;
+    {
+        const std::lock_guard guard{peers_lock_};
+        const auto found = peers_.find(peer);
+        if (found == peers_.end())
+            return;
+        ++found->second.epoch;
+        parked.swap(found->second.parked);
+    }
+    for (const auto& handle : parked)
+        static_cast<actor*>(caf::actor_cast<caf::abstract_actor*>(handle))->release();
+}
+
+void node_core::peer_down(node_id gone, const error& why) {
+    peer last;
+    std::vector<actor_address> subscribers;
+    {
+        const std::lock_guard guard{peers_lock_};
+        const auto found = peers_.find(gone);
+        if (found == peers_.end())
+            return;
+        last = std::move(found->second);
+        peers_.erase(found);
+        subscribers = subscribers_;
+    }
+    for (const auto& handle : last.parked)
+        static_cast<actor*>(caf::actor_cast<caf::abstract_actor*>(handle))->release();
+    tails_->forget_node(gone);
+    const error reason{errc::lost, "node " + last.info.name + " is lost: " + why.message()};
+    for (const auto& [number, proxy] : last.proxies)
+        static_cast<remote_actor*>(caf::actor_cast<caf::abstract_actor*>(proxy))
+            ->kill_proxy(nullptr, to_caf(reason));
+    for (const actor_address subscriber : subscribers) {
+        frame_builder<proto::PeerDown> news;
+        news.body().setNode(gone.value());
+        write_failure(news.body().initFailure(), why);
+        stamp(news.envelope(), well_known::nobody, subscriber);
+        post(std::move(news).finish());
+    }
+}
+
+void node_core::connect_failed(const std::string& address, const error& why) {
+    std::vector<actor_address> subscribers;
+    {
+        const std::lock_guard guard{peers_lock_};
+        subscribers = subscribers_;
+    }
+    for (const actor_address subscriber : subscribers) {
+        frame_builder<proto::ConnectFailed> news;
+        news.body().setAddress(address);
+        write_failure(news.body().initFailure(), why);
+        stamp(news.envelope(), well_known::nobody, subscriber);
+        post(std::move(news).finish());
+    }
+}
+
+} // namespace troupe

@@ -1,0 +1,165 @@
+#include "actors/runtime/node_runtime.hpp"
+
+#include <random>
+
+#include <caf/system_messages.hpp>
+
+#include "actors/runtime/actor.hpp"
+#include "actors/runtime/node_core.hpp"
+#include "actors/runtime/watcher_actor.hpp"
+
+namespace troupe {
+
+namespace {
+
+actor& local_actor(const caf::strong_actor_ptr& handle) {
+    return *static_cast<actor*>(caf::actor_cast<caf::abstract_actor*>(handle));
+}
+
+} // namespace
+
+node_runtime::node_runtime(node_options options)
+    : core_{std::make_shared<node_core>(*this, std::move(options))} {
+    spawn_as<watcher_actor>(well_known::watcher, "watcher");
+}
+
+node_runtime::~node_runtime() {
+    stop();
+}
+
+result<void> node_runtime::start() {
+    return core_->start();
+}
+
+void node_runtime::stop() {
+    core_->stop();
+}
+
+const node_options& node_runtime::options() const noexcept {
+    return core_->options();
+}
+
+node_id node_runtime::node() const noexcept {
+    return core_->options().node;
+}
+
+std::optional<actor_address> node_runtime::address_of(const std::string& name) const {
+    return core_->address_of(name);
+}
+
+std::vector<actor_status> node_runtime::actors() const {
+    return core_->actors();
+}
+
+void node_runtime::stamp_from_nobody(proto::Envelope::Builder envelope, actor_address to) {
+    core_->stamp(envelope, well_known::nobody, to);
+}
+
+void node_runtime::route(frame_ptr f) {
+    core_->post(std::move(f));
+}
+
+bool node_runtime::end(actor_address local, error why) {
+    const caf::strong_actor_ptr found = core_->find(local.actor);
+    if (!found)
+        return false;
+    found->get()->eq_impl(caf::make_message_id(caf::message_priority::high), nullptr, nullptr,
+                          caf::exit_msg{caf::actor_addr{}, to_caf(why)});
+    local_actor(found).release_for_ever();
+    return true;
+}
+
+bool node_runtime::pause(actor_address local) {
+    const caf::strong_actor_ptr found = core_->find(local.actor);
+    if (found)
+        local_actor(found).set_paused(true);
+    return static_cast<bool>(found);
+}
+
+bool node_runtime::unpause(actor_address local) {
+    const caf::strong_actor_ptr found = core_->find(local.actor);
+    if (found)
+        local_actor(found).set_paused(false);
+    return static_cast<bool>(found);
+}
+
+bool node_runtime::step(actor_address local, std::size_t messages) {
+    const caf::strong_actor_ptr found = core_->find(local.actor);
+    return found && local_actor(found).add_steps(messages);
+}
+
+void node_runtime::connect(const std::string& address) {
+    if (endpoint* network = core_->options().network)
+        network->connect(address);
+}
+
+void node_runtime::disconnect(node_id peer, error why) {
+    if (endpoint* network = core_->options().network)
+        network->disconnect(peer, std::move(why));
+}
+
+void node_runtime::subscribe_peers(actor_address local) {
+    core_->subscribe_peers(local);
+}
+
+std::vector<peer_info> node_runtime::peers() const {
+    return core_->peers();
+}
+
+std::string node_runtime::listen_address() const {
+    const endpoint* network = core_->options().network;
+    return network == nullptr ? std::string{} : network->address();
+}
+
+trace_ring& node_runtime::trace() noexcept {
+    return core_->trace();
+}
+
+node_statistics node_runtime::statistics() const {
+    return core_->statistics();
+}
+
+std::size_t node_runtime::runnable() const {
+    return core_->runnable();
+}
+
+void node_runtime::run_one(std::size_t index) {
+    core_->run_one(index);
+}
+
+void node_runtime::cut_off() {
+    core_->cut_off();
+}
+
+node_id draw_node_id() {
+    std::random_device entropy;
+    std::uint64_t drawn = 0;
+    while (drawn == 0)
+        drawn = std::uint64_t{entropy()} << 32 ^ entropy();
+    return node_id{drawn};
+}
+
+namespace detail {
+
+actor_context prepare_spawn(node_runtime& runtime, std::optional<actor_number> number,
+                            std::string name) {
+    TROUPE_CHECK(!name.empty() && name.size() <= limits::name_bytes_max,
+                 "an actor has a name of bounded length");
+    return {.runtime = runtime,
+            .self = runtime.core().reserve(number),
+            .name = std::move(name),
+            .config = caf::actor_config{}};
+}
+
+caf::actor_system& system_of(node_runtime& runtime) {
+    return runtime.core().system();
+}
+
+actor_address launch(node_runtime& runtime, caf::strong_actor_ptr handle, actor_address self) {
+    runtime.core().launch(std::move(handle), self);
+    return self;
+}
+
+} // namespace detail
+
+} // namespace troupe

@@ -1,0 +1,129 @@
+#include "actors/runtime/tail.hpp"
+
+#include <algorithm>
+
+#include "actors/runtime/node_core.hpp"
+
+namespace troupe {
+
+namespace {
+
+// Messages of the inspector's own protocol are never shown: a tail of everything would feed on itself.
+bool about_tracing(std::uint64_t type) {
+    static constexpr std::uint64_t types[] = {
+        type_id_of<proto::ListActors>(), type_id_of<proto::ActorList>(),
+        type_id_of<proto::ReadTrace>(),  type_id_of<proto::TraceBatch>(),
+        type_id_of<proto::OpenTail>(),   type_id_of<proto::TailOpened>(),
+        type_id_of<proto::TailEvent>(),  type_id_of<proto::TailCredit>(),
+        type_id_of<proto::CloseTail>()};
+    return std::find(std::begin(types), std::end(types), type) != std::end(types);
+}
+
+} // namespace
+
+tail_set::tail* tail_set::find(actor_address observer, std::uint64_t number) {
+    const auto found = std::find_if(tails_.begin(), tails_.end(), [&](const tail& t) {
+        return t.observer == observer && t.number == number;
+    });
+    return found == tails_.end() ? nullptr : &*found;
+}
+
+template <class Condition>
+void tail_set::erase_if(Condition condition) {
+    const std::lock_guard guard{lock_};
+    std::erase_if(tails_, condition);
+    count_.store(tails_.size(), std::memory_order_relaxed);
+}
+
+result<void> tail_set::open(actor_address observer, std::uint64_t number, message_filter filter,
+                            std::uint64_t credit) {
+    const std::lock_guard guard{lock_};
+    if (find(observer, number) != nullptr)
+        return error{errc::usage,
+                     "tail " + std::to_string(number) + " is open already; choose another number"};
+    if (tails_.size() >= limits::tails_max)
+        return error{errc::exhausted, "this node has " + std::to_string(limits::tails_max) +
+                                          " open tails, which is all it allows; close one first"};
+    tails_.push_back({observer, number, std::move(filter),
+                      std::min<std::uint64_t>(credit, limits::tail_credit_max), 0});
+    count_.store(tails_.size(), std::memory_order_relaxed);
+    return {};
+}
+
+void tail_set::credit(actor_address observer, std::uint64_t number, std::uint64_t more) {
+    const std::lock_guard guard{lock_};
+    if (tail* t = find(observer, number))
+        t->credit = std::min<std::uint64_t>(t->credit + more, limits::tail_credit_max);
+}
+
+void tail_set::close(actor_address observer, std::uint64_t number) {
+    erase_if([&](const tail& t) { return t.observer == observer && t.number == number; });
+}
+
+void tail_set::forget_observer(actor_address observer) {
+    erase_if([&](const tail& t) { return t.observer == observer; });
+}
+
+void tail_set::forget_node(node_id node) {
+    if (any())
+        erase_if([&](const tail& t) { return t.observer.node == node; });
+}
+
+void tail_set::offer(const std::string& receiver, const frame& f, const trace_event& event) {
+    if (about_tracing(event.type))
+        return;
+    std::vector<tail> interested;
+    {
+        const std::lock_guard guard{lock_};
+        for (tail& t : tails_) {
+            if (!t.filter.matches(event, receiver) || !t.filter.matches_fields(f))
+                continue;
+            if (t.credit == 0) {
+                ++t.dropped;
+                continue;
+            }
+            --t.credit;
+            interested.push_back({t.observer, t.number, {}, 0, t.dropped});
+            t.dropped = 0;
+        }
+    }
+    for (const tail& t : interested)
+        send(t, receiver, f, event);
+}
+
+void tail_set::send(const tail& to, const std::string& receiver, const frame& f,
+                    const trace_event& event) {
+    frame_builder<proto::TailEvent> news;
+    auto body = news.body();
+    body.setTail(to.number);
+    write_event(body.initEvent(), event);
+    body.setTypeName(message_type_name(event.type));
+    body.setActorName(receiver);
+    body.setBody(body_text(f, limits::tail_body_bytes_max));
+    body.setTensors(tensors_text(f));
+    body.setDropped(to.dropped);
+    core_.stamp(news.envelope(), well_known::inspector, to.observer);
+    core_.post(std::move(news).finish());
+}
+
+void write_event(proto::TraceEvent::Builder to, const trace_event& event) {
+    to.setKind(event.kind == trace_kind::message ? proto::TraceKind::MESSAGE
+                                                 : proto::TraceKind::COMPUTE);
+    to.setType(event.type);
+    to.setFromNode(event.from_node.value());
+    to.setFromActor(event.from_actor.value());
+    to.setToActor(event.to_actor.value());
+    to.setSequence(event.sequence);
+    to.setCause(event.cause);
+    to.setCauseNode(event.cause_node.value());
+    to.setTraceId(event.trace_id);
+    to.setMinibatch(event.minibatch.value());
+    to.setWeightVersion(event.weights.value());
+    to.setBytes(event.bytes);
+    to.setSentNs(event.sent_ns);
+    to.setEnqueuedNs(event.enqueued_ns);
+    to.setStartedNs(event.started_ns);
+    to.setEndedNs(event.ended_ns);
+}
+
+} // namespace troupe

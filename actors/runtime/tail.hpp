@@ -1,0 +1,60 @@
+// Private to actors/runtime: the open tails of a node, i.e. the observers that want to see messages as they are handled.
+//
+// any() is all that a message costs while nobody looks. An observer has credit for so many events; what matches without
+// credit is counted, not sent: a slow observer never holds up the node.
+//
+// Threads: thread-safe. offer() is called on the thread of the actor that has handled the message.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "actors/runtime/message_filter.hpp"
+
+namespace troupe {
+
+class node_core;
+
+class tail_set {
+  public:
+    explicit tail_set(node_core& core) : core_{core} {}
+
+    bool any() const noexcept { return count_.load(std::memory_order_relaxed) > 0; }
+
+    // errc::exhausted at limits::tails_max; errc::usage if the observer has a tail of this number.
+    result<void> open(actor_address observer, std::uint64_t tail, message_filter filter,
+                      std::uint64_t credit);
+    void credit(actor_address observer, std::uint64_t tail, std::uint64_t more);
+    void close(actor_address observer, std::uint64_t tail);
+    void forget_observer(actor_address observer);
+    void forget_node(node_id node);
+
+    void offer(const std::string& receiver, const frame& f, const trace_event& event);
+
+  private:
+    struct tail {
+        actor_address observer;
+        std::uint64_t number = 0;
+        message_filter filter;
+        std::uint64_t credit = 0;
+        std::uint64_t dropped = 0; // matched without credit since the last event sent
+    };
+
+    tail* find(actor_address observer, std::uint64_t number);
+    template <class Condition>
+    void erase_if(Condition condition);
+    void send(const tail& to, const std::string& receiver, const frame& f,
+              const trace_event& event);
+
+    node_core& core_;
+    std::atomic<std::size_t> count_{0};
+    std::mutex lock_;
+    std::vector<tail> tails_; // guarded by lock_
+};
+
+// Copies an event into a message.
+void write_event(proto::TraceEvent::Builder to, const trace_event& event);
+
+} // namespace troupe

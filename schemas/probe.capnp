@@ -1,0 +1,13 @@
+@0xa97ce1b2d0f35801;
+# Messages without a meaning, for measuring and testing the runtime itself: benchmarks between nodes, simulated workloads.
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("troupe::proto");
+
+struct Probe {
+  # Any actor to any actor that takes probes. What is done with it is up to the receiver: counted, answered by a Probe
+  # with the same number, or passed on while `hops` is above 0.
+  number @0 :UInt64;
+  hops @1 :UInt32;
+  note @2 :Text;
+}

@@ -1,0 +1,198 @@
+#include <boost/test/unit_test.hpp>
+
+#include <numeric>
+
+#include "actors/runtime/simulator.hpp"
+#include "tests/unit/actors_runtime/probe_actor.hpp"
+
+using namespace troupe;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct two_nodes {
+    probe_log log, other; // outlive the actors
+    simulator sim{{}};
+    node_runtime& a = sim.add_node("a");
+    node_runtime& b = sim.add_node("b");
+
+    two_nodes() {
+        a.connect("sim:b");
+        BOOST_REQUIRE(
+            sim.run_until([&] { return a.peers().size() == 1 && b.peers().size() == 1; }, 10s));
+    }
+    void settle() { sim.run_for(1s); }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(remote_actors)
+
+BOOST_FIXTURE_TEST_CASE(a_message_goes_to_another_node_and_its_answer_comes_back, two_nodes) {
+    const auto echo =
+        b.spawn<probe_actor>("echo", other, [](probe_actor& self, auto body, const frame& f) {
+            self.send(f.from(), probe(body.getNumber() + 1));
+        });
+    const auto asker =
+        a.spawn<probe_actor>("asker", log, [&](probe_actor& self, auto body, const frame&) {
+            if (body.getNumber() == 0)
+                self.send(echo, probe(10));
+        });
+    a.send(asker, probe(0));
+    settle();
+    BOOST_TEST(log.numbers == (std::vector<std::uint64_t>{0, 11}),
+               boost::test_tools::per_element());
+}
+
+BOOST_FIXTURE_TEST_CASE(messages_to_a_remote_actor_keep_their_order, two_nodes) {
+    sim.network().set_faults({.delay_min = 1ms, .delay_max = 20ms, .drop = 0.1, .duplicate = 0.1});
+    const auto receiver = b.spawn<probe_actor>("receiver", log);
+    const auto sender =
+        a.spawn<probe_actor>("sender", other, [&](probe_actor& self, auto, const frame&) {
+            for (std::uint64_t i = 0; i < 300; ++i)
+                self.send(receiver, probe(i));
+        });
+    a.send(sender, probe(0));
+    BOOST_REQUIRE(sim.run_until([&] { return log.numbers.size() == 300; }, 60s));
+    std::vector<std::uint64_t> expected(300);
+    std::iota(expected.begin(), expected.end(), 0);
+    BOOST_TEST(log.numbers == expected, boost::test_tools::per_element());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_message_to_nobody_on_another_node_is_answered_by_rejected, two_nodes) {
+    const auto sender =
+        a.spawn<probe_actor>("sender", log, [&](probe_actor& self, auto, const frame&) {
+            self.send({b.node(), actor_number{4711}}, probe(1));
+        });
+    a.send(sender, probe(0));
+    settle();
+    BOOST_TEST(log.rejected.size() == 1u);
+    BOOST_TEST(b.statistics().frames_rejected == 1u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_message_to_a_node_that_is_no_peer_is_counted_as_lost, two_nodes) {
+    const auto sender =
+        a.spawn<probe_actor>("sender", log, [&](probe_actor& self, auto, const frame&) {
+            self.send({node_id{99}, actor_number{16}}, probe(1));
+        });
+    a.send(sender, probe(0));
+    settle();
+    BOOST_TEST(a.statistics().frames_lost == 1u);
+}
+
+BOOST_FIXTURE_TEST_CASE(the_end_of_a_remote_actor_is_told_once_after_its_last_message, two_nodes) {
+    actor_address watcher;
+    const auto worker =
+        b.spawn<probe_actor>("worker", other, [&](probe_actor& self, auto, const frame&) {
+            self.send(watcher, probe(5));
+            self.quit(error{errc::numeric, "loss is not a number"});
+        });
+    std::size_t numbers_when_down = 0;
+    watcher = a.spawn<probe_actor>("watcher", log, [&](probe_actor& self, auto body, const frame&) {
+        if (body.getNumber() == 0) {
+            self.watch(worker);
+            self.watch(worker); // watching twice is watching once
+        } else {
+            numbers_when_down = log.downs.size();
+        }
+    });
+    a.send(watcher, probe(0));
+    settle();
+    BOOST_TEST(log.downs.empty());
+    b.send(worker, probe(1));
+    settle();
+    BOOST_TEST(log.numbers == (std::vector<std::uint64_t>{0, 5}), boost::test_tools::per_element());
+    BOOST_REQUIRE_EQUAL(log.downs.size(), 1u);
+    BOOST_TEST(log.downs[0] ==
+               "2/" + std::to_string(worker.actor.value()) + " numeric: loss is not a number");
+    BOOST_TEST(numbers_when_down == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(watching_what_does_not_exist_is_told_at_once, two_nodes) {
+    const auto watcher =
+        a.spawn<probe_actor>("watcher", log, [&](probe_actor& self, auto, const frame&) {
+            self.watch({a.node(), actor_number{4711}});
+            self.watch({b.node(), actor_number{4711}});
+            self.watch({node_id{99}, actor_number{16}});
+        });
+    a.send(watcher, probe(0));
+    settle();
+    BOOST_TEST(log.downs.size() == 3u);
+}
+
+BOOST_FIXTURE_TEST_CASE(an_unwatched_actor_ends_without_a_word, two_nodes) {
+    const auto remote = b.spawn<probe_actor>(
+        "remote", other, [](probe_actor& self, auto, const frame&) { self.quit(); });
+    const auto local = a.spawn<probe_actor>(
+        "local", other, [](probe_actor& self, auto, const frame&) { self.quit(); });
+    const auto watcher =
+        a.spawn<probe_actor>("watcher", log, [&](probe_actor& self, auto body, const frame&) {
+            for (const auto who : {remote, local})
+                body.getNumber() == 0 ? self.watch(who) : self.unwatch(who);
+        });
+    a.send(watcher, probe(0));
+    settle();
+    a.send(watcher, probe(1));
+    settle();
+    b.send(remote, probe(0));
+    a.send(local, probe(0));
+    settle();
+    BOOST_TEST(!a.address_of("local").has_value());
+    BOOST_TEST(!b.address_of("remote").has_value());
+    BOOST_TEST(log.downs.empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(the_loss_of_a_node_is_told_to_everybody_who_watches_its_actors, two_nodes) {
+    const auto worker = b.spawn<probe_actor>("worker", other);
+    probe_log& second_log = other;
+    const auto watch_it = [&](probe_actor& self, auto, const frame&) { self.watch(worker); };
+    const auto first = a.spawn<probe_actor>("first", log, watch_it);
+    const auto second = a.spawn<probe_actor>("second", second_log, watch_it);
+    a.send(first, probe(0));
+    a.send(second, probe(0));
+    settle();
+    sim.kill(b);
+    settle();
+    BOOST_REQUIRE_EQUAL(log.downs.size(), 1u);
+    BOOST_TEST(log.downs[0].find("lost: node b is lost") != std::string::npos);
+    BOOST_TEST(second_log.downs.size() == 1u);
+    BOOST_TEST(a.peers().empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_node_that_stops_in_order_ends_its_actors_and_its_connections, two_nodes) {
+    const auto worker = b.spawn<probe_actor>("worker", other);
+    const auto watcher = a.spawn<probe_actor>(
+        "watcher", log, [&](probe_actor& self, auto, const frame&) { self.watch(worker); });
+    a.send(watcher, probe(0));
+    settle();
+    b.stop();
+    settle();
+    BOOST_TEST(other.ended);
+    BOOST_TEST(log.downs.size() == 1u);
+    BOOST_TEST(a.peers().empty());
+}
+
+BOOST_AUTO_TEST_CASE(an_actor_rests_while_a_peer_that_it_sends_to_is_congested) {
+    probe_log sent, received;
+    simulator_options options;
+    options.network.bounds.frames_soft = 8;
+    options.network.faults = {.delay_min = 5ms, .delay_max = 5ms};
+    simulator sim{options};
+    node_runtime& a = sim.add_node("a");
+    node_runtime& b = sim.add_node("b");
+    a.connect("sim:b");
+    BOOST_REQUIRE(
+        sim.run_until([&] { return a.peers().size() == 1 && b.peers().size() == 1; }, 10s));
+    const auto receiver = b.spawn<probe_actor>("receiver", received);
+    const auto sender =
+        a.spawn<probe_actor>("sender", sent, [&](probe_actor& self, auto body, const frame&) {
+            self.send(receiver, probe(body.getNumber()));
+        });
+    for (std::uint64_t i = 0; i < 100; ++i)
+        a.send(sender, probe(i));
+    sim.run_for(1ms);
+    BOOST_TEST(sent.numbers.size() < 20u); // the rest waits in its mailbox, not in the network
+    BOOST_REQUIRE(sim.run_until([&] { return received.numbers.size() == 100; }, 60s));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
