@@ -1,0 +1,342 @@
+#include "tests/conformance/operations_cases.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+namespace troupe::test {
+
+namespace {
+
+tensor poisoned(compute_context& context, const tensor_shape& shape, data_type type = data_type::float32) {
+    tensor t = tensor::allocate(context.memory, type, shape).value();
+    if (type == data_type::float32)
+        std::ranges::fill(t.mutable_values<float>(), std::numeric_limits<float>::quiet_NaN());
+    else
+        std::fill_n(t.mutable_data(), t.bytes(), std::byte{0xff});
+    return t;
+}
+
+tensor in_block(compute_context& context, const tensor& from, std::size_t from_block, std::size_t block) {
+    if (from_block == block)
+        return from;
+    tensor to = poisoned(context, from.shape());
+    TROUPE_CHECK(context.ops.change_block(from, from_block, to, block).ok(), "the shapes agree");
+    return to;
+}
+
+double count(const tensor_shape& shape) { return static_cast<double>(shape.elements()); }
+
+std::string by(const tensor_shape& shape) {
+    std::string text;
+    for (std::size_t axis = 0; axis < shape.rank(); ++axis)
+        text += (axis == 0 ? "" : "x") + std::to_string(shape[axis]);
+    return text;
+}
+
+struct linear_case final : operation_case {
+    std::size_t samples, ins, outs;
+
+    linear_case(std::size_t samples, std::size_t ins, std::size_t outs) : samples{samples}, ins{ins}, outs{outs} {}
+
+    std::string name() const override { return "linear " + by({samples, ins}) + " to " + std::to_string(outs); }
+    std::vector<tensor_shape> input_shapes() const override { return {{samples, ins}, {outs, ins}, {outs}}; }
+    tensor_shape output_shape() const override { return {samples, outs}; }
+    double forward_flops() const override { return 2.0 * count({samples, ins, outs}); }
+
+    prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
+                          const tensor& output_gradient) const override {
+        struct state {
+            tensor output, to_input, to_weight, to_bias;
+        };
+        auto s = std::make_shared<state>();
+        *s = {poisoned(context, output_shape()), poisoned(context, inputs[0].shape()),
+              poisoned(context, inputs[1].shape()), poisoned(context, inputs[2].shape())};
+        auto& ops = context.ops;
+        return {[=, &ops] { return ops.linear_forward({inputs[0], inputs[1], inputs[2], s->output}); },
+                [=, &ops] {
+                    return ops.linear_backward(
+                        {inputs[0], inputs[1], output_gradient, &s->to_input, s->to_weight, s->to_bias});
+                },
+                [=] { return std::vector{s->output}; },
+                [=] { return std::vector{s->to_input, s->to_weight, s->to_bias}; }};
+    }
+};
+
+struct conv2d_row {
+    std::size_t samples, in, height, width, out, kernel;
+    std::size_t stride = 1, padding = 0;
+    std::size_t pool = 0, pool_stride = 0; // with relu and max_pool behind it
+    bool blocked = true;                   // in the back end's favourite blocks, otherwise row-major
+};
+
+struct conv2d_case final : operation_case {
+    conv2d_row row;
+
+    explicit conv2d_case(const conv2d_row& row) : row{row} {}
+
+    std::string name() const override {
+        return "conv2d " + by(input_shapes()[0]) + " to " + std::to_string(row.out) + ", kernel " +
+               std::to_string(row.kernel) + ", stride " + std::to_string(row.stride) + ", padding " +
+               std::to_string(row.padding) +
+               (row.pool > 0 ? ", relu, pool " + std::to_string(row.pool) + "/" + std::to_string(row.pool_stride) : "") +
+               (row.blocked ? "" : ", row-major");
+    }
+    std::vector<tensor_shape> input_shapes() const override {
+        return {{row.samples, row.in, row.height, row.width}, {row.out, row.in, row.kernel, row.kernel}, {row.out}};
+    }
+    tensor_shape convolved() const {
+        return {row.samples, row.out, windows_along(row.height, row.kernel, row.stride, row.padding),
+                windows_along(row.width, row.kernel, row.stride, row.padding)};
+    }
+    tensor_shape output_shape() const override {
+        const tensor_shape c = convolved();
+        return row.pool == 0 ? c
+                             : tensor_shape{c[0], c[1], windows_along(c[2], row.pool, row.pool_stride, 0),
+                                            windows_along(c[3], row.pool, row.pool_stride, 0)};
+    }
+    double forward_flops() const override { return 2.0 * count(convolved()) * count({row.in, row.kernel, row.kernel}); }
+    bool has_kinks() const override { return row.pool > 0; }
+
+    struct state {
+        conv2d_settings settings;
+        max_pool_settings pool;
+        tensor input, weight, bias, output, positions, output_gradient, to_input, to_weight, to_bias;
+    };
+
+    prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
+                          const tensor& output_gradient) const override {
+        auto& ops = context.ops;
+        const std::size_t in_block_size = row.blocked ? ops.channel_block(row.in) : 1;
+        const std::size_t out_block_size = row.blocked ? ops.channel_block(row.out) : 1;
+        auto s = std::make_shared<state>();
+        s->settings = {row.stride, row.padding, in_block_size, out_block_size};
+        s->pool = {row.pool, row.pool_stride, out_block_size};
+        s->input = in_block(context, inputs[0], 1, in_block_size);
+        s->weight = inputs[1];
+        s->bias = inputs[2];
+        s->output = poisoned(context, output_shape());
+        s->positions = poisoned(context, output_shape(), position_type(row.pool));
+        s->output_gradient = in_block(context, output_gradient, 1, out_block_size);
+        s->to_input = poisoned(context, inputs[0].shape());
+        s->to_weight = poisoned(context, inputs[1].shape());
+        s->to_bias = poisoned(context, inputs[2].shape());
+        return {[=, this, &ops] { return forward(ops, *s); }, [=, this, &ops] { return backward(ops, *s); },
+                [=, &context] { return std::vector{in_block(context, s->output, out_block_size, 1)}; },
+                [=, &context] {
+                    return std::vector{in_block(context, s->to_input, in_block_size, 1), s->to_weight, s->to_bias};
+                }};
+    }
+
+    result<void> forward(operations& ops, state& s) const {
+        return row.pool == 0 ? ops.conv2d_forward({s.settings, s.input, s.weight, s.bias, s.output})
+                             : ops.conv2d_pool_forward(
+                                   {s.settings, s.pool, s.input, s.weight, s.bias, s.output, s.positions});
+    }
+    result<void> backward(operations& ops, state& s) const {
+        return row.pool == 0 ? ops.conv2d_backward({s.settings, s.input, s.weight, s.output_gradient, &s.to_input,
+                                                    s.to_weight, s.to_bias})
+                             : ops.conv2d_pool_backward({s.settings, s.pool, s.input, s.weight, s.output, s.positions,
+                                                         s.output_gradient, &s.to_input, s.to_weight, s.to_bias});
+    }
+};
+
+struct max_pool_case final : operation_case {
+    tensor_shape images;
+    std::size_t kernel, stride;
+
+    max_pool_case(tensor_shape images, std::size_t kernel, std::size_t stride)
+        : images{images}, kernel{kernel}, stride{stride} {}
+
+    std::string name() const override {
+        return "max_pool " + by(images) + ", kernel " + std::to_string(kernel) + ", stride " + std::to_string(stride);
+    }
+    std::vector<tensor_shape> input_shapes() const override { return {images}; }
+    tensor_shape output_shape() const override {
+        return {images[0], images[1], windows_along(images[2], kernel, stride, 0),
+                windows_along(images[3], kernel, stride, 0)};
+    }
+    double forward_flops() const override { return count(output_shape()) * static_cast<double>(kernel * kernel); }
+    double backward_flops() const override { return count(output_shape()); }
+    bool has_kinks() const override { return true; }
+
+    prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
+                          const tensor& output_gradient) const override {
+        struct state {
+            max_pool_settings settings;
+            tensor input, output, positions, output_gradient, to_input;
+        };
+        auto& ops = context.ops;
+        const std::size_t block = ops.channel_block(images[1]);
+        auto s = std::make_shared<state>();
+        *s = {{kernel, stride, block},
+              in_block(context, inputs[0], 1, block),
+              poisoned(context, output_shape()),
+              poisoned(context, output_shape(), position_type(kernel)),
+              in_block(context, output_gradient, 1, block),
+              poisoned(context, images)};
+        return {[=, &ops] { return ops.max_pool_forward({s->settings, s->input, s->output, s->positions}); },
+                [=, &ops] {
+                    return ops.max_pool_backward({s->settings, s->output_gradient, s->positions, s->to_input});
+                },
+                [=, &context] { return std::vector{in_block(context, s->output, block, 1)}; },
+                [=, &context] { return std::vector{in_block(context, s->to_input, block, 1)}; }};
+    }
+};
+
+struct relu_case final : operation_case {
+    tensor_shape shape;
+
+    explicit relu_case(tensor_shape shape) : shape{shape} {}
+
+    std::string name() const override { return "relu " + by(shape); }
+    std::vector<tensor_shape> input_shapes() const override { return {shape}; }
+    tensor_shape output_shape() const override { return shape; }
+    double forward_flops() const override { return count(shape); }
+    double backward_flops() const override { return count(shape); }
+    bool has_kinks() const override { return true; }
+
+    prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
+                          const tensor& output_gradient) const override {
+        auto output = std::make_shared<tensor>(poisoned(context, shape));
+        auto to_input = std::make_shared<tensor>(poisoned(context, shape));
+        auto& ops = context.ops;
+        return {[=, &ops] { return ops.relu_forward(inputs[0], *output); },
+                [=, &ops] { return ops.relu_backward(*output, output_gradient, *to_input); },
+                [=] { return std::vector{*output}; }, [=] { return std::vector{*to_input}; }};
+    }
+};
+
+struct loss_case final : operation_case {
+    std::size_t samples, classes;
+
+    loss_case(std::size_t samples, std::size_t classes) : samples{samples}, classes{classes} {}
+
+    std::string name() const override { return "softmax_cross_entropy " + by({samples, classes}); }
+    std::vector<tensor_shape> input_shapes() const override { return {{samples, classes}}; }
+    tensor_shape output_shape() const override { return {1}; }
+    double forward_flops() const override { return 4 * count({samples, classes}); }
+
+    prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
+                          const tensor& output_gradient) const override {
+        struct state {
+            tensor labels, loss, correct, to_input;
+        };
+        auto s = std::make_shared<state>();
+        *s = {poisoned(context, {samples}, data_type::int32), poisoned(context, {1}), poisoned(context, {1}),
+              poisoned(context, {samples, classes})};
+        for (std::size_t i = 0; i < samples; ++i)
+            s->labels.mutable_values<std::int32_t>()[i] = static_cast<std::int32_t>(i * 7 % classes);
+        const float scale = output_gradient.values<float>()[0];
+        auto& ops = context.ops;
+        const auto run = [=, &ops](tensor* gradient) -> result<void> {
+            auto sums = ops.softmax_cross_entropy({inputs[0], s->labels, scale, gradient});
+            if (!sums)
+                return sums.failure();
+            s->loss.mutable_values<float>()[0] = static_cast<float>(sums->loss);
+            s->correct.mutable_values<float>()[0] = static_cast<float>(sums->correct);
+            return {};
+        };
+        return {[=] { return run(nullptr); }, [=] { return run(&s->to_input); },
+                [=] { return std::vector{s->loss, s->correct}; }, [=] { return std::vector{s->to_input}; }};
+    }
+};
+
+// Updates and sums: no gradients.
+struct update_case final : operation_case {
+    tensor_shape shape;
+
+    explicit update_case(tensor_shape shape) : shape{shape} {}
+
+    std::string name() const override { return "momentum_update, add_scaled, fill " + by(shape); }
+    std::vector<tensor_shape> input_shapes() const override { return {shape, shape, shape}; }
+    tensor_shape output_shape() const override { return shape; }
+    double forward_flops() const override { return 6 * count(shape); }
+    double backward_flops() const override { return 0; }
+
+    prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs, const tensor&) const override {
+        auto outputs = std::make_shared<std::vector<tensor>>();
+        for (int i = 0; i < 4; ++i)
+            outputs->push_back(poisoned(context, shape));
+        auto& ops = context.ops;
+        return {[=, &ops]() -> result<void> {
+                    auto& o = *outputs;
+                    if (auto done = ops.momentum_update({0.1f, 0.9f, inputs[0], inputs[1], inputs[2], o[0], o[1]});
+                        !done)
+                        return done;
+                    if (auto done = ops.add_scaled(inputs[0], -0.3f, inputs[1], o[2]); !done)
+                        return done;
+                    return ops.fill(o[3], 0.25f);
+                },
+                nullptr, [=] { return *outputs; }, nullptr};
+    }
+};
+
+using cases = std::vector<std::unique_ptr<operation_case>>;
+
+template <class Case, class... Arguments>
+void add(cases& to, Arguments... arguments) {
+    to.push_back(std::make_unique<Case>(arguments...));
+}
+
+} // namespace
+
+cases operation_cases() {
+    cases all;
+    for (const auto& [samples, ins, outs] :
+         std::initializer_list<std::array<std::size_t, 3>>{{1, 1, 1}, {3, 5, 7}, {1, 33, 10}, {17, 64, 31}})
+        add<linear_case>(all, samples, ins, outs);
+    for (const conv2d_row& row : std::initializer_list<conv2d_row>{
+             {1, 1, 1, 1, 1, 1},
+             {2, 3, 5, 7, 4, 3},
+             {3, 3, 6, 5, 16, 3, 2, 1},
+             {2, 16, 5, 4, 32, 3, 1, 1},
+             {2, 16, 5, 4, 32, 3, 1, 1, 0, 0, false},
+             {1, 32, 4, 4, 16, 1},
+             {2, 8, 7, 7, 24, 5, 2, 2},
+             {1, 6, 9, 9, 16, 5, 3, 4},
+             {37, 16, 40, 40, 16, 3, 1, 1}, // more samples than are convolved at a time, and some left over
+             {2, 1, 8, 8, 16, 3, 1, 1, 2, 2},
+             {3, 16, 7, 9, 32, 3, 1, 1, 3, 2},
+             {2, 5, 9, 9, 6, 3, 2, 0, 2, 1},
+             {2, 16, 8, 8, 16, 3, 1, 1, 2, 3},
+             {37, 16, 40, 40, 16, 3, 1, 1, 2, 2},
+         })
+        add<conv2d_case>(all, row);
+    for (const auto& [images, kernel, stride] : std::initializer_list<std::tuple<tensor_shape, std::size_t, std::size_t>>{
+             {{1, 1, 2, 2}, 2, 2},
+             {{2, 3, 7, 5}, 2, 2},
+             {{2, 16, 6, 6}, 2, 2},
+             {{2, 16, 7, 7}, 3, 2},
+             {{1, 32, 7, 7}, 2, 3},
+             {{2, 16, 5, 5}, 5, 1},
+             {{1, 2, 18, 19}, 17, 1}})
+        add<max_pool_case>(all, images, kernel, stride);
+    add<relu_case>(all, tensor_shape{1});
+    add<relu_case>(all, tensor_shape{3, 67});
+    add<loss_case>(all, 1u, 2u);
+    add<loss_case>(all, 5u, 10u);
+    add<loss_case>(all, 3u, 129u);
+    add<update_case>(all, tensor_shape{1});
+    add<update_case>(all, tensor_shape{5, 37});
+    return all;
+}
+
+cases timed_cases(std::size_t batch) {
+    cases all;
+    add<conv2d_case>(all, conv2d_row{batch, 1, 28, 28, 32, 3, 1, 1});
+    add<conv2d_case>(all, conv2d_row{batch, 1, 28, 28, 32, 3, 1, 1, 2, 2});
+    add<conv2d_case>(all, conv2d_row{batch, 32, 14, 14, 64, 3, 1, 1});
+    add<conv2d_case>(all, conv2d_row{batch, 32, 14, 14, 64, 3, 1, 1, 2, 2});
+    add<conv2d_case>(all, conv2d_row{batch, 32, 14, 14, 64, 3, 1, 1, 0, 0, false});
+    add<conv2d_case>(all, conv2d_row{batch, 3, 32, 32, 6, 5});
+    add<max_pool_case>(all, tensor_shape{batch, 32, 28, 28}, 2u, 2u);
+    add<relu_case>(all, tensor_shape{batch, 32, 28, 28});
+    add<linear_case>(all, batch, 3136u, 128u);
+    add<linear_case>(all, batch, 128u, 10u);
+    add<loss_case>(all, batch, 10u);
+    add<update_case>(all, tensor_shape{128, 3136});
+    return all;
+}
+
+} // namespace troupe::test

@@ -1,0 +1,197 @@
+// Every back end gives what the reference gives, gradients are derivatives, and the same operands give the same bits.
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+
+#include "kernels/reference/reference.hpp"
+#include "tests/conformance/operations_cases.hpp"
+#include "tests/unit/kernels/backends.hpp"
+#include "tests/unit/kernels/models.hpp"
+
+using namespace troupe;
+using namespace troupe::test;
+
+namespace {
+
+// Values that differ by at least 0.02, none nearer to 0 than 0.01, in random order.
+tensor spaced_tensor(memory_pool& pool, const tensor_shape& shape, std::uint64_t seed) {
+    tensor t = tensor::allocate(pool, data_type::float32, shape).value();
+    const auto values = t.mutable_values<float>();
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = (static_cast<float>(i) - static_cast<float>(values.size() / 2) + 0.5f) * 0.02f;
+    random_stream random{seed};
+    for (std::size_t i = values.size(); i > 1; --i)
+        std::swap(values[i - 1], values[random.below(i)]);
+    return t;
+}
+
+std::vector<tensor> inputs_of(memory_pool& pool, const operation_case& row) {
+    std::vector<tensor> inputs;
+    for (const auto& shape : row.input_shapes())
+        inputs.push_back(row.has_kinks() && row.input_shapes().size() == 1
+                             ? spaced_tensor(pool, shape, inputs.size() + 1)
+                             : random_tensor(pool, shape, inputs.size() + 1));
+    return inputs;
+}
+
+struct outcome {
+    std::vector<tensor> outputs, gradients;
+};
+
+outcome run(compute_context& context, const operation_case& row, const std::vector<tensor>& inputs,
+            const tensor& output_gradient) {
+    auto prepared = row.prepare(context, inputs, output_gradient);
+    auto done = prepared.forward();
+    BOOST_REQUIRE_MESSAGE(done.ok(), row.name() << ": " << (done ? "" : done.failure().message()));
+    outcome all{prepared.outputs(), {}};
+    if (prepared.backward) {
+        done = prepared.backward();
+        BOOST_REQUIRE_MESSAGE(done.ok(), row.name() << ": " << (done ? "" : done.failure().message()));
+        all.gradients = prepared.gradients();
+    }
+    return all;
+}
+
+void check_close(const std::vector<tensor>& given, const std::vector<tensor>& expected, const std::string& what) {
+    BOOST_REQUIRE(given.size() == expected.size());
+    for (std::size_t i = 0; i < given.size(); ++i) {
+        const auto a = given[i].values<float>();
+        const auto b = expected[i].values<float>();
+        BOOST_REQUIRE(a.size() == b.size());
+        float scale = 1e-3f;
+        for (float x : b)
+            scale = std::max(scale, std::abs(x));
+        float worst = 0;
+        for (std::size_t e = 0; e < a.size(); ++e)
+            worst = std::isnan(a[e]) ? INFINITY : std::max(worst, std::abs(a[e] - b[e]));
+        BOOST_TEST(worst <= 2e-5f * scale, what << " " << i << " is off by " << worst << " of " << scale);
+    }
+}
+
+void check_bit_equal(const outcome& a, const outcome& b, const std::string& what) {
+    for (std::size_t i = 0; i < a.outputs.size(); ++i)
+        BOOST_TEST(bit_equal(a.outputs[i], b.outputs[i]), what << ": output " << i << " differs");
+    for (std::size_t i = 0; i < a.gradients.size(); ++i)
+        BOOST_TEST(bit_equal(a.gradients[i], b.gradients[i]), what << ": gradient " << i << " differs");
+}
+
+// The same elements where oneDNN and the compiler would rather not have them: 4 bytes behind a cache line.
+tensor misaligned(memory_pool& pool, const tensor& t) {
+    buffer_ref storage = pool.allocate(t.bytes() + 4).value();
+    std::copy_n(t.data(), t.bytes(), storage->data() + 4);
+    return tensor{t.type(), t.shape(), storage, 4};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(operations_conformance)
+
+BOOST_AUTO_TEST_CASE(every_back_end_gives_what_the_reference_gives) {
+    memory_pool pool{1ull << 30};
+    const auto reference = make_reference_operations();
+    compute_context oracle{*reference, pool};
+    for (const auto& row : operation_cases()) {
+        const auto inputs = inputs_of(pool, *row);
+        const tensor gradient = random_tensor(pool, row->output_shape(), 9);
+        const outcome expected = run(oracle, *row, inputs, gradient);
+        for (const auto& backend : backends()) {
+            const auto ops = backend.make(pool);
+            compute_context context{*ops, pool};
+            const outcome given = run(context, *row, inputs, gradient);
+            check_close(given.outputs, expected.outputs, backend.name + ", " + row->name() + ": output");
+            check_close(given.gradients, expected.gradients, backend.name + ", " + row->name() + ": gradient");
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(gradients_match_finite_differences) {
+    memory_pool pool{1ull << 30};
+    for (const auto& backend : backends()) {
+        const auto ops = backend.make(pool);
+        compute_context context{*ops, pool};
+        for (const auto& row : operation_cases()) {
+            // Kinks inside a chain cannot be kept away from; fused operations are compared with their parts instead.
+            const bool fused = row->has_kinks() && row->input_shapes().size() > 1;
+            if (fused || row->backward_flops() == 0 || row->forward_flops() > 1e6)
+                continue;
+            auto inputs = inputs_of(pool, *row);
+            const tensor gradient = random_tensor(pool, row->output_shape(), 9);
+            const auto analytic = run(context, *row, inputs, gradient).gradients;
+            const auto objective = [&] {
+                const tensor output = run(context, *row, inputs, gradient).outputs.front();
+                double sum = 0;
+                for (std::size_t i = 0; i < output.elements(); ++i)
+                    sum += double{output.values<float>()[i]} * double{gradient.values<float>()[i]};
+                return sum;
+            };
+            random_stream random{4};
+            for (std::size_t i = 0; i < inputs.size(); ++i)
+                for (int probe = 0; probe < 4; ++probe) {
+                    const std::size_t e = random.below(inputs[i].elements());
+                    float& x = inputs[i].mutable_values<float>()[e];
+                    const float kept = x;
+                    const float h = 8e-3f; // less than half of what spaced_tensor leaves
+                    x = kept + h;
+                    const double up = objective();
+                    x = kept - h;
+                    const double down = objective();
+                    x = kept;
+                    const double numeric = (up - down) / (2 * double{h});
+                    const double given = double{analytic[i].values<float>()[e]};
+                    BOOST_TEST(std::abs(numeric - given) <= 2e-3 * std::max(1.0, std::abs(numeric)),
+                               backend.name << ", " << row->name() << ": gradient " << i << "[" << e << "] is " << given
+                                            << ", numerically " << numeric);
+                }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(results_depend_neither_on_addresses_nor_on_the_thread_nor_on_earlier_calls) {
+    memory_pool pool{1ull << 30};
+    for (const auto& backend : backends()) {
+        const auto ops = backend.make(pool);
+        compute_context context{*ops, pool};
+        for (const auto& row : operation_cases()) {
+            const auto inputs = inputs_of(pool, *row);
+            const tensor gradient = random_tensor(pool, row->output_shape(), 9);
+            const outcome first = run(context, *row, inputs, gradient);
+
+            std::vector<tensor> moved;
+            for (const auto& input : inputs)
+                moved.push_back(misaligned(pool, input));
+            const outcome elsewhere = run(context, *row, moved, misaligned(pool, gradient));
+            check_bit_equal(first, elsewhere, backend.name + " elsewhere, " + row->name());
+
+            const auto fresh = backend.make(pool);
+            compute_context fresh_context{*fresh, pool};
+            outcome in_thread;
+            std::thread{[&] { in_thread = run(fresh_context, *row, inputs, gradient); }}.join();
+            check_bit_equal(first, in_thread, backend.name + " in another thread, " + row->name());
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(operands_that_do_not_fit_are_refused_with_their_shapes) {
+    memory_pool pool{1 << 20};
+    for (const auto& backend : backends()) {
+        const auto ops = backend.make(pool);
+        const tensor input = random_tensor(pool, {2, 3}, 1);
+        const tensor weight = random_tensor(pool, {5, 3}, 2);
+        const tensor bias = random_tensor(pool, {4}, 3);
+        tensor output = random_tensor(pool, {2, 5}, 4);
+        const auto refused = ops->linear_forward({input, weight, bias, output});
+        BOOST_REQUIRE(!refused);
+        BOOST_TEST(refused.failure().message() == "linear_forward: bias is float32 [4], expected float32 [5]");
+        const tensor images = random_tensor(pool, {1, 3, 4, 4}, 1);
+        const tensor kernel = random_tensor(pool, {2, 4, 3, 3}, 1);
+        tensor convolved = random_tensor(pool, {1, 2, 2, 2}, 1);
+        BOOST_TEST(!ops->conv2d_forward({{}, images, kernel, bias, convolved}).ok());
+        BOOST_TEST(!ops->conv2d_forward({{.input_block = 2}, images, kernel, bias, convolved}).ok());
+        BOOST_TEST(!ops->relu_forward(images, output).ok());
+        BOOST_TEST(!ops->relu_forward(tensor{}, output).ok());
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
