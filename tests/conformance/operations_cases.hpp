@@ -15,8 +15,8 @@ namespace troupe::test {
 // A case with its operands laid out as a back end likes them. Outputs are full of NaN before they are computed.
 struct prepared_case {
     std::function<result<void>()> forward;
-    std::function<result<void>()> backward;        // empty where the operation has none
-    std::function<std::vector<tensor>()> outputs;   // row-major; the first is the differentiable one
+    std::function<result<void>()> backward;       // empty where the operation has none
+    std::function<std::vector<tensor>()> outputs; // row-major; the first is the differentiable one
     std::function<std::vector<tensor>()> gradients; // row-major; one per input
 };
 

@@ -48,13 +48,15 @@ outcome run(compute_context& context, const operation_case& row, const std::vect
     outcome all{prepared.outputs(), {}};
     if (prepared.backward) {
         done = prepared.backward();
-        BOOST_REQUIRE_MESSAGE(done.ok(), row.name() << ": " << (done ? "" : done.failure().message()));
+        BOOST_REQUIRE_MESSAGE(done.ok(), row.name()
+                                             << ": " << (done ? "" : done.failure().message()));
         all.gradients = prepared.gradients();
     }
     return all;
 }
 
-void check_close(const std::vector<tensor>& given, const std::vector<tensor>& expected, const std::string& what) {
+void check_close(const std::vector<tensor>& given, const std::vector<tensor>& expected,
+                 const std::string& what) {
     BOOST_REQUIRE(given.size() == expected.size());
     for (std::size_t i = 0; i < given.size(); ++i) {
         const auto a = given[i].values<float>();
@@ -66,7 +68,8 @@ void check_close(const std::vector<tensor>& given, const std::vector<tensor>& ex
         float worst = 0;
         for (std::size_t e = 0; e < a.size(); ++e)
             worst = std::isnan(a[e]) ? INFINITY : std::max(worst, std::abs(a[e] - b[e]));
-        BOOST_TEST(worst <= 2e-5f * scale, what << " " << i << " is off by " << worst << " of " << scale);
+        BOOST_TEST(worst <= 2e-5f * scale,
+                   what << " " << i << " is off by " << worst << " of " << scale);
     }
 }
 
@@ -74,7 +77,8 @@ void check_bit_equal(const outcome& a, const outcome& b, const std::string& what
     for (std::size_t i = 0; i < a.outputs.size(); ++i)
         BOOST_TEST(bit_equal(a.outputs[i], b.outputs[i]), what << ": output " << i << " differs");
     for (std::size_t i = 0; i < a.gradients.size(); ++i)
-        BOOST_TEST(bit_equal(a.gradients[i], b.gradients[i]), what << ": gradient " << i << " differs");
+        BOOST_TEST(bit_equal(a.gradients[i], b.gradients[i]),
+                   what << ": gradient " << i << " differs");
 }
 
 // The same elements where oneDNN and the compiler would rather not have them: 4 bytes behind a cache line.
@@ -100,8 +104,10 @@ BOOST_AUTO_TEST_CASE(every_back_end_gives_what_the_reference_gives) {
             const auto ops = backend.make(pool);
             compute_context context{*ops, pool};
             const outcome given = run(context, *row, inputs, gradient);
-            check_close(given.outputs, expected.outputs, backend.name + ", " + row->name() + ": output");
-            check_close(given.gradients, expected.gradients, backend.name + ", " + row->name() + ": gradient");
+            check_close(given.outputs, expected.outputs,
+                        backend.name + ", " + row->name() + ": output");
+            check_close(given.gradients, expected.gradients,
+                        backend.name + ", " + row->name() + ": gradient");
         }
     }
 }
@@ -141,8 +147,8 @@ BOOST_AUTO_TEST_CASE(gradients_match_finite_differences) {
                     const double numeric = (up - down) / (2 * double{h});
                     const double given = double{analytic[i].values<float>()[e]};
                     BOOST_TEST(std::abs(numeric - given) <= 2e-3 * std::max(1.0, std::abs(numeric)),
-                               backend.name << ", " << row->name() << ": gradient " << i << "[" << e << "] is " << given
-                                            << ", numerically " << numeric);
+                               backend.name << ", " << row->name() << ": gradient " << i << "[" << e
+                                            << "] is " << given << ", numerically " << numeric);
                 }
         }
     }
@@ -183,12 +189,14 @@ BOOST_AUTO_TEST_CASE(operands_that_do_not_fit_are_refused_with_their_shapes) {
         tensor output = random_tensor(pool, {2, 5}, 4);
         const auto refused = ops->linear_forward({input, weight, bias, output});
         BOOST_REQUIRE(!refused);
-        BOOST_TEST(refused.failure().message() == "linear_forward: bias is float32 [4], expected float32 [5]");
+        BOOST_TEST(refused.failure().message() ==
+                   "linear_forward: bias is float32 [4], expected float32 [5]");
         const tensor images = random_tensor(pool, {1, 3, 4, 4}, 1);
         const tensor kernel = random_tensor(pool, {2, 4, 3, 3}, 1);
         tensor convolved = random_tensor(pool, {1, 2, 2, 2}, 1);
         BOOST_TEST(!ops->conv2d_forward({{}, images, kernel, bias, convolved}).ok());
-        BOOST_TEST(!ops->conv2d_forward({{.input_block = 2}, images, kernel, bias, convolved}).ok());
+        BOOST_TEST(
+            !ops->conv2d_forward({{.input_block = 2}, images, kernel, bias, convolved}).ok());
         BOOST_TEST(!ops->relu_forward(images, output).ok());
         BOOST_TEST(!ops->relu_forward(tensor{}, output).ok());
     }

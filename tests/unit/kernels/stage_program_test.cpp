@@ -1,6 +1,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cmath>
+#include <tuple>
 
 #include "kernels/cpu/cpu_device.hpp"
 #include "kernels/graph/profile.hpp"
@@ -105,33 +106,38 @@ std::string failure_of(proto::Model::Reader model) {
 BOOST_AUTO_TEST_SUITE(stage_programs)
 
 BOOST_AUTO_TEST_CASE(a_model_gives_the_same_bits_wherever_it_is_cut) {
-    for (const auto& backend : backends()) {
-        memory_pool pool{1ull << 30};
-        const auto ops = backend.make(pool);
-        compute_context context{*ops, pool};
-        auto model = conv_net(8);
-        const tensor input = random_tensor(pool, {5, 1, 8, 8}, 1);
-        const tensor truth = labels(pool, 5, 10, 2);
-        const sgd optimizer{.learning_rate = 0.05f, .momentum = 0.9f};
-
-        cut_model whole{context, model.build(), {9}};
-        for (int step = 0; step < 3; ++step)
-            whole.train(context, input, truth, optimizer);
-        for (std::size_t cut = 1; cut < 9; ++cut) {
-            cut_model parts{context, model.build(), {cut, 9 - cut}};
-            for (int step = 0; step < 3; ++step)
-                parts.train(context, input, truth, optimizer);
-            BOOST_TEST_CONTEXT(backend.name << ", cut before layer " << cut) {
-                check_bit_equal(whole.parameters(), parts.parameters());
-                BOOST_TEST(bit_equal(whole.input_gradient, parts.input_gradient));
-                BOOST_TEST(whole.loss == parts.loss);
+    // The second: more samples than are convolved at a time, overlapping windows, channels that do not fill a vector.
+    model_builder odd{16, 25, 23};
+    odd.conv2d(32, 3, 1, 1).relu().max_pool(3, 2).conv2d(6, 3, 2, 0).relu().max_pool(2).linear(10);
+    const std::vector<std::tuple<model_builder, tensor_shape, std::size_t>> models{
+        {conv_net(8), {5, 1, 8, 8}, 9}, {odd, {11, 16, 25, 23}, 7}};
+    for (const auto& backend : backends())
+        for (auto [model, shape, layers] : models) {
+            memory_pool pool{1ull << 30};
+            const auto ops = backend.make(pool);
+            compute_context context{*ops, pool};
+            const tensor input = random_tensor(pool, shape, 1);
+            const tensor truth = labels(pool, shape[0], 10, 2);
+            const auto trained = [&](const std::vector<std::size_t>& counts) {
+                cut_model cut{context, model.build(), counts};
+                for (int step = 0; step < 2; ++step)
+                    cut.train(context, input, truth, {.learning_rate = 0.05f, .momentum = 0.9f});
+                return cut;
+            };
+            const cut_model whole = trained({layers});
+            std::vector<std::vector<std::size_t>> cuts{std::vector<std::size_t>(layers, 1)};
+            for (std::size_t first = 1; first < layers; ++first)
+                cuts.push_back({first, layers - first});
+            for (const auto& cut : cuts) {
+                const cut_model parts = trained(cut);
+                BOOST_TEST_CONTEXT(backend.name << ", " << cut.size() << " stages, the first of "
+                                                << cut[0]) {
+                    check_bit_equal(whole.parameters(), parts.parameters());
+                    BOOST_TEST(bit_equal(whole.input_gradient, parts.input_gradient));
+                    BOOST_TEST(whole.loss == parts.loss);
+                }
             }
         }
-        cut_model singles{context, model.build(), std::vector<std::size_t>(9, 1)};
-        for (int step = 0; step < 3; ++step)
-            singles.train(context, input, truth, optimizer);
-        check_bit_equal(whole.parameters(), singles.parameters());
-    }
 }
 
 BOOST_AUTO_TEST_CASE(training_learns_its_batch) {
