@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <string_view>
 
 namespace troupe::cpu {
 
@@ -27,11 +28,25 @@ dnnl::primitive_attr scratch_from_caller() {
     return attributes;
 }
 
-std::optional<dnnl::reorder> reordering(const dnnl::engine& engine, const memory::desc& from,
-                                        const memory::desc& to) {
-    if (from == to)
-        return std::nullopt;
-    return dnnl::reorder{dnnl::reorder::primitive_desc{engine, from, engine, to}};
+memory::desc any_format(const memory::desc& description) {
+    return {description.dims(), memory::data_type::f32, memory::format_tag::any};
+}
+
+// Not oneDNN's plain loops and not matrix products of unrolled images.
+bool is_direct(const char* implementation) {
+    const std::string_view name{implementation};
+    return name.starts_with("jit") || name.starts_with("brg");
+}
+
+// The primitive for the images as they are given or, where oneDNN has no fast one for these, for those that it likes:
+// converting them costs less. Depends on the shape only.
+template <class Describe>
+auto fastest(const memory::desc& input, const memory::desc& output, Describe describe) {
+    auto as_given = describe(input, output);
+    if (is_direct(as_given.impl_info_str()))
+        return as_given;
+    auto as_liked = describe(any_format(input), any_format(output));
+    return is_direct(as_liked.impl_info_str()) ? as_liked : as_given;
 }
 
 constexpr auto algorithm = dnnl::algorithm::convolution_direct;
@@ -48,59 +63,73 @@ convolution::convolution(const dnnl::engine& engine, const convolution_shape& sh
       padding_{dim(shape.settings.padding), dim(shape.settings.padding)} {
     const memory::dims weight{dim(shape.out), dim(shape.in), dim(shape.kernel_height),
                               dim(shape.kernel_width)};
-    plain_weight_ = {weight, memory::data_type::f32, memory::format_tag::oihw};
-    any_weight_ = {weight, memory::data_type::f32, memory::format_tag::any};
+    weight_ = {weight, memory::data_type::f32, memory::format_tag::oihw};
+    any_weight_ = any_format(weight_);
     bias_ = {{dim(shape.out)}, memory::data_type::f32, memory::format_tag::a};
-    description_ = {{dnnl::prop_kind::forward_training, algorithm, input_, any_weight_, bias_,
-                     output_, strides_, padding_, padding_},
-                    scratch_from_caller(),
-                    engine_};
+}
+
+dnnl::convolution_forward::primitive_desc convolution::describe(const memory::desc& input,
+                                                                const memory::desc& output) const {
+    return {{dnnl::prop_kind::forward_training, algorithm, input, any_weight_, bias_, output,
+             strides_, padding_, padding_},
+            scratch_from_caller(),
+            engine_};
+}
+
+operand_format convolution::read(const memory::desc& given, const memory::desc& wanted) const {
+    if (given == wanted)
+        return {given, wanted, {}};
+    return {given, wanted,
+            dnnl::reorder{dnnl::reorder::primitive_desc{engine_, given, engine_, wanted}}};
+}
+
+operand_format convolution::written(const memory::desc& given, const memory::desc& wanted) const {
+    if (given == wanted)
+        return {given, wanted, {}};
+    return {given, wanted,
+            dnnl::reorder{dnnl::reorder::primitive_desc{engine_, wanted, engine_, given}}};
 }
 
 const compiled_pass& convolution::forward() {
-    if (!forward_)
-        forward_ = {dnnl::convolution_forward{description_},
-                    description_.src_desc(),
-                    description_.dst_desc(),
-                    description_.weights_desc(),
-                    description_.scratchpad_desc(),
-                    plain_weight_,
-                    reordering(engine_, plain_weight_, description_.weights_desc())};
+    if (!forward_) {
+        const auto d = fastest(input_, output_, [&](const auto& input, const auto& output) {
+            return describe(input, output);
+        });
+        forward_ = {dnnl::convolution_forward{d}, read(input_, d.src_desc()),
+                    written(output_, d.dst_desc()), read(weight_, d.weights_desc()),
+                    d.scratchpad_desc()};
+    }
     return *forward_;
 }
 
 const compiled_pass& convolution::backward_input() {
     if (!backward_input_) {
-        const dnnl::convolution_backward_data::primitive_desc d{
-            {algorithm, input_, any_weight_, output_, strides_, padding_, padding_},
-            scratch_from_caller(),
-            engine_,
-            description_};
-        backward_input_ = {dnnl::convolution_backward_data{d},
-                           d.diff_src_desc(),
-                           d.diff_dst_desc(),
-                           d.weights_desc(),
-                           d.scratchpad_desc(),
-                           plain_weight_,
-                           reordering(engine_, plain_weight_, d.weights_desc())};
+        const auto d = fastest(input_, output_, [&](const auto& input, const auto& output) {
+            return dnnl::convolution_backward_data::primitive_desc{
+                {algorithm, input, any_weight_, output, strides_, padding_, padding_},
+                scratch_from_caller(),
+                engine_,
+                describe(input, output)};
+        });
+        backward_input_ = {dnnl::convolution_backward_data{d}, written(input_, d.diff_src_desc()),
+                           read(output_, d.diff_dst_desc()), read(weight_, d.weights_desc()),
+                           d.scratchpad_desc()};
     }
     return *backward_input_;
 }
 
 const compiled_pass& convolution::backward_weight() {
     if (!backward_weight_) {
-        const dnnl::convolution_backward_weights::primitive_desc d{
-            {algorithm, input_, any_weight_, bias_, output_, strides_, padding_, padding_},
-            scratch_from_caller(),
-            engine_,
-            description_};
-        backward_weight_ = {dnnl::convolution_backward_weights{d},
-                            d.src_desc(),
-                            d.diff_dst_desc(),
-                            d.diff_weights_desc(),
-                            d.scratchpad_desc(),
-                            plain_weight_,
-                            reordering(engine_, d.diff_weights_desc(), plain_weight_)};
+        const auto d = fastest(input_, output_, [&](const auto& input, const auto& output) {
+            return dnnl::convolution_backward_weights::primitive_desc{
+                {algorithm, input, any_weight_, bias_, output, strides_, padding_, padding_},
+                scratch_from_caller(),
+                engine_,
+                describe(input, output)};
+        });
+        backward_weight_ = {dnnl::convolution_backward_weights{d}, read(input_, d.src_desc()),
+                            read(output_, d.diff_dst_desc()),
+                            written(weight_, d.diff_weights_desc()), d.scratchpad_desc()};
     }
     return *backward_weight_;
 }

@@ -18,17 +18,20 @@ struct out_of_memory {
     error why;
 };
 
-// Memory of the pool, for as long as it lives.
+// Memory of the pool, for as long as it lives; none for 0 bytes.
 class scratch {
   public:
     scratch(memory_pool& pool, std::size_t bytes) {
+        if (bytes == 0)
+            return;
         auto memory = pool.allocate(bytes);
         if (!memory)
             throw out_of_memory{memory.failure()};
         memory_ = std::move(*memory);
     }
-    void* bytes() const noexcept { return memory_->data(); }
-    float* floats() const noexcept { return reinterpret_cast<float*>(memory_->data()); }
+    float* floats() const noexcept {
+        return memory_ ? reinterpret_cast<float*>(memory_->data()) : nullptr;
+    }
 
   private:
     buffer_ref memory_;
@@ -54,13 +57,20 @@ struct convolution_shape {
     friend auto operator<=>(const convolution_shape&, const convolution_shape&) = default;
 };
 
-// One direction of a convolution: the primitive, and how its weights are packed.
+// How one operand of a primitive is laid out outside, and how the primitive wants it.
+struct operand_format {
+    dnnl::memory::desc given;
+    dnnl::memory::desc wanted;
+    std::optional<dnnl::reorder>
+        convert; // from given to wanted, or back for a result; none where they agree
+};
+
+// One direction of a convolution.
 struct compiled_pass {
     dnnl::primitive primitive;
-    dnnl::memory::desc input, output, weight, scratch; // as the primitive wants them
-    dnnl::memory::desc plain_weight;                   // row-major
-    std::optional<dnnl::reorder>
-        pack; // row-major to `weight` (from it, for weight gradients); none where they agree
+    operand_format input, output; // images, or gradients of these
+    operand_format weight;        // row-major outside
+    dnnl::memory::desc scratch;
 };
 
 class convolution {
@@ -75,11 +85,15 @@ class convolution {
     const compiled_pass& backward_weight();
 
   private:
+    dnnl::convolution_forward::primitive_desc describe(const dnnl::memory::desc& input,
+                                                       const dnnl::memory::desc& output) const;
+    operand_format read(const dnnl::memory::desc& given, const dnnl::memory::desc& wanted) const;
+    operand_format written(const dnnl::memory::desc& given, const dnnl::memory::desc& wanted) const;
+
     dnnl::engine engine_;
     convolution_shape shape_;
-    dnnl::memory::desc input_, output_, plain_weight_, any_weight_, bias_;
+    dnnl::memory::desc input_, output_, weight_, any_weight_, bias_;
     dnnl::memory::dims strides_, padding_;
-    dnnl::convolution_forward::primitive_desc description_;
     std::optional<compiled_pass> forward_, backward_input_, backward_weight_;
 };
 

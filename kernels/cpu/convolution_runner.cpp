@@ -131,19 +131,21 @@ std::size_t convolution_runner::run_parts(const forward_operands& o, convolution
                                           std::size_t first) {
     const compiled_pass& pass = part.forward();
     const std::size_t samples = part.shape().samples;
-    const scratch packed{pool_, pass.weight.get_size()};
+    const operand weight = read(pass.weight, sample(o.weight, 0));
+    const dnnl::memory bias = memory_at(part.bias(), sample(o.bias, 0));
     const scratch images{pool_,
                          o.pool != nullptr ? part.shape().output_elements() * sizeof(float) : 0};
-    const dnnl::memory weight = pack(pass, o.weight, packed);
-    const dnnl::memory bias = memory_at(part.bias(), sample(o.bias, 0));
     for (; first + samples <= o.shape.samples; first += samples) {
-        float* output = o.pool != nullptr ? images.floats() : sample(o.output, first);
-        execute(pass, {{DNNL_ARG_SRC, memory_at(pass.input, sample(o.input, first))},
-                       {DNNL_ARG_WEIGHTS, weight},
+        float* convolved = o.pool != nullptr ? images.floats() : sample(o.output, first);
+        const operand input = read(pass.input, sample(o.input, first));
+        const operand output = writable(pass.output, convolved);
+        execute(pass, {{DNNL_ARG_SRC, input.memory},
+                       {DNNL_ARG_WEIGHTS, weight.memory},
                        {DNNL_ARG_BIAS, bias},
-                       {DNNL_ARG_DST, memory_at(pass.output, output)}});
+                       {DNNL_ARG_DST, output.memory}});
+        deliver(pass.output, output, convolved);
         if (o.pool != nullptr)
-            loops_.pool_forward(pooling(*o.pool, output_shape(part.shape()), true), output,
+            loops_.pool_forward(pooling(*o.pool, output_shape(part.shape()), true), convolved,
                                 sample(o.output, first),
                                 o.positions->mutable_data() + position_offset(*o.positions, first));
     }
@@ -154,19 +156,16 @@ std::size_t convolution_runner::run_parts(const backward_operands& o, convolutio
                                           std::size_t first) {
     const std::size_t samples = part.shape().samples;
     const bool initial = first == 0; // later parts add to what is there
-    const compiled_pass& pass = part.backward_weight();
-    const std::size_t weight_bytes = pass.weight.get_size();
+    const std::size_t weight_bytes = part.backward_weight().weight.wanted.get_size();
     const std::size_t bias_bytes = o.shape.out * sizeof(float);
     weight_sums sums{{pool_, weight_bytes},
                      {pool_, bias_bytes},
                      {pool_, weight_bytes},
                      {pool_, bias_bytes},
                      weight_bytes / sizeof(float)};
-    const scratch packed{pool_,
-                         o.input_gradient != nullptr ? part.backward_input().weight.get_size() : 0};
-    const dnnl::memory weight = o.input_gradient != nullptr
-                                    ? pack(part.backward_input(), o.weight, packed)
-                                    : dnnl::memory{};
+    const operand weight = o.input_gradient != nullptr
+                               ? read(part.backward_input().weight, sample(o.weight, 0))
+                               : operand{{pool_, 0}, {}};
     const scratch images{pool_,
                          o.pool != nullptr ? part.shape().output_elements() * sizeof(float) : 0};
     for (; first + samples <= o.shape.samples; first += samples) {
@@ -179,15 +178,22 @@ std::size_t convolution_runner::run_parts(const backward_operands& o, convolutio
             gradient = images.floats();
         }
         if (o.input_gradient != nullptr)
-            execute(part.backward_input(),
-                    {{DNNL_ARG_DIFF_DST, memory_at(part.backward_input().output, gradient)},
-                     {DNNL_ARG_WEIGHTS, weight},
-                     {DNNL_ARG_DIFF_SRC,
-                      memory_at(part.backward_input().input, sample(*o.input_gradient, first))}});
+            write_input_gradient(part, weight, gradient, sample(*o.input_gradient, first));
         add_weight_gradient(part, sample(o.input, first), gradient, sums);
     }
     unpack(o, part, sums, initial);
     return first;
+}
+
+void convolution_runner::write_input_gradient(convolution& part, const operand& weight,
+                                              const float* output_gradient, float* input_gradient) {
+    const compiled_pass& pass = part.backward_input();
+    const operand from = read(pass.output, output_gradient);
+    const operand to = writable(pass.input, input_gradient);
+    execute(pass, {{DNNL_ARG_DIFF_DST, from.memory},
+                   {DNNL_ARG_WEIGHTS, weight.memory},
+                   {DNNL_ARG_DIFF_SRC, to.memory}});
+    deliver(pass.input, to, input_gradient);
 }
 
 void convolution_runner::add_weight_gradient(convolution& part, const float* input,
@@ -195,9 +201,11 @@ void convolution_runner::add_weight_gradient(convolution& part, const float* inp
     const compiled_pass& pass = part.backward_weight();
     float* weight = (sums.empty ? sums.weight : sums.part_weight).floats();
     float* bias = (sums.empty ? sums.bias : sums.part_bias).floats();
-    execute(pass, {{DNNL_ARG_SRC, memory_at(pass.input, input)},
-                   {DNNL_ARG_DIFF_DST, memory_at(pass.output, output_gradient)},
-                   {DNNL_ARG_DIFF_WEIGHTS, memory_at(pass.weight, weight)},
+    const operand images = read(pass.input, input);
+    const operand gradients = read(pass.output, output_gradient);
+    execute(pass, {{DNNL_ARG_SRC, images.memory},
+                   {DNNL_ARG_DIFF_DST, gradients.memory},
+                   {DNNL_ARG_DIFF_WEIGHTS, memory_at(pass.weight.wanted, weight)},
                    {DNNL_ARG_DIFF_BIAS, memory_at(part.bias(), bias)}});
     if (!sums.empty) {
         loops_.add_scaled(sums.weight.floats(), 1, weight, sums.weight.floats(), sums.elements);
@@ -208,16 +216,16 @@ void convolution_runner::add_weight_gradient(convolution& part, const float* inp
 
 void convolution_runner::unpack(const backward_operands& o, convolution& part,
                                 const weight_sums& sums, bool overwrite) {
-    const compiled_pass& pass = part.backward_weight();
+    const operand_format& format = part.backward_weight().weight;
     float* weight = sample(o.weight_gradient, 0);
     float* bias = sample(o.bias_gradient, 0);
     const scratch plain{pool_, overwrite ? 0 : o.weight.bytes()};
     const float* sum = sums.weight.floats();
-    if (pass.pack) {
+    if (format.convert) {
         float* to = overwrite ? weight : plain.floats();
-        dnnl::reorder{*pass.pack}.execute(stream_,
-                                          {{DNNL_ARG_FROM, memory_at(pass.weight, sum)},
-                                           {DNNL_ARG_TO, memory_at(pass.plain_weight, to)}});
+        dnnl::reorder{*format.convert}.execute(stream_,
+                                               {{DNNL_ARG_FROM, memory_at(format.wanted, sum)},
+                                                {DNNL_ARG_TO, memory_at(format.given, to)}});
         sum = to;
     }
     if (!overwrite) {
@@ -230,15 +238,31 @@ void convolution_runner::unpack(const backward_operands& o, convolution& part,
     std::copy_n(sums.bias.floats(), o.shape.out, bias);
 }
 
-dnnl::memory convolution_runner::pack(const compiled_pass& pass, const tensor& weight,
-                                      const scratch& space) {
-    const float* plain = sample(weight, 0);
-    if (!pass.pack)
-        return memory_at(pass.weight, plain);
-    const dnnl::memory packed = memory_at(pass.weight, space.floats());
-    dnnl::reorder{*pass.pack}.execute(
-        stream_, {{DNNL_ARG_FROM, memory_at(pass.plain_weight, plain)}, {DNNL_ARG_TO, packed}});
-    return packed;
+convolution_runner::operand convolution_runner::writable(const operand_format& format,
+                                                         float* given) {
+    if (!format.convert)
+        return {{pool_, 0}, memory_at(format.given, given)};
+    scratch space{pool_, format.wanted.get_size()};
+    dnnl::memory memory = memory_at(format.wanted, space.floats());
+    return {std::move(space), std::move(memory)};
+}
+
+convolution_runner::operand convolution_runner::read(const operand_format& format,
+                                                     const float* given) {
+    operand converted = writable(format, const_cast<float*>(given));
+    if (format.convert)
+        dnnl::reorder{*format.convert}.execute(
+            stream_,
+            {{DNNL_ARG_FROM, memory_at(format.given, given)}, {DNNL_ARG_TO, converted.memory}});
+    return converted;
+}
+
+void convolution_runner::deliver(const operand_format& format, const operand& result,
+                                 float* given) {
+    if (format.convert)
+        dnnl::reorder{*format.convert}.execute(
+            stream_,
+            {{DNNL_ARG_FROM, result.memory}, {DNNL_ARG_TO, memory_at(format.given, given)}});
 }
 
 convolution& convolution_runner::compiled(const convolution_shape& shape) {

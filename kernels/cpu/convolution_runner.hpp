@@ -28,19 +28,28 @@ class convolution_runner {
     struct forward_operands;
     struct backward_operands;
     struct weight_sums;
+    // An operand as its primitive wants it: where it was given, or in `space`.
+    struct operand {
+        scratch space;
+        dnnl::memory memory;
+    };
 
     void run(const forward_operands& operands);
     void run(const backward_operands& operands);
     // Samples first.. in parts of `part`'s size, as many as there are; returns the first sample left over.
     std::size_t run_parts(const forward_operands& operands, convolution& part, std::size_t first);
     std::size_t run_parts(const backward_operands& operands, convolution& part, std::size_t first);
+    void write_input_gradient(convolution& part, const operand& weight,
+                              const float* output_gradient, float* input_gradient);
     void add_weight_gradient(convolution& part, const float* input, const float* output_gradient,
                              weight_sums& sums);
     // The sums of `part`-sized parts into the operands' weight and bias gradients, or in addition to what is there.
     void unpack(const backward_operands& operands, convolution& part, const weight_sums& sums,
                 bool overwrite);
-    // The weights as `pass` wants them: in `space`, or where they are if they need no packing.
-    dnnl::memory pack(const compiled_pass& pass, const tensor& weight, const scratch& space);
+    operand read(const operand_format& format, const float* given);
+    // Space for a result, to be delivered when it is there.
+    operand writable(const operand_format& format, float* given);
+    void deliver(const operand_format& format, const operand& result, float* given);
 
     convolution& compiled(const convolution_shape& shape);
     dnnl::memory memory_at(const dnnl::memory::desc& description, const float* data) const;
