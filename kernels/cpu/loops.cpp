@@ -1,6 +1,11 @@
-// Compiled several times, with TROUPE_LOOPS naming the table. Must not use inline functions from elsewhere: the linker
+// Compiled several times, with TROUPE_LOOPS naming the table. Must not use inline functions from elsewhere (but the
+// compiler's own): the linker
 // keeps one copy of each, which could be one that this machine cannot run.
 #include "kernels/cpu/loops.hpp"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
 
 namespace troupe::cpu {
 
@@ -39,12 +44,48 @@ struct vectors {
     typedef std::uint8_t bytes __attribute__((vector_size(Block), aligned(1)));
 };
 
+#if defined(__AVX512F__)
+constexpr __mmask16 all = 0xffff; // the forms without a mask make GCC 12 warn
+#endif
+
+// Positions in memory as integers, and back. The compiler would convert them one by one.
 template <int Block>
+typename vectors<Block>::integers load_positions(const std::uint8_t* positions) {
+    using bytes = typename vectors<Block>::bytes;
+#if defined(__AVX512F__)
+    if constexpr (Block == 16)
+        return (typename vectors<16>::integers)_mm512_maskz_cvtepu8_epi32(
+            all, _mm_loadu_si128(reinterpret_cast<const __m128i*>(positions)));
+#endif
+#if defined(__AVX2__)
+    if constexpr (Block == 8)
+        return (typename vectors<8>::integers)_mm256_cvtepu8_epi32(
+            _mm_loadl_epi64(reinterpret_cast<const __m128i*>(positions)));
+#endif
+    return __builtin_convertvector(*reinterpret_cast<const bytes*>(positions),
+                                   typename vectors<Block>::integers);
+}
+
+template <int Block>
+void store_positions(std::uint8_t* positions, typename vectors<Block>::integers values) {
+    using bytes = typename vectors<Block>::bytes;
+#if defined(__AVX512F__)
+    if constexpr (Block == 16) {
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(positions),
+                         _mm512_maskz_cvtepi32_epi8(all, (__m512i)values));
+        return;
+    }
+#endif
+    *reinterpret_cast<bytes*>(positions) = __builtin_convertvector(values, bytes);
+}
+
+// With Kernel > 0 the window's size is known when this is compiled.
+template <int Block, int Kernel>
 void pool_forward_blocked(const pool_task& t, const float* images, float* pooled,
                           std::uint8_t* positions) {
     using values = typename vectors<Block>::values;
     using integers = typename vectors<Block>::integers;
-    using bytes = typename vectors<Block>::bytes;
+    const std::size_t kernel = Kernel > 0 ? Kernel : t.kernel;
     for (std::size_t plane = 0; plane < t.planes; ++plane, images += t.height * t.width * Block)
         for (std::size_t y = 0; y < t.windows_down; ++y)
             for (std::size_t x = 0; x < t.windows_across;
@@ -52,12 +93,12 @@ void pool_forward_blocked(const pool_task& t, const float* images, float* pooled
                 const float* window = images + (y * t.stride * t.width + x * t.stride) * Block;
                 values largest = *reinterpret_cast<const values*>(window);
                 integers position = {};
-                for (std::size_t r = 0; r < t.kernel; ++r)
-                    for (std::size_t c = 0; c < t.kernel; ++c) {
+                for (std::size_t r = 0; r < kernel; ++r)
+                    for (std::size_t c = 0; c < kernel; ++c) {
                         const values v =
                             *reinterpret_cast<const values*>(window + (r * t.width + c) * Block);
                         const integers here =
-                            integers{} + static_cast<std::int32_t>(r * t.kernel + c);
+                            integers{} + static_cast<std::int32_t>(r * kernel + c);
                         const auto more = v > largest;
                         largest = more ? v : largest;
                         position = more ? here : position;
@@ -65,7 +106,7 @@ void pool_forward_blocked(const pool_task& t, const float* images, float* pooled
                 if (t.relu)
                     largest = largest < 0 ? values{} : largest;
                 *reinterpret_cast<values*>(pooled) = largest;
-                *reinterpret_cast<bytes*>(positions) = __builtin_convertvector(position, bytes);
+                store_positions<Block>(positions, position);
             }
 }
 
@@ -75,12 +116,12 @@ void zero(float* x, std::size_t count) {
 }
 
 // Windows side by side or apart: every element has one writer at most.
-template <int Block>
+template <int Block, int Kernel>
 void pool_backward_blocked(const pool_task& t, const float* pooled_gradient, const float* pooled,
                            const std::uint8_t* positions, float* gradient) {
     using values = typename vectors<Block>::values;
     using integers = typename vectors<Block>::integers;
-    using bytes = typename vectors<Block>::bytes;
+    const std::size_t kernel = Kernel > 0 ? Kernel : t.kernel;
     const bool covered = t.stride == t.kernel && t.windows_down * t.stride == t.height &&
                          t.windows_across * t.stride == t.width;
     for (std::size_t plane = 0; plane < t.planes; ++plane, gradient += t.height * t.width * Block) {
@@ -92,12 +133,11 @@ void pool_backward_blocked(const pool_task& t, const float* pooled_gradient, con
                 values g = *reinterpret_cast<const values*>(pooled_gradient) + 0.f;
                 if (t.relu)
                     g = *reinterpret_cast<const values*>(pooled) > 0 ? g : values{};
-                const integers position =
-                    __builtin_convertvector(*reinterpret_cast<const bytes*>(positions), integers);
+                const integers position = load_positions<Block>(positions);
                 float* window = gradient + (y * t.stride * t.width + x * t.stride) * Block;
-                for (std::size_t r = 0; r < t.kernel; ++r)
-                    for (std::size_t c = 0; c < t.kernel; ++c) {
-                        const auto here = position == static_cast<std::int32_t>(r * t.kernel + c);
+                for (std::size_t r = 0; r < kernel; ++r)
+                    for (std::size_t c = 0; c < kernel; ++c) {
+                        const auto here = position == static_cast<std::int32_t>(r * kernel + c);
                         *reinterpret_cast<values*>(window + (r * t.width + c) * Block) =
                             here ? g : values{};
                     }
@@ -149,14 +189,32 @@ void pool_backward_any(const pool_task& t, const float* pooled_gradient, const f
     }
 }
 
+template <int Block>
+void pool_forward_sized(const pool_task& t, const float* images, float* pooled,
+                        std::uint8_t* positions) {
+    if (t.kernel == 2)
+        pool_forward_blocked<Block, 2>(t, images, pooled, positions);
+    else
+        pool_forward_blocked<Block, 0>(t, images, pooled, positions);
+}
+
+template <int Block>
+void pool_backward_sized(const pool_task& t, const float* pooled_gradient, const float* pooled,
+                         const std::uint8_t* positions, float* gradient) {
+    if (t.kernel == 2)
+        pool_backward_blocked<Block, 2>(t, pooled_gradient, pooled, positions, gradient);
+    else
+        pool_backward_blocked<Block, 0>(t, pooled_gradient, pooled, positions, gradient);
+}
+
 void pool_forward(const pool_task& t, const float* images, float* pooled, void* positions) {
     auto* bytes = static_cast<std::uint8_t*>(positions);
     if (t.kernel > 16)
         pool_forward_any(t, images, pooled, static_cast<std::int32_t*>(positions));
     else if (t.block == 16)
-        pool_forward_blocked<16>(t, images, pooled, bytes);
+        pool_forward_sized<16>(t, images, pooled, bytes);
     else if (t.block == 8)
-        pool_forward_blocked<8>(t, images, pooled, bytes);
+        pool_forward_sized<8>(t, images, pooled, bytes);
     else
         pool_forward_any(t, images, pooled, bytes);
 }
@@ -168,9 +226,9 @@ void pool_backward(const pool_task& t, const float* pooled_gradient, const float
         pool_backward_any(t, pooled_gradient, pooled, static_cast<const std::int32_t*>(positions),
                           gradient);
     else if (t.block == 16 && t.stride >= t.kernel)
-        pool_backward_blocked<16>(t, pooled_gradient, pooled, bytes, gradient);
+        pool_backward_sized<16>(t, pooled_gradient, pooled, bytes, gradient);
     else if (t.block == 8 && t.stride >= t.kernel)
-        pool_backward_blocked<8>(t, pooled_gradient, pooled, bytes, gradient);
+        pool_backward_sized<8>(t, pooled_gradient, pooled, bytes, gradient);
     else
         pool_backward_any(t, pooled_gradient, pooled, bytes, gradient);
 }
