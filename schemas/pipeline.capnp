@@ -63,17 +63,17 @@ struct EndOfData {
 
 struct EvaluationBatch {
   # Data source to stage 0, each stage to the next: samples to classify with the weights as they are. Only while no
-  # training minibatch is in flight. Answered by EvaluationTaken.
+  # training minibatch is in flight. The answer comes from the last stage, to the EvaluationLabels.
   batch @0 :UInt64;             # counts from 0 within the evaluation
 }                               # attachments: [0] (samples, shape...) float32
 
 struct EvaluationLabels {
-  # Data source to the last stage, just before the EvaluationBatch with the same number.
+  # Data source to the last stage, just before the EvaluationBatch with the same number. Answered by EvaluationTaken.
   batch @0 :UInt64;
 }                               # attachments: [0] (samples) int32
 
 struct EvaluationTaken {
-  # Stage to its predecessor: the batch has been passed on, another may come. Bounds what is in flight.
+  # Last stage to the data source: the batch has been evaluated. Bounds what is in flight.
   batch @0 :UInt64;
 }
 

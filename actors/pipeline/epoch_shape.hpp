@@ -18,15 +18,18 @@ struct epoch_shape {
     std::uint64_t minibatches = 0;
     std::uint32_t samples_per_minibatch = 1;
     std::uint32_t samples_in_last = 1; // of the last minibatch of a whole epoch
-    std::uint64_t last = 0;            // index of that minibatch; beyond `minibatches` in an epoch that was cut short
+    std::uint64_t last =
+        0; // index of that minibatch; beyond `minibatches` in an epoch that was cut short
     std::uint32_t microbatches_max = 1;
 
     // All of `samples` samples in minibatches of `batch`, the last one with the rest.
-    static constexpr epoch_shape of(std::uint64_t samples, std::uint32_t batch, std::uint32_t microbatches) {
-        TROUPE_CHECK(samples > 0 && batch > 0 && microbatches > 0, "an epoch has samples, batches and microbatches");
+    static constexpr epoch_shape of(std::uint64_t samples, std::uint32_t batch,
+                                    std::uint32_t microbatches) {
+        TROUPE_CHECK(samples > 0 && batch > 0 && microbatches > 0,
+                     "an epoch has samples, batches and microbatches");
         const std::uint64_t minibatches = (samples + batch - 1) / batch;
-        return {minibatches, batch, static_cast<std::uint32_t>(samples - (minibatches - 1) * batch), minibatches - 1,
-                microbatches};
+        return {minibatches, batch, static_cast<std::uint32_t>(samples - (minibatches - 1) * batch),
+                minibatches - 1, microbatches};
     }
 
     constexpr std::uint32_t samples_of(std::uint64_t minibatch) const noexcept {
@@ -40,7 +43,8 @@ struct epoch_shape {
     }
 
     // The samples of a microbatch, relative to its minibatch. Sizes differ by at most one, the larger ones first.
-    constexpr sample_range rows_of(std::uint64_t minibatch, std::uint32_t microbatch) const noexcept {
+    constexpr sample_range rows_of(std::uint64_t minibatch,
+                                   std::uint32_t microbatch) const noexcept {
         const std::uint32_t count = microbatches_of(minibatch);
         const std::uint32_t size = samples_of(minibatch) / count;
         const std::uint32_t larger = samples_of(minibatch) % count;

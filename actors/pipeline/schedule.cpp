@@ -19,11 +19,13 @@ std::optional<instruction> next_gpipe(const epoch_shape& epoch, const schedule_p
     if (at.forward_minibatch == minibatch)
         return instruction{pass::forward, minibatch, at.forward_microbatch};
     if (at.backward_minibatch == minibatch)
-        return instruction{pass::backward, minibatch, epoch.microbatches_of(minibatch) - 1 - at.backward_count};
+        return instruction{pass::backward, minibatch,
+                           epoch.microbatches_of(minibatch) - 1 - at.backward_count};
     return instruction{pass::update, minibatch, 0};
 }
 
-std::optional<instruction> next_pipedream(stage_place place, const epoch_shape& epoch, const schedule_position& at) {
+std::optional<instruction> next_pipedream(stage_place place, const epoch_shape& epoch,
+                                          const schedule_position& at) {
     if (at.updates < at.backward_minibatch)
         return instruction{pass::update, at.updates, 0};
     const std::uint64_t in_flight = at.forward_minibatch - at.backward_minibatch;
@@ -37,15 +39,19 @@ std::optional<instruction> next_pipedream(stage_place place, const epoch_shape& 
 } // namespace
 
 std::optional<instruction> next_instruction(proto::PipelineSchedule schedule, stage_place place,
-                                            const epoch_shape& epoch, const schedule_position& position) {
+                                            const epoch_shape& epoch,
+                                            const schedule_position& position) {
     switch (schedule) {
-    case proto::PipelineSchedule::GPIPE: return next_gpipe(epoch, position);
-    case proto::PipelineSchedule::PIPEDREAM: return next_pipedream(place, epoch, position);
+    case proto::PipelineSchedule::GPIPE:
+        return next_gpipe(epoch, position);
+    case proto::PipelineSchedule::PIPEDREAM:
+        return next_pipedream(place, epoch, position);
     }
-    check_failed("known schedule", __FILE__, __LINE__, "unknown schedules are refused when the stage is placed");
+    check_failed("known schedule", __FILE__, __LINE__,
+                 "unknown schedules are refused when the stage is placed");
 }
 
-schedule_position after(const instruction& i, const epoch_shape& epoch, schedule_position at) {
+schedule_position position_after(const instruction& i, const epoch_shape& epoch, schedule_position at) {
     switch (i.what) {
     case pass::forward:
         if (++at.forward_microbatch == epoch.microbatches_of(i.minibatch)) {
@@ -59,7 +65,9 @@ schedule_position after(const instruction& i, const epoch_shape& epoch, schedule
             ++at.backward_minibatch;
         }
         break;
-    case pass::update: ++at.updates; break;
+    case pass::update:
+        ++at.updates;
+        break;
     }
     return at;
 }
@@ -70,18 +78,20 @@ std::vector<instruction> list_instructions(proto::PipelineSchedule schedule, sta
     schedule_position position;
     while (auto i = next_instruction(schedule, place, epoch, position)) {
         list.push_back(*i);
-        position = after(*i, epoch, position);
+        position = position_after(*i, epoch, position);
     }
     return list;
 }
 
-std::uint32_t in_flight_max(proto::PipelineSchedule schedule, stage_place place, const epoch_shape& epoch) {
+std::uint32_t in_flight_max(proto::PipelineSchedule schedule, stage_place place,
+                            const epoch_shape& epoch) {
     if (schedule == proto::PipelineSchedule::GPIPE)
         return epoch.microbatches_max;
     return static_cast<std::uint32_t>(std::min(warm_up(place) + 1, epoch.minibatches));
 }
 
-std::uint64_t version_used(proto::PipelineSchedule schedule, stage_place place, std::uint64_t minibatch) {
+std::uint64_t version_used(proto::PipelineSchedule schedule, stage_place place,
+                           std::uint64_t minibatch) {
     if (schedule == proto::PipelineSchedule::GPIPE)
         return minibatch;
     return minibatch - std::min(minibatch, warm_up(place));
@@ -90,9 +100,12 @@ std::uint64_t version_used(proto::PipelineSchedule schedule, stage_place place, 
 std::string to_string(const instruction& i) {
     const std::string minibatch = std::to_string(i.minibatch);
     switch (i.what) {
-    case pass::forward: return "F" + minibatch + "." + std::to_string(i.microbatch);
-    case pass::backward: return "B" + minibatch + "." + std::to_string(i.microbatch);
-    case pass::update: return "U" + minibatch;
+    case pass::forward:
+        return "F" + minibatch + "." + std::to_string(i.microbatch);
+    case pass::backward:
+        return "B" + minibatch + "." + std::to_string(i.microbatch);
+    case pass::update:
+        return "U" + minibatch;
     }
     return {};
 }

@@ -34,7 +34,7 @@ enum class pass : std::uint8_t {
 
 struct instruction {
     pass what = pass::forward;
-    std::uint64_t minibatch = 0; // within the epoch
+    std::uint64_t minibatch = 0;  // within the epoch
     std::uint32_t microbatch = 0; // 0 for an update
 
     friend bool operator==(const instruction&, const instruction&) = default;
@@ -60,10 +60,11 @@ struct stage_place {
 
 // What the stage does next; nothing when the epoch is finished.
 std::optional<instruction> next_instruction(proto::PipelineSchedule schedule, stage_place place,
-                                            const epoch_shape& epoch, const schedule_position& position);
+                                            const epoch_shape& epoch,
+                                            const schedule_position& position);
 
 // The position after an instruction that next_instruction gave.
-schedule_position after(const instruction& i, const epoch_shape& epoch, schedule_position position);
+schedule_position position_after(const instruction& i, const epoch_shape& epoch, schedule_position position);
 
 // All of an epoch's instructions in order.
 std::vector<instruction> list_instructions(proto::PipelineSchedule schedule, stage_place place,
@@ -71,10 +72,12 @@ std::vector<instruction> list_instructions(proto::PipelineSchedule schedule, sta
 
 // The most microbatches that a stage has in flight: forward done, backward not. Also the bound on the activations it
 // stashes, and for stage 0 on what the data source may send ahead.
-std::uint32_t in_flight_max(proto::PipelineSchedule schedule, stage_place place, const epoch_shape& epoch);
+std::uint32_t in_flight_max(proto::PipelineSchedule schedule, stage_place place,
+                            const epoch_shape& epoch);
 
 // The version that the forward pass of a minibatch uses at a stage, in updates since the epoch began. For pipedream the
 // delayed-version equation max(0, minibatch - (S-1-s)); for gpipe the minibatch itself.
-std::uint64_t version_used(proto::PipelineSchedule schedule, stage_place place, std::uint64_t minibatch);
+std::uint64_t version_used(proto::PipelineSchedule schedule, stage_place place,
+                           std::uint64_t minibatch);
 
 } // namespace troupe

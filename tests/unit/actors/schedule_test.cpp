@@ -54,7 +54,7 @@ std::vector<executed> execute(PipelineSchedule schedule, std::uint32_t stages, c
                     backward_in[s - 1].insert(w);
             }
             order.push_back({place, *i, at[s].updates});
-            at[s] = after(*i, epoch, at[s]);
+            at[s] = position_after(*i, epoch, at[s]);
             moved = true;
         }
     }

@@ -1,0 +1,210 @@
+#include "actors/data/data_source.hpp"
+
+#include <algorithm>
+
+#include "actors/messages.hpp"
+
+namespace troupe {
+
+data_source::data_source(actor_context& context, data_source_options options)
+    : actor{context}, options_{std::move(options)} {
+    on<proto::RunEpoch>(&data_source::run_epoch);
+    on<proto::RunEvaluation>(&data_source::run_evaluation);
+    on<proto::StopData>(&data_source::stop_data);
+    on<proto::Gradient>(&data_source::gradient);
+    on<proto::EvaluationTaken>(&data_source::evaluation_taken);
+    on<proto::WorkDone>(&data_source::work_done);
+}
+
+void data_source::run_epoch(proto::RunEpoch::Reader body, const frame&) {
+    if (feeding_)
+        return fail({errc::protocol, "an epoch is asked for while another pass is running"});
+    const std::size_t samples = options_.data->train.size();
+    auto order = options_.shuffle ? epoch_order(options_.seed, body.getEpoch(), samples)
+                                  : file_order(samples);
+    feeding pass;
+    pass.training = true;
+    pass.epoch = body.getEpoch();
+    pass.plan = std::make_shared<batch_plan>(std::move(order), options_.batch);
+    pass.skipped = body.getSkipMinibatches();
+    if (pass.skipped >= pass.plan->batches())
+        return fail({errc::protocol, "an epoch is asked for of which nothing is left"});
+    pass.first_minibatch = body.getFirstMinibatch();
+    pass.shape = epoch_shape::of(samples - pass.skipped * options_.batch, options_.batch,
+                                 options_.microbatches);
+    feeding_ = std::move(pass);
+
+    frame_builder<proto::EpochBegin> begin;
+    begin.body().setEpoch(body.getEpoch());
+    begin.body().setFirstMinibatch(body.getFirstMinibatch());
+    begin.body().setMinibatches(feeding_->shape.minibatches);
+    begin.body().setSamplesPerMinibatch(feeding_->shape.samples_per_minibatch);
+    begin.body().setSamplesInLast(feeding_->shape.samples_in_last);
+    begin.body().setMicrobatches(feeding_->shape.microbatches_max);
+    begin.body().setLearningRate(body.getLearningRate());
+    send(options_.first_stage, std::move(begin));
+    prepare();
+}
+
+void data_source::run_evaluation(proto::RunEvaluation::Reader body, const frame&) {
+    if (feeding_)
+        return fail({errc::protocol, "an evaluation is asked for while another pass is running"});
+    const std::size_t samples = options_.data->test.size();
+    feeding pass;
+    pass.epoch = body.getEpoch();
+    pass.plan = std::make_shared<batch_plan>(file_order(samples), options_.batch);
+    pass.shape = epoch_shape::of(samples, options_.batch, 1);
+    feeding_ = std::move(pass);
+    prepare();
+}
+
+void data_source::stop_data(proto::StopData::Reader, const frame&) {
+    if (!feeding_ || !feeding_->training)
+        return; // the pass is over already
+    feeding_->shape.minibatches = feeding_->sent;
+    feed();
+}
+
+// Keeps the worker `ahead` minibatches ahead of what is sent.
+void data_source::prepare() {
+    feeding& pass = *feeding_;
+    while (pass.prepared < pass.shape.minibatches &&
+           pass.prepared < pass.sent + options_.ahead + 1) {
+        auto slot = std::make_shared<batch>();
+        const std::uint64_t index = pass.skipped + pass.prepared++;
+        const bool training = pass.training;
+        device_task task;
+        task.work = [data = options_.data, plan = pass.plan, slot, index,
+                     training](compute_context& context) -> result<void> {
+            auto filled = fill_batch(training ? data->train : data->test, plan->indices(index),
+                                     context.memory);
+            if (!filled)
+                return filled.failure();
+            *slot = std::move(filled).value();
+            return {};
+        };
+        task.done = [handle = self_handle(), ticket = ++ticket_](const result<void>& outcome,
+                                                                 duration busy) {
+            handle.post(work_done_message(ticket, outcome, busy));
+        };
+        preparing_.push_back(std::move(slot));
+        options_.worker->submit(std::move(task));
+    }
+}
+
+void data_source::work_done(proto::WorkDone::Reader body, const frame&) {
+    TROUPE_CHECK(body.getTicket() == ++ticket_done_,
+                 "the worker completes what was submitted, in order");
+    if (body.getTicket() <= tickets_dropped_)
+        return;
+    if (body.hasFailure())
+        return fail(read_failure(body.getFailure()).in("preparing a minibatch"));
+    ready_.push_back(std::move(preparing_.front()));
+    preparing_.pop_front();
+    feed();
+}
+
+// What may be under way beyond the answers: what the first stage holds between forward and backward, and `ahead` more.
+std::uint64_t data_source::microbatches_ahead() const {
+    if (!feeding_->training)
+        return options_.stages + options_.ahead;
+    return in_flight_max(options_.schedule, {0, options_.stages}, feeding_->shape) +
+           std::uint64_t{options_.ahead} * feeding_->shape.microbatches_max;
+}
+
+void data_source::feed() {
+    feeding& pass = *feeding_;
+    while (!ready_.empty() && pass.sent < pass.shape.minibatches &&
+           pass.microbatches_sent - pass.answered < microbatches_ahead()) {
+        const std::shared_ptr<batch> next = std::move(ready_.front());
+        ready_.pop_front();
+        if (pass.training)
+            send_minibatch(*next);
+        else
+            send_evaluation_batch(*next);
+        ++pass.sent;
+    }
+    if (pass.sent == pass.shape.minibatches)
+        finish();
+    else
+        prepare();
+}
+
+void data_source::send_minibatch(const batch& b) {
+    feeding& pass = *feeding_;
+    const std::uint64_t minibatch = pass.first_minibatch + pass.sent;
+    for (std::uint32_t m = 0; m < pass.shape.microbatches_of(pass.sent); ++m) {
+        const sample_range rows = pass.shape.rows_of(pass.sent, m);
+        frame_builder<proto::Labels> labels;
+        labels.body().setMinibatch(minibatch);
+        labels.body().setMicrobatch(m);
+        labels.envelope().setMinibatch(minibatch);
+        labels.envelope().setTraceId(minibatch + 1);
+        labels.attach(b.labels.rows(rows.first, rows.count));
+        send(options_.last_stage, std::move(labels));
+
+        frame_builder<proto::Activation> activation;
+        activation.body().setMinibatch(minibatch);
+        activation.body().setMicrobatch(m);
+        activation.envelope().setMinibatch(minibatch);
+        activation.envelope().setTraceId(minibatch + 1);
+        activation.attach(b.input.rows(rows.first, rows.count));
+        send(options_.first_stage, std::move(activation));
+        ++pass.microbatches_sent;
+    }
+}
+
+void data_source::send_evaluation_batch(const batch& b) {
+    feeding& pass = *feeding_;
+    frame_builder<proto::EvaluationLabels> labels;
+    labels.body().setBatch(pass.sent);
+    labels.attach(b.labels);
+    send(options_.last_stage, std::move(labels));
+    frame_builder<proto::EvaluationBatch> samples;
+    samples.body().setBatch(pass.sent);
+    samples.attach(b.input);
+    send(options_.first_stage, std::move(samples));
+    ++pass.microbatches_sent;
+}
+
+void data_source::gradient(proto::Gradient::Reader, const frame&) {
+    // Answers to the last microbatches come after the pass is over for this actor.
+    if (!feeding_ || !feeding_->training)
+        return;
+    ++feeding_->answered;
+    feed();
+}
+
+void data_source::evaluation_taken(proto::EvaluationTaken::Reader, const frame&) {
+    if (!feeding_ || feeding_->training)
+        return;
+    ++feeding_->answered;
+    feed();
+}
+
+void data_source::finish() {
+    if (feeding_->training) {
+        frame_builder<proto::EndOfData> end;
+        end.body().setEpoch(feeding_->epoch);
+        end.body().setMinibatches(feeding_->sent);
+        send(options_.first_stage, std::move(end));
+    } else {
+        frame_builder<proto::EndOfEvaluation> end;
+        end.body().setEpoch(feeding_->epoch);
+        end.body().setBatches(feeding_->sent);
+        send(options_.first_stage, std::move(end));
+    }
+    feeding_.reset();
+    ready_.clear();
+    preparing_.clear();
+    tickets_dropped_ = ticket_;
+}
+
+void data_source::fail(const error& why) {
+    frame_builder<proto::StageFailed> failed;
+    write_failure(failed.body().initFailure(), why.in("data source"));
+    send(options_.trainer, std::move(failed));
+    quit(why);
+}
+
+} // namespace troupe

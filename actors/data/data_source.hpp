@@ -1,0 +1,85 @@
+// The actor that feeds a pipeline: it stands where a stage -1 would, and speaks the data source's side of
+// schemas/pipeline.capnp, at the orders of a trainer (schemas/training.capnp).
+//
+// Minibatches are prepared ahead of use on a worker of their own, so that the pipeline never waits for them, and sent as
+// many microbatches ahead as the first stage can have in flight, plus `ahead`. Preparing the next batch overlaps with
+// training on this one.
+//
+// Threads: an actor's. The worker touches only the data set, which nobody changes.
+// Errors: a failed preparation (memory) ends the run: StageFailed to the trainer, as from a stage.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "actors/data/batches.hpp"
+#include "actors/data/dataset.hpp"
+#include "actors/pipeline/schedule.hpp"
+#include "actors/runtime/actor.hpp"
+#include "kernels/device/device.hpp"
+#include "schemas/pipeline.capnp.h"
+#include "schemas/training.capnp.h"
+
+namespace troupe {
+
+struct data_source_options {
+    std::shared_ptr<const data_sets> data;
+    std::shared_ptr<device> worker; // prepares batches; not a device that computes
+    proto::PipelineSchedule schedule = proto::PipelineSchedule::PIPEDREAM;
+    std::uint32_t stages = 1;
+    std::uint32_t batch = 1;
+    std::uint32_t microbatches = 1;
+    std::uint64_t seed = 0;
+    bool shuffle = true;
+    std::uint32_t ahead =
+        2; // minibatches prepared and sent beyond what the first stage has in flight
+    actor_address first_stage;
+    actor_address last_stage;
+    actor_address trainer;
+};
+
+class data_source final : public actor {
+  public:
+    data_source(actor_context& context, data_source_options options);
+
+  private:
+    // One pass over a data set, training or evaluation.
+    struct feeding {
+        bool training = false;
+        std::uint32_t epoch = 0;
+        std::shared_ptr<const batch_plan> plan;
+        epoch_shape shape; // training: of what is left after `skipped`
+        std::uint64_t first_minibatch = 0;
+        std::uint64_t skipped = 0;  // minibatches of the plan that are not run again
+        std::uint64_t prepared = 0; // asked of the worker
+        std::uint64_t sent = 0;     // minibatches, or evaluation batches
+        std::uint64_t answered = 0; // microbatches, or evaluation batches, whose answer came
+        std::uint64_t microbatches_sent = 0;
+    };
+
+    void run_epoch(proto::RunEpoch::Reader body, const frame& f);
+    void run_evaluation(proto::RunEvaluation::Reader body, const frame& f);
+    void stop_data(proto::StopData::Reader body, const frame& f);
+    void gradient(proto::Gradient::Reader body, const frame& f);
+    void evaluation_taken(proto::EvaluationTaken::Reader body, const frame& f);
+    void work_done(proto::WorkDone::Reader body, const frame& f);
+
+    void prepare();
+    void feed();
+    void send_minibatch(const batch& b);
+    void send_evaluation_batch(const batch& b);
+    void finish();
+    std::uint64_t microbatches_ahead() const;
+    void fail(const error& why);
+
+    data_source_options options_;
+    std::optional<feeding> feeding_;
+    std::deque<std::shared_ptr<batch>> ready_;     // prepared, in order
+    std::deque<std::shared_ptr<batch>> preparing_; // on the worker, in order
+    std::uint64_t ticket_ = 0;
+    std::uint64_t ticket_done_ = 0;
+    std::uint64_t tickets_dropped_ = 0; // completions up to here belong to a pass that was stopped
+};
+
+} // namespace troupe

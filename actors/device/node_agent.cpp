@@ -1,0 +1,145 @@
+#include "actors/device/node_agent.hpp"
+
+#include <capnp/message.h>
+
+#include <algorithm>
+
+#include "actors/messages.hpp"
+#include "actors/pipeline/stage_actor.hpp"
+#include "kernels/graph/profile.hpp"
+#include "schemas/base/limits.hpp"
+
+namespace troupe {
+
+node_agent::node_agent(actor_context& context, node_agent_options options)
+    : actor{context}, options_{std::move(options)} {
+    on<proto::PlaceStage>(&node_agent::place);
+    on<proto::ProfileModel>(&node_agent::profile);
+    on<proto::WorkDone>(&node_agent::work_done);
+    on<proto::Release>(&node_agent::release);
+}
+
+result<std::shared_ptr<device>> node_agent::find_device(const std::string& name) const {
+    for (const auto& d : options_.devices)
+        if (d->name() == name)
+            return d;
+    return error{errc::usage, "node " + runtime().options().name + " has no device '" + name + "'"};
+}
+
+void node_agent::place(proto::PlaceStage::Reader body, const frame& f) {
+    const actor_address trainer = read_address(body.getTrainer());
+    auto stage = spawn_stage(body, trainer);
+    if (!stage)
+        return refuse(f.from(), body.getRun(), body.getStage(), stage.failure());
+    hosted_run& run = runs_[body.getRun()];
+    run.trainer = trainer;
+    run.stages.push_back(*stage);
+    watch(trainer);
+    frame_builder<proto::StagePlaced> placed;
+    placed.body().setRun(body.getRun());
+    placed.body().setStage(body.getStage());
+    write_address(placed.body().initAddress(), *stage);
+    send(f.from(), std::move(placed));
+}
+
+result<actor_address> node_agent::spawn_stage(proto::PlaceStage::Reader body,
+                                              actor_address trainer) {
+    if (body.getStages() == 0 || body.getStages() > limits::stages_max ||
+        body.getStage() >= body.getStages())
+        return error{errc::protocol, "there is no stage " + std::to_string(body.getStage()) +
+                                         " of " + std::to_string(body.getStages())};
+    if (body.getSchedule() != proto::PipelineSchedule::PIPEDREAM &&
+        body.getSchedule() != proto::PipelineSchedule::GPIPE)
+        return error{errc::protocol,
+                     "node " + runtime().options().name + " does not know this schedule"};
+    auto compute = find_device(body.getDevice().cStr());
+    if (!compute)
+        return compute.failure();
+    auto program = stage_program::create(body.getModel(), {body.getFirstLayer(), body.getLayers()});
+    if (!program)
+        return program.failure();
+    stage_options options;
+    options.place = {body.getStage(), body.getStages()};
+    options.schedule = body.getSchedule();
+    options.program = std::make_shared<const stage_program>(std::move(program).value());
+    options.compute = std::move(compute).value();
+    options.momentum = body.getOptimizer().getSgd().getMomentum();
+    options.seed = body.getSeed();
+    options.trainer = trainer;
+    return runtime().spawn<stage_actor>("stage-" + std::to_string(body.getStage()),
+                                        std::move(options));
+}
+
+void node_agent::refuse(actor_address trainer, std::uint64_t run, std::uint32_t stage,
+                        const error& why) {
+    frame_builder<proto::PlaceFailed> failed;
+    failed.body().setRun(run);
+    failed.body().setStage(stage);
+    write_failure(failed.body().initFailure(), why);
+    send(trainer, std::move(failed));
+}
+
+void node_agent::profile(proto::ProfileModel::Reader body, const frame& f) {
+    auto compute = find_device(body.getDevice().cStr());
+    if (!compute)
+        return refuse(f.from(), body.getRun(), 0, compute.failure());
+    // The device works after this message is gone, so it gets the frame itself.
+    const frame_ptr kept = current();
+    const std::uint64_t ticket = ++ticket_;
+    auto nanoseconds = std::make_shared<std::vector<std::uint64_t>>();
+    profiles_[ticket] = {f.from(), body.getRun(), nanoseconds};
+    device_task task;
+    task.work = [kept, nanoseconds,
+                 time = runtime().options().time](compute_context& context) -> result<void> {
+        const auto request = kept->body<proto::ProfileModel>();
+        auto times =
+            profile_layers(context, request.getModel(), {.batch = request.getBatch()}, *time);
+        if (!times)
+            return times.failure();
+        for (const layer_time& t : *times)
+            nanoseconds->push_back(static_cast<std::uint64_t>((t.forward + t.backward).count()));
+        return {};
+    };
+    task.done = [handle = self_handle(), ticket](const result<void>& outcome, duration busy) {
+        handle.post(work_done_message(ticket, outcome, busy));
+    };
+    (*compute)->submit(std::move(task));
+}
+
+void node_agent::work_done(proto::WorkDone::Reader body, const frame&) {
+    const auto entry = profiles_.extract(body.getTicket());
+    TROUPE_CHECK(!entry.empty(), "the device completes what was submitted");
+    const profiling& p = entry.mapped();
+    if (body.hasFailure())
+        return refuse(p.asked_by, p.run, 0, read_failure(body.getFailure()));
+    frame_builder<proto::LayerTimes> times;
+    times.body().setRun(p.run);
+    auto list = times.body().initNanoseconds(static_cast<unsigned>(p.nanoseconds->size()));
+    for (unsigned i = 0; i < list.size(); ++i)
+        list.set(i, (*p.nanoseconds)[i]);
+    send(p.asked_by, std::move(times));
+}
+
+void node_agent::release(proto::Release::Reader body, const frame& f) {
+    const auto run = runs_.find(body.getRun());
+    if (run != runs_.end() && run->second.trainer == f.from())
+        end_run(body.getRun(), {errc::cancelled, "the run is over"});
+}
+
+void node_agent::on_down(actor_address who, const error& why) {
+    std::vector<std::uint64_t> orphaned;
+    for (const auto& [number, run] : runs_)
+        if (run.trainer == who)
+            orphaned.push_back(number);
+    for (const std::uint64_t number : orphaned)
+        end_run(number, why.in("the run's trainer is gone"));
+}
+
+void node_agent::end_run(std::uint64_t number, const error& why) {
+    const auto run = runs_.extract(number);
+    unwatch(run.mapped().trainer);
+    for (const actor_address stage : run.mapped().stages)
+        runtime().end(stage, why);
+}
+
+} // namespace troupe

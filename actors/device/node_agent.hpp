@@ -1,0 +1,57 @@
+// The agent of a node (well-known actor 2): owns the node's devices and carries out what trainers ask of them, as
+// schemas/training.capnp says: measures layers, places stages, ends them when their run is over or their trainer is gone.
+//
+// A run gets actors, never programs: what can be placed is a stage of a model that the schema can describe.
+//
+// Threads: an actor's.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "actors/runtime/actor.hpp"
+#include "kernels/device/device.hpp"
+#include "schemas/training.capnp.h"
+
+namespace troupe {
+
+struct node_agent_options {
+    std::vector<std::shared_ptr<device>> devices;
+};
+
+class node_agent final : public actor {
+  public:
+    node_agent(actor_context& context, node_agent_options options);
+
+  private:
+    struct hosted_run {
+        actor_address trainer;
+        std::vector<actor_address> stages;
+    };
+
+    void place(proto::PlaceStage::Reader body, const frame& f);
+    void profile(proto::ProfileModel::Reader body, const frame& f);
+    void work_done(proto::WorkDone::Reader body, const frame& f);
+    void release(proto::Release::Reader body, const frame& f);
+    void on_down(actor_address who, const error& why) override;
+
+    result<actor_address> spawn_stage(proto::PlaceStage::Reader body, actor_address trainer);
+    result<std::shared_ptr<device>> find_device(const std::string& name) const;
+    void refuse(actor_address trainer, std::uint64_t run, std::uint32_t stage, const error& why);
+    void end_run(std::uint64_t run, const error& why);
+
+    // A measurement on a device, until its WorkDone.
+    struct profiling {
+        actor_address asked_by;
+        std::uint64_t run = 0;
+        std::shared_ptr<std::vector<std::uint64_t>> nanoseconds; // written by the device
+    };
+
+    node_agent_options options_;
+    std::map<std::uint64_t, hosted_run> runs_;
+    std::map<std::uint64_t, profiling> profiles_; // by ticket
+    std::uint64_t ticket_ = 0;
+};
+
+} // namespace troupe

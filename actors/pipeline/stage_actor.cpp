@@ -1,0 +1,240 @@
+#include "actors/pipeline/stage_actor.hpp"
+
+#include <string>
+
+#include "actors/messages.hpp"
+#include "actors/pipeline/stage_messages.hpp"
+
+namespace troupe {
+
+stage_actor::stage_actor(actor_context& context, stage_options options)
+    : actor{context}, options_{std::move(options)} {
+    on<proto::ConnectStage>(&stage_actor::connect);
+    on<proto::EpochBegin>(&stage_actor::begin_epoch);
+    on<proto::Activation>(&stage_actor::admit);
+    on<proto::Gradient>(&stage_actor::admit_gradient);
+    on<proto::Labels>(&stage_actor::admit_labels);
+    on<proto::EndOfData>(&stage_actor::end_data);
+    on<proto::EvaluationBatch>(&stage_actor::admit_evaluation);
+    on<proto::EvaluationLabels>(&stage_actor::admit_evaluation_labels);
+    on<proto::EndOfEvaluation>(&stage_actor::end_evaluation);
+    on<proto::TakeSnapshot>(&stage_actor::snapshot);
+    on<proto::WorkDone>(&stage_actor::work_done);
+}
+
+// ---- set-up -------------------------------------------------------------------------------------------------------
+
+void stage_actor::connect(proto::ConnectStage::Reader body, const frame& f) {
+    previous_ = read_address(body.getPrevious());
+    next_ = read_address(body.getNext());
+    const auto ready = [this] {
+        frame_builder<proto::StageReady> answer;
+        answer.body().setStage(options_.place.stage);
+        answer.body().setParameterBytes(options_.program->parameter_bytes());
+        send(options_.trainer, std::move(answer));
+    };
+    if (!f.tensors().empty()) {
+        auto restored = weights_from(f, weight_version{body.getWeightVersion()});
+        if (!restored)
+            return fail(restored.failure());
+        latest_ = std::move(restored).value();
+        return ready();
+    }
+    submit({.label = "initialise",
+            .work = [program = options_.program, seed = options_.seed,
+                     momentum = options_.momentum != 0](compute_context& context,
+                                                        work_results& out) -> result<void> {
+                auto initial = program->initialise(context, seed, momentum);
+                if (!initial)
+                    return initial.failure();
+                out.weights = std::move(initial).value();
+                return {};
+            },
+            .then =
+                [this, ready] {
+                    latest_ = std::move(results_->weights);
+                    ready();
+                }});
+}
+
+result<weights_ptr> stage_actor::weights_from(const frame& f, weight_version version) const {
+    const auto& infos = options_.program->parameters();
+    const std::size_t sets = options_.momentum != 0 ? 2 : 1;
+    if (f.tensors().size() != infos.size() * sets)
+        return error{errc::data,
+                     "the weights to start from have " + std::to_string(f.tensors().size()) +
+                         " tensors, this stage needs " + std::to_string(infos.size() * sets)};
+    auto restored = std::make_shared<weights>();
+    restored->version = version;
+    for (std::size_t i = 0; i < f.tensors().size(); ++i) {
+        const tensor& t = f.tensors()[i];
+        const parameter_info& info = infos[i % infos.size()];
+        if (t.type() != data_type::float32 || t.shape() != info.shape)
+            return error{errc::data, "the weights to start from have " + to_string(t.shape()) +
+                                         " for " + info.name + ", the model has " +
+                                         to_string(info.shape)};
+        (i < infos.size() ? restored->parameters : restored->momentum).push_back(t);
+    }
+    return weights_ptr{std::move(restored)};
+}
+
+void stage_actor::snapshot(proto::TakeSnapshot::Reader body, const frame& f) {
+    if (!latest_)
+        return reject("there are no weights yet");
+    frame_builder<proto::Snapshot> answer;
+    answer.body().setEpoch(body.getEpoch());
+    answer.body().setStage(options_.place.stage);
+    answer.body().setWeightVersion(latest_->version.value());
+    answer.envelope().setWeightVersion(latest_->version.value());
+    const auto& infos = options_.program->parameters();
+    auto names = answer.body().initNames(static_cast<unsigned>(infos.size()));
+    for (unsigned i = 0; i < names.size(); ++i)
+        names.set(i, infos[i].name);
+    for (const tensor& t : latest_->parameters)
+        answer.attach(t);
+    for (const tensor& t : latest_->momentum)
+        answer.attach(t);
+    send(f.from(), std::move(answer));
+}
+
+// ---- what arrives -------------------------------------------------------------------------------------------------
+
+void stage_actor::begin_epoch(proto::EpochBegin::Reader body, const frame&) {
+    if (!latest_ || epoch_)
+        return fail({errc::protocol, "an epoch begins before this stage is ready for it"});
+    if (body.getMinibatches() == 0 || body.getSamplesPerMinibatch() == 0 ||
+        body.getMicrobatches() == 0 || body.getSamplesInLast() == 0 ||
+        body.getSamplesInLast() > body.getSamplesPerMinibatch())
+        return fail({errc::protocol, "an epoch without samples begins"});
+    epoch_.emplace();
+    epoch_->number = body.getEpoch();
+    epoch_->first_minibatch = body.getFirstMinibatch();
+    epoch_->first_version = latest_->version;
+    epoch_->shape = {body.getMinibatches(), body.getSamplesPerMinibatch(), body.getSamplesInLast(),
+                     body.getMinibatches() - 1, body.getMicrobatches()};
+    epoch_->learning_rate = body.getLearningRate();
+    epoch_->began = now();
+    if (!is_last()) {
+        frame_builder<proto::EpochBegin> onward;
+        onward.body().setEpoch(body.getEpoch());
+        onward.body().setFirstMinibatch(body.getFirstMinibatch());
+        onward.body().setMinibatches(body.getMinibatches());
+        onward.body().setSamplesPerMinibatch(body.getSamplesPerMinibatch());
+        onward.body().setSamplesInLast(body.getSamplesInLast());
+        onward.body().setMicrobatches(body.getMicrobatches());
+        onward.body().setLearningRate(body.getLearningRate());
+        send(next_, std::move(onward));
+    }
+}
+
+void stage_actor::admit(proto::Activation::Reader body, const frame& f) {
+    if (auto fits = check_activation(body, f); !fits)
+        return fail(fits.failure().in("activation of " +
+                                      name_of(body.getMinibatch(), body.getMicrobatch())));
+    activations_.push_back(current());
+    advance();
+}
+
+// Activations come in the order of the schedule's forward passes; those waiting are the next ones after those done.
+result<void> stage_actor::check_activation(proto::Activation::Reader body, const frame& f) const {
+    if (!epoch_ || epoch_->data_ended)
+        return error{errc::protocol, "arrives outside an epoch"};
+    schedule_position at = epoch_->position;
+    if (running_ && running_->what && running_->what->what == pass::forward)
+        at = position_after(*running_->what, epoch_->shape, at);
+    for (std::size_t waiting = 0; waiting < activations_.size(); ++waiting)
+        at = position_after({pass::forward, at.forward_minibatch, at.forward_microbatch}, epoch_->shape, at);
+    if (at.forward_minibatch >= epoch_->shape.minibatches)
+        return error{errc::protocol, "is more than the epoch has"};
+    const std::uint64_t expected = epoch_->first_minibatch + at.forward_minibatch;
+    if (body.getMinibatch() != expected || body.getMicrobatch() != at.forward_microbatch)
+        return error{errc::protocol,
+                     "arrives where " + name_of(expected, at.forward_microbatch) + " is due"};
+    if (!is_first()) {
+        const stage_place sender{options_.place.stage - 1, options_.place.stages};
+        const std::uint64_t version = epoch_->first_version.value() +
+                                      version_used(options_.schedule, sender, at.forward_minibatch);
+        if (body.getWeightVersion() != version)
+            return error{errc::protocol, "was computed with weight version " +
+                                             std::to_string(body.getWeightVersion()) +
+                                             ", the schedule says " + std::to_string(version)};
+    }
+    const std::uint32_t samples =
+        epoch_->shape.rows_of(at.forward_minibatch, at.forward_microbatch).count;
+    return check_tensor(f, data_type::float32, batch_of(samples, options_.program->input_shape()));
+}
+
+void stage_actor::admit_gradient(proto::Gradient::Reader body, const frame&) {
+    if (!epoch_ || is_last())
+        return fail({errc::protocol, "a gradient for " +
+                                         name_of(body.getMinibatch(), body.getMicrobatch()) +
+                                         " arrives where none is due"});
+    gradients_.push_back(current());
+    advance();
+}
+
+void stage_actor::admit_labels(proto::Labels::Reader body, const frame&) {
+    if (!is_last())
+        return fail({errc::protocol, "labels of " +
+                                         name_of(body.getMinibatch(), body.getMicrobatch()) +
+                                         " arrive at a stage without a loss"});
+    // Before EpochBegin has come down the pipeline, too: they take the short way.
+    labels_.push_back(current());
+    advance();
+}
+
+void stage_actor::end_data(proto::EndOfData::Reader body, const frame&) {
+    if (!epoch_ || body.getEpoch() != epoch_->number ||
+        body.getMinibatches() > epoch_->shape.minibatches)
+        return fail({errc::protocol, "the end of an epoch arrives that is not running"});
+    epoch_->shape.minibatches = body.getMinibatches();
+    epoch_->data_ended = true;
+    advance();
+}
+
+// ---- the device ---------------------------------------------------------------------------------------------------
+
+void stage_actor::submit(job j) {
+    TROUPE_CHECK(!running_, "one piece of work at a time");
+    results_ = std::make_shared<work_results>();
+    const std::uint64_t ticket = ++ticket_;
+    device_task task;
+    task.cost_hint = j.flops;
+    task.work = [work = std::move(j.work), results = results_](compute_context& context) {
+        return work(context, *results);
+    };
+    task.done = [handle = self_handle(), ticket](const result<void>& outcome, duration busy) {
+        handle.post(work_done_message(ticket, outcome, busy));
+    };
+    running_ = std::move(j);
+    options_.compute->submit(std::move(task));
+}
+
+void stage_actor::work_done(proto::WorkDone::Reader body, const frame&) {
+    TROUPE_CHECK(running_ && body.getTicket() == ticket_,
+                 "the device completes what was submitted, in order");
+    const job done = std::move(*running_);
+    running_.reset();
+    const duration busy{body.getBusyNs()};
+    trace_compute(runtime().trace().label(done.label), now() + -busy, now(), done.minibatch,
+                  done.version);
+    if (body.hasFailure())
+        return fail(read_failure(body.getFailure()).in(done.label));
+    if (epoch_)
+        epoch_->busy_ns += busy.count();
+    done.then();
+    if (done.what)
+        epoch_->position = position_after(*done.what, epoch_->shape, epoch_->position);
+    results_.reset();
+    advance();
+}
+
+void stage_actor::fail(const error& why) {
+    frame_builder<proto::StageFailed> failed;
+    failed.body().setStage(options_.place.stage);
+    write_failure(failed.body().initFailure(), why);
+    send(options_.trainer, std::move(failed));
+    quit(why);
+}
+
+} // namespace troupe

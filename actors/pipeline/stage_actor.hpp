@@ -1,0 +1,159 @@
+// One stage of a pipeline: speaks schemas/pipeline.capnp with its neighbours and schemas/training.capnp with its trainer.
+//
+// Thin: the schedule says what comes next, the stage_program computes it on the device, this actor pairs messages with
+// both. At any time at most one piece of work is on the device; when it is done (WorkDone) or a message arrives, advance()
+// asks the schedule again.
+//
+// Weight stashing: the forward pass of a microbatch holds a reference to the version that it used until its backward pass
+// is done. Nothing is copied; an update writes over the old version exactly when nobody holds it any more.
+//
+// Threads: an actor's. Device work touches only what it was given.
+// Errors: what a neighbour sends out of order, work that fails and weights that do not fit end the stage: StageFailed to
+// the trainer, with a sentence.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "actors/pipeline/schedule.hpp"
+#include "actors/runtime/actor.hpp"
+#include "kernels/device/device.hpp"
+#include "kernels/graph/stage_program.hpp"
+#include "kernels/optim/optimizer.hpp"
+#include "schemas/pipeline.capnp.h"
+#include "schemas/training.capnp.h"
+
+namespace troupe {
+
+struct stage_options {
+    stage_place place;
+    proto::PipelineSchedule schedule = proto::PipelineSchedule::PIPEDREAM;
+    std::shared_ptr<const stage_program> program;
+    std::shared_ptr<device> compute;
+    float momentum = 0;
+    std::uint64_t seed = 0;
+    actor_address trainer;
+};
+
+class stage_actor final : public actor {
+  public:
+    stage_actor(actor_context& context, stage_options options);
+
+  private:
+    // A microbatch between its forward and its backward pass.
+    struct stashed {
+        weights_ptr used;
+        saved_activations saved;
+        tensor loss_gradient;             // last stage only
+        std::uint64_t sender_version = 0; // the Activation's, echoed in the Gradient
+    };
+    using work_key =
+        std::pair<std::uint64_t, std::uint32_t>; // minibatch (over the run), microbatch
+
+    // What device work leaves for its completion; written by the device, then read by the actor.
+    struct work_results {
+        weights_ptr weights;
+        forward_result forward;
+        backward_result backward;
+        std::vector<tensor> gradient_sum;
+        loss_result loss;
+    };
+
+    // One pass over the training data.
+    struct epoch_run {
+        std::uint32_t number = 0;
+        std::uint64_t first_minibatch = 0;
+        weight_version first_version;
+        epoch_shape shape;
+        float learning_rate = 0;
+        schedule_position position; // instructions that have ended
+        bool data_ended = false;
+        bool end_passed_on = false;
+        std::vector<std::uint64_t> lags;
+        std::int64_t busy_ns = 0;
+        time_point began;
+        loss_result minibatch_loss; // sums over the microbatches so far
+    };
+
+    struct evaluation_run {
+        std::deque<frame_ptr>
+            waiting; // EvaluationBatch and EndOfEvaluation in the order of their arrival
+        std::deque<frame_ptr> labels;
+        std::uint64_t next_batch = 0;
+        std::uint64_t samples = 0;
+        double loss_sum = 0;
+        std::uint64_t correct = 0;
+    };
+
+    void connect(proto::ConnectStage::Reader body, const frame& f);
+    void begin_epoch(proto::EpochBegin::Reader body, const frame& f);
+    void admit(proto::Activation::Reader body, const frame& f);
+    void admit_gradient(proto::Gradient::Reader body, const frame& f);
+    void admit_labels(proto::Labels::Reader body, const frame& f);
+    void end_data(proto::EndOfData::Reader body, const frame& f);
+    void admit_evaluation(proto::EvaluationBatch::Reader body, const frame& f);
+    void admit_evaluation_labels(proto::EvaluationLabels::Reader body, const frame& f);
+    void end_evaluation(proto::EndOfEvaluation::Reader body, const frame& f);
+    void snapshot(proto::TakeSnapshot::Reader body, const frame& f);
+    void work_done(proto::WorkDone::Reader body, const frame& f);
+
+    void advance();
+    void pass_on_end();
+    void start_forward(const instruction& i);
+    void start_backward(const instruction& i);
+    void start_update(const instruction& i);
+    void start_evaluation();
+    void finish_forward(const instruction& i);
+    void finish_backward(const instruction& i);
+    void finish_update(const instruction& i);
+    void finish_evaluation(std::uint64_t batch, actor_address asked_by);
+    void count_loss(const instruction& i);
+    void finish_epoch();
+    void report_evaluation();
+
+    result<weights_ptr> weights_from(const frame& f, weight_version version) const;
+    result<void> check_activation(proto::Activation::Reader body, const frame& f) const;
+    result<void> check_gradient(const instruction& i, const stashed& s) const;
+    result<void> check_labels(const instruction& i) const;
+    bool is_first() const noexcept { return options_.place.stage == 0; }
+    bool is_last() const noexcept { return options_.place.stage + 1 == options_.place.stages; }
+    std::uint64_t run_minibatch(const instruction& i) const {
+        return epoch_->first_minibatch + i.minibatch;
+    }
+    void fail(const error& why);
+
+    // Puts one piece of work on the idle device; `then` runs in this actor when it has succeeded.
+    struct job {
+        std::optional<instruction> what; // of the schedule; nothing for other work
+        std::string label;               // in the trace
+        minibatch_id minibatch{~0ull};
+        weight_version version{~0ull};
+        double flops = 0;
+        std::function<result<void>(compute_context&, work_results&)> work;
+        std::function<void()> then;
+    };
+    void submit(job j);
+
+    stage_options options_;
+    actor_address previous_;
+    actor_address next_;
+    weights_ptr latest_;
+
+    std::optional<epoch_run> epoch_;
+    std::deque<frame_ptr> activations_; // admitted, not yet computed
+    std::deque<frame_ptr> labels_;
+    std::deque<frame_ptr> gradients_;
+    std::map<work_key, stashed> stash_;
+    std::vector<tensor> gradient_sum_;
+    evaluation_run evaluation_;
+
+    // The work on the device, if any, and what it leaves behind.
+    std::optional<job> running_;
+    std::shared_ptr<work_results> results_;
+    std::uint64_t ticket_ = 0;
+};
+
+} // namespace troupe

@@ -1,0 +1,112 @@
+#include "actors/pipeline/stage_actor.hpp"
+
+#include <string>
+
+#include "actors/pipeline/stage_messages.hpp"
+
+namespace troupe {
+
+// ---- evaluation ---------------------------------------------------------------------------------------------------
+
+void stage_actor::admit_evaluation(proto::EvaluationBatch::Reader body, const frame& f) {
+    const std::uint64_t expected = evaluation_.next_batch++;
+    if (body.getBatch() != expected || f.tensors().size() != 1 ||
+        f.tensors()[0].shape().rank() == 0 || f.tensors()[0].type() != data_type::float32 ||
+        f.tensors()[0].shape().without_first() != options_.program->input_shape())
+        return fail({errc::protocol,
+                     "evaluation batch " + std::to_string(body.getBatch()) + " does not fit"});
+    evaluation_.waiting.push_back(current());
+    advance();
+}
+
+void stage_actor::admit_evaluation_labels(proto::EvaluationLabels::Reader, const frame&) {
+    evaluation_.labels.push_back(current());
+    advance();
+}
+
+void stage_actor::end_evaluation(proto::EndOfEvaluation::Reader, const frame&) {
+    evaluation_.waiting.push_back(current());
+    advance();
+}
+
+void stage_actor::start_evaluation() {
+    const frame_ptr front = evaluation_.waiting.front();
+    if (front->body_type() == type_id_of<proto::EndOfEvaluation>())
+        return report_evaluation();
+    if (is_last() && evaluation_.labels.empty())
+        return;
+    const std::uint64_t batch = front->body<proto::EvaluationBatch>().getBatch();
+    const std::size_t samples = front->tensors()[0].shape()[0];
+    tensor labels;
+    actor_address asked_by;
+    if (is_last()) {
+        const frame_ptr with = std::move(evaluation_.labels.front());
+        evaluation_.labels.pop_front();
+        auto fits = check_tensor(*with, data_type::int32, {samples});
+        if (!fits || with->body<proto::EvaluationLabels>().getBatch() != batch)
+            return fail({errc::protocol,
+                         "labels of evaluation batch " + std::to_string(batch) + " do not fit"});
+        labels = with->tensors()[0];
+        asked_by = with->from();
+    }
+    evaluation_.waiting.pop_front();
+    submit({.label = "evaluate",
+            .version = latest_->version,
+            .flops = options_.program->forward_flops_per_sample() * static_cast<double>(samples),
+            .work = [program = options_.program, used = latest_, input = front->tensors()[0],
+                     labels = std::move(labels)](compute_context& context,
+                                                 work_results& out) -> result<void> {
+                auto forward = program->forward(context, *used, input);
+                if (!forward)
+                    return forward.failure();
+                out.forward.output = std::move(forward.value().output);
+                if (!labels)
+                    return {};
+                auto loss = program->loss(context, out.forward.output, labels, 0);
+                if (!loss)
+                    return loss.failure();
+                out.loss = std::move(loss).value();
+                return {};
+            },
+            .then = [this, batch, asked_by] { finish_evaluation(batch, asked_by); }});
+}
+
+void stage_actor::finish_evaluation(std::uint64_t batch, actor_address asked_by) {
+    if (!is_last()) {
+        frame_builder<proto::EvaluationBatch> onward;
+        onward.body().setBatch(batch);
+        onward.attach(std::move(results_->forward.output));
+        return send(next_, std::move(onward));
+    }
+    evaluation_.samples += results_->forward.output.shape()[0];
+    evaluation_.loss_sum += results_->loss.loss_sum;
+    evaluation_.correct += results_->loss.correct;
+    frame_builder<proto::EvaluationTaken> taken;
+    taken.body().setBatch(batch);
+    send(asked_by, std::move(taken));
+}
+
+void stage_actor::report_evaluation() {
+    const frame_ptr end = std::move(evaluation_.waiting.front());
+    const auto body = end->body<proto::EndOfEvaluation>();
+    if (body.getBatches() != evaluation_.next_batch)
+        return fail({errc::protocol, "an evaluation of " + std::to_string(body.getBatches()) +
+                                         " batches ends after " +
+                                         std::to_string(evaluation_.next_batch)});
+    if (is_last()) {
+        frame_builder<proto::EvaluationDone> done;
+        done.body().setEpoch(body.getEpoch());
+        done.body().setSamples(evaluation_.samples);
+        done.body().setLossSum(evaluation_.loss_sum);
+        done.body().setCorrect(evaluation_.correct);
+        send(options_.trainer, std::move(done));
+    } else {
+        frame_builder<proto::EndOfEvaluation> onward;
+        onward.body().setEpoch(body.getEpoch());
+        onward.body().setBatches(body.getBatches());
+        send(next_, std::move(onward));
+    }
+    evaluation_ = {};
+}
+
+} // namespace troupe

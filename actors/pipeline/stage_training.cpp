@@ -1,0 +1,264 @@
+#include "actors/pipeline/stage_actor.hpp"
+
+#include <string>
+
+#include "actors/pipeline/stage_messages.hpp"
+
+namespace troupe {
+
+// ---- training -----------------------------------------------------------------------------------------------------
+
+void stage_actor::advance() {
+    if (running_)
+        return;
+    if (!epoch_) {
+        if (!evaluation_.waiting.empty())
+            start_evaluation();
+        return;
+    }
+    pass_on_end();
+    const auto next =
+        next_instruction(options_.schedule, options_.place, epoch_->shape, epoch_->position);
+    if (!next) {
+        if (epoch_->data_ended)
+            finish_epoch();
+        return;
+    }
+    switch (next->what) {
+    case pass::forward:
+        start_forward(*next);
+        break;
+    case pass::backward:
+        start_backward(*next);
+        break;
+    case pass::update:
+        start_update(*next);
+        break;
+    }
+}
+
+// The end of the data follows the last activation down the pipeline.
+void stage_actor::pass_on_end() {
+    if (!epoch_->data_ended || epoch_->end_passed_on ||
+        epoch_->position.forward_minibatch < epoch_->shape.minibatches)
+        return;
+    epoch_->end_passed_on = true;
+    if (is_last())
+        return;
+    frame_builder<proto::EndOfData> onward;
+    onward.body().setEpoch(epoch_->number);
+    onward.body().setMinibatches(epoch_->shape.minibatches);
+    send(next_, std::move(onward));
+}
+
+void stage_actor::start_forward(const instruction& i) {
+    if (activations_.empty() || (is_last() && labels_.empty()))
+        return;
+    TROUPE_CHECK(latest_->version.value() ==
+                     epoch_->first_version.value() +
+                         version_used(options_.schedule, options_.place, i.minibatch),
+                 "a forward pass uses the version that the delayed-version equation says");
+    const frame_ptr activation = std::move(activations_.front());
+    activations_.pop_front();
+    tensor labels;
+    if (is_last()) {
+        if (auto fits = check_labels(i); !fits)
+            return fail(fits.failure());
+        labels = labels_.front()->tensors()[0];
+        labels_.pop_front();
+    }
+    const std::uint32_t samples = epoch_->shape.rows_of(i.minibatch, i.microbatch).count;
+    const float scale = 1.0f / static_cast<float>(epoch_->shape.samples_of(i.minibatch));
+    stash_[{i.minibatch, i.microbatch}] = {
+        latest_, {}, {}, activation->body<proto::Activation>().getWeightVersion()};
+    submit({.what = i,
+            .label = "forward",
+            .minibatch = minibatch_id{run_minibatch(i)},
+            .version = latest_->version,
+            .flops = options_.program->forward_flops_per_sample() * samples,
+            .work = [program = options_.program, used = latest_, input = activation->tensors()[0],
+                     labels = std::move(labels),
+                     scale](compute_context& context, work_results& out) -> result<void> {
+                auto forward = program->forward(context, *used, input);
+                if (!forward)
+                    return forward.failure();
+                out.forward = std::move(forward).value();
+                if (!labels)
+                    return {};
+                auto loss = program->loss(context, out.forward.output, labels, scale);
+                if (!loss)
+                    return loss.failure();
+                out.loss = std::move(loss).value();
+                return {};
+            },
+            .then = [this, i] { finish_forward(i); }});
+}
+
+result<void> stage_actor::check_labels(const instruction& i) const {
+    const frame& f = *labels_.front();
+    const auto body = f.body<proto::Labels>();
+    if (body.getMinibatch() != run_minibatch(i) || body.getMicrobatch() != i.microbatch)
+        return error{errc::protocol,
+                     "labels of " + name_of(body.getMinibatch(), body.getMicrobatch()) +
+                         " arrive where " + name_of(run_minibatch(i), i.microbatch) + " is due"};
+    if (auto fits = check_tensor(f, data_type::int32,
+                                 {epoch_->shape.rows_of(i.minibatch, i.microbatch).count});
+        !fits)
+        return fits.failure().in("labels of " + name_of(body.getMinibatch(), body.getMicrobatch()));
+    return {};
+}
+
+void stage_actor::finish_forward(const instruction& i) {
+    stashed& s = stash_.at({i.minibatch, i.microbatch});
+    s.saved = std::move(results_->forward.saved);
+    if (is_last()) {
+        s.loss_gradient = std::move(results_->loss.gradient);
+        return count_loss(i);
+    }
+    frame_builder<proto::Activation> activation;
+    activation.body().setMinibatch(run_minibatch(i));
+    activation.body().setMicrobatch(i.microbatch);
+    activation.body().setWeightVersion(s.used->version.value());
+    activation.envelope().setMinibatch(run_minibatch(i));
+    activation.envelope().setWeightVersion(s.used->version.value());
+    activation.attach(std::move(results_->forward.output));
+    send(next_, std::move(activation));
+}
+
+void stage_actor::count_loss(const instruction& i) {
+    epoch_->minibatch_loss.loss_sum += results_->loss.loss_sum;
+    epoch_->minibatch_loss.correct += results_->loss.correct;
+    if (i.microbatch + 1 < epoch_->shape.microbatches_of(i.minibatch))
+        return;
+    frame_builder<proto::MinibatchDone> done;
+    done.body().setMinibatch(run_minibatch(i));
+    done.body().setSamples(epoch_->shape.samples_of(i.minibatch));
+    done.body().setLossSum(epoch_->minibatch_loss.loss_sum);
+    done.body().setCorrect(static_cast<std::uint32_t>(epoch_->minibatch_loss.correct));
+    done.envelope().setMinibatch(run_minibatch(i));
+    send(options_.trainer, std::move(done));
+    epoch_->minibatch_loss = {};
+}
+
+void stage_actor::start_backward(const instruction& i) {
+    stashed& s = stash_.at({i.minibatch, i.microbatch});
+    tensor gradient = s.loss_gradient;
+    if (!is_last()) {
+        if (gradients_.empty())
+            return;
+        if (auto fits = check_gradient(i, s); !fits)
+            return fail(fits.failure());
+        gradient = gradients_.front()->tensors()[0];
+        gradients_.pop_front();
+    }
+    const std::uint32_t samples = epoch_->shape.rows_of(i.minibatch, i.microbatch).count;
+    // Moved into the work, so that it is the only holder of what can be overwritten.
+    submit(
+        {.what = i,
+         .label = "backward",
+         .minibatch = minibatch_id{run_minibatch(i)},
+         .version = s.used->version,
+         .flops = options_.program->backward_flops_per_sample() * samples,
+         .work = [program = options_.program, used = s.used,
+                  saved = std::make_shared<saved_activations>(std::move(s.saved)),
+                  gradient = std::move(gradient),
+                  sum = std::make_shared<std::vector<tensor>>(std::move(gradient_sum_)),
+                  first = is_first()](compute_context& context, work_results& out) -> result<void> {
+             auto backward = program->backward(context, *used, std::move(*saved), gradient, !first);
+             if (!backward)
+                 return backward.failure();
+             out.backward = std::move(backward).value();
+             out.gradient_sum = std::move(*sum);
+             if (out.gradient_sum.empty()) {
+                 out.gradient_sum = std::move(out.backward.parameter_gradients);
+                 return {};
+             }
+             return accumulate(context, out.gradient_sum, out.backward.parameter_gradients);
+         },
+         .then = [this, i] { finish_backward(i); }});
+}
+
+result<void> stage_actor::check_gradient(const instruction& i, const stashed& s) const {
+    const frame& f = *gradients_.front();
+    const auto body = f.body<proto::Gradient>();
+    const std::string what = "gradient of " + name_of(body.getMinibatch(), body.getMicrobatch());
+    if (body.getMinibatch() != run_minibatch(i) || body.getMicrobatch() != i.microbatch)
+        return error{errc::protocol, what + " arrives where " +
+                                         name_of(run_minibatch(i), i.microbatch) + " is due"};
+    if (body.getWeightVersion() != s.used->version.value())
+        return error{errc::protocol, what + " is for weight version " +
+                                         std::to_string(body.getWeightVersion()) + ", stashed is " +
+                                         std::to_string(s.used->version.value())};
+    const std::uint32_t samples = epoch_->shape.rows_of(i.minibatch, i.microbatch).count;
+    if (auto fits = check_tensor(f, data_type::float32,
+                                 batch_of(samples, options_.program->output_shape()));
+        !fits)
+        return fits.failure().in(what);
+    return {};
+}
+
+void stage_actor::finish_backward(const instruction& i) {
+    const auto s = stash_.extract({i.minibatch, i.microbatch});
+    gradient_sum_ = std::move(results_->gradient_sum);
+    frame_builder<proto::Gradient> gradient;
+    gradient.body().setMinibatch(run_minibatch(i));
+    gradient.body().setMicrobatch(i.microbatch);
+    gradient.body().setWeightVersion(s.mapped().sender_version);
+    gradient.envelope().setMinibatch(run_minibatch(i));
+    gradient.envelope().setWeightVersion(s.mapped().used->version.value());
+    if (!is_first())
+        gradient.attach(std::move(results_->backward.input_gradient));
+    send(previous_, std::move(gradient));
+    // Lags are counted once per minibatch, at its last backward pass.
+    if (epoch_->position.backward_count + 1 == epoch_->shape.microbatches_of(i.minibatch)) {
+        const std::uint64_t lag = latest_->version.value() - s.mapped().used->version.value();
+        if (epoch_->lags.size() <= lag)
+            epoch_->lags.resize(lag + 1);
+        ++epoch_->lags[lag];
+    }
+}
+
+void stage_actor::start_update(const instruction& i) {
+    const sgd rule{epoch_->learning_rate, options_.momentum};
+    const weight_version version = latest_->version;
+    submit({.what = i,
+            .label = "update",
+            .minibatch = minibatch_id{run_minibatch(i)},
+            .version = version,
+            .flops = static_cast<double>(options_.program->parameter_bytes()),
+            .work = [rule, current = std::make_shared<weights_ptr>(std::move(latest_)),
+                     sum = std::make_shared<std::vector<tensor>>(std::move(gradient_sum_))](
+                        compute_context& context, work_results& out) -> result<void> {
+                auto updated = rule.step(context, std::move(*current), *sum);
+                if (!updated)
+                    return updated.failure();
+                out.weights = std::move(updated).value();
+                return {};
+            },
+            .then = [this, i] { finish_update(i); }});
+    latest_.reset();
+    gradient_sum_.clear();
+}
+
+void stage_actor::finish_update(const instruction&) {
+    latest_ = std::move(results_->weights);
+}
+
+void stage_actor::finish_epoch() {
+    TROUPE_CHECK(stash_.empty() && gradient_sum_.empty(), "a drained pipeline holds nothing");
+    frame_builder<proto::StageEpochDone> done;
+    done.body().setEpoch(epoch_->number);
+    done.body().setStage(options_.place.stage);
+    done.body().setWeightVersion(latest_->version.value());
+    done.body().setMinibatches(epoch_->shape.minibatches);
+    auto lags = done.body().initLags(static_cast<unsigned>(epoch_->lags.size()));
+    for (unsigned k = 0; k < lags.size(); ++k)
+        lags.set(k, epoch_->lags[k]);
+    done.body().setBusyNs(epoch_->busy_ns);
+    done.body().setEpochNs((now() - epoch_->began).count());
+    epoch_.reset();
+    send(options_.trainer, std::move(done));
+    advance();
+}
+
+} // namespace troupe

@@ -1,0 +1,210 @@
+#include "actors/plan/plan.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+
+#include "schemas/base/limits.hpp"
+
+namespace troupe {
+
+namespace {
+
+using stage_list = capnp::List<proto::Stage>::Reader;
+
+// How many stages the app wants of this model on so many devices.
+std::size_t stage_count(proto::App::Reader app, std::size_t devices) {
+    const auto topology = app.getTopology();
+    if (topology.isSingle())
+        return 1;
+    const auto stages = topology.getPipeline().getStages();
+    switch (stages.which()) {
+    case proto::Stages::AUTO:
+        return std::min<std::size_t>(devices, app.getModel().getLayers().size());
+    case proto::Stages::COUNT:
+        return stages.getCount();
+    case proto::Stages::LIST:
+        return stages.getList().size();
+    }
+    return 1;
+}
+
+result<std::vector<layer_range>> cut(const plan_request& request, std::size_t stages) {
+    const std::size_t layers = request.app.getModel().getLayers().size();
+    if (stages > layers)
+        return error{errc::usage, "topology.pipeline.stages: " + std::to_string(stages) +
+                                      " stages for " + std::to_string(layers) +
+                                      " layers; every stage needs at least one"};
+    const auto topology = request.app.getTopology();
+    if (topology.isPipeline() && topology.getPipeline().getStages().isList()) {
+        std::vector<layer_range> ranges;
+        std::size_t first = 0;
+        for (const auto stage : topology.getPipeline().getStages().getList()) {
+            ranges.push_back({first, stage.getLayers()});
+            first += stage.getLayers();
+        }
+        if (first != layers)
+            return error{errc::usage, "topology.pipeline.stages: the stages hold " +
+                                          std::to_string(first) + " layers, the model has " +
+                                          std::to_string(layers)};
+        return ranges;
+    }
+    if (stages == 1)
+        return std::vector<layer_range>{{0, layers}};
+    TROUPE_CHECK(request.layer_costs.size() == layers,
+                 "the caller measures where needs_layer_costs() says so");
+    return partition_layers(request.layer_costs, stages).stages;
+}
+
+// "cpu:0" or "NODE/cpu:0" among the devices.
+result<plan_device> find_device(const std::string& wanted,
+                                const std::vector<plan_device>& devices) {
+    std::string known;
+    for (const plan_device& d : devices) {
+        if (wanted == d.device || wanted == d.node_name + "/" + d.device)
+            return d;
+        known += (known.empty() ? "" : ", ") + d.node_name + "/" + d.device;
+    }
+    return error{errc::usage,
+                 "topology.pipeline.stages: no device '" + wanted + "'; there are: " + known};
+}
+
+// Stages without a named device fill the devices in order; with fewer devices than stages, neighbours share one.
+result<plan_device> place(const plan_request& request, std::size_t stage, std::size_t stages) {
+    const auto topology = request.app.getTopology();
+    if (topology.isPipeline() && topology.getPipeline().getStages().isList()) {
+        const auto entry =
+            topology.getPipeline().getStages().getList()[static_cast<unsigned>(stage)];
+        if (entry.hasDevice() && entry.getDevice().size() > 0)
+            return find_device(entry.getDevice().cStr(), request.devices);
+    }
+    const std::size_t devices = request.devices.size();
+    return request.devices[stages <= devices ? stage : stage * devices / stages];
+}
+
+std::uint64_t float_bytes(const tensor_shape& shape, std::uint64_t samples) {
+    return shape.elements() * samples * sizeof(float);
+}
+
+} // namespace
+
+std::string_view name_of(proto::PipelineSchedule schedule) noexcept {
+    switch (schedule) {
+    case proto::PipelineSchedule::PIPEDREAM:
+        return "pipedream";
+    case proto::PipelineSchedule::GPIPE:
+        return "gpipe";
+    }
+    return "unknown";
+}
+
+bool needs_layer_costs(proto::App::Reader app, std::size_t devices) {
+    const auto topology = app.getTopology();
+    return topology.isPipeline() && !topology.getPipeline().getStages().isList() &&
+           stage_count(app, devices) > 1;
+}
+
+result<plan> make_plan(const plan_request& request) {
+    TROUPE_CHECK(!request.devices.empty(), "a plan needs a device");
+    auto layers = describe_model(request.app.getModel());
+    if (!layers)
+        return layers.failure();
+    const std::size_t stages = stage_count(request.app, request.devices.size());
+    auto ranges = cut(request, stages);
+    if (!ranges)
+        return ranges.failure();
+
+    plan p;
+    p.batch = request.app.getTrain().getBatch();
+    if (const auto topology = request.app.getTopology(); topology.isPipeline()) {
+        p.schedule = topology.getPipeline().getSchedule();
+        if (p.schedule == proto::PipelineSchedule::GPIPE)
+            p.microbatches = topology.getPipeline().getMicrobatches();
+    }
+    const epoch_shape minibatch =
+        epoch_shape::of(std::uint64_t{p.batch} * stages, p.batch, p.microbatches);
+    for (std::size_t s = 0; s < stages; ++s) {
+        auto program = stage_program::create(request.app.getModel(), (*ranges)[s]);
+        if (!program)
+            return program.failure();
+        auto where = place(request, s, stages);
+        if (!where)
+            return where.failure();
+        const stage_place at{static_cast<std::uint32_t>(s), static_cast<std::uint32_t>(stages)};
+        const layer_range range = (*ranges)[s];
+        planned_stage stage;
+        stage.layers = range;
+        stage.first_layer = (*layers)[range.first].name;
+        stage.last_layer = (*layers)[range.first + range.count - 1].name;
+        stage.where = std::move(where).value();
+        stage.parameter_bytes = program->parameter_bytes();
+        stage.activation_bytes = s + 1 < stages ? float_bytes(program->output_shape(), p.batch) : 0;
+        stage.forward_flops = program->forward_flops_per_sample() * p.batch;
+        stage.in_flight_max = in_flight_max(p.schedule, at, minibatch);
+        stage.versions_max =
+            p.schedule == proto::PipelineSchedule::PIPEDREAM ? stage.in_flight_max : 1;
+        for (std::size_t l = range.first;
+             !request.layer_costs.empty() && l < range.first + range.count; ++l)
+            stage.compute_ns += request.layer_costs[l].compute_ns;
+        if (s == 0)
+            p.input_bytes = float_bytes(program->input_shape(), p.batch);
+        p.stages.push_back(std::move(stage));
+    }
+    p.label_bytes = p.batch * sizeof(std::int32_t);
+    return p;
+}
+
+namespace {
+
+std::string readable_bytes(std::uint64_t bytes) {
+    char text[32];
+    if (bytes < 10000)
+        std::snprintf(text, sizeof text, "%llu B", static_cast<unsigned long long>(bytes));
+    else if (bytes < 10000000)
+        std::snprintf(text, sizeof text, "%.1f kB", static_cast<double>(bytes) / 1e3);
+    else
+        std::snprintf(text, sizeof text, "%.1f MB", static_cast<double>(bytes) / 1e6);
+    return text;
+}
+
+std::string describe_stage(const planned_stage& s, std::size_t number) {
+    char numbers[160];
+    std::snprintf(numbers, sizeof numbers,
+                  "  parameters %s, %.2f GFLOP forward, at most %u in flight, %u weight versions",
+                  readable_bytes(s.parameter_bytes).c_str(), s.forward_flops / 1e9, s.in_flight_max,
+                  s.versions_max);
+    std::string text = "stage " + std::to_string(number) + " on " + s.where.node_name + "/" +
+                       s.where.device + ": " + s.first_layer +
+                       (s.layers.count > 1 ? " .. " + s.last_layer : "") + "\n" + numbers;
+    if (s.compute_ns > 0) {
+        char measured[64];
+        std::snprintf(measured, sizeof measured, ", measured %.2f ms", s.compute_ns / 1e6);
+        text += measured;
+    }
+    return text + "\n";
+}
+
+} // namespace
+
+std::string describe(const plan& p) {
+    std::string text = std::string{name_of(p.schedule)} + ", " + std::to_string(p.stages.size()) +
+                       (p.stages.size() == 1 ? " stage" : " stages") + ", minibatches of " +
+                       std::to_string(p.batch);
+    if (p.microbatches > 1)
+        text += " in " + std::to_string(p.microbatches) + " microbatches";
+    text += "\n\ndata source\n  -> stage 0: Activation " + readable_bytes(p.input_bytes) +
+            " per minibatch\n";
+    text += "  -> stage " + std::to_string(p.stages.size() - 1) + ": Labels " +
+            readable_bytes(p.label_bytes) + "\n";
+    for (std::size_t s = 0; s < p.stages.size(); ++s) {
+        text += describe_stage(p.stages[s], s);
+        if (s + 1 < p.stages.size())
+            text += "  -> stage " + std::to_string(s + 1) + ": Activation " +
+                    readable_bytes(p.stages[s].activation_bytes) +
+                    " per minibatch; Gradient of the same size back\n";
+    }
+    return text + "trainer\n  <- stage " + std::to_string(p.stages.size() - 1) +
+           ": MinibatchDone; <- every stage: StageEpochDone, Snapshot\n";
+}
+
+} // namespace troupe

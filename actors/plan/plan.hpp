@@ -1,0 +1,72 @@
+// From an app definition and a cluster's devices to a placed topology: which layers run on which device and what flows
+// between them. Pure; nothing is started.
+//
+//     plan_request request{app, devices};
+//     if (needs_layer_costs(app)) request.layer_costs = measured;       // `stages: auto` or a number
+//     auto plan = make_plan(request);
+//
+// Errors: errc::usage for a topology that the devices or layers cannot carry.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "actors/pipeline/partition.hpp"
+#include "actors/pipeline/schedule.hpp"
+#include "kernels/graph/stage_program.hpp"
+#include "schemas/app.capnp.h"
+#include "schemas/base/ids.hpp"
+
+namespace troupe {
+
+// A device that a stage may be placed on.
+struct plan_device {
+    node_id node;
+    std::string node_name;
+    std::string device; // "cpu:0"
+
+    friend bool operator==(const plan_device&, const plan_device&) = default;
+};
+
+struct planned_stage {
+    layer_range layers;
+    std::string first_layer; // "layers.0 conv2d"
+    std::string last_layer;
+    plan_device where;
+    std::uint64_t parameter_bytes = 0;
+    std::uint64_t activation_bytes =
+        0; // sent to the next stage, and as gradient back, per minibatch; 0 for the last
+    double forward_flops = 0;        // per minibatch
+    std::uint32_t in_flight_max = 1; // microbatches between forward and backward
+    std::uint32_t versions_max = 1;  // weight versions alive at once
+    double compute_ns =
+        0; // measured, forward and backward of a minibatch; 0 if nothing was measured
+};
+
+struct plan {
+    proto::PipelineSchedule schedule = proto::PipelineSchedule::PIPEDREAM;
+    std::uint32_t batch = 1;
+    std::uint32_t microbatches = 1;
+    std::uint64_t input_bytes = 0; // from the data source to the first stage, per minibatch
+    std::uint64_t label_bytes = 0; // from the data source to the last stage, per minibatch
+    std::vector<planned_stage> stages;
+};
+
+struct plan_request {
+    proto::App::Reader app;
+    std::vector<plan_device> devices;    // in order of preference; not empty
+    std::vector<layer_cost> layer_costs; // one per layer, or empty
+};
+
+// Whether the app leaves the cut to measured layer times.
+bool needs_layer_costs(proto::App::Reader app, std::size_t devices);
+
+result<plan> make_plan(const plan_request& request);
+
+// For people: a table of the stages and the traffic between them.
+std::string describe(const plan& p);
+
+std::string_view name_of(proto::PipelineSchedule schedule) noexcept; // "pipedream"
+
+} // namespace troupe

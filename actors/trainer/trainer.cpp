@@ -1,0 +1,428 @@
+#include "actors/trainer/trainer.hpp"
+
+#include <cmath>
+
+#include "actors/data/data_source.hpp"
+#include "actors/messages.hpp"
+#include "kernels/optim/optimizer.hpp"
+
+namespace troupe {
+
+trainer::trainer(actor_context& context, trainer_options options)
+    : actor{context}, options_{std::move(options)} {
+    TROUPE_CHECK(!options_.devices.empty() && options_.observer != nullptr,
+                 "a trainer has devices and an observer");
+    on<proto::LayerTimes>(&trainer::layer_times);
+    on<proto::PlaceFailed>(&trainer::place_failed);
+    on<proto::StagePlaced>(&trainer::stage_placed);
+    on<proto::StageReady>(&trainer::stage_ready);
+    on<proto::StageFailed>(&trainer::stage_failed);
+    on<proto::MinibatchDone>(&trainer::minibatch_done);
+    on<proto::StageEpochDone>(&trainer::stage_epoch_done);
+    on<proto::EvaluationDone>(&trainer::evaluation_done);
+    on<proto::Snapshot>(&trainer::snapshot);
+    on<proto::WorkDone>(&trainer::work_done);
+    on<proto::StopRun>(&trainer::stop);
+}
+
+// ---- measuring and placing ------------------------------------------------------------------------------------------
+
+void trainer::on_start() {
+    if (options_.resume) {
+        const checkpoint_progress& from = options_.resume->info().progress;
+        epoch_ = from.epochs_done;
+        minibatches_done_ = from.minibatches_done;
+        version_ = from.version;
+    }
+    if (needs_layer_costs(app(), options_.devices.size()))
+        measure();
+    else
+        place({});
+}
+
+actor_address trainer::agent_of(const plan_device& where) const {
+    return {where.node, well_known::agent};
+}
+
+void trainer::measure() {
+    watch(agent_of(options_.devices[0]));
+    frame_builder<proto::ProfileModel> request;
+    request.body().setRun(options_.run);
+    request.body().setDevice(options_.devices[0].device.c_str());
+    request.body().setBatch(app().getTrain().getBatch());
+    request.body().setModel(app().getModel());
+    send(agent_of(options_.devices[0]), std::move(request));
+}
+
+void trainer::layer_times(proto::LayerTimes::Reader body, const frame&) {
+    if (state_ != state::measuring || body.getRun() != options_.run)
+        return reject("nothing was asked");
+    if (body.getNanoseconds().size() != app().getModel().getLayers().size())
+        return fail({errc::protocol, "the measured layer times do not fit the model"});
+    std::vector<layer_cost> costs;
+    for (const std::uint64_t ns : body.getNanoseconds())
+        costs.push_back({static_cast<double>(ns), 0});
+    place(std::move(costs));
+}
+
+void trainer::place(std::vector<layer_cost> costs) {
+    state_ = state::placing;
+    auto made = make_plan({app(), options_.devices, std::move(costs)});
+    if (!made)
+        return fail(made.failure());
+    plan_ = std::move(made).value();
+    stages_.resize(plan_.stages.size());
+    report_.stages.resize(plan_.stages.size());
+    for (std::uint32_t s = 0; s < plan_.stages.size(); ++s) {
+        const planned_stage& stage = plan_.stages[s];
+        frame_builder<proto::PlaceStage> request;
+        auto body = request.body();
+        body.setRun(options_.run);
+        body.setStage(s);
+        body.setStages(static_cast<std::uint32_t>(plan_.stages.size()));
+        body.setFirstLayer(static_cast<std::uint32_t>(stage.layers.first));
+        body.setLayers(static_cast<std::uint32_t>(stage.layers.count));
+        body.setDevice(stage.where.device.c_str());
+        body.setSchedule(plan_.schedule);
+        body.setModel(app().getModel());
+        body.setOptimizer(app().getTrain().getOptimizer());
+        body.setSeed(app().getTrain().getSeed());
+        write_address(body.initTrainer(), self());
+        watch(agent_of(stage.where));
+        send(agent_of(stage.where), std::move(request));
+    }
+}
+
+void trainer::place_failed(proto::PlaceFailed::Reader body, const frame&) {
+    if (body.getRun() == options_.run)
+        fail(read_failure(body.getFailure()));
+}
+
+void trainer::stage_placed(proto::StagePlaced::Reader body, const frame&) {
+    if (state_ != state::placing || body.getRun() != options_.run ||
+        body.getStage() >= stages_.size())
+        return reject("no such stage is being placed");
+    stages_[body.getStage()] = read_address(body.getAddress());
+    watch(stages_[body.getStage()]);
+    if (all_stages_reported())
+        connect();
+}
+
+bool trainer::all_stages_reported() {
+    if (++reported_ < stages_.size())
+        return false;
+    reported_ = 0;
+    return true;
+}
+
+void trainer::connect() {
+    state_ = state::connecting;
+    data_source_options source;
+    source.data = options_.data;
+    source.worker = options_.worker;
+    source.schedule = plan_.schedule;
+    source.stages = static_cast<std::uint32_t>(stages_.size());
+    source.batch = plan_.batch;
+    source.microbatches = plan_.microbatches;
+    source.seed = app().getTrain().getSeed();
+    source.shuffle = app().getTrain().getShuffle();
+    source.first_stage = stages_.front();
+    source.last_stage = stages_.back();
+    source.trainer = self();
+    source_ = runtime().spawn<data_source>("data-source", std::move(source));
+    watch(source_);
+    for (std::size_t s = 0; s < stages_.size() && state_ == state::connecting; ++s)
+        connect_stage(s, options_.resume.get());
+    options_.resume.reset();
+}
+
+void trainer::connect_stage(std::size_t s, const loaded_checkpoint* from) {
+    frame_builder<proto::ConnectStage> request;
+    write_address(request.body().initPrevious(), s == 0 ? source_ : stages_[s - 1]);
+    write_address(request.body().initNext(),
+                  s + 1 < stages_.size() ? stages_[s + 1] : actor_address{});
+    if (from != nullptr) {
+        auto program = stage_program::create(app().getModel(), plan_.stages[s].layers);
+        TROUPE_CHECK(program.ok(), "the plan was made from this model");
+        const bool with_momentum = app().getTrain().getOptimizer().getSgd().getMomentum() != 0;
+        auto restored =
+            from->restore(program->parameters(), with_momentum, options_.worker->memory());
+        if (!restored)
+            return fail(restored.failure());
+        request.body().setWeightVersion(version_.value());
+        for (const tensor& t : (*restored)->parameters)
+            request.attach(t);
+        for (const tensor& t : (*restored)->momentum)
+            request.attach(t);
+    }
+    send(stages_[s], std::move(request));
+}
+
+void trainer::stage_ready(proto::StageReady::Reader, const frame&) {
+    if (state_ != state::connecting)
+        return reject("no stage is being connected");
+    if (!all_stages_reported())
+        return;
+    options_.observer->started(plan_);
+    if (epoch_ >= app().getTrain().getEpochs())
+        return finish(std::nullopt);
+    next_epoch();
+}
+
+// ---- epochs -----------------------------------------------------------------------------------------------------------
+
+std::uint64_t trainer::minibatches_per_epoch() const {
+    return (options_.data->train.size() + plan_.batch - 1) / plan_.batch;
+}
+
+void trainer::next_epoch() {
+    if (stopping_)
+        return finish(error{errc::cancelled, "stopped"});
+    state_ = state::training;
+    const std::uint64_t skip = minibatches_done_ - std::uint64_t{epoch_} * minibatches_per_epoch();
+    minibatches_of_epoch_ = 0;
+    progress_ = {};
+    progress_.epoch = epoch_;
+    progress_.samples = options_.data->train.size() - skip * plan_.batch;
+    epoch_began_ = now();
+    frame_builder<proto::RunEpoch> request;
+    request.body().setEpoch(epoch_);
+    request.body().setFirstMinibatch(minibatches_done_);
+    request.body().setSkipMinibatches(skip);
+    request.body().setLearningRate(learning_rate_at(app().getTrain(), epoch_));
+    send(source_, std::move(request));
+}
+
+void trainer::minibatch_done(proto::MinibatchDone::Reader body, const frame&) {
+    if (state_ != state::training)
+        return reject("no epoch is running");
+    if (!std::isfinite(body.getLossSum())) {
+        std::string advice = "; a smaller train.optimizer.sgd.learning_rate may help";
+        if (report_.checkpoint)
+            advice += "; the last good checkpoint is " + *report_.checkpoint;
+        return fail({errc::numeric, "the loss of minibatch " + std::to_string(body.getMinibatch()) +
+                                        " is not a number" + advice});
+    }
+    progress_.samples_done += body.getSamples();
+    progress_.loss_sum += body.getLossSum();
+    progress_.correct += body.getCorrect();
+    progress_.elapsed = now() - epoch_began_;
+    options_.observer->progressed(progress_);
+}
+
+void trainer::stage_epoch_done(proto::StageEpochDone::Reader body, const frame&) {
+    if (state_ != state::training || body.getEpoch() != epoch_ || body.getStage() >= stages_.size())
+        return reject("this epoch is not running");
+    stage_report& stage = report_.stages[body.getStage()];
+    if (stage.lags.size() < body.getLags().size())
+        stage.lags.resize(body.getLags().size());
+    for (unsigned k = 0; k < body.getLags().size(); ++k)
+        stage.lags[k] += body.getLags()[k];
+    stage.busy_share = body.getEpochNs() > 0 ? static_cast<double>(body.getBusyNs()) /
+                                                   static_cast<double>(body.getEpochNs())
+                                             : 0;
+    stage.weight_version = body.getWeightVersion();
+    minibatches_of_epoch_ = body.getMinibatches();
+    version_ = weight_version{body.getWeightVersion()};
+    if (!all_stages_reported())
+        return;
+    training_ended_ = now();
+    minibatches_done_ += minibatches_of_epoch_;
+    if (minibatches_done_ < (std::uint64_t{epoch_} + 1) * minibatches_per_epoch())
+        return save(); // cut short by a stop: not an epoch to report
+    evaluate();
+}
+
+void trainer::evaluate() {
+    state_ = state::evaluating;
+    frame_builder<proto::RunEvaluation> request;
+    request.body().setEpoch(epoch_);
+    send(source_, std::move(request));
+}
+
+void trainer::evaluation_done(proto::EvaluationDone::Reader body, const frame&) {
+    if (state_ != state::evaluating || body.getEpoch() != epoch_)
+        return reject("this evaluation is not running");
+    const double samples = static_cast<double>(body.getSamples());
+    const double seconds = std::chrono::duration<double>(training_ended_ - epoch_began_).count();
+    epoch_report report;
+    report.epoch = epoch_;
+    report.samples = progress_.samples_done;
+    report.train_loss = progress_.loss_sum / static_cast<double>(progress_.samples_done);
+    report.test_loss = body.getLossSum() / samples;
+    report.test_accuracy = static_cast<double>(body.getCorrect()) / samples;
+    report.seconds = seconds;
+    report.samples_per_second =
+        seconds > 0 ? static_cast<double>(progress_.samples_done) / seconds : 0;
+    report_.epochs.push_back(report);
+    options_.observer->epoch_done(report);
+    ++epoch_;
+    save();
+}
+
+// ---- checkpoints ------------------------------------------------------------------------------------------------------
+
+void trainer::save() {
+    const bool last = epoch_ == app().getTrain().getEpochs() || stopping_;
+    const bool due =
+        options_.store && (last || epoch_ % app().getCheckpoint().getEveryEpochs() == 0);
+    if (!due)
+        return last ? finish(stopping_ ? std::optional{error{errc::cancelled, "stopped"}}
+                                       : std::nullopt)
+                    : next_epoch();
+    state_ = state::saving;
+    snapshots_.assign(stages_.size(), nullptr);
+    for (const actor_address stage : stages_) {
+        frame_builder<proto::TakeSnapshot> request;
+        request.body().setEpoch(epoch_);
+        send(stage, std::move(request));
+    }
+}
+
+void trainer::snapshot(proto::Snapshot::Reader body, const frame&) {
+    if (state_ != state::saving || body.getStage() >= stages_.size() || snapshots_[body.getStage()])
+        return reject("no snapshot was asked for");
+    snapshots_[body.getStage()] = current();
+    if (all_stages_reported())
+        write_checkpoint();
+}
+
+namespace {
+
+// A stage's snapshot as the store wants it. The bytes live as long as the frame.
+result<stage_tensors> tensors_of(const frame& f, const planned_stage& stage) {
+    const auto names = f.body<proto::Snapshot>().getNames();
+    const std::size_t count = names.size();
+    if (f.tensors().size() != count && f.tensors().size() != 2 * count)
+        return error{errc::protocol, "a snapshot has " + std::to_string(f.tensors().size()) +
+                                         " tensors for " + std::to_string(count) + " parameters"};
+    stage_tensors out;
+    out.layers = stage.layers;
+    for (std::size_t i = 0; i < f.tensors().size(); ++i) {
+        const tensor& t = f.tensors()[i];
+        (i < count ? out.parameters : out.momentum)
+            .push_back({names[static_cast<unsigned>(i % count)].cStr(),
+                        t.type(),
+                        t.shape(),
+                        {t.data(), t.bytes()}});
+    }
+    return out;
+}
+
+result<std::string> write_all(checkpoint_store& store, const checkpoint_progress& progress,
+                              const std::vector<planned_stage>& stages,
+                              const std::vector<frame_ptr>& snapshots) {
+    auto writer = store.begin(progress, stages.size());
+    if (!writer)
+        return writer.failure();
+    for (std::uint32_t s = 0; s < stages.size(); ++s) {
+        auto tensors = tensors_of(*snapshots[s], stages[s]);
+        if (!tensors)
+            return tensors.failure();
+        if (auto written = writer->write_stage(stage_index{s}, *tensors); !written)
+            return written.failure();
+    }
+    auto info = writer->commit();
+    if (!info)
+        return info.failure();
+    return info->folder.string();
+}
+
+} // namespace
+
+void trainer::write_checkpoint() {
+    checkpoint_progress progress;
+    progress.epochs_done = epoch_;
+    progress.minibatches_done = minibatches_done_;
+    progress.version = version_;
+    progress.seed = app().getTrain().getSeed();
+    progress.model = render_model(app().getModel());
+    saved_folder_ = std::make_shared<std::string>();
+    device_task task;
+    task.work = [store = options_.store, progress, stages = plan_.stages,
+                 snapshots = std::move(snapshots_),
+                 folder = saved_folder_](compute_context&) -> result<void> {
+        auto written = write_all(*store, progress, stages, snapshots);
+        if (!written)
+            return written.failure();
+        *folder = std::move(written).value();
+        return {};
+    };
+    task.done = [handle = self_handle(), ticket = ++ticket_](const result<void>& outcome,
+                                                             duration busy) {
+        handle.post(work_done_message(ticket, outcome, busy));
+    };
+    options_.worker->submit(std::move(task));
+}
+
+void trainer::work_done(proto::WorkDone::Reader body, const frame&) {
+    TROUPE_CHECK(body.getTicket() == ticket_, "one checkpoint is written at a time");
+    if (state_ != state::saving)
+        return;
+    if (body.hasFailure())
+        return fail(read_failure(body.getFailure()).in("saving a checkpoint"));
+    report_.checkpoint = *saved_folder_;
+    if (stopping_)
+        return finish(error{errc::cancelled, "stopped; saved " + *report_.checkpoint});
+    if (epoch_ == app().getTrain().getEpochs())
+        return finish(std::nullopt);
+    next_epoch();
+}
+
+// ---- ends -------------------------------------------------------------------------------------------------------------
+
+void trainer::stop(proto::StopRun::Reader, const frame&) {
+    if (std::exchange(stopping_, true) || state_ == state::measuring || state_ == state::placing ||
+        state_ == state::connecting)
+        return finish(error{errc::cancelled, "stopped"});
+    if (state_ == state::training)
+        send(source_, frame_builder<proto::StopData>{});
+}
+
+void trainer::stage_failed(proto::StageFailed::Reader body, const frame& f) {
+    const error why = read_failure(body.getFailure());
+    fail(f.from() == source_ ? why : why.in("stage " + std::to_string(body.getStage())));
+}
+
+void trainer::on_down(actor_address who, const error& why) {
+    std::string what = who == source_ ? "the data source" : "";
+    for (std::size_t s = 0; s < plan_.stages.size(); ++s) {
+        const plan_device& where = plan_.stages[s].where;
+        if (who == stages_[s] || who == agent_of(where))
+            what += (what.empty() ? "" : ", ") + std::string{"stage "} + std::to_string(s) +
+                    " on " + where.node_name + "/" + where.device;
+    }
+    if (what.empty())
+        what = "node " + options_.devices[0].node_name;
+    std::string saved = report_.checkpoint ? "; the last checkpoint is " + *report_.checkpoint +
+                                                 ", go on from it with --resume"
+                                           : "; no checkpoint was saved";
+    fail({errc::lost, "lost " + what + ": " + why.message() + saved});
+}
+
+void trainer::on_rejected(proto::Rejected::Reader body, const frame&) {
+    if (state_ != state::finished)
+        fail({errc::protocol, "a message was refused: " + std::string{body.getReason().cStr()}});
+}
+
+void trainer::finish(std::optional<error> failure) {
+    if (state_ == state::finished)
+        return;
+    state_ = state::finished;
+    report_.failure = std::move(failure);
+    unwatch(source_);
+    for (const actor_address stage : stages_)
+        unwatch(stage);
+    for (const planned_stage& stage : plan_.stages) {
+        unwatch(agent_of(stage.where));
+        frame_builder<proto::Release> release;
+        release.body().setRun(options_.run);
+        send(agent_of(stage.where), std::move(release));
+    }
+    if (source_)
+        runtime().end(source_, {errc::cancelled, "the run is over"});
+    options_.observer->finished(report_);
+    quit();
+}
+
+} // namespace troupe

@@ -1,0 +1,150 @@
+// A whole training run in the simulator: a run node with trainer and data source, and nodes with one device each.
+#pragma once
+
+#include <optional>
+
+#include "actors/checkpoint/checkpoint_store.hpp"
+#include "actors/device/node_agent.hpp"
+#include "actors/runtime/simulator.hpp"
+#include "actors/trainer/trainer.hpp"
+#include "kernels/cpu/cpu_operations.hpp"
+#include "tests/support/sequential.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace troupe::test {
+
+// An app over synthetic data with six layers that can be cut into up to six stages.
+inline std::string pipeline_app(const std::string& schedule, const std::vector<std::size_t>& layers,
+                                unsigned epochs) {
+    std::string stages;
+    for (const std::size_t count : layers)
+        stages +=
+            (stages.empty() ? "" : ", ") + std::string{"{layers: "} + std::to_string(count) + "}";
+    return "troupe: 1\n"
+           "data: {synthetic: {train_samples: 70, test_samples: 20, classes: 3}}\n"
+           "model:\n"
+           "  input: [1, 6, 6]\n"
+           "  layers:\n"
+           "    - conv2d: {out: 4, kernel: 3, padding: 1}\n"
+           "    - relu\n"
+           "    - max_pool: {kernel: 2}\n"
+           "    - linear: {out: 12}\n"
+           "    - relu\n"
+           "    - linear: {out: 3}\n"
+           "train: {batch: 8, seed: 5, epochs: " +
+           std::to_string(epochs) +
+           ", optimizer: {sgd: {learning_rate: 0.05, momentum: 0.9}}}\n"
+           "topology: {pipeline: {schedule: " +
+           schedule + ", microbatches: 3, stages: [" + stages + "]}}\n";
+}
+
+class recording_observer final : public training_observer {
+  public:
+    void started(const plan& p) override { planned = p; }
+    void progressed(const training_progress&) override {}
+    void epoch_done(const epoch_report& r) override { epochs.push_back(r); }
+    void finished(const run_report& r) override { report = r; }
+
+    std::optional<plan> planned;
+    std::vector<epoch_report> epochs;
+    std::optional<run_report> report;
+};
+
+struct pipeline_sim_options {
+    std::uint64_t seed = 1;
+    sim_faults faults;
+    std::size_t nodes = 2;
+    std::string app;
+};
+
+class pipeline_sim {
+  public:
+    explicit pipeline_sim(const pipeline_sim_options& options)
+        : app_{parse_app(options.app, "app.yaml").value()}, sim_{{.seed = options.seed}} {
+        const auto input = app_.app().getModel().getInput();
+        std::vector<std::size_t> shape;
+        for (const auto d : input)
+            shape.push_back(d);
+        data_ = std::make_shared<const data_sets>(
+            load_data(app_.app().getData(), tensor_shape{shape}, app_.app().getTrain().getSeed())
+                .value());
+        run_ = &sim_.add_node("run", peer_role::client);
+        worker_ =
+            shared(sim_.add_device(*run_, {.name = "worker", .seed = options.seed}, *operations_));
+        for (std::size_t n = 0; n < options.nodes; ++n) {
+            const std::string name = "node-" + std::to_string(n);
+            node_runtime& node = sim_.add_node(name);
+            auto compute = shared(sim_.add_device(
+                node, {.name = "sim:0", .jitter = 0.3, .seed = options.seed + n}, *operations_));
+            node.spawn_as<node_agent>(well_known::agent, "agent", node_agent_options{{compute}});
+            devices_.push_back({node.node(), name, "sim:0"});
+            nodes_.push_back(&node);
+        }
+        connect_all();
+        sim_.network().set_faults(options.faults); // joining under faults is the cluster's own test
+    }
+
+    // Trains to the end; the weights are in the checkpoint.
+    void train(const std::filesystem::path& folder, duration limit = std::chrono::minutes{30}) {
+        start(folder);
+        sim_.run_until([&] { return observer_.report.has_value(); }, limit);
+    }
+
+    void start(const std::filesystem::path& folder) {
+        trainer_options options{.app = app_};
+        options.run = 77;
+        options.devices = devices_;
+        options.data = data_;
+        options.worker = worker_;
+        if (!folder.empty())
+            options.store =
+                std::make_shared<checkpoint_store>(checkpoint_store::open({folder, 1}).value());
+        options.observer = &observer_;
+        trainer_ = run_->spawn<trainer>("trainer", std::move(options));
+    }
+
+    // What the sequential program makes of the same app, stage by stage.
+    sequential_result sequential(const std::vector<std::size_t>& layers, bool delayed,
+                                 std::uint32_t microbatches) {
+        compute_context context{*operations_, pool_};
+        return sequential_trainer{context, app_.app(), data_->train, layers, delayed, microbatches}
+            .run();
+    }
+
+    simulator& sim() noexcept { return sim_; }
+    node_runtime& node(std::size_t n) noexcept { return *nodes_[n]; }
+    node_runtime& run_node() noexcept { return *run_; }
+    actor_address trainer_address() const noexcept { return trainer_; }
+    const recording_observer& observer() const noexcept { return observer_; }
+
+  private:
+    static std::shared_ptr<device> shared(sim_device& d) { return {std::shared_ptr<void>{}, &d}; }
+
+    void connect_all() {
+        std::vector<node_runtime*> all = nodes_;
+        all.push_back(run_);
+        for (std::size_t i = 0; i < all.size(); ++i)
+            for (std::size_t j = i + 1; j < all.size(); ++j)
+                all[i]->connect("sim:" + all[j]->options().name);
+        sim_.run_until(
+            [&] {
+                return std::ranges::all_of(
+                    all, [&](node_runtime* n) { return n->peers().size() + 1 == all.size(); });
+            },
+            std::chrono::minutes{5});
+    }
+
+    memory_pool pool_{1ull << 30};
+    std::unique_ptr<operations> operations_ = make_cpu_operations(pool_);
+    app_definition app_;
+    recording_observer observer_;
+    std::shared_ptr<const data_sets> data_;
+    simulator sim_;
+    node_runtime* run_ = nullptr;
+    std::vector<node_runtime*> nodes_;
+    std::vector<plan_device> devices_;
+    std::shared_ptr<device> worker_;
+    actor_address trainer_;
+};
+
+} // namespace troupe::test

@@ -1,0 +1,156 @@
+// The pipeline's equalities, with the actors that ship, under delay, reordering, loss and duplication.
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <cstring>
+
+#include "tests/sim/pipeline_sim.hpp"
+
+namespace bdata = boost::unit_test::data;
+using namespace troupe;
+using namespace troupe::test;
+
+namespace {
+
+const std::vector<std::vector<std::size_t>> cuts = {
+    {6}, {3, 3}, {1, 3, 2}, {1, 1, 2, 2}, {1, 1, 1, 1, 1, 1}};
+
+constexpr sim_faults calm{.delay_min = std::chrono::microseconds{20},
+                          .delay_max = std::chrono::microseconds{20}};
+constexpr sim_faults storm{.delay_min = std::chrono::microseconds{10},
+                           .delay_max = std::chrono::milliseconds{20},
+                           .drop = 0.05,
+                           .duplicate = 0.05};
+
+// The weights that a run saved equal the sequential program's, bit for bit.
+void check_weights(const std::filesystem::path& folder, const sequential_result& expected,
+                   const std::vector<std::size_t>& layers, proto::Model::Reader model) {
+    const auto infos = list_checkpoints(folder).value();
+    BOOST_REQUIRE(!infos.empty());
+    const loaded_checkpoint saved = load_checkpoint(infos.back()).value();
+    std::size_t first = 0;
+    for (std::size_t s = 0; s < layers.size(); ++s) {
+        const auto program = stage_program::create(model, {first, layers[s]}).value();
+        first += layers[s];
+        for (std::size_t p = 0; p < program.parameters().size(); ++p) {
+            const named_tensor* t = saved.find(program.parameters()[p].name);
+            BOOST_REQUIRE(t != nullptr);
+            const tensor& e = expected.weights[s]->parameters[p];
+            BOOST_REQUIRE(t->bytes.size() == e.bytes());
+            BOOST_TEST(std::memcmp(t->bytes.data(), e.data(), e.bytes()) == 0,
+                       program.parameters()[p].name << " differs from the sequential program's");
+        }
+    }
+}
+
+void check_run(const std::string& schedule, const std::vector<std::size_t>& layers,
+               const sim_faults& faults, std::uint64_t seed) {
+    BOOST_TEST_CONTEXT(schedule << ", " << layers.size() << " stages, seed " << seed) {
+        const bool delayed = schedule == "pipedream";
+        const std::string text = pipeline_app(schedule, layers, 3);
+        const temporary_folder folder;
+        pipeline_sim run{{.seed = seed,
+                          .faults = faults,
+                          .nodes = layers.size(),
+                          .app = text + "checkpoint: {directory: unused}\n"}};
+        run.train(folder.path());
+        BOOST_REQUIRE(run.observer().report.has_value());
+        const run_report& report = *run.observer().report;
+        BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
+        BOOST_TEST(report.epochs.size() == 3u);
+        const auto app = parse_app(text, "app.yaml").value();
+        check_weights(folder.path(), run.sequential(layers, delayed, delayed ? 1 : 3), layers,
+                      app.app().getModel());
+        // 70 samples in batches of 8: 9 minibatches an epoch; after the pipeline has filled the lag is S-1-s.
+        for (std::size_t s = 0; s < layers.size(); ++s) {
+            const std::size_t lag = delayed ? layers.size() - 1 - s : 0;
+            const auto& lags = report.stages[s].lags;
+            BOOST_REQUIRE(lags.size() == lag + 1);
+            BOOST_TEST(lags[lag] == 3 * (9 - lag));
+            for (std::size_t k = 0; k < lag; ++k)
+                BOOST_TEST(lags[k] == 3u); // while it fills, once per lag and epoch
+            BOOST_TEST(report.stages[s].weight_version == 27u);
+        }
+    }
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(pipelines_in_the_simulator)
+
+BOOST_DATA_TEST_CASE(pipedream_is_bit_equal_to_the_delayed_version_equation,
+                     bdata::xrange(cuts.size()), cut) {
+    check_run("pipedream", cuts[cut], calm, 1);
+}
+
+BOOST_DATA_TEST_CASE(gpipe_is_bit_equal_to_one_process_with_the_same_microbatches,
+                     bdata::xrange(cuts.size()), cut) {
+    check_run("gpipe", cuts[cut], calm, 1);
+}
+
+BOOST_DATA_TEST_CASE(the_equalities_hold_under_delay_loss_duplication_and_reordering,
+                     bdata::xrange(1, 13), seed) {
+    check_run(seed % 3 == 0 ? "gpipe" : "pipedream", cuts[1 + seed % 4], storm, seed);
+}
+
+BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_trace_and_another_seed_another) {
+    const auto hash = [](std::uint64_t seed) {
+        pipeline_sim run{{.seed = seed,
+                          .faults = storm,
+                          .nodes = 8,
+                          .app = pipeline_app("pipedream", cuts[4], 1)}};
+        run.train({});
+        BOOST_TEST(run.observer().report.has_value());
+        return run.sim().trace_hash();
+    };
+    const std::uint64_t first = hash(11);
+    BOOST_TEST(hash(11) == first);
+    BOOST_TEST(hash(12) != first);
+}
+
+BOOST_AUTO_TEST_CASE(a_killed_node_ends_the_run_with_its_name) {
+    pipeline_sim run{{.faults = calm, .nodes = 2, .app = pipeline_app("pipedream", {3, 3}, 100)}};
+    run.start({});
+    run.sim().run_until([&] { return run.observer().epochs.size() == 2; }, std::chrono::minutes{5});
+    run.sim().kill(run.node(1));
+    run.sim().run_until([&] { return run.observer().report.has_value(); }, std::chrono::seconds{5});
+    BOOST_REQUIRE(run.observer().report.has_value());
+    BOOST_REQUIRE(run.observer().report->failure.has_value());
+    BOOST_TEST((run.observer().report->failure->code() == errc::lost));
+    BOOST_TEST(run.observer().report->failure->message().find("stage 1 on node-1/sim:0") !=
+               std::string::npos);
+    // The survivor gives its stage up.
+    run.sim().run_for(std::chrono::seconds{5});
+    BOOST_TEST(!run.node(0).address_of("stage-0").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(stages_end_when_the_node_of_their_trainer_dies) {
+    pipeline_sim run{{.faults = calm, .nodes = 2, .app = pipeline_app("gpipe", {3, 3}, 100)}};
+    run.start({});
+    run.sim().run_until([&] { return run.observer().epochs.size() == 1; }, std::chrono::minutes{5});
+    run.sim().kill(run.run_node());
+    run.sim().run_for(std::chrono::seconds{5});
+    BOOST_TEST(!run.node(0).address_of("stage-0").has_value());
+    BOOST_TEST(!run.node(1).address_of("stage-1").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_stopped_run_saves_what_it_has_and_goes_on_from_there) {
+    const temporary_folder folder;
+    const std::string text =
+        pipeline_app("pipedream", {3, 3}, 100) + "checkpoint: {directory: unused}\n";
+    pipeline_sim run{{.faults = calm, .nodes = 2, .app = text}};
+    run.start(folder.path());
+    run.sim().run_until([&] { return run.observer().epochs.size() == 2; }, std::chrono::minutes{5});
+    run.sim().run_for(std::chrono::microseconds{300});
+    run.run_node().send(run.trainer_address(), frame_builder<proto::StopRun>{});
+    run.sim().run_until([&] { return run.observer().report.has_value(); }, std::chrono::minutes{5});
+    BOOST_REQUIRE(run.observer().report.has_value());
+    BOOST_TEST((run.observer().report->failure->code() == errc::cancelled));
+    const auto infos = list_checkpoints(folder.path()).value();
+    BOOST_REQUIRE(infos.size() == 1u);
+    const checkpoint_progress& saved = infos[0].progress;
+    BOOST_TEST(saved.minibatches_done >= 18u);
+    BOOST_TEST(saved.version.value() == saved.minibatches_done);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

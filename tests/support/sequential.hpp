@@ -1,0 +1,123 @@
+// Training as one loop in one thread, by the definition of the schedules: what pipelines are compared with, bit by bit.
+//
+// pipedream: the gradient of minibatch b is that of the loss with stage s at version max(0, b - (S-1-s)), counted from the
+// start of the epoch, applied to the latest version. gpipe: gradients of the microbatches, summed last to first, applied
+// once. Knows no actor, message or schedule.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "actors/data/batches.hpp"
+#include "actors/data/dataset.hpp"
+#include "actors/pipeline/epoch_shape.hpp"
+#include "kernels/graph/stage_program.hpp"
+#include "kernels/optim/optimizer.hpp"
+
+namespace troupe::test {
+
+struct sequential_result {
+    std::vector<weights_ptr> weights;     // by stage, after the last minibatch
+    std::vector<double> minibatch_losses; // sums over their samples
+};
+
+class sequential_trainer {
+  public:
+    sequential_trainer(compute_context& context, proto::App::Reader app, const dataset& data,
+                       const std::vector<std::size_t>& layers_of_stages, bool delayed,
+                       std::uint32_t microbatches)
+        : context_{context}, app_{app}, data_{data}, delayed_{delayed}, microbatches_{
+                                                                            microbatches} {
+        std::size_t first = 0;
+        for (const std::size_t count : layers_of_stages) {
+            stages_.push_back(stage_program::create(app.getModel(), {first, count}).value());
+            first += count;
+        }
+    }
+
+    sequential_result run() {
+        const auto train = app_.getTrain();
+        const float momentum = train.getOptimizer().getSgd().getMomentum();
+        result_.weights.clear();
+        for (const stage_program& stage : stages_)
+            result_.weights.push_back(
+                stage.initialise(context_, train.getSeed(), momentum != 0).value());
+        for (std::uint32_t epoch = 0; epoch < train.getEpochs(); ++epoch)
+            run_epoch(epoch, sgd{learning_rate_at(train, epoch), momentum});
+        return std::move(result_);
+    }
+
+  private:
+    void run_epoch(std::uint32_t epoch, const sgd& rule) {
+        const auto train = app_.getTrain();
+        auto order = train.getShuffle() ? epoch_order(train.getSeed(), epoch, data_.size())
+                                        : file_order(data_.size());
+        const batch_plan plan{std::move(order), train.getBatch()};
+        const epoch_shape shape = epoch_shape::of(data_.size(), train.getBatch(), microbatches_);
+        const std::size_t stages = stages_.size();
+        // versions[s][v]: stage s after v updates of this epoch.
+        std::vector<std::vector<weights_ptr>> versions(stages);
+        for (std::size_t s = 0; s < stages; ++s)
+            versions[s].push_back(result_.weights[s]);
+        for (std::uint64_t b = 0; b < shape.minibatches; ++b) {
+            std::vector<weights_ptr> used;
+            for (std::size_t s = 0; s < stages; ++s) {
+                const std::uint64_t delay = delayed_ ? stages - 1 - s : 0;
+                used.push_back(versions[s][b < delay ? 0 : b - delay]);
+            }
+            auto sums = gradients(plan, shape, b, used);
+            for (std::size_t s = 0; s < stages; ++s)
+                versions[s].push_back(rule.step(context_, versions[s].back(), sums[s]).value());
+        }
+        for (std::size_t s = 0; s < stages; ++s)
+            result_.weights[s] = versions[s].back();
+    }
+
+    std::vector<std::vector<tensor>> gradients(const batch_plan& plan, const epoch_shape& shape,
+                                               std::uint64_t b,
+                                               const std::vector<weights_ptr>& used) {
+        const batch samples = fill_batch(data_, plan.indices(b), context_.memory).value();
+        std::vector<std::vector<tensor>> sums(stages_.size());
+        double loss = 0;
+        for (std::uint32_t m = shape.microbatches_of(b); m-- > 0;) {
+            const sample_range rows = shape.rows_of(b, m);
+            tensor value = samples.input.rows(rows.first, rows.count);
+            std::vector<saved_activations> saved;
+            for (std::size_t s = 0; s < stages_.size(); ++s) {
+                auto forward = stages_[s].forward(context_, *used[s], value).value();
+                saved.push_back(std::move(forward.saved));
+                value = std::move(forward.output);
+            }
+            const float scale = 1.0f / static_cast<float>(shape.samples_of(b));
+            auto judged =
+                stages_.back()
+                    .loss(context_, value, samples.labels.rows(rows.first, rows.count), scale)
+                    .value();
+            loss += judged.loss_sum;
+            tensor gradient = std::move(judged.gradient);
+            for (std::size_t s = stages_.size(); s-- > 0;) {
+                auto backward =
+                    stages_[s]
+                        .backward(context_, *used[s], std::move(saved[s]), gradient, s > 0)
+                        .value();
+                gradient = std::move(backward.input_gradient);
+                if (sums[s].empty())
+                    sums[s] = std::move(backward.parameter_gradients);
+                else
+                    (void)accumulate(context_, sums[s], backward.parameter_gradients).ok();
+            }
+        }
+        result_.minibatch_losses.push_back(loss);
+        return sums;
+    }
+
+    compute_context& context_;
+    proto::App::Reader app_;
+    const dataset& data_;
+    bool delayed_;
+    std::uint32_t microbatches_;
+    std::vector<stage_program> stages_;
+    sequential_result result_;
+};
+
+} // namespace troupe::test
