@@ -1,0 +1,92 @@
+// actors: two lists of every node's actors, and what changed between them.
+#include "tools/inspector/printable.hpp"
+#include "tools/inspector/records.hpp"
+#include "tools/inspector/views.hpp"
+
+namespace troupe::inspector {
+
+namespace {
+
+using samples = std::map<node_id, actor_list>;
+
+// Of the nodes that answer; a node that does not is noted by the link.
+result<samples> take_samples(cluster_link& cluster) {
+    samples taken;
+    const std::vector<linked_node> nodes = cluster.nodes();
+    for (const linked_node& node : nodes) {
+        auto list = cluster.list_actors(node.id);
+        if (list)
+            taken.emplace(node.id, std::move(*list));
+        else if (list.failure().code() != errc::lost)
+            return list.failure();
+    }
+    if (!cluster.drop_departed())
+        return cluster.end();
+    return taken;
+}
+
+std::vector<node_rates> compare(const cluster_link& cluster, const samples& before, const samples& after) {
+    std::vector<node_rates> nodes;
+    for (const linked_node& node : cluster.nodes()) {
+        const auto now = after.find(node.id);
+        const auto then = before.find(node.id);
+        if (now != after.end() && then != before.end())
+            nodes.push_back({node.id, node.name, rates_between(then->second, now->second)});
+    }
+    return nodes;
+}
+
+void print_table(std::ostream& out, const std::vector<node_rates>& nodes) {
+    using enum table::align;
+    table rows{{{"node", left},
+                {"actor", left},
+                {"number", right},
+                {"mailbox", right},
+                {"messages", right},
+                {"busy", right},
+                {"", left}}};
+    std::size_t actors = 0;
+    for (const node_rates& node : nodes) {
+        for (const actor_rate& a : node.actors)
+            rows.add({printable(node.name), printable(a.now.name), std::to_string(a.now.number.value()),
+                      std::to_string(a.now.mailbox_depth), rate_text(a.messages_per_second),
+                      percent_text(a.busy_share), a.now.paused ? "paused" : ""});
+        actors += node.actors.size();
+    }
+    out << count_text(actors, "actor", "actors") << " on " << count_text(nodes.size(), "node", "nodes") << "\n\n";
+    rows.print(out);
+    out << std::flush;
+}
+
+} // namespace
+
+result<void> show_actors(view_context& view) {
+    auto before = take_samples(view.cluster);
+    if (!before)
+        return before.failure();
+    for (bool first = true;; first = false) {
+        const time_point began = view.cluster.view().time().now();
+        if (!view.cluster.view().rest(view.options.interval))
+            return view.options.watch ? result<void>{} : error{errc::cancelled, "stopped before the second sample"};
+        auto after = take_samples(view.cluster);
+        if (!after)
+            return after.failure();
+        const auto nodes = compare(view.cluster, *before, *after);
+        if (view.options.json)
+            view.out << actors_record(nodes, view.cluster.view().time().now() - began) << std::endl;
+        else {
+            if (view.options.terminal && view.options.watch)
+                view.out << "\x1b[H\x1b[2J";
+            else if (!first)
+                view.out << '\n';
+            print_table(view.out, nodes);
+        }
+        if (!view.options.watch)
+            return {};
+        before = std::move(after);
+        if (auto still = view.cluster.refresh(); !still)
+            return still.failure();
+    }
+}
+
+} // namespace troupe::inspector

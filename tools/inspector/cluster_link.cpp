@@ -1,0 +1,214 @@
+#include "tools/inspector/cluster_link.hpp"
+
+#include <kj/exception.h>
+
+#include <algorithm>
+
+#include "schemas/base/limits.hpp"
+#include "tools/inspector/printable.hpp"
+
+namespace troupe::inspector {
+
+namespace {
+
+constexpr int clock_probes = 5;
+
+actor_address inspector_of(node_id node) { return {node, well_known::inspector}; }
+
+// Runs what reads a message from outside.
+template <class Work>
+auto guarded(const Work& work) -> decltype(work()) {
+    try {
+        return work();
+    } catch (const kj::Exception& malformed) {
+        return error{errc::protocol,
+                     "a node sends a message that cannot be read: " + printable(malformed.getDescription().cStr(), 256)};
+    }
+}
+
+struct member_entry {
+    node_id node;
+    std::string name;
+    std::string address;
+};
+
+result<std::vector<member_entry>> ask_members(observer& view, node_id node) {
+    return guarded([&]() -> result<std::vector<member_entry>> {
+        auto answer = view.ask<proto::MemberList>({node, well_known::cluster}, frame_builder<proto::ListMembers>{});
+        if (!answer)
+            return answer.failure();
+        const auto members = (*answer)->body<proto::MemberList>().getMembers();
+        if (members.size() > limits::nodes_max)
+            return error{errc::protocol, "a node names more members than a cluster may have"};
+        std::vector<member_entry> list;
+        for (const auto member : members)
+            list.push_back({node_id{member.getNode()}, member.getName(), member.getAddress()});
+        return list;
+    });
+}
+
+} // namespace
+
+result<void> cluster_link::attach(const std::string& address) {
+    auto peer = view_.connect(address);
+    if (!peer)
+        return peer.failure();
+    if (auto added = add(*peer); !added)
+        return added.failure();
+    return refresh();
+}
+
+result<void> cluster_link::add(const peer_info& peer) {
+    auto clock = measure_clock(peer.node);
+    if (!clock)
+        return clock.failure();
+    nodes_.push_back({peer.node, peer.name, peer.address, *clock});
+    names_[peer.node].name = peer.name;
+    return {};
+}
+
+result<clock_offset> cluster_link::measure_clock(node_id node) {
+    std::vector<clock_probe> probes;
+    for (int i = 0; i < clock_probes; ++i) {
+        clock_probe probe;
+        probe.asked_ns = view_.time().now().ns;
+        const auto list = list_actors(node);
+        if (!list)
+            return list.failure();
+        probe.answered_ns = view_.time().now().ns;
+        probe.remote_ns = list->now_ns;
+        probes.push_back(probe);
+    }
+    return estimate_offset(probes);
+}
+
+result<void> cluster_link::refresh() {
+    if (!drop_departed())
+        return end();
+    auto members = ask_members(view_, nodes_.front().id);
+    if (!members) {
+        // A node that stands alone knows no members.
+        if (members.failure().code() == errc::refused)
+            return {};
+        if (members.failure().code() == errc::lost && drop_departed())
+            return refresh();
+        return members.failure();
+    }
+    for (const member_entry& member : *members) {
+        if (find(member.node) || member.address.empty() || unreachable_.contains(member.address))
+            continue;
+        auto peer = view_.connect(member.address);
+        const auto added = peer ? add(*peer) : result<void>{peer.failure()};
+        if (added)
+            continue;
+        if (added.failure().code() == errc::cancelled)
+            return added.failure();
+        if (unreachable_.size() < limits::nodes_max)
+            unreachable_.emplace(member.address, true);
+        note("node " + printable(member.name) + " (" + printable(member.address) +
+             ") is left out: " + added.failure().message());
+    }
+    return {};
+}
+
+bool cluster_link::drop_departed() {
+    for (const auto& [peer, why] : view_.departures()) {
+        const auto gone = std::ranges::find(nodes_, peer.node, &linked_node::id);
+        if (gone == nodes_.end())
+            continue;
+        nodes_.erase(gone);
+        const bool in_order = why.code() == errc::cancelled;
+        if (!in_order)
+            loss_ = error{errc::lost, "node " + printable(peer.name) + " (" + printable(peer.address) +
+                                          ") was lost: " + printable(why.message(), 256)};
+        if (!nodes_.empty())
+            note(in_order ? "node " + printable(peer.name) + " has stopped" : loss_->message());
+    }
+    return !nodes_.empty();
+}
+
+error cluster_link::end() const {
+    return loss_.value_or(error{errc::cancelled, "the cluster has stopped"});
+}
+
+const linked_node* cluster_link::find(node_id node) const {
+    const auto found = std::ranges::find(nodes_, node, &linked_node::id);
+    return found == nodes_.end() ? nullptr : &*found;
+}
+
+result<actor_list> cluster_link::list_actors(node_id node) {
+    return guarded([&]() -> result<actor_list> {
+        auto answer = view_.ask<proto::ActorList>(inspector_of(node), frame_builder<proto::ListActors>{});
+        if (!answer)
+            return answer.failure();
+        auto list = decode((*answer)->body<proto::ActorList>());
+        if (list)
+            learn(names_[node], *list);
+        return list;
+    });
+}
+
+result<trace_page> cluster_link::read_trace(node_id node, std::uint64_t cursor, const tail_terms& filter) {
+    return guarded([&]() -> result<trace_page> {
+        frame_builder<proto::ReadTrace> question;
+        question.body().setCursor(cursor);
+        question.body().setMaxEvents(page_events_max);
+        write_filter(question.body().initFilter(), filter);
+        auto answer = view_.ask<proto::TraceBatch>(inspector_of(node), std::move(question));
+        if (!answer)
+            return answer.failure();
+        auto page = decode((*answer)->body<proto::TraceBatch>());
+        if (page && page->next < cursor)
+            return error{errc::protocol, "the trace of a node runs backwards"};
+        if (!page)
+            return page;
+        if (cursor == 0)
+            page->older = std::exchange(page->lost, 0);
+        learn(names_[node], *page);
+        return page;
+    });
+}
+
+result<std::string> cluster_link::open_tail(node_id node, std::uint64_t tail, const tail_terms& filter,
+                                            std::uint32_t credit) {
+    return guarded([&]() -> result<std::string> {
+        frame_builder<proto::OpenTail> question;
+        question.body().setTail(tail);
+        question.body().setCredit(credit);
+        write_filter(question.body().initFilter(), filter);
+        auto answer = view_.ask<proto::TailOpened>(inspector_of(node), std::move(question));
+        if (!answer)
+            return answer.failure();
+        return printable((*answer)->body<proto::TailOpened>().getProblem().cStr(), 1024);
+    });
+}
+
+bool caught_up(std::uint64_t cursor, const trace_page& page) {
+    const std::uint64_t passed = page.next - cursor;
+    const std::uint64_t gone = page.lost + page.older;
+    return passed <= gone || passed - gone < page_events_max;
+}
+
+result<void> trace_reader::read(const std::function<void(const linked_node&, const trace_page&)>& take) {
+    const std::vector<linked_node> nodes = cluster_.nodes();
+    for (const linked_node& node : nodes) {
+        std::uint64_t& cursor = cursors_[node.id];
+        for (int pages = 0; pages < pages_max; ++pages) {
+            const auto page = cluster_.read_trace(node.id, cursor, filter_);
+            if (!page && page.failure().code() == errc::lost)
+                break;
+            if (!page)
+                return page.failure();
+            take(node, *page);
+            const bool last = caught_up(cursor, *page);
+            cursor = page->next;
+            if (last)
+                break;
+        }
+    }
+    if (!cluster_.drop_departed())
+        return cluster_.end();
+    return {};
+}
+
+} // namespace troupe::inspector

@@ -1,0 +1,144 @@
+#include "tools/inspector/events.hpp"
+
+#include <algorithm>
+
+#include "schemas/base/limits.hpp"
+#include "tools/inspector/printable.hpp"
+
+namespace troupe::inspector {
+
+namespace {
+
+constexpr std::int64_t time_max = std::int64_t{1}
+                                  << 61; // differences of two times fit into 64 bits
+
+std::string bounded(capnp::Text::Reader text, std::size_t bytes_max = limits::name_bytes_max) {
+    return {text.begin(), std::min<std::size_t>(text.size(), bytes_max)};
+}
+
+error too_many(const char* what, std::size_t count) {
+    return {errc::protocol, "a node sends " + std::to_string(count) + " " + what +
+                                ", more than the protocol allows"};
+}
+
+bool sensible(const trace_event& e) {
+    const auto in_range = [](std::int64_t ns) { return ns >= 0 && ns < time_max; };
+    return in_range(e.sent_ns) && in_range(e.enqueued_ns) && in_range(e.started_ns) &&
+           in_range(e.ended_ns) && e.started_ns <= e.ended_ns;
+}
+
+trace_event decode_event(proto::TraceEvent::Reader from) {
+    trace_event e;
+    e.kind =
+        from.getKind() == proto::TraceKind::COMPUTE ? trace_kind::compute : trace_kind::message;
+    e.type = from.getType();
+    e.from_node = node_id{from.getFromNode()};
+    e.from_actor = actor_number{from.getFromActor()};
+    e.to_actor = actor_number{from.getToActor()};
+    e.sequence = from.getSequence();
+    e.cause = from.getCause();
+    e.cause_node = node_id{from.getCauseNode()};
+    e.trace_id = from.getTraceId();
+    e.minibatch = minibatch_id{from.getMinibatch()};
+    e.weights = weight_version{from.getWeightVersion()};
+    e.bytes = from.getBytes();
+    e.sent_ns = from.getSentNs();
+    e.enqueued_ns = from.getEnqueuedNs();
+    e.started_ns = from.getStartedNs();
+    e.ended_ns = from.getEndedNs();
+    return e;
+}
+
+} // namespace
+
+result<actor_list> decode(proto::ActorList::Reader list) {
+    if (list.getActors().size() > listed_actors_max)
+        return too_many("actors", list.getActors().size());
+    actor_list out;
+    out.node = node_id{list.getNode()};
+    out.node_name = bounded(list.getNodeName());
+    out.now_ns = std::clamp<std::int64_t>(list.getNowNs(), 0, time_max);
+    for (const auto actor : list.getActors())
+        out.actors.push_back({actor_number{actor.getNumber()}, bounded(actor.getName()),
+                              actor.getMailboxDepth(), actor.getMessagesHandled(),
+                              actor.getBusyNs(), actor.getPaused()});
+    return out;
+}
+
+result<trace_page> decode(proto::TraceBatch::Reader batch) {
+    if (batch.getEvents().size() > page_events_max)
+        return too_many("events", batch.getEvents().size());
+    if (batch.getLabels().size() > trace_ring::labels_max + 1)
+        return too_many("labels", batch.getLabels().size());
+    if (batch.getTypes().size() > page_events_max)
+        return too_many("types", batch.getTypes().size());
+    trace_page out;
+    out.now_ns = std::clamp<std::int64_t>(batch.getNowNs(), 0, time_max);
+    out.next = batch.getNextCursor();
+    out.lost = batch.getLost();
+    for (const auto event : batch.getEvents()) {
+        const trace_event e = decode_event(event);
+        if (sensible(e))
+            out.events.push_back(e);
+        else
+            ++out.invalid;
+    }
+    for (const auto label : batch.getLabels())
+        out.labels.push_back(bounded(label));
+    for (const auto type : batch.getTypes())
+        out.types.emplace(type.getId(), bounded(type.getName()));
+    return out;
+}
+
+result<tail_message> decode(proto::TailEvent::Reader message) {
+    tail_message out;
+    out.tail = message.getTail();
+    out.event = decode_event(message.getEvent());
+    if (!sensible(out.event))
+        return error{errc::protocol, "a node reports a message whose times make no sense"};
+    out.type = bounded(message.getTypeName());
+    out.actor = bounded(message.getActorName());
+    out.body = bounded(message.getBody(), body_bytes_max);
+    out.tensors = bounded(message.getTensors(), body_bytes_max);
+    out.dropped = message.getDropped();
+    return out;
+}
+
+std::string node_names::type_of(const trace_event& event) const {
+    if (event.kind == trace_kind::compute)
+        return event.type < labels.size() ? printable(labels[event.type])
+                                          : "work " + std::to_string(event.type);
+    const auto found = types.find(event.type);
+    return found != types.end() ? printable(found->second) : "type " + hex_text(event.type);
+}
+
+std::string node_names::name_of(actor_number actor) const {
+    const auto found = actors.find(actor);
+    if (found != actors.end())
+        return printable(found->second);
+    return actor.value() == 0 ? "nobody" : "actor " + std::to_string(actor.value());
+}
+
+void learn(node_names& names, const actor_list& list) {
+    names.name = list.node_name;
+    for (const actor_row& actor : list.actors)
+        if (names.actors.size() < listed_actors_max || names.actors.contains(actor.number))
+            names.actors[actor.number] = actor.name; // the ended ones stay known
+}
+
+void learn(node_names& names, const trace_page& page) {
+    if (page.labels.size() > names.labels.size())
+        names.labels = page.labels;
+    for (const auto& [id, name] : page.types)
+        if (names.types.size() < page_events_max)
+            names.types.emplace(id, name);
+}
+
+std::string name_of(const all_names& names, node_id node, actor_number actor) {
+    const auto found = names.find(node);
+    if (found == names.end())
+        return "node " + hex_text(node.value()) + "/actor " + std::to_string(actor.value());
+    return printable(found->second.name) + "/" + found->second.name_of(actor);
+}
+
+} // namespace troupe::inspector

@@ -1,0 +1,89 @@
+// What nodes report, as plain values, and their decoding from messages.
+//
+// Text is as it was sent, only bounded; printable() makes it fit for a terminal. Times are nanoseconds on the clock of
+// the node that reported them, except sent_ns, which is on the sender's.
+//
+// Errors: decoding returns errc::protocol for more elements than the protocol allows. It may throw kj::Exception where a
+// message is malformed, as reading any frame from outside may.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "actors/runtime/trace.hpp"
+#include "schemas/base/error.hpp"
+#include "schemas/trace.capnp.h"
+
+namespace troupe::inspector {
+
+inline constexpr std::uint64_t none = ~0ull; // no minibatch, no weight version
+inline constexpr std::uint32_t page_events_max = 4096;
+inline constexpr std::size_t listed_actors_max = 1u << 16;
+inline constexpr std::size_t body_bytes_max = 4096;
+
+struct actor_row {
+    actor_number number;
+    std::string name;
+    std::uint64_t mailbox_depth = 0;
+    std::uint64_t messages_handled = 0;
+    std::uint64_t busy_ns = 0;
+    bool paused = false;
+};
+
+struct actor_list {
+    node_id node;
+    std::string node_name;
+    std::int64_t now_ns = 0;
+    std::vector<actor_row> actors;
+};
+
+// One answer to ReadTrace.
+struct trace_page {
+    std::int64_t now_ns = 0;
+    std::uint64_t next = 0;
+    std::uint64_t older = 0;   // overwritten before this reader came
+    std::uint64_t lost = 0;    // overwritten before they were read
+    std::uint64_t invalid = 0; // left out here: their times make no sense
+    std::vector<trace_event> events;
+    std::vector<std::string> labels;
+    std::map<std::uint64_t, std::string> types;
+};
+
+// One message that a tail shows.
+struct tail_message {
+    std::uint64_t tail = 0;
+    trace_event event;
+    std::string type;
+    std::string actor;
+    std::string body;
+    std::string tensors;
+    std::uint64_t dropped = 0; // before this one
+};
+
+result<actor_list> decode(proto::ActorList::Reader list);
+result<trace_page> decode(proto::TraceBatch::Reader batch);
+result<tail_message> decode(proto::TailEvent::Reader message);
+
+// What the events of one node mean, gathered over its pages.
+struct node_names {
+    std::string name;
+    std::map<actor_number, std::string> actors;
+    std::vector<std::string> labels;
+    std::map<std::uint64_t, std::string> types;
+
+    std::string
+    type_of(const trace_event& event) const; // "Activation", "forward"; "type 0x1f3a" if unknown
+    std::string name_of(actor_number actor) const; // "stage 0"; "actor 17" if unknown
+};
+
+void learn(node_names& names, const actor_list& list);
+void learn(node_names& names, const trace_page& page);
+
+using all_names = std::map<node_id, node_names>;
+
+// "a/stage 0". Printable.
+std::string name_of(const all_names& names, node_id node, actor_number actor);
+
+} // namespace troupe::inspector

@@ -1,0 +1,82 @@
+// The way of one minibatch through a pipeline, put together from the traces of all nodes.
+//
+// The events of one minibatch are joined by what the pipeline protocol (schemas/pipeline.capnp) promises: an Activation
+// leads to a forward pass of its receiver, a Gradient to a backward pass, the last stage turns around by itself, and an
+// actor works on what arrives in order. No other knowledge about the run is needed. Where events are missing, what is
+// there is joined and the path says that it is not complete.
+//
+// Pure. Times are nanoseconds on the observer's clock, see node_trace::clock.
+#pragma once
+
+#include <optional>
+#include <set>
+
+#include "tools/inspector/rates.hpp"
+
+namespace troupe::inspector {
+
+// What one node recorded about the minibatch.
+struct node_trace {
+    node_id node;
+    clock_offset clock;
+    std::vector<trace_event> events; // in any order; of other minibatches, too
+};
+
+enum class hop_kind : std::uint8_t {
+    forward,  // an Activation and the forward pass that it led to
+    turn,     // the last stage's backward pass
+    backward, // a Gradient and the backward pass that it led to
+};
+
+// A message on its way, and the device work that it led to.
+struct hop {
+    hop_kind kind = hop_kind::forward;
+    actor_address from;
+    actor_address to;
+    std::int64_t sent_ns = 0; // turn: the end of the forward pass
+    std::optional<std::int64_t>
+        wire_ns; // from the sender's send to the receiver's mailbox; a turn has none
+    std::optional<std::int64_t> mailbox_ns; // until the receiver looked at it
+    std::optional<std::int64_t>
+        queue_ns; // from arrival (turn: the end of the forward pass) until the device began
+    std::optional<std::int64_t>
+        run_ns; // on the device; nothing for the Gradient that ends at the data source
+    std::optional<std::uint64_t> weights; // version that the pass used
+    std::uint64_t bytes = 0;
+};
+
+// The weight versions that one stage used for the minibatch.
+struct stage_weights {
+    actor_address stage;
+    std::set<std::uint64_t> forward;       // one, unless something is wrong
+    std::set<std::uint64_t> backward;      // the same one
+    std::optional<std::uint64_t> updated;  // the version that the update started from
+    std::optional<std::uint64_t> produced; // the version that the update made
+
+    bool equal() const { return forward.size() == 1 && forward == backward; }
+    bool known() const { return !forward.empty() && !backward.empty(); }
+    // Updates that happened between this minibatch's forward pass and its own update.
+    std::optional<std::uint64_t> lag() const;
+};
+
+struct minibatch_path {
+    std::uint64_t minibatch = 0;
+    std::vector<hop> hops;             // by time
+    std::vector<stage_weights> stages; // in the order in which activations reached them
+    bool complete =
+        false; // every activation became a gradient that came back, every stage has updated
+    std::int64_t total_ns = 0; // from the first send to the last event
+};
+
+minibatch_path join_path(std::uint64_t minibatch, const std::vector<node_trace>& traces,
+                         const all_names& names);
+
+// The numbers of the minibatches among some events, from the pipeline's activations alone.
+struct minibatch_range {
+    std::optional<std::uint64_t> oldest;
+    std::optional<std::uint64_t> newest;
+
+    void add(const std::vector<trace_event>& events);
+};
+
+} // namespace troupe::inspector

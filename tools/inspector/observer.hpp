@@ -1,0 +1,111 @@
+// A small synchronous client over an endpoint: asks an actor of a node and waits for its answer.
+//
+// The answers of the protocols used here have no number of their own: an observer has at most one question out at a
+// node, and gives up a node that does not answer in time, so an answer is always to the last question.
+//
+// Threads: the public methods belong to one thread; what arrives is queued by the endpoint's. Waiting ends at the latest
+// when the patience is over, when the node is lost, or when `stop` becomes true.
+// A message that cannot be read throws kj::Exception where it is looked at, in here, too.
+// Errors: errc::lost when the node is gone or silent, errc::refused with its reason when it rejects the question,
+// errc::cancelled when asked to stop.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "schemas/base/clock.hpp"
+#include "transport/endpoint.hpp"
+
+namespace troupe::inspector {
+
+class observer final : private endpoint_listener {
+  public:
+    struct options {
+        node_id self;
+        duration patience = std::chrono::seconds{5};
+        const std::atomic<bool>* stop = nullptr; // null: never
+    };
+
+    struct arrival {
+        node_id from;
+        frame_ptr message;
+    };
+
+    struct departure {
+        peer_info peer;
+        error why;
+    };
+
+    observer(endpoint& network, const clock& time, options o);
+    ~observer() override; // closes the endpoint
+    observer(const observer&) = delete;
+    observer& operator=(const observer&) = delete;
+
+    result<void> start();
+    result<peer_info> connect(const std::string& address);
+
+    // The answer, whose body is of type Answer.
+    template <class Answer, class Question>
+    result<frame_ptr> ask(actor_address to, frame_builder<Question>&& question) {
+        const std::uint64_t sequence = stamp(to, question.envelope());
+        return exchange(to, sequence, std::move(question).finish(), type_id_of<Answer>());
+    }
+
+    // Sends without waiting for an answer; a node that is gone is reported by departures().
+    template <class Body>
+    void tell(actor_address to, frame_builder<Body>&& message) {
+        stamp(to, message.envelope());
+        network_.send(to.node, std::move(message).finish());
+    }
+
+    // What has arrived besides answers, of the one type that is wanted; waits at most `wait` for it. What is of another
+    // type is dropped.
+    std::optional<arrival> next(std::uint64_t type, duration wait);
+
+    // Waits; false if asked to stop.
+    bool rest(duration length);
+
+    std::vector<departure> departures(); // since the last call
+    void give_up(node_id node, error why);
+    bool stopped() const { return options_.stop != nullptr && options_.stop->load(); }
+    const clock& time() const noexcept { return time_; }
+
+    // More than this from nodes that send without being asked ends their connection.
+    static constexpr std::size_t waiting_bytes_max = std::size_t{1} << 28;
+
+  private:
+    void peer_up(const peer_info& peer) override;
+    void frame_arrived(node_id from, frame_ptr f) override;
+    void peer_writable(node_id) override {}
+    void peer_down(node_id peer, const error& why) override;
+    void connect_failed(const std::string& address, const error& why) override;
+
+    std::uint64_t stamp(actor_address to, proto::Envelope::Builder envelope);
+    result<frame_ptr> exchange(actor_address to, std::uint64_t sequence, frame_ptr question, std::uint64_t answer);
+    result<frame_ptr> wait_for_answer(actor_address to, std::uint64_t sequence, std::uint64_t answer);
+    std::string name_of(node_id node) const;
+    template <class Condition>
+    bool wait_until(std::unique_lock<std::mutex>& held, duration length, Condition condition);
+    frame_ptr take_if(const std::function<bool(const arrival&)>& wanted);
+
+    endpoint& network_;
+    const clock& time_;
+    const options options_;
+    std::uint64_t sequence_ = 0;
+
+    mutable std::mutex lock_; // guards what follows
+    std::condition_variable changed_;
+    std::deque<arrival> arrived_;
+    std::size_t arrived_bytes_ = 0;
+    std::map<node_id, peer_info> peers_; // up
+    std::deque<peer_info> new_peers_;
+    std::map<std::string, error> failed_;
+    std::vector<departure> departed_;
+};
+
+} // namespace troupe::inspector

@@ -1,0 +1,47 @@
+// Text for a terminal: what came from outside is made harmless, numbers get units, rows become a table.
+//
+// Pure.
+#pragma once
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troupe::inspector {
+
+inline constexpr std::size_t printable_name_bytes = 64; // of an actor, a node, a type
+
+// The text without anything that a terminal would obey: control characters (also the C1 ones), broken UTF-8 and marks
+// that change the direction of writing are written as \xNN or \u{N}. Cut at `bytes_max`, with "..." where it was cut.
+std::string printable(std::string_view text, std::size_t bytes_max = printable_name_bytes);
+
+std::string duration_text(std::int64_t ns);  // "12.3 us"; three digits
+std::string bytes_text(std::uint64_t bytes); // "401 kB"; three digits
+std::string rate_text(double per_second);    // "12300/s"
+std::string percent_text(double share);      // "12 %"
+std::string hex_text(std::uint64_t id);      // "0x1f3a"
+std::string count_text(std::uint64_t n, std::string_view one,
+                       std::string_view many); // "1 node", "2 nodes"
+
+// Rows of cells, printed under a heading with the columns as wide as their widest cell.
+class table {
+  public:
+    enum class align : std::uint8_t { left, right };
+    struct column {
+        std::string heading;
+        align side = align::left;
+    };
+
+    explicit table(std::vector<column> columns) : columns_{std::move(columns)} {}
+
+    void add(std::vector<std::string> cells); // as many as there are columns
+    void print(std::ostream& out) const;
+
+  private:
+    std::vector<column> columns_;
+    std::vector<std::vector<std::string>> rows_;
+};
+
+} // namespace troupe::inspector

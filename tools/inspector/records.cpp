@@ -1,0 +1,213 @@
+#include "tools/inspector/records.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "tools/inspector/printable.hpp"
+
+namespace troupe::inspector {
+
+namespace {
+
+using object = nlohmann::ordered_json;
+
+// Text from a node need not be UTF-8.
+std::string line(const object& o) {
+    return o.dump(-1, ' ', false, object::error_handler_t::replace);
+}
+
+template <class T>
+object maybe(const std::optional<T>& value) {
+    return value ? object(*value) : object(nullptr);
+}
+
+object maybe_id(std::uint64_t id) {
+    return id == none ? object(nullptr) : object(id);
+}
+
+double microseconds(std::int64_t ns) {
+    return static_cast<double>(ns) / 1e3;
+}
+
+std::string raw_name(const all_names& names, node_id node, actor_number actor) {
+    const auto known = names.find(node);
+    if (known != names.end())
+        if (const auto found = known->second.actors.find(actor);
+            found != known->second.actors.end())
+            return found->second;
+    return "";
+}
+
+object actor_object(const all_names& names, node_id node, actor_number actor) {
+    return {{"node", hex_text(node.value())},
+            {"actor", actor.value()},
+            {"name", raw_name(names, node, actor)}};
+}
+
+const char* kind_name(hop_kind kind) {
+    switch (kind) {
+    case hop_kind::forward:
+        return "forward";
+    case hop_kind::turn:
+        return "turn";
+    case hop_kind::backward:
+        return "backward";
+    }
+    return "";
+}
+
+object counts_object(const chrome_counts& counts) {
+    return {{"slices", counts.slices},
+            {"arrows", counts.arrows},
+            {"arrows_without_sender", counts.without_sender},
+            {"arrows_backwards", counts.backwards},
+            {"events_outside", counts.outside},
+            {"events_lost", counts.lost},
+            {"events_invalid", counts.invalid}};
+}
+
+} // namespace
+
+std::string actors_record(const std::vector<node_rates>& nodes, duration sample) {
+    object list = object::array();
+    for (const node_rates& node : nodes) {
+        object actors = object::array();
+        for (const actor_rate& a : node.actors)
+            actors.push_back({{"number", a.now.number.value()},
+                              {"name", a.now.name},
+                              {"mailbox_depth", a.now.mailbox_depth},
+                              {"messages_handled", a.now.messages_handled},
+                              {"messages_per_second", a.messages_per_second},
+                              {"busy_share", a.busy_share},
+                              {"paused", a.now.paused}});
+        list.push_back({{"node", hex_text(node.node.value())},
+                        {"name", node.name},
+                        {"actors", std::move(actors)}});
+    }
+    return line({{"event", "actors"},
+                 {"sample_seconds", static_cast<double>(sample.count()) / 1e9},
+                 {"nodes", std::move(list)}});
+}
+
+std::string tail_record(const tail_message& m, node_id node, const all_names& names,
+                        std::int64_t since_attach_ns) {
+    const trace_event& e = m.event;
+    return line(
+        {{"event", "message"},
+         {"seconds", static_cast<double>(since_attach_ns) / 1e9},
+         {"type", m.type},
+         {"from", actor_object(names, e.from_node, e.from_actor)},
+         {"to",
+          {{"node", hex_text(node.value())}, {"actor", e.to_actor.value()}, {"name", m.actor}}},
+         {"sequence", e.sequence},
+         {"cause", e.cause},
+         {"cause_node", hex_text(e.cause_node.value())},
+         {"trace", e.trace_id},
+         {"minibatch", maybe_id(e.minibatch.value())},
+         {"weight_version", maybe_id(e.weights.value())},
+         {"queue_ns", e.started_ns - e.enqueued_ns},
+         {"run_ns", e.ended_ns - e.started_ns},
+         {"bytes", e.bytes},
+         {"body", m.body},
+         {"tensors", m.tensors},
+         {"dropped_before", m.dropped}});
+}
+
+std::string tail_end_record(std::uint64_t shown, std::uint64_t dropped) {
+    return line({{"event", "end"}, {"shown", shown}, {"dropped", dropped}});
+}
+
+std::string path_record(const minibatch_path& path, const all_names& names,
+                        std::uint64_t events_lost) {
+    object hops = object::array();
+    for (const hop& h : path.hops)
+        hops.push_back({{"kind", kind_name(h.kind)},
+                        {"from", actor_object(names, h.from.node, h.from.actor)},
+                        {"to", actor_object(names, h.to.node, h.to.actor)},
+                        {"at_ns", h.sent_ns - path.hops.front().sent_ns},
+                        {"wire_ns", maybe(h.wire_ns)},
+                        {"mailbox_ns", maybe(h.mailbox_ns)},
+                        {"queue_ns", maybe(h.queue_ns)},
+                        {"run_ns", maybe(h.run_ns)},
+                        {"weight_version", maybe(h.weights)},
+                        {"bytes", h.bytes}});
+    object stages = object::array();
+    for (const stage_weights& s : path.stages)
+        stages.push_back({{"stage", actor_object(names, s.stage.node, s.stage.actor)},
+                          {"forward_versions", s.forward},
+                          {"backward_versions", s.backward},
+                          {"equal", s.known() ? object(s.equal()) : object(nullptr)},
+                          {"updated_version", maybe(s.updated)},
+                          {"produced_version", maybe(s.produced)},
+                          {"lag", maybe(s.lag())}});
+    return line({{"event", "path"},
+                 {"minibatch", path.minibatch},
+                 {"complete", path.complete},
+                 {"total_ns", path.total_ns},
+                 {"hops", std::move(hops)},
+                 {"stages", std::move(stages)},
+                 {"events_lost", events_lost}});
+}
+
+std::string export_record(const std::string& file, std::uint64_t bytes,
+                          const chrome_counts& counts) {
+    object o{{"event", "export"}, {"file", file}, {"bytes", bytes}};
+    o.update(counts_object(counts));
+    return line(o);
+}
+
+std::string process_record(std::uint32_t process, const std::string& name) {
+    return line({{"ph", "M"},
+                 {"pid", process},
+                 {"tid", 0},
+                 {"name", "process_name"},
+                 {"args", {{"name", name}}}});
+}
+
+std::string thread_record(std::uint32_t process, std::uint32_t thread, const std::string& name,
+                          std::uint64_t order) {
+    const object where{{"ph", "M"}, {"pid", process}, {"tid", thread}};
+    object called = where;
+    called.update({{"name", "thread_name"}, {"args", {{"name", name}}}});
+    object sorted = where;
+    sorted.update({{"name", "thread_sort_index"}, {"args", {{"sort_index", order}}}});
+    return line(called) + ",\n" + line(sorted);
+}
+
+std::string slice_record(const chrome_slice& s) {
+    const trace_event& e = *s.event;
+    object args{{"sequence", e.sequence}};
+    if (e.minibatch.value() != none)
+        args["minibatch"] = e.minibatch.value();
+    if (e.weights.value() != none)
+        args["weight_version"] = e.weights.value();
+    if (e.kind == trace_kind::message) {
+        args["from_node"] = hex_text(e.from_node.value());
+        args["from_actor"] = e.from_actor.value();
+        args["queue_us"] = microseconds(e.started_ns - e.enqueued_ns);
+        args["bytes"] = e.bytes;
+    }
+    return line({{"ph", "X"},
+                 {"pid", s.process},
+                 {"tid", s.thread},
+                 {"ts", microseconds(s.start_ns)},
+                 {"dur", microseconds(s.length_ns)},
+                 {"name", s.name},
+                 {"cat", e.kind == trace_kind::compute ? "device" : "actor"},
+                 {"args", std::move(args)}});
+}
+
+std::string arrow_record(std::uint64_t id, bool is_end, const chrome_end& end) {
+    object o{{"ph", is_end ? "f" : "s"}, {"pid", end.process},
+             {"tid", end.thread},        {"ts", microseconds(end.at_ns)},
+             {"name", "message"},        {"cat", "message"},
+             {"id", hex_text(id)}};
+    if (is_end)
+        o["bp"] = "e";
+    return line(o);
+}
+
+std::string other_data(const chrome_counts& counts) {
+    return line(counts_object(counts));
+}
+
+} // namespace troupe::inspector

@@ -1,0 +1,158 @@
+// tail: messages as they are handled, one line each, as many as the reader of the lines keeps up with.
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include <kj/exception.h>
+
+#include "tools/inspector/printable.hpp"
+#include "tools/inspector/records.hpp"
+#include "tools/inspector/views.hpp"
+
+namespace troupe::inspector {
+
+namespace {
+
+constexpr std::uint64_t tail_number = 1;
+constexpr std::uint32_t credit_per_node = 256;
+constexpr duration name_refresh = std::chrono::seconds{1};
+
+class tail_printer {
+  public:
+    explicit tail_printer(view_context& view) : view_{view}, began_{view.cluster.view().time().now()} {}
+
+    result<void> run() {
+        if (auto opened = open(); !opened)
+            return opened;
+        result<void> ended;
+        while (!view_.cluster.view().stopped() && (view_.options.count == 0 || shown_ < view_.options.count)) {
+            const auto arrival =
+                view_.cluster.view().next(type_id_of<proto::TailEvent>(), std::chrono::milliseconds{200});
+            if (arrival)
+                show(*arrival);
+            else if (!view_.cluster.drop_departed()) {
+                ended = view_.cluster.end();
+                break;
+            }
+        }
+        finish();
+        return ended;
+    }
+
+  private:
+    result<void> open() {
+        const auto terms = parse_tail_terms(view_.options.terms);
+        if (!terms)
+            return terms.failure();
+        const std::vector<linked_node> nodes = view_.cluster.nodes();
+        credit_ = std::clamp<std::uint32_t>(static_cast<std::uint32_t>(8192 / nodes.size()), 8, credit_per_node);
+        for (const linked_node& node : nodes) {
+            const auto problem = view_.cluster.open_tail(node.id, tail_number, *terms, credit_);
+            if (!problem && problem.failure().code() != errc::lost)
+                return problem.failure();
+            if (problem && !problem->empty())
+                return error{errc::usage, *problem};
+        }
+        if (!view_.cluster.drop_departed())
+            return view_.cluster.end();
+        return {};
+    }
+
+    void show(const observer::arrival& arrival) {
+        const linked_node* node = view_.cluster.find(arrival.from);
+        if (!node)
+            return;
+        try {
+            const auto message = decode(arrival.message->body<proto::TailEvent>());
+            if (message && message->tail == tail_number)
+                return print(*message, *node);
+        } catch (const kj::Exception&) {
+        }
+        view_.cluster.view().give_up(arrival.from, {errc::protocol, "it sends messages that cannot be read"});
+    }
+
+    void print(const tail_message& m, const linked_node& node) {
+        const std::int64_t at = m.event.ended_ns - node.clock.offset_ns - began_.ns;
+        learn_sender(m.event);
+        dropped_ += m.dropped;
+        if (view_.options.json)
+            view_.out << tail_record(m, node.id, view_.cluster.names(), at) << std::endl;
+        else {
+            if (m.dropped > 0)
+                view_.note(count_text(m.dropped, "message", "messages") + " of node " + printable(node.name) +
+                           " not shown: they came faster than they could be printed");
+            view_.out << tail_line(m, node.id, view_.cluster.names(), at) << std::endl;
+        }
+        ++shown_;
+        give_credit(node.id);
+    }
+
+    // In portions, so that credit costs little.
+    void give_credit(node_id node) {
+        std::uint32_t& used = used_[node];
+        if (++used < credit_ / 2)
+            return;
+        frame_builder<proto::TailCredit> more;
+        more.body().setTail(tail_number);
+        more.body().setCredit(used);
+        view_.cluster.view().tell({node, well_known::inspector}, std::move(more));
+        used = 0;
+    }
+
+    // An actor that is not known may be new: its node is asked again, at most once a second.
+    void learn_sender(const trace_event& e) {
+        const time_point now = view_.cluster.view().time().now();
+        if (e.from_actor.value() == 0 || !view_.cluster.find(e.from_node) ||
+            view_.cluster.names()[e.from_node].actors.contains(e.from_actor) || now < next_refresh_)
+            return;
+        next_refresh_ = now + name_refresh;
+        (void)view_.cluster.list_actors(e.from_node).ok(); // a name is not worth an error; a lost node is noticed anyway
+    }
+
+    void finish() {
+        for (const linked_node& node : view_.cluster.nodes()) {
+            frame_builder<proto::CloseTail> close;
+            close.body().setTail(tail_number);
+            view_.cluster.view().tell({node.id, well_known::inspector}, std::move(close));
+        }
+        if (view_.options.json)
+            view_.out << tail_end_record(shown_, dropped_) << std::endl;
+        else
+            view_.note(count_text(shown_, "message", "messages") + " shown, " + std::to_string(dropped_) +
+                       " dropped because they came faster than they could be printed");
+    }
+
+    view_context& view_;
+    const time_point began_;
+    std::uint32_t credit_ = credit_per_node;
+    std::map<node_id, std::uint32_t> used_;
+    time_point next_refresh_;
+    std::uint64_t shown_ = 0;
+    std::uint64_t dropped_ = 0;
+};
+
+} // namespace
+
+std::string tail_line(const tail_message& m, node_id node, const all_names& names, std::int64_t since_attach_ns) {
+    const trace_event& e = m.event;
+    std::array<char, 32> time{};
+    std::snprintf(time.data(), time.size(), "%12.6f", static_cast<double>(since_attach_ns) / 1e9);
+    std::string line = time.data();
+    line += "  " + printable(m.type) + "  " + name_of(names, e.from_node, e.from_actor) + " -> " +
+            name_of(names, node, e.to_actor);
+    if (e.minibatch.value() != none)
+        line += "  minibatch " + std::to_string(e.minibatch.value());
+    if (e.weights.value() != none)
+        line += "  weights " + std::to_string(e.weights.value());
+    line += "  queue " + duration_text(e.started_ns - e.enqueued_ns) + "  run " +
+            duration_text(e.ended_ns - e.started_ns) + "  " + bytes_text(e.bytes);
+    if (!m.body.empty())
+        line += "  " + printable(m.body, body_bytes_max);
+    if (!m.tensors.empty())
+        line += "  " + printable(m.tensors, body_bytes_max);
+    return line;
+}
+
+result<void> show_tail(view_context& view) { return tail_printer{view}.run(); }
+
+} // namespace troupe::inspector

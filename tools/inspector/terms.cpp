@@ -1,0 +1,141 @@
+#include "tools/inspector/terms.hpp"
+
+#include <charconv>
+
+#include "schemas/base/limits.hpp"
+#include "tools/inspector/inspect.hpp"
+
+namespace troupe::inspector {
+
+namespace {
+
+constexpr std::size_t term_bytes_max = 1024;
+constexpr std::size_t fields_max = 16;
+
+error usage(std::string sentence) { return {errc::usage, std::move(sentence)}; }
+
+result<std::pair<std::string, std::string>> split_term(const std::string& word) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos || equals == 0)
+        return usage("'" + word + "' is no condition; write FIELD=VALUE, as in type=Activation");
+    if (word.size() > term_bytes_max)
+        return usage("a condition is longer than " + std::to_string(term_bytes_max) + " bytes");
+    return std::pair{word.substr(0, equals), word.substr(equals + 1)};
+}
+
+std::optional<std::uint64_t> read_number(const std::string& text) {
+    std::uint64_t number = 0;
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (code != std::errc{} || end != text.data() + text.size() || number == none)
+        return std::nullopt;
+    return number;
+}
+
+result<void> set_once(std::string& to, const std::string& key, const std::string& value) {
+    if (!to.empty())
+        return usage(key + "= is given twice; a message has only one");
+    if (value.empty())
+        return usage(key + "= needs a value");
+    to = value;
+    return {};
+}
+
+result<void> check_view(inspect_options& options, std::span<const std::string> words) {
+    switch (options.view) {
+    case view_kind::actors:
+        if (!words.empty())
+            return usage("the view actors takes no further words, not '" + words[0] + "'");
+        return {};
+    case view_kind::tail: {
+        const auto terms = parse_tail_terms(words);
+        return terms ? result<void>{} : terms.failure();
+    }
+    case view_kind::follow: {
+        const auto minibatch = parse_follow_terms(words);
+        return minibatch ? result<void>{} : minibatch.failure();
+    }
+    case view_kind::export_trace:
+        if (words.size() != 1 || words[0].empty() || words[0].size() > limits::path_bytes_max)
+            return usage("export needs the name of one file, as in: export trace.json");
+        return {};
+    }
+    return {};
+}
+
+} // namespace
+
+result<tail_terms> parse_tail_terms(std::span<const std::string> words) {
+    tail_terms terms;
+    for (const std::string& word : words) {
+        auto term = split_term(word);
+        if (!term)
+            return term.failure();
+        const auto& [key, value] = *term;
+        if (key == "type" || key == "actor") {
+            if (auto set = set_once(key == "type" ? terms.type : terms.actor, key, value); !set)
+                return set.failure();
+        } else if (key == "minibatch") {
+            const auto number = read_number(value);
+            if (!number)
+                return usage("minibatch=" + value + " is no minibatch; they are numbers from 0");
+            if (terms.minibatch != none)
+                return usage("minibatch= is given twice; a message has only one");
+            terms.minibatch = *number;
+        } else {
+            terms.fields.emplace_back(key, value);
+        }
+    }
+    if (terms.fields.size() > fields_max)
+        return usage("at most " + std::to_string(fields_max) + " fields can be looked at");
+    return terms;
+}
+
+result<std::optional<std::uint64_t>> parse_follow_terms(std::span<const std::string> words) {
+    if (words.size() != 1 || !words[0].starts_with("minibatch="))
+        return usage("follow needs a minibatch, as in: follow minibatch=42, or follow minibatch=next");
+    const std::string value = words[0].substr(words[0].find('=') + 1);
+    if (value == "next")
+        return std::optional<std::uint64_t>{};
+    const auto number = read_number(value);
+    if (!number)
+        return usage("minibatch=" + value + " is no minibatch; they are numbers from 0, or next");
+    return number;
+}
+
+void write_filter(proto::Filter::Builder to, const tail_terms& terms) {
+    to.setType(terms.type);
+    to.setActor(terms.actor);
+    to.setMinibatch(terms.minibatch);
+    auto fields = to.initFields(static_cast<unsigned>(terms.fields.size()));
+    for (unsigned i = 0; i < fields.size(); ++i) {
+        fields[i].setPath(terms.fields[i].first);
+        fields[i].setValue(terms.fields[i].second);
+    }
+}
+
+result<void> parse_view(std::span<const std::string> words, inspect_options& options) {
+    if (words.empty()) {
+        options.view = view_kind::actors;
+        return {};
+    }
+    if (words[0] == "actors")
+        options.view = view_kind::actors;
+    else if (words[0] == "tail")
+        options.view = view_kind::tail;
+    else if (words[0] == "follow")
+        options.view = view_kind::follow;
+    else if (words[0] == "export")
+        options.view = view_kind::export_trace;
+    else
+        return usage("there is no view '" + words[0] + "'; the views are actors, tail, follow and export");
+    const auto rest = words.subspan(1);
+    if (auto fits = check_view(options, rest); !fits)
+        return fits.failure();
+    if (options.view == view_kind::export_trace)
+        options.file = rest[0];
+    else
+        options.terms.assign(rest.begin(), rest.end());
+    return {};
+}
+
+} // namespace troupe::inspector

@@ -1,0 +1,32 @@
+// The words after the view on the command line: what to look for. Pure.
+//
+// Errors: errc::usage with a sentence that says what is wrong and how it is written.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "schemas/base/error.hpp"
+#include "tools/inspector/events.hpp"
+
+namespace troupe::inspector {
+
+// KEY=VALUE words of a tail; all must hold.
+struct tail_terms {
+    std::string type;                                        // empty: any
+    std::string actor;                                       // name or number of the receiver; empty: any
+    std::uint64_t minibatch = none;                          // none: any
+    std::vector<std::pair<std::string, std::string>> fields; // path in the body, value as it is printed
+};
+
+result<tail_terms> parse_tail_terms(std::span<const std::string> words);
+
+// "minibatch=42", or "minibatch=next": nothing.
+result<std::optional<std::uint64_t>> parse_follow_terms(std::span<const std::string> words);
+
+void write_filter(proto::Filter::Builder to, const tail_terms& terms);
+
+} // namespace troupe::inspector

@@ -1,0 +1,28 @@
+// One function per view. Each asks, lets a pure part compute, and prints to `out`; notes go to `talk`.
+#pragma once
+
+#include "tools/inspector/cluster_link.hpp"
+#include "tools/inspector/inspect.hpp"
+#include "tools/inspector/minibatch_path.hpp"
+
+namespace troupe::inspector {
+
+struct view_context {
+    cluster_link& cluster;
+    const inspect_options& options;
+    std::ostream& out;
+    std::ostream& talk;
+
+    void note(const std::string& line) const { talk << "troupe inspect: " << line << '\n' << std::flush; }
+};
+
+result<void> show_actors(view_context& view);
+result<void> show_tail(view_context& view);
+result<void> show_path(view_context& view);
+result<void> export_trace(view_context& view);
+
+// What people read. Pure.
+std::string tail_line(const tail_message& m, node_id node, const all_names& names, std::int64_t since_attach_ns);
+void print_path(std::ostream& out, const minibatch_path& path, const all_names& names);
+
+} // namespace troupe::inspector
