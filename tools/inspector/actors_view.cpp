@@ -25,7 +25,8 @@ result<samples> take_samples(cluster_link& cluster) {
     return taken;
 }
 
-std::vector<node_rates> compare(const cluster_link& cluster, const samples& before, const samples& after) {
+std::vector<node_rates> compare(const cluster_link& cluster, const samples& before,
+                                const samples& after) {
     std::vector<node_rates> nodes;
     for (const linked_node& node : cluster.nodes()) {
         const auto now = after.find(node.id);
@@ -48,12 +49,14 @@ void print_table(std::ostream& out, const std::vector<node_rates>& nodes) {
     std::size_t actors = 0;
     for (const node_rates& node : nodes) {
         for (const actor_rate& a : node.actors)
-            rows.add({printable(node.name), printable(a.now.name), std::to_string(a.now.number.value()),
-                      std::to_string(a.now.mailbox_depth), rate_text(a.messages_per_second),
-                      percent_text(a.busy_share), a.now.paused ? "paused" : ""});
+            rows.add({printable(node.name), printable(a.now.name),
+                      std::to_string(a.now.number.value()), std::to_string(a.now.mailbox_depth),
+                      rate_text(a.messages_per_second), percent_text(a.busy_share),
+                      a.now.paused ? "paused" : ""});
         actors += node.actors.size();
     }
-    out << count_text(actors, "actor", "actors") << " on " << count_text(nodes.size(), "node", "nodes") << "\n\n";
+    out << count_text(actors, "actor", "actors") << " on "
+        << count_text(nodes.size(), "node", "nodes") << "\n\n";
     rows.print(out);
     out << std::flush;
 }
@@ -67,7 +70,8 @@ result<void> show_actors(view_context& view) {
     for (bool first = true;; first = false) {
         const time_point began = view.cluster.view().time().now();
         if (!view.cluster.view().rest(view.options.interval))
-            return view.options.watch ? result<void>{} : error{errc::cancelled, "stopped before the second sample"};
+            return view.options.watch ? result<void>{}
+                                      : error{errc::cancelled, "stopped before the second sample"};
         auto after = take_samples(view.cluster);
         if (!after)
             return after.failure();

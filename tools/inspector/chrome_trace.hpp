@@ -38,8 +38,8 @@ class chrome_trace {
     // `began_ns` on the observer's clock is time 0 of the trace.
     chrome_trace(std::ostream& out, std::int64_t began_ns);
 
-    void add_node(node_id node, const std::string& name, clock_offset clock); // once; more often is no harm
-    bool has(node_id node) const { return processes_.contains(node); }
+    // All nodes come before the first events: a message needs the clock of its sender.
+    void add_node(node_id node, const std::string& name, clock_offset clock);
     // In the order in which the node recorded them. The names known so far are used.
     void add(node_id node, const trace_page& page, const all_names& names);
     // Ends the file. Arrows that still miss their sender are counted. Call once.

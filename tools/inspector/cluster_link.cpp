@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "schemas/base/limits.hpp"
+#include "schemas/cluster.capnp.h"
 #include "tools/inspector/printable.hpp"
 
 namespace troupe::inspector {
@@ -13,7 +14,9 @@ namespace {
 
 constexpr int clock_probes = 5;
 
-actor_address inspector_of(node_id node) { return {node, well_known::inspector}; }
+actor_address inspector_of(node_id node) {
+    return {node, well_known::inspector};
+}
 
 // Runs what reads a message from outside.
 template <class Work>
@@ -21,8 +24,8 @@ auto guarded(const Work& work) -> decltype(work()) {
     try {
         return work();
     } catch (const kj::Exception& malformed) {
-        return error{errc::protocol,
-                     "a node sends a message that cannot be read: " + printable(malformed.getDescription().cStr(), 256)};
+        return error{errc::protocol, "a node sends a message that cannot be read: " +
+                                         printable(malformed.getDescription().cStr(), 256)};
     }
 }
 
@@ -34,7 +37,8 @@ struct member_entry {
 
 result<std::vector<member_entry>> ask_members(observer& view, node_id node) {
     return guarded([&]() -> result<std::vector<member_entry>> {
-        auto answer = view.ask<proto::MemberList>({node, well_known::cluster}, frame_builder<proto::ListMembers>{});
+        auto answer = view.ask<proto::MemberList>({node, well_known::cluster},
+                                                  frame_builder<proto::ListMembers>{});
         if (!answer)
             return answer.failure();
         const auto members = (*answer)->body<proto::MemberList>().getMembers();
@@ -119,8 +123,9 @@ bool cluster_link::drop_departed() {
         nodes_.erase(gone);
         const bool in_order = why.code() == errc::cancelled;
         if (!in_order)
-            loss_ = error{errc::lost, "node " + printable(peer.name) + " (" + printable(peer.address) +
-                                          ") was lost: " + printable(why.message(), 256)};
+            loss_ =
+                error{errc::lost, "node " + printable(peer.name) + " (" + printable(peer.address) +
+                                      ") was lost: " + printable(why.message(), 256)};
         if (!nodes_.empty())
             note(in_order ? "node " + printable(peer.name) + " has stopped" : loss_->message());
     }
@@ -138,7 +143,8 @@ const linked_node* cluster_link::find(node_id node) const {
 
 result<actor_list> cluster_link::list_actors(node_id node) {
     return guarded([&]() -> result<actor_list> {
-        auto answer = view_.ask<proto::ActorList>(inspector_of(node), frame_builder<proto::ListActors>{});
+        auto answer =
+            view_.ask<proto::ActorList>(inspector_of(node), frame_builder<proto::ListActors>{});
         if (!answer)
             return answer.failure();
         auto list = decode((*answer)->body<proto::ActorList>());
@@ -148,7 +154,8 @@ result<actor_list> cluster_link::list_actors(node_id node) {
     });
 }
 
-result<trace_page> cluster_link::read_trace(node_id node, std::uint64_t cursor, const tail_terms& filter) {
+result<trace_page> cluster_link::read_trace(node_id node, std::uint64_t cursor,
+                                            const tail_terms& filter) {
     return guarded([&]() -> result<trace_page> {
         frame_builder<proto::ReadTrace> question;
         question.body().setCursor(cursor);
@@ -169,8 +176,8 @@ result<trace_page> cluster_link::read_trace(node_id node, std::uint64_t cursor, 
     });
 }
 
-result<std::string> cluster_link::open_tail(node_id node, std::uint64_t tail, const tail_terms& filter,
-                                            std::uint32_t credit) {
+result<std::string> cluster_link::open_tail(node_id node, std::uint64_t tail,
+                                            const tail_terms& filter, std::uint32_t credit) {
     return guarded([&]() -> result<std::string> {
         frame_builder<proto::OpenTail> question;
         question.body().setTail(tail);
@@ -189,7 +196,8 @@ bool caught_up(std::uint64_t cursor, const trace_page& page) {
     return passed <= gone || passed - gone < page_events_max;
 }
 
-result<void> trace_reader::read(const std::function<void(const linked_node&, const trace_page&)>& take) {
+result<void>
+trace_reader::read(const std::function<void(const linked_node&, const trace_page&)>& take) {
     const std::vector<linked_node> nodes = cluster_.nodes();
     for (const linked_node& node : nodes) {
         std::uint64_t& cursor = cursors_[node.id];

@@ -45,12 +45,15 @@ class cluster_link {
     result<actor_list> list_actors(node_id node);
     result<trace_page> read_trace(node_id node, std::uint64_t cursor, const tail_terms& filter);
     // Empty, or why the node does not open the tail.
-    result<std::string> open_tail(node_id node, std::uint64_t tail, const tail_terms& filter, std::uint32_t credit);
+    result<std::string> open_tail(node_id node, std::uint64_t tail, const tail_terms& filter,
+                                  std::uint32_t credit);
 
   private:
     result<void> add(const peer_info& peer);
     result<clock_offset> measure_clock(node_id node);
-    void note(const std::string& line) { notes_ << "troupe inspect: " << line << '\n' << std::flush; }
+    void note(const std::string& line) {
+        notes_ << "troupe inspect: " << line << '\n' << std::flush;
+    }
 
     observer& view_;
     std::ostream& notes_;
@@ -66,13 +69,15 @@ bool caught_up(std::uint64_t cursor, const trace_page& page);
 // What the nodes recorded and a filter lets pass, read on from where it was left.
 class trace_reader {
   public:
-    trace_reader(cluster_link& cluster, tail_terms filter) : cluster_{cluster}, filter_{std::move(filter)} {}
+    trace_reader(cluster_link& cluster, tail_terms filter)
+        : cluster_{cluster}, filter_{std::move(filter)} {}
 
     // Calls take(node, page) for all that is new. Nodes that are lost are left out; an error when none is left.
     result<void> read(const std::function<void(const linked_node&, const trace_page&)>& take);
 
   private:
-    static constexpr int pages_max = 4096; // of one node in one read: a node must not keep its reader for ever
+    static constexpr int pages_max =
+        4096; // of one node in one read: a node must not keep its reader for ever
 
     cluster_link& cluster_;
     tail_terms filter_;

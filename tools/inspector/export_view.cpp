@@ -58,7 +58,9 @@ using page_list = std::vector<std::pair<node_id, trace_page>>;
 
 class exporter {
   public:
-    explicit exporter(view_context& view) : view_{view}, reader_{view.cluster, {}}, file_{view.options.file} {}
+    explicit exporter(view_context& view)
+        : view_{view}, nodes_{view.cluster.nodes()}, reader_{view.cluster, {}},
+          file_{view.options.file} {}
 
     result<void> run() {
         if (auto opened = file_.open(); !opened)
@@ -100,9 +102,10 @@ class exporter {
         const time_point start = view.time().now();
         begin(start.ns);
         for (bool last = false; !last;) {
-            last = !view_.cluster.view().rest(poll) || view.time().now() - start >= view_.options.seconds;
-            const auto read =
-                reader_.read([&](const linked_node& node, const trace_page& page) { add(node.id, page); });
+            last = !view_.cluster.view().rest(poll) ||
+                   view.time().now() - start >= view_.options.seconds;
+            const auto read = reader_.read(
+                [&](const linked_node& node, const trace_page& page) { add(node.id, page); });
             if (!read && read.failure().code() != errc::cancelled)
                 return read; // the cluster was lost; a part of a trace is not what was asked for
             if (auto written = check_stream(); !written)
@@ -112,30 +115,33 @@ class exporter {
         return {};
     }
 
-    void begin(std::int64_t began_ns) { trace_.emplace(file_.stream(), began_ns); }
+    // The nodes come first: the clock of each is needed for the messages that it sent to the others.
+    void begin(std::int64_t began_ns) {
+        trace_.emplace(file_.stream(), began_ns);
+        for (const linked_node& node : nodes_)
+            trace_->add_node(node.id, node.name, node.clock);
+    }
 
-    void add(node_id id, const trace_page& page) {
-        const auto known = view_.cluster.names().find(id);
-        const linked_node* node = view_.cluster.find(id);
-        if (node)
-            trace_->add_node(id, known == view_.cluster.names().end() ? "" : known->second.name, node->clock);
-        if (trace_->has(id))
-            trace_->add(id, page, view_.cluster.names());
+    void add(node_id node, const trace_page& page) {
+        trace_->add(node, page, view_.cluster.names());
     }
 
     result<void> check_stream() {
         if (file_.stream().good())
             return {};
-        return error{errc::io, printable(view_.options.file, 512) + " could not be written; is the disk full?"};
+        return error{errc::io, printable(view_.options.file, 512) +
+                                   " could not be written; is the disk full?"};
     }
 
     void report(const chrome_counts& counts) {
         const std::string file = printable(view_.options.file, 512);
         if (view_.options.json)
-            view_.out << export_record(view_.options.file, trace_->bytes_written(), counts) << std::endl;
+            view_.out << export_record(view_.options.file, trace_->bytes_written(), counts)
+                      << std::endl;
         else
             view_.out << file << ": " << count_text(counts.slices, "slice", "slices") << ", "
-                      << count_text(counts.arrows, "arrow", "arrows") << ", " << bytes_text(trace_->bytes_written())
+                      << count_text(counts.arrows, "arrow", "arrows") << ", "
+                      << bytes_text(trace_->bytes_written())
                       << "; open it in https://ui.perfetto.dev or chrome://tracing" << std::endl;
         if (counts.lost > 0)
             view_.note(count_text(counts.lost, "event was", "events were") +
@@ -147,12 +153,15 @@ class exporter {
             view_.note(count_text(counts.backwards, "arrow", "arrows") +
                        " left out: the clocks of the nodes do not agree well enough");
         if (counts.invalid > 0)
-            view_.note(count_text(counts.invalid, "event", "events") + " left out: their times make no sense");
+            view_.note(count_text(counts.invalid, "event", "events") +
+                       " left out: their times make no sense");
         if (trace_->bytes_written() > large_file_bytes)
-            view_.note("the file is larger than viewers read with ease; a shorter --seconds makes a smaller one");
+            view_.note("the file is larger than viewers read with ease; a shorter --seconds makes "
+                       "a smaller one");
     }
 
     view_context& view_;
+    const std::vector<linked_node> nodes_;
     trace_reader reader_;
     whole_file file_;
     std::optional<chrome_trace> trace_;
@@ -160,6 +169,8 @@ class exporter {
 
 } // namespace
 
-result<void> export_trace(view_context& view) { return exporter{view}.run(); }
+result<void> export_trace(view_context& view) {
+    return exporter{view}.run();
+}
 
 } // namespace troupe::inspector

@@ -13,7 +13,9 @@ constexpr duration poll = std::chrono::milliseconds{50};
 constexpr int patience_factor = 6;           // a minibatch may take longer than an answer
 constexpr std::size_t events_max = 1u << 20; // of one minibatch on one node
 
-error nothing(std::string sentence) { return {errc::data, std::move(sentence)}; }
+error nothing(std::string sentence) {
+    return {errc::data, std::move(sentence)};
+}
 
 // Which minibatches the nodes have in their traces, kept up to date.
 class minibatch_watch {
@@ -21,7 +23,8 @@ class minibatch_watch {
     explicit minibatch_watch(cluster_link& cluster) : reader_{cluster, {.type = "Activation"}} {}
 
     result<void> look() {
-        return reader_.read([&](const linked_node&, const trace_page& page) { seen_.add(page.events); });
+        return reader_.read(
+            [&](const linked_node&, const trace_page& page) { seen_.add(page.events); });
     }
     const minibatch_range& seen() const noexcept { return seen_; }
 
@@ -55,8 +58,8 @@ struct collected {
 class follower {
   public:
     explicit follower(view_context& view)
-        : view_{view}, watch_{view.cluster},
-          end_{view.cluster.view().time().now() + view.options.patience * patience_factor} {}
+        : view_{view}, watch_{view.cluster}, end_{view.cluster.view().time().now() +
+                                                  view.options.patience * patience_factor} {}
 
     // The first minibatch that leaves the data source from now on.
     result<std::uint64_t> wait_for_next() {
@@ -78,8 +81,8 @@ class follower {
     result<minibatch_path> collect(std::uint64_t minibatch, collected& found) {
         trace_reader reader{view_.cluster, {.minibatch = minibatch}};
         for (;;) {
-            const auto read =
-                reader.read([&](const linked_node& node, const trace_page& page) { found.add(node, page); });
+            const auto read = reader.read(
+                [&](const linked_node& node, const trace_page& page) { found.add(node, page); });
             minibatch_path path = found.join(minibatch, view_.cluster.names());
             const bool any = !path.hops.empty();
             if (path.complete || (!read && any))
@@ -108,7 +111,8 @@ class follower {
         const minibatch_range& seen = watch_.seen();
         if (!seen.oldest)
             return nothing("the nodes have no minibatch in their traces; is a run going on here?");
-        return nothing("minibatch " + std::to_string(minibatch) + " is not in the traces of the nodes; they hold " +
+        return nothing("minibatch " + std::to_string(minibatch) +
+                       " is not in the traces of the nodes; they hold " +
                        std::to_string(*seen.oldest) + " to " + std::to_string(*seen.newest));
     }
 
@@ -119,14 +123,19 @@ class follower {
 
 const char* title(hop_kind kind) {
     switch (kind) {
-    case hop_kind::forward: return "forward";
-    case hop_kind::turn: return "turn";
-    case hop_kind::backward: return "backward";
+    case hop_kind::forward:
+        return "forward";
+    case hop_kind::turn:
+        return "turn";
+    case hop_kind::backward:
+        return "backward";
     }
     return "";
 }
 
-std::string maybe_time(const std::optional<std::int64_t>& ns) { return ns ? duration_text(*ns) : "-"; }
+std::string maybe_time(const std::optional<std::int64_t>& ns) {
+    return ns ? duration_text(*ns) : "-";
+}
 
 std::string versions(const std::set<std::uint64_t>& list) {
     std::string text;
@@ -136,11 +145,12 @@ std::string versions(const std::set<std::uint64_t>& list) {
 }
 
 std::string weights_line(const stage_weights& s, const all_names& names) {
-    std::string line = name_of(names, s.stage.node, s.stage.actor) + ": forward with version " + versions(s.forward) +
-                       ", backward with " + versions(s.backward);
+    std::string line = name_of(names, s.stage.node, s.stage.actor) + ": forward with version " +
+                       versions(s.forward) + ", backward with " + versions(s.backward);
     line += !s.known() ? " (not known whether equal)" : s.equal() ? " (equal)" : " (NOT EQUAL)";
     if (s.produced)
-        line += "; update of " + std::to_string(*s.updated) + " made " + std::to_string(*s.produced);
+        line +=
+            "; update of " + std::to_string(*s.updated) + " made " + std::to_string(*s.produced);
     if (const auto lag = s.lag())
         line += ", lag " + std::to_string(*lag);
     return line;
@@ -149,8 +159,9 @@ std::string weights_line(const stage_weights& s, const all_names& names) {
 } // namespace
 
 void print_path(std::ostream& out, const minibatch_path& path, const all_names& names) {
-    out << "minibatch " << path.minibatch << ": " << count_text(path.stages.size(), "stage", "stages") << ", "
-        << duration_text(path.total_ns) << " there and back\n\n";
+    out << "minibatch " << path.minibatch << ": "
+        << count_text(path.stages.size(), "stage", "stages") << ", " << duration_text(path.total_ns)
+        << " there and back\n\n";
     using enum table::align;
     table rows{{{"at", right},
                 {"pass", left},
@@ -164,8 +175,9 @@ void print_path(std::ostream& out, const minibatch_path& path, const all_names& 
     for (const hop& h : path.hops)
         rows.add({duration_text(h.sent_ns - path.hops.front().sent_ns), title(h.kind),
                   name_of(names, h.from.node, h.from.actor), name_of(names, h.to.node, h.to.actor),
-                  maybe_time(h.wire_ns), maybe_time(h.queue_ns ? h.queue_ns : h.mailbox_ns), maybe_time(h.run_ns),
-                  h.weights ? std::to_string(*h.weights) : "-", h.bytes > 0 ? bytes_text(h.bytes) : "-"});
+                  maybe_time(h.wire_ns), maybe_time(h.queue_ns ? h.queue_ns : h.mailbox_ns),
+                  maybe_time(h.run_ns), h.weights ? std::to_string(*h.weights) : "-",
+                  h.bytes > 0 ? bytes_text(h.bytes) : "-"});
     rows.print(out);
     out << '\n';
     for (const stage_weights& s : path.stages)
@@ -193,7 +205,8 @@ result<void> show_path(view_context& view) {
         view.note(count_text(found.lost, "event was", "events were") +
                   " overwritten before they could be read; the path may have gaps");
     if (!path->complete)
-        view.note("the path is not complete: the nodes do not (or no longer) have all of its events");
+        view.note(
+            "the path is not complete: the nodes do not (or no longer) have all of its events");
     return {};
 }
 

@@ -19,16 +19,22 @@ std::size_t size_of(const frame& f) {
     return bytes;
 }
 
-error interrupted() { return {errc::cancelled, "stopped before the cluster had answered"}; }
+error interrupted() {
+    return {errc::cancelled, "stopped before the cluster had answered"};
+}
 
 } // namespace
 
 observer::observer(endpoint& network, const clock& time, options o)
     : network_{network}, time_{time}, options_{std::move(o)} {}
 
-observer::~observer() { network_.close(); }
+observer::~observer() {
+    network_.close();
+}
 
-result<void> observer::start() { return network_.start(*this); }
+result<void> observer::start() {
+    return network_.start(*this);
+}
 
 // ---- what arrives, on the endpoint's thread ----
 
@@ -73,7 +79,8 @@ void observer::connect_failed(const std::string& address, const error& why) {
 // ---- waiting ----
 
 template <class Condition>
-bool observer::wait_until(std::unique_lock<std::mutex>& held, duration length, Condition condition) {
+bool observer::wait_until(std::unique_lock<std::mutex>& held, duration length,
+                          Condition condition) {
     const time_point end = time_.now() + length;
     while (!condition()) {
         const duration left = end - time_.now();
@@ -138,7 +145,8 @@ result<frame_ptr> observer::exchange(actor_address to, std::uint64_t sequence, f
     return answered;
 }
 
-result<frame_ptr> observer::wait_for_answer(actor_address to, std::uint64_t sequence, std::uint64_t answer) {
+result<frame_ptr> observer::wait_for_answer(actor_address to, std::uint64_t sequence,
+                                            std::uint64_t answer) {
     const auto is_answer = [&](const arrival& a) {
         if (a.from != to.node)
             return false;
@@ -157,12 +165,14 @@ result<frame_ptr> observer::wait_for_answer(actor_address to, std::uint64_t sequ
         return f;
     if (f)
         return error{errc::refused,
-                     name_of(to.node) + " says: " + printable(f->body<proto::Rejected>().getReason().cStr(), 512)};
+                     name_of(to.node) +
+                         " says: " + printable(f->body<proto::Rejected>().getReason().cStr(), 512)};
     if (over)
         return error{errc::lost, name_of(to.node) + " went away"};
     if (stopped())
         return interrupted();
-    return error{errc::lost, name_of(to.node) + " has not answered for " + duration_text(options_.patience.count())};
+    return error{errc::lost, name_of(to.node) + " has not answered for " +
+                                 duration_text(options_.patience.count())};
 }
 
 std::optional<observer::arrival> observer::next(std::uint64_t type, duration wait) {
@@ -192,12 +202,15 @@ std::vector<observer::departure> observer::departures() {
     return std::exchange(departed_, {});
 }
 
-void observer::give_up(node_id node, error why) { network_.disconnect(node, std::move(why)); }
+void observer::give_up(node_id node, error why) {
+    network_.disconnect(node, std::move(why));
+}
 
 std::string observer::name_of(node_id node) const {
     const std::lock_guard held{lock_};
     if (const auto found = peers_.find(node); found != peers_.end())
-        return "node " + printable(found->second.name) + " (" + printable(found->second.address) + ")";
+        return "node " + printable(found->second.name) + " (" + printable(found->second.address) +
+               ")";
     for (const departure& d : departed_)
         if (d.peer.node == node)
             return "node " + printable(d.peer.name) + " (" + printable(d.peer.address) + ")";

@@ -86,8 +86,10 @@ class observer final : private endpoint_listener {
     void connect_failed(const std::string& address, const error& why) override;
 
     std::uint64_t stamp(actor_address to, proto::Envelope::Builder envelope);
-    result<frame_ptr> exchange(actor_address to, std::uint64_t sequence, frame_ptr question, std::uint64_t answer);
-    result<frame_ptr> wait_for_answer(actor_address to, std::uint64_t sequence, std::uint64_t answer);
+    result<frame_ptr> exchange(actor_address to, std::uint64_t sequence, frame_ptr question,
+                               std::uint64_t answer);
+    result<frame_ptr> wait_for_answer(actor_address to, std::uint64_t sequence,
+                                      std::uint64_t answer);
     std::string name_of(node_id node) const;
     template <class Condition>
     bool wait_until(std::unique_lock<std::mutex>& held, duration length, Condition condition);

@@ -19,15 +19,17 @@ constexpr duration name_refresh = std::chrono::seconds{1};
 
 class tail_printer {
   public:
-    explicit tail_printer(view_context& view) : view_{view}, began_{view.cluster.view().time().now()} {}
+    explicit tail_printer(view_context& view)
+        : view_{view}, began_{view.cluster.view().time().now()} {}
 
     result<void> run() {
         if (auto opened = open(); !opened)
             return opened;
         result<void> ended;
-        while (!view_.cluster.view().stopped() && (view_.options.count == 0 || shown_ < view_.options.count)) {
-            const auto arrival =
-                view_.cluster.view().next(type_id_of<proto::TailEvent>(), std::chrono::milliseconds{200});
+        while (!view_.cluster.view().stopped() &&
+               (view_.options.count == 0 || shown_ < view_.options.count)) {
+            const auto arrival = view_.cluster.view().next(type_id_of<proto::TailEvent>(),
+                                                           std::chrono::milliseconds{200});
             if (arrival)
                 show(*arrival);
             else if (!view_.cluster.drop_departed()) {
@@ -45,7 +47,8 @@ class tail_printer {
         if (!terms)
             return terms.failure();
         const std::vector<linked_node> nodes = view_.cluster.nodes();
-        credit_ = std::clamp<std::uint32_t>(static_cast<std::uint32_t>(8192 / nodes.size()), 8, credit_per_node);
+        credit_ = std::clamp<std::uint32_t>(static_cast<std::uint32_t>(8192 / nodes.size()), 8,
+                                            credit_per_node);
         for (const linked_node& node : nodes) {
             const auto problem = view_.cluster.open_tail(node.id, tail_number, *terms, credit_);
             if (!problem && problem.failure().code() != errc::lost)
@@ -68,7 +71,8 @@ class tail_printer {
                 return print(*message, *node);
         } catch (const kj::Exception&) {
         }
-        view_.cluster.view().give_up(arrival.from, {errc::protocol, "it sends messages that cannot be read"});
+        view_.cluster.view().give_up(arrival.from,
+                                     {errc::protocol, "it sends messages that cannot be read"});
     }
 
     void print(const tail_message& m, const linked_node& node) {
@@ -79,7 +83,8 @@ class tail_printer {
             view_.out << tail_record(m, node.id, view_.cluster.names(), at) << std::endl;
         else {
             if (m.dropped > 0)
-                view_.note(count_text(m.dropped, "message", "messages") + " of node " + printable(node.name) +
+                view_.note(count_text(m.dropped, "message", "messages") + " of node " +
+                           printable(node.name) +
                            " not shown: they came faster than they could be printed");
             view_.out << tail_line(m, node.id, view_.cluster.names(), at) << std::endl;
         }
@@ -106,7 +111,8 @@ class tail_printer {
             view_.cluster.names()[e.from_node].actors.contains(e.from_actor) || now < next_refresh_)
             return;
         next_refresh_ = now + name_refresh;
-        (void)view_.cluster.list_actors(e.from_node).ok(); // a name is not worth an error; a lost node is noticed anyway
+        (void)view_.cluster.list_actors(e.from_node)
+            .ok(); // a name is not worth an error; a lost node is noticed anyway
     }
 
     void finish() {
@@ -118,7 +124,8 @@ class tail_printer {
         if (view_.options.json)
             view_.out << tail_end_record(shown_, dropped_) << std::endl;
         else
-            view_.note(count_text(shown_, "message", "messages") + " shown, " + std::to_string(dropped_) +
+            view_.note(count_text(shown_, "message", "messages") + " shown, " +
+                       std::to_string(dropped_) +
                        " dropped because they came faster than they could be printed");
     }
 
@@ -133,7 +140,8 @@ class tail_printer {
 
 } // namespace
 
-std::string tail_line(const tail_message& m, node_id node, const all_names& names, std::int64_t since_attach_ns) {
+std::string tail_line(const tail_message& m, node_id node, const all_names& names,
+                      std::int64_t since_attach_ns) {
     const trace_event& e = m.event;
     std::array<char, 32> time{};
     std::snprintf(time.data(), time.size(), "%12.6f", static_cast<double>(since_attach_ns) / 1e9);
@@ -153,6 +161,8 @@ std::string tail_line(const tail_message& m, node_id node, const all_names& name
     return line;
 }
 
-result<void> show_tail(view_context& view) { return tail_printer{view}.run(); }
+result<void> show_tail(view_context& view) {
+    return tail_printer{view}.run();
+}
 
 } // namespace troupe::inspector

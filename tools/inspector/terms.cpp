@@ -10,9 +10,10 @@ namespace troupe::inspector {
 namespace {
 
 constexpr std::size_t term_bytes_max = 1024;
-constexpr std::size_t fields_max = 16;
 
-error usage(std::string sentence) { return {errc::usage, std::move(sentence)}; }
+error usage(std::string sentence) {
+    return {errc::usage, std::move(sentence)};
+}
 
 result<std::pair<std::string, std::string>> split_term(const std::string& word) {
     const std::size_t equals = word.find('=');
@@ -85,14 +86,16 @@ result<tail_terms> parse_tail_terms(std::span<const std::string> words) {
             terms.fields.emplace_back(key, value);
         }
     }
-    if (terms.fields.size() > fields_max)
-        return usage("at most " + std::to_string(fields_max) + " fields can be looked at");
+    if (terms.fields.size() > limits::filter_fields_max)
+        return usage("at most " + std::to_string(limits::filter_fields_max) +
+                     " fields can be looked at");
     return terms;
 }
 
 result<std::optional<std::uint64_t>> parse_follow_terms(std::span<const std::string> words) {
     if (words.size() != 1 || !words[0].starts_with("minibatch="))
-        return usage("follow needs a minibatch, as in: follow minibatch=42, or follow minibatch=next");
+        return usage(
+            "follow needs a minibatch, as in: follow minibatch=42, or follow minibatch=next");
     const std::string value = words[0].substr(words[0].find('=') + 1);
     if (value == "next")
         return std::optional<std::uint64_t>{};
@@ -127,7 +130,8 @@ result<void> parse_view(std::span<const std::string> words, inspect_options& opt
     else if (words[0] == "export")
         options.view = view_kind::export_trace;
     else
-        return usage("there is no view '" + words[0] + "'; the views are actors, tail, follow and export");
+        return usage("there is no view '" + words[0] +
+                     "'; the views are actors, tail, follow and export");
     const auto rest = words.subspan(1);
     if (auto fits = check_view(options, rest); !fits)
         return fits.failure();

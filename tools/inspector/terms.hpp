@@ -16,10 +16,11 @@ namespace troupe::inspector {
 
 // KEY=VALUE words of a tail; all must hold.
 struct tail_terms {
-    std::string type;                                        // empty: any
-    std::string actor;                                       // name or number of the receiver; empty: any
-    std::uint64_t minibatch = none;                          // none: any
-    std::vector<std::pair<std::string, std::string>> fields; // path in the body, value as it is printed
+    std::string type;               // empty: any
+    std::string actor;              // name or number of the receiver; empty: any
+    std::uint64_t minibatch = none; // none: any
+    std::vector<std::pair<std::string, std::string>>
+        fields; // path in the body, value as it is printed
 };
 
 result<tail_terms> parse_tail_terms(std::span<const std::string> words);

@@ -13,7 +13,9 @@ struct view_context {
     std::ostream& out;
     std::ostream& talk;
 
-    void note(const std::string& line) const { talk << "troupe inspect: " << line << '\n' << std::flush; }
+    void note(const std::string& line) const {
+        talk << "troupe inspect: " << line << '\n' << std::flush;
+    }
 };
 
 result<void> show_actors(view_context& view);
@@ -21,8 +23,12 @@ result<void> show_tail(view_context& view);
 result<void> show_path(view_context& view);
 result<void> export_trace(view_context& view);
 
+// One line for people; the exit code that belongs to the failure.
+int report(const error& failure, std::ostream& talk);
+
 // What people read. Pure.
-std::string tail_line(const tail_message& m, node_id node, const all_names& names, std::int64_t since_attach_ns);
+std::string tail_line(const tail_message& m, node_id node, const all_names& names,
+                      std::int64_t since_attach_ns);
 void print_path(std::ostream& out, const minibatch_path& path, const all_names& names);
 
 } // namespace troupe::inspector

@@ -1,0 +1,80 @@
+#include <boost/test/unit_test.hpp>
+
+#include "tools/inspector/inspect.hpp"
+#include "tools/inspector/terms.hpp"
+
+using namespace troupe;
+using namespace troupe::inspector;
+
+namespace {
+
+using words = std::vector<std::string>;
+
+std::string problem_of(const words& view) {
+    inspect_options options;
+    const auto parsed = parse_view(view, options);
+    BOOST_TEST_REQUIRE(!parsed.ok());
+    BOOST_TEST((parsed.failure().code() == errc::usage));
+    return parsed.failure().message();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(inspector_terms)
+
+BOOST_AUTO_TEST_CASE(without_words_the_actors_are_shown) {
+    inspect_options options;
+    BOOST_TEST(parse_view(words{}, options).ok());
+    BOOST_TEST((options.view == view_kind::actors));
+}
+
+BOOST_AUTO_TEST_CASE(conditions_of_a_tail_are_told_apart) {
+    const auto terms = parse_tail_terms(
+        words{"type=Activation", "actor=stage 0", "minibatch=42", "member.name=a=b"});
+    BOOST_TEST_REQUIRE(terms.ok());
+    BOOST_TEST(terms->type == "Activation");
+    BOOST_TEST(terms->actor == "stage 0");
+    BOOST_TEST(terms->minibatch == 42u);
+    BOOST_TEST_REQUIRE(terms->fields.size() == 1u);
+    BOOST_TEST(terms->fields[0].first == "member.name");
+    BOOST_TEST(terms->fields[0].second == "a=b");
+}
+
+BOOST_AUTO_TEST_CASE(no_conditions_let_everything_pass) {
+    const auto terms = parse_tail_terms(words{});
+    BOOST_TEST_REQUIRE(terms.ok());
+    BOOST_TEST(terms->type.empty());
+    BOOST_TEST(terms->minibatch == none);
+}
+
+BOOST_AUTO_TEST_CASE(a_minibatch_to_follow_is_a_number_or_next) {
+    BOOST_TEST(parse_follow_terms(words{"minibatch=42"})->value() == 42u);
+    BOOST_TEST(!parse_follow_terms(words{"minibatch=next"})->has_value());
+}
+
+BOOST_AUTO_TEST_CASE(words_that_make_no_sense_are_answered_by_a_sentence) {
+    BOOST_TEST(problem_of({"tial"}) ==
+               "there is no view 'tial'; the views are actors, tail, follow and export");
+    BOOST_TEST(problem_of({"tail", "Activation"}) ==
+               "'Activation' is no condition; write FIELD=VALUE, as in type=Activation");
+    BOOST_TEST(problem_of({"tail", "minibatch=-1"}) ==
+               "minibatch=-1 is no minibatch; they are numbers from 0");
+    BOOST_TEST(problem_of({"tail", "minibatch=18446744073709551615"})
+                   .ends_with("they are numbers from 0"));
+    BOOST_TEST(problem_of({"tail", "type=A", "type=B"}) ==
+               "type= is given twice; a message has only one");
+    BOOST_TEST(problem_of({"tail", "type="}) == "type= needs a value");
+    BOOST_TEST(problem_of({"tail", "x=" + std::string(2000, 'a')}) ==
+               "a condition is longer than 1024 bytes");
+    BOOST_TEST(problem_of({"follow"}).starts_with("follow needs a minibatch"));
+    BOOST_TEST(problem_of({"follow", "minibatch=x"}) ==
+               "minibatch=x is no minibatch; they are numbers from 0, or next");
+    BOOST_TEST(problem_of({"export"}).starts_with("export needs the name of one file"));
+    BOOST_TEST(problem_of({"actors", "x"}) == "the view actors takes no further words, not 'x'");
+    words many{"tail"};
+    for (int i = 0; i < 17; ++i)
+        many.push_back("a=1");
+    BOOST_TEST(problem_of(many) == "at most 16 fields can be looked at");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
