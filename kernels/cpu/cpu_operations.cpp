@@ -180,6 +180,7 @@ cpu_operations::do_conv2d_pool_backward(const conv2d_pool_backward_operands& ope
 }
 
 result<void> cpu_operations::do_max_pool_forward(const max_pool_forward_operands& operands) {
+    const cpu::arithmetic_scope scope;
     const auto task = cpu::pooling(operands.settings, operands.input.shape(), false);
     loops_.pool_forward(task, floats(operands.input), floats(operands.output),
                         operands.positions.mutable_data());
@@ -196,12 +197,14 @@ result<void> cpu_operations::do_max_pool_backward(const max_pool_backward_operan
 }
 
 result<void> cpu_operations::do_relu_forward(const tensor& input, tensor& output) {
+    const cpu::arithmetic_scope scope;
     loops_.relu_forward(floats(input), floats(output), input.elements());
     return {};
 }
 
 result<void> cpu_operations::do_relu_backward(const tensor& output, const tensor& output_gradient,
                                               tensor& input_gradient) {
+    const cpu::arithmetic_scope scope;
     loops_.relu_backward(floats(output), floats(output_gradient), floats(input_gradient),
                          output.elements());
     return {};
