@@ -3,7 +3,7 @@
 #
 # Three layers, each built on the one above it:
 #   peers    what the node's endpoint reports: a connection that has proven the cluster's key, or its end. Told to local
-#            actors only (PeerUp, PeerDown, ConnectFailed).
+#            actors only (Listening, PeerUp, PeerDown, ConnectFailed).
 #   watches  an actor learns that another one ended, wherever it lives (Watch, Unwatch, Down).
 #   members  the cluster actors of all nodes (well-known actor 1) keep one list (Join ... Goodbye) and tell subscribers
 #            (Subscribe, NodeJoined, NodeLost).
@@ -31,6 +31,11 @@ enum Role {
 }
 
 # ---- peers: from the runtime of a node to its own actors ----
+
+struct Listening {
+  # Node runtime to subscribed local actors, once: the node has started and may connect to others.
+  address @0 :Text;           # HOST:PORT where it listens; empty for a node without a network
+}
 
 struct PeerUp {
   # Node runtime to subscribed local actors: this peer holds the key and may be sent to. Followed by exactly one PeerDown.
@@ -90,8 +95,8 @@ struct Member {
 }
 
 struct Join {
-  # A cluster actor to the cluster actor of a peer that it has connected to: here I am. Answered by Welcome or Refused.
-  # A newcomer sends it to the member it was told of, then to every member that Welcome names and it does not know.
+  # A cluster actor that has not joined yet to the cluster actor of every peer that comes up: here I am. Answered by
+  # Welcome or Refused. A newcomer connects to the member it was told of, then to everybody whom a Welcome names.
   member @0 :Member;          # the sender
 }
 
@@ -112,6 +117,10 @@ struct Heartbeat {
   # Every member to every other member, once per interval, whatever else is sent. Not answered. A member that has not been
   # heard of for the time-out is given up: its connection is ended and NodeLost follows.
   count @0 :UInt64;           # counts from 1 per sender
+}
+
+struct HeartbeatDue {
+  # A cluster actor to itself, once per interval: send heartbeats, and see who has been silent for too long.
 }
 
 struct Goodbye {

@@ -39,8 +39,8 @@ const std::vector<message_type>& table() {
         // envelope.capnp
         Rejected,
         // cluster.capnp
-        PeerUp, PeerDown, ConnectFailed, Watch, Unwatch, Down, Join, Welcome, Refused, Heartbeat,
-        Goodbye, Subscribe, ListMembers, MemberList, NodeJoined, NodeLost,
+        Listening, PeerUp, PeerDown, ConnectFailed, Watch, Unwatch, Down, Join, Welcome, Refused,
+        Heartbeat, HeartbeatDue, Goodbye, Subscribe, ListMembers, MemberList, NodeJoined, NodeLost,
         // trace.capnp
         ListActors, ActorList, ReadTrace, TraceBatch, OpenTail, TailOpened, TailEvent, TailCredit,
         CloseTail,

@@ -62,11 +62,14 @@ node_statistics node_core::statistics() const {
 // ---- life ----
 
 result<void> node_core::start() {
-    if (options_.network == nullptr)
-        return {};
-    auto started = options_.network->start(*this);
-    listening_ = started.ok();
-    return started;
+    if (options_.network != nullptr)
+        if (auto listening = options_.network->start(*this); !listening)
+            return listening;
+    const std::lock_guard guard{peers_lock_};
+    listening_ = true;
+    for (const actor_address subscriber : subscribers_)
+        tell_listening(subscriber);
+    return {};
 }
 
 void node_core::stop() {
@@ -83,7 +86,7 @@ void node_core::stop() {
         owner_.end(local_actor(handle).self(), error{errc::cancelled, "its node stops"});
     living.clear();
     await_actors();
-    if (listening_)
+    if (listening_ && options_.network != nullptr)
         options_.network->close();
 
     std::map<node_id, peer> peers; // proxies go before the system that they belong to

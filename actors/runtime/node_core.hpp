@@ -110,6 +110,7 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
     local_outcome deliver_local(const frame_ptr& f, actor_number to, timer_id timer,
                                 caf::execution_unit* host);
     caf::strong_actor_ptr proxy_of(actor_address remote, std::uint64_t* epoch);
+    void tell_listening(actor_address subscriber);
     void tell_subscriber(actor_address subscriber, const peer_info& peer);
     bool fits(node_id from, const frame& f) const;
     void await_actors();
@@ -122,7 +123,6 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
     std::unique_ptr<tail_set> tails_;
     std::atomic<std::uint64_t> sequence_{0};
     std::atomic<bool> cut_off_{false};
-    bool listening_ = false;
 
     mutable std::shared_mutex table_lock_;
     std::map<actor_number, caf::strong_actor_ptr> table_; // guarded by table_lock_
@@ -134,6 +134,7 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
     mutable std::mutex peers_lock_;
     std::map<node_id, peer> peers_; // guarded by peers_lock_
     std::vector<actor_address> subscribers_;
+    bool listening_ = false;
 
     std::atomic<std::uint64_t> rejected_{0};
     std::atomic<std::uint64_t> malformed_{0};

@@ -112,8 +112,18 @@ send_status node_core::send_to_peer(node_id peer, frame_ptr f) {
 void node_core::subscribe_peers(actor_address local) {
     const std::lock_guard guard{peers_lock_};
     subscribers_.push_back(local);
+    if (listening_)
+        tell_listening(local);
     for (const auto& [node, peer] : peers_)
         tell_subscriber(local, peer.info);
+}
+
+void node_core::tell_listening(actor_address subscriber) {
+    frame_builder<proto::Listening> news;
+    if (options_.network != nullptr)
+        news.body().setAddress(options_.network->address());
+    stamp(news.envelope(), well_known::nobody, subscriber);
+    post(std::move(news).finish());
 }
 
 void node_core::tell_subscriber(actor_address subscriber, const peer_info& peer) {

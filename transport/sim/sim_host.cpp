@@ -228,6 +228,7 @@ void host::welcome_arrived(std::uint64_t number) {
         return;
     l->state = link::phase::half_open;
     net_.events().cancel(l->retransmit);
+    l->retransmit = {}; // or the first item would never be sent again
     decide(*l);
 }
 

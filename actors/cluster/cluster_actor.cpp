@@ -1,0 +1,262 @@
+#include "actors/cluster/cluster_actor.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "actors/runtime/failure.hpp"
+
+namespace troupe {
+
+namespace {
+
+actor_address cluster_of(node_id node) {
+    return {node, well_known::cluster};
+}
+
+member_info describe_self(const node_runtime& runtime, const cluster_options& options) {
+    return {.node = runtime.node(),
+            .name = runtime.options().name,
+            .address = {},
+            .role = options.role,
+            .devices = options.devices};
+}
+
+} // namespace
+
+cluster_actor::cluster_actor(actor_context& context, cluster_options options)
+    : actor{context}, options_{std::move(options)}, members_{describe_self(runtime(), options_)},
+      progress_{options_.join}, judge_{options_.heartbeat} {
+    on<proto::Listening>(&cluster_actor::listening);
+    on<proto::PeerUp>(&cluster_actor::peer_up);
+    on<proto::PeerDown>(&cluster_actor::peer_down);
+    on<proto::ConnectFailed>(&cluster_actor::connect_failed);
+    on<proto::Join>(&cluster_actor::take_join);
+    on<proto::Welcome>(&cluster_actor::take_welcome);
+    on<proto::Refused>(&cluster_actor::take_refusal);
+    on<proto::Heartbeat>(&cluster_actor::take_heartbeat);
+    on<proto::Goodbye>(&cluster_actor::take_goodbye);
+    on<proto::HeartbeatDue>(&cluster_actor::beat);
+    on<proto::Subscribe>(&cluster_actor::take_subscription);
+    on<proto::ListMembers>(&cluster_actor::list_members);
+}
+
+void cluster_actor::on_start() {
+    runtime().subscribe_peers(self());
+}
+
+void cluster_actor::on_end() {
+    for (const node_id node : members_.others())
+        send(cluster_of(node), frame_builder<proto::Goodbye>{});
+}
+
+// ---- peers ----
+
+bool cluster_actor::from_ourselves(const frame& f) {
+    if (f.from().node == self().node)
+        return true;
+    reject("only its own node tells a cluster actor this");
+    return false;
+}
+
+void cluster_actor::listening(proto::Listening::Reader news, const frame& f) {
+    if (!from_ourselves(f))
+        return;
+    members_.set_address(news.getAddress());
+    join_deadline_ = now() + options_.join_timeout;
+    if (!options_.join.empty())
+        runtime().connect(options_.join);
+    check_joined();
+    after(options_.heartbeat.interval, frame_builder<proto::HeartbeatDue>{});
+}
+
+void cluster_actor::peer_up(proto::PeerUp::Reader news, const frame& f) {
+    if (!from_ourselves(f) || news.getRole() == proto::Role::OBSERVER ||
+        progress_.now() != join_progress::state::joining)
+        return;
+    frame_builder<proto::Join> request;
+    write_member(request.body().initMember(), members_.self());
+    send(cluster_of(node_id{news.getNode()}), std::move(request));
+}
+
+void cluster_actor::peer_down(proto::PeerDown::Reader news, const frame& f) {
+    if (!from_ourselves(f))
+        return;
+    const node_id node{news.getNode()};
+    progress_.lost(node);
+    remove(node, read_failure(news.getFailure()));
+    check_joined();
+}
+
+void cluster_actor::connect_failed(proto::ConnectFailed::Reader news, const frame& f) {
+    if (!from_ourselves(f))
+        return;
+    progress_.unreachable(news.getAddress());
+    if (progress_.now() == join_progress::state::failed)
+        give_up_join(read_failure(news.getFailure()));
+    check_joined();
+}
+
+// ---- members ----
+
+result<void> cluster_actor::admit(const member_info& m) {
+    const result<bool> admitted = members_.admit(m);
+    if (!admitted)
+        return admitted.failure();
+    judge_.heard(m.node, now());
+    if (!*admitted)
+        return {};
+    for (const actor_address subscriber : subscribers_) {
+        frame_builder<proto::NodeJoined> news;
+        write_member(news.body().initMember(), m);
+        send(subscriber, std::move(news));
+    }
+    return {};
+}
+
+void cluster_actor::remove(node_id node, const error& why) {
+    judge_.forget(node);
+    const auto gone = members_.remove(node);
+    if (!gone)
+        return;
+    for (const actor_address subscriber : subscribers_) {
+        frame_builder<proto::NodeLost> news;
+        news.body().setNode(node.value());
+        news.body().setName(gone->name);
+        write_failure(news.body().initFailure(), why);
+        send(subscriber, std::move(news));
+    }
+}
+
+void cluster_actor::take_join(proto::Join::Reader request, const frame& f) {
+    const auto newcomer = read_member(request.getMember());
+    if (!newcomer)
+        return reject(newcomer.failure().message());
+    if (newcomer->node != f.from().node)
+        return reject("a node joins in its own name");
+    const std::vector<member_info> before = members_.list();
+    if (const auto admitted = admit(*newcomer); !admitted) {
+        frame_builder<proto::Refused> answer;
+        answer.body().setText(admitted.failure().message());
+        return send(f.from(), std::move(answer));
+    }
+    if (members_.self().address.empty()) // a peer may be quicker than our own Listening
+        members_.set_address(runtime().listen_address());
+    frame_builder<proto::Welcome> answer;
+    write_member(answer.body().initMember(), members_.self());
+    std::vector<member_info> others;
+    for (const member_info& m : before)
+        if (m.node != self().node && m.node != newcomer->node)
+            others.push_back(m);
+    auto list = answer.body().initOthers(static_cast<unsigned>(others.size()));
+    for (unsigned i = 0; i < list.size(); ++i)
+        write_member(list[i], others[i]);
+    send(f.from(), std::move(answer));
+}
+
+void cluster_actor::take_welcome(proto::Welcome::Reader answer, const frame& f) {
+    const auto by = read_member(answer.getMember());
+    if (!by || by->node != f.from().node || answer.getOthers().size() > limits::nodes_max)
+        return reject("a Welcome says who sends it and names members");
+    std::vector<member_info> named;
+    for (const auto other : answer.getOthers()) {
+        auto m = read_member(other);
+        if (!m)
+            return reject(m.failure().message());
+        named.push_back(std::move(*m));
+    }
+    if (const auto admitted = admit(*by); !admitted) {
+        progress_.refused();
+        return give_up_join(admitted.failure());
+    }
+    for (const member_info& stranger : progress_.welcomed(*by, named, members_))
+        runtime().connect(stranger.address);
+    check_joined();
+}
+
+void cluster_actor::take_refusal(proto::Refused::Reader answer, const frame&) {
+    progress_.refused();
+    give_up_join({errc::refused, answer.getText()});
+}
+
+void cluster_actor::take_goodbye(proto::Goodbye::Reader, const frame& f) {
+    progress_.lost(f.from().node);
+    remove(f.from().node, {errc::cancelled, "it left the cluster"});
+    check_joined();
+}
+
+// ---- joining ----
+
+void cluster_actor::report_join(const result<void>& outcome) {
+    if (!std::exchange(join_reported_, true) && options_.joined)
+        options_.joined(outcome);
+}
+
+void cluster_actor::check_joined() {
+    if (progress_.now() == join_progress::state::joined)
+        report_join({});
+}
+
+void cluster_actor::give_up_join(const error& why) {
+    report_join(why.in("cannot join the cluster at " + options_.join));
+}
+
+// ---- heartbeats ----
+
+void cluster_actor::take_heartbeat(proto::Heartbeat::Reader, const frame& f) {
+    if (members_.contains(f.from().node))
+        judge_.heard(f.from().node, now());
+}
+
+void cluster_actor::beat(proto::HeartbeatDue::Reader, const frame& f) {
+    if (!from_ourselves(f))
+        return;
+    ++beats_;
+    for (const node_id node : members_.others()) {
+        frame_builder<proto::Heartbeat> beat;
+        beat.body().setCount(beats_);
+        send(cluster_of(node), std::move(beat));
+    }
+    for (const node_id node : judge_.tick(now())) {
+        const auto silence =
+            std::chrono::duration_cast<std::chrono::milliseconds>(options_.heartbeat.timeout);
+        error why{errc::lost, "no heartbeat for " + std::to_string(silence.count()) + " ms"};
+        runtime().disconnect(node, why);
+        remove(node, why);
+    }
+    if (progress_.now() == join_progress::state::joining && now() >= join_deadline_) {
+        progress_.refused();
+        give_up_join({errc::unreachable, "no welcome in time; is it a Troupe node?"});
+    }
+    after(options_.heartbeat.interval, frame_builder<proto::HeartbeatDue>{});
+}
+
+// ---- questions ----
+
+void cluster_actor::send_members(actor_address to) {
+    frame_builder<proto::MemberList> answer;
+    const auto members = members_.list();
+    auto list = answer.body().initMembers(static_cast<unsigned>(members.size()));
+    for (unsigned i = 0; i < list.size(); ++i)
+        write_member(list[i], members[i]);
+    send(to, std::move(answer));
+}
+
+void cluster_actor::take_subscription(proto::Subscribe::Reader, const frame& f) {
+    if (!f.from())
+        return reject("only an actor can subscribe");
+    if (std::find(subscribers_.begin(), subscribers_.end(), f.from()) == subscribers_.end()) {
+        subscribers_.push_back(f.from());
+        watch(f.from());
+    }
+    send_members(f.from());
+}
+
+void cluster_actor::list_members(proto::ListMembers::Reader, const frame& f) {
+    send_members(f.from());
+}
+
+void cluster_actor::on_down(actor_address subscriber, const error&) {
+    std::erase(subscribers_, subscriber);
+}
+
+} // namespace troupe

@@ -1,0 +1,72 @@
+// Keeps this node's list of members: joins a cluster through any member, takes newcomers in, exchanges heartbeats, and
+// tells subscribers who came and went. Spawned under well_known::cluster before the node starts to listen. The protocol
+// is in schemas/cluster.capnp; the decisions are in membership.hpp and heartbeat.hpp.
+//
+//     node.spawn_as<cluster_actor>(well_known::cluster, "cluster", cluster_options{.devices = ..., .join = "host:4100"});
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "actors/cluster/heartbeat.hpp"
+#include "actors/cluster/membership.hpp"
+#include "actors/runtime/actor.hpp"
+
+namespace troupe {
+
+struct cluster_options {
+    peer_role role = peer_role::member;
+    std::vector<device_info> devices;
+    std::string join; // HOST:PORT of any member; empty: found a cluster
+    duration join_timeout = std::chrono::seconds{10};
+    heartbeat_times heartbeat;
+    // Called once, on the actor's thread, when the node has joined (at once for a founder) or cannot: errc::unreachable,
+    // errc::refused. Must only hand the news on. May be empty.
+    std::function<void(const result<void>&)> joined;
+};
+
+class cluster_actor final : public actor {
+  public:
+    cluster_actor(actor_context& context, cluster_options options);
+
+  private:
+    // peers
+    void listening(proto::Listening::Reader news, const frame& f);
+    void peer_up(proto::PeerUp::Reader news, const frame& f);
+    void peer_down(proto::PeerDown::Reader news, const frame& f);
+    void connect_failed(proto::ConnectFailed::Reader news, const frame& f);
+    // members
+    void take_join(proto::Join::Reader request, const frame& f);
+    void take_welcome(proto::Welcome::Reader answer, const frame& f);
+    void take_refusal(proto::Refused::Reader answer, const frame& f);
+    void take_heartbeat(proto::Heartbeat::Reader beat, const frame& f);
+    void take_goodbye(proto::Goodbye::Reader news, const frame& f);
+    void beat(proto::HeartbeatDue::Reader due, const frame& f);
+    // questions
+    void take_subscription(proto::Subscribe::Reader request, const frame& f);
+    void list_members(proto::ListMembers::Reader request, const frame& f);
+
+    void on_start() override;
+    void on_end() override;
+    void on_down(actor_address subscriber, const error& why) override;
+
+    bool from_ourselves(const frame& f);
+    result<void> admit(const member_info& m);
+    void remove(node_id node, const error& why);
+    void report_join(const result<void>& outcome);
+    void check_joined();
+    void give_up_join(const error& why);
+    void send_members(actor_address to);
+
+    const cluster_options options_;
+    membership members_;
+    join_progress progress_;
+    heartbeat_judge judge_;
+    time_point join_deadline_;
+    bool join_reported_ = false;
+    std::uint64_t beats_ = 0;
+    std::vector<actor_address> subscribers_;
+};
+
+} // namespace troupe

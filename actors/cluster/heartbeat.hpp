@@ -1,0 +1,39 @@
+// Who has been silent for too long: a pure function of the times at which nodes were heard.
+//
+// A node that was stopped itself (a debugger, a suspended machine) would find everybody silent when it goes on. So the
+// judge notices that its own ticks stopped coming, and starts anew.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "schemas/base/clock.hpp"
+#include "schemas/base/ids.hpp"
+
+namespace troupe {
+
+struct heartbeat_times {
+    duration interval =
+        std::chrono::milliseconds{500}; // between two heartbeats, and two looks at the others'
+    duration timeout = std::chrono::seconds{3}; // silence after which a member is given up
+};
+
+class heartbeat_judge {
+  public:
+    explicit heartbeat_judge(heartbeat_times times) : times_{times} {}
+
+    // `node` is alive at `now`. The first time, it is watched from now on.
+    void heard(node_id node, time_point now);
+    void forget(node_id node) { last_heard_.erase(node); }
+
+    // To be called once per interval: who has not been heard of for the time-out, by node id. They are forgotten.
+    std::vector<node_id> tick(time_point now);
+
+  private:
+    heartbeat_times times_;
+    std::map<node_id, time_point> last_heard_;
+    time_point last_tick_{};
+    bool ticking_ = false;
+};
+
+} // namespace troupe

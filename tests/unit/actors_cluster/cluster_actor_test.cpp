@@ -1,0 +1,188 @@
+#include <boost/test/unit_test.hpp>
+
+#include <map>
+#include <optional>
+
+#include "actors/cluster/cluster_actor.hpp"
+#include "actors/runtime/failure.hpp"
+#include "actors/runtime/simulator.hpp"
+
+using namespace troupe;
+using namespace std::chrono_literals;
+
+namespace {
+
+// What a subscriber of the cluster actor was told.
+struct news_log {
+    std::vector<std::string> joined;
+    std::vector<std::string> lost; // "NAME code"
+    std::size_t lists = 0;
+};
+
+class subscriber_actor final : public actor {
+  public:
+    subscriber_actor(actor_context& context, news_log& log) : actor{context}, log_{log} {
+        on<proto::MemberList>(&subscriber_actor::list);
+        on<proto::NodeJoined>(&subscriber_actor::joined);
+        on<proto::NodeLost>(&subscriber_actor::lost);
+    }
+
+  private:
+    void on_start() override {
+        send({self().node, well_known::cluster}, frame_builder<proto::Subscribe>{});
+    }
+    void list(proto::MemberList::Reader, const frame&) { ++log_.lists; }
+    void joined(proto::NodeJoined::Reader news, const frame&) {
+        log_.joined.push_back(news.getMember().getName());
+    }
+    void lost(proto::NodeLost::Reader news, const frame&) {
+        log_.lost.push_back(std::string{news.getName().cStr()} + " " +
+                            std::string{to_string(read_failure(news.getFailure()).code())});
+    }
+    news_log& log_;
+};
+
+struct simulated_cluster {
+    std::map<std::string, std::optional<result<void>>> outcome; // of joining
+    std::map<std::string, news_log> news;
+    simulator sim;
+
+    explicit simulated_cluster(simulator_options options = {}) : sim{std::move(options)} {}
+
+    node_runtime& add(const std::string& name, const std::string& join = {}) {
+        return sim.add_node(name, peer_role::member, [&](node_runtime& node) {
+            node.spawn_as<cluster_actor>(
+                well_known::cluster, "cluster",
+                cluster_options{
+                    .devices = {{"cpu:0", 1u << 20}},
+                    .join = join,
+                    .joined = [this, name](const result<void>& r) { outcome[name] = r; }});
+            node.spawn<subscriber_actor>("subscriber", news[name]);
+        });
+    }
+    bool joined(const std::string& name) {
+        if (!sim.run_until([&] { return outcome[name].has_value(); }, 30s))
+            return false;
+        if (!outcome[name]->ok())
+            BOOST_TEST_MESSAGE(outcome[name]->failure().message());
+        return outcome[name]->ok();
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(cluster_actors)
+
+BOOST_AUTO_TEST_CASE(a_newcomer_is_known_to_everybody_wherever_it_joins) {
+    simulated_cluster c;
+    c.add("a");
+    BOOST_TEST(c.joined("a")); // founds
+    c.add("b", "sim:a");
+    BOOST_TEST(c.joined("b"));
+    c.add("c", "sim:b");
+    BOOST_TEST(c.joined("c"));
+    c.add("d", "sim:a");
+    BOOST_TEST(c.joined("d"));
+    c.sim.run_for(1s);
+    const auto sorted = [](std::vector<std::string> v) { return std::sort(v.begin(), v.end()), v; };
+    using names = std::vector<std::string>;
+    BOOST_TEST(sorted(c.news["a"].joined) == (names{"b", "c", "d"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(sorted(c.news["d"].joined) == (names{"a", "b", "c"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(c.news["a"].lists == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(nodes_that_join_at_the_same_time_find_each_other) {
+    simulated_cluster c;
+    c.add("a");
+    for (const char* name : {"b", "c", "d", "e"})
+        c.add(name, "sim:a");
+    for (const char* name : {"b", "c", "d", "e"})
+        BOOST_TEST(c.joined(name));
+    c.sim.run_for(1s);
+    for (const char* name : {"a", "b", "c", "d", "e"})
+        BOOST_TEST(c.news[name].joined.size() == 4u);
+}
+
+BOOST_AUTO_TEST_CASE(a_cluster_forms_over_a_lossy_network) {
+    simulator_options options;
+    options.network.faults = {.delay_min = 1ms, .delay_max = 50ms, .drop = 0.2, .duplicate = 0.1};
+    simulated_cluster c{options};
+    c.add("a");
+    c.add("b", "sim:a");
+    c.add("c", "sim:a");
+    BOOST_TEST(c.joined("b"));
+    BOOST_TEST(c.joined("c"));
+}
+
+BOOST_AUTO_TEST_CASE(joining_where_nobody_listens_fails_with_the_address) {
+    simulated_cluster c;
+    c.add("a", "sim:nowhere");
+    BOOST_TEST(!c.joined("a"));
+    BOOST_REQUIRE(c.outcome["a"].has_value());
+    BOOST_TEST(c.outcome["a"]->failure().message().find("sim:nowhere") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_killed_node_is_lost_within_a_second) {
+    simulated_cluster c;
+    c.add("a");
+    node_runtime& b = c.add("b", "sim:a");
+    BOOST_TEST(c.joined("b"));
+    c.sim.kill(b);
+    BOOST_TEST(c.sim.run_until([&] { return c.news["a"].lost.size() == 1; }, 1s));
+    BOOST_TEST(c.news["a"].lost[0] == "b lost");
+}
+
+BOOST_AUTO_TEST_CASE(a_stopped_node_is_lost_within_five_seconds) {
+    simulated_cluster c;
+    c.add("a");
+    node_runtime& b = c.add("b", "sim:a");
+    BOOST_TEST(c.joined("b"));
+    c.sim.run_for(2s);
+    c.sim.stop(b);
+    BOOST_TEST(c.sim.run_until([&] { return c.news["a"].lost.size() == 1; }, 5s));
+    BOOST_TEST(c.news["a"].lost[0] == "b lost");
+    c.sim.resume(b); // it finds itself alone
+    BOOST_TEST(c.sim.run_until([&] { return c.news["b"].lost.size() == 1; }, 10s));
+}
+
+BOOST_AUTO_TEST_CASE(partitioned_nodes_lose_each_other_and_keep_the_rest) {
+    simulated_cluster c;
+    node_runtime& a = c.add("a");
+    node_runtime& b = c.add("b", "sim:a");
+    c.add("c", "sim:a");
+    BOOST_TEST(c.joined("b"));
+    BOOST_TEST(c.joined("c"));
+    c.sim.partition(a, b);
+    c.sim.run_for(10s);
+    BOOST_TEST(c.news["a"].lost == std::vector<std::string>{"b lost"},
+               boost::test_tools::per_element());
+    BOOST_TEST(c.news["b"].lost == std::vector<std::string>{"a lost"},
+               boost::test_tools::per_element());
+    BOOST_TEST(c.news["c"].lost.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_quiet_cluster_stays_together) {
+    simulated_cluster c;
+    c.add("a");
+    c.add("b", "sim:a");
+    BOOST_TEST(c.joined("b"));
+    c.sim.run_for(10min);
+    BOOST_TEST(c.news["a"].lost.empty());
+    BOOST_TEST(c.news["b"].lost.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_leaves_says_goodbye) {
+    simulated_cluster c;
+    c.add("a");
+    node_runtime& b = c.add("b", "sim:a");
+    BOOST_TEST(c.joined("b"));
+    c.sim.run_for(1s);
+    b.stop();
+    c.sim.run_for(1s);
+    BOOST_TEST(c.news["a"].lost == std::vector<std::string>{"b cancelled"},
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

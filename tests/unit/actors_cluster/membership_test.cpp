@@ -1,0 +1,128 @@
+#include <boost/test/unit_test.hpp>
+
+#include <capnp/message.h>
+
+#include "actors/cluster/heartbeat.hpp"
+#include "actors/cluster/membership.hpp"
+#include "schemas/base/limits.hpp"
+
+using namespace troupe;
+using namespace std::chrono_literals;
+
+namespace {
+
+member_info member(std::uint64_t node, const std::string& name) {
+    return {.node = node_id{node},
+            .name = name,
+            .address = name + ":4100",
+            .role = peer_role::member,
+            .devices = {{"cpu:0", 1024}}};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(membership_values)
+
+BOOST_AUTO_TEST_CASE(a_member_is_read_as_it_was_written) {
+    capnp::MallocMessageBuilder message;
+    auto builder = message.initRoot<proto::Member>();
+    write_member(builder, member(7, "a"));
+    BOOST_TEST((read_member(builder.asReader()).value() == member(7, "a")));
+}
+
+BOOST_AUTO_TEST_CASE(what_makes_no_sense_is_not_read) {
+    const auto read = [](auto change) {
+        capnp::MallocMessageBuilder message;
+        auto builder = message.initRoot<proto::Member>();
+        write_member(builder, member(7, "a"));
+        change(builder);
+        return read_member(builder.asReader()).ok();
+    };
+    BOOST_TEST(read([](auto) {}));
+    BOOST_TEST(!read([](auto m) { m.setNode(0); }));
+    BOOST_TEST(!read([](auto m) { m.setName(""); }));
+    BOOST_TEST(!read([](auto m) { m.setName("a\nb"); }));
+    BOOST_TEST(!read([](auto m) { m.setName(std::string(limits::name_bytes_max + 1, 'x')); }));
+    BOOST_TEST(!read([](auto m) { m.setAddress(""); }));
+    BOOST_TEST(!read([](auto m) { m.setRole(proto::Role::OBSERVER); }));
+    BOOST_TEST(!read([](auto m) { m.initDevices(limits::node_devices_max + 1); }));
+    BOOST_TEST(!read([](auto m) {
+        auto twice = m.initDevices(2);
+        twice[0].setName("cpu:0");
+        twice[1].setName("cpu:0");
+    }));
+}
+
+BOOST_AUTO_TEST_CASE(a_name_belongs_to_one_member) {
+    membership cluster{member(1, "a")};
+    BOOST_TEST(cluster.admit(member(2, "b")).value());
+    BOOST_TEST(!cluster.admit(member(2, "b")).value()); // known already
+    const auto refused = cluster.admit(member(3, "b"));
+    BOOST_REQUIRE(!refused.ok());
+    BOOST_TEST(refused.failure().message().find("--name") != std::string::npos);
+    BOOST_TEST(cluster.remove(node_id{2})->name == "b");
+    BOOST_TEST(!cluster.remove(node_id{2}).has_value());
+    BOOST_TEST(cluster.admit(member(3, "b")).value());
+    BOOST_TEST(cluster.list().size() == 2u);
+    BOOST_TEST((cluster.others() == std::vector<node_id>{node_id{3}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_newcomer_has_joined_when_everybody_named_has_welcomed_it) {
+    membership known{member(9, "new")};
+    join_progress progress{"b:4100"};
+    BOOST_TEST((progress.now() == join_progress::state::joining));
+    known.admit(member(1, "b")).value();
+    const auto strangers =
+        progress.welcomed(member(1, "b"), {member(2, "c"), member(3, "d")}, known);
+    BOOST_TEST(strangers.size() == 2u);
+    BOOST_TEST((progress.now() == join_progress::state::joining));
+    known.admit(member(2, "c")).value();
+    BOOST_TEST(progress.welcomed(member(2, "c"), {member(1, "b"), member(3, "d")}, known).empty());
+    BOOST_TEST((progress.now() == join_progress::state::joining));
+    progress.lost(node_id{3});
+    BOOST_TEST((progress.now() == join_progress::state::joined));
+}
+
+BOOST_AUTO_TEST_CASE(joining_fails_when_the_first_member_cannot_be_reached_and_not_later) {
+    membership known{member(9, "new")};
+    join_progress first{"b:4100"};
+    first.unreachable("b:4100");
+    BOOST_TEST((first.now() == join_progress::state::failed));
+    join_progress later{"b:4100"};
+    later.welcomed(member(1, "b"), {member(2, "c")}, known);
+    later.unreachable("c:4100");
+    BOOST_TEST((later.now() == join_progress::state::joined));
+    BOOST_TEST((join_progress{""}.now() == join_progress::state::joined));
+}
+
+BOOST_AUTO_TEST_CASE(a_node_is_silent_after_the_timeout_and_reported_once) {
+    heartbeat_judge judge{{.interval = 500ms, .timeout = 3s}};
+    time_point now{};
+    judge.heard(node_id{1}, now);
+    judge.heard(node_id{2}, now);
+    std::vector<node_id> silent;
+    for (int i = 0; i < 20; ++i) {
+        now = now + 500ms;
+        judge.heard(node_id{1}, now);
+        for (const node_id node : judge.tick(now)) {
+            silent.push_back(node);
+            BOOST_TEST(now.ns == 3'500'000'000);
+        }
+    }
+    BOOST_TEST((silent == std::vector<node_id>{node_id{2}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_judge_that_slept_blames_nobody) {
+    heartbeat_judge judge{{.interval = 500ms, .timeout = 3s}};
+    time_point now{};
+    judge.heard(node_id{1}, now);
+    judge.tick(now = now + 500ms);
+    BOOST_TEST(judge.tick(now = now + 60s).empty());
+    BOOST_TEST(judge.tick(now = now + 500ms).empty());
+    for (int i = 0; i < 6; ++i)
+        now = now + 500ms, judge.tick(now);
+    BOOST_TEST(
+        judge.tick(now + 500ms).empty()); // reported in the loop, once the time-out passed anew
+}
+
+BOOST_AUTO_TEST_SUITE_END()
