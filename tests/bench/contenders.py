@@ -1,0 +1,134 @@
+"""Command lines of our programs and of their peers, and how to read what they print."""
+import json
+import os
+import re
+import subprocess
+
+from measuring import Contender, Skip
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PEERS = os.path.join(SOURCE, "tests/bench/peers")
+APP = os.path.join(SOURCE, "apps/fashion_mnist")
+SETUP_HINT = "tests/bench/peers/setup installs it"
+FIRST_CORE = ["taskset", "-c", "0"]
+
+
+def json_lines(output):
+    return [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+
+
+def read_matches(output, pattern, figures):
+    """`figures` of every line that matches, merged; a program that prints none has changed its form."""
+    found = {}
+    for match in re.finditer(pattern, output, re.MULTILINE):
+        found.update(figures(match))
+    if not found:
+        raise Skip("printed no line of the expected form")
+    return found
+
+
+# PyTorch
+
+def pytorch_builds(venv):
+    """(label, interpreter) of every PyTorch that is here, and a sentence for each that is not."""
+    found, missing = [], []
+    for where, python in [("PyPI", os.path.join(venv, "bin/python")), ("Debian", "/usr/bin/python3")]:
+        ask = "import torch; print(torch.__version__.split('+')[0])"
+        try:
+            version = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=True).stdout.strip()
+            found.append((f"PyTorch {version} ({where})", python))
+        except (OSError, subprocess.CalledProcessError):
+            missing.append(f"PyTorch ({where}): skipped, {python} cannot import torch; {SETUP_HINT}")
+    return found, missing
+
+
+def pytorch(label, python, script, key, *options):
+    def read(output):
+        return {key: json_lines(output)[-1][key]}
+    return Contender(label, [python, os.path.join(PEERS, script), *options], read)
+
+
+def pytorch_training(builds, samples, accuracy):
+    options = ["--samples", str(samples)] + ([] if accuracy else ["--no-accuracy"])
+    modes = [("one", "one thread"), ("two-threads", "two threads"), ("ddp", "DDP, 2 processes")]
+
+    def read(output):
+        line = json_lines(output)[-1]
+        return {key: line[key] for key in ("samples_per_second", "test_accuracy") if key in line}
+    return [(cores, Contender(f"{label}, {words}, {layout}",
+                              [python, os.path.join(PEERS, "pytorch_training.py"), "--mode", mode, "--layout", layout,
+                               *options], read))
+            for label, python in builds for cores, (mode, words) in zip((1, 2, 2), modes)
+            for layout in ("nchw", "nhwc")]
+
+
+# Troupe
+
+def program(build, *parts):
+    """The path of one of our programs; a Skip if it has not been built."""
+    path = os.path.join(build, *parts)
+    if not os.path.exists(path):
+        raise Skip(f"{path} is not built: ninja -C {build}")
+    return path
+
+
+def troupe_run(name, build, app, *options, pinned=False):
+    """One epoch of an app by the command line program; figures as in its `epoch` line."""
+    def read(output):
+        epochs = [line for line in json_lines(output) if line.get("event") == "epoch"]
+        if not epochs:
+            raise Skip("printed no epoch line")
+        return {key: epochs[-1][key] for key in ("samples_per_second", "test_accuracy")}
+    command = [program(build, "tools/troupe"), "run", os.path.join(APP, app), "--json", "--set", "train.epochs=1"]
+    return Contender(name, (FIRST_CORE if pinned else []) + command + list(options), read)
+
+
+def kernels_training(build):
+    def read(output):
+        return read_matches(output, r"^median .* (\d+) samples/s.* of sgemm's ([\d.]+) GFLOP/s",
+                            lambda m: {"samples_per_second": float(m[1]), "sgemm_gflops": float(m[2])})
+    return Contender("troupe, kernels alone", [*FIRST_CORE, program(build, "tests/bench/bench_training"), "64", "200"],
+                     read)
+
+
+def operations(build):
+    """Keys: "CASE, forward", "CASE, backward", and "sgemm" for the peak; values in GFLOP/s."""
+    def figures(match):
+        case, forward, backward = match[1].strip(), match[2], match[3]
+        return {f"{case}, forward": float(forward), **({f"{case}, backward": float(backward)} if backward else {})}
+
+    def read(output):
+        peak = read_matches(output, r"^sgemm peak.*: ([\d.]+) GFLOP/s", lambda m: {"sgemm": float(m[1])})
+        cases = read_matches(output, r"^(\S.*?) +[\d.]+ +([\d.]+) +\d+%(?: +[\d.]+ +([\d.]+) +\d+%)?$", figures)
+        return {**peak, **cases}
+    return Contender("bench_operations", [*FIRST_CORE, program(build, "tests/bench/bench_operations")], read)
+
+
+def local_actors(build):
+    """Keys: "one way, tracing on" and so on; nanoseconds per message."""
+    def read(output):
+        return read_matches(output, r"^(one way|ping-pong) +tracing (on|off) .*?median (\d+)",
+                            lambda m: {f"{m[1]}, tracing {m[2]}": float(m[3])})
+    return Contender("bench_actors", [program(build, "tests/bench/bench_actors"), "1000000", "1"], read)
+
+
+# ucx_perftest
+
+UCX_TRANSPORTS = {"shm": "posix,sysv,cma,self", "tcp": "tcp,self"}
+UCX_PORT = 13741
+
+
+def ucx_perftest(transport, size, test):
+    """One-way latency in microseconds (the median of its iterations) or bandwidth in GB/s, for one message size."""
+    iterations = max(10, min(20000, 300_000_000 // max(size, 1)))
+    common = ["ucx_perftest", "-p", str(UCX_PORT)]
+    command = [*common, "localhost", "-t", f"ucp_am_{test}", "-s", str(size), "-n", str(iterations),
+               "-w", str(max(2, iterations // 10)), "-f", "-v"]
+
+    def read(output):
+        fields = output.strip().splitlines()[-1].split(",")
+        # median latency (us); overall bandwidth (MB/s of 2^20 bytes)
+        return {"latency": float(fields[1])} if test == "lat" else {"bandwidth": float(fields[5]) * 2**20 / 1e9}
+    return Contender(f"ucx_perftest {transport} {size} {test}", command, read,
+                     environment={"UCX_TLS": UCX_TRANSPORTS[transport], "UCX_WARN_UNUSED_ENV_VARS": "n"},
+                     server=common, timeout_s=60)

@@ -1,0 +1,130 @@
+"""Runs programs in turn, again and again, and keeps what they said: the ground of run.py. Standard library only.
+
+A contender is a name, a command and a function that reads its output. Repetitions are interleaved (a b c a b c, not
+a a b b c c), so that a slow minute of the machine falls on all of them.
+"""
+import dataclasses
+import os
+import resource
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from typing import Callable
+
+
+class Skip(Exception):
+    """This contender cannot run here; the text says why and what to do."""
+
+
+@dataclasses.dataclass
+class Contender:
+    name: str
+    command: list[str]
+    read: Callable[[str], dict[str, float]]     # standard output -> figures by key
+    environment: dict[str, str] = dataclasses.field(default_factory=dict)
+    server: list[str] | None = None             # started before the command, stopped after it
+    timeout_s: int = 600
+
+
+@dataclasses.dataclass
+class Figures:
+    """What one key gave over all repetitions."""
+    values: list[float]
+
+    @property
+    def median(self):
+        return statistics.median(self.values)
+
+    @property
+    def low(self):
+        return min(self.values)
+
+    @property
+    def high(self):
+        return max(self.values)
+
+
+@dataclasses.dataclass
+class Outcome:
+    figures: dict[str, dict[str, Figures]]      # by contender, then by key
+    skipped: list[str]                          # sentences
+    others_busy: float                          # median share of all processors that other programs used meanwhile
+
+
+def busy_seconds():
+    """Seconds that all processors together have worked since the start of the machine."""
+    with open("/proc/stat") as stat:
+        ticks = [int(field) for field in stat.readline().split()[1:9]]
+    return (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf("SC_CLK_TCK")      # without idle and iowait
+
+
+def own_seconds():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def end_group(process):
+    """Kills the process and what it has started; a group of its own, so that nothing of a broken run stays."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def start(command, environment, output):
+    return subprocess.Popen(command, env={**os.environ, **environment}, stdin=subprocess.DEVNULL, stdout=output,
+                            stderr=subprocess.PIPE if output == subprocess.PIPE else subprocess.DEVNULL,
+                            text=True, process_group=0)
+
+
+def run_once(contender):
+    server = None
+    if contender.server:
+        server = start(contender.server, contender.environment, subprocess.DEVNULL)
+        time.sleep(0.3)     # no sign of readiness that could be waited for; its client refuses when it is late
+    try:
+        process = start(contender.command, contender.environment, subprocess.PIPE)
+    except OSError as failure:
+        raise Skip(f"cannot start {contender.command[0]}: {failure.strerror}") from failure
+    try:
+        output, complaints = process.communicate(timeout=contender.timeout_s)
+    except subprocess.TimeoutExpired:
+        raise Skip(f"did not end within {contender.timeout_s} s") from None
+    finally:
+        end_group(process)
+        if server:
+            end_group(server)
+    if process.returncode != 0:
+        last = (complaints.strip() or output.strip() or "no output").splitlines()[-1]
+        raise Skip(f"exit code {process.returncode}: {last}")
+    return contender.read(output)
+
+
+def interleave(contenders, repetitions):
+    """Every contender `repetitions` times, in turn; one that fails is skipped from then on and said so."""
+    values, skipped, shares = {}, {}, []
+    for repetition in range(repetitions):
+        for contender in contenders:
+            if contender.name in skipped:
+                continue
+            note(f"{repetition + 1}/{repetitions} {contender.name}")
+            before = time.monotonic(), busy_seconds(), own_seconds()
+            try:
+                for key, value in run_once(contender).items():
+                    values.setdefault(contender.name, {}).setdefault(key, []).append(value)
+            except Skip as reason:
+                skipped[contender.name] = f"{contender.name}: skipped, {reason}"
+                continue
+            wall, busy, own = (now - then for now, then in zip((time.monotonic(), busy_seconds(), own_seconds()), before))
+            shares.append(max(0.0, busy - own) / (wall * os.cpu_count()))
+    note("")
+    figures = {name: {key: Figures(v) for key, v in keys.items()} for name, keys in values.items()}
+    return Outcome(figures, list(skipped.values()), statistics.median(shares) if shares else 0.0)
+
+
+def note(text):
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)

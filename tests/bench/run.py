@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Runs a benchmark of Troupe beside its peers and prints one table; never passes or fails by time.
+
+    tests/bench/run.py frames | actors | operations | tracing | training [--build BUILD] [--repetitions 5] [--json]
+
+Everything is repeated and interleaved; a figure is the median, with the lowest and highest beside it. Peers that are
+not installed are skipped with a sentence; tests/bench/peers/setup installs them.
+"""
+import argparse
+import os
+import sys
+
+import contenders
+from measuring import Figures, Skip, interleave
+from tables import Row, Table, number, print_json, print_text
+
+FLOPS_PER_SAMPLE = 24_995_328   # of the network of apps/fashion_mnist, forward and backward, multiply and add as two
+
+
+def add(parts, skipped, name, make):
+    """A contender if its program is there, else a sentence."""
+    try:
+        parts.append(make())
+    except Skip as reason:
+        skipped.append(f"{name}: skipped, {reason}")
+
+
+def training(options):
+    builds, skipped = contenders.pytorch_builds(options.venv)
+    ours, cores = [], {}
+    add(ours, skipped, "kernels alone", lambda: contenders.kernels_training(options.build))
+    for name, app, more, count in [("troupe, single, one core", "single.yaml", [], 1),
+                                   ("troupe, pipedream, 2 nodes", "pipedream.yaml", ["--nodes", "2"], 2),
+                                   ("troupe, gpipe, 2 nodes", "gpipe.yaml", ["--nodes", "2"], 2)]:
+        add(ours, skipped, name,
+            lambda: contenders.troupe_run(name, options.build, app, *more, pinned=count == 1))
+        cores[name] = count
+    peers = contenders.pytorch_training(builds, 60000 if options.full else options.samples, options.full)
+    cores.update({peer.name: count for count, peer in peers})
+    sgemm = [contenders.pytorch(f"sgemm of {label}", python, "pytorch_sgemm.py", "gflops") for label, python in builds]
+    outcome = interleave(ours + [peer for _, peer in peers] + sgemm, options.repetitions)
+    figures = outcome.figures
+
+    rates = {name: keys["samples_per_second"] for name, keys in figures.items() if "samples_per_second" in keys}
+    best = {count: max((peer.name for c, peer in peers if c <= count and peer.name in rates),
+                       key=lambda name: rates[name].median, default=None) for count in (1, 2)}
+    peaks = [figure.median for keys in figures.values() for key, figure in keys.items() if "gflops" in key]
+    rows = []
+    for name, rate in rates.items():
+        count = cores.get(name, 1)
+        row = Row(name, rate, "samples/s", extra={"cores": str(count)})
+        if name.startswith("troupe") and best[count]:
+            row.peer, row.peer_name, row.aim = rates[best[count]], f"the best PyTorch on {count}", ">= 2"
+        if peaks:
+            share = rate.median * FLOPS_PER_SAMPLE / (1e9 * max(peaks) * count)
+            row.extra["of sgemm"] = f"{100 * share:.0f}%"
+        if "test_accuracy" in figures[name]:
+            row.extra["accuracy"] = f"{100 * figures[name]['test_accuracy'].median:.1f}%"
+        rows.append(row)
+    notes = [f"the best PyTorch on {count} core{'s' * (count > 1)}: {name}" for count, name in best.items() if name]
+    if peaks:
+        notes.append(f"sgemm on one core: {number(max(peaks))} GFLOP/s, the best of oneDNN and PyTorch")
+    return Table("training", "Training throughput, convolutional network of apps/fashion_mnist, batch 64", rows,
+                 skipped + outcome.skipped, outcome.others_busy, notes)
+
+
+def tracing(options):
+    parts, skipped = [], []
+    for app, more in [("single.yaml", []), ("pipedream.yaml", ["--nodes", "2"])]:
+        for switch, words in [([], "on"), (["--no-trace"], "off")]:
+            add(parts, skipped, app, lambda: contenders.troupe_run(
+                f"{app[:-5]}, tracing {words}", options.build, app, *more, *switch, pinned=not more))
+    add(parts, skipped, "bench_actors", lambda: contenders.local_actors(options.build))
+    outcome = interleave(parts, options.repetitions)
+    rows = []
+    for app in ("single", "pipedream"):
+        on, off = (outcome.figures.get(f"{app}, tracing {words}", {}).get("samples_per_second") for words in ("on", "off"))
+        if on and off:
+            rows.append(Row(f"{app}, tracing on", on, "samples/s", off, "tracing off", ">= 0.99"))
+            pairs = Figures([with_trace / without for with_trace, without in zip(on.values, off.values)])
+            rows.append(Row(f"{app}, ratio within a repetition", pairs, "on/off"))
+    messages = outcome.figures.get("bench_actors", {})
+    for kind in ("one way", "ping-pong"):
+        if f"{kind}, tracing on" in messages:
+            rows.append(Row(f"message, {kind}, tracing on", messages[f"{kind}, tracing on"], "ns",
+                            messages[f"{kind}, tracing off"], "tracing off"))
+    return Table("tracing", "What tracing costs", rows, skipped + outcome.skipped, outcome.others_busy)
+
+
+def actors(options):
+    builds, skipped = contenders.pytorch_builds(options.venv)
+    parts = []
+    add(parts, skipped, "bench_actors", lambda: contenders.local_actors(options.build))
+    rpc = [contenders.pytorch(f"RPC of {label}", python, "pytorch_rpc.py", "one_way_us") for label, python in builds]
+    outcome = interleave(parts + rpc, options.repetitions)
+    rows = [Row(f"within a process, {key}", figure, "ns", aim="<= 500" if key.endswith("on") else "")
+            for key, figure in outcome.figures.get("bench_actors", {}).items()]
+    rows += [Row(f"across processes, {peer.name}", outcome.figures[peer.name]["one_way_us"], "us")
+             for peer in rpc if peer.name in outcome.figures]
+    return Table("actors", "One message from actor to actor, building it included", rows,
+                 skipped + outcome.skipped, outcome.others_busy)
+
+
+def operations(options):
+    builds, skipped = contenders.pytorch_builds(options.venv)
+    parts = []
+    add(parts, skipped, "bench_operations", lambda: contenders.operations(options.build))
+    parts += [contenders.pytorch(f"sgemm of {label}", python, "pytorch_sgemm.py", "gflops") for label, python in builds]
+    outcome = interleave(parts, options.repetitions)
+    figures = dict(outcome.figures.pop("bench_operations", {}))
+    peak = figures.pop("sgemm", None)
+    rows = [Row(name, figure, "GFLOP/s", peak, "sgemm of oneDNN") for name, figure in figures.items()]
+    rows += [Row(name, keys["gflops"], "GFLOP/s", peak, "sgemm of oneDNN") for name, keys in outcome.figures.items()]
+    return Table("operations", "Operations on one core beside the peak of sgemm", rows,
+                 skipped + outcome.skipped, outcome.others_busy)
+
+
+BENCHMARKS = {"training": training, "tracing": tracing, "actors": actors, "operations": operations}
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("benchmark", choices=sorted(BENCHMARKS))
+    parser.add_argument("--build", default=os.path.join(contenders.SOURCE, "build"), help="the build folder")
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--venv", default=os.path.expanduser("~/.cache/troupe/pytorch"),
+                        help="virtual environment with a PyTorch of the Python package index")
+    parser.add_argument("--samples", type=int, default=12800, help="training: samples that a PyTorch run trains on")
+    parser.add_argument("--full", action="store_true", help="training: PyTorch runs a whole epoch, with test accuracy")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of the table")
+    return parser.parse_args()
+
+
+def main():
+    options = arguments()
+    table = BENCHMARKS[options.benchmark](options)
+    (print_json if options.json else print_text)(table)
+    return 0 if any(row.figures for row in table.rows) else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
