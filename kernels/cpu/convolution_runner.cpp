@@ -92,6 +92,15 @@ struct convolution_runner::weight_sums {
 convolution_runner::convolution_runner(memory_pool& pool, const loops& loops)
     : pool_{pool}, loops_{loops} {}
 
+template <class Operands>
+void convolution_runner::run(const Operands& operands) {
+    const std::size_t at_a_time = samples_at_a_time(operands.shape);
+    const std::size_t done =
+        run_parts(operands, compiled(with_samples(operands.shape, at_a_time)), 0);
+    if (const std::size_t rest = operands.shape.samples - done; rest > 0)
+        run_parts(operands, compiled(with_samples(operands.shape, rest)), done);
+}
+
 void convolution_runner::forward(const conv2d_forward_operands& o) {
     run(forward_operands{shape_of(o.settings, o.input, o.weight), o.input, o.weight, o.bias,
                          o.output});
@@ -111,20 +120,6 @@ void convolution_runner::backward(const conv2d_pool_backward_operands& o) {
     run(backward_operands{shape_of(o.settings, o.input, o.weight), o.input, o.weight,
                           o.output_gradient, o.input_gradient, o.weight_gradient, o.bias_gradient,
                           &o.pool, &o.output, &o.positions});
-}
-
-void convolution_runner::run(const forward_operands& operands) {
-    const std::size_t at_a_time = samples_at_a_time(operands.shape);
-    std::size_t first = run_parts(operands, compiled(with_samples(operands.shape, at_a_time)), 0);
-    if (const std::size_t rest = operands.shape.samples - first; rest > 0)
-        run_parts(operands, compiled(with_samples(operands.shape, rest)), first);
-}
-
-void convolution_runner::run(const backward_operands& operands) {
-    const std::size_t at_a_time = samples_at_a_time(operands.shape);
-    std::size_t first = run_parts(operands, compiled(with_samples(operands.shape, at_a_time)), 0);
-    if (const std::size_t rest = operands.shape.samples - first; rest > 0)
-        run_parts(operands, compiled(with_samples(operands.shape, rest)), first);
 }
 
 std::size_t convolution_runner::run_parts(const forward_operands& o, convolution& part,

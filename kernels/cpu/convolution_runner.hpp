@@ -34,8 +34,8 @@ class convolution_runner {
         dnnl::memory memory;
     };
 
-    void run(const forward_operands& operands);
-    void run(const backward_operands& operands);
+    template <class Operands>
+    void run(const Operands& operands);
     // Samples first.. in parts of `part`'s size, as many as there are; returns the first sample left over.
     std::size_t run_parts(const forward_operands& operands, convolution& part, std::size_t first);
     std::size_t run_parts(const backward_operands& operands, convolution& part, std::size_t first);
