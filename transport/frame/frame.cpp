@@ -60,20 +60,27 @@ kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>> built_frame::segments() cons
 
 proto::DataType to_proto(data_type type) noexcept {
     switch (type) {
-    case data_type::float32: return proto::DataType::FLOAT32;
-    case data_type::uint8: return proto::DataType::UINT8;
-    case data_type::int32: return proto::DataType::INT32;
+    case data_type::float32:
+        return proto::DataType::FLOAT32;
+    case data_type::uint8:
+        return proto::DataType::UINT8;
+    case data_type::int32:
+        return proto::DataType::INT32;
     }
     check_failed("known data type", __FILE__, __LINE__, "every data type has a schema value");
 }
 
 result<data_type> from_proto(proto::DataType type) {
     switch (type) {
-    case proto::DataType::FLOAT32: return data_type::float32;
-    case proto::DataType::UINT8: return data_type::uint8;
-    case proto::DataType::INT32: return data_type::int32;
+    case proto::DataType::FLOAT32:
+        return data_type::float32;
+    case proto::DataType::UINT8:
+        return data_type::uint8;
+    case proto::DataType::INT32:
+        return data_type::int32;
     }
-    return error{errc::protocol, "unknown tensor data type " + std::to_string(static_cast<int>(type))};
+    return error{errc::protocol,
+                 "unknown tensor data type " + std::to_string(static_cast<int>(type))};
 }
 
 } // namespace troupe

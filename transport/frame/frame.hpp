@@ -45,7 +45,8 @@ class frame {
 
     template <class Body>
     typename Body::Reader body() const {
-        TROUPE_CHECK(body_type_ == type_id_of<Body>(), "a body is read as the type it was written as");
+        TROUPE_CHECK(body_type_ == type_id_of<Body>(),
+                     "a body is read as the type it was written as");
         return root_.getBody().getAs<Body>();
     }
 
@@ -121,6 +122,7 @@ class frame_builder {
 
 // The names of data types in the schema and in C++ are the same.
 proto::DataType to_proto(data_type type) noexcept;
-result<data_type> from_proto(proto::DataType type); // errc::protocol for a type this build does not know
+result<data_type>
+from_proto(proto::DataType type); // errc::protocol for a type this build does not know
 
 } // namespace troupe

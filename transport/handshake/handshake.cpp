@@ -67,6 +67,10 @@ handshake_nonce random_nonce() {
     return nonce;
 }
 
+bool same_token(const wire::link_token& a, const wire::link_token& b) noexcept {
+    return sodium_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
 handshake::handshake(handshake_side side, std::string_view cluster_key,
                      const handshake_nonce& nonce)
     : side_{side}, step_{side == handshake_side::acceptor ? step::want_response

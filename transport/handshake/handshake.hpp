@@ -27,6 +27,9 @@ using secret_key = std::array<std::byte, 32>;
 // From the system's generator of random bytes, for keys and nonces.
 handshake_nonce random_nonce();
 
+// In constant time.
+bool same_token(const wire::link_token& a, const wire::link_token& b) noexcept;
+
 // What both sides hold once the proof is done.
 struct session_secrets {
     secret_key send_key;

@@ -46,8 +46,8 @@ void host::connect(const std::string& address) {
         return;
     }
     const std::uint64_t number = net_.next_link();
-    link& l = links_.try_emplace(number, number, to->options().self.node, net_.options().bounds)
-                  .first->second;
+    link& l =
+        links_.try_emplace(number, number, to->options().self.node, options_.bounds).first->second;
     l.state = link::phase::connecting;
     l.address = address;
     l.deadline = net_.events().schedule_after(net_.options().connect_timeout,
@@ -62,9 +62,9 @@ send_status host::send(node_id peer, frame_ptr f) {
     link& l = *find(found->second);
     const std::uint64_t bytes = frame_bytes(*f);
     if (l.window.overflows_with(bytes)) {
-        disconnect(peer, error{errc::exhausted,
-                               "more than " + std::to_string(net_.options().bounds.bytes_hard) +
-                                   " bytes are queued for the peer"});
+        disconnect(peer, error{errc::exhausted, "more than " +
+                                                    std::to_string(options_.bounds.bytes_hard) +
+                                                    " bytes are queued for the peer"});
         return send_status::gone;
     }
     ++statistics_.frames_sent;
@@ -212,7 +212,7 @@ void host::connect_arrived(const packet& p) {
         net_.transmit(std::move(answer));
         return;
     }
-    const auto [entry, is_new] = links_.try_emplace(p.link, p.link, p.from, net_.options().bounds);
+    const auto [entry, is_new] = links_.try_emplace(p.link, p.link, p.from, options_.bounds);
     link& l = entry->second;
     net_.transmit(make_packet(packet::kind::welcome, l));
     if (!is_new)
@@ -227,8 +227,7 @@ void host::welcome_arrived(std::uint64_t number) {
     if (l == nullptr || l->state != link::phase::connecting)
         return;
     l->state = link::phase::half_open;
-    net_.events().cancel(l->retransmit);
-    l->retransmit = {}; // or the first item would never be sent again
+    net_.events().cancel(std::exchange(l->retransmit, {})); // or the first item would never be sent again
     decide(*l);
 }
 
@@ -374,10 +373,15 @@ void host::retransmit(std::uint64_t number) {
     arm_retransmit(l);
 }
 
+// The process' own timer: it does not run out while the process is stopped.
 void host::handshake_expired(std::uint64_t number) {
-    const link& l = *find(number);
-    end(number,
-        error{errc::unreachable, "no answer from " + (l.address.empty() ? "the peer" : l.address)});
+    in_process([this, number] {
+        const link* l = find(number);
+        if (l == nullptr || l->state == link::phase::up || l->state == link::phase::closing)
+            return;
+        end(number, error{errc::unreachable,
+                          "no answer from " + (l->address.empty() ? "the peer" : l->address)});
+    });
 }
 
 void host::acknowledge(const link& l) {

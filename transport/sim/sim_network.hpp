@@ -44,6 +44,7 @@ struct sim_network_options {
 struct sim_node_options {
     peer_info self;  // node must be unique in the network, address is any string
     std::string key; // nodes with unequal keys refuse each other
+    send_bounds bounds;
 };
 
 // Over the whole network.

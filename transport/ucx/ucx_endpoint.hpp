@@ -42,6 +42,8 @@ struct ucx_options {
     duration handshake_timeout =
         std::chrono::seconds{3};                      // for a peer to say who it is, once connected
     duration drain_timeout = std::chrono::seconds{5}; // of close(), for what is queued
+    duration memory_timeout =
+        std::chrono::seconds{30}; // for the pool to have room for a frame; then its peer is lost
     duration spin =
         std::chrono::microseconds{30}; // how long the progress thread polls before it sleeps
     std::size_t handshakes_max =

@@ -14,8 +14,8 @@ namespace {
 
 // Nodes 1..N named n1..nN at addresses n1..nN.
 struct simulated_nodes {
-    explicit simulated_nodes(std::size_t count, sim_network_options options = {})
-        : net{events, options} {
+    explicit simulated_nodes(std::size_t count, sim_network_options options = {}, send_bounds node_bounds = {})
+        : net{events, options}, bounds{node_bounds} {
         for (std::size_t i = 0; i < count; ++i)
             add("n" + std::to_string(i + 1), "key");
     }
@@ -28,6 +28,7 @@ struct simulated_nodes {
         options.self.name = name;
         options.self.address = name;
         options.key = key;
+        options.bounds = bounds;
         nodes.back()->end = net.make_endpoint(std::move(options));
         BOOST_TEST_REQUIRE(nodes.back()->end->start(nodes.back()->heard).ok());
     }
@@ -51,6 +52,7 @@ struct simulated_nodes {
 
     event_queue events;
     sim_network net;
+    send_bounds bounds;
     std::vector<std::unique_ptr<node>> nodes;
 };
 
@@ -200,7 +202,7 @@ BOOST_AUTO_TEST_CASE(a_cut_delays_frames_and_a_long_one_ends_the_connection) {
 }
 
 BOOST_AUTO_TEST_CASE(a_stopped_process_hears_everything_once_it_is_resumed) {
-    simulated_nodes s{2, {.give_up_after = 10s, .bounds = {.frames_soft = 4}}};
+    simulated_nodes s{2, {.give_up_after = 10s}, send_bounds{.frames_soft = 4}};
     s.connect(1, 2);
     s.net.stop(node_id{2});
     lines statuses;

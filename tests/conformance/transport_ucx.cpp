@@ -1,0 +1,304 @@
+// What only processes and sockets can do to each other: hostile bytes on the control port, forged frames, a pool
+// without room.
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstring>
+
+#include "tests/conformance/transport_world.hpp"
+#include "transport/frame/wire.hpp"
+#include "transport/ucx/control_connection.hpp"
+#include "transport/ucx/ucx_worker.hpp"
+
+using namespace troupe;
+using namespace troupe::conformance;
+using namespace std::chrono_literals;
+
+namespace {
+
+// A socket connected to the node, blocking.
+file_descriptor raw_connection(const node& to) {
+    const auto address = resolve(to.end->address()).value();
+    file_descriptor s{socket(AF_INET, SOCK_STREAM, 0)};
+    BOOST_TEST_REQUIRE(
+        connect(s.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.length) == 0);
+    return s;
+}
+
+// Whether the other side closes the connection, reading what it sends until then.
+bool is_closed_by_peer(const file_descriptor& s) {
+    const timeval limit{10, 0};
+    setsockopt(s.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    char bytes[1024];
+    ssize_t got = 0;
+    while ((got = recv(s.get(), bytes, sizeof bytes, 0)) > 0) {
+    }
+    return got == 0 || errno == ECONNRESET;
+}
+
+// A peer that holds the key and then does what it likes, by hand.
+struct hostile_peer {
+    hostile_peer(ucx_world& w, node& victim_node, std::uint64_t id)
+        : world_{w}, victim{victim_node} {
+        auto socket = begin_connect(resolve(victim.end->address()).value());
+        control = std::make_unique<control_connection>(
+            std::move(*socket), handshake_side::connector, "a key for the tests");
+        worker = ucx_worker::create(ucx_transports::automatic, true).value();
+        advance_until([&] { return control->proven(); });
+        hello_message hello;
+        hello.self.node = node_id{id};
+        hello.self.name = "hostile";
+        hello.self.address = "127.0.0.1:1";
+        hello.link = 77;
+        hello.worker = worker->address();
+        control->send(hello);
+        advance_until([&] { return !arrived.empty(); });
+        theirs = std::get<hello_message>(arrived[0]);
+    }
+    ~hostile_peer() {
+        if (ep != nullptr)
+            worker->disconnect(ep);
+        world_.wait_for(
+            [&] { return worker->progress() == 0 && worker->disconnects_pending() == 0; });
+        // Its end is not orderly: see ucx_node::close().
+        (void)worker.release();
+    }
+
+    void advance_until(const std::function<bool()>& done) {
+        BOOST_TEST_REQUIRE(world_.wait_for([&] {
+            (void)control->advance(arrived);
+            return done();
+        }));
+    }
+
+    // Sends an active message as it is.
+    void send(std::span<const std::byte> header, std::span<const std::byte> data) {
+        if (ep == nullptr)
+            ep = worker
+                     ->connect(
+                         theirs.worker, [](void*, ucp_ep_h, ucs_status_t) {}, nullptr)
+                     .value();
+        ucp_request_param_t params{};
+        const auto request =
+            ucp_am_send_nbx(ep, 0, header.data(), header.size(), data.data(), data.size(), &params);
+        BOOST_TEST_REQUIRE(!UCS_PTR_IS_ERR(request));
+        if (UCS_PTR_IS_PTR(request)) {
+            world_.wait_for([&] {
+                worker->progress();
+                return ucp_request_check_status(request) != UCS_INPROGRESS;
+            });
+            ucp_request_free(request);
+        }
+        for (int i = 0; i < 1000; ++i)
+            worker->progress();
+    }
+
+    // Header and words of a frame as this peer would rightly send it.
+    std::vector<std::byte> rightful(const frame& f, std::uint64_t sequence) const {
+        wire::header h = wire::measure(f).value();
+        h.link = theirs.link;
+        h.token = control->secrets().send_token;
+        h.sequence = sequence;
+        std::vector<std::byte> out(wire::header_bytes + h.words * sizeof(capnp::word));
+        wire::write_header(h, std::span{out}.first<wire::header_bytes>());
+        wire::write_words(f, std::span{out}.subspan(wire::header_bytes));
+        return out;
+    }
+
+    ucx_world& world_;
+    node& victim;
+    std::unique_ptr<control_connection> control;
+    std::unique_ptr<ucx_worker> worker;
+    std::vector<control_message> arrived;
+    hello_message theirs;
+    ucp_ep_h ep = nullptr;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(ucx_transport)
+
+BOOST_AUTO_TEST_CASE(an_address_that_others_can_reach_needs_a_key) {
+    ucx_shm_world w;
+    const auto made = w.make({.name = "a", .key = "", .address = "0.0.0.0:0"}, node_id{1});
+    BOOST_TEST_REQUIRE(!made.ok());
+    BOOST_TEST((made.failure().code() == errc::usage));
+    BOOST_TEST(w.make({.name = "a", .key = "", .address = "127.0.0.1:0"}, node_id{1}).ok());
+    BOOST_TEST((w.make({.name = "a", .address = "127.0.0.1"}, node_id{1}).failure().code() ==
+                errc::usage));
+    BOOST_TEST((w.make({.name = "a", .address = "127.0.0.1:99999"}, node_id{1}).failure().code() ==
+                errc::usage));
+}
+
+BOOST_AUTO_TEST_CASE(garbage_and_silence_on_the_port_are_refused_and_counted) {
+    ucx_shm_world w;
+    node a = w.add_with({.name = "a", .handshake_timeout = 200ms});
+    const auto garbage = raw_connection(a);
+    const std::string text(100, 'x');
+    BOOST_TEST(::send(garbage.get(), text.data(), text.size(), MSG_NOSIGNAL) == 100);
+    BOOST_TEST(is_closed_by_peer(garbage));
+    const auto silent = raw_connection(a);
+    BOOST_TEST(is_closed_by_peer(silent));
+    BOOST_TEST(w.wait_for([&] { return a.end->statistics().handshakes_refused == 2; }));
+    node b = w.add("b"); // still welcome
+    w.join(b, a);
+}
+
+BOOST_AUTO_TEST_CASE(only_so_many_may_be_about_to_prove_themselves) {
+    ucx_shm_world w;
+    node a = w.add_with({.name = "a", .handshakes_max = 4});
+    std::vector<file_descriptor> waiting;
+    for (int i = 0; i < 4; ++i)
+        waiting.push_back(raw_connection(a));
+    const auto fifth = raw_connection(a);
+    BOOST_TEST(is_closed_by_peer(fifth));
+    BOOST_TEST(w.wait_for([&] { return a.end->statistics().handshakes_refused == 1; }));
+    waiting.clear();
+    BOOST_TEST(w.wait_for([&] { return a.end->statistics().handshakes_refused == 5; }));
+    node b = w.add("b");
+    w.join(b, a);
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_is_no_node_does_not_hold_up_a_connect) {
+    ucx_shm_world w;
+    node a = w.add("a");
+    const auto server = listen_on(resolve("127.0.0.1:0").value()).value();
+    a.end->connect(local_address(server).text());
+    file_descriptor accepted;
+    BOOST_TEST_REQUIRE(w.wait_for([&] {
+        accepted = accept_from(server);
+        return static_cast<bool>(accepted);
+    }));
+    const std::string text(100, 'x');
+    BOOST_TEST(::send(accepted.get(), text.data(), text.size(), MSG_NOSIGNAL) == 100);
+    BOOST_TEST(w.wait_for([&] { return a.heard->failures().size() == 1; }));
+    BOOST_TEST((a.heard->failures() == std::vector{errc::protocol}));
+}
+
+BOOST_AUTO_TEST_CASE(frames_without_the_right_token_are_dropped_and_counted) {
+    ucx_shm_world w;
+    node a = w.add("a");
+    hostile_peer hostile{w, a, 1ull << 60};
+    hostile.advance_until([&] { return a.heard->ups().size() == 1; });
+    const frame_ptr f = conformance::numbered_frame(w.pool, 5);
+    auto forged = hostile.rightful(*f, 0);
+    forged[20] ^= std::byte{1}; // in the token
+    hostile.send(forged, {});
+    BOOST_TEST(w.wait_for([&] { return a.end->statistics().frames_malformed == 1; }));
+    const std::vector<std::byte> garbage(200, std::byte{0x5a});
+    hostile.send(garbage, garbage);
+    BOOST_TEST(w.wait_for([&] { return a.end->statistics().frames_malformed == 2; }));
+    // The connection has not suffered: nobody knows who sent them.
+    hostile.send(hostile.rightful(*f, 0), {});
+    BOOST_TEST(w.wait_for([&] { return a.heard->frame_count() == 1; }));
+    BOOST_TEST(a.heard->downs().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_malformed_frame_costs_its_sender_the_connection) {
+    const auto costs = [](auto spoil) {
+        ucx_shm_world w;
+        node a = w.add("a");
+        hostile_peer hostile{w, a, 1ull << 60};
+        hostile.advance_until([&] { return a.heard->ups().size() == 1; });
+        auto bytes = hostile.rightful(*conformance::numbered_frame(w.pool, 5, {}, 100), 0);
+        std::vector<std::byte> data;
+        spoil(bytes, data);
+        hostile.send(bytes, data);
+        BOOST_TEST_REQUIRE(w.wait_for([&] { return !a.heard->downs().empty(); }));
+        BOOST_TEST((a.heard->downs()[0].second == errc::protocol));
+        BOOST_TEST(a.end->statistics().frames_malformed == 1u);
+        BOOST_TEST(a.heard->frame_count() == 0u);
+    };
+    using bytes = std::vector<std::byte>;
+    costs([](bytes& b, bytes&) { b[32] = std::byte{9}; });   // out of sequence
+    costs([](bytes& b, bytes&) { b.resize(b.size() - 8); }); // shorter than it says
+    costs([](bytes&, bytes& data) { data.resize(64); });     // data that nobody announced
+    costs([](bytes& b, bytes&) { std::memset(b.data() + 56, 0xff, 16); }); // a damaged message
+    costs([](bytes& b, bytes& data) {
+        b[6] = std::byte{1}, b[40] = std::byte{64}, data.resize(64);
+    }); // no descriptor
+}
+
+BOOST_AUTO_TEST_CASE(a_control_message_out_of_turn_ends_the_connection) {
+    ucx_shm_world w;
+    node a = w.add("a");
+    hostile_peer hostile{w, a, 1ull << 60};
+    hostile.advance_until([&] { return a.heard->ups().size() == 1; });
+    hostile.control->send(verdict_message::accepted);
+    BOOST_TEST(w.wait_for([&] { return a.heard->downs().size() == 1; }));
+    BOOST_TEST((a.heard->downs()[0].second == errc::protocol));
+}
+
+BOOST_AUTO_TEST_CASE(frames_wait_for_room_in_the_pool_and_keep_their_order) {
+    ucx_shm_world big;
+    node a = big.add("a");
+    memory_pool small{8u << 20};
+    const monotonic_clock clock;
+    ucx_options options;
+    options.self.node = node_id{999};
+    options.self.name = "small";
+    options.self.address = "127.0.0.1:0";
+    options.key = "a key for the tests";
+    options.pool = &small;
+    options.time = &clock;
+    node b;
+    b.id = node_id{999};
+    b.end = make_ucx_endpoint(std::move(options)).value();
+    BOOST_TEST_REQUIRE(b.end->start(*b.heard).ok());
+    big.join(a, b);
+    constexpr std::size_t count = 8;
+    const auto size = [](std::uint64_t i) { return std::size_t{i % 2 == 0 ? 3u << 20 : 3000u}; };
+    for (std::uint64_t i = 0; i < count; ++i)
+        a.end->send(b.id, conformance::numbered_frame(big.pool, i, {size(i)}));
+    std::uint64_t seen = 0; // each frame frees its room once it has been looked at
+    while (seen < count) {
+        BOOST_TEST_REQUIRE(big.wait_for([&] { return b.heard->frame_count() > 0; }));
+        big.settle();
+        const auto frames = b.heard->frames();
+        b.heard->forget_frames();
+        for (const auto& [from, f] : frames) {
+            BOOST_TEST(is_numbered(*f, seen, {size(seen)}));
+            ++seen;
+        }
+    }
+    // One that can never fit is the end.
+    a.end->send(b.id, conformance::numbered_frame(big.pool, 0, {16u << 20}));
+    BOOST_TEST_REQUIRE(big.wait_for([&] { return !b.heard->downs().empty(); }));
+    BOOST_TEST((b.heard->downs()[0].second == errc::exhausted));
+    b.end->close();
+    b.heard->forget_frames();
+}
+
+BOOST_AUTO_TEST_CASE(a_killed_peer_is_noticed_at_once) {
+    ucx_shm_world w;
+    const monotonic_clock clock;
+    node a = w.add("a");
+    const auto echo = w.start_echo();
+    w.join(a, *echo);
+    const time_point killed = clock.now();
+    echo->kill();
+    BOOST_TEST_REQUIRE(w.wait_for([&] { return !a.heard->downs().empty(); }));
+    BOOST_TEST_MESSAGE("noticed after " << (clock.now() - killed).count() / 1000 << " us");
+    BOOST_TEST(((clock.now() - killed) < 1s));
+}
+
+BOOST_AUTO_TEST_CASE(nodes_may_come_and_go_at_once) {
+    for (const auto transports : {ucx_transports::automatic, ucx_transports::tcp}) {
+        ucx_world w{transports};
+        node hub = w.add("hub");
+        for (int i = 0; i < 30; ++i) {
+            node guest = w.add("guest");
+            guest.end->connect(hub.end->address());
+            if (i % 3 != 0)
+                BOOST_TEST(w.wait_for([&] { return !guest.heard->ups().empty(); }));
+            if (i % 3 == 2)
+                guest.end->send(hub.id, conformance::numbered_frame(w.pool, 1, {50000}));
+        }
+        BOOST_TEST(
+            w.wait_for([&] { return hub.heard->downs().size() == hub.heard->ups().size(); }));
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,55 @@
+// One TCP connection between two nodes: first the proof of the key, then authenticated control messages. Moves the
+// bytes of transport/handshake/ over a non-blocking socket.
+//
+// Threads: one. Errors: as the handshake; errc::lost when a proven connection ends, errc::unreachable when one ends
+// before.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "transport/handshake/control.hpp"
+#include "transport/handshake/handshake.hpp"
+#include "transport/ucx/socket.hpp"
+
+namespace troupe {
+
+class control_connection {
+  public:
+    // A connector's socket may still be connecting.
+    control_connection(file_descriptor socket, handshake_side side, const std::string& cluster_key);
+
+    // Does what can be done without waiting and appends the messages that have arrived. An error is the end.
+    result<void> advance(std::vector<control_message>& arrived);
+
+    // Queues a message and sends what can be sent. Once proven.
+    void send(const control_message& message);
+
+    // Tells a refused peer so, as far as that can be done without waiting.
+    void send_last_words();
+
+    bool proven() const noexcept { return sealed_.has_value(); }
+    const session_secrets& secrets() const { return handshake_.secrets(); }
+    bool wants_to_write() const noexcept { return connecting_ || !outgoing_.empty(); }
+    int descriptor() const noexcept { return socket_.get(); }
+
+  private:
+    // Fills `incoming_` to `wanted` bytes; false if they are not there yet.
+    result<bool> read_up_to(std::size_t wanted);
+    result<void> write_some();
+    void queue(std::span<const std::byte> bytes);
+    result<bool> advance_proof();
+    result<bool> advance_messages(std::vector<control_message>& arrived);
+
+    file_descriptor socket_;
+    bool connecting_;
+    handshake handshake_;
+    std::optional<sealed_messages> sealed_;
+    std::vector<std::byte> incoming_;
+    std::vector<std::byte> outgoing_;
+};
+
+} // namespace troupe

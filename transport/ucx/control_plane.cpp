@@ -1,0 +1,263 @@
+#include "transport/ucx/control_plane.hpp"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "transport/ucx/ucx_endpoint.hpp"
+
+namespace troupe {
+
+namespace {
+
+constexpr std::uint64_t listening_id = control_plane::first_id;
+constexpr duration listen_pause = std::chrono::milliseconds{100};
+
+void poll_for(int poll, int operation, int descriptor, std::uint32_t events, std::uint64_t id) {
+    epoll_event e{};
+    e.events = events;
+    e.data.u64 = id;
+    TROUPE_CHECK(epoll_ctl(poll, operation, descriptor, &e) == 0,
+                 "the descriptor is open and watched once");
+}
+
+} // namespace
+
+control_plane::control_plane(const ucx_options& options, control_events& events, int poll)
+    : options_{options}, events_{events}, poll_{poll}, self_{options.self} {}
+
+result<void> control_plane::listen(const socket_address& address,
+                                   std::vector<std::byte> worker_address) {
+    auto opened = listen_on(address);
+    if (!opened)
+        return opened.failure();
+    listening_ = std::move(*opened);
+    worker_address_ = std::move(worker_address);
+    self_.address = local_address(listening_).text();
+    poll_for(poll_, EPOLL_CTL_ADD, listening_.get(), EPOLLIN, listening_id);
+    return {};
+}
+
+void control_plane::stop_listening() {
+    listening_ = {};
+    listens_again_at_.reset();
+}
+
+void control_plane::connect(const std::string& text, const result<socket_address>& address) {
+    auto socket = address ? begin_connect(*address) : result<file_descriptor>{address.failure()};
+    if (!socket) {
+        events_.connect_failed(text, socket.failure());
+        return;
+    }
+    connection& c = add(std::move(*socket), handshake_side::connector, options_.connect_timeout);
+    c.target = text;
+}
+
+void control_plane::say_goodbye(const ucx_peer& peer) {
+    if (const auto up = up_.find(peer.info.node); up != up_.end()) {
+        connection& c = *find(up->second);
+        c.wire->send(goodbye_message{peer.next_sequence});
+        watch(c);
+    }
+}
+
+void control_plane::drop(const ucx_peer& peer) {
+    std::erase_if(connections_,
+                  [&](const auto& entry) { return entry.second.peer.get() == &peer; });
+    if (const auto up = up_.find(peer.info.node);
+        up != up_.end() && !connections_.contains(up->second))
+        up_.erase(up);
+}
+
+void control_plane::drop_unfinished() {
+    std::erase_if(connections_, [](const auto& entry) { return entry.second.state != phase::up; });
+}
+
+// --- connections
+
+control_plane::connection& control_plane::add(file_descriptor socket, handshake_side side,
+                                              duration timeout) {
+    const std::uint64_t id = next_id_++;
+    connection c;
+    c.id = id;
+    c.wire = std::make_unique<control_connection>(std::move(socket), side, options_.key);
+    c.side = side;
+    c.deadline = options_.time->now() + timeout;
+    connection& added = connections_.emplace(id, std::move(c)).first->second;
+    watch(added, true);
+    return added;
+}
+
+void control_plane::watch(connection& c, bool is_new) {
+    const bool writing = c.wire->wants_to_write();
+    if (is_new || writing != c.polls_for_writing)
+        poll_for(poll_, is_new ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, c.wire->descriptor(),
+                 writing ? EPOLLIN | EPOLLOUT : EPOLLIN, c.id);
+    c.polls_for_writing = writing;
+}
+
+void control_plane::accept_waiting() {
+    for (;;) {
+        file_descriptor socket = accept_from(listening_);
+        if (!socket) {
+            if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+                poll_for(poll_, EPOLL_CTL_MOD, listening_.get(), 0, listening_id);
+                listens_again_at_ = options_.time->now() + listen_pause;
+            }
+            return;
+        }
+        const auto unproven = std::ranges::count_if(connections_, [](const auto& entry) {
+            return entry.second.state == phase::proof &&
+                   entry.second.side == handshake_side::acceptor;
+        });
+        if (static_cast<std::size_t>(unproven) >= options_.handshakes_max)
+            ++refused_; // and closed
+        else
+            add(std::move(socket), handshake_side::acceptor, options_.handshake_timeout);
+    }
+}
+
+void control_plane::on_ready(std::uint64_t id) {
+    if (id == listening_id) {
+        if (listening_)
+            accept_waiting();
+        return;
+    }
+    connection* c = find(id);
+    if (c == nullptr)
+        return;
+    std::vector<control_message> arrived;
+    const auto alive = c->wire->advance(arrived);
+    if (c->state == phase::proof && c->wire->proven()) {
+        c->state = phase::hello;
+        c->peer = std::make_shared<ucx_peer>(options_.bounds);
+        c->peer->link = ++links_total_;
+        c->wire->send(hello_message{self_, c->peer->link, worker_address_});
+    }
+    for (const control_message& message : arrived)
+        if ((c = find(id)) != nullptr)
+            handle(*c, message);
+    c = find(id);
+    if (c == nullptr)
+        return;
+    if (alive)
+        watch(*c);
+    else
+        end(id, alive.failure());
+}
+
+void control_plane::handle(connection& c, const control_message& message) {
+    std::visit([&](const auto& m) { admit(c, m); }, message);
+}
+
+void control_plane::admit(connection& c, const hello_message& hello) {
+    if (c.state != phase::hello)
+        return end(c.id, error{errc::protocol, "a second hello"});
+    if (hello.self.node == self_.node)
+        return end(c.id, error{errc::refused, "this address is the node itself"});
+    ucx_peer& peer = *c.peer;
+    peer.info = hello.self;
+    peer.info.address = reachable_address(hello.self.address, remote_address(c.wire->descriptor()));
+    peer.remote_link = hello.link;
+    peer.worker_address = hello.worker;
+    peer.send_token = c.wire->secrets().send_token;
+    peer.receive_token = c.wire->secrets().receive_token;
+    c.state = phase::verdict;
+    events_.peer_proven(c.peer);
+    if (self_.node > peer.info.node)
+        return; // the other node decides
+    if (up_.contains(peer.info.node)) {
+        c.wire->send(verdict_message::duplicate);
+        end_duplicate(c.id);
+    } else {
+        c.wire->send(verdict_message::accepted);
+        become_up(c);
+    }
+}
+
+void control_plane::admit(connection& c, verdict_message verdict) {
+    if (c.state != phase::verdict)
+        return end(c.id, error{errc::protocol, "a verdict out of turn"});
+    if (verdict == verdict_message::duplicate)
+        return end_duplicate(c.id);
+    // The other node has one connection at most: it has lost the earlier one.
+    if (const auto old = up_.find(c.peer->info.node); old != up_.end())
+        end(old->second,
+            error{errc::lost, "node " + c.peer->info.name + " has made a new connection"});
+    become_up(c);
+}
+
+void control_plane::admit(connection& c, const goodbye_message& goodbye) {
+    if (c.state != phase::up)
+        return end(c.id, error{errc::protocol, "a goodbye out of turn"});
+    events_.peer_said_goodbye(c.peer, goodbye.frames);
+}
+
+void control_plane::become_up(connection& c) {
+    c.state = phase::up;
+    up_[c.peer->info.node] = c.id;
+    events_.peer_accepted(c.peer);
+}
+
+bool control_plane::is_known(node_id node, std::uint64_t besides) const {
+    return std::ranges::any_of(connections_, [&](const auto& entry) {
+        const connection& c = entry.second;
+        return c.id != besides && c.state >= phase::verdict && c.peer->info.node == node;
+    });
+}
+
+void control_plane::end_duplicate(std::uint64_t id) {
+    end(id, error{errc::refused,
+                  "the node there still holds an earlier connection of this node; try again"});
+}
+
+void control_plane::end(std::uint64_t id, const error& why) {
+    connection& found = *find(id);
+    if (found.state == phase::proof)
+        found.wire->send_last_words();
+    const connection c = std::move(found);
+    connections_.erase(id); // which closes the socket and so ends its polling
+    if (c.state == phase::proof && c.side == handshake_side::acceptor)
+        ++refused_;
+    if (c.state == phase::up)
+        up_.erase(c.peer->info.node);
+    if (c.state >= phase::verdict)
+        events_.peer_ended(c.peer, why);
+    const bool second = c.state == phase::verdict && is_known(c.peer->info.node, id);
+    if (c.state != phase::up && c.side == handshake_side::connector && !second)
+        events_.connect_failed(
+            c.target, why.code() == errc::lost ? error{errc::unreachable, why.message()} : why);
+}
+
+control_plane::connection* control_plane::find(std::uint64_t id) {
+    const auto found = connections_.find(id);
+    return found != connections_.end() ? &found->second : nullptr;
+}
+
+// --- time
+
+void control_plane::expire(time_point now) {
+    if (listens_again_at_ && *listens_again_at_ <= now) {
+        listens_again_at_.reset();
+        poll_for(poll_, EPOLL_CTL_MOD, listening_.get(), EPOLLIN, listening_id);
+    }
+    std::vector<std::uint64_t> expired;
+    for (const auto& [id, c] : connections_)
+        if (c.state != phase::up && c.deadline <= now)
+            expired.push_back(id);
+    for (const std::uint64_t id : expired)
+        if (const connection* c = find(id))
+            end(id, error{errc::unreachable, (c->target.empty() ? "the other side" : c->target) +
+                                                 " does not answer as a Troupe node"});
+}
+
+std::optional<time_point> control_plane::next_deadline() const {
+    std::optional<time_point> next = listens_again_at_;
+    for (const auto& [id, c] : connections_)
+        if (c.state != phase::up && (!next || c.deadline < *next))
+            next = c.deadline;
+    return next;
+}
+
+} // namespace troupe

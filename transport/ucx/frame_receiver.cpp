@@ -1,0 +1,259 @@
+#include "transport/ucx/frame_receiver.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <unordered_set>
+
+#include "transport/handshake/handshake.hpp"
+
+namespace troupe {
+
+namespace {
+
+error broken(const std::string& what) {
+    return {errc::protocol, what};
+}
+
+// Of the data of a message, see wire.md.
+std::size_t tensors_offset(const wire::header& h, bool words_in_data) {
+    return words_in_data ? wire::aligned(h.words * sizeof(capnp::word)) : 0;
+}
+
+std::size_t expected_data_bytes(const wire::header& h, bool words_in_data) {
+    if (h.tensors == 0)
+        return words_in_data ? h.words * sizeof(capnp::word) : 0;
+    return tensors_offset(h, words_in_data) + h.tensor_bytes;
+}
+
+result<frame_ptr> assemble(const wire::header& h, std::span<const std::byte> words,
+                           buffer_ref buffer) {
+    const bool words_in_data = words.empty();
+    wire::parts received;
+    received.words_in_buffer = words_in_data;
+    received.words = words_in_data
+                         ? std::span<const std::byte>{buffer->data(), h.words * sizeof(capnp::word)}
+                         : words;
+    received.tensors_at = tensors_offset(h, words_in_data);
+    received.buffer = std::move(buffer);
+    return wire::read_frame(h, std::move(received));
+}
+
+bool needs_buffer(const wire::header& h, std::size_t data_bytes) {
+    return data_bytes > 0 || h.tensors > 0;
+}
+
+} // namespace
+
+frame_receiver::frame_receiver(ucx_worker& worker, memory_pool& pool, const clock& time,
+                               duration memory_timeout)
+    : worker_{worker}, pool_{pool}, time_{time}, memory_timeout_{memory_timeout} {
+    worker.receive_with(&frame_receiver::message, this);
+}
+
+void frame_receiver::add(const std::shared_ptr<ucx_peer>& peer) {
+    links_.emplace(peer->link, peer);
+}
+
+void frame_receiver::remove(ucx_peer& peer) {
+    links_.erase(peer.link);
+    std::erase_if(waiting_,
+                  [&](const std::shared_ptr<arrival>& a) { return a->peer.get() == &peer; });
+    for (const auto& a : peer.arrivals)
+        if (a->rendezvous != nullptr)
+            ucp_am_data_release(worker_.get(), std::exchange(a->rendezvous, nullptr));
+    peer.arrivals.clear();
+}
+
+void frame_receiver::release(ucx_peer& peer) {
+    peer.is_up = true;
+    deliver_ready(peer);
+}
+
+void frame_receiver::abandon() {
+    for (const auto& [link, peer] : links_)
+        peer->arrivals.clear();
+    links_.clear();
+    waiting_.clear();
+    transfers_.clear();
+    frames.clear();
+    failures.clear();
+}
+
+ucs_status_t frame_receiver::message(void* self, const void* header, std::size_t header_bytes,
+                                     void* data, std::size_t data_bytes,
+                                     const ucp_am_recv_param_t* param) {
+    const std::span head{static_cast<const std::byte*>(header), header_bytes};
+    const bool is_rendezvous = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
+    return static_cast<frame_receiver*>(self)->admit(head, data, data_bytes, is_rendezvous);
+}
+
+std::shared_ptr<ucx_peer> frame_receiver::authentic(const wire::header& h) const {
+    const auto found = links_.find(h.link);
+    return found != links_.end() && same_token(found->second->receive_token, h.token)
+               ? found->second
+               : nullptr;
+}
+
+// UCS_OK drops the data, of a rendezvous too; UCS_INPROGRESS says that the rendezvous is ours.
+ucs_status_t frame_receiver::admit(std::span<const std::byte> head, void* data,
+                                   std::size_t data_bytes, bool is_rendezvous) {
+    const auto h = wire::read_header(head);
+    const auto peer = h ? authentic(*h) : nullptr;
+    if (peer == nullptr) {
+        ++unattributed;
+        return UCS_OK;
+    }
+    const auto words = head.subspan(wire::header_bytes);
+    const bool words_in_data = words.empty();
+    if (h->sequence != peer->next_arrival ||
+        (!words_in_data && words.size() != h->words * sizeof(capnp::word)) ||
+        data_bytes != expected_data_bytes(*h, words_in_data)) {
+        fail(peer, broken("a frame that is out of sequence or not as long as it says"));
+        return UCS_OK;
+    }
+    ++peer->next_arrival;
+    const std::span<const std::byte> arrived{static_cast<const std::byte*>(data), data_bytes};
+    if (!is_rendezvous && peer->is_up && peer->arrivals.empty() &&
+        deliver_at_once(peer, *h, words, arrived))
+        return UCS_OK;
+
+    auto a = std::make_shared<arrival>();
+    a->receiver = this;
+    a->peer = peer;
+    a->header = *h;
+    a->words.assign(words.begin(), words.end());
+    a->data_bytes = data_bytes;
+    if (is_rendezvous)
+        a->rendezvous = data;
+    else
+        a->kept.assign(arrived.begin(), arrived.end());
+    peer->arrivals.push_back(a);
+    const bool others_wait =
+        std::ranges::any_of(waiting_, [&](const auto& w) { return w->peer == peer; });
+    if (others_wait || !place(a)) {
+        a->waiting_since = time_.now();
+        waiting_.push_back(a);
+        if (data_bytes > pool_.bytes_max())
+            fail(peer,
+                 error{errc::exhausted, "a frame of " + std::to_string(data_bytes) +
+                                            " bytes is larger than this node's memory bound"});
+    }
+    deliver_ready(*peer);
+    return is_rendezvous ? UCS_INPROGRESS : UCS_OK;
+}
+
+bool frame_receiver::deliver_at_once(const std::shared_ptr<ucx_peer>& peer, const wire::header& h,
+                                     std::span<const std::byte> words,
+                                     std::span<const std::byte> data) {
+    buffer_ref buffer;
+    if (needs_buffer(h, data.size())) {
+        auto room = pool_.allocate(data.size());
+        if (!room)
+            return false;
+        buffer = std::move(*room);
+        std::memcpy(buffer->data(), data.data(), data.size());
+    }
+    auto f = assemble(h, words, std::move(buffer));
+    if (f)
+        frames.push_back({peer, std::move(*f)});
+    else
+        fail(peer, f.failure());
+    return true;
+}
+
+bool frame_receiver::place(const std::shared_ptr<arrival>& a) {
+    if (!needs_buffer(a->header, a->data_bytes)) {
+        a->is_complete = true;
+        return true;
+    }
+    auto room = pool_.allocate(a->data_bytes);
+    if (!room)
+        return false;
+    a->buffer = std::move(*room);
+    if (a->rendezvous != nullptr) {
+        begin_transfer(a);
+    } else {
+        std::memcpy(a->buffer->data(), a->kept.data(), a->kept.size());
+        a->kept = {};
+        a->is_complete = true;
+    }
+    return true;
+}
+
+void frame_receiver::begin_transfer(const std::shared_ptr<arrival>& a) {
+    ucp_request_param_t params{};
+    params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+    params.cb.recv_am = &frame_receiver::transferred;
+    params.user_data = a.get();
+    const auto request = ucp_am_recv_data_nbx(worker_.get(), std::exchange(a->rendezvous, nullptr),
+                                              a->buffer->data(), a->data_bytes, &params);
+    if (UCS_PTR_IS_PTR(request))
+        transfers_.emplace(a.get(), a);
+    else if (UCS_PTR_IS_ERR(request))
+        fail(a->peer, ucx_error(errc::lost, UCS_PTR_STATUS(request)));
+    else
+        a->is_complete = true;
+}
+
+void frame_receiver::transferred(void* request, ucs_status_t status, std::size_t bytes,
+                                 void* what) {
+    ucp_request_free(request);
+    auto* done = static_cast<arrival*>(what);
+    frame_receiver& self = *done->receiver;
+    const auto held = self.transfers_.extract(done);
+    if (!self.links_.contains(done->peer->link))
+        return; // the peer is gone
+    if (status != UCS_OK || bytes != done->data_bytes) {
+        self.fail(done->peer, ucx_error(errc::lost, status));
+        return;
+    }
+    done->is_complete = true;
+    self.deliver_ready(*done->peer);
+}
+
+void frame_receiver::deliver_ready(ucx_peer& peer) {
+    while (peer.is_up && !peer.arrivals.empty() && peer.arrivals.front()->is_complete) {
+        const auto a = std::move(peer.arrivals.front());
+        peer.arrivals.pop_front();
+        auto f = assemble(a->header, a->words, std::move(a->buffer));
+        if (!f) {
+            fail(a->peer, f.failure());
+            return;
+        }
+        frames.push_back({a->peer, std::move(*f)});
+    }
+}
+
+void frame_receiver::retry() {
+    std::unordered_set<const ucx_peer*> blocked;
+    std::vector<std::shared_ptr<arrival>> placed;
+    const time_point now = time_.now();
+    for (const auto& a : waiting_) {
+        if (blocked.contains(a->peer.get()))
+            continue;
+        if (place(a)) {
+            placed.push_back(a);
+            continue;
+        }
+        blocked.insert(a->peer.get());
+        if (now - a->waiting_since > memory_timeout_)
+            failures.push_back(
+                {a->peer,
+                 error{errc::exhausted,
+                       "no memory for a frame of " + std::to_string(a->data_bytes) + " bytes for " +
+                           std::to_string(memory_timeout_.count() / 1000000) + " ms"}});
+    }
+    for (const auto& a : placed) {
+        std::erase(waiting_, a);
+        deliver_ready(*a->peer);
+    }
+}
+
+// The peer's connection ends soon; until then nothing of it is taken.
+void frame_receiver::fail(const std::shared_ptr<ucx_peer>& peer, error why) {
+    if (links_.erase(peer->link) == 1)
+        failures.push_back({peer, std::move(why)});
+}
+
+} // namespace troupe

@@ -1,0 +1,97 @@
+// The receiving half of a UCX endpoint: active messages become frames, in order per peer, each checked against the
+// connection that it claims to belong to. Large tensors are received straight into memory of the pool; while the
+// pool has no room their transfer waits.
+//
+// Threads: the progress thread, under the endpoint's worker lock.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "schemas/base/clock.hpp"
+#include "transport/ucx/ucx_peer.hpp"
+#include "transport/ucx/ucx_worker.hpp"
+
+namespace troupe {
+
+// A frame of which not everything is here, or not everything before it.
+struct arrival {
+    class frame_receiver* receiver = nullptr;
+    std::shared_ptr<ucx_peer> peer;
+    wire::header header;
+    std::vector<std::byte> words; // empty if they are part of the data
+    std::size_t data_bytes = 0;   // (words and padding and) tensors
+    buffer_ref buffer;            // for the data
+    std::vector<std::byte> kept;  // data that arrived with the message while the pool had no room
+    void* rendezvous = nullptr;   // data whose transfer has not begun
+    time_point waiting_since;     // for room
+    bool is_complete = false;
+};
+
+class frame_receiver {
+  public:
+    struct received {
+        std::shared_ptr<ucx_peer> from;
+        frame_ptr data;
+    };
+    struct failure {
+        std::shared_ptr<ucx_peer> from;
+        error why;
+    };
+
+    frame_receiver(ucx_worker& worker, memory_pool& pool, const clock& time,
+                   duration memory_timeout);
+    frame_receiver(const frame_receiver&) = delete;
+    frame_receiver& operator=(const frame_receiver&) = delete;
+
+    void add(const std::shared_ptr<ucx_peer>& peer);
+    // Forgets the peer and what it has sent; transfers under way are ended.
+    void remove(ucx_peer& peer);
+
+    // The peer has been reported up: what came early follows.
+    void release(ucx_peer& peer);
+
+    // Lets go of everything. After the worker is gone, which writes to the buffers of transfers under way.
+    void abandon();
+
+    // Tries again to make room for what waits. Call every retry_interval while anything waits.
+    void retry();
+    bool is_waiting_for_memory() const noexcept { return !waiting_.empty(); }
+    std::size_t transfers() const noexcept { return transfers_.size(); }
+    static constexpr duration retry_interval = std::chrono::milliseconds{1};
+
+    // Frames in order, and peers that broke the rules; the caller takes them.
+    std::vector<received> frames;
+    std::vector<failure> failures;
+    std::uint64_t unattributed = 0; // messages that belong to no connection
+
+  private:
+    static ucs_status_t message(void* self, const void* header, std::size_t header_bytes,
+                                void* data, std::size_t data_bytes,
+                                const ucp_am_recv_param_t* param);
+    static void transferred(void* request, ucs_status_t status, std::size_t bytes, void* what);
+
+    ucs_status_t admit(std::span<const std::byte> head, void* data, std::size_t data_bytes,
+                       bool is_rendezvous);
+    std::shared_ptr<ucx_peer> authentic(const wire::header& h) const;
+    bool deliver_at_once(const std::shared_ptr<ucx_peer>& peer, const wire::header& h,
+                         std::span<const std::byte> words, std::span<const std::byte> data);
+    void deliver_ready(ucx_peer& peer);
+    // Takes room for the data and begins or makes the transfer; false if the pool has none.
+    bool place(const std::shared_ptr<arrival>& a);
+    void begin_transfer(const std::shared_ptr<arrival>& a);
+    void fail(const std::shared_ptr<ucx_peer>& peer, error why);
+
+    ucx_worker& worker_;
+    memory_pool& pool_;
+    const clock& time_;
+    duration memory_timeout_;
+    std::unordered_map<std::uint32_t, std::shared_ptr<ucx_peer>> links_;
+    std::vector<std::shared_ptr<arrival>> waiting_; // for room, oldest first
+    std::unordered_map<arrival*, std::shared_ptr<arrival>> transfers_;
+};
+
+} // namespace troupe

@@ -1,0 +1,169 @@
+#include "transport/ucx/socket.hpp"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+namespace troupe {
+
+namespace {
+
+constexpr int listen_backlog = 128;
+
+std::string system_text(int code) {
+    return std::strerror(code);
+}
+
+struct host_port {
+    std::string host;
+    std::string port;
+};
+
+result<host_port> split(const std::string& text) {
+    const auto usage = [&] {
+        return error{errc::usage, "\"" + text + "\" is not HOST:PORT, such as 127.0.0.1:4242"};
+    };
+    const std::size_t colon = text.rfind(':');
+    if (colon == std::string::npos || colon == 0)
+        return usage();
+    host_port parts{text.substr(0, colon), text.substr(colon + 1)};
+    if (parts.host.front() == '[' && parts.host.back() == ']')
+        parts.host = parts.host.substr(1, parts.host.size() - 2);
+    else if (parts.host.find(':') != std::string::npos)
+        return usage();
+    std::uint16_t port = 0;
+    const char* end = parts.port.data() + parts.port.size();
+    const auto parsed = std::from_chars(parts.port.data(), end, port);
+    if (parsed.ec != std::errc{} || parsed.ptr != end || parts.host.empty())
+        return usage();
+    return parts;
+}
+
+void set_no_delay(int socket) {
+    const int on = 1;
+    setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+} // namespace
+
+file_descriptor::~file_descriptor() {
+    if (number_ >= 0)
+        close(number_);
+}
+
+bool socket_address::is_loopback() const noexcept {
+    if (storage.ss_family == AF_INET) {
+        const auto& v4 = reinterpret_cast<const sockaddr_in&>(storage);
+        return (ntohl(v4.sin_addr.s_addr) >> 24) == 127;
+    }
+    const auto& v6 = reinterpret_cast<const sockaddr_in6&>(storage);
+    return storage.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
+}
+
+bool socket_address::is_any() const noexcept {
+    if (storage.ss_family == AF_INET)
+        return reinterpret_cast<const sockaddr_in&>(storage).sin_addr.s_addr == htonl(INADDR_ANY);
+    const auto& v6 = reinterpret_cast<const sockaddr_in6&>(storage);
+    return storage.ss_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&v6.sin6_addr);
+}
+
+std::string socket_address::text() const {
+    char host[NI_MAXHOST] = "";
+    char port[NI_MAXSERV] = "";
+    getnameinfo(reinterpret_cast<const sockaddr*>(&storage), length, host, sizeof host, port,
+                sizeof port, NI_NUMERICHOST | NI_NUMERICSERV);
+    const std::string name = storage.ss_family == AF_INET6 ? "[" + std::string{host} + "]" : host;
+    return name + ":" + port;
+}
+
+result<socket_address> resolve(const std::string& host_and_port) {
+    const auto parts = split(host_and_port);
+    if (!parts)
+        return parts.failure();
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = AI_ADDRCONFIG;
+    addrinfo* found = nullptr;
+    if (const int code = getaddrinfo(parts->host.c_str(), parts->port.c_str(), &hints, &found);
+        code != 0)
+        return error{errc::unreachable,
+                     "cannot find the host of " + host_and_port + ": " + gai_strerror(code)};
+    socket_address address;
+    std::memcpy(&address.storage, found->ai_addr, found->ai_addrlen);
+    address.length = found->ai_addrlen;
+    freeaddrinfo(found);
+    return address;
+}
+
+result<file_descriptor> listen_on(const socket_address& address) {
+    const auto failed = [&] {
+        return error{errc::io, "cannot listen on " + address.text() + ": " + system_text(errno)};
+    };
+    file_descriptor s{
+        socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+    const int on = 1;
+    if (!s || setsockopt(s.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+        bind(s.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.length) != 0 ||
+        listen(s.get(), listen_backlog) != 0)
+        return failed();
+    return s;
+}
+
+socket_address local_address(const file_descriptor& socket) {
+    socket_address address;
+    address.length = sizeof address.storage;
+    getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address.storage), &address.length);
+    return address;
+}
+
+socket_address remote_address(int socket) {
+    socket_address address;
+    address.length = sizeof address.storage;
+    getpeername(socket, reinterpret_cast<sockaddr*>(&address.storage), &address.length);
+    return address;
+}
+
+std::string reachable_address(const std::string& listening, const socket_address& seen) {
+    const auto parts = split(listening);
+    if (!parts || (parts->host != "0.0.0.0" && parts->host != "::"))
+        return listening;
+    const std::string host = seen.text();
+    return host.substr(0, host.rfind(':') + 1) + parts->port;
+}
+
+result<file_descriptor> begin_connect(const socket_address& address) {
+    file_descriptor s{
+        socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+    if (!s)
+        return error{errc::io, "cannot open a socket: " + system_text(errno)};
+    set_no_delay(s.get());
+    if (connect(s.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.length) !=
+            0 &&
+        errno != EINPROGRESS)
+        return error{errc::unreachable,
+                     "cannot connect to " + address.text() + ": " + system_text(errno)};
+    return s;
+}
+
+result<void> connect_outcome(const file_descriptor& socket) {
+    int code = 0;
+    socklen_t length = sizeof code;
+    getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &code, &length);
+    if (code != 0)
+        return error{errc::unreachable, "cannot connect: " + system_text(code)};
+    return {};
+}
+
+file_descriptor accept_from(const file_descriptor& listening) {
+    file_descriptor s{accept4(listening.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
+    if (s)
+        set_no_delay(s.get());
+    return s;
+}
+
+} // namespace troupe

@@ -1,0 +1,63 @@
+// TCP sockets for the control connections: addresses, and file descriptors that close themselves. Non-blocking.
+//
+// Threads: one per object. Errors: errc::usage for text that is no address, errc::unreachable, errc::io.
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <string>
+#include <utility>
+
+#include "schemas/base/error.hpp"
+
+namespace troupe {
+
+class file_descriptor {
+  public:
+    file_descriptor() noexcept = default;
+    explicit file_descriptor(int number) noexcept : number_{number} {}
+    file_descriptor(file_descriptor&& other) noexcept : number_{std::exchange(other.number_, -1)} {}
+    file_descriptor& operator=(file_descriptor&& other) noexcept {
+        std::swap(number_, other.number_);
+        return *this;
+    }
+    ~file_descriptor();
+
+    int get() const noexcept { return number_; }
+    explicit operator bool() const noexcept { return number_ >= 0; }
+
+  private:
+    int number_ = -1;
+};
+
+struct socket_address {
+    sockaddr_storage storage{};
+    socklen_t length = 0;
+
+    bool is_loopback() const noexcept;
+    bool is_any() const noexcept; // listens on all addresses of the machine
+    std::string text() const;     // HOST:PORT, the host as a number; [HOST]:PORT for IPv6
+};
+
+// HOST:PORT or [HOST]:PORT. Names are looked up, which may take as long as the system's resolver takes.
+result<socket_address> resolve(const std::string& host_and_port);
+
+// errc::io with the address if the port is in use.
+result<file_descriptor> listen_on(const socket_address& address);
+
+// Where a listening socket listens, with the port that the system picked.
+socket_address local_address(const file_descriptor& socket);
+// The address at the other end of a connection.
+socket_address remote_address(int socket);
+// `listening` with the host of `seen` if it names none: a node that listens everywhere is reached where it came from.
+std::string reachable_address(const std::string& listening, const socket_address& seen);
+
+// Begins to connect; the socket becomes writable when this is decided, see connect_outcome.
+result<file_descriptor> begin_connect(const socket_address& address);
+result<void> connect_outcome(const file_descriptor& socket);
+
+// An empty descriptor if nobody waits.
+file_descriptor accept_from(const file_descriptor& listening);
+
+} // namespace troupe

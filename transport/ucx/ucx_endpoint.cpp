@@ -1,0 +1,28 @@
+#include "transport/ucx/ucx_endpoint.hpp"
+
+#include "transport/ucx/ucx_node.hpp"
+
+namespace troupe {
+
+result<std::unique_ptr<endpoint>> make_ucx_endpoint(ucx_options options) {
+    TROUPE_CHECK(options.pool != nullptr && options.time != nullptr,
+                 "an endpoint has a pool and a clock");
+    TROUPE_CHECK(options.self.node.value() != 0 && !options.self.name.empty(),
+                 "a node has an id and a name");
+    const auto listen = resolve(options.self.address);
+    if (!listen)
+        return error{errc::usage, "cannot listen: " + listen.failure().message()};
+    if (options.key.empty() && !listen->is_loopback())
+        return error{
+            errc::usage,
+            "listening on " + options.self.address +
+                " needs the cluster's key, because other machines can reach it; give a key "
+                "file, or listen on 127.0.0.1"};
+    auto worker = ucx_worker::create(options.transports, listen->is_loopback());
+    if (!worker)
+        return worker.failure();
+    return std::unique_ptr<endpoint>{
+        std::make_unique<ucx_node>(std::move(options), *listen, std::move(*worker))};
+}
+
+} // namespace troupe

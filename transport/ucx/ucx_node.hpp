@@ -1,0 +1,116 @@
+// The endpoint itself: the progress thread that moves control messages and frames, and the methods that other threads
+// call. make_ucx_endpoint (ucx_endpoint.hpp) creates it.
+//
+// Locks, in the order in which they are taken: worker lock (UCX), then a peer's queue_lock; table lock and command lock
+// alone. A sender that finds the worker lock free hands its frame to UCX itself; otherwise, or while UCX still has work
+// with it, the progress thread does.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "transport/ucx/control_plane.hpp"
+#include "transport/ucx/frame_receiver.hpp"
+#include "transport/ucx/frame_sender.hpp"
+#include "transport/ucx/ucx_endpoint.hpp"
+
+namespace troupe {
+
+class ucx_node final : public endpoint, private control_events {
+  public:
+    ucx_node(ucx_options options, const socket_address& listen, std::unique_ptr<ucx_worker> worker);
+    ~ucx_node() override { close(); }
+
+    result<void> start(endpoint_listener& listener) override;
+    std::string address() const override { return control_.address(); }
+    void connect(const std::string& address) override;
+    send_status send(node_id peer, frame_ptr f) override;
+    void disconnect(node_id peer, error why) override;
+    void close() override;
+    endpoint_statistics statistics() const override;
+
+  private:
+    using peer_ptr = std::shared_ptr<ucx_peer>;
+
+    // What the listener is to be told, in order: a frame, or anything else as a call.
+    struct report {
+        node_id node;
+        frame_ptr data;
+        std::function<void(endpoint_listener&)> call;
+    };
+
+    // --- any thread
+    peer_ptr find(node_id node) const;
+    void kick(const peer_ptr& peer);
+    void command(std::function<void()> what);
+    void wake();
+
+    // --- the progress thread
+    void run();
+    bool round(); // true if there was anything to do
+    bool run_commands();
+    bool make_progress();
+    void collect();
+    bool deliver();
+    void poll_sockets(int timeout_ms);
+    void wait_for_events();
+    int wait_limit_ms() const;
+    void notice_changes();
+    void look_after_peers(time_point now);
+    void take_down(const peer_ptr& peer, const error& why);
+    void begin_closing();
+    bool continue_closing();
+    void abandon_everything();
+
+    void peer_proven(const peer_ptr& peer) override;
+    void peer_accepted(const peer_ptr& peer) override;
+    void peer_said_goodbye(const peer_ptr& peer, std::uint64_t frames) override;
+    void peer_ended(const peer_ptr& peer, const error& why) override;
+    void connect_failed(const std::string& address, const error& why) override;
+
+    const ucx_options options_;
+    const socket_address listen_address_;
+    endpoint_listener* listener_ = nullptr;
+    file_descriptor poll_;
+    file_descriptor wake_up_;
+
+    std::mutex worker_lock_;
+    std::unique_ptr<ucx_worker> worker_;
+    frame_sender sender_;
+    frame_receiver receiver_;
+    bool any_failed_ = false; // guarded by the worker lock
+
+    mutable std::mutex table_lock_;
+    std::unordered_map<node_id, peer_ptr> peers_; // up; written by the progress thread
+
+    std::mutex command_lock_;
+    std::vector<std::function<void()>> commands_;
+    std::vector<peer_ptr> dirty_;
+    std::atomic<bool> has_commands_{false};
+    std::atomic<bool> is_asleep_{false};
+
+    // The progress thread's.
+    control_plane control_;
+    std::vector<report> reports_;
+    std::vector<peer_ptr> ended_; // UCX may still speak of them; guarded by the worker lock
+    bool is_watching_ = false;    // some peer waits for a time or a last frame
+    bool is_closing_ = false;
+    bool ended_in_order_ = true; // every peer that has gone
+    time_point close_by_;
+    time_point sockets_polled_at_;
+
+    std::atomic<std::uint64_t> frames_sent_{0};
+    std::atomic<std::uint64_t> bytes_sent_{0};
+    std::atomic<std::uint64_t> frames_received_{0};
+    std::atomic<std::uint64_t> bytes_received_{0};
+    std::atomic<std::uint64_t> malformed_{0};
+    std::atomic<std::uint64_t> refused_{0};
+    std::mutex close_lock_;
+    std::thread thread_;
+};
+
+} // namespace troupe

@@ -1,0 +1,178 @@
+// The part of the node that lets peers come and go; all on the progress thread.
+#include "transport/ucx/ucx_node.hpp"
+
+namespace troupe {
+
+namespace {
+
+constexpr duration abandon_time = std::chrono::milliseconds{500};
+
+void ucx_failed(void* peer, ucp_ep_h, ucs_status_t) {
+    auto& failed = *static_cast<ucx_peer*>(peer);
+    failed.has_failed = true;
+    *failed.any_failed = true;
+}
+
+} // namespace
+
+void ucx_node::peer_proven(const peer_ptr& peer) {
+    std::lock_guard worker{worker_lock_};
+    peer->any_failed = &any_failed_;
+    receiver_.add(peer);
+}
+
+void ucx_node::peer_accepted(const peer_ptr& peer) {
+    result<ucp_ep_h> ep = nullptr;
+    {
+        std::lock_guard worker{worker_lock_};
+        ep = worker_->connect(peer->worker_address, &ucx_failed, peer.get());
+        peer->ep = ep ? *ep : nullptr;
+    }
+    {
+        std::lock_guard guard{peer->queue_lock};
+        peer->is_open = true;
+    }
+    {
+        std::lock_guard guard{table_lock_};
+        peers_[peer->info.node] = peer;
+    }
+    reports_.push_back(
+        {peer->info.node, nullptr, [p = peer->info](endpoint_listener& l) { l.peer_up(p); }});
+    if (ep) {
+        std::lock_guard worker{worker_lock_};
+        receiver_.release(*peer);
+        collect();
+    } else {
+        take_down(peer, ep.failure());
+    }
+}
+
+void ucx_node::peer_said_goodbye(const peer_ptr& peer, std::uint64_t frames) {
+    if (is_closing_) {
+        take_down(peer, error{errc::cancelled, "both ends have closed"});
+        return;
+    }
+    peer->frames_announced = frames;
+    peer->give_up_at = options_.time->now() + options_.drain_timeout;
+    is_watching_ = true;
+    look_after_peers(options_.time->now());
+}
+
+void ucx_node::peer_ended(const peer_ptr& peer, const error& why) {
+    if (peer->has_heard_goodbye) {
+        take_down(peer, error{errc::cancelled, "it has answered the goodbye"});
+        return;
+    }
+    take_down(peer, why.code() == errc::lost
+                        ? error{errc::lost, "the process of node " + peer->info.name + " (" +
+                                                peer->info.address + ") is gone: " + why.message()}
+                        : why);
+}
+
+void ucx_node::connect_failed(const std::string& address, const error& why) {
+    reports_.push_back(
+        {{}, nullptr, [address, why = why.in("cannot join " + address)](endpoint_listener& l) {
+             l.connect_failed(address, why);
+         }});
+}
+
+void ucx_node::look_after_peers(time_point now) {
+    std::vector<std::pair<peer_ptr, error>> over;
+    is_watching_ = false;
+    for (const auto& [node, peer] : peers_) {
+        if (!peer->give_up_at)
+            continue;
+        const bool has_all = peer->frames_announced &&
+                             peer->next_arrival >= *peer->frames_announced &&
+                             peer->arrivals.empty();
+        if (has_all)
+            over.emplace_back(peer,
+                              error{errc::cancelled, "node " + peer->info.name + " has closed"});
+        else if (*peer->give_up_at <= now)
+            over.emplace_back(peer,
+                              error{errc::lost, "the connection to node " + peer->info.name + " (" +
+                                                    peer->info.address + ") has failed"});
+        else
+            is_watching_ = true;
+    }
+    for (const auto& [peer, why] : over)
+        take_down(peer, why);
+}
+
+void ucx_node::take_down(const peer_ptr& peer, const error& why) {
+    ended_in_order_ = ended_in_order_ && why.code() == errc::cancelled;
+    bool was_up = false;
+    {
+        std::lock_guard guard{table_lock_};
+        const auto found = peers_.find(peer->info.node);
+        was_up = found != peers_.end() && found->second == peer;
+        if (was_up)
+            peers_.erase(found);
+    }
+    std::deque<ucx_peer::outgoing> unsent; // freed outside the lock
+    {
+        std::lock_guard guard{peer->queue_lock};
+        peer->is_open = false;
+        unsent.swap(peer->queue);
+    }
+    {
+        std::lock_guard worker{worker_lock_};
+        collect();
+        receiver_.remove(*peer);
+        if (peer->ep != nullptr)
+            worker_->disconnect(std::exchange(peer->ep, nullptr));
+        ended_.push_back(peer);
+    }
+    control_.drop(*peer);
+    if (was_up)
+        reports_.push_back(
+            {peer->info.node, nullptr,
+             [node = peer->info.node, why](endpoint_listener& l) { l.peer_down(node, why); }});
+}
+
+// --- the end
+
+void ucx_node::begin_closing() {
+    is_closing_ = true;
+    close_by_ = options_.time->now() + options_.drain_timeout;
+    control_.stop_listening();
+    control_.drop_unfinished();
+    for (const auto& [node, peer] : peers_) {
+        std::lock_guard guard{peer->queue_lock};
+        peer->is_open = false;
+    }
+}
+
+// False when nothing is left to wait for.
+bool ucx_node::continue_closing() {
+    const time_point now = options_.time->now();
+    std::vector<peer_ptr> failed;
+    for (const auto& [node, peer] : peers_) {
+        std::lock_guard worker{worker_lock_};
+        std::lock_guard guard{peer->queue_lock};
+        if (peer->has_failed || peer->frames_announced) {
+            failed.push_back(peer);
+        } else if (!peer->has_heard_goodbye && peer->queue.empty() && peer->in_flight == 0) {
+            peer->has_heard_goodbye = true;
+            control_.say_goodbye(*peer);
+        }
+    }
+    for (const peer_ptr& peer : failed)
+        take_down(peer, peer->has_failed ? error{errc::lost, "UCX has given it up"}
+                                         : error{errc::cancelled, "both ends have closed"});
+    return !peers_.empty() && now < close_by_;
+}
+
+void ucx_node::abandon_everything() {
+    while (!peers_.empty())
+        take_down(peer_ptr{peers_.begin()->second},
+                  error{errc::lost, "it has not answered the goodbye"});
+    reports_.clear();
+    const time_point until = options_.time->now() + abandon_time;
+    std::lock_guard worker{worker_lock_};
+    while (options_.time->now() < until && (worker_->disconnects_pending() > 0 ||
+                                            sender_.in_flight() > 0 || receiver_.transfers() > 0))
+        worker_->progress();
+}
+
+} // namespace troupe

@@ -1,0 +1,63 @@
+// What the parts of a UCX endpoint share about one peer. Each group of members has its own guard, named beside it.
+#pragma once
+
+#include <ucp/api/ucp.h>
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "schemas/base/clock.hpp"
+#include "transport/endpoint.hpp"
+#include "transport/frame/wire.hpp"
+#include "transport/send_window.hpp"
+
+namespace troupe {
+
+struct arrival;
+
+struct ucx_peer {
+    explicit ucx_peer(const send_bounds& bounds) : window{bounds} {}
+
+    // Set before the peer is shared.
+    peer_info info;
+    std::uint32_t link = 0;        // of frames from it
+    std::uint32_t remote_link = 0; // of frames to it
+    wire::link_token send_token{};
+    wire::link_token receive_token{};
+    std::vector<std::byte> worker_address;
+
+    // Guarded by queue_lock, which is taken inside the worker lock.
+    std::mutex queue_lock;
+    struct outgoing {
+        frame_ptr data;
+        wire::header measured;
+    };
+    std::deque<outgoing> queue;
+    send_window window;
+    bool is_open = false; // frames are taken
+
+    // Set by any thread, cleared by the progress thread.
+    std::atomic<bool> is_writable{false}; // peer_writable is due
+    std::atomic<bool> is_dirty{false};    // in the list of peers with queued frames
+
+    // Guarded by the worker lock.
+    ucp_ep_h ep = nullptr;
+    std::uint64_t next_sequence = 0;
+    std::size_t in_flight = 0;  // sends not yet completed
+    bool has_failed = false;    // UCX has given the peer up
+    bool* any_failed = nullptr; // tells the progress thread to look for peers that have
+
+    // The progress thread's.
+    bool is_up = false;                   // reported; frames that arrive earlier wait in `arrivals`
+    std::optional<time_point> give_up_at; // unless the control connection says more before
+    std::optional<std::uint64_t> frames_announced; // by its goodbye
+    bool has_heard_goodbye = false;                // ours
+    std::uint64_t next_arrival = 0;
+    std::deque<std::shared_ptr<arrival>> arrivals; // not yet reported, in order
+};
+
+} // namespace troupe

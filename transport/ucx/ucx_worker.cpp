@@ -1,0 +1,163 @@
+#include "transport/ucx/ucx_worker.hpp"
+
+#include <ucs/debug/log_def.h>
+
+#include <cstring>
+
+#include "schemas/base/check.hpp"
+
+namespace troupe {
+
+namespace {
+
+constexpr unsigned frame_message = 0; // the id of our active messages
+
+// UCX reports failed peers on standard output. They are reported by us; what a user asks for with UCX_LOG_LEVEL still
+// appears.
+ucs_log_func_rc_t drop_peer_failures(const char*, unsigned, const char*, ucs_log_level_t level,
+                                     const ucs_log_component_config_t*, const char*, va_list) {
+    return level == UCS_LOG_LEVEL_ERROR || level == UCS_LOG_LEVEL_WARN ||
+                   level == UCS_LOG_LEVEL_DIAG
+               ? UCS_LOG_FUNC_RC_STOP
+               : UCS_LOG_FUNC_RC_CONTINUE;
+}
+
+struct config_deleter {
+    void operator()(ucp_config_t* c) const { ucp_config_release(c); }
+};
+
+struct setting {
+    const char* name;
+    const char* value;
+};
+
+result<std::unique_ptr<ucp_config_t, config_deleter>> configure(ucx_transports transports,
+                                                                bool loopback_only) {
+    ucp_config_t* raw = nullptr;
+    if (const auto status = ucp_config_read(nullptr, nullptr, &raw); status != UCS_OK)
+        return ucx_error(errc::io, status);
+    std::unique_ptr<ucp_config_t, config_deleter> config{raw};
+    const char* tls = transports == ucx_transports::automatic ? "shm,self,tcp"
+                      : transports == ucx_transports::shm     ? "shm,self"
+                                                              : "tcp";
+    std::vector<setting> settings{
+        {"TLS", tls},
+        {"TCP_CONN_NB",
+         "y"}, // a host that does not answer must not stop the progress of the others
+    };
+    if (transports != ucx_transports::tcp) {
+        // Without these UCX takes TCP where failures of peers are to be reported.
+        settings.push_back({"POSIX_ERROR_HANDLING", "y"});
+        settings.push_back({"SYSV_ERROR_HANDLING", "y"});
+    }
+    if (loopback_only && transports != ucx_transports::shm)
+        settings.push_back({"NET_DEVICES", "lo"});
+    for (const setting& s : settings)
+        if (const auto status = ucp_config_modify(config.get(), s.name, s.value); status != UCS_OK)
+            return ucx_error(errc::io, status).in(std::string{"setting "} + s.name);
+    return config;
+}
+
+} // namespace
+
+error ucx_error(errc code, ucs_status_t status) {
+    return {code, std::string{"UCX: "} + ucs_status_string(status)};
+}
+
+result<std::unique_ptr<ucx_worker>> ucx_worker::create(ucx_transports transports,
+                                                       bool loopback_only) {
+    std::unique_ptr<ucx_worker> w{new ucx_worker};
+    if (const auto opened = w->open(transports, loopback_only); !opened)
+        return opened.failure();
+    return w;
+}
+
+result<void> ucx_worker::open(ucx_transports transports, bool loopback_only) {
+    ucs_log_push_handler(drop_peer_failures);
+    const auto config = configure(transports, loopback_only);
+    if (!config)
+        return config.failure();
+    ucp_params_t params{};
+    params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED;
+    params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
+    params.mt_workers_shared = 0;
+    if (const auto status = ucp_init(&params, config->get(), &context_); status != UCS_OK)
+        return ucx_error(errc::io, status);
+    return open_worker();
+}
+
+result<void> ucx_worker::open_worker() {
+    ucp_worker_params_t params{};
+    params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE | UCP_WORKER_PARAM_FIELD_EVENTS;
+    params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+    params.events = UCP_WAKEUP_RX | UCP_WAKEUP_TX;
+    if (const auto status = ucp_worker_create(context_, &params, &worker_); status != UCS_OK)
+        return ucx_error(errc::io, status);
+    ucp_worker_attr_t attributes{};
+    attributes.field_mask = UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER | UCP_WORKER_ATTR_FIELD_ADDRESS;
+    if (const auto status = ucp_worker_query(worker_, &attributes); status != UCS_OK)
+        return ucx_error(errc::io, status);
+    const auto* first = reinterpret_cast<const std::byte*>(attributes.address);
+    address_.assign(first, first + attributes.address_length);
+    ucp_worker_release_address(worker_, attributes.address);
+    header_bytes_max_ = attributes.max_am_header;
+    if (address_.size() > limits::worker_address_bytes_max)
+        return error{
+            errc::io,
+            "UCX: this machine has so many devices that their addresses do not fit a hello; name "
+            "the ones to use in UCX_NET_DEVICES"};
+    if (const auto status = ucp_worker_get_efd(worker_, &event_descriptor_); status != UCS_OK)
+        return ucx_error(errc::io, status);
+    return {};
+}
+
+ucx_worker::~ucx_worker() {
+    if (worker_ != nullptr)
+        ucp_worker_destroy(worker_);
+    if (context_ != nullptr)
+        ucp_cleanup(context_);
+    ucs_log_pop_handler();
+}
+
+void ucx_worker::receive_with(ucp_am_recv_callback_t callback, void* argument) {
+    ucp_am_handler_param_t handler{};
+    handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
+                         UCP_AM_HANDLER_PARAM_FIELD_ARG;
+    handler.id = frame_message;
+    handler.cb = callback;
+    handler.arg = argument;
+    TROUPE_CHECK(ucp_worker_set_am_recv_handler(worker_, &handler) == UCS_OK,
+                 "the handler is well-formed");
+}
+
+result<ucp_ep_h> ucx_worker::connect(const std::vector<std::byte>& address,
+                                     ucp_err_handler_cb_t failed, void* argument) {
+    ucp_ep_params_t params{};
+    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                        UCP_EP_PARAM_FIELD_ERR_HANDLER;
+    params.address = reinterpret_cast<const ucp_address_t*>(address.data());
+    params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+    params.err_handler.cb = failed;
+    params.err_handler.arg = argument;
+    ucp_ep_h ep = nullptr;
+    if (const auto status = ucp_ep_create(worker_, &params, &ep); status != UCS_OK)
+        return ucx_error(errc::unreachable, status);
+    return ep;
+}
+
+void ucx_worker::disconnect(ucp_ep_h ep) {
+    ucp_request_param_t params{};
+    params.op_attr_mask =
+        UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+    params.flags = UCP_EP_CLOSE_FLAG_FORCE;
+    params.user_data = this;
+    params.cb.send = [](void* request, ucs_status_t, void* self) {
+        --static_cast<ucx_worker*>(self)->disconnects_pending_;
+        ucp_request_free(request);
+    };
+    ++disconnects_pending_;
+    if (const auto request = ucp_ep_close_nbx(ep, &params); !UCS_PTR_IS_PTR(request))
+        --disconnects_pending_; // done at once
+}
+
+} // namespace troupe
