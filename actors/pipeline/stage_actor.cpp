@@ -216,7 +216,9 @@ void stage_actor::work_done(proto::WorkDone::Reader body, const frame&) {
     const job done = std::move(*running_);
     running_.reset();
     const duration busy{body.getBusyNs()};
-    trace_compute(runtime().trace().label(done.label), now() + -busy, now(), done.minibatch,
+    // The message was posted when the work ended; it may have waited since.
+    const time_point ended{current()->envelope().getSentNs()};
+    trace_compute(runtime().trace().label(done.label), ended + -busy, ended, done.minibatch,
                   done.version);
     if (body.hasFailure())
         return fail(read_failure(body.getFailure()).in(done.label));

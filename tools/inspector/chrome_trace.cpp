@@ -161,7 +161,7 @@ void chrome_trace::resolve(const handled& from, const waiting& arrow) {
     const auto work = device_work_.find(arrow.from_actor);
     if (work != device_work_.end())
         for (auto w = work->second.rbegin(); w != work->second.rend(); ++w)
-            if (w->end_ns <= arrow.sent_ns && w->start_ns >= from.where.start_ns)
+            if (w->end_ns <= arrow.sent_ns + margin_ns && w->start_ns >= from.where.start_ns)
                 return draw(*w, w->end_ns, arrow);
     ++counts_.without_sender;
 }

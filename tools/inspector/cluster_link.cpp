@@ -1,7 +1,5 @@
 #include "tools/inspector/cluster_link.hpp"
 
-#include <kj/exception.h>
-
 #include <algorithm>
 
 #include "schemas/base/limits.hpp"
@@ -18,37 +16,20 @@ actor_address inspector_of(node_id node) {
     return {node, well_known::inspector};
 }
 
-// Runs what reads a message from outside.
-template <class Work>
-auto guarded(const Work& work) -> decltype(work()) {
-    try {
-        return work();
-    } catch (const kj::Exception& malformed) {
-        return error{errc::protocol, "a node sends a message that cannot be read: " +
-                                         printable(malformed.getDescription().cStr(), 256)};
-    }
-}
-
 struct member_entry {
     node_id node;
     std::string name;
     std::string address;
 };
 
-result<std::vector<member_entry>> ask_members(observer& view, node_id node) {
-    return guarded([&]() -> result<std::vector<member_entry>> {
-        auto answer = view.ask<proto::MemberList>({node, well_known::cluster},
-                                                  frame_builder<proto::ListMembers>{});
-        if (!answer)
-            return answer.failure();
-        const auto members = (*answer)->body<proto::MemberList>().getMembers();
-        if (members.size() > limits::nodes_max)
-            return error{errc::protocol, "a node names more members than a cluster may have"};
-        std::vector<member_entry> list;
-        for (const auto member : members)
-            list.push_back({node_id{member.getNode()}, member.getName(), member.getAddress()});
-        return list;
-    });
+result<std::vector<member_entry>> decode_members(proto::MemberList::Reader answer) {
+    const auto members = answer.getMembers();
+    if (members.size() > limits::nodes_max)
+        return error{errc::protocol, "more members than a cluster may have"};
+    std::vector<member_entry> list;
+    for (const auto member : members)
+        list.push_back({node_id{member.getNode()}, member.getName(), member.getAddress()});
+    return list;
 }
 
 } // namespace
@@ -89,7 +70,9 @@ result<clock_offset> cluster_link::measure_clock(node_id node) {
 result<void> cluster_link::refresh() {
     if (!drop_departed())
         return end();
-    auto members = ask_members(view_, nodes_.front().id);
+    auto members = view_.ask<proto::MemberList>({nodes_.front().id, well_known::cluster},
+                                                frame_builder<proto::ListMembers>{},
+                                                [](auto answer) { return decode_members(answer); });
     if (!members) {
         // A node that stands alone knows no members.
         if (members.failure().code() == errc::refused)
@@ -142,52 +125,42 @@ const linked_node* cluster_link::find(node_id node) const {
 }
 
 result<actor_list> cluster_link::list_actors(node_id node) {
-    return guarded([&]() -> result<actor_list> {
-        auto answer =
-            view_.ask<proto::ActorList>(inspector_of(node), frame_builder<proto::ListActors>{});
-        if (!answer)
-            return answer.failure();
-        auto list = decode((*answer)->body<proto::ActorList>());
-        if (list)
-            learn(names_[node], *list);
-        return list;
-    });
+    auto list = view_.ask<proto::ActorList>(inspector_of(node), frame_builder<proto::ListActors>{},
+                                            [](auto answer) { return decode(answer); });
+    if (list)
+        learn(names_[node], *list);
+    return list;
 }
 
-result<trace_page> cluster_link::read_trace(node_id node, std::uint64_t cursor,
-                                            const tail_terms& filter) {
-    return guarded([&]() -> result<trace_page> {
-        frame_builder<proto::ReadTrace> question;
-        question.body().setCursor(cursor);
-        question.body().setMaxEvents(page_events_max);
-        write_filter(question.body().initFilter(), filter);
-        auto answer = view_.ask<proto::TraceBatch>(inspector_of(node), std::move(question));
-        if (!answer)
-            return answer.failure();
-        auto page = decode((*answer)->body<proto::TraceBatch>());
-        if (page && page->next < cursor)
-            return error{errc::protocol, "the trace of a node runs backwards"};
-        if (!page)
-            return page;
-        if (cursor == 0)
-            page->older = std::exchange(page->lost, 0);
-        learn(names_[node], *page);
+result<trace_page> cluster_link::read_trace(node_id node, std::uint64_t cursor, const tail_terms& filter) {
+    frame_builder<proto::ReadTrace> question;
+    question.body().setCursor(cursor);
+    question.body().setMaxEvents(page_events_max);
+    write_filter(question.body().initFilter(), filter);
+    auto page = view_.ask<proto::TraceBatch>(
+        inspector_of(node), std::move(question), [&](proto::TraceBatch::Reader answer) -> result<trace_page> {
+            if (answer.getNextCursor() < cursor)
+                return error{errc::protocol, "its trace runs backwards"};
+            return decode(answer);
+        });
+    if (!page)
         return page;
-    });
+    if (cursor == 0)
+        page->older = std::exchange(page->lost, 0);
+    learn(names_[node], *page);
+    return page;
 }
 
-result<std::string> cluster_link::open_tail(node_id node, std::uint64_t tail,
-                                            const tail_terms& filter, std::uint32_t credit) {
-    return guarded([&]() -> result<std::string> {
-        frame_builder<proto::OpenTail> question;
-        question.body().setTail(tail);
-        question.body().setCredit(credit);
-        write_filter(question.body().initFilter(), filter);
-        auto answer = view_.ask<proto::TailOpened>(inspector_of(node), std::move(question));
-        if (!answer)
-            return answer.failure();
-        return printable((*answer)->body<proto::TailOpened>().getProblem().cStr(), 1024);
-    });
+result<std::string> cluster_link::open_tail(node_id node, std::uint64_t tail, const tail_terms& filter,
+                                            std::uint32_t credit) {
+    frame_builder<proto::OpenTail> question;
+    question.body().setTail(tail);
+    question.body().setCredit(credit);
+    write_filter(question.body().initFilter(), filter);
+    return view_.ask<proto::TailOpened>(
+        inspector_of(node), std::move(question), [](proto::TailOpened::Reader answer) -> result<std::string> {
+            return printable(answer.getProblem().cStr(), 1024);
+        });
 }
 
 bool caught_up(std::uint64_t cursor, const trace_page& page) {

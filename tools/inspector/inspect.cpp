@@ -1,7 +1,5 @@
 #include "tools/inspector/inspect.hpp"
 
-#include <kj/exception.h>
-
 #include "tools/inspector/printable.hpp"
 #include "tools/inspector/views.hpp"
 
@@ -51,27 +49,21 @@ int report(const error& failure, std::ostream& talk) {
 
 int inspect_over(endpoint& network, node_id self, const clock& time, const inspect_options& options,
                  std::ostream& out, std::ostream& talk) {
-    try {
-        observer view{
-            network, time, {.self = self, .patience = options.patience, .stop = options.stop}};
-        if (auto started = view.start(); !started)
-            return report(started.failure(), talk);
-        cluster_link cluster{view, talk};
-        if (auto attached = cluster.attach(options.address); !attached)
-            return report(attached.failure(), talk);
-        view_context context{cluster, options, out, talk};
-        const auto shown = show(context);
-        if (!out.good())
-            return report({errc::io, "the output could not be written"}, talk);
-        if (shown)
-            return 0;
-        const int code = report(shown.failure(), talk);
-        return shown.failure().code() == errc::cancelled && is_open_ended(options) ? 0 : code;
-    } catch (const kj::Exception& malformed) {
-        return report({errc::protocol, std::string{"a node sends a message that cannot be read: "} +
-                                           malformed.getDescription().cStr()},
-                      talk);
-    }
+    observer view{
+        network, time, {.self = self, .patience = options.patience, .stop = options.stop}};
+    if (auto started = view.start(); !started)
+        return report(started.failure(), talk);
+    cluster_link cluster{view, talk};
+    if (auto attached = cluster.attach(options.address); !attached)
+        return report(attached.failure(), talk);
+    view_context context{cluster, options, out, talk};
+    const auto shown = show(context);
+    if (!out.good())
+        return report({errc::io, "the output could not be written"}, talk);
+    if (shown)
+        return 0;
+    const int code = report(shown.failure(), talk);
+    return shown.failure().code() == errc::cancelled && is_open_ended(options) ? 0 : code;
 }
 
 } // namespace troupe::inspector

@@ -139,7 +139,13 @@ result<frame_ptr> observer::exchange(actor_address to, std::uint64_t sequence, f
                                      std::uint64_t answer) {
     if (network_.send(to.node, std::move(question)) == send_status::gone)
         return error{errc::lost, name_of(to.node) + " is gone"};
-    auto answered = wait_for_answer(to, sequence, answer);
+    auto answered = [&]() -> result<frame_ptr> {
+        try {
+            return wait_for_answer(to, sequence, answer);
+        } catch (const kj::Exception& malformed) {
+            return give_up_unreadable(to.node, malformed.getDescription().cStr());
+        }
+    }();
     if (!answered && answered.failure().code() == errc::lost)
         give_up(to.node, answered.failure());
     return answered;
@@ -204,6 +210,13 @@ std::vector<observer::departure> observer::departures() {
 
 void observer::give_up(node_id node, error why) {
     network_.disconnect(node, std::move(why));
+}
+
+error observer::give_up_unreadable(node_id node, const std::string& problem) {
+    const error why{errc::lost,
+                    name_of(node) + " sends what cannot be read: " + printable(problem, 256)};
+    give_up(node, {errc::protocol, "it sends what cannot be read: " + problem});
+    return why;
 }
 
 std::string observer::name_of(node_id node) const {

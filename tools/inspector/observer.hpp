@@ -5,7 +5,6 @@
 //
 // Threads: the public methods belong to one thread; what arrives is queued by the endpoint's. Waiting ends at the latest
 // when the patience is over, when the node is lost, or when `stop` becomes true.
-// A message that cannot be read throws kj::Exception where it is looked at, in here, too.
 // Errors: errc::lost when the node is gone or silent, errc::refused with its reason when it rejects the question,
 // errc::cancelled when asked to stop.
 #pragma once
@@ -17,6 +16,8 @@
 #include <map>
 #include <mutex>
 #include <optional>
+
+#include <kj/exception.h>
 
 #include "schemas/base/clock.hpp"
 #include "transport/endpoint.hpp"
@@ -49,11 +50,26 @@ class observer final : private endpoint_listener {
     result<void> start();
     result<peer_info> connect(const std::string& address);
 
-    // The answer, whose body is of type Answer.
-    template <class Answer, class Question>
-    result<frame_ptr> ask(actor_address to, frame_builder<Question>&& question) {
+    // What decode(Answer::Reader) makes of the answer; a result<T>. A node whose answer cannot be read, or breaks the
+    // protocol, is given up.
+    template <class Answer, class Question, class Decode>
+    auto ask(actor_address to, frame_builder<Question>&& question, const Decode& decode)
+        -> decltype(decode(typename Answer::Reader{})) {
         const std::uint64_t sequence = stamp(to, question.envelope());
-        return exchange(to, sequence, std::move(question).finish(), type_id_of<Answer>());
+        const auto answer =
+            exchange(to, sequence, std::move(question).finish(), type_id_of<Answer>());
+        if (!answer)
+            return answer.failure();
+        std::string problem;
+        try {
+            auto decoded = decode((*answer)->template body<Answer>());
+            if (decoded || decoded.failure().code() != errc::protocol)
+                return decoded;
+            problem = decoded.failure().message();
+        } catch (const kj::Exception& malformed) {
+            problem = malformed.getDescription().cStr();
+        }
+        return give_up_unreadable(to.node, problem);
     }
 
     // Sends without waiting for an answer; a node that is gone is reported by departures().
@@ -72,6 +88,7 @@ class observer final : private endpoint_listener {
 
     std::vector<departure> departures(); // since the last call
     void give_up(node_id node, error why);
+    error give_up_unreadable(node_id node, const std::string& problem); // returns errc::lost
     bool stopped() const { return options_.stop != nullptr && options_.stop->load(); }
     const clock& time() const noexcept { return time_; }
 
