@@ -146,7 +146,7 @@ void chrome_trace::add_arrow(key cause, waiting arrow) {
 }
 
 // What an actor sends while it handles the cause leaves from that slice. A message that was sent later reports that
-// device work has ended, and leaves from that. Device work is recorded under the message that submitted it or, once it
+// device work has ended, and leaves from that if it is known. Device work is recorded under the message that submitted it or, once it
 // has ended, under the one that reports it; that one's cause submitted it.
 void chrome_trace::resolve(const handled& from, const waiting& arrow) {
     if (arrow.is_work && from.where.start_ns > arrow.to.start_ns && from.cause.number != 0) {
@@ -163,7 +163,7 @@ void chrome_trace::resolve(const handled& from, const waiting& arrow) {
         for (auto w = work->second.rbegin(); w != work->second.rend(); ++w)
             if (w->end_ns <= arrow.sent_ns + margin_ns && w->start_ns >= from.where.start_ns)
                 return draw(*w, w->end_ns, arrow);
-    ++counts_.without_sender;
+    draw(from.where, from.where.end_ns, arrow); // by a timer, or by work that is not recorded
 }
 
 void chrome_trace::draw(const slice& from, std::int64_t sent_ns, const waiting& arrow) {

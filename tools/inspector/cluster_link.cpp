@@ -132,13 +132,15 @@ result<actor_list> cluster_link::list_actors(node_id node) {
     return list;
 }
 
-result<trace_page> cluster_link::read_trace(node_id node, std::uint64_t cursor, const tail_terms& filter) {
+result<trace_page> cluster_link::read_trace(node_id node, std::uint64_t cursor,
+                                            const tail_terms& filter) {
     frame_builder<proto::ReadTrace> question;
     question.body().setCursor(cursor);
     question.body().setMaxEvents(page_events_max);
     write_filter(question.body().initFilter(), filter);
     auto page = view_.ask<proto::TraceBatch>(
-        inspector_of(node), std::move(question), [&](proto::TraceBatch::Reader answer) -> result<trace_page> {
+        inspector_of(node), std::move(question),
+        [&](proto::TraceBatch::Reader answer) -> result<trace_page> {
             if (answer.getNextCursor() < cursor)
                 return error{errc::protocol, "its trace runs backwards"};
             return decode(answer);
@@ -151,14 +153,15 @@ result<trace_page> cluster_link::read_trace(node_id node, std::uint64_t cursor, 
     return page;
 }
 
-result<std::string> cluster_link::open_tail(node_id node, std::uint64_t tail, const tail_terms& filter,
-                                            std::uint32_t credit) {
+result<std::string> cluster_link::open_tail(node_id node, std::uint64_t tail,
+                                            const tail_terms& filter, std::uint32_t credit) {
     frame_builder<proto::OpenTail> question;
     question.body().setTail(tail);
     question.body().setCredit(credit);
     write_filter(question.body().initFilter(), filter);
     return view_.ask<proto::TailOpened>(
-        inspector_of(node), std::move(question), [](proto::TailOpened::Reader answer) -> result<std::string> {
+        inspector_of(node), std::move(question),
+        [](proto::TailOpened::Reader answer) -> result<std::string> {
             return printable(answer.getProblem().cStr(), 1024);
         });
 }

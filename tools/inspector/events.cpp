@@ -17,8 +17,8 @@ std::string bounded(capnp::Text::Reader text, std::size_t bytes_max = limits::na
 }
 
 error too_many(const char* what, std::size_t count) {
-    return {errc::protocol, std::to_string(count) + " " + what +
-                                " are more than the protocol allows"};
+    return {errc::protocol,
+            std::to_string(count) + " " + what + " are more than the protocol allows"};
 }
 
 bool sensible(const trace_event& e) {

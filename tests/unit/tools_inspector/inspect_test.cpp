@@ -383,7 +383,8 @@ BOOST_AUTO_TEST_CASE(a_node_that_breaks_the_protocol_is_given_up_and_the_rest_go
         cluster.at(2).actors.push_back({actor_number{static_cast<std::uint64_t>(100 + i)}, "x"});
     const outcome seen = look(cluster, {});
     BOOST_TEST(seen.code == 0);
-    BOOST_TEST(seen.says("node b (b:1) is left out: node b (b:1) sends what cannot be read: 70001 actors"));
+    BOOST_TEST(seen.says(
+        "node b (b:1) is left out: node b (b:1) sends what cannot be read: 70001 actors"));
     BOOST_TEST(seen.lines() == 1u);
 }
 

@@ -26,7 +26,8 @@ class scripted_cluster : public endpoint {
         bool silent = false; // takes everything, answers nothing
         bool knows_members = true;
         std::uint64_t handled_per_list = 0; // how much busier its actors are in each list of them
-        std::int64_t list_takes_ns = 0; // the node's clock runs by so much per list of actors; 0: it is ours
+        std::int64_t list_takes_ns =
+            0; // the node's clock runs by so much per list of actors; 0: it is ours
         std::int64_t now_ns = 0;
         std::function<void(const frame&)> on_message; // sees all that arrives, first
         std::uint64_t credit_given = 0;
