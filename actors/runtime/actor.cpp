@@ -1,5 +1,6 @@
 #include "actors/runtime/actor.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -133,6 +134,7 @@ caf::invoke_message_result actor::consume(caf::mailbox_element& element) {
             depth_.fetch_sub(1, std::memory_order_relaxed);
             if (d.timer.value() == 0 || timers_.erase(d.timer) > 0) {
                 current_ = std::move(d.f);
+                envelope_ = current_->envelope();
                 handle(*current_, d.enqueued_ns);
             }
         }
@@ -163,24 +165,23 @@ void actor::handle(const frame& f, std::int64_t enqueued_ns) {
 
 void actor::record(const frame& f, std::int64_t enqueued_ns, std::int64_t started_ns) noexcept {
     const std::int64_t ended_ns = core_.now_ns();
-    const auto envelope = f.envelope();
     std::size_t words = 0;
     for (const auto& segment : f.segments())
         words += segment.size();
     const trace_event event{
         .kind = trace_kind::message,
         .type = f.body_type(),
-        .from_node = node_id{envelope.getFrom().getNode()},
-        .from_actor = actor_number{envelope.getFrom().getActor()},
+        .from_node = node_id{envelope_.getFrom().getNode()},
+        .from_actor = actor_number{envelope_.getFrom().getActor()},
         .to_actor = self_.actor,
-        .sequence = envelope.getSequence(),
-        .cause = envelope.getCause(),
-        .cause_node = node_id{envelope.getCauseNode()},
-        .trace_id = envelope.getTraceId(),
-        .minibatch = minibatch_id{envelope.getMinibatch()},
-        .weights = weight_version{envelope.getWeightVersion()},
+        .sequence = envelope_.getSequence(),
+        .cause = envelope_.getCause(),
+        .cause_node = node_id{envelope_.getCauseNode()},
+        .trace_id = envelope_.getTraceId(),
+        .minibatch = minibatch_id{envelope_.getMinibatch()},
+        .weights = weight_version{envelope_.getWeightVersion()},
         .bytes = words * sizeof(capnp::word) + f.tensor_bytes(),
-        .sent_ns = envelope.getSentNs(),
+        .sent_ns = envelope_.getSentNs(),
         .enqueued_ns = enqueued_ns,
         .started_ns = started_ns,
         .ended_ns = ended_ns,
@@ -227,14 +228,21 @@ void actor::take_down(const frame& f) {
 // In hold_: no turn is swallowed any more, because the actor must end.
 static constexpr std::uint32_t unstoppable = ~0u;
 
+// Messages that an actor takes before it looks again whether it is held. CAF's part of a turn costs about as much as a
+// small handler, so not 1; an actor that is parked may send for so many messages more.
+static constexpr std::size_t messages_per_look = 8;
+
 caf::resumable::resume_result actor::resume(caf::execution_unit* host, std::size_t messages_max) {
-    for (std::size_t n = 0; n < messages_max; ++n) {
+    for (std::size_t n = 0; n < messages_max;) {
         const std::uint32_t held = hold_.load(std::memory_order_acquire);
-        if (held > 1 && held != unstoppable && swallow_turn())
+        const bool stepping = held > 1 && held != unstoppable;
+        if (stepping && swallow_turn())
             return awaiting_message;
-        const auto outcome = caf::event_based_actor::resume(host, 1);
+        const std::size_t batch = stepping ? 1 : std::min(messages_max - n, messages_per_look);
+        const auto outcome = caf::event_based_actor::resume(host, batch);
         if (outcome != resume_later)
             return outcome;
+        n += batch;
     }
     return resume_later;
 }
@@ -343,22 +351,23 @@ void actor::add_handler(std::uint64_t type, handler h) {
 message_cause actor::cause() const {
     if (!current_)
         return {};
-    const auto envelope = current_->envelope();
-    return {.sequence = envelope.getSequence(),
-            .node = node_id{envelope.getFrom().getNode()},
-            .trace_id = envelope.getTraceId()};
+    return {.sequence = envelope_.getSequence(),
+            .node = node_id{envelope_.getFrom().getNode()},
+            .trace_id = envelope_.getTraceId()};
 }
 
-void actor::stamp(proto::Envelope::Builder envelope, actor_address to) const {
+std::int64_t actor::stamp(proto::Envelope::Builder envelope, actor_address to) const {
     write_address(envelope.getFrom(), self_);
     write_address(envelope.getTo(), to);
     envelope.setSequence(core_.next_sequence());
-    envelope.setSentNs(core_.now_ns());
+    const std::int64_t sent_ns = core_.now_ns();
+    envelope.setSentNs(sent_ns);
     write_cause(envelope, cause());
+    return sent_ns;
 }
 
-void actor::route(frame_ptr f) {
-    const route_outcome outcome = core_.route(std::move(f), context());
+void actor::route(frame_ptr f, actor_address to, std::int64_t sent_ns) {
+    const route_outcome outcome = core_.route(std::move(f), to, sent_ns, context());
     if (outcome.status == send_status::congested)
         core_.park(*this, outcome);
 }

@@ -105,8 +105,8 @@ class actor : public caf::event_based_actor {
     // the cause is the message in hand, and so is the trace id unless the builder sets one.
     template <class Body>
     void send(actor_address to, frame_builder<Body>&& builder) {
-        stamp(builder.envelope(), to);
-        route(std::move(builder).finish());
+        const std::int64_t sent_ns = stamp(builder.envelope(), to);
+        route(std::move(builder).finish(), to, sent_ns);
     }
 
     template <class Body>
@@ -196,8 +196,8 @@ class actor : public caf::event_based_actor {
 
     // -- sending --
     void add_handler(std::uint64_t type, handler h);
-    void stamp(proto::Envelope::Builder envelope, actor_address to) const;
-    void route(frame_ptr f);
+    std::int64_t stamp(proto::Envelope::Builder envelope, actor_address to) const; // when
+    void route(frame_ptr f, actor_address to, std::int64_t sent_ns);
     timer_id start_timer(duration delay, timer_frame make);
 
     // -- receiving --
@@ -215,6 +215,7 @@ class actor : public caf::event_based_actor {
     // Belongs to the handlers.
     std::vector<std::pair<std::uint64_t, handler>> handlers_;
     frame_ptr current_;
+    proto::Envelope::Reader envelope_;          // of current_
     std::unordered_set<actor_address> watched_; // never iterated
     std::unordered_map<timer_id, timer_id>
         timers_; // ours -> the service's; never iterated while running

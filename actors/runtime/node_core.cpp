@@ -195,11 +195,10 @@ void node_core::stamp(proto::Envelope::Builder envelope, actor_number from, acto
     envelope.setSentNs(now_ns());
 }
 
-route_outcome node_core::route(frame_ptr f, caf::execution_unit* host) {
-    const actor_address to = f->to();
+route_outcome node_core::route(frame_ptr f, actor_address to, std::int64_t now_ns,
+                               caf::execution_unit* host) {
     if (to.node == options_.node) {
-        const local_outcome outcome = deliver_local(f, to.actor, {}, host);
-        if (outcome == local_outcome::delivered)
+        if (deliver_local(f, to.actor, now_ns, {}, host) == local_outcome::delivered)
             return {};
         reject(*f, "there is no actor " + std::to_string(to.actor.value()) + " on this node");
         return {.status = send_status::gone};
@@ -218,24 +217,22 @@ route_outcome node_core::route(frame_ptr f, caf::execution_unit* host) {
 void node_core::post(frame_ptr f, timer_id timer) {
     const actor_address to = f->to();
     if (to.node != options_.node) {
-        route(std::move(f), nullptr);
-    } else if (deliver_local(f, to.actor, timer, nullptr) != local_outcome::delivered) {
+        route(std::move(f), to, now_ns(), nullptr);
+    } else if (deliver_local(f, to.actor, now_ns(), timer, nullptr) != local_outcome::delivered) {
         reject(*f, "there is no actor " + std::to_string(to.actor.value()) + " on this node");
     }
 }
 
 node_core::local_outcome node_core::deliver_local(const frame_ptr& f, actor_number to,
-                                                  timer_id timer, caf::execution_unit* host) {
+                                                  std::int64_t now_ns, timer_id timer,
+                                                  caf::execution_unit* host) {
     const std::shared_lock guard{table_lock_};
     if (closed_)
         return local_outcome::closed;
     const auto found = table_.find(to);
     if (found == table_.end())
         return local_outcome::absent;
-    const std::int64_t now = f->from().node == options_.node && timer.value() == 0
-                                 ? f->envelope().getSentNs()
-                                 : now_ns();
-    return local_actor(found->second).deliver(f, now, timer, host) == send_status::gone
+    return local_actor(found->second).deliver(f, now_ns, timer, host) == send_status::gone
                ? local_outcome::closed
                : local_outcome::delivered;
 }

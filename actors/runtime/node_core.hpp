@@ -69,7 +69,8 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
 
     // -- frames --
     // From an actor's handler; `host` is where it runs.
-    route_outcome route(frame_ptr f, caf::execution_unit* host);
+    route_outcome route(frame_ptr f, actor_address to, std::int64_t now_ns,
+                        caf::execution_unit* host);
     // From any thread, also after the end.
     void post(frame_ptr f, timer_id timer = {});
     // Answers by Rejected where that is due, and counts.
@@ -107,8 +108,8 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
     };
 
     enum class local_outcome : std::uint8_t { delivered, absent, closed };
-    local_outcome deliver_local(const frame_ptr& f, actor_number to, timer_id timer,
-                                caf::execution_unit* host);
+    local_outcome deliver_local(const frame_ptr& f, actor_number to, std::int64_t now_ns,
+                                timer_id timer, caf::execution_unit* host);
     caf::strong_actor_ptr proxy_of(actor_address remote, std::uint64_t* epoch);
     void tell_listening(actor_address subscriber);
     void tell_subscriber(actor_address subscriber, const peer_info& peer);
