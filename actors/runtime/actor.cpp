@@ -125,14 +125,14 @@ caf::invoke_message_result actor::consume(caf::mailbox_element& element) {
         return caf::event_based_actor::consume(element);
     current_mailbox_element(&element);
     auto& d = element.content().get_mutable_as<delivery>(0);
-    if (paused_.load(std::memory_order_relaxed))
-        spend_step();
     try {
         if (!d.f) {
             on_start();
         } else {
             depth_.fetch_sub(1, std::memory_order_relaxed);
             if (d.timer.value() == 0 || timers_.erase(d.timer) > 0) {
+                if (paused_.load(std::memory_order_relaxed))
+                    spend_step();
                 current_ = std::move(d.f);
                 envelope_ = current_->envelope();
                 handle(*current_, d.enqueued_ns);

@@ -1,0 +1,245 @@
+#include <boost/test/unit_test.hpp>
+
+#include "actors/runtime/inspector_agent.hpp"
+#include "actors/runtime/simulator.hpp"
+#include "tests/unit/actors_runtime/probe_actor.hpp"
+
+using namespace troupe;
+using namespace std::chrono_literals;
+
+namespace {
+
+// An observer on another node; keeps every answer.
+struct answers {
+    std::vector<frame_ptr> lists, batches, opened, tails;
+};
+
+class observer_actor final : public actor {
+  public:
+    observer_actor(actor_context& context, answers& kept) : actor{context}, kept_{kept} {
+        on<proto::ActorList>(&observer_actor::list);
+        on<proto::TraceBatch>(&observer_actor::batch);
+        on<proto::TailOpened>(&observer_actor::opened);
+        on<proto::TailEvent>(&observer_actor::tail);
+        on<proto::ListActors>(&observer_actor::ask<proto::ListActors>);
+        on<proto::ReadTrace>(&observer_actor::ask<proto::ReadTrace>);
+        on<proto::OpenTail>(&observer_actor::ask<proto::OpenTail>);
+        on<proto::TailCredit>(&observer_actor::ask<proto::TailCredit>);
+        on<proto::CloseTail>(&observer_actor::ask<proto::CloseTail>);
+    }
+
+  private:
+    // A test's question, passed on to the inspector of node 1.
+    template <class Body>
+    void ask(typename Body::Reader, const frame& f) {
+        frame_builder<Body> copy;
+        copy.envelope(); // stamped by send
+        copy_body(f.body<Body>(), copy);
+        send({node_id{1}, well_known::inspector}, std::move(copy));
+    }
+    template <class Body>
+    static void copy_body(typename Body::Reader from, frame_builder<Body>& to) {
+        capnp::MallocMessageBuilder scratch;
+        scratch.setRoot(from);
+        const auto root = scratch.getRoot<Body>().asReader();
+        copy_fields(root, to.body());
+    }
+    static void copy_fields(proto::ListActors::Reader, proto::ListActors::Builder) {}
+    static void copy_fields(proto::ReadTrace::Reader from, proto::ReadTrace::Builder to) {
+        to.setCursor(from.getCursor());
+        to.setMaxEvents(from.getMaxEvents());
+        to.setFilter(from.getFilter());
+    }
+    static void copy_fields(proto::OpenTail::Reader from, proto::OpenTail::Builder to) {
+        to.setTail(from.getTail());
+        to.setCredit(from.getCredit());
+        to.setFilter(from.getFilter());
+    }
+    static void copy_fields(proto::TailCredit::Reader from, proto::TailCredit::Builder to) {
+        to.setTail(from.getTail());
+        to.setCredit(from.getCredit());
+    }
+    static void copy_fields(proto::CloseTail::Reader from, proto::CloseTail::Builder to) {
+        to.setTail(from.getTail());
+    }
+
+    void list(proto::ActorList::Reader, const frame&) { kept_.lists.push_back(current()); }
+    void batch(proto::TraceBatch::Reader, const frame&) { kept_.batches.push_back(current()); }
+    void opened(proto::TailOpened::Reader, const frame&) { kept_.opened.push_back(current()); }
+    void tail(proto::TailEvent::Reader, const frame&) { kept_.tails.push_back(current()); }
+
+    answers& kept_;
+};
+
+struct inspected {
+    probe_log log;
+    answers kept;
+    simulator sim{{}};
+    node_runtime& node = sim.add_node("a", peer_role::member, [](node_runtime& n) {
+        n.spawn_as<inspector_agent>(well_known::inspector, "inspector");
+    });
+    node_runtime& tools = sim.add_node("tools", peer_role::observer);
+    actor_address worker = node.spawn<probe_actor>("worker", log);
+    actor_address observer = tools.spawn<observer_actor>("observer", kept);
+
+    inspected() {
+        tools.connect("sim:a");
+        settle();
+    }
+    void settle() { sim.run_for(1s); }
+
+    template <class Body>
+    void ask(frame_builder<Body> question) {
+        tools.send(observer, std::move(question));
+        settle();
+    }
+    void open_tail(std::uint64_t number, std::uint32_t credit, const std::string& type,
+                   const std::string& field = {}, const std::string& value = {}) {
+        frame_builder<proto::OpenTail> b;
+        b.body().setTail(number);
+        b.body().setCredit(credit);
+        auto filter = b.body().initFilter();
+        filter.setType(type);
+        if (!field.empty()) {
+            auto fields = filter.initFields(1);
+            fields[0].setPath(field);
+            fields[0].setValue(value);
+        }
+        ask(std::move(b));
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(inspector_agents)
+
+BOOST_FIXTURE_TEST_CASE(actors_are_listed_with_their_names_and_counters, inspected) {
+    for (int i = 0; i < 3; ++i)
+        node.send(worker, probe(1));
+    settle();
+    ask(frame_builder<proto::ListActors>{});
+    BOOST_REQUIRE_EQUAL(kept.lists.size(), 1u);
+    const auto list = kept.lists[0]->body<proto::ActorList>();
+    BOOST_TEST(list.getNodeName().cStr() == "a");
+    std::vector<std::string> names;
+    for (const auto a : list.getActors()) {
+        names.emplace_back(a.getName().cStr());
+        if (a.getNumber() == worker.actor.value())
+            BOOST_TEST(a.getMessagesHandled() == 3u);
+    }
+    BOOST_TEST(names == (std::vector<std::string>{"inspector", "watcher", "worker"}),
+               boost::test_tools::per_element());
+}
+
+BOOST_FIXTURE_TEST_CASE(the_trace_has_one_event_per_handled_message, inspected) {
+    for (std::uint64_t i = 0; i < 50; ++i) {
+        auto b = probe(i);
+        b.envelope().setMinibatch(i);
+        b.envelope().setWeightVersion(2 * i);
+        node.send(worker, std::move(b));
+    }
+    settle();
+    frame_builder<proto::ReadTrace> question;
+    question.body().initFilter().setType("Probe");
+    ask(std::move(question));
+    BOOST_REQUIRE_EQUAL(kept.batches.size(), 1u);
+    const auto batch = kept.batches[0]->body<proto::TraceBatch>();
+    BOOST_TEST(batch.getLost() == 0u);
+    BOOST_REQUIRE_EQUAL(batch.getEvents().size(), 50u);
+    for (unsigned i = 0; i < 50; ++i) {
+        const auto e = batch.getEvents()[i];
+        BOOST_TEST(e.getMinibatch() == i);
+        BOOST_TEST(e.getWeightVersion() == 2 * i);
+        BOOST_TEST(e.getToActor() == worker.actor.value());
+        BOOST_TEST(e.getBytes() > 0u);
+        BOOST_TEST(e.getSentNs() <= e.getEnqueuedNs());
+        BOOST_TEST(e.getEnqueuedNs() <= e.getStartedNs());
+        BOOST_TEST(e.getStartedNs() <= e.getEndedNs());
+    }
+    BOOST_REQUIRE_EQUAL(batch.getTypes().size(), 1u);
+    BOOST_TEST(batch.getTypes()[0].getName().cStr() == "Probe");
+}
+
+BOOST_FIXTURE_TEST_CASE(device_work_is_in_the_trace_under_its_label, inspected) {
+    const auto a =
+        node.spawn<probe_actor>("computing", log, [](probe_actor& self, auto, const frame&) {
+            self.trace_compute(self.runtime().trace().label("forward conv2d"), time_point{100},
+                               time_point{250}, minibatch_id{7}, weight_version{3});
+        });
+    node.send(a, probe(0));
+    settle();
+    ask(frame_builder<proto::ReadTrace>{});
+    const auto batch = kept.batches.at(0)->body<proto::TraceBatch>();
+    unsigned found = 0;
+    for (const auto e : batch.getEvents())
+        if (e.getKind() == proto::TraceKind::COMPUTE) {
+            ++found;
+            BOOST_TEST(batch.getLabels()[static_cast<unsigned>(e.getType())].cStr() ==
+                       "forward conv2d");
+            BOOST_TEST(e.getEndedNs() - e.getStartedNs() == 150);
+            BOOST_TEST(e.getMinibatch() == 7u);
+            BOOST_TEST(e.getSequence() > 0u);
+        }
+    BOOST_TEST(found == 1u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_tail_shows_what_matches_a_field_and_nothing_else, inspected) {
+    open_tail(1, 100, "Probe", "number", "42");
+    BOOST_REQUIRE_EQUAL(kept.opened.size(), 1u);
+    BOOST_TEST(kept.opened[0]->body<proto::TailOpened>().getProblem().size() == 0u);
+    for (std::uint64_t i = 40; i < 45; ++i)
+        node.send(worker, probe(i));
+    settle();
+    BOOST_REQUIRE_EQUAL(kept.tails.size(), 1u);
+    const auto shown = kept.tails[0]->body<proto::TailEvent>();
+    BOOST_TEST(shown.getTypeName().cStr() == "Probe");
+    BOOST_TEST(shown.getActorName().cStr() == "worker");
+    BOOST_TEST(std::string{shown.getBody().cStr()}.find("number = 42") != std::string::npos);
+    frame_builder<proto::CloseTail> close;
+    close.body().setTail(1);
+    ask(std::move(close));
+    node.send(worker, probe(42));
+    settle();
+    BOOST_TEST(kept.tails.size() == 1u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_tail_without_credit_counts_what_it_does_not_send, inspected) {
+    open_tail(1, 2, "Probe");
+    for (std::uint64_t i = 0; i < 10; ++i)
+        node.send(worker, probe(i));
+    settle();
+    BOOST_TEST(kept.tails.size() == 2u);
+    frame_builder<proto::TailCredit> more;
+    more.body().setTail(1);
+    more.body().setCredit(5);
+    ask(std::move(more));
+    node.send(worker, probe(99));
+    settle();
+    BOOST_REQUIRE_EQUAL(kept.tails.size(), 3u);
+    BOOST_TEST(kept.tails[2]->body<proto::TailEvent>().getDropped() == 8u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_filter_that_cannot_match_is_refused_with_the_names_there_are, inspected) {
+    open_tail(1, 1, "Prob");
+    open_tail(2, 1, "Probe", "numbr", "1");
+    BOOST_REQUIRE_EQUAL(kept.opened.size(), 2u);
+    BOOST_TEST(std::string{kept.opened[0]->body<proto::TailOpened>().getProblem().cStr()}.find(
+                   "Prob") != std::string::npos);
+    BOOST_TEST(std::string{kept.opened[1]->body<proto::TailOpened>().getProblem().cStr()}.find(
+                   "number, hops, note") != std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_tail_ends_with_its_observer, inspected) {
+    open_tail(1, 1000, "Probe");
+    node.send(worker, probe(1));
+    settle();
+    BOOST_TEST(kept.tails.size() == 1u);
+    sim.kill(tools);
+    settle();
+    node.send(worker, probe(2));
+    settle();
+    BOOST_TEST(node.statistics().frames_lost == 0u); // nothing is sent to it any more
+    BOOST_TEST(log.numbers.size() == 2u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
