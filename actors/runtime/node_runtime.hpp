@@ -118,8 +118,8 @@ class node_runtime {
     // Ends one actor as if it had called quit; false if there is none.
     bool end(actor_address local, error why);
 
-    // Lets an actor rest: it takes no message until unpause, except the few that it has in hand; they wait in its mailbox. step lets a
-    // paused actor take `messages` more. False if there is no such actor.
+    // Lets an actor rest: it takes no message until unpause, except the few that it has in hand; they wait in its
+    // mailbox. step lets a paused actor take `messages` more. False if there is no such actor.
     bool pause(actor_address local);
     bool unpause(actor_address local);
     bool step(actor_address local, std::size_t messages);

@@ -98,7 +98,8 @@ node_runtime& simulator::add_node(const std::string& name, peer_role role,
     const node_id number{nodes_.size() + 1};
     node->network = network_->make_endpoint(
         {.self = {.node = number, .name = name, .address = "sim:" + name, .role = role},
-         .key = "simulated"});
+         .key = "simulated",
+         .bounds = options_.bounds});
     node->runtime =
         std::make_unique<node_runtime>(node_options{.node = number,
                                                     .name = name,

@@ -28,6 +28,7 @@ namespace troupe {
 struct simulator_options {
     std::uint64_t seed = 1;
     sim_network_options network; // its seed is replaced by one drawn from ours
+    send_bounds bounds;          // of every node's queues
     duration message_time = std::chrono::microseconds{1}; // of one message; above 0
     std::size_t trace_events = 1u << 12;                  // per node
 };

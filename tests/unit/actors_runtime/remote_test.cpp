@@ -175,7 +175,7 @@ BOOST_FIXTURE_TEST_CASE(a_node_that_stops_in_order_ends_its_actors_and_its_conne
 BOOST_AUTO_TEST_CASE(an_actor_rests_while_a_peer_that_it_sends_to_is_congested) {
     probe_log sent, received;
     simulator_options options;
-    options.network.bounds.frames_soft = 8;
+    options.bounds.frames_soft = 8;
     options.network.faults = {.delay_min = 5ms, .delay_max = 5ms};
     simulator sim{options};
     node_runtime& a = sim.add_node("a");
