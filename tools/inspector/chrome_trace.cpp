@@ -54,7 +54,8 @@ void chrome_trace::add(node_id node, const trace_page& page, const all_names& na
 
 void chrome_trace::add_event(node_id node, process& p, const trace_event& e,
                              const all_names& names) {
-    if (e.started_ns - p.offset_ns < began_ns_) {
+    const std::int64_t started_ns = e.started_ns - p.offset_ns;
+    if (started_ns < began_ns_ || started_ns > ended_ns_) {
         ++counts_.outside;
         return;
     }

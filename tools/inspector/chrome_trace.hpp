@@ -16,6 +16,7 @@
 
 #include <deque>
 #include <functional>
+#include <limits>
 #include <unordered_map>
 
 #include "tools/inspector/rates.hpp"
@@ -28,7 +29,7 @@ struct chrome_counts {
     std::uint64_t without_sender =
         0; // arrows left out: the handler that sent the message is not in the trace
     std::uint64_t backwards = 0; // arrows left out: the clocks of their nodes disagree
-    std::uint64_t outside = 0;   // events from before the trace begins
+    std::uint64_t outside = 0;   // events from before the trace begins or after its end
     std::uint64_t lost = 0;      // events that were overwritten before they were read
     std::uint64_t invalid = 0;   // events whose times make no sense
 };
@@ -42,6 +43,9 @@ class chrome_trace {
     void add_node(node_id node, const std::string& name, clock_offset clock);
     // In the order in which the node recorded them. The names known so far are used.
     void add(node_id node, const trace_page& page, const all_names& names);
+    // Leaves out what began later, on the observer's clock: nodes are read one after the other, and a message that one
+    // of them handled after another was read would miss its sender.
+    void stop_at(std::int64_t ended_ns) { ended_ns_ = ended_ns; }
     // Ends the file. Arrows that still miss their sender are counted. Call once.
     chrome_counts finish();
 
@@ -99,6 +103,7 @@ class chrome_trace {
 
     std::ostream& out_;
     std::int64_t began_ns_;
+    std::int64_t ended_ns_ = std::numeric_limits<std::int64_t>::max();
     std::uint64_t bytes_ = 0;
     bool first_ = true;
     chrome_counts counts_;

@@ -80,6 +80,7 @@ class exporter {
     result<void> record_held() {
         page_list held;
         std::int64_t began = std::numeric_limits<std::int64_t>::max();
+        const time_point now = view_.cluster.view().time().now();
         const auto read = reader_.read([&](const linked_node& node, const trace_page& page) {
             for (const trace_event& e : page.events)
                 began = std::min(began, e.started_ns - node.clock.offset_ns);
@@ -88,6 +89,7 @@ class exporter {
         if (!read)
             return read.failure();
         begin(held.empty() ? 0 : began);
+        trace_->stop_at(now.ns);
         for (const auto& [node, page] : held)
             add(node, page);
         return check_stream();
@@ -104,6 +106,8 @@ class exporter {
         for (bool last = false; !last;) {
             last = !view_.cluster.view().rest(poll) ||
                    view.time().now() - start >= view_.options.seconds;
+            if (last)
+                trace_->stop_at(view.time().now().ns);
             const auto read = reader_.read(
                 [&](const linked_node& node, const trace_page& page) { add(node.id, page); });
             if (!read && read.failure().code() != errc::cancelled)

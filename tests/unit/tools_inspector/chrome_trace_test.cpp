@@ -163,6 +163,17 @@ BOOST_AUTO_TEST_CASE(events_from_before_the_trace_began_are_left_out) {
     BOOST_TEST(e.counts.slices == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(events_from_after_the_end_are_left_out) {
+    std::ostringstream out;
+    chrome_trace chrome{out, began_ns};
+    chrome.add_node(node_id{1}, "a", {.offset_ns = 1000, .error_ns = 0});
+    chrome.stop_at(began_ns + 100);
+    trace_page page;
+    page.events = {device_event(1000 + 100, 1000 + 200), device_event(1000 + 101, 1000 + 200)};
+    chrome.add(node_id{1}, page, {});
+    BOOST_TEST(chrome.finish().outside == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(names_from_outside_cannot_break_the_file) {
     pipeline_trace trace{1};
     trace.run(0, 0);
