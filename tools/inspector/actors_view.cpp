@@ -1,4 +1,6 @@
 // actors: two lists of every node's actors, and what changed between them.
+#include <algorithm>
+
 #include "tools/inspector/printable.hpp"
 #include "tools/inspector/records.hpp"
 #include "tools/inspector/views.hpp"
@@ -34,6 +36,7 @@ std::vector<node_rates> compare(const cluster_link& cluster, const samples& befo
         if (now != after.end() && then != before.end())
             nodes.push_back({node.id, node.name, rates_between(then->second, now->second)});
     }
+    std::ranges::sort(nodes, {}, [](const node_rates& n) { return std::pair{n.name, n.node}; });
     return nodes;
 }
 

@@ -1,6 +1,7 @@
 // export: the traces of all nodes as one file for Chrome's and Perfetto's viewers.
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 
@@ -29,6 +30,10 @@ class whole_file {
     }
 
     result<void> open() {
+        std::error_code ignored;
+        const auto there = std::filesystem::status(name_, ignored);
+        if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
+            return failure("is no ordinary file");
         stream_.open(part_, std::ios::binary | std::ios::trunc);
         opened_ = stream_.is_open();
         return opened_ ? result<void>{} : failure("cannot be written");

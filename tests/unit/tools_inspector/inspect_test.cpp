@@ -349,6 +349,14 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_written_leaves_nothing_behind) {
     BOOST_TEST(folder.empty());
 }
 
+BOOST_AUTO_TEST_CASE(what_is_no_ordinary_file_is_not_replaced) {
+    two_nodes cluster{1};
+    const outcome seen = look(cluster, {"export", "/dev/null"});
+    BOOST_TEST(seen.code == 1);
+    BOOST_TEST(seen.talk == "troupe inspect: /dev/null is no ordinary file\n");
+    BOOST_TEST(std::filesystem::is_character_file("/dev/null"));
+}
+
 BOOST_AUTO_TEST_CASE(a_full_disk_leaves_nothing_behind_and_the_file_of_before) {
     const empty_folder folder;
     std::ofstream{folder.file("trace.json")} << "before";
