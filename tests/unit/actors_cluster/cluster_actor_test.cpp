@@ -42,6 +42,50 @@ class subscriber_actor final : public actor {
     news_log& log_;
 };
 
+// Asks the cluster actor of `to` to take `claimed` in, once there is a connection.
+class impostor_actor final : public actor {
+  public:
+    impostor_actor(actor_context& context, std::vector<std::string>& refusals, node_id to,
+                   member_info claimed)
+        : actor{context}, refusals_{refusals}, to_{to}, claimed_{std::move(claimed)} {
+        on<proto::PeerUp>(&impostor_actor::ask);
+        on<proto::Refused>(&impostor_actor::refused);
+    }
+
+  private:
+    void on_start() override { runtime().subscribe_peers(self()); }
+    void ask(proto::PeerUp::Reader, const frame&) {
+        frame_builder<proto::Join> request;
+        write_member(request.body().initMember(), claimed_);
+        send({to_, well_known::cluster}, std::move(request));
+    }
+    void refused(proto::Refused::Reader answer, const frame&) {
+        refusals_.emplace_back(answer.getText().cStr());
+    }
+    void on_rejected(proto::Rejected::Reader answer, const frame&) override {
+        refusals_.emplace_back(answer.getReason().cStr());
+    }
+
+    std::vector<std::string>& refusals_;
+    node_id to_;
+    member_info claimed_;
+};
+
+// Stands where a cluster actor would, and takes nobody in.
+class doorkeeper_actor final : public actor {
+  public:
+    explicit doorkeeper_actor(actor_context& context) : actor{context} {
+        on<proto::Join>(&doorkeeper_actor::refuse);
+    }
+
+  private:
+    void refuse(proto::Join::Reader, const frame& f) {
+        frame_builder<proto::Refused> answer;
+        answer.body().setText("not you");
+        send(f.from(), std::move(answer));
+    }
+};
+
 struct simulated_cluster {
     std::map<std::string, std::optional<result<void>>> outcome; // of joining
     std::map<std::string, news_log> news;
@@ -183,6 +227,56 @@ BOOST_AUTO_TEST_CASE(a_node_that_leaves_says_goodbye) {
     c.sim.run_for(1s);
     BOOST_TEST(c.news["a"].lost == std::vector<std::string>{"b cancelled"},
                boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_newcomer_with_a_name_in_use_is_refused_with_a_sentence) {
+    std::vector<std::string> refusals;
+    simulated_cluster c;
+    c.add("a");
+    node_runtime& b = c.sim.add_node("b");
+    b.connect("sim:a");
+    b.spawn<impostor_actor>("impostor", refusals, node_id{1},
+                            member_info{.node = b.node(), .name = "a", .address = "sim:b"});
+    c.sim.run_for(1s);
+    BOOST_REQUIRE_EQUAL(refusals.size(), 1u);
+    BOOST_TEST(refusals[0].find("the name a is in use") != std::string::npos);
+    BOOST_TEST(c.news["a"].joined.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_join_in_the_name_of_another_node_is_rejected) {
+    std::vector<std::string> refusals;
+    simulated_cluster c;
+    c.add("a");
+    node_runtime& b = c.sim.add_node("b");
+    b.connect("sim:a");
+    b.spawn<impostor_actor>("impostor", refusals, node_id{1},
+                            member_info{.node = node_id{77}, .name = "x", .address = "sim:x"});
+    c.sim.run_for(1s);
+    BOOST_TEST(refusals == std::vector<std::string>{"a node joins in its own name"},
+               boost::test_tools::per_element());
+    BOOST_TEST(c.news["a"].joined.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_newcomer_that_is_refused_says_so_and_does_not_join) {
+    simulated_cluster c;
+    c.sim.add_node("doorkeeper", peer_role::member, [](node_runtime& node) {
+        node.spawn_as<doorkeeper_actor>(well_known::cluster, "doorkeeper");
+    });
+    c.add("b", "sim:doorkeeper");
+    BOOST_TEST(!c.joined("b"));
+    BOOST_REQUIRE(c.outcome["b"].has_value());
+    BOOST_TEST((c.outcome["b"]->failure().code() == errc::refused));
+    BOOST_TEST(c.outcome["b"]->failure().message() ==
+               "cannot join the cluster at sim:doorkeeper: not you");
+}
+
+BOOST_AUTO_TEST_CASE(joining_what_never_welcomes_fails_in_time) {
+    simulated_cluster c;
+    c.sim.add_node("silent");
+    c.add("b", "sim:silent");
+    BOOST_TEST(!c.joined("b"));
+    BOOST_REQUIRE(c.outcome["b"].has_value());
+    BOOST_TEST((c.outcome["b"]->failure().code() == errc::unreachable));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
