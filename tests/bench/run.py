@@ -14,6 +14,7 @@ import contenders
 from measuring import Figures, Skip, interleave
 from tables import Row, Table, number, print_json, print_text
 
+FRAME_SIZES = [64, 4096, 65536, 1 << 20, 8 << 20, 64 << 20]
 FLOPS_PER_SAMPLE = 24_995_328   # of the network of apps/fashion_mnist, forward and backward, multiply and add as two
 
 
@@ -115,7 +116,41 @@ def operations(options):
                  skipped + outcome.skipped, outcome.others_busy)
 
 
-BENCHMARKS = {"training": training, "tracing": tracing, "actors": actors, "operations": operations}
+def bytes_in_words(size):
+    return f"{size >> 20} MB" if size >= 1 << 20 else f"{size >> 10} KB" if size >= 1 << 10 else f"{size} B"
+
+
+def frames(options):
+    parts, skipped, notes, carrier = [], [], [], None
+    try:
+        carrier = contenders.frames_carrier(options.build)
+    except Skip:
+        pass                        # said below, once per size
+    else:
+        notes.append({"shared memory": "checked: the frames under shm went over shared memory",
+                      "TCP": "ATTENTION: the frames under shm went over TCP on loopback; their ratios compare TCP with the "
+                             "peer's shared memory"}.get(carrier, "not checked: what carried the frames under shm (needs "
+                                                                  "root, unshare and ip)"))
+    for transport in contenders.UCX_TRANSPORTS:
+        for size in FRAME_SIZES:
+            add(parts, skipped, f"frames, {transport}, {size}",
+                lambda: contenders.frames(options.build, transport, size))
+            parts += [contenders.ucx_perftest(transport, size, test) for test in ("lat", "bw")]
+    outcome = interleave(parts, options.repetitions)
+    rows = []
+    for key, test, unit, aim in [("latency", "lat", "us", "<= 1.3"), ("bandwidth", "bw", "GB/s", ">= 0.95")]:
+        for transport in contenders.UCX_TRANSPORTS:
+            for size in FRAME_SIZES:
+                ours = outcome.figures.get(f"frames, {transport}, {size}", {}).get(key)
+                peer = outcome.figures.get(f"ucx_perftest {transport} {size} {test}", {}).get(key)
+                if ours:
+                    label = "shm (TCP!)" if transport == "shm" and carrier == "TCP" else transport
+                    rows.append(Row(f"{key}, {label}, {bytes_in_words(size)}", ours, unit, peer, "ucx_perftest", aim))
+    return Table("frames", "Frames between two processes: latency one way, bandwidth of a stream", rows,
+                 skipped + outcome.skipped, outcome.others_busy, notes)
+
+
+BENCHMARKS = {"frames": frames, "training": training, "tracing": tracing, "actors": actors, "operations": operations}
 
 
 def arguments():
