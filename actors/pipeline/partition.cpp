@@ -12,6 +12,12 @@ partition partition_layers(std::span<const layer_cost> layers, std::size_t stage
     for (std::size_t i = 0; i < n; ++i)
         before[i + 1] = before[i] + layers[i].compute_ns;
 
+    // A stage of the layers begin .. end - 1, with what it receives and sends.
+    const auto stage_ns = [&](std::size_t begin, std::size_t end) {
+        return before[end] - before[begin] + (begin > 0 ? layers[begin - 1].link_ns : 0.0) +
+               (end < n ? layers[end - 1].link_ns : 0.0);
+    };
+
     // best[k][j]: bottleneck of the first j layers in k stages; cut[k][j]: where the last of these stages begins.
     const double infinite = std::numeric_limits<double>::infinity();
     std::vector best(stages + 1, std::vector<double>(n + 1, infinite));
@@ -20,8 +26,7 @@ partition partition_layers(std::span<const layer_cost> layers, std::size_t stage
     for (std::size_t k = 1; k <= stages; ++k) {
         for (std::size_t j = k; j <= n; ++j) {
             for (std::size_t i = k - 1; i < j; ++i) {
-                const double link = i == 0 ? 0.0 : layers[i - 1].link_ns;
-                const double slowest = std::max({best[k - 1][i], link, before[j] - before[i]});
+                const double slowest = std::max(best[k - 1][i], stage_ns(i, j));
                 if (slowest < best[k][j]) {
                     best[k][j] = slowest;
                     cut[k][j] = i;

@@ -1,7 +1,8 @@
 // Splitting a model's layers into pipeline stages.
 //
-// Pure. Source: the straight-pipeline case of PipeDream's planner (arXiv 1806.03377, section 3.2): minimise the slowest
-// of all stages and all links.
+// Pure. Source: the straight-pipeline case of PipeDream's planner (arXiv 1806.03377, section 3.2). The paper lets links
+// work beside stages and takes the slowest of both; on machines without a network processor a stage's cores also move its
+// bytes, so here a stage's time is its computation plus its transfers (as in PipeDream's released planner).
 #pragma once
 
 #include <cstdint>
@@ -14,12 +15,13 @@ namespace troupe {
 
 struct layer_cost {
     double compute_ns = 0; // forward and backward of one minibatch
-    double link_ns = 0;    // sending this layer's output forward and its gradient back
+    double link_ns =
+        0; // sending this layer's output forward and its gradient back, if a stage ends here
 };
 
 struct partition {
     std::vector<layer_range> stages;
-    double slowest_ns = 0; // the bottleneck: largest stage or link
+    double slowest_ns = 0; // the bottleneck
 };
 
 // The best contiguous split into exactly `stages` non-empty stages; among equal ones the one that cuts earliest.

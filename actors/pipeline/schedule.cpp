@@ -51,7 +51,8 @@ std::optional<instruction> next_instruction(proto::PipelineSchedule schedule, st
                  "unknown schedules are refused when the stage is placed");
 }
 
-schedule_position position_after(const instruction& i, const epoch_shape& epoch, schedule_position at) {
+schedule_position position_after(const instruction& i, const epoch_shape& epoch,
+                                 schedule_position at) {
     switch (i.what) {
     case pass::forward:
         if (++at.forward_microbatch == epoch.microbatches_of(i.minibatch)) {

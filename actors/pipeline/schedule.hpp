@@ -64,7 +64,8 @@ std::optional<instruction> next_instruction(proto::PipelineSchedule schedule, st
                                             const schedule_position& position);
 
 // The position after an instruction that next_instruction gave.
-schedule_position position_after(const instruction& i, const epoch_shape& epoch, schedule_position position);
+schedule_position position_after(const instruction& i, const epoch_shape& epoch,
+                                 schedule_position position);
 
 // All of an epoch's instructions in order.
 std::vector<instruction> list_instructions(proto::PipelineSchedule schedule, stage_place place,

@@ -143,7 +143,8 @@ result<void> stage_actor::check_activation(proto::Activation::Reader body, const
     if (running_ && running_->what && running_->what->what == pass::forward)
         at = position_after(*running_->what, epoch_->shape, at);
     for (std::size_t waiting = 0; waiting < activations_.size(); ++waiting)
-        at = position_after({pass::forward, at.forward_minibatch, at.forward_microbatch}, epoch_->shape, at);
+        at = position_after({pass::forward, at.forward_minibatch, at.forward_microbatch},
+                            epoch_->shape, at);
     if (at.forward_minibatch >= epoch_->shape.minibatches)
         return error{errc::protocol, "is more than the epoch has"};
     const std::uint64_t expected = epoch_->first_minibatch + at.forward_minibatch;

@@ -29,7 +29,12 @@ std::size_t stage_count(proto::App::Reader app, std::size_t devices) {
     return 1;
 }
 
-result<std::vector<layer_range>> cut(const plan_request& request, std::size_t stages) {
+// What frames between two processes of one machine move: the lower end of what UCX reaches over shared memory and TCP
+// loopback for large tensors (tests/bench/README.md). Only the balance between cuts depends on it.
+constexpr double link_bytes_per_second = 3e9;
+
+result<std::vector<layer_range>> cut(const plan_request& request, std::span<const layer_info> infos,
+                                     std::size_t stages) {
     const std::size_t layers = request.app.getModel().getLayers().size();
     if (stages > layers)
         return error{errc::usage, "topology.pipeline.stages: " + std::to_string(stages) +
@@ -51,9 +56,16 @@ result<std::vector<layer_range>> cut(const plan_request& request, std::size_t st
     }
     if (stages == 1)
         return std::vector<layer_range>{{0, layers}};
-    TROUPE_CHECK(request.layer_costs.size() == layers,
-                 "the caller measures where needs_layer_costs() says so");
-    return partition_layers(request.layer_costs, stages).stages;
+    TROUPE_CHECK(request.layer_ns.size() == layers,
+                 "the caller measures where needs_layer_times() says so");
+    std::vector<layer_cost> costs;
+    for (std::size_t l = 0; l < layers; ++l) {
+        const double bytes = 2.0 *
+                             static_cast<double>(infos[l].output_shape.elements() * sizeof(float)) *
+                             request.app.getTrain().getBatch();
+        costs.push_back({request.layer_ns[l], bytes / link_bytes_per_second * 1e9});
+    }
+    return partition_layers(costs, stages).stages;
 }
 
 // "cpu:0" or "NODE/cpu:0" among the devices.
@@ -98,7 +110,7 @@ std::string_view name_of(proto::PipelineSchedule schedule) noexcept {
     return "unknown";
 }
 
-bool needs_layer_costs(proto::App::Reader app, std::size_t devices) {
+bool needs_layer_times(proto::App::Reader app, std::size_t devices) {
     const auto topology = app.getTopology();
     return topology.isPipeline() && !topology.getPipeline().getStages().isList() &&
            stage_count(app, devices) > 1;
@@ -110,7 +122,7 @@ result<plan> make_plan(const plan_request& request) {
     if (!layers)
         return layers.failure();
     const std::size_t stages = stage_count(request.app, request.devices.size());
-    auto ranges = cut(request, stages);
+    auto ranges = cut(request, *layers, stages);
     if (!ranges)
         return ranges.failure();
 
@@ -144,8 +156,8 @@ result<plan> make_plan(const plan_request& request) {
         stage.versions_max =
             p.schedule == proto::PipelineSchedule::PIPEDREAM ? stage.in_flight_max : 1;
         for (std::size_t l = range.first;
-             !request.layer_costs.empty() && l < range.first + range.count; ++l)
-            stage.compute_ns += request.layer_costs[l].compute_ns;
+             !request.layer_ns.empty() && l < range.first + range.count; ++l)
+            stage.compute_ns += request.layer_ns[l];
         if (s == 0)
             p.input_bytes = float_bytes(program->input_shape(), p.batch);
         p.stages.push_back(std::move(stage));

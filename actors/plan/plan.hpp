@@ -2,7 +2,7 @@
 // between them. Pure; nothing is started.
 //
 //     plan_request request{app, devices};
-//     if (needs_layer_costs(app)) request.layer_costs = measured;       // `stages: auto` or a number
+//     if (needs_layer_times(app, devices.size())) request.layer_ns = measured;   // `stages: auto` or a number
 //     auto plan = make_plan(request);
 //
 // Errors: errc::usage for a topology that the devices or layers cannot carry.
@@ -55,12 +55,13 @@ struct plan {
 
 struct plan_request {
     proto::App::Reader app;
-    std::vector<plan_device> devices;    // in order of preference; not empty
-    std::vector<layer_cost> layer_costs; // one per layer, or empty
+    std::vector<plan_device> devices; // in order of preference; not empty
+    std::vector<double>
+        layer_ns; // measured, forward and backward of a minibatch, one per layer; or empty
 };
 
 // Whether the app leaves the cut to measured layer times.
-bool needs_layer_costs(proto::App::Reader app, std::size_t devices);
+bool needs_layer_times(proto::App::Reader app, std::size_t devices);
 
 result<plan> make_plan(const plan_request& request);
 

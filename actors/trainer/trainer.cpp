@@ -34,7 +34,7 @@ void trainer::on_start() {
         minibatches_done_ = from.minibatches_done;
         version_ = from.version;
     }
-    if (needs_layer_costs(app(), options_.devices.size()))
+    if (needs_layer_times(app(), options_.devices.size()))
         measure();
     else
         place({});
@@ -59,15 +59,15 @@ void trainer::layer_times(proto::LayerTimes::Reader body, const frame&) {
         return reject("nothing was asked");
     if (body.getNanoseconds().size() != app().getModel().getLayers().size())
         return fail({errc::protocol, "the measured layer times do not fit the model"});
-    std::vector<layer_cost> costs;
+    std::vector<double> layer_ns;
     for (const std::uint64_t ns : body.getNanoseconds())
-        costs.push_back({static_cast<double>(ns), 0});
-    place(std::move(costs));
+        layer_ns.push_back(static_cast<double>(ns));
+    place(std::move(layer_ns));
 }
 
-void trainer::place(std::vector<layer_cost> costs) {
+void trainer::place(std::vector<double> layer_ns) {
     state_ = state::placing;
-    auto made = make_plan({app(), options_.devices, std::move(costs)});
+    auto made = make_plan({app(), options_.devices, std::move(layer_ns)});
     if (!made)
         return fail(made.failure());
     plan_ = std::move(made).value();

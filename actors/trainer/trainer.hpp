@@ -106,7 +106,7 @@ class trainer final : public actor {
     void stop(proto::StopRun::Reader body, const frame& f);
 
     void measure();
-    void place(std::vector<layer_cost> costs);
+    void place(std::vector<double> layer_ns);
     void connect();
     void connect_stage(std::size_t stage, const loaded_checkpoint* from);
     void next_epoch();

@@ -17,9 +17,9 @@ double bottleneck(std::span<const layer_cost> layers, const std::vector<std::siz
         double compute = 0;
         for (std::size_t i = begins[k]; i < end; ++i)
             compute += layers[i].compute_ns;
-        slowest = std::max(slowest, compute);
-        if (begins[k] > 0)
-            slowest = std::max(slowest, layers[begins[k] - 1].link_ns);
+        const double received = begins[k] > 0 ? layers[begins[k] - 1].link_ns : 0;
+        const double sent = end < layers.size() ? layers[end - 1].link_ns : 0;
+        slowest = std::max(slowest, compute + received + sent);
     }
     return slowest;
 }

@@ -1,0 +1,147 @@
+"""Running the troupe program as a user does: real processes, real files, loopback.
+
+Each test has a folder of its own, and fails if a process or a file of the program is left behind.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+TROUPE = os.environ.get("TROUPE", "build/tools/troupe")
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+FASHION = pathlib.Path("/usr/share/datasets/fashion-mnist")
+
+# A model that trains in well under a second, with four layers that can be cut.
+APP = """\
+troupe: 1
+data:
+  synthetic: {train_samples: 512, test_samples: 128, classes: 4}
+model:
+  input: [1, 8, 8]
+  layers:
+    - conv2d: {out: 8, kernel: 3, padding: 1}
+    - relu
+    - max_pool: {kernel: 2}
+    - linear: {out: 4}
+  loss: cross_entropy
+train:
+  batch: 32
+  epochs: 2
+  seed: 3
+  optimizer: {sgd: {learning_rate: 0.05, momentum: 0.9}}
+topology:
+  pipeline:
+    schedule: pipedream
+    stages: [{layers: 3}, {layers: 1}]
+"""
+
+
+class Result:
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def events(self):
+        return [json.loads(line) for line in self.out.splitlines() if line.startswith("{")]
+
+    def event(self, name):
+        return [e for e in self.events if e["event"] == name]
+
+    def __str__(self):
+        return f"exit code {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+
+
+def processes():
+    """Ids of living troupe processes (zombies do not count)."""
+    found = set()
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        with contextlib.suppress(OSError):
+            command = (entry / "cmdline").read_bytes().split(b"\0")
+            state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
+            if command[0].endswith(b"troupe") and state != "Z":
+                found.add(int(entry.name))
+    return found
+
+
+class TroupeTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="troupe-test-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.started = []
+        self.before = processes()
+
+    def tearDown(self):
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
+        self.eventually(lambda: not processes() - self.before, "no troupe process is left behind", 5)
+
+    def eventually(self, condition, what, seconds=10):
+        deadline = time.monotonic() + seconds
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, what)
+            time.sleep(0.02)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return str(path)
+
+    def app(self, text=APP, name="app.yaml"):
+        return self.write(name, text)
+
+    def start(self, *arguments, **options):
+        process = subprocess.Popen([TROUPE, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   stdin=subprocess.DEVNULL, text=True, cwd=self.folder, **options)
+        self.started.append(process)
+        return process
+
+    def finish(self, process, timeout=60):
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            self.fail(f"still running after {timeout} s\n{Result(None, out, err)}")
+        return Result(process.returncode, out, err)
+
+    def troupe(self, *arguments, timeout=60, **options):
+        return self.finish(self.start(*arguments, **options), timeout)
+
+    def node(self, *arguments, name="a"):
+        """A node process that listens, and its address."""
+        process = self.start("node", "--listen", "127.0.0.1:0", "--name", name, *arguments)
+        line = process.stdout.readline()
+        match = re.search(r" listens on (\S+?),? ", line + " ")
+        self.assertIsNotNone(match, f"the node says where it listens: {line!r}")
+        return process, match.group(1)
+
+    def read_event(self, process, name):
+        """Reads standard output up to the first event of this name."""
+        for line in process.stdout:
+            if line.startswith("{") and json.loads(line)["event"] == name:
+                return json.loads(line)
+        self.fail(f"no {name} event: {process.stderr.read()}")
+
+    def assert_one_line_error(self, result, code, *parts):
+        self.assertIn(result.code, code if isinstance(code, tuple) else (code,), str(result))
+        lines = [line for line in result.err.splitlines() if line.strip()]
+        self.assertEqual(len(lines), 1, f"one line of error\n{result}")
+        for part in parts:
+            self.assertIn(part, lines[0])
+
+
+def main():
+    unittest.main(argv=[sys.argv[0], *sys.argv[1:]], verbosity=1)

@@ -1,0 +1,158 @@
+"""Bad input ends in one line that says what and where, the right exit code, and nothing left behind."""
+
+import gzip
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import unittest
+
+from support import APP, FASHION, TroupeTest, main
+
+
+class AppFile(TroupeTest):
+    def check(self, text, *parts):
+        for command in (["check"], ["run"], ["run", "--nodes", "2"]):
+            result = self.troupe(command[0], self.app(text), *command[1:])
+            self.assert_one_line_error(result, 2, "app.yaml", *parts)
+
+    def test_unknown_key_names_the_nearest_one(self):
+        self.check(APP.replace("kernel: 3", "kernal: 3"), ":7:", "kernal", "kernel")
+
+    def test_wrong_type(self):
+        self.check(APP.replace("batch: 32", "batch: many"), "train.batch")
+
+    def test_value_out_of_range(self):
+        self.check(APP.replace("batch: 32", "batch: 0"), "train.batch")
+
+    def test_repeated_key(self):
+        self.check(APP.replace("  seed: 3\n", "  seed: 3\n  seed: 4\n"), "seed")
+
+    def test_impossible_shapes_between_layers(self):
+        self.check(APP.replace("max_pool: {kernel: 2}", "max_pool: {kernel: 9}"), "layers[2]", "8")
+
+    def test_more_stages_than_layers(self):
+        self.check(APP.replace("stages: [{layers: 3}, {layers: 1}]", "stages: 5"), "stages", "5", "4")
+
+    def test_stages_that_do_not_add_up(self):
+        self.check(APP.replace("{layers: 1}]", "{layers: 2}]"), "stages")
+
+    def test_a_bad_override_names_the_switch(self):
+        result = self.troupe("run", self.app(), "--set", "train.epoch=3")
+        self.assert_one_line_error(result, 2, "train.epoch", "epochs")
+
+    def test_a_missing_app_file(self):
+        self.assert_one_line_error(self.troupe("run", "nowhere.yaml"), 2, "nowhere.yaml")
+
+
+class Data(TroupeTest):
+    def idx_app(self, **files):
+        names = {"train_images": "train-images-idx3-ubyte.gz", "train_labels": "train-labels-idx1-ubyte.gz",
+                 "test_images": "t10k-images-idx3-ubyte.gz", "test_labels": "t10k-labels-idx1-ubyte.gz"}
+        paths = {key: files.get(key, FASHION / name) for key, name in names.items()}
+        lines = "".join(f"    {key}: {path}\n" for key, path in paths.items())
+        return self.app(APP.replace("  synthetic: {train_samples: 512, test_samples: 128, classes: 4}\n",
+                                    "  idx:\n" + lines).replace("[1, 8, 8]", "[1, 28, 28]"))
+
+    def test_missing_data_file(self):
+        result = self.troupe("run", self.idx_app(train_images="/nowhere/images.gz", train_labels="/nowhere/l.gz"))
+        self.assert_one_line_error(result, 2, "/nowhere/images.gz")
+
+    def test_truncated_data_file_says_the_byte(self):
+        images = self.folder / "images"
+        images.write_bytes(bytes([0, 0, 8, 3, 0, 0, 0, 10, 0, 0, 0, 28, 0, 0, 0, 28]) + bytes(1000))
+        result = self.troupe("run", self.idx_app(train_images=images))
+        self.assert_one_line_error(result, 2, "images", "byte")
+
+    def test_truncated_gzip_file(self):
+        images = self.folder / "images.gz"
+        whole = gzip.compress(bytes([0, 0, 8, 3, 0, 0, 0, 10, 0, 0, 0, 28, 0, 0, 0, 28]) + os.urandom(7840))
+        images.write_bytes(whole[:4000])
+        result = self.troupe("run", self.idx_app(train_images=images))
+        self.assert_one_line_error(result, 2, "images.gz")
+
+    def test_labels_that_do_not_fit_the_model(self):
+        result = self.troupe("run", self.app(APP.replace("classes: 4", "classes: 9")))
+        self.assert_one_line_error(result, 2, "label")
+
+
+class Cluster(TroupeTest):
+    def key(self, text="a key that is long enough"):
+        path = self.write("cluster.key", text)
+        os.chmod(path, 0o600)
+        return path
+
+    def test_port_in_use(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            address = "127.0.0.1:%d" % taken.getsockname()[1]
+            result = self.troupe("node", "--listen", address)
+        self.assert_one_line_error(result, (2, 3), address)
+
+    def test_unreachable_member(self):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            address = "127.0.0.1:%d" % free.getsockname()[1]
+        for command in (["run", self.app(), "--cluster", address], ["node", "--join", address],
+                        ["status", address], ["inspect", address]):
+            with self.subTest(command=command[0]):
+                self.assert_one_line_error(self.troupe(*command), 3, address)
+
+    def test_wrong_key(self):
+        _, address = self.node("--key", self.key())
+        wrong = self.write("wrong.key", "another key that is long")
+        os.chmod(wrong, 0o600)
+        for command in (["run", self.app(), "--cluster", address, "--key", wrong],
+                        ["node", "--join", address, "--key", wrong], ["status", address, "--key", wrong],
+                        ["inspect", address, "--key", wrong], ["status", address]):
+            with self.subTest(command=command):
+                self.assert_one_line_error(self.troupe(*command), 3, address, "key")
+
+    def test_a_key_file_that_others_can_read_is_refused(self):
+        path = self.key()
+        os.chmod(path, 0o644)
+        self.assert_one_line_error(self.troupe("node", "--key", path), 2, path)
+
+    def test_other_addresses_than_loopback_need_a_key(self):
+        self.assert_one_line_error(self.troupe("node", "--listen", "0.0.0.0:0"), 2, "key")
+
+    def test_a_name_that_is_in_use(self):
+        _, address = self.node(name="a")
+        result = self.troupe("node", "--name", "a", "--join", address)
+        self.assert_one_line_error(result, (2, 3), "a")
+
+    def test_a_device_that_no_node_has(self):
+        text = APP.replace("{layers: 1}]", "{layers: 1, device: node-7/cpu:3}]")
+        result = self.troupe("run", self.app(text), "--nodes", 2)
+        self.assert_one_line_error(result, 2, "node-7/cpu:3", "node-0/cpu:0")
+
+    def test_bad_command_lines(self):
+        for command in (["run"], ["fly"], ["run", self.app(), "--nodes", "0"], ["run", self.app(), "--warp", "9"],
+                        ["node", "--devices", "abacus:1"], ["node", "--listen", "nonsense"],
+                        ["node", "--transport", "pigeon"]):
+            with self.subTest(command=command):
+                self.assertEqual(self.troupe(*command).code, 2)
+
+
+class Disk(TroupeTest):
+    def test_a_full_disk_keeps_the_last_checkpoint(self):
+        mount = self.folder / "small"
+        mount.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96k", "tmpfs", mount], capture_output=True).returncode:
+            print("skipped: a full disk: no permission to mount a small file system")
+            return
+        self.addCleanup(subprocess.run, ["umount", mount])
+        text = APP.replace("epochs: 2", "epochs: 40") + f"checkpoint: {{directory: {mount}/saved, keep: 60}}\n"
+        result = self.troupe("run", self.app(text))
+        self.assert_one_line_error(result, 2, str(mount), "space")
+        saved = sorted(p.name for p in (mount / "saved").iterdir() if not p.name.startswith("."))
+        self.assertTrue(saved, "the checkpoints before are kept")
+        self.assertEqual([p.name for p in (mount / "saved").iterdir() if p.name.startswith(".epoch")], [])
+        for folder in saved:
+            self.assertTrue((mount / "saved" / folder / "manifest.json").exists(), "every checkpoint is whole")
+
+
+if __name__ == "__main__":
+    main()

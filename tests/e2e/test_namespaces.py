@@ -1,0 +1,75 @@
+"""Several hosts: network namespaces of this test's own, joined by a virtual cable. Needs root; skipped elsewhere."""
+
+import os
+import subprocess
+import time
+import unittest
+
+from support import APP, TROUPE, TroupeTest, main
+
+
+def ip(*arguments):
+    return subprocess.run(["ip", *arguments], capture_output=True, text=True)
+
+
+class Namespaces(TroupeTest):
+    HOSTS = {"troupe-a": "10.213.7.1", "troupe-b": "10.213.7.2"}
+
+    def setUp(self):
+        super().setUp()
+        made = [ip("netns", "add", name).returncode for name in self.HOSTS]
+        self.addCleanup(lambda: [ip("netns", "del", name) for name in self.HOSTS])
+        if any(made) or ip("link", "add", "tr-a", "netns", "troupe-a", "type", "veth", "peer", "name", "tr-b", "netns",
+                           "troupe-b").returncode:
+            print("skipped: network namespaces: no permission to make them")
+            raise unittest.SkipTest("no permission to make network namespaces")
+        for (name, address), device in zip(self.HOSTS.items(), ("tr-a", "tr-b")):
+            ip("-n", name, "addr", "add", f"{address}/24", "dev", device)
+            ip("-n", name, "link", "set", device, "up")
+            ip("-n", name, "link", "set", "lo", "up")
+        self.key = self.write("cluster.key", "a key that is long enough")
+        os.chmod(self.key, 0o600)
+
+    def start_on(self, host, *arguments):
+        return self.start_program(["ip", "netns", "exec", host, os.path.abspath(TROUPE), *map(str, arguments)])
+
+    def start_program(self, command):
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                                   text=True, cwd=self.folder)
+        self.started.append(process)
+        return process
+
+    def nodes(self):
+        a = self.start_on("troupe-a", "node", "--listen", "10.213.7.1:4711", "--name", "a", "--key", self.key,
+                          "--transport", "tcp")
+        self.assertIn("listens on", a.stdout.readline())
+        b = self.start_on("troupe-b", "node", "--listen", "10.213.7.2:4711", "--name", "b", "--key", self.key,
+                          "--join", "10.213.7.1:4711", "--transport", "tcp")
+        self.assertIn("listens on", b.stdout.readline())
+        return a, b
+
+    def run_on_both(self, *arguments):
+        return self.start_on("troupe-a", "run", *arguments, "--cluster", "10.213.7.1:4711", "--key", self.key,
+                             "--transport", "tcp", "--json")
+
+    def test_a_pipeline_across_two_hosts_gives_the_weights_of_one(self):
+        self.nodes()
+        result = self.finish(self.run_on_both(self.app()))
+        self.assertEqual(result.code, 0, str(result))
+        self.assertEqual({s["node"] for s in result.event("start")[0]["plan"]["stages"]}, {"a", "b"})
+        alone = self.troupe("run", self.app(), "--json")
+        self.assertEqual([e["test_loss"] for e in alone.event("epoch")], [e["test_loss"] for e in result.event("epoch")])
+
+    def test_a_cut_cable_ends_the_run_within_five_seconds(self):
+        self.nodes()
+        run = self.run_on_both(self.app(APP.replace("epochs: 2", "epochs: 100000")))
+        self.read_event(run, "epoch")
+        ip("-n", "troupe-b", "link", "set", "tr-b", "down")
+        cut = time.monotonic()
+        result = self.finish(run, 15)
+        self.assertLess(time.monotonic() - cut, 8)
+        self.assert_one_line_error(result, 3, "b/cpu:0")
+
+
+if __name__ == "__main__":
+    main()

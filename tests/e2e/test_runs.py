@@ -1,0 +1,152 @@
+"""Training as a user does it: one process, several processes, a running cluster; stops, losses and resumption."""
+
+import json
+import os
+import signal
+import time
+
+from support import APP, TroupeTest, main
+
+LONG = APP.replace("epochs: 2", "epochs: 100000")
+
+
+class Runs(TroupeTest):
+    def assert_trained(self, result, nodes):
+        self.assertEqual(result.code, 0, str(result))
+        start, = result.event("start")
+        done, = result.event("done")
+        epochs = result.event("epoch")
+        self.assertIn(":", start["inspect"])
+        self.assertEqual([e["epoch"] for e in epochs], [1, 2])
+        for key in ("train_loss", "test_loss", "test_accuracy", "samples_per_second", "seconds"):
+            self.assertIn(key, epochs[-1])
+            self.assertEqual(done[key], epochs[-1][key])
+        self.assertEqual(done["nodes"], nodes)
+        self.assertGreater(done["test_accuracy"], 0.9)
+        return start, epochs, done
+
+    def test_the_same_weights_alone_and_on_two_node_processes(self):
+        alone = self.troupe("run", self.app(), "--json")
+        spread = self.troupe("run", self.app(), "--nodes", 2, "--json")
+        _, first, _ = self.assert_trained(alone, 1)
+        start, second, done = self.assert_trained(spread, 2)
+        self.assertEqual([e["test_loss"] for e in first], [e["test_loss"] for e in second])
+        self.assertEqual(done["transport"], "ucx")
+        self.assertEqual({s["node"] for s in start["plan"]["stages"]}, {"node-0", "node-1"})
+
+    def test_the_lag_of_each_stage_is_that_of_pipedream(self):
+        result = self.troupe("run", self.app(), "--nodes", 2, "--json")
+        stages = result.event("done")[0]["stages"]
+        # 16 minibatches in each of 2 epochs; stage 0 of 2 is one version late but for the first of an epoch.
+        self.assertEqual(stages[0]["weight_version_lag"], {"0": 2, "1": 30})
+        self.assertEqual(stages[1]["weight_version_lag"], {"0": 32})
+
+    def test_gpipe_does_not_depend_on_the_number_of_stages(self):
+        text = APP.replace("schedule: pipedream", "schedule: gpipe\n    microbatches: 4")
+        losses = []
+        for stages in ("[{layers: 4}]", "[{layers: 3}, {layers: 1}]", "[{layers: 1}, {layers: 2}, {layers: 1}]"):
+            result = self.troupe("run", self.app(text), "--set", f"topology.pipeline.stages={stages}", "--json")
+            self.assertEqual(result.code, 0, str(result))
+            losses.append([(e["train_loss"], e["test_loss"]) for e in result.event("epoch")])
+        self.assertEqual(losses[0], losses[1])
+        self.assertEqual(losses[0], losses[2])
+
+    def test_a_run_on_a_running_cluster_leaves_it_running(self):
+        _, address = self.node(name="a")
+        self.node("--join", address, name="b")
+        for _ in range(2):
+            result = self.troupe("run", self.app(), "--cluster", address, "--json")
+            start, _, _ = self.assert_trained(result, 2)
+            self.assertEqual({s["node"] for s in start["plan"]["stages"]}, {"a", "b"})
+        status = self.troupe("status", address, "--json")
+        self.assertEqual(status.code, 0, str(status))
+        self.assertEqual({n["name"] for n in json.loads(status.out)["nodes"]}, {"a", "b"})
+
+    def test_stages_auto_makes_one_stage_per_device(self):
+        text = APP.replace("stages: [{layers: 3}, {layers: 1}]", "stages: auto")
+        start, _, _ = self.assert_trained(self.troupe("run", self.app(text), "--nodes", 2, "--json"), 2)
+        self.assertEqual(len(start["plan"]["stages"]), 2)
+        self.assertGreater(start["plan"]["stages"][0]["measured_ms"], 0)
+
+    def test_plan_prints_stages_and_bytes(self):
+        result = self.troupe("plan", self.app(), "--nodes", 2)
+        self.assertEqual(result.code, 0, str(result))
+        for part in ("stage 0 on node-0/cpu:0", "stage 1 on node-1/cpu:0", "Activation", "Gradient", "kB"):
+            self.assertIn(part, result.out)
+
+
+class Ends(TroupeTest):
+    def checkpointed(self, text=LONG):
+        return self.app(text + f"checkpoint: {{directory: {self.folder}/saved}}\n")
+
+    def test_a_killed_node_ends_the_run_with_its_name_within_a_second(self):
+        victim, address = self.node(name="a")
+        other, _ = self.node("--join", address, name="b")
+        run = self.start("run", self.checkpointed(), "--cluster", address, "--json")
+        self.read_event(run, "epoch")
+        other.kill()
+        killed = time.monotonic()
+        result = self.finish(run, 10)
+        self.assertLess(time.monotonic() - killed, 3)
+        self.assert_one_line_error(result, 3, "b/cpu:0", "saved/epoch-", "--resume")
+        self.assertIsNone(victim.poll(), "the other node lives on")
+
+    def test_a_stopped_node_is_noticed_within_five_seconds(self):
+        _, address = self.node(name="a")
+        other, _ = self.node("--join", address, name="b")
+        run = self.start("run", self.app(LONG), "--cluster", address, "--json")
+        self.read_event(run, "epoch")
+        other.send_signal(signal.SIGSTOP)
+        stopped = time.monotonic()
+        result = self.finish(run, 15)
+        self.assertLess(time.monotonic() - stopped, 7)
+        self.assert_one_line_error(result, 3, "b/cpu:0")
+
+    def test_an_interrupted_run_saves_and_resumes(self):
+        app = self.checkpointed()
+        run = self.start("run", app, "--nodes", 2, "--json")
+        self.read_event(run, "epoch")
+        run.send_signal(signal.SIGINT)
+        result = self.finish(run, 15)
+        self.assert_one_line_error(result, 130, "saved/epoch-")
+        saved = sorted((self.folder / "saved").glob("epoch-*"))
+        self.assertTrue((saved[-1] / "manifest.json").exists())
+        epochs = json.loads((saved[-1] / "manifest.json").read_text())["epochs_done"]
+        result = self.troupe("run", app, "--nodes", 2, "--json", "--resume", "--set", f"train.epochs={epochs + 1}")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertEqual([e["epoch"] for e in result.event("epoch")], [epochs + 1])
+
+    def test_resuming_after_an_epoch_gives_the_weights_of_an_uninterrupted_run(self):
+        text = APP + f"checkpoint: {{directory: {self.folder}/saved}}\n"
+        whole = self.troupe("run", self.app(), "--json", "--set", "train.epochs=3")
+        self.troupe("run", self.app(text), "--json", "--set", "train.epochs=2")
+        resumed = self.troupe("run", self.app(text), "--json", "--set", "train.epochs=3", "--resume")
+        self.assertEqual(resumed.code, 0, str(resumed))
+        self.assertEqual(whole.event("epoch")[-1]["test_loss"], resumed.event("epoch")[-1]["test_loss"])
+
+    def test_interrupts_at_any_moment_leave_nothing_behind(self):
+        app = self.app()
+        for milliseconds in (1, 20, 60, 120, 200, 300, 500):
+            for number in (signal.SIGINT, signal.SIGTERM):
+                with self.subTest(milliseconds=milliseconds, signal=number):
+                    run = self.start("run", app, "--nodes", 2)
+                    time.sleep(milliseconds / 1000)
+                    run.send_signal(number)
+                    result = self.finish(run, 15)
+                    self.assertIn(result.code, (0, 128 + number, -number), str(result))
+
+    def test_a_node_drains_on_sigterm(self):
+        node, address = self.node()
+        node.send_signal(signal.SIGTERM)
+        result = self.finish(node, 10)
+        self.assertEqual(result.code, 0, str(result))
+
+    def test_nodes_end_with_a_killed_run(self):
+        run = self.start("run", self.app(LONG), "--nodes", 2, "--json")
+        self.read_event(run, "epoch")
+        run.kill()
+        self.finish(run)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+// check and explain: what needs no device and no cluster.
+#include <iostream>
+
+#include "actors/plan/app_file.hpp"
+#include "tools/troupe/commands.hpp"
+#include "tools/troupe/signals.hpp"
+
+namespace troupe::cli {
+
+int exit_code(errc code) noexcept {
+    switch (code) {
+    case errc::usage:
+    case errc::data:
+    case errc::io:
+        return 2;
+    case errc::unreachable:
+    case errc::refused:
+    case errc::lost:
+        return 3;
+    case errc::protocol:
+    case errc::exhausted:
+    case errc::cancelled:
+    case errc::numeric:
+        return 1;
+    }
+    return 1;
+}
+
+int report(const error& why) {
+    std::cerr << "troupe: " << why.message() << std::endl;
+    return exit_code(why.code());
+}
+
+int stopped(const error& why) {
+    std::cerr << "troupe: " << why.message() << std::endl;
+    return 128 + last_signal();
+}
+
+int check(const check_options& options) {
+    if (options.json_schema) {
+        std::cout << app_json_schema() << std::endl;
+        return 0;
+    }
+    auto app = load_app(options.app.file, options.app.settings);
+    if (!app)
+        return report(app.failure());
+    if (options.print)
+        std::cout << render_app(app->app());
+    else
+        std::cout << options.app.file << ": ok" << std::endl;
+    return 0;
+}
+
+int explain(const std::string& key) {
+    auto text = explain_app_key(key);
+    if (!text)
+        return report(text.failure());
+    std::cout << *text;
+    return 0;
+}
+
+} // namespace troupe::cli

@@ -1,0 +1,90 @@
+// The commands of the `troupe` program. Each takes its options and returns the exit code.
+//
+// Exit codes: 0 done; 1 the run failed; 2 the command line, the app file or a file that these name is wrong; 3 the
+// cluster could not be reached or was lost; 128 + n stopped by signal n, after a checkpoint.
+// Results go to standard output, everything else to standard error.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "schemas/base/error.hpp"
+
+namespace troupe::cli {
+
+// Which app, with what overridden.
+struct app_choice {
+    std::string file;
+    std::vector<std::string> settings; // --set key=value
+};
+
+// How a node takes part in a cluster.
+struct node_choice {
+    std::string listen = "127.0.0.1:0";
+    std::string join; // HOST:PORT of any member; empty: the first node
+    std::string name; // empty: made from the host's name and process
+    std::string devices = "cpu:1";
+    std::string key_file;
+    std::string transport = "auto"; // auto, shm, tcp
+    std::uint64_t memory_mb = 4096; // bound of each device's memory
+    std::uint32_t heartbeat_ms = 500;
+    std::uint32_t heartbeat_timeout_ms = 4000;
+};
+
+struct check_options {
+    app_choice app;
+    bool print = false;       // the whole definition with defaults filled in
+    bool json_schema = false; // the schema of app files instead
+};
+int check(const check_options& options);
+
+int explain(const std::string& key);
+
+struct plan_options {
+    app_choice app;
+    std::uint32_t nodes =
+        0;               // plan for so many local nodes of one device; 0: this process's devices
+    std::string devices; // of this process; empty: one per core
+    std::string cluster; // HOST:PORT: plan for the devices of a running cluster
+    std::string key_file;
+    bool json = false;
+};
+int plan(const plan_options& options);
+
+struct run_options {
+    app_choice app;
+    std::uint32_t nodes = 0; // start so many node processes on this machine and train on them
+    std::string cluster;     // HOST:PORT: train on the nodes of a running cluster
+    std::string devices;     // without nodes and cluster: of this process; empty: one per core
+    std::string key_file;
+    std::string transport = "auto";
+    bool resume = false;
+    bool json = false;
+    bool no_trace = false;  // to measure what tracing costs
+    std::string trace_file; // write a Chrome/Perfetto trace of the end of the run here
+};
+int run(const run_options& options);
+
+struct node_options_cli {
+    node_choice node;
+    bool json = false;
+    bool no_trace = false; // to measure what tracing costs
+};
+int node(const node_options_cli& options);
+
+struct status_options {
+    std::string address;
+    std::string key_file;
+    bool json = false;
+};
+int status(const status_options& options);
+
+// One line on standard error, "troupe: SENTENCE", and the exit code for it.
+int report(const error& why);
+int exit_code(errc code) noexcept;
+
+// The same after a stop signal.
+int stopped(const error& why);
+
+} // namespace troupe::cli

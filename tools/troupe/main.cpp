@@ -1,0 +1,194 @@
+// The `troupe` program: reads the command line and calls the command.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <iostream>
+
+#include "schemas/base/error.hpp"
+#include "tools/inspector/inspect.hpp"
+#include "tools/troupe/commands.hpp"
+#include "tools/troupe/key_file.hpp"
+#include "tools/troupe/signals.hpp"
+
+namespace {
+
+using namespace troupe;
+
+constexpr const char* transports_text = "What UCX may send over: auto, shm or tcp.";
+
+void add_app(CLI::App* command, cli::app_choice& app) {
+    command->add_option("APP", app.file, "The app file.")->required();
+    command
+        ->add_option("--set", app.settings,
+                     "KEY=VALUE overrides a key of the app file; may be repeated.")
+        ->allow_extra_args(false);
+}
+
+int inspect_cluster(inspector::inspect_options options, const std::vector<std::string>& words,
+                    const std::string& key_file, double seconds) {
+    auto key = cli::cluster_key(key_file);
+    if (!key)
+        return cli::report(key.failure());
+    options.key = *key;
+    options.seconds = std::chrono::duration_cast<duration>(std::chrono::duration<double>(seconds));
+    options.terminal = isatty(STDOUT_FILENO) != 0;
+    options.stop = cli::stop_flag();
+    if (auto parsed = inspector::parse_view(words, options); !parsed)
+        return cli::report(parsed.failure());
+    return inspector::inspect(options, std::cout, std::cerr);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    CLI::App program{"Troupe trains models with actors.\n\n"
+                     "  troupe run apps/fashion_mnist/pipedream.yaml --nodes 2   train on two "
+                     "local node processes\n"
+                     "  troupe inspect 127.0.0.1:4711 tail type=Activation      watch the messages "
+                     "of a running node",
+                     "troupe"};
+    program.require_subcommand(1);
+    program.set_version_flag("--version", TROUPE_VERSION);
+    program.get_formatter()->column_width(34);
+    int code = 0;
+
+    cli::run_options run;
+    auto* run_command = program.add_subcommand("run", "Train an app.");
+    run_command->footer(
+        "Example: troupe run apps/fashion_mnist/pipedream.yaml --nodes 2 --set train.epochs=1");
+    add_app(run_command, run.app);
+    auto* run_nodes = run_command
+                          ->add_option("--nodes", run.nodes,
+                                       "Start so many node processes here and train on them.")
+                          ->check(CLI::Range(1, 64));
+    run_command
+        ->add_option("--cluster", run.cluster,
+                     "HOST:PORT of any node of a running cluster: train on its nodes.")
+        ->excludes(run_nodes);
+    run_command->add_option("--devices", run.devices,
+                            "Devices of this process, cpu:N for N cores; when it trains alone.");
+    run_command->add_option("--key", run.key_file, "File with the cluster's key.");
+    run_command->add_option("--transport", run.transport, transports_text)
+        ->check(CLI::IsMember({"auto", "shm", "tcp"}));
+    run_command->add_flag("--resume", run.resume,
+                          "Go on from the latest checkpoint of the app's checkpoint folder.");
+    run_command->add_flag("--json", run.json,
+                          "One JSON object per line on standard output: start, epoch, done.");
+    run_command->add_option("--trace", run.trace_file,
+                            "Write a Chrome/Perfetto trace of the run's last part to FILE.");
+    run_command->add_flag(
+        "--no-trace", run.no_trace,
+        "Record no trace, here and on the nodes that are started: for benchmarks.");
+    run_command->callback([&] { code = cli::run(run); });
+
+    cli::node_options_cli node;
+    auto* node_command = program.add_subcommand("node", "Offer this machine's devices to runs.");
+    node_command->footer(
+        "Example: troupe node --listen 192.0.2.1:4711 --key cluster.key --devices cpu:2\n"
+        "         troupe node --listen 192.0.2.2:4711 --key cluster.key --join 192.0.2.1:4711");
+    node_command
+        ->add_option("--listen", node.node.listen,
+                     "HOST:PORT to listen on; port 0 picks a free one.")
+        ->capture_default_str();
+    node_command->add_option("--join", node.node.join,
+                             "HOST:PORT of any node of the cluster to join.");
+    node_command->add_option("--name", node.node.name, "Name of this node, unique in the cluster.");
+    node_command
+        ->add_option("--devices", node.node.devices, "cpu:N offers N CPU devices of one core each.")
+        ->capture_default_str();
+    node_command->add_option("--key", node.node.key_file,
+                             "File with the cluster's key; needed off the loopback address.");
+    node_command->add_option("--transport", node.node.transport, transports_text)
+        ->check(CLI::IsMember({"auto", "shm", "tcp"}));
+    node_command->add_option("--memory-mb", node.node.memory_mb, "Bound of each device's memory.")
+        ->capture_default_str();
+    node_command->add_option("--heartbeat-ms", node.node.heartbeat_ms, "Interval of heartbeats.")
+        ->capture_default_str();
+    node_command
+        ->add_option("--heartbeat-timeout-ms", node.node.heartbeat_timeout_ms,
+                     "Silence after which a node is lost.")
+        ->capture_default_str();
+    node_command->add_flag("--no-trace", node.no_trace, "Record no trace: for benchmarks.");
+    node_command->add_flag("--json", node.json, "Say where it listens as JSON.");
+    node_command->callback([&] { code = cli::node(node); });
+
+    cli::check_options check;
+    auto* check_command = program.add_subcommand("check", "Check an app file without running it.");
+    check_command->footer("Example: troupe check my_app.yaml --print");
+    check_command->add_option("APP", check.app.file, "The app file.");
+    check_command->add_option("--set", check.app.settings, "KEY=VALUE overrides a key.")
+        ->allow_extra_args(false);
+    check_command->add_flag("--print", check.print,
+                            "Print the definition with every default filled in.");
+    check_command->add_flag("--json-schema", check.json_schema,
+                            "Print the JSON Schema of app files, for editors.");
+    check_command->callback([&] {
+        if (check.app.file.empty() && !check.json_schema)
+            throw CLI::RequiredError("APP");
+        code = cli::check(check);
+    });
+
+    cli::plan_options plan;
+    auto* plan_command = program.add_subcommand(
+        "plan", "Print which actor would run where and what flows between them.");
+    plan_command->footer("Example: troupe plan apps/fashion_mnist/pipedream.yaml --nodes 2");
+    add_app(plan_command, plan.app);
+    plan_command->add_option("--nodes", plan.nodes, "Plan for so many local nodes of one device.")
+        ->check(CLI::Range(1, 64));
+    plan_command->add_option("--devices", plan.devices, "Devices of one process, cpu:N.");
+    plan_command->add_option("--cluster", plan.cluster,
+                             "HOST:PORT: plan for the devices of a running cluster.");
+    plan_command->add_option("--key", plan.key_file, "File with the cluster's key.");
+    plan_command->add_flag("--json", plan.json, "Print the plan as JSON.");
+    plan_command->callback([&] { code = cli::plan(plan); });
+
+    std::string key;
+    auto* explain_command = program.add_subcommand("explain", "Explain a key of the app file.");
+    explain_command->footer("Example: troupe explain topology.pipeline.stages");
+    explain_command->add_option("KEY", key, "Dotted key; without one, the whole file.");
+    explain_command->callback([&] { code = cli::explain(key); });
+
+    cli::status_options status;
+    auto* status_command =
+        program.add_subcommand("status", "Show the nodes and devices of a cluster.");
+    status_command->footer("Example: troupe status 127.0.0.1:4711");
+    status_command->add_option("ADDRESS", status.address, "HOST:PORT of any node.")->required();
+    status_command->add_option("--key", status.key_file, "File with the cluster's key.");
+    status_command->add_flag("--json", status.json, "Print JSON.");
+    status_command->callback([&] { code = cli::status(status); });
+
+    inspector::inspect_options inspect;
+    std::vector<std::string> words;
+    std::string inspect_key;
+    double seconds = 0;
+    auto* inspect_command =
+        program.add_subcommand("inspect", "Look at a running cluster: actors, messages, traces.");
+    inspect_command->footer(
+        "Examples: troupe inspect 127.0.0.1:4711\n"
+        "          troupe inspect 127.0.0.1:4711 tail type=Activation minibatch=42\n"
+        "          troupe inspect 127.0.0.1:4711 follow minibatch=next\n"
+        "          troupe inspect 127.0.0.1:4711 export trace.json --seconds 2");
+    inspect_command
+        ->add_option("ADDRESS", inspect.address, "HOST:PORT of any node; the run prints it first.")
+        ->required();
+    inspect_command->add_option("VIEW", words,
+                                "actors, tail [KEY=VALUE...], follow minibatch=N, export FILE.");
+    inspect_command->add_option("--key", inspect_key, "File with the cluster's key.");
+    inspect_command->add_flag("--json", inspect.json, "One JSON object per line.");
+    inspect_command->add_flag("--watch", inspect.watch, "actors: again and again.");
+    inspect_command->add_option("--count", inspect.count, "tail: end after so many messages.");
+    inspect_command->add_option("--seconds", seconds,
+                                "export: record the next so long; without it what the nodes hold.");
+    inspect_command->callback(
+        [&] { code = inspect_cluster(inspect, words, inspect_key, seconds); });
+
+    cli::install_signal_handlers();
+    try {
+        program.parse(argc, argv);
+    } catch (const CLI::ParseError& e) {
+        const int status_code = program.exit(e, std::cout, std::cerr);
+        return status_code == 0 ? 0 : 2;
+    }
+    return code;
+}

@@ -1,0 +1,34 @@
+// node: offers this machine's devices until it is told to stop.
+#include <poll.h>
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "tools/troupe/node_host.hpp"
+#include "tools/troupe/signals.hpp"
+
+namespace troupe::cli {
+
+int node(const node_options_cli& options) {
+    auto host = node_host::start({.node = options.node, .tracing = !options.no_trace});
+    if (!host)
+        return host.failure().code() == errc::cancelled ? 0 : report(host.failure());
+    node_host& running = **host;
+    if (options.json)
+        std::cout << nlohmann::ordered_json{{"event", "listening"},
+                                            {"name", running.name()},
+                                            {"address", running.address()},
+                                            {"devices", options.node.devices}}
+                         .dump()
+                  << std::endl;
+    else
+        std::cout << "node " << running.name() << " listens on " << running.address()
+                  << ", devices " << options.node.devices << "; look at it with: troupe inspect "
+                  << running.address() << std::endl;
+    pollfd signal{signal_descriptor(), POLLIN, 0};
+    while (stop_signals() == 0)
+        poll(&signal, 1, -1);
+    return 0;
+}
+
+} // namespace troupe::cli

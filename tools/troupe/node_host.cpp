@@ -1,0 +1,254 @@
+#include "tools/troupe/node_host.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "actors/cluster/cluster_actor.hpp"
+#include "actors/device/node_agent.hpp"
+#include "actors/runtime/inspector_agent.hpp"
+#include "actors/runtime/timers.hpp"
+#include "kernels/cpu/cpu_device.hpp"
+#include "tools/troupe/handed_over.hpp"
+#include "tools/troupe/key_file.hpp"
+#include "tools/troupe/signals.hpp"
+#include "transport/ucx/ucx_endpoint.hpp"
+
+namespace troupe::cli {
+
+namespace {
+
+constexpr unsigned cpu_devices_max = 1024;
+
+// Asks the cluster actor of its node for the members and hands the answer over.
+class member_question final : public actor {
+  public:
+    using answer = handed_over<result<std::vector<member_info>>>;
+
+    member_question(actor_context& context, std::shared_ptr<answer> to)
+        : actor{context}, to_{std::move(to)} {
+        on<proto::MemberList>(&member_question::take);
+    }
+
+  private:
+    void on_start() override {
+        send({self().node, well_known::cluster}, frame_builder<proto::ListMembers>{});
+    }
+    void take(proto::MemberList::Reader body, const frame&) {
+        std::vector<member_info> members;
+        for (const auto m : body.getMembers()) {
+            auto member = read_member(m);
+            if (!member)
+                return to_->give(member.failure());
+            members.push_back(std::move(member).value());
+        }
+        to_->give(std::move(members));
+        quit();
+    }
+
+    std::shared_ptr<answer> to_;
+};
+
+std::string default_name() {
+    char host[limits::name_bytes_max / 2] = "node";
+    gethostname(host, sizeof host - 1);
+    return std::string{host} + "-" + std::to_string(getpid());
+}
+
+result<ucx_transports> parse_transport(const std::string& text) {
+    if (text == "auto")
+        return ucx_transports::automatic;
+    if (text == "shm")
+        return ucx_transports::shm;
+    if (text == "tcp")
+        return ucx_transports::tcp;
+    return error{errc::usage, "--transport: '" + text + "' is none of auto, shm, tcp"};
+}
+
+// What a device's worker has begun may hold memory of other devices: all of them finish before any of them goes.
+void drain(const std::vector<std::shared_ptr<device>>& devices) {
+    for (const auto& d : devices) {
+        auto done = std::make_shared<handed_over<bool>>();
+        d->submit({.work = [](compute_context&) -> result<void> { return {}; },
+                   .done = [done](const result<void>&, duration) { done->give(true); }});
+        while (!done->wait().ok()) {
+        } // a signal does not end this: work is finite
+    }
+}
+
+} // namespace
+
+result<unsigned> parse_devices(const std::string& text) {
+    unsigned count = 0;
+    const std::string prefix = "cpu:";
+    const char* end = text.data() + text.size();
+    const bool cpu = text.starts_with(prefix);
+    const auto parsed = std::from_chars(text.data() + (cpu ? prefix.size() : 0), end, count);
+    if (!cpu || parsed.ec != std::errc{} || parsed.ptr != end || count == 0 ||
+        count > cpu_devices_max)
+        return error{errc::usage, "--devices: '" + text + "' is not cpu:N with N from 1 to " +
+                                      std::to_string(cpu_devices_max)};
+    return count;
+}
+
+struct node_host::parts {
+    monotonic_clock time;
+    std::unique_ptr<memory_pool> pool; // what arrives from peers
+    std::vector<std::shared_ptr<device>> devices;
+    std::shared_ptr<device> worker;
+    std::unique_ptr<endpoint> network;
+    std::unique_ptr<thread_timers> timers;
+    std::unique_ptr<node_runtime> runtime;
+    std::string name;
+
+    ~parts() {
+        if (runtime)
+            runtime->stop();
+        runtime.reset();
+        network.reset();
+        std::vector<std::shared_ptr<device>> all = devices;
+        if (worker)
+            all.push_back(worker);
+        drain(all);
+    }
+
+    result<void> make_devices(const node_choice& choice);
+    result<void> make_network(const node_choice& choice, peer_role role, node_id id);
+    result<void> join(const node_choice& choice, peer_role role);
+};
+
+result<void> node_host::parts::make_devices(const node_choice& choice) {
+    const std::uint64_t bytes = choice.memory_mb << 20;
+    if (!choice.devices.empty()) {
+        auto count = parse_devices(choice.devices);
+        if (!count)
+            return count.failure();
+        for (unsigned i = 0; i < *count; ++i) {
+            auto made = make_cpu_device({.index = i, .memory_bytes_max = bytes}, time);
+            if (!made)
+                return made.failure();
+            devices.push_back(std::move(made).value());
+        }
+    }
+    auto made = make_cpu_device({.index = cpu_devices_max, .memory_bytes_max = bytes}, time);
+    if (!made)
+        return made.failure();
+    worker = std::move(made).value();
+    return {};
+}
+
+result<void> node_host::parts::make_network(const node_choice& choice, peer_role role, node_id id) {
+    auto key = cluster_key(choice.key_file);
+    if (!key)
+        return key.failure();
+    auto transports = parse_transport(choice.transport);
+    if (!transports)
+        return transports.failure();
+    pool = std::make_unique<memory_pool>(choice.memory_mb << 20);
+    ucx_options ucx;
+    ucx.self = {id, name, choice.listen, role};
+    ucx.key = *key;
+    ucx.pool = pool.get();
+    ucx.time = &time;
+    ucx.transports = *transports;
+    auto made = make_ucx_endpoint(std::move(ucx));
+    if (!made)
+        return made.failure();
+    network = std::move(made).value();
+    return {};
+}
+
+result<void> node_host::parts::join(const node_choice& choice, peer_role role) {
+    auto joined = std::make_shared<handed_over<result<void>>>();
+    cluster_options cluster;
+    cluster.role = role;
+    for (const auto& d : devices)
+        cluster.devices.push_back({d->name(), d->memory().bytes_max()});
+    cluster.join = choice.join;
+    cluster.heartbeat = {std::chrono::milliseconds{choice.heartbeat_ms},
+                         std::chrono::milliseconds{choice.heartbeat_timeout_ms}};
+    cluster.joined = [joined](const result<void>& outcome) { joined->give(outcome); };
+    runtime->spawn_as<cluster_actor>(well_known::cluster, "cluster", std::move(cluster));
+    runtime->spawn_as<node_agent>(well_known::agent, "agent", node_agent_options{devices});
+    runtime->spawn_as<inspector_agent>(well_known::inspector, "inspector");
+    if (auto started = runtime->start(); !started)
+        return started.failure();
+    auto outcome = joined->wait();
+    return outcome ? *outcome : result<void>{outcome.failure()};
+}
+
+node_host::node_host(std::unique_ptr<parts> p) : parts_{std::move(p)} {}
+node_host::~node_host() = default;
+
+result<std::unique_ptr<node_host>> node_host::start(const node_host_options& options) {
+    auto p = std::make_unique<parts>();
+    const node_choice& choice = options.node;
+    p->name = choice.name.empty() ? default_name() : choice.name;
+    const node_id id = draw_node_id();
+    if (auto made = p->make_devices(choice); !made)
+        return made.failure();
+    if (auto made = p->make_network(choice, options.role, id); !made)
+        return made.failure();
+    p->timers = std::make_unique<thread_timers>();
+    node_options node;
+    node.node = id;
+    node.name = p->name;
+    node.time = &p->time;
+    node.timers = p->timers.get();
+    node.network = p->network.get();
+    node.seed = id.value();
+    node.tracing = options.tracing;
+    node.trace_events = options.trace_events;
+    p->runtime = std::make_unique<node_runtime>(std::move(node));
+    if (auto joined = p->join(choice, options.role); !joined)
+        return joined.failure();
+    return std::unique_ptr<node_host>{new node_host{std::move(p)}};
+}
+
+node_runtime& node_host::runtime() noexcept {
+    return *parts_->runtime;
+}
+const clock& node_host::time() const noexcept {
+    return parts_->time;
+}
+std::string node_host::address() const {
+    return parts_->network->address();
+}
+const std::string& node_host::name() const noexcept {
+    return parts_->name;
+}
+std::shared_ptr<device> node_host::worker() {
+    return parts_->worker;
+}
+
+result<std::vector<member_info>> node_host::members() {
+    auto answer = std::make_shared<member_question::answer>();
+    parts_->runtime->spawn<member_question>("member-question", answer);
+    auto given = answer->wait();
+    if (!given)
+        return given.failure();
+    if (!*given)
+        return given->failure();
+    std::vector<member_info> members;
+    for (member_info& m : **given)
+        if (!m.devices.empty())
+            members.push_back(std::move(m));
+    std::ranges::sort(members, {}, &member_info::name);
+    return members;
+}
+
+std::vector<plan_device> devices_of(const std::vector<member_info>& members) {
+    std::vector<plan_device> devices;
+    for (std::size_t round = 0;; ++round) {
+        const std::size_t before = devices.size();
+        for (const member_info& m : members)
+            if (round < m.devices.size())
+                devices.push_back({m.node, m.name, m.devices[round].name});
+        if (devices.size() == before)
+            return devices;
+    }
+}
+
+} // namespace troupe::cli

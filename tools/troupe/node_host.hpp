@@ -1,0 +1,57 @@
+// A node in this process, put together: endpoint, runtime, devices, and the actors of well-known numbers.
+//
+// The one place that chooses concrete parts (clock, timers, UCX, CPU devices) for `run` and `node`.
+//
+// Threads: the owner's, which must not be an actor's.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "actors/cluster/membership.hpp"
+#include "actors/plan/plan.hpp"
+#include "actors/runtime/node_runtime.hpp"
+#include "kernels/device/device.hpp"
+#include "tools/troupe/commands.hpp"
+
+namespace troupe::cli {
+
+struct node_host_options {
+    node_choice node;
+    peer_role role = peer_role::member;
+    bool tracing = true;
+    std::size_t trace_events = limits::trace_events_default;
+};
+
+class node_host {
+  public:
+    // Listens, and joins if there is somebody to join. Blocks until that is decided. errc::cancelled if a signal comes.
+    static result<std::unique_ptr<node_host>> start(const node_host_options& options);
+    ~node_host(); // stops: actors, then connections, then devices
+
+    node_runtime& runtime() noexcept;
+    const clock& time() const noexcept;
+    std::string address() const; // HOST:PORT
+    const std::string& name() const noexcept;
+
+    // A worker for files and batches, apart from the devices.
+    std::shared_ptr<device> worker();
+
+    // The members that carry devices, this node included if it does, by name.
+    result<std::vector<member_info>> members();
+
+  private:
+    struct parts;
+    explicit node_host(std::unique_ptr<parts> p);
+    std::unique_ptr<parts> parts_;
+};
+
+// The devices of these members that stages may be placed on: one of each node in turn, so that neighbouring stages lie on
+// different nodes when there are enough.
+std::vector<plan_device> devices_of(const std::vector<member_info>& members);
+
+// "cpu:2" as a number of CPU devices. errc::usage for anything else.
+result<unsigned> parse_devices(const std::string& text);
+
+} // namespace troupe::cli

@@ -1,0 +1,108 @@
+// plan: what a run would place where, without running it.
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "actors/messages.hpp"
+#include "actors/plan/app_file.hpp"
+#include "actors/runtime/actor.hpp"
+#include "schemas/training.capnp.h"
+#include "tools/troupe/handed_over.hpp"
+#include "tools/troupe/plan_json.hpp"
+#include "tools/troupe/run_setup.hpp"
+#include "tools/troupe/signals.hpp"
+
+namespace troupe::cli {
+
+namespace {
+
+using layer_times = std::vector<double>;
+
+// Asks the agent of a device's node what every layer costs there, and hands the answer over.
+class profile_question final : public actor {
+  public:
+    using answer = handed_over<result<layer_times>>;
+
+    profile_question(actor_context& context, app_definition app, plan_device where,
+                     std::shared_ptr<answer> to)
+        : actor{context}, app_{std::move(app)}, where_{std::move(where)}, to_{std::move(to)} {
+        on<proto::LayerTimes>(&profile_question::times);
+        on<proto::PlaceFailed>(&profile_question::failed);
+    }
+
+  private:
+    void on_start() override {
+        const actor_address agent{where_.node, well_known::agent};
+        watch(agent);
+        frame_builder<proto::ProfileModel> request;
+        request.body().setDevice(where_.device.c_str());
+        request.body().setBatch(app_.app().getTrain().getBatch());
+        request.body().setModel(app_.app().getModel());
+        send(agent, std::move(request));
+    }
+    void times(proto::LayerTimes::Reader body, const frame&) {
+        if (body.getNanoseconds().size() != app_.app().getModel().getLayers().size())
+            return end(error{errc::protocol, "the measured layer times do not fit the model"});
+        layer_times measured;
+        for (const std::uint64_t ns : body.getNanoseconds())
+            measured.push_back(static_cast<double>(ns));
+        end(std::move(measured));
+    }
+    void failed(proto::PlaceFailed::Reader body, const frame&) {
+        end(read_failure(body.getFailure()));
+    }
+    void on_down(actor_address, const error& why) override { end(why); }
+    void end(result<layer_times> outcome) {
+        to_->give(std::move(outcome));
+        quit();
+    }
+
+    app_definition app_;
+    plan_device where_;
+    std::shared_ptr<answer> to_;
+};
+
+result<layer_times> measure_layers(run_nodes& nodes, const app_definition& app) {
+    auto answer = std::make_shared<profile_question::answer>();
+    nodes.host->runtime().spawn<profile_question>("profile-question", app, nodes.devices[0],
+                                                  answer);
+    auto given = answer->wait();
+    return given ? *given : result<layer_times>{given.failure()};
+}
+
+std::vector<plan_device> made_up_nodes(std::uint32_t count) {
+    std::vector<plan_device> devices;
+    for (std::uint32_t n = 0; n < count; ++n)
+        devices.push_back({node_id{n + 1}, "node-" + std::to_string(n), "cpu:0"});
+    return devices;
+}
+
+} // namespace
+
+int plan(const plan_options& options) {
+    auto app = load_app(options.app.file, options.app.settings);
+    if (!app)
+        return report(app.failure());
+    // Layer times are measured on a device of the cluster, or on one of this process.
+    run_options as_run;
+    as_run.cluster = options.cluster;
+    as_run.key_file = options.key_file;
+    as_run.devices = options.devices.empty() && options.nodes > 0 ? "cpu:1" : options.devices;
+    auto nodes = bring_together(as_run, app->app());
+    if (!nodes)
+        return stop_signals() > 0 ? stopped(nodes.failure()) : report(nodes.failure());
+    plan_request request{
+        app->app(), options.nodes > 0 ? made_up_nodes(options.nodes) : nodes->devices, {}};
+    if (needs_layer_times(app->app(), request.devices.size())) {
+        auto times = measure_layers(*nodes, *app);
+        if (!times)
+            return report(times.failure());
+        request.layer_ns = std::move(times).value();
+    }
+    auto made = make_plan(request);
+    if (!made)
+        return report(made.failure());
+    std::cout << (options.json ? to_json(*made).dump() + "\n" : describe(*made));
+    return 0;
+}
+
+} // namespace troupe::cli

@@ -1,0 +1,12 @@
+// A plan as JSON, for `plan --json` and the first line of `run --json`.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "actors/plan/plan.hpp"
+
+namespace troupe::cli {
+
+nlohmann::ordered_json to_json(const plan& p);
+
+} // namespace troupe::cli

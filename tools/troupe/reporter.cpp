@@ -1,0 +1,176 @@
+#include "tools/troupe/reporter.hpp"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tools/troupe/plan_json.hpp"
+
+namespace troupe::cli {
+
+using json = nlohmann::ordered_json;
+
+nlohmann::ordered_json to_json(const plan& p) {
+    json stages = json::array();
+    for (const planned_stage& s : p.stages)
+        stages.push_back({{"node", s.where.node_name},
+                          {"device", s.where.device},
+                          {"first_layer", s.layers.first},
+                          {"layers", s.layers.count},
+                          {"parameter_bytes", s.parameter_bytes},
+                          {"activation_bytes", s.activation_bytes},
+                          {"forward_flops", s.forward_flops},
+                          {"in_flight_max", s.in_flight_max},
+                          {"weight_versions_max", s.versions_max},
+                          {"measured_ms", s.compute_ns / 1e6}});
+    return {{"schedule", name_of(p.schedule)}, {"batch", p.batch},
+            {"microbatches", p.microbatches},  {"input_bytes", p.input_bytes},
+            {"label_bytes", p.label_bytes},    {"stages", std::move(stages)}};
+}
+
+namespace {
+
+constexpr duration progress_interval = std::chrono::milliseconds{200};
+
+json numbers(const epoch_report& r) {
+    return {{"epoch", r.epoch + 1},
+            {"train_loss", r.train_loss},
+            {"test_loss", r.test_loss},
+            {"test_accuracy", r.test_accuracy},
+            {"samples_per_second", r.samples_per_second},
+            {"seconds", r.seconds}};
+}
+
+json histogram(const std::vector<std::uint64_t>& lags) {
+    json h = json::object();
+    for (std::size_t lag = 0; lag < lags.size(); ++lag)
+        if (lags[lag] != 0)
+            h[std::to_string(lag)] = lags[lag];
+    return h;
+}
+
+template <class... Args>
+std::string text(const char* format, Args... args) {
+    char buffer[256];
+    std::snprintf(buffer, sizeof buffer, format, args...);
+    return buffer;
+}
+
+} // namespace
+
+reporter::reporter(reporter_options options, std::ostream& out, std::ostream& talk)
+    : options_{std::move(options)}, out_{out}, talk_{talk} {}
+
+void reporter::started(const plan& p) {
+    std::set<std::string> names;
+    for (const planned_stage& s : p.stages)
+        names.insert(s.where.node_name);
+    nodes_ = names.size();
+    if (options_.json) {
+        const json line = {{"event", "start"},          {"inspect", options_.inspect_address},
+                           {"nodes", nodes_},           {"transport", options_.transport},
+                           {"epochs", options_.epochs}, {"plan", to_json(p)}};
+        out_ << line.dump() << std::endl;
+        return;
+    }
+    out_ << describe(p) << std::endl;
+}
+
+void reporter::clear_progress() {
+    if (std::exchange(progress_shown_, false))
+        talk_ << "\r\x1b[K" << std::flush;
+}
+
+void reporter::progressed(const training_progress& p) {
+    if (!options_.progress)
+        return;
+    const time_point now = options_.time->now();
+    if (now - last_progress_ < progress_interval && p.samples_done < p.samples)
+        return;
+    last_progress_ = now;
+    const double seconds = std::chrono::duration<double>(p.elapsed).count();
+    const double done = static_cast<double>(p.samples_done);
+    const double rate = seconds > 0 ? done / seconds : 0;
+    const double left = rate > 0 ? static_cast<double>(p.samples - p.samples_done) / rate : 0;
+    talk_ << "\r\x1b[K"
+          << text("epoch %u/%u  %3.0f%%  loss %.4f  accuracy %.1f%%  %.0f samples/s  %.0f s left "
+                  "in this epoch",
+                  p.epoch + 1, options_.epochs, 100 * done / static_cast<double>(p.samples),
+                  p.loss_sum / done, 100 * static_cast<double>(p.correct) / done, rate, left)
+          << std::flush;
+    progress_shown_ = true;
+}
+
+void reporter::epoch_done(const epoch_report& r) {
+    if (options_.json) {
+        json line = {{"event", "epoch"}};
+        line.update(numbers(r));
+        out_ << line.dump() << std::endl;
+        return;
+    }
+    clear_progress();
+    const char* bold = options_.color ? "\x1b[1m" : "";
+    const char* plain = options_.color ? "\x1b[0m" : "";
+    out_ << text("epoch %u/%u  train loss %.4f  test loss %.4f  %stest accuracy %.2f%%%s  %.0f "
+                 "samples/s  %.1f s",
+                 r.epoch + 1, options_.epochs, r.train_loss, r.test_loss, bold,
+                 100 * r.test_accuracy, plain, r.samples_per_second, r.seconds)
+         << std::endl;
+}
+
+void reporter::finished(const run_report& report) {
+    clear_progress();
+    if (!report.failure)
+        print_done(report);
+    else if (options_.json)
+        out_ << json{{"event", "error"},
+                     {"code", to_string(report.failure->code())},
+                     {"message", report.failure->message()}}
+                    .dump()
+             << std::endl;
+    std::lock_guard guard{lock_};
+    report_ = report;
+    changed_.notify_all();
+}
+
+void reporter::print_done(const run_report& report) {
+    if (options_.json) {
+        json line = {{"event", "done"}};
+        if (!report.epochs.empty())
+            line.update(numbers(report.epochs.back()));
+        line["nodes"] = nodes_;
+        line["transport"] = options_.transport;
+        if (report.checkpoint)
+            line["checkpoint"] = *report.checkpoint;
+        json stages = json::array();
+        for (std::size_t s = 0; s < report.stages.size(); ++s)
+            stages.push_back({{"stage", s},
+                              {"weight_version", report.stages[s].weight_version},
+                              {"busy_share", report.stages[s].busy_share},
+                              {"weight_version_lag", histogram(report.stages[s].lags)}});
+        line["stages"] = std::move(stages);
+        out_ << line.dump() << std::endl;
+        return;
+    }
+    out_ << text("done: %zu node%s over %s", nodes_, nodes_ == 1 ? "" : "s",
+                 options_.transport.c_str());
+    if (!report.epochs.empty())
+        out_ << text(", test accuracy %.2f%%", 100 * report.epochs.back().test_accuracy);
+    if (report.checkpoint)
+        out_ << ", checkpoint " << *report.checkpoint;
+    out_ << '\n';
+    for (std::size_t s = 0; s < report.stages.size(); ++s)
+        out_ << "  stage " << s
+             << text(": busy %.0f%%, weight version lag: minibatches ",
+                     100 * report.stages[s].busy_share)
+             << histogram(report.stages[s].lags).dump() << '\n';
+    out_ << std::flush;
+}
+
+std::optional<run_report> reporter::wait_finished(duration patience) {
+    std::unique_lock guard{lock_};
+    changed_.wait_for(guard, patience, [&] { return report_.has_value(); });
+    return report_;
+}
+
+} // namespace troupe::cli

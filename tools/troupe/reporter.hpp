@@ -1,0 +1,55 @@
+// What a run prints: for people a line per epoch and a progress line, or one JSON object per line.
+//
+// Threads: the trainer's actor calls; the owner reads the report after finished() has been called (wait_finished).
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <ostream>
+#include <string>
+
+#include "actors/trainer/trainer.hpp"
+
+namespace troupe::cli {
+
+struct reporter_options {
+    bool json = false;
+    bool progress = false; // a line that is written over, on `talk`
+    bool color = false;
+    std::string inspect_address;
+    std::uint32_t nodes = 0;  // node processes that carry stages
+    std::string transport;    // "ucx", or "in-process"
+    std::uint32_t epochs = 0; // of the app
+    const clock* time = nullptr;
+};
+
+class reporter final : public training_observer {
+  public:
+    reporter(reporter_options options, std::ostream& out, std::ostream& talk);
+
+    void started(const plan& p) override;
+    void progressed(const training_progress& progress) override;
+    void epoch_done(const epoch_report& report) override;
+    void finished(const run_report& report) override;
+
+    // The report once the run is over; waits at most so long.
+    std::optional<run_report> wait_finished(duration patience);
+
+  private:
+    void clear_progress();
+    void print_done(const run_report& report);
+
+    reporter_options options_;
+    std::ostream& out_;
+    std::ostream& talk_;
+    time_point last_progress_;
+    bool progress_shown_ = false;
+    std::size_t nodes_ = 0; // that carry stages
+
+    std::mutex lock_;
+    std::condition_variable changed_;
+    std::optional<run_report> report_; // guarded by lock_
+};
+
+} // namespace troupe::cli

@@ -1,0 +1,99 @@
+// run: load what the app names, bring the nodes together, train.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "actors/plan/app_file.hpp"
+#include "actors/trainer/trainer.hpp"
+#include "schemas/base/random.hpp"
+#include "tools/inspector/inspect.hpp"
+#include "tools/troupe/key_file.hpp"
+#include "tools/troupe/reporter.hpp"
+#include "tools/troupe/run_setup.hpp"
+#include "tools/troupe/signals.hpp"
+
+namespace troupe::cli {
+
+namespace {
+
+constexpr duration signal_poll = std::chrono::milliseconds{50};
+
+// Waits for the end of the run and passes stop signals on to the trainer.
+run_report watch_over(reporter& reports, node_runtime& runtime, actor_address trainer) {
+    int passed_on = 0;
+    for (;;) {
+        if (auto report = reports.wait_finished(signal_poll))
+            return *report;
+        while (passed_on < stop_signals()) {
+            ++passed_on;
+            runtime.send(trainer, frame_builder<proto::StopRun>{});
+        }
+    }
+}
+
+std::string key_of(const std::string& file) {
+    return cluster_key(file).ok() ? *cluster_key(file) : "";
+}
+
+int export_trace(const run_options& options, const std::string& address) {
+    inspector::inspect_options inspect;
+    inspect.address = address;
+    inspect.key = key_of(options.key_file);
+    inspect.view = inspector::view_kind::export_trace;
+    inspect.file = options.trace_file;
+    return inspector::inspect(inspect, std::cerr, std::cerr);
+}
+
+} // namespace
+
+int run(const run_options& options) {
+    auto app = load_app(options.app.file, options.app.settings);
+    if (!app)
+        return report(app.failure());
+    auto data = load_samples(app->app());
+    if (!data)
+        return report(data.failure());
+    auto saved = open_checkpoints(app->app(), options.resume);
+    if (!saved)
+        return report(saved.failure());
+    auto nodes = bring_together(options, app->app());
+    if (!nodes)
+        return stop_signals() > 0 ? stopped(nodes.failure()) : report(nodes.failure());
+
+    node_host& host = *nodes->host;
+    const std::string attach = "troupe inspect " + host.address() +
+                               (options.key_file.empty() ? "" : " --key " + options.key_file);
+    if (!options.json)
+        std::cout << "look at this run with: " << attach << '\n' << std::endl;
+    const bool alone = options.nodes == 0 && options.cluster.empty();
+    reporter reports{{.json = options.json,
+                      .progress = !options.json && isatty(STDERR_FILENO) != 0,
+                      .color = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr,
+                      .inspect_address = host.address(),
+                      .transport = alone ? "in-process" : "ucx",
+                      .epochs = app->app().getTrain().getEpochs(),
+                      .time = &host.time()},
+                     std::cout,
+                     std::cerr};
+
+    trainer_options training{.app = *app};
+    std::uint64_t entropy = draw_node_id().value();
+    training.run = split_mix(entropy);
+    training.devices = nodes->devices;
+    training.data = *data;
+    training.worker = host.worker();
+    training.store = saved->store;
+    training.resume = std::move(saved->resume);
+    training.observer = &reports;
+    const actor_address trainer_address =
+        host.runtime().spawn<trainer>("trainer", std::move(training));
+    const run_report done = watch_over(reports, host.runtime(), trainer_address);
+    if (!options.trace_file.empty() && export_trace(options, host.address()) != 0 && !done.failure)
+        return 1;
+    if (!done.failure)
+        return 0;
+    return done.failure->code() == errc::cancelled ? stopped(*done.failure) : report(*done.failure);
+}
+
+} // namespace troupe::cli

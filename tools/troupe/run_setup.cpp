@@ -1,0 +1,124 @@
+#include "tools/troupe/run_setup.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "actors/plan/app_file.hpp"
+
+namespace troupe::cli {
+
+namespace {
+
+tensor_shape input_shape(proto::Model::Reader model) {
+    std::vector<std::size_t> dimensions;
+    for (const std::uint32_t d : model.getInput())
+        dimensions.push_back(d);
+    return tensor_shape{dimensions};
+}
+
+} // namespace
+
+result<std::shared_ptr<const data_sets>> load_samples(proto::App::Reader app) {
+    auto sets = load_data(app.getData(), input_shape(app.getModel()), app.getTrain().getSeed());
+    if (!sets)
+        return sets.failure();
+    auto layers = describe_model(app.getModel());
+    if (!layers)
+        return layers.failure();
+    for (const dataset* set : {&sets->train, &sets->test})
+        if (auto fit = check_labels(*set, layers->back().output_shape.elements()); !fit)
+            return fit.failure();
+    return std::make_shared<const data_sets>(std::move(sets).value());
+}
+
+namespace {
+
+result<void> load_latest(proto::App::Reader app, const checkpoint_info& latest, checkpoints& out) {
+    if (latest.progress.model != render_model(app.getModel()) ||
+        latest.progress.seed != app.getTrain().getSeed())
+        return error{errc::usage, "--resume: " + latest.folder.string() +
+                                      " was saved with another model or seed"};
+    auto loaded = load_checkpoint(latest);
+    if (!loaded)
+        return loaded.failure();
+    out.resume = std::make_shared<const loaded_checkpoint>(std::move(loaded).value());
+    return {};
+}
+
+} // namespace
+
+result<checkpoints> open_checkpoints(proto::App::Reader app, bool resume) {
+    checkpoints out;
+    if (!app.hasCheckpoint()) {
+        if (resume)
+            return error{
+                errc::usage,
+                "--resume: the app file names no checkpoint folder; add checkpoint.directory"};
+        return out;
+    }
+    const std::string directory = app.getCheckpoint().getDirectory().cStr();
+    auto store = checkpoint_store::open({directory, app.getCheckpoint().getKeep()});
+    if (!store)
+        return store.failure();
+    out.store = std::make_shared<checkpoint_store>(std::move(store).value());
+    auto latest = out.store->latest();
+    if (!latest)
+        return latest.failure();
+    if (latest->has_value() && !resume)
+        return error{
+            errc::usage,
+            "checkpoint.directory: " + directory +
+                " has checkpoints of an earlier run; go on from them with --resume, or name "
+                "another folder"};
+    if (!latest->has_value() && resume)
+        return error{errc::usage, "--resume: " + directory + " has no checkpoint"};
+    if (latest->has_value())
+        if (auto loaded = load_latest(app, **latest, out); !loaded)
+            return loaded.failure();
+    return out;
+}
+
+namespace {
+
+std::string default_devices(proto::App::Reader app) {
+    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+    return app.getTopology().isSingle() ? "cpu:1" : "cpu:" + std::to_string(cores);
+}
+
+} // namespace
+
+result<run_nodes> bring_together(const run_options& options, proto::App::Reader app) {
+    run_nodes nodes;
+    node_host_options host{.role = peer_role::client, .tracing = !options.no_trace};
+    host.node.key_file = options.key_file;
+    host.node.transport = options.transport;
+    host.node.name = "run-" + std::to_string(getpid());
+    host.node.join = options.cluster;
+    host.node.devices = "";
+    if (options.nodes > 0) {
+        auto children = child_nodes::start(
+            {options.nodes, options.key_file, options.transport, options.no_trace});
+        if (!children)
+            return children.failure();
+        nodes.children.emplace(std::move(children).value());
+        host.node.join = nodes.children->address();
+    } else if (options.cluster.empty()) {
+        host.node.devices = options.devices.empty() ? default_devices(app) : options.devices;
+    }
+    auto started = node_host::start(host);
+    if (!started)
+        return started.failure();
+    nodes.host = std::move(started).value();
+    auto members = nodes.host->members();
+    if (!members)
+        return members.failure();
+    nodes.devices = devices_of(*members);
+    if (nodes.devices.empty())
+        return error{errc::unreachable,
+                     "the cluster at " + options.cluster + " has no devices; start `troupe node`s"};
+    return nodes;
+}
+
+} // namespace troupe::cli

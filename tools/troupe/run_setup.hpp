@@ -1,0 +1,37 @@
+// What `run` and `plan` need before anything trains: samples, checkpoints, nodes.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "actors/checkpoint/checkpoint_store.hpp"
+#include "actors/data/dataset.hpp"
+#include "tools/troupe/child_nodes.hpp"
+#include "tools/troupe/node_host.hpp"
+
+namespace troupe::cli {
+
+// The app's samples, with labels that fit its model. Blocks on files.
+result<std::shared_ptr<const data_sets>> load_samples(proto::App::Reader app);
+
+// The folder that the run saves into, and what it goes on from.
+struct checkpoints {
+    std::shared_ptr<checkpoint_store> store;
+    std::shared_ptr<const loaded_checkpoint> resume;
+};
+
+// Nothing if the app saves nothing. errc::usage if `resume` and what is in the folder do not fit.
+result<checkpoints> open_checkpoints(proto::App::Reader app, bool resume);
+
+// The nodes of a run, whoever started them.
+struct run_nodes {
+    std::optional<child_nodes> children; // end last
+    std::unique_ptr<node_host> host;
+    std::vector<plan_device> devices; // not empty
+};
+
+// Starts or joins what the options ask for, and this process as a client among them.
+result<run_nodes> bring_together(const run_options& options, proto::App::Reader app);
+
+} // namespace troupe::cli

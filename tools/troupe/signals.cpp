@@ -1,0 +1,52 @@
+#include "tools/troupe/signals.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <csignal>
+
+namespace troupe::cli {
+
+namespace {
+
+std::atomic<bool> stopped{false};
+std::atomic<int> count{0};
+std::atomic<int> last{0};
+int wake[2] = {-1, -1};
+
+void note(int signal) {
+    stopped.store(true);
+    last.store(signal);
+    count.fetch_add(1);
+    const char byte = 1;
+    [[maybe_unused]] const auto written =
+        write(wake[1], &byte, 1); // full: somebody will wake up anyway
+}
+
+} // namespace
+
+void install_signal_handlers() {
+    if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
+        _exit(1);
+    struct sigaction action {};
+    action.sa_handler = note;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, nullptr);
+    sigaction(SIGTERM, &action, nullptr);
+    std::signal(SIGPIPE, SIG_IGN);
+}
+
+const std::atomic<bool>* stop_flag() noexcept {
+    return &stopped;
+}
+int stop_signals() noexcept {
+    return count.load();
+}
+int last_signal() noexcept {
+    return last.load();
+}
+int signal_descriptor() noexcept {
+    return wake[0];
+}
+
+} // namespace troupe::cli

@@ -1,0 +1,23 @@
+// SIGINT and SIGTERM as something that a waiting program notices: a flag and a file descriptor.
+//
+// This is the one place with process-wide state, because signals are.
+#pragma once
+
+#include <atomic>
+
+namespace troupe::cli {
+
+// Installs handlers that only note the signal. SIGPIPE is ignored: a closed pipe is an error of the write.
+void install_signal_handlers();
+
+// True once SIGINT or SIGTERM has come.
+const std::atomic<bool>* stop_flag() noexcept;
+
+// How many stop signals have come, and the last one's number (0: none).
+int stop_signals() noexcept;
+int last_signal() noexcept;
+
+// Becomes readable when a signal comes; for poll().
+int signal_descriptor() noexcept;
+
+} // namespace troupe::cli
