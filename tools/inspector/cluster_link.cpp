@@ -106,9 +106,8 @@ bool cluster_link::drop_departed() {
         nodes_.erase(gone);
         const bool in_order = why.code() == errc::cancelled;
         if (!in_order)
-            loss_ =
-                error{errc::lost, "node " + printable(peer.name) + " (" + printable(peer.address) +
-                                      ") was lost: " + printable(why.message(), 256)};
+            loss_ = error{errc::lost, "node " + printable(peer.name) +
+                                          " was lost: " + printable(why.message(), 256)};
         if (!nodes_.empty())
             note(in_order ? "node " + printable(peer.name) + " has stopped" : loss_->message());
     }

@@ -63,7 +63,10 @@ int inspect_over(endpoint& network, node_id self, const clock& time, const inspe
     if (shown)
         return 0;
     const int code = report(shown.failure(), talk);
-    return shown.failure().code() == errc::cancelled && is_open_ended(options) ? 0 : code;
+    if (shown.failure().code() != errc::cancelled)
+        return code;
+    // Stopped by the user, or by the cluster before there was anything to show.
+    return is_open_ended(options) ? 0 : view.stopped() ? code : exit_code(errc::lost);
 }
 
 } // namespace troupe::inspector
