@@ -146,9 +146,10 @@ void chrome_trace::add_arrow(key cause, waiting arrow) {
     }
 }
 
-// What an actor sends while it handles the cause leaves from that slice. A message that was sent later reports that
-// device work has ended, and leaves from that if it is known. Device work is recorded under the message that submitted it or, once it
-// has ended, under the one that reports it; that one's cause submitted it.
+// What an actor sends while it handles the cause leaves from that slice. A message that was sent later
+// reports that device work has ended, and leaves from that if it is known. Device work is recorded under
+// the message that submitted it or, once it has ended, under the one that reports it; the cause of that
+// one submitted it.
 void chrome_trace::resolve(const handled& from, const waiting& arrow) {
     if (arrow.is_work && from.where.start_ns > arrow.to.start_ns && from.cause.number != 0) {
         if (const auto cause = handled_.find(from.cause); cause != handled_.end())
