@@ -5,6 +5,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <array>
 #include <cstring>
 
 #include "tests/conformance/transport_world.hpp"
@@ -269,6 +270,23 @@ BOOST_AUTO_TEST_CASE(frames_wait_for_room_in_the_pool_and_keep_their_order) {
     BOOST_TEST((b.heard->downs()[0].second == errc::exhausted));
     b.end->close();
     b.heard->forget_frames();
+}
+
+BOOST_AUTO_TEST_CASE(automatic_is_shared_memory_within_a_machine) {
+    const auto here = ucx_worker::create(ucx_transports::automatic, true).value();
+    const auto there = ucx_worker::create(ucx_transports::automatic, true).value();
+    const auto ep = here->connect(there->address(), [](void*, ucp_ep_h, ucs_status_t) {}, nullptr).value();
+    std::array<ucp_transport_entry_t, 8> lanes{};
+    ucp_ep_attr_t attributes{};
+    attributes.field_mask = UCP_EP_ATTR_FIELD_TRANSPORTS;
+    attributes.transports = {lanes.data(), lanes.size(), sizeof lanes[0]};
+    BOOST_TEST_REQUIRE(ucp_ep_query(ep, &attributes) == UCS_OK);
+    BOOST_TEST_REQUIRE(attributes.transports.num_entries > 0u);
+    for (unsigned i = 0; i < attributes.transports.num_entries; ++i)
+        BOOST_TEST(std::strcmp(lanes[i].transport_name, "tcp") != 0);
+    here->disconnect(ep);
+    while (here->disconnects_pending() > 0)
+        here->progress();
 }
 
 BOOST_AUTO_TEST_CASE(a_killed_peer_is_noticed_at_once) {

@@ -16,6 +16,7 @@ constexpr std::uint64_t ucx_id = 0;
 constexpr std::uint64_t wake_id = 1;
 constexpr unsigned progress_burst = 16;
 constexpr duration sockets_poll_interval = std::chrono::milliseconds{1};
+constexpr duration spin_alone = std::chrono::microseconds{2};
 constexpr duration failure_grace =
     std::chrono::milliseconds{200}; // for the control connection to say why
 constexpr int in_flight_wait_ms =
@@ -177,9 +178,14 @@ void ucx_node::run() {
     while (!is_closing_ || continue_closing()) {
         if (round()) {
             last_work = options_.time->now();
-        } else if (options_.time->now() - last_work >= options_.spin) {
+            continue;
+        }
+        const duration idle = options_.time->now() - last_work;
+        if (idle >= options_.spin) {
             wait_for_events();
             last_work = options_.time->now();
+        } else if (idle >= spin_alone) {
+            std::this_thread::yield(); // the peer, or whom the frame was for, may be waiting for this processor
         }
     }
     abandon_everything();

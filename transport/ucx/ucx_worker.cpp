@@ -46,9 +46,9 @@ result<std::unique_ptr<ucp_config_t, config_deleter>> configure(ucx_transports t
          "y"}, // a host that does not answer must not stop the progress of the others
     };
     if (transports != ucx_transports::tcp) {
-        // Without these UCX takes TCP where failures of peers are to be reported.
-        settings.push_back({"POSIX_ERROR_HANDLING", "y"});
-        settings.push_back({"SYSV_ERROR_HANDLING", "y"});
+        // Without it UCX takes TCP where failures of peers are to be reported. The name is that of the settings that
+        // posix and sysv share: by theirs, which the environment knows, it would be ignored.
+        settings.push_back({"MM_ERROR_HANDLING", "y"});
     }
     if (loopback_only && transports != ucx_transports::shm)
         settings.push_back({"NET_DEVICES", "lo"});
