@@ -105,10 +105,12 @@ def operations(build):
 
 
 def local_actors(build):
-    """Keys: "one way, tracing on" and so on; nanoseconds per message."""
+    """Keys: "one way, tracing on, clock" and so on; nanoseconds per message, by the clock and as processor time."""
     def read(output):
-        return read_matches(output, r"^(one way|ping-pong) +tracing (on|off) .*?median (\d+)",
-                            lambda m: {f"{m[1]}, tracing {m[2]}": float(m[3])})
+        def figures(m):
+            return {f"{m[1]}, tracing {m[2]}, clock": float(m[3]), f"{m[1]}, tracing {m[2]}, processor": float(m[4])}
+        return read_matches(output, r"^(one way|ping-pong) +tracing (on|off) +clock: .*?median (\d+).*"
+                                    r"processor: .*?median (\d+)", figures)
     return Contender("bench_actors", [program(build, "tests/bench/bench_actors"), "1000000", "1"], read)
 
 

@@ -69,7 +69,7 @@ def tracing(options):
     parts, skipped = [], []
     for app, more in [("single.yaml", []), ("pipedream.yaml", ["--nodes", "2"])]:
         for switch, words in [([], "on"), (["--no-trace"], "off")]:
-            add(parts, skipped, app, lambda: contenders.troupe_run(
+            add(parts, skipped, f"{app}, tracing {words}", lambda: contenders.troupe_run(
                 f"{app[:-5]}, tracing {words}", options.build, app, *more, *switch, pinned=not more))
     add(parts, skipped, "bench_actors", lambda: contenders.local_actors(options.build))
     outcome = interleave(parts, options.repetitions)
@@ -81,10 +81,10 @@ def tracing(options):
             pairs = Figures([with_trace / without for with_trace, without in zip(on.values, off.values)])
             rows.append(Row(f"{app}, ratio within a repetition", pairs, "on/off"))
     messages = outcome.figures.get("bench_actors", {})
-    for kind in ("one way", "ping-pong"):
-        if f"{kind}, tracing on" in messages:
-            rows.append(Row(f"message, {kind}, tracing on", messages[f"{kind}, tracing on"], "ns",
-                            messages[f"{kind}, tracing off"], "tracing off"))
+    for key, figure in messages.items():
+        if "tracing on" in key:
+            rows.append(Row(f"message, {key}", figure, "ns", messages[key.replace("tracing on", "tracing off")],
+                            "tracing off"))
     return Table("tracing", "What tracing costs", rows, skipped + outcome.skipped, outcome.others_busy)
 
 
@@ -94,7 +94,7 @@ def actors(options):
     add(parts, skipped, "bench_actors", lambda: contenders.local_actors(options.build))
     rpc = [contenders.pytorch(f"RPC of {label}", python, "pytorch_rpc.py", "one_way_us") for label, python in builds]
     outcome = interleave(parts + rpc, options.repetitions)
-    rows = [Row(f"within a process, {key}", figure, "ns", aim="<= 500" if key.endswith("on") else "")
+    rows = [Row(f"within a process, {key}", figure, "ns", aim="<= 500" if "tracing on" in key else "")
             for key, figure in outcome.figures.get("bench_actors", {}).items()]
     rows += [Row(f"across processes, {peer.name}", outcome.figures[peer.name]["one_way_us"], "us")
              for peer in rpc if peer.name in outcome.figures]
