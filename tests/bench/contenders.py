@@ -79,7 +79,7 @@ def troupe_run(name, build, app, *options, pinned=False):
         if not epochs:
             raise Skip("printed no epoch line")
         return {key: epochs[-1][key] for key in ("samples_per_second", "test_accuracy")}
-    command = [program(build, "tools/troupe"), "run", os.path.join(APP, app), "--json", "--set", "train.epochs=1"]
+    command = [program(build, "tools/troupe/troupe"), "run", os.path.join(APP, app), "--json", "--set", "train.epochs=1"]
     return Contender(name, (FIRST_CORE if pinned else []) + command + list(options), read)
 
 
