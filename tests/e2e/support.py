@@ -16,7 +16,7 @@ import tempfile
 import time
 import unittest
 
-TROUPE = os.environ.get("TROUPE", "build/tools/troupe")
+TROUPE = os.path.abspath(os.environ.get("TROUPE", "build/tools/troupe/troupe"))
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 FASHION = pathlib.Path("/usr/share/datasets/fashion-mnist")
 
@@ -60,8 +60,8 @@ class Result:
         return f"exit code {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
 
 
-def processes():
-    """Ids of living troupe processes (zombies do not count)."""
+def processes(folder):
+    """Ids of living troupe processes that were started in this folder (zombies do not count)."""
     found = set()
     for entry in pathlib.Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -69,7 +69,7 @@ def processes():
         with contextlib.suppress(OSError):
             command = (entry / "cmdline").read_bytes().split(b"\0")
             state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
-            if command[0].endswith(b"troupe") and state != "Z":
+            if command[0].endswith(b"troupe") and state != "Z" and os.readlink(entry / "cwd") == str(folder):
                 found.add(int(entry.name))
     return found
 
@@ -79,14 +79,13 @@ class TroupeTest(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="troupe-test-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.started = []
-        self.before = processes()
 
     def tearDown(self):
         for process in self.started:
             if process.poll() is None:
                 process.kill()
             process.communicate()
-        self.eventually(lambda: not processes() - self.before, "no troupe process is left behind", 5)
+        self.eventually(lambda: not processes(self.folder), "no troupe process is left behind", 5)
 
     def eventually(self, condition, what, seconds=10):
         deadline = time.monotonic() + seconds

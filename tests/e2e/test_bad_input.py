@@ -56,7 +56,7 @@ class Data(TroupeTest):
                                     "  idx:\n" + lines).replace("[1, 8, 8]", "[1, 28, 28]"))
 
     def test_missing_data_file(self):
-        result = self.troupe("run", self.idx_app(train_images="/nowhere/images.gz", train_labels="/nowhere/l.gz"))
+        result = self.troupe("run", self.idx_app(train_images="/nowhere/images.gz"))
         self.assert_one_line_error(result, 2, "/nowhere/images.gz")
 
     def test_truncated_data_file_says_the_byte(self):

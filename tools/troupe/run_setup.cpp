@@ -1,5 +1,7 @@
 #include "tools/troupe/run_setup.hpp"
 
+#include <netdb.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -89,6 +91,37 @@ std::string default_devices(proto::App::Reader app) {
 
 } // namespace
 
+namespace {
+
+// Where to listen so that the nodes of that cluster can reach this process: the address by which it reaches them.
+result<std::string> address_towards(const std::string& cluster) {
+    const auto colon = cluster.rfind(':');
+    if (colon == std::string::npos)
+        return error{errc::usage, "--cluster: '" + cluster + "' is not HOST:PORT"};
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_DGRAM;
+    addrinfo* found = nullptr;
+    if (getaddrinfo(cluster.substr(0, colon).c_str(), cluster.substr(colon + 1).c_str(), &hints, &found) != 0)
+        return error{errc::unreachable, "--cluster: no address is known for '" + cluster + "'"};
+    // Connecting a datagram socket sends nothing; it only asks the routing table.
+    const int probe = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    sockaddr_storage own{};
+    socklen_t length = sizeof own;
+    const bool routed = probe >= 0 && connect(probe, found->ai_addr, found->ai_addrlen) == 0 &&
+                        getsockname(probe, reinterpret_cast<sockaddr*>(&own), &length) == 0;
+    if (probe >= 0)
+        close(probe);
+    freeaddrinfo(found);
+    char host[NI_MAXHOST];
+    if (!routed || getnameinfo(reinterpret_cast<sockaddr*>(&own), length, host, sizeof host, nullptr, 0,
+                               NI_NUMERICHOST) != 0)
+        return error{errc::unreachable, "--cluster: there is no route to " + cluster};
+    const std::string numeric = host;
+    return numeric.find(':') == std::string::npos ? numeric + ":0" : "[" + numeric + "]:0";
+}
+
+} // namespace
+
 result<run_nodes> bring_together(const run_options& options, proto::App::Reader app) {
     run_nodes nodes;
     node_host_options host{.role = peer_role::client, .tracing = !options.no_trace};
@@ -97,6 +130,12 @@ result<run_nodes> bring_together(const run_options& options, proto::App::Reader 
     host.node.name = "run-" + std::to_string(getpid());
     host.node.join = options.cluster;
     host.node.devices = "";
+    if (!options.cluster.empty()) {
+        auto listen = address_towards(options.cluster);
+        if (!listen)
+            return listen.failure();
+        host.node.listen = *listen;
+    }
     if (options.nodes > 0) {
         auto children = child_nodes::start(
             {options.nodes, options.key_file, options.transport, options.no_trace});
