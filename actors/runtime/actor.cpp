@@ -40,6 +40,8 @@ void write_cause(proto::Envelope::Builder envelope, const message_cause& cause) 
 // ---- self_handle ----
 
 void self_handle::stamp(proto::Envelope::Builder envelope) const {
+    if (core_->closed())
+        return; // deliver() will drop it; the clock may be gone with the node
     core_->stamp(envelope, self_.actor, self_);
     write_cause(envelope, cause_);
 }

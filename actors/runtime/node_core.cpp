@@ -215,6 +215,8 @@ route_outcome node_core::route(frame_ptr f, actor_address to, std::int64_t now_n
 }
 
 void node_core::post(frame_ptr f, timer_id timer) {
+    if (closed())
+        return;
     const actor_address to = f->to();
     if (to.node != options_.node) {
         route(std::move(f), to, now_ns(), nullptr);

@@ -47,6 +47,7 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
     std::uint64_t next_sequence() noexcept {
         return sequence_.fetch_add(1, std::memory_order_relaxed) + 1;
     }
+    bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
     caf::actor_system& system() noexcept { return *system_; }
     trace_ring& trace() noexcept { return trace_; }
     tail_set& tails() noexcept { return *tails_; }
@@ -114,6 +115,7 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
     void tell_listening(actor_address subscriber);
     void tell_subscriber(actor_address subscriber, const peer_info& peer);
     bool fits(node_id from, const frame& f) const;
+    bool only_looks(node_id from, const frame& f) const;
     void await_actors();
 
     node_runtime& owner_;
@@ -129,7 +131,8 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
     std::map<actor_number, caf::strong_actor_ptr> table_; // guarded by table_lock_
     std::uint64_t next_number_ = well_known::first_free.value();
     bool stopping_ = false;
-    bool closed_ = false; // nothing is delivered any more
+    // Nothing is delivered any more. Changes under table_lock_; read without it where a late answer does no harm.
+    std::atomic<bool> closed_{false};
     std::condition_variable_any table_empty_;
 
     mutable std::mutex peers_lock_;

@@ -162,7 +162,27 @@ void node_core::frame_arrived(node_id from, frame_ptr f) {
         misrouted_.fetch_add(1, std::memory_order_relaxed);
         return;
     }
+    if (!only_looks(from, *f)) {
+        reject(*f, "an observer may only look");
+        return;
+    }
     post(std::move(f));
+}
+
+// Peers that attached as observers get answers, and nothing else: they may ask the inspector's agent and the cluster
+// actor what they like, and watch actors.
+bool node_core::only_looks(node_id from, const frame& f) const {
+    {
+        const std::lock_guard guard{peers_lock_};
+        const auto found = peers_.find(from);
+        if (found == peers_.end() || found->second.info.role != peer_role::observer)
+            return true;
+    }
+    const actor_number to = f.to().actor;
+    const std::uint64_t type = f.body_type();
+    return to == well_known::inspector || to == well_known::watcher ||
+           type == type_id_of<proto::ListMembers>() || type == type_id_of<proto::Subscribe>() ||
+           type == type_id_of<proto::Rejected>();
 }
 
 void node_core::peer_writable(node_id peer) {

@@ -72,7 +72,7 @@ class observer_actor final : public actor {
 };
 
 struct inspected {
-    probe_log log;
+    probe_log log, meddling;
     answers kept;
     simulator sim{{}};
     node_runtime& node = sim.add_node("a", peer_role::member, [](node_runtime& n) {
@@ -227,6 +227,18 @@ BOOST_FIXTURE_TEST_CASE(a_filter_that_cannot_match_is_refused_with_the_names_the
                    "Prob") != std::string::npos);
     BOOST_TEST(std::string{kept.opened[1]->body<proto::TailOpened>().getProblem().cStr()}.find(
                    "number, hops, note") != std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(an_observer_cannot_reach_other_actors, inspected) {
+    const auto meddler =
+        tools.spawn<probe_actor>("meddler", meddling, [&](probe_actor& self, auto, const frame&) {
+            self.send(worker, probe(1));
+        });
+    tools.send(meddler, probe(0));
+    settle();
+    BOOST_TEST(log.numbers.empty());
+    BOOST_TEST(meddling.rejected == std::vector<std::string>{"an observer may only look"},
+               boost::test_tools::per_element());
 }
 
 BOOST_FIXTURE_TEST_CASE(a_tail_ends_with_its_observer, inspected) {
