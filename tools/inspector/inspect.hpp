@@ -38,14 +38,14 @@ struct inspect_options {
         terms;        // tail: type=, actor=, minibatch=, FIELD=VALUE. follow: minibatch=N or =next
     std::string file; // export: written whole or not at all
 
-    // The switch of the command line that sets it comes first.
+    // Where a switch of the command line sets it, that comes first.
     bool json = false;       // --json: one JSON object per line
     bool watch = false;      // --watch: actors again and again until `stop`
     bool terminal = false;   // out is a terminal: watch redraws in place
     std::uint64_t count = 0; // --count: tail ends after so many messages; 0: never
     duration seconds{};      // --seconds: export records the next so long; 0: what the nodes hold
-    duration interval = std::chrono::seconds{1}; // --interval: actors, between two samples
-    // --timeout: a node that does not answer for so long is lost. follow waits six times as long for its minibatch.
+    duration interval = std::chrono::seconds{1}; // actors: between two samples
+    // A node that does not answer for so long is lost. follow waits six times as long for its minibatch.
     duration patience = std::chrono::seconds{5};
 
     const std::atomic<bool>* stop = nullptr; // set by a signal handler; null: never
