@@ -35,14 +35,22 @@ result<tensor> zeros(compute_context& context, const tensor_shape& shape) {
     return t;
 }
 
-result<tensor> he_normal(compute_context& context, const parameter_info& parameter,
-                         random_stream stream) {
+// The weights of a layer that computes (out, in, ...): what a relu halves is made up for (He), and otherwise the variances
+// of activations and gradients are balanced (Glorot).
+double initial_deviation(const parameter_info& weight, bool relu_follows) {
+    const double fan_in = static_cast<double>(weight.fan_in);
+    const double fan_out =
+        static_cast<double>(weight.shape[0]) * fan_in / static_cast<double>(weight.shape[1]);
+    return std::sqrt(2.0 / (relu_follows ? fan_in : fan_in + fan_out));
+}
+
+result<tensor> normal(compute_context& context, const parameter_info& parameter,
+                      random_stream stream) {
     auto t = tensor::allocate(context.memory, data_type::float32, parameter.shape);
     if (!t)
         return t;
-    const double deviation = std::sqrt(2.0 / static_cast<double>(parameter.fan_in));
     for (float& x : t->mutable_values<float>())
-        x = static_cast<float>(deviation * stream.normal());
+        x = static_cast<float>(parameter.initial_deviation * stream.normal());
     return t;
 }
 
@@ -63,7 +71,12 @@ result<stage_program> stage_program::create(proto::Model::Reader model, layer_ra
     program.has_loss_ = range.first + range.count == layers;
     const auto own = std::span{*walked}.subspan(range.first, range.count);
     for (const auto& step : own) {
+        // Of the whole model, so that initial weights do not depend on the cut.
+        const bool relu_follows = step.index + 1 < layers &&
+                                  model.getLayers()[static_cast<unsigned>(step.index + 1)].isRelu();
         for (auto& parameter : step.made->parameters()) {
+            if (!parameter.is_bias)
+                parameter.initial_deviation = initial_deviation(parameter, relu_follows);
             parameter.name = "layers." + std::to_string(step.index) + "." + parameter.name;
             program.parameters_.push_back(std::move(parameter));
         }
@@ -92,10 +105,9 @@ result<weights_ptr> stage_program::initialise(compute_context& context, std::uin
     for (const step& s : steps_)
         for (std::size_t p = 0; p < s.parameters; ++p, ++next) {
             const auto& parameter = parameters_[next];
-            auto values =
-                parameter.is_bias
-                    ? zeros(context, parameter.shape)
-                    : he_normal(context, parameter, random_stream{seed, purpose_of(s.layer, p)});
+            auto values = parameter.is_bias ? zeros(context, parameter.shape)
+                                            : normal(context, parameter,
+                                                     random_stream{seed, purpose_of(s.layer, p)});
             if (!values)
                 return values.failure();
             made->parameters.push_back(std::move(*values));

@@ -48,6 +48,7 @@ struct parameter_info {
     tensor_shape shape; // linear: (out, in); conv2d: (out, in, kernel, kernel); bias: (out)
     std::size_t fan_in = 0;
     bool is_bias = false;
+    double initial_deviation = 0; // of the normal distribution of its first values; 0 for a bias
 };
 
 // What a layer's backward pass needs of its forward pass. Opaque to everybody but the layers.
@@ -92,7 +93,8 @@ class stage_program {
     } // multiply and add count as two
     double backward_flops_per_sample() const noexcept { return backward_flops_; }
 
-    // Version 0: He initialisation for weights (normal, variance 2 / fan_in), zero for biases.
+    // Version 0: zero for biases, normal for weights: of variance 2 / fan_in where a relu follows (He et al. 2015), else
+    // 2 / (fan_in + fan_out) (Glorot and Bengio 2010).
     // `with_momentum` adds zeroed momentum.
     result<weights_ptr> initialise(compute_context& context, std::uint64_t seed,
                                    bool with_momentum) const;

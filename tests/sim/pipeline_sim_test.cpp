@@ -2,9 +2,8 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
-#include <cstring>
-
 #include "tests/sim/pipeline_sim.hpp"
+#include "tests/support/saved_weights.hpp"
 
 namespace bdata = boost::unit_test::data;
 using namespace troupe;
@@ -21,27 +20,6 @@ constexpr sim_faults storm{.delay_min = std::chrono::microseconds{10},
                            .delay_max = std::chrono::milliseconds{20},
                            .drop = 0.05,
                            .duplicate = 0.05};
-
-// The weights that a run saved equal the sequential program's, bit for bit.
-void check_weights(const std::filesystem::path& folder, const sequential_result& expected,
-                   const std::vector<std::size_t>& layers, proto::Model::Reader model) {
-    const auto infos = list_checkpoints(folder).value();
-    BOOST_REQUIRE(!infos.empty());
-    const loaded_checkpoint saved = load_checkpoint(infos.back()).value();
-    std::size_t first = 0;
-    for (std::size_t s = 0; s < layers.size(); ++s) {
-        const auto program = stage_program::create(model, {first, layers[s]}).value();
-        first += layers[s];
-        for (std::size_t p = 0; p < program.parameters().size(); ++p) {
-            const named_tensor* t = saved.find(program.parameters()[p].name);
-            BOOST_REQUIRE(t != nullptr);
-            const tensor& e = expected.weights[s]->parameters[p];
-            BOOST_REQUIRE(t->bytes.size() == e.bytes());
-            BOOST_TEST(std::memcmp(t->bytes.data(), e.data(), e.bytes()) == 0,
-                       program.parameters()[p].name << " differs from the sequential program's");
-        }
-    }
-}
 
 void check_run(const std::string& schedule, const std::vector<std::size_t>& layers,
                const sim_faults& faults, std::uint64_t seed) {

@@ -158,6 +158,19 @@ int main(int argc, char** argv) {
     status_command->add_flag("--json", status.json, "Print JSON.");
     status_command->callback([&] { code = cli::status(status); });
 
+    cli::bench_options bench;
+    auto* bench_command =
+        program.add_subcommand("bench", "Measure beside the peers and the machine's limits.");
+    bench_command->footer(
+        "Example: troupe bench frames --repetitions 5\n"
+        "Benchmarks: frames, actors, operations, tracing, training. They need the source tree.");
+    bench_command->add_option("NAME", bench.name, "Which benchmark.")->required();
+    bench_command->prefix_command();
+    bench_command->callback([&] {
+        bench.arguments = bench_command->remaining();
+        code = cli::bench(bench);
+    });
+
     inspector::inspect_options inspect;
     std::vector<std::string> words;
     std::string inspect_key;

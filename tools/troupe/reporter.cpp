@@ -91,7 +91,10 @@ void reporter::progressed(const training_progress& p) {
     const double seconds = std::chrono::duration<double>(p.elapsed).count();
     const double done = static_cast<double>(p.samples_done);
     const double rate = seconds > 0 ? done / seconds : 0;
-    const double left = rate > 0 ? static_cast<double>(p.samples - p.samples_done) / rate : 0;
+    // What is left of the whole run, at this epoch's rate; an epoch's samples are those of this one.
+    const double samples = static_cast<double>(p.samples);
+    const double left =
+        rate > 0 ? (samples - done + samples * (options_.epochs - p.epoch - 1)) / rate : 0;
     talk_ << "\r\x1b[K"
           << text("epoch %u/%u  %3.0f%%  loss %.4f  accuracy %.1f%%  %.0f samples/s  %.0f s left "
                   "in this epoch",

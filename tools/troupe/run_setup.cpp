@@ -101,7 +101,8 @@ result<std::string> address_towards(const std::string& cluster) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_DGRAM;
     addrinfo* found = nullptr;
-    if (getaddrinfo(cluster.substr(0, colon).c_str(), cluster.substr(colon + 1).c_str(), &hints, &found) != 0)
+    if (getaddrinfo(cluster.substr(0, colon).c_str(), cluster.substr(colon + 1).c_str(), &hints,
+                    &found) != 0)
         return error{errc::unreachable, "--cluster: no address is known for '" + cluster + "'"};
     // Connecting a datagram socket sends nothing; it only asks the routing table.
     const int probe = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -113,8 +114,8 @@ result<std::string> address_towards(const std::string& cluster) {
         close(probe);
     freeaddrinfo(found);
     char host[NI_MAXHOST];
-    if (!routed || getnameinfo(reinterpret_cast<sockaddr*>(&own), length, host, sizeof host, nullptr, 0,
-                               NI_NUMERICHOST) != 0)
+    if (!routed || getnameinfo(reinterpret_cast<sockaddr*>(&own), length, host, sizeof host,
+                               nullptr, 0, NI_NUMERICHOST) != 0)
         return error{errc::unreachable, "--cluster: there is no route to " + cluster};
     const std::string numeric = host;
     return numeric.find(':') == std::string::npos ? numeric + ":0" : "[" + numeric + "]:0";

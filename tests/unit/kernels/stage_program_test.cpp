@@ -195,6 +195,17 @@ BOOST_AUTO_TEST_CASE(gradients_of_the_whole_model_match_finite_differences) {
     }
 }
 
+namespace {
+
+double variance(const tensor& t) {
+    double squares = 0;
+    for (float x : t.values<float>())
+        squares += double{x} * x;
+    return squares / static_cast<double>(t.elements());
+}
+
+} // namespace
+
 BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_weights_and_another_seed_others) {
     memory_pool pool{1ull << 28};
     const auto ops = make_reference_operations();
@@ -206,12 +217,10 @@ BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_weights_and_another_seed_other
     const auto other = program.initialise(context, 2, false).value();
     check_bit_equal(first->parameters, again->parameters);
     BOOST_TEST(!bit_equal(first->parameters[0], other->parameters[0]));
-    // He: variance 2 / fan_in; layers.6.weight has 128 * 24 elements.
-    double squares = 0;
-    for (float x : first->parameters[4].values<float>())
-        squares += double{x} * x;
-    BOOST_TEST(squares / static_cast<double>(first->parameters[4].elements()) == 2.0 / 128,
-               boost::test_tools::tolerance(0.1));
+    // He before a relu, variance 2 / fan_in: layers.6.weight is (24, 128). Glorot before none, 2 / (fan_in + fan_out):
+    // layers.8.weight is (10, 24).
+    BOOST_TEST(variance(first->parameters[4]) == 2.0 / 128, boost::test_tools::tolerance(0.1));
+    BOOST_TEST(variance(first->parameters[6]) == 2.0 / 34, boost::test_tools::tolerance(0.3));
     BOOST_TEST(first->parameters[5].values<float>()[0] == 0.f);
     BOOST_TEST(program.parameters()[4].name == "layers.6.weight");
 }

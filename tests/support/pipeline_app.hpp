@@ -1,0 +1,49 @@
+// A small app that can be cut anywhere, and an observer that keeps what its run reports.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "actors/trainer/trainer.hpp"
+
+namespace troupe::test {
+
+// An app over synthetic data with six layers that can be cut into up to six stages.
+inline std::string pipeline_app(const std::string& schedule, const std::vector<std::size_t>& layers,
+                                unsigned epochs) {
+    std::string stages;
+    for (const std::size_t count : layers)
+        stages +=
+            (stages.empty() ? "" : ", ") + std::string{"{layers: "} + std::to_string(count) + "}";
+    return "troupe: 1\n"
+           "data: {synthetic: {train_samples: 70, test_samples: 20, classes: 3}}\n"
+           "model:\n"
+           "  input: [1, 6, 6]\n"
+           "  layers:\n"
+           "    - conv2d: {out: 4, kernel: 3, padding: 1}\n"
+           "    - relu\n"
+           "    - max_pool: {kernel: 2}\n"
+           "    - linear: {out: 12}\n"
+           "    - relu\n"
+           "    - linear: {out: 3}\n"
+           "train: {batch: 8, seed: 5, epochs: " +
+           std::to_string(epochs) +
+           ", optimizer: {sgd: {learning_rate: 0.05, momentum: 0.9}}}\n"
+           "topology: {pipeline: {schedule: " +
+           schedule + ", microbatches: 3, stages: [" + stages + "]}}\n";
+}
+
+class recording_observer final : public training_observer {
+  public:
+    void started(const plan& p) override { planned = p; }
+    void progressed(const training_progress&) override {}
+    void epoch_done(const epoch_report& r) override { epochs.push_back(r); }
+    void finished(const run_report& r) override { report = r; }
+
+    std::optional<plan> planned;
+    std::vector<epoch_report> epochs;
+    std::optional<run_report> report;
+};
+
+} // namespace troupe::test

@@ -1,0 +1,34 @@
+// Compares what a run saved with what the sequential program computed.
+#pragma once
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstring>
+
+#include "actors/checkpoint/checkpoint_store.hpp"
+#include "tests/support/sequential.hpp"
+
+namespace troupe::test {
+
+// The weights that a run saved equal the sequential program's, bit for bit.
+inline void check_weights(const std::filesystem::path& folder, const sequential_result& expected,
+                          const std::vector<std::size_t>& layers, proto::Model::Reader model) {
+    const auto infos = list_checkpoints(folder).value();
+    BOOST_REQUIRE(!infos.empty());
+    const loaded_checkpoint saved = load_checkpoint(infos.back()).value();
+    std::size_t first = 0;
+    for (std::size_t s = 0; s < layers.size(); ++s) {
+        const auto program = stage_program::create(model, {first, layers[s]}).value();
+        first += layers[s];
+        for (std::size_t p = 0; p < program.parameters().size(); ++p) {
+            const named_tensor* t = saved.find(program.parameters()[p].name);
+            BOOST_REQUIRE(t != nullptr);
+            const tensor& e = expected.weights[s]->parameters[p];
+            BOOST_REQUIRE(t->bytes.size() == e.bytes());
+            BOOST_TEST(std::memcmp(t->bytes.data(), e.data(), e.bytes()) == 0,
+                       program.parameters()[p].name << " differs from the sequential program's");
+        }
+    }
+}
+
+} // namespace troupe::test
