@@ -14,6 +14,11 @@ namespace {
 constexpr std::uint64_t listening_id = control_plane::first_id;
 constexpr duration listen_pause = std::chrono::milliseconds{100};
 
+error duplicate_error() {
+    return {errc::refused,
+            "the node there still holds an earlier connection of this node; try again"};
+}
+
 void poll_for(int poll, int operation, int descriptor, std::uint32_t events, std::uint64_t id) {
     epoll_event e{};
     e.events = events;
@@ -141,6 +146,8 @@ void control_plane::on_ready(std::uint64_t id) {
     c = find(id);
     if (c == nullptr)
         return;
+    if (c->state == phase::duplicate)
+        return;
     if (alive)
         watch(*c);
     else
@@ -169,7 +176,7 @@ void control_plane::admit(connection& c, const hello_message& hello) {
         return; // the other node decides
     if (up_.contains(peer.info.node)) {
         c.wire->send(verdict_message::duplicate);
-        end_duplicate(c.id);
+        end_duplicate(c);
     } else {
         c.wire->send(verdict_message::accepted);
         become_up(c);
@@ -180,7 +187,7 @@ void control_plane::admit(connection& c, verdict_message verdict) {
     if (c.state != phase::verdict)
         return end(c.id, error{errc::protocol, "a verdict out of turn"});
     if (verdict == verdict_message::duplicate)
-        return end_duplicate(c.id);
+        return end_duplicate(c);
     // The other node has one connection at most: it has lost the earlier one.
     if (const auto old = up_.find(c.peer->info.node); old != up_.end())
         end(old->second,
@@ -197,19 +204,34 @@ void control_plane::admit(connection& c, const goodbye_message& goodbye) {
 void control_plane::become_up(connection& c) {
     c.state = phase::up;
     up_[c.peer->info.node] = c.id;
-    events_.peer_accepted(c.peer);
+    const std::shared_ptr<ucx_peer> peer = c.peer;
+    events_.peer_accepted(peer);
+    std::vector<std::uint64_t> duplicates;
+    for (const auto& [id, other] : connections_)
+        if (other.state == phase::duplicate && other.peer->info.node == peer->info.node)
+            duplicates.push_back(id);
+    for (const std::uint64_t id : duplicates)
+        end(id, duplicate_error());
 }
 
-bool control_plane::is_known(node_id node, std::uint64_t besides) const {
+bool control_plane::has_other(const connection& c) const {
     return std::ranges::any_of(connections_, [&](const auto& entry) {
-        const connection& c = entry.second;
-        return c.id != besides && c.state >= phase::verdict && c.peer->info.node == node;
+        const connection& other = entry.second;
+        return other.id != c.id && (other.state == phase::verdict || other.state == phase::up) &&
+               other.peer->info.node == c.peer->info.node;
     });
 }
 
-void control_plane::end_duplicate(std::uint64_t id) {
-    end(id, error{errc::refused,
-                  "the node there still holds an earlier connection of this node; try again"});
+// The connection that was accepted instead may be one whose hello has not been read yet: then this one waits for it,
+// without a socket to watch, so that a second connection is dropped quietly.
+void control_plane::end_duplicate(connection& c) {
+    if (has_other(c)) {
+        end(c.id, duplicate_error());
+        return;
+    }
+    c.state = phase::duplicate;
+    TROUPE_CHECK(epoll_ctl(poll_, EPOLL_CTL_DEL, c.wire->descriptor(), nullptr) == 0,
+                 "connections are watched");
 }
 
 void control_plane::end(std::uint64_t id, const error& why) {
@@ -217,15 +239,15 @@ void control_plane::end(std::uint64_t id, const error& why) {
     if (found.state == phase::proof)
         found.wire->send_last_words();
     const connection c = std::move(found);
-    connections_.erase(id); // which closes the socket and so ends its polling
+    connections_.erase(id);
     if (c.state == phase::proof && c.side == handshake_side::acceptor)
         ++refused_;
     if (c.state == phase::up)
         up_.erase(c.peer->info.node);
     if (c.state >= phase::verdict)
         events_.peer_ended(c.peer, why);
-    const bool second = c.state == phase::verdict && is_known(c.peer->info.node, id);
-    if (c.state != phase::up && c.side == handshake_side::connector && !second)
+    const bool is_second = c.state >= phase::verdict && has_other(c);
+    if (c.state != phase::up && c.side == handshake_side::connector && !is_second)
         events_.connect_failed(
             c.target, why.code() == errc::lost ? error{errc::unreachable, why.message()} : why);
 }
@@ -248,8 +270,11 @@ void control_plane::expire(time_point now) {
             expired.push_back(id);
     for (const std::uint64_t id : expired)
         if (const connection* c = find(id))
-            end(id, error{errc::unreachable, (c->target.empty() ? "the other side" : c->target) +
-                                                 " does not answer as a Troupe node"});
+            end(id,
+                c->state == phase::duplicate
+                    ? duplicate_error()
+                    : error{errc::unreachable, (c->target.empty() ? "the other side" : c->target) +
+                                                   " does not answer as a Troupe node"});
 }
 
 std::optional<time_point> control_plane::next_deadline() const {

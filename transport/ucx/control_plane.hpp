@@ -61,7 +61,13 @@ class control_plane {
     std::uint64_t refused() const noexcept { return refused_; }
 
   private:
-    enum class phase : std::uint8_t { proof, hello, verdict, up };
+    enum class phase : std::uint8_t {
+        proof,
+        hello,
+        verdict,
+        duplicate, // of one that may not have got as far; dropped when that is up
+        up,
+    };
     struct connection {
         std::uint64_t id;
         std::unique_ptr<control_connection> wire;
@@ -82,8 +88,8 @@ class control_plane {
     void admit(connection& c, const goodbye_message& goodbye);
     void become_up(connection& c);
     void end(std::uint64_t id, const error& why);
-    void end_duplicate(std::uint64_t id);
-    bool is_known(node_id node, std::uint64_t besides) const;
+    void end_duplicate(connection& c);
+    bool has_other(const connection& c) const; // of the same pair, accepted or about to be
     connection* find(std::uint64_t id);
 
     const ucx_options& options_;

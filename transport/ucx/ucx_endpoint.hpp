@@ -26,8 +26,8 @@ namespace troupe {
 
 // What UCX may send over.
 enum class ucx_transports : std::uint8_t {
-    automatic, // shared memory within a machine, TCP between machines
-    shm,       // shared memory only: peers on other machines are unreachable
+    automatic, // shared memory where the node listens on loopback, so that all peers are on its machine; else TCP
+    shm, // shared memory only: peers on other machines, and peers that use TCP, are unreachable
     tcp,
 };
 

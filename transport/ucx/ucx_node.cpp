@@ -185,7 +185,8 @@ void ucx_node::run() {
             wait_for_events();
             last_work = options_.time->now();
         } else if (idle >= spin_alone) {
-            std::this_thread::yield(); // the peer, or whom the frame was for, may be waiting for this processor
+            std::this_thread::
+                yield(); // the peer, or whom the frame was for, may be waiting for this processor
         }
     }
     abandon_everything();
@@ -244,8 +245,8 @@ bool ucx_node::make_progress() {
         has_writable = sender_.take_writable();
         has_failed = std::exchange(any_failed_, false);
         malformed_.fetch_add(std::exchange(receiver_.unattributed, 0), std::memory_order_relaxed);
-        if (worker_->disconnects_pending() == 0)
-            ended_.clear();
+        if (!ended_.empty())
+            close_eps();
     }
     for (const auto& f : failures) {
         malformed_.fetch_add(f.why.code() == errc::protocol ? 1 : 0, std::memory_order_relaxed);
@@ -335,7 +336,8 @@ void ucx_node::wait_for_events() {
 int ucx_node::wait_limit_ms() const {
     int limit_ms = -1;
     const auto at_most = [&](int ms) { limit_ms = limit_ms < 0 ? ms : std::min(limit_ms, ms); };
-    if (sender_.in_flight() > 0 || receiver_.transfers() > 0 || is_closing_ || is_watching_)
+    if (sender_.in_flight() > 0 || receiver_.transfers() > 0 || !ended_.empty() || is_closing_ ||
+        is_watching_)
         at_most(in_flight_wait_ms);
     if (receiver_.is_waiting_for_memory())
         at_most(static_cast<int>(frame_receiver::retry_interval.count() / 1000000));

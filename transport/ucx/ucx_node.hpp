@@ -64,6 +64,7 @@ class ucx_node final : public endpoint, private control_events {
     void take_down(const peer_ptr& peer, const error& why);
     void begin_closing();
     bool continue_closing();
+    void close_eps();
     void abandon_everything();
 
     void peer_proven(const peer_ptr& peer) override;
@@ -96,6 +97,8 @@ class ucx_node final : public endpoint, private control_events {
     // The progress thread's.
     control_plane control_;
     std::vector<report> reports_;
+    std::vector<std::pair<peer_ptr, ucp_ep_h>>
+        closing_eps_;             // not yet fit to be closed; guarded by the worker lock
     std::vector<peer_ptr> ended_; // UCX may still speak of them; guarded by the worker lock
     bool is_watching_ = false;    // some peer waits for a time or a last frame
     bool is_closing_ = false;

@@ -27,6 +27,8 @@ void ucx_node::peer_accepted(const peer_ptr& peer) {
         std::lock_guard worker{worker_lock_};
         ep = worker_->connect(peer->worker_address, &ucx_failed, peer.get());
         peer->ep = ep ? *ep : nullptr;
+        if (ep)
+            worker_->watch_wiring(*ep, &peer->is_wired);
     }
     {
         std::lock_guard guard{peer->queue_lock};
@@ -120,14 +122,27 @@ void ucx_node::take_down(const peer_ptr& peer, const error& why) {
         collect();
         receiver_.remove(*peer);
         if (peer->ep != nullptr)
-            worker_->disconnect(std::exchange(peer->ep, nullptr));
+            closing_eps_.emplace_back(peer, std::exchange(peer->ep, nullptr));
         ended_.push_back(peer);
+        close_eps();
     }
     control_.drop(*peer);
     if (was_up)
         reports_.push_back(
             {peer->info.node, nullptr,
              [node = peer->info.node, why](endpoint_listener& l) { l.peer_down(node, why); }});
+}
+
+// Under the worker lock.
+void ucx_node::close_eps() {
+    std::erase_if(closing_eps_, [&](const auto& closing) {
+        const bool may_close = closing.first->is_wired || closing.first->has_failed;
+        if (may_close)
+            worker_->disconnect(closing.second);
+        return may_close;
+    });
+    if (closing_eps_.empty() && worker_->disconnects_pending() == 0)
+        ended_.clear();
 }
 
 // --- the end

@@ -37,21 +37,22 @@ result<std::unique_ptr<ucp_config_t, config_deleter>> configure(ucx_transports t
     if (const auto status = ucp_config_read(nullptr, nullptr, &raw); status != UCS_OK)
         return ucx_error(errc::io, status);
     std::unique_ptr<ucp_config_t, config_deleter> config{raw};
-    const char* tls = transports == ucx_transports::automatic ? "shm,self,tcp"
-                      : transports == ucx_transports::shm     ? "shm,self"
-                                                              : "tcp";
+    // Not both at once: with TCP beside shared memory UCX 1.13 sets connections up over the one for the other, and
+    // large transfers over both, which is slower and, when a peer vanishes meanwhile, aborts the process.
+    const bool shm = transports == ucx_transports::shm ||
+                     (transports == ucx_transports::automatic && loopback_only);
     std::vector<setting> settings{
-        {"TLS", tls},
-        {"TCP_CONN_NB",
-         "y"}, // a host that does not answer must not stop the progress of the others
+        {"TLS", shm ? "shm,self" : "tcp"},
+        // A host that does not answer must not stop the progress of the others.
+        {"TCP_CONN_NB", "y"},
     };
-    if (transports != ucx_transports::tcp) {
-        // Without it UCX takes TCP where failures of peers are to be reported. The name is that of the settings that
-        // posix and sysv share: by theirs, which the environment knows, it would be ignored.
+    if (shm) {
+        // Without it shared memory does not report the failure of a peer and is refused. The name is that of the settings
+        // that posix and sysv share: by theirs, which the environment knows, it would be ignored.
         settings.push_back({"MM_ERROR_HANDLING", "y"});
-    }
-    if (loopback_only && transports != ucx_transports::shm)
+    } else if (loopback_only) {
         settings.push_back({"NET_DEVICES", "lo"});
+    }
     for (const setting& s : settings)
         if (const auto status = ucp_config_modify(config.get(), s.name, s.value); status != UCS_OK)
             return ucx_error(errc::io, status).in(std::string{"setting "} + s.name);
@@ -143,6 +144,17 @@ result<ucp_ep_h> ucx_worker::connect(const std::vector<std::byte>& address,
     if (const auto status = ucp_ep_create(worker_, &params, &ep); status != UCS_OK)
         return ucx_error(errc::unreachable, status);
     return ep;
+}
+
+void ucx_worker::watch_wiring(ucp_ep_h ep, bool* is_wired) {
+    ucp_request_param_t params{};
+    params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+    params.user_data = is_wired;
+    params.cb.send = [](void* request, ucs_status_t, void* flag) {
+        *static_cast<bool*>(flag) = true;
+        ucp_request_free(request);
+    };
+    *is_wired = !UCS_PTR_IS_PTR(ucp_ep_flush_nbx(ep, &params));
 }
 
 void ucx_worker::disconnect(ucp_ep_h ep) {
