@@ -53,6 +53,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(frames_of_all_sizes_arrive_whole, World, worlds) {
             if (text > 0 && shape.size() == 1 && shape[0] > (1u << 20))
                 continue;
             a.end->send(peer, numbered_frame(w.pool, ++number, shape, text));
+            BOOST_TEST_INFO("frame " << number << " with a text of " << text << " bytes; malformed "
+                                     << a.end->statistics().frames_malformed << ", down "
+                                     << a.heard->downs().size());
             BOOST_TEST_REQUIRE(w.wait_for([&] { return a.heard->frame_count() == 1; }));
             BOOST_TEST(is_numbered(*a.heard->frames()[0].second, number, shape, text));
             a.heard->forget_frames();

@@ -138,6 +138,10 @@ void control_plane::on_ready(std::uint64_t id) {
         c->state = phase::hello;
         c->peer = std::make_shared<ucx_peer>(options_.bounds);
         c->peer->link = ++links_total_;
+        c->peer->send_token = c->wire->secrets().send_token;
+        c->peer->receive_token = c->wire->secrets().receive_token;
+        // Before the hello leaves: the peer's first frame may overtake its own hello.
+        events_.peer_proven(c->peer);
         c->wire->send(hello_message{self_, c->peer->link, worker_address_});
     }
     for (const control_message& message : arrived)
@@ -168,10 +172,7 @@ void control_plane::admit(connection& c, const hello_message& hello) {
     peer.info.address = reachable_address(hello.self.address, remote_address(c.wire->descriptor()));
     peer.remote_link = hello.link;
     peer.worker_address = hello.worker;
-    peer.send_token = c.wire->secrets().send_token;
-    peer.receive_token = c.wire->secrets().receive_token;
     c.state = phase::verdict;
-    events_.peer_proven(c.peer);
     if (self_.node > peer.info.node)
         return; // the other node decides
     if (up_.contains(peer.info.node)) {
@@ -244,7 +245,7 @@ void control_plane::end(std::uint64_t id, const error& why) {
         ++refused_;
     if (c.state == phase::up)
         up_.erase(c.peer->info.node);
-    if (c.state >= phase::verdict)
+    if (c.state >= phase::hello)
         events_.peer_ended(c.peer, why);
     const bool is_second = c.state >= phase::verdict && has_other(c);
     if (c.state != phase::up && c.side == handshake_side::connector && !is_second)
