@@ -176,15 +176,13 @@ void ucx_node::wake() {
 void ucx_node::run() {
     time_point last_work = options_.time->now();
     while (!is_closing_ || continue_closing()) {
-        if (round()) {
-            last_work = options_.time->now();
-            continue;
-        }
-        const duration idle = options_.time->now() - last_work;
-        if (idle >= options_.spin) {
+        const time_point now = options_.time->now();
+        if (round(now)) {
+            last_work = now;
+        } else if (now - last_work >= options_.spin) {
             wait_for_events();
             last_work = options_.time->now();
-        } else if (idle >= spin_alone) {
+        } else if (now - last_work >= spin_alone) {
             std::this_thread::
                 yield(); // the peer, or whom the frame was for, may be waiting for this processor
         }
@@ -192,10 +190,9 @@ void ucx_node::run() {
     abandon_everything();
 }
 
-bool ucx_node::round() {
+bool ucx_node::round(time_point now) {
     bool worked = run_commands();
     worked |= make_progress();
-    const time_point now = options_.time->now();
     if (now - sockets_polled_at_ >= sockets_poll_interval)
         poll_sockets(0);
     if (is_watching_)
@@ -204,7 +201,7 @@ bool ucx_node::round() {
 }
 
 bool ucx_node::run_commands() {
-    if (!has_commands_.exchange(false))
+    if (!has_commands_.load(std::memory_order_relaxed) || !has_commands_.exchange(false))
         return false;
     std::vector<std::function<void()>> commands;
     std::vector<peer_ptr> dirty;
@@ -235,7 +232,7 @@ bool ucx_node::make_progress() {
         for (unsigned i = 0; i < progress_burst; ++i) {
             const unsigned now_done = worker_->progress();
             done += now_done;
-            if (now_done == 0)
+            if (now_done == 0 && done > 0)
                 break;
         }
         if (receiver_.is_waiting_for_memory())

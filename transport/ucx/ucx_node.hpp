@@ -51,7 +51,7 @@ class ucx_node final : public endpoint, private control_events {
 
     // --- the progress thread
     void run();
-    bool round(); // true if there was anything to do
+    bool round(time_point now); // true if there was anything to do
     bool run_commands();
     bool make_progress();
     void collect();
