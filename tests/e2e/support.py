@@ -16,8 +16,8 @@ import tempfile
 import time
 import unittest
 
-TROUPE = os.path.abspath(os.environ.get("TROUPE", "build/tools/troupe/troupe"))
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+TROUPE = os.environ.get("TROUPE", str(SOURCE / "build/tools/troupe/troupe"))
 FASHION = pathlib.Path("/usr/share/datasets/fashion-mnist")
 
 # A model that trains in well under a second, with four layers that can be cut.

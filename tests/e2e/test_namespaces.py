@@ -34,7 +34,7 @@ class Namespaces(TroupeTest):
         os.chmod(self.key, 0o600)
 
     def start_on(self, host, *arguments):
-        return self.start_program(["ip", "netns", "exec", host, os.path.abspath(TROUPE), *map(str, arguments)])
+        return self.start_program(["ip", "netns", "exec", host, TROUPE, *map(str, arguments)])
 
     def start_program(self, command):
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,

@@ -1,0 +1,63 @@
+"""The inspector attached to a run on two node processes, without a restart."""
+
+import json
+import subprocess
+import sys
+
+from support import APP, SOURCE, TroupeTest, main
+
+LONG = APP.replace("epochs: 2", "epochs: 100000")
+
+
+class Inspect(TroupeTest):
+    def setUp(self):
+        super().setUp()
+        self.run_process = self.start("run", self.app(LONG), "--nodes", 2, "--json")
+        self.address = self.read_event(self.run_process, "start")["inspect"]
+        self.read_event(self.run_process, "epoch")
+
+    def inspect(self, *words):
+        result = self.troupe("inspect", self.address, *words)
+        self.assertEqual(result.code, 0, str(result))
+        return result
+
+    def lines(self, *words):
+        events = [json.loads(line) for line in self.inspect(*words, "--json").out.splitlines()]
+        return [event for event in events if event["event"] == "message"]
+
+    def test_actors_of_all_nodes_are_listed(self):
+        text = self.inspect("actors").out
+        for name in ("trainer", "data-source", "stage-0", "stage-1", "node-0", "node-1"):
+            self.assertIn(name, text)
+
+    def test_tail_shows_only_what_the_filter_wants(self):
+        messages = self.lines("tail", "type=Activation", "actor=stage-1", "--count", 20)
+        self.assertEqual(len(messages), 20)
+        for message in messages:
+            self.assertEqual((message["type"], message["to"]["name"]), ("Activation", "stage-1"), message)
+
+    def test_tail_filters_by_any_field_of_the_body(self):
+        minibatch = self.lines("tail", "type=Gradient", "--count", 1)[0]["minibatch"] + 3000
+        for message in self.lines("tail", "type=Gradient", f"minibatch={minibatch}", "--count", 2):
+            self.assertEqual(message["minibatch"], minibatch)
+
+    def test_follow_shows_equal_weight_versions_forward_and_backward(self):
+        text = self.inspect("follow", "minibatch=next").out
+        for part in ("stage-0", "stage-1", "forward", "backward", "equal"):
+            self.assertIn(part, text)
+
+    def test_an_exported_trace_obeys_the_viewers_rules(self):
+        self.inspect("export", "trace.json", "--seconds", "0.5")
+        checked = subprocess.run([sys.executable, SOURCE / "tests/interop/validate_trace.py",
+                                  self.folder / "trace.json"], capture_output=True, text=True)
+        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+
+    def test_an_unknown_view_type_or_field_is_a_one_line_error(self):
+        for words, named in ((["fly"], "fly"), (["tail", "type=Pigeon"], "Pigeon"), (["follow"], "follow"),
+                             (["tail", "type=Activation", "wings=2"], "wings")):
+            with self.subTest(words=words):
+                self.assert_one_line_error(self.troupe("inspect", self.address, *words), 2, named)
+
+
+if __name__ == "__main__":
+    main()
