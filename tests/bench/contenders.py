@@ -120,7 +120,7 @@ def frames(build, transport, size):
         line = json_lines(output)[-1]
         return {"latency": line["latency_us"], "bandwidth": line["bandwidth_gbs"]}
     return Contender(f"frames, {transport}, {size}",
-                     [program(build, "tests/bench/bench_frames"), transport, str(size)], read, timeout_s=120)
+                     [program(build, "tests/bench/bench_frames"), transport, str(size)], read, timeout_s=20, keep_on=True)
 
 
 CARRIER_BYTES = 65536   # of a frame in the probe; thousands of them are sent

@@ -26,6 +26,7 @@ class Contender:
     environment: dict[str, str] = dataclasses.field(default_factory=dict)
     server: list[str] | None = None             # started before the command, stopped after it
     timeout_s: int = 600
+    keep_on: bool = False                       # goes on although its first run failed
 
 
 @dataclasses.dataclass
@@ -104,8 +105,12 @@ def run_once(contender):
 
 
 def interleave(contenders, repetitions):
-    """Every contender `repetitions` times, in turn; one that fails is skipped from then on and said so."""
-    values, skipped, shares = {}, {}, []
+    """Every contender `repetitions` times, in turn.
+
+    One whose first run fails is skipped from then on. Later failures are counted and said: figures of the runs that
+    ended, without a word on those that did not, would flatter.
+    """
+    values, skipped, failures, shares = {}, {}, {}, []
     for repetition in range(repetitions):
         for contender in contenders:
             if contender.name in skipped:
@@ -116,13 +121,18 @@ def interleave(contenders, repetitions):
                 for key, value in run_once(contender).items():
                     values.setdefault(contender.name, {}).setdefault(key, []).append(value)
             except Skip as reason:
-                skipped[contender.name] = f"{contender.name}: skipped, {reason}"
+                if repetition == 0 and not contender.keep_on:
+                    skipped[contender.name] = f"{contender.name}: skipped, {reason}"
+                else:
+                    failures.setdefault(contender.name, []).append(str(reason))
                 continue
             wall, busy, own = (now - then for now, then in zip((time.monotonic(), busy_seconds(), own_seconds()), before))
             shares.append(max(0.0, busy - own) / (wall * os.cpu_count()))
     note("")
     figures = {name: {key: Figures(v) for key, v in keys.items()} for name, keys in values.items()}
-    return Outcome(figures, list(skipped.values()), statistics.median(shares) if shares else 0.0)
+    counted = [f"ATTENTION: {name}: {len(reasons)} of {repetitions} runs failed and are not in its figures: {reasons[-1]}"
+               for name, reasons in failures.items()]
+    return Outcome(figures, list(skipped.values()) + counted, statistics.median(shares) if shares else 0.0)
 
 
 def note(text):

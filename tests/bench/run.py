@@ -8,6 +8,7 @@ not installed are skipped with a sentence; tests/bench/peers/setup installs them
 """
 import argparse
 import os
+import signal
 import sys
 
 import contenders
@@ -174,6 +175,7 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))     # unwinds, so that what was started is ended
     try:
         sys.exit(main())
     except KeyboardInterrupt:
