@@ -13,8 +13,9 @@
 # within its minibatch. Both die at a stage when it has sent (stage 0: received) the Gradient for them. `weightVersion`
 # counts a stage's own updates; versions of different stages are different things with equal numbers.
 #
-# A receiver checks every id against what its schedule expects next. A message that does not fit is answered by Rejected
-# and ends the run: training on with the wrong pairing would silently compute nonsense.
+# A receiver checks every id against what its schedule expects next. A message that does not fit ends its receiver, which
+# says so to the trainer (StageFailed), and so the run: training on with the wrong pairing would silently compute nonsense.
+# A message from anybody but the actors named in ConnectStage is answered by Rejected and changes nothing.
 
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("troupe::proto");
@@ -48,8 +49,8 @@ struct Gradient {
 }                               # attachments: [0] gradient of the loss by the Activation's tensor; none to the data source
 
 struct Labels {
-  # Data source to the last stage: what the samples of a microbatch are. Sent just before the Activation; the receiver
-  # keeps it until that arrives.
+  # Data source to the last stage: what the samples of a microbatch are. Sent just before the Activation, which takes the
+  # longer way: Labels of an epoch may arrive before its EpochBegin. The receiver keeps it until the Activation arrives.
   minibatch @0 :UInt64;
   microbatch @1 :UInt32;
 }                               # attachments: [0] (samples) int32

@@ -22,7 +22,8 @@ $Cxx.namespace("troupe::proto");
 struct ActorAddress { node @0 :UInt64; actor @1 :UInt64; }
 
 struct PlaceStage {
-  # Trainer to an agent: spawn this stage on one of your devices. Answered by StagePlaced or PlaceFailed.
+  # Trainer to an agent: spawn this stage on one of your devices. Answered by StagePlaced or PlaceFailed. A run belongs to
+  # the first trainer that names it to an agent; another one is refused, and so is a second stage of the same number.
   run @0 :UInt64;
   stage @1 :UInt32;
   stages @2 :UInt32;
@@ -33,8 +34,7 @@ struct PlaceStage {
   model @7 :App.Model;
   optimizer @8 :App.Optimizer;
   seed @9 :UInt64;
-  trainer @10 :ActorAddress;
-}
+}                               # the sender is the stage's trainer
 
 struct StagePlaced { run @0 :UInt64; stage @1 :UInt32; address @2 :ActorAddress; }
 
@@ -45,19 +45,23 @@ struct PlaceFailed {
 }
 
 struct ConnectStage {
-  # Trainer to stage, once all stages are placed. With attachments the stage starts from these weights instead of fresh
-  # ones: parameters in the stage's order, then their momentum if it has any. Answered by StageReady or StageFailed.
+  # Trainer to stage, once, when all stages are placed. A stage that is `restored` starts from the attached weights instead
+  # of fresh ones: parameters in the stage's order (none for a stage without), then their momentum if the optimizer has any.
+  # Answered by StageReady or StageFailed. The stage takes its other messages from these actors only.
   previous @0 :ActorAddress;    # stage s-1, or the data source
   next @1 :ActorAddress;        # stage s+1; actor 0 for the last stage
-  weightVersion @2 :UInt64;     # of the attached weights
+  source @2 :ActorAddress;      # the data source, which sends labels to the last stage
+  restored @3 :Bool;
+  weightVersion @4 :UInt64;     # of the attached weights
 }
 
-struct StageReady { stage @0 :UInt32; parameterBytes @1 :UInt64; }
+struct StageReady { stage @0 :UInt32; }
 
 struct StageFailed {
-  # Stage to trainer, at any time: this stage cannot go on. The run ends.
-  stage @0 :UInt32;
+  # Stage, or data source, to trainer, at any time: the sender cannot go on and has ended. The run ends.
+  stage @0 :UInt32 = 0xffffffff;  # all ones: the data source
   failure @1 :Device.Failure;
+  lostStage @2 :UInt32 = 0xffffffff;  # the neighbour that the sender lost, while the trainer may still see it; all ones: none
 }
 
 struct RunEpoch {
@@ -68,10 +72,15 @@ struct RunEpoch {
   learningRate @3 :Float32;
 }
 
-struct RunEvaluation { epoch @0 :UInt32; }
+struct RunEvaluation {
+  # Trainer to data source, when every stage has reported the epoch: classify the test set. Answered, by way of the
+  # pipeline, by EvaluationDone of the last stage.
+  epoch @0 :UInt32;
+}
 
 struct StopData {
-  # Trainer to data source: send no further minibatch; EndOfData follows as usual.
+  # Trainer to data source: send no further minibatch; EndOfData follows as usual, and after it the stages' StageEpochDone.
+  # Not answered by itself; without meaning when no epoch is running.
 }
 
 struct MinibatchDone {
@@ -100,14 +109,15 @@ struct EvaluationDone {
   correct @3 :UInt64;
 }
 
-struct TakeSnapshot { epoch @0 :UInt32; }
+struct TakeSnapshot {
+  # Trainer to stage, between two epochs. Answered by Snapshot.
+}
 
 struct Snapshot {
-  # Stage to trainer: references to the weights between two messages. Attachments as in ConnectStage.
-  epoch @0 :UInt32;
-  stage @1 :UInt32;
-  weightVersion @2 :UInt64;
-  names @3 :List(Text);         # of the parameters
+  # Stage to trainer: references to the weights between two messages. Attachments as in ConnectStage; their names follow
+  # from the model.
+  stage @0 :UInt32;
+  weightVersion @1 :UInt64;
 }
 
 struct ProfileModel {

@@ -38,6 +38,8 @@ struct checkpoint_progress {
     std::uint64_t minibatches_done = 0; // over the whole run; larger means later
     weight_version version;             // of all stages: updates applied
     std::uint64_t seed = 0;
+    std::uint32_t batch = 0;         // samples per minibatch: what minibatches_done counts
+    std::uint64_t train_samples = 0; // in an epoch
     std::string model; // the model as text (render_model); another text is another model
 
     friend bool operator==(const checkpoint_progress&, const checkpoint_progress&) = default;

@@ -107,6 +107,8 @@ std::string manifest_json(const checkpoint_progress& progress,
                       {"minibatches_done", progress.minibatches_done},
                       {"weight_version", progress.version.value()},
                       {"seed", progress.seed},
+                      {"batch", progress.batch},
+                      {"train_samples", progress.train_samples},
                       {"model", progress.model},
                       {"model_sha256", hash_of(progress.model)},
                       {"stages", list}};
@@ -125,9 +127,13 @@ result<checkpoint_info> parse_manifest(std::string_view text) {
     const auto minibatches = number_in(map, "minibatches_done");
     const auto weights = number_in(map, "weight_version");
     const auto seed = number_in(map, "seed");
+    const auto batch = number_in(map, "batch");
+    const auto samples = number_in(map, "train_samples");
     const auto model = text_in(map, "model");
-    if (!epochs || !minibatches || !weights || !seed || !model)
-        return bad("epochs_done, minibatches_done, weight_version, seed or model is missing or of "
+    if (!epochs || !minibatches || !weights || !seed || !batch || *batch > limits::batch_max ||
+        !samples || !model)
+        return bad("epochs_done, minibatches_done, weight_version, seed, batch, train_samples or "
+                   "model is missing or of "
                    "the wrong kind");
     if (text_in(map, "model_sha256") != hash_of(*model))
         return bad("the model's text does not have its hash");
@@ -136,7 +142,8 @@ result<checkpoint_info> parse_manifest(std::string_view text) {
         return stages.failure();
     return checkpoint_info{{},
                            {static_cast<std::uint32_t>(*epochs), *minibatches,
-                            weight_version{*weights}, *seed, *model},
+                            weight_version{*weights}, *seed, static_cast<std::uint32_t>(*batch),
+                            *samples, *model},
                            std::move(*stages)};
 }
 

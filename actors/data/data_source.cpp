@@ -167,17 +167,25 @@ void data_source::send_evaluation_batch(const batch& b) {
     ++pass.microbatches_sent;
 }
 
-void data_source::gradient(proto::Gradient::Reader, const frame&) {
+void data_source::gradient(proto::Gradient::Reader body, const frame& f) {
+    if (f.from() != options_.first_stage)
+        return reject("gradients come from the first stage");
     // Answers to the last microbatches come after the pass is over for this actor.
-    if (!feeding_ || !feeding_->training)
+    if (!feeding_ || !feeding_->training || body.getMinibatch() < feeding_->first_minibatch)
         return;
+    if (feeding_->answered == feeding_->microbatches_sent)
+        return fail({errc::protocol, "a gradient comes back for a minibatch that was not sent"});
     ++feeding_->answered;
     feed();
 }
 
-void data_source::evaluation_taken(proto::EvaluationTaken::Reader, const frame&) {
+void data_source::evaluation_taken(proto::EvaluationTaken::Reader body, const frame& f) {
+    if (f.from() != options_.last_stage)
+        return reject("evaluations are answered by the last stage");
     if (!feeding_ || feeding_->training)
         return;
+    if (body.getBatch() != feeding_->answered || feeding_->answered == feeding_->microbatches_sent)
+        return fail({errc::protocol, "an evaluation batch is answered out of turn"});
     ++feeding_->answered;
     feed();
 }
@@ -198,6 +206,12 @@ void data_source::finish() {
     ready_.clear();
     preparing_.clear();
     tickets_dropped_ = ticket_;
+}
+
+void data_source::on_rejected(proto::Rejected::Reader body, const frame&) {
+    if (feeding_)
+        fail(
+            {errc::protocol, "a stage refused a message: " + std::string{body.getReason().cStr()}});
 }
 
 void data_source::fail(const error& why) {

@@ -65,6 +65,8 @@ class data_source final : public actor {
     void evaluation_taken(proto::EvaluationTaken::Reader body, const frame& f);
     void work_done(proto::WorkDone::Reader body, const frame& f);
 
+    void on_rejected(proto::Rejected::Reader body, const frame& f) override;
+
     void prepare();
     void feed();
     void send_minibatch(const batch& b);

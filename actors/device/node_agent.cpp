@@ -27,23 +27,24 @@ result<std::shared_ptr<device>> node_agent::find_device(const std::string& name)
 }
 
 void node_agent::place(proto::PlaceStage::Reader body, const frame& f) {
-    const actor_address trainer = read_address(body.getTrainer());
+    const actor_address trainer = f.from();
     auto stage = spawn_stage(body, trainer);
     if (!stage)
-        return refuse(f.from(), body.getRun(), body.getStage(), stage.failure());
+        return refuse(trainer, body.getRun(), body.getStage(), stage.failure());
     hosted_run& run = runs_[body.getRun()];
     run.trainer = trainer;
-    run.stages.push_back(*stage);
+    run.stages[body.getStage()] = *stage;
     watch(trainer);
     frame_builder<proto::StagePlaced> placed;
     placed.body().setRun(body.getRun());
     placed.body().setStage(body.getStage());
     write_address(placed.body().initAddress(), *stage);
-    send(f.from(), std::move(placed));
+    send(trainer, std::move(placed));
 }
 
-result<actor_address> node_agent::spawn_stage(proto::PlaceStage::Reader body,
-                                              actor_address trainer) {
+// Why this stage cannot be taken on, before anything is made of it.
+result<void> node_agent::check_placement(proto::PlaceStage::Reader body,
+                                         actor_address trainer) const {
     if (body.getStages() == 0 || body.getStages() > limits::stages_max ||
         body.getStage() >= body.getStages())
         return error{errc::protocol, "there is no stage " + std::to_string(body.getStage()) +
@@ -52,6 +53,28 @@ result<actor_address> node_agent::spawn_stage(proto::PlaceStage::Reader body,
         body.getSchedule() != proto::PipelineSchedule::GPIPE)
         return error{errc::protocol,
                      "node " + runtime().options().name + " does not know this schedule"};
+    const float momentum = body.getOptimizer().getSgd().getMomentum();
+    if (!(momentum >= 0 && momentum < 1))
+        return error{errc::protocol,
+                     "a momentum of " + std::to_string(momentum) + " is not between 0 and 1"};
+    std::size_t hosted = 0;
+    for (const auto& [number, run] : runs_)
+        hosted += run.stages.size();
+    if (hosted >= limits::node_stages_max)
+        return error{errc::exhausted, "node " + runtime().options().name + " carries " +
+                                          std::to_string(hosted) +
+                                          " stages already; wait for other runs to end"};
+    const auto run = runs_.find(body.getRun());
+    if (run != runs_.end() &&
+        (run->second.trainer != trainer || run->second.stages.contains(body.getStage())))
+        return error{errc::protocol, "this stage of this run is placed already"};
+    return {};
+}
+
+result<actor_address> node_agent::spawn_stage(proto::PlaceStage::Reader body,
+                                              actor_address trainer) {
+    if (auto possible = check_placement(body, trainer); !possible)
+        return possible.failure();
     auto compute = find_device(body.getDevice().cStr());
     if (!compute)
         return compute.failure();
@@ -80,6 +103,10 @@ void node_agent::refuse(actor_address trainer, std::uint64_t run, std::uint32_t 
 }
 
 void node_agent::profile(proto::ProfileModel::Reader body, const frame& f) {
+    if (body.getBatch() == 0 || body.getBatch() > limits::batch_max)
+        return refuse(f.from(), body.getRun(), 0,
+                      {errc::protocol,
+                       "minibatches of " + std::to_string(body.getBatch()) + " samples cannot be"});
     auto compute = find_device(body.getDevice().cStr());
     if (!compute)
         return refuse(f.from(), body.getRun(), 0, compute.failure());
@@ -138,7 +165,7 @@ void node_agent::on_down(actor_address who, const error& why) {
 void node_agent::end_run(std::uint64_t number, const error& why) {
     const auto run = runs_.extract(number);
     unwatch(run.mapped().trainer);
-    for (const actor_address stage : run.mapped().stages)
+    for (const auto& [index, stage] : run.mapped().stages)
         runtime().end(stage, why);
 }
 

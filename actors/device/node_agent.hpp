@@ -27,7 +27,7 @@ class node_agent final : public actor {
   private:
     struct hosted_run {
         actor_address trainer;
-        std::vector<actor_address> stages;
+        std::map<std::uint32_t, actor_address> stages; // by number
     };
 
     void place(proto::PlaceStage::Reader body, const frame& f);
@@ -36,6 +36,7 @@ class node_agent final : public actor {
     void release(proto::Release::Reader body, const frame& f);
     void on_down(actor_address who, const error& why) override;
 
+    result<void> check_placement(proto::PlaceStage::Reader body, actor_address trainer) const;
     result<actor_address> spawn_stage(proto::PlaceStage::Reader body, actor_address trainer);
     result<std::shared_ptr<device>> find_device(const std::string& name) const;
     void refuse(actor_address trainer, std::uint64_t run, std::uint32_t stage, const error& why);

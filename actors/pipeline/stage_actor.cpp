@@ -24,16 +24,30 @@ stage_actor::stage_actor(actor_context& context, stage_options options)
 
 // ---- set-up -------------------------------------------------------------------------------------------------------
 
+bool stage_actor::comes_from(actor_address expected, const frame& f) {
+    if (expected && f.from() == expected)
+        return true;
+    reject("the sender is not the actor that this comes from in this run");
+    return false;
+}
+
 void stage_actor::connect(proto::ConnectStage::Reader body, const frame& f) {
+    if (!comes_from(options_.trainer, f))
+        return;
+    if (latest_ || running_)
+        return reject("this stage is connected already");
     previous_ = read_address(body.getPrevious());
     next_ = read_address(body.getNext());
+    source_ = read_address(body.getSource());
+    watch(previous_);
+    if (!is_last())
+        watch(next_);
     const auto ready = [this] {
         frame_builder<proto::StageReady> answer;
         answer.body().setStage(options_.place.stage);
-        answer.body().setParameterBytes(options_.program->parameter_bytes());
         send(options_.trainer, std::move(answer));
     };
-    if (!f.tensors().empty()) {
+    if (body.getRestored()) {
         auto restored = weights_from(f, weight_version{body.getWeightVersion()});
         if (!restored)
             return fail(restored.failure());
@@ -78,18 +92,15 @@ result<weights_ptr> stage_actor::weights_from(const frame& f, weight_version ver
     return weights_ptr{std::move(restored)};
 }
 
-void stage_actor::snapshot(proto::TakeSnapshot::Reader body, const frame& f) {
+void stage_actor::snapshot(proto::TakeSnapshot::Reader, const frame& f) {
+    if (!comes_from(options_.trainer, f))
+        return;
     if (!latest_)
         return reject("there are no weights yet");
     frame_builder<proto::Snapshot> answer;
-    answer.body().setEpoch(body.getEpoch());
     answer.body().setStage(options_.place.stage);
     answer.body().setWeightVersion(latest_->version.value());
     answer.envelope().setWeightVersion(latest_->version.value());
-    const auto& infos = options_.program->parameters();
-    auto names = answer.body().initNames(static_cast<unsigned>(infos.size()));
-    for (unsigned i = 0; i < names.size(); ++i)
-        names.set(i, infos[i].name);
     for (const tensor& t : latest_->parameters)
         answer.attach(t);
     for (const tensor& t : latest_->momentum)
@@ -99,13 +110,16 @@ void stage_actor::snapshot(proto::TakeSnapshot::Reader body, const frame& f) {
 
 // ---- what arrives -------------------------------------------------------------------------------------------------
 
-void stage_actor::begin_epoch(proto::EpochBegin::Reader body, const frame&) {
+void stage_actor::begin_epoch(proto::EpochBegin::Reader body, const frame& f) {
+    if (!comes_from(previous_, f))
+        return;
     if (!latest_ || epoch_)
         return fail({errc::protocol, "an epoch begins before this stage is ready for it"});
-    if (body.getMinibatches() == 0 || body.getSamplesPerMinibatch() == 0 ||
-        body.getMicrobatches() == 0 || body.getSamplesInLast() == 0 ||
-        body.getSamplesInLast() > body.getSamplesPerMinibatch())
-        return fail({errc::protocol, "an epoch without samples begins"});
+    if (body.getSamplesPerMinibatch() > limits::batch_max || body.getMinibatches() == 0 ||
+        body.getSamplesPerMinibatch() == 0 || body.getMicrobatches() == 0 ||
+        body.getSamplesInLast() == 0 || body.getSamplesInLast() > body.getSamplesPerMinibatch())
+        return fail(
+            {errc::protocol, "an epoch without samples, or with impossible minibatches, begins"});
     epoch_.emplace();
     epoch_->number = body.getEpoch();
     epoch_->first_minibatch = body.getFirstMinibatch();
@@ -128,6 +142,8 @@ void stage_actor::begin_epoch(proto::EpochBegin::Reader body, const frame&) {
 }
 
 void stage_actor::admit(proto::Activation::Reader body, const frame& f) {
+    if (!comes_from(previous_, f))
+        return;
     if (auto fits = check_activation(body, f); !fits)
         return fail(fits.failure().in("activation of " +
                                       name_of(body.getMinibatch(), body.getMicrobatch())));
@@ -135,16 +151,27 @@ void stage_actor::admit(proto::Activation::Reader body, const frame& f) {
     advance();
 }
 
-// Activations come in the order of the schedule's forward passes; those waiting are the next ones after those done.
-result<void> stage_actor::check_activation(proto::Activation::Reader body, const frame& f) const {
-    if (!epoch_ || epoch_->data_ended)
-        return error{errc::protocol, "arrives outside an epoch"};
+// Where the next activation belongs: they come in the order of the schedule's forward passes, and those under way and
+// waiting are the next ones after those done.
+schedule_position stage_actor::next_activation() const {
     schedule_position at = epoch_->position;
     if (running_ && running_->what && running_->what->what == pass::forward)
         at = position_after(*running_->what, epoch_->shape, at);
     for (std::size_t waiting = 0; waiting < activations_.size(); ++waiting)
         at = position_after({pass::forward, at.forward_minibatch, at.forward_microbatch},
                             epoch_->shape, at);
+    return at;
+}
+
+std::uint64_t stage_actor::minibatches_admitted() const {
+    const schedule_position at = next_activation();
+    return at.forward_minibatch + (at.forward_microbatch > 0 ? 1 : 0);
+}
+
+result<void> stage_actor::check_activation(proto::Activation::Reader body, const frame& f) const {
+    if (!epoch_ || epoch_->data_ended)
+        return error{errc::protocol, "arrives outside an epoch"};
+    const schedule_position at = next_activation();
     if (at.forward_minibatch >= epoch_->shape.minibatches)
         return error{errc::protocol, "is more than the epoch has"};
     const std::uint64_t expected = epoch_->first_minibatch + at.forward_minibatch;
@@ -165,8 +192,10 @@ result<void> stage_actor::check_activation(proto::Activation::Reader body, const
     return check_tensor(f, data_type::float32, batch_of(samples, options_.program->input_shape()));
 }
 
-void stage_actor::admit_gradient(proto::Gradient::Reader body, const frame&) {
-    if (!epoch_ || is_last())
+void stage_actor::admit_gradient(proto::Gradient::Reader body, const frame& f) {
+    if (!comes_from(next_, f))
+        return;
+    if (!epoch_ || is_last() || gradients_.size() >= stash_.size())
         return fail({errc::protocol, "a gradient for " +
                                          name_of(body.getMinibatch(), body.getMicrobatch()) +
                                          " arrives where none is due"});
@@ -174,18 +203,23 @@ void stage_actor::admit_gradient(proto::Gradient::Reader body, const frame&) {
     advance();
 }
 
-void stage_actor::admit_labels(proto::Labels::Reader body, const frame&) {
-    if (!is_last())
+void stage_actor::admit_labels(proto::Labels::Reader body, const frame& f) {
+    if (!comes_from(source_, f))
+        return;
+    if (!is_last() || labels_.size() >= limits::stage_labels_max)
         return fail({errc::protocol, "labels of " +
                                          name_of(body.getMinibatch(), body.getMicrobatch()) +
-                                         " arrive at a stage without a loss"});
+                                         " arrive where none are due"});
     // Before EpochBegin has come down the pipeline, too: they take the short way.
     labels_.push_back(current());
     advance();
 }
 
-void stage_actor::end_data(proto::EndOfData::Reader body, const frame&) {
-    if (!epoch_ || body.getEpoch() != epoch_->number ||
+void stage_actor::end_data(proto::EndOfData::Reader body, const frame& f) {
+    if (!comes_from(previous_, f))
+        return;
+    if (!epoch_ || epoch_->data_ended || body.getEpoch() != epoch_->number ||
+        body.getMinibatches() != minibatches_admitted() ||
         body.getMinibatches() > epoch_->shape.minibatches)
         return fail({errc::protocol, "the end of an epoch arrives that is not running"});
     epoch_->shape.minibatches = body.getMinibatches();
@@ -232,12 +266,30 @@ void stage_actor::work_done(proto::WorkDone::Reader body, const frame&) {
     advance();
 }
 
-void stage_actor::fail(const error& why) {
+void stage_actor::fail(const error& why, std::optional<std::uint32_t> lost_stage) {
     frame_builder<proto::StageFailed> failed;
     failed.body().setStage(options_.place.stage);
+    if (lost_stage)
+        failed.body().setLostStage(*lost_stage);
     write_failure(failed.body().initFailure(), why);
     send(options_.trainer, std::move(failed));
     quit(why);
+}
+
+// The trainer may still see both ends of a link that is lost.
+void stage_actor::on_down(actor_address who, const error& why) {
+    if (who == next_)
+        fail(error{errc::lost, why.message()}, options_.place.stage + 1);
+    else if (who == previous_ && !is_first())
+        fail(error{errc::lost, why.message()}, options_.place.stage - 1);
+    // The data source lives beside the trainer and ends with it.
+}
+
+void stage_actor::on_rejected(proto::Rejected::Reader body, const frame& f) {
+    // The trainer may have ended before what was on its way to it.
+    if (f.from() == previous_ || f.from() == next_)
+        fail({errc::protocol,
+              "a neighbour refused a message: " + std::string{body.getReason().cStr()}});
 }
 
 } // namespace troupe

@@ -100,6 +100,14 @@ class stage_actor final : public actor {
     void snapshot(proto::TakeSnapshot::Reader body, const frame& f);
     void work_done(proto::WorkDone::Reader body, const frame& f);
 
+    void on_down(actor_address who, const error& why) override;
+    void on_rejected(proto::Rejected::Reader body, const frame& f) override;
+
+    // Answers a message that does not come from `expected` by Rejected, and says false.
+    bool comes_from(actor_address expected, const frame& f);
+    schedule_position next_activation() const;
+    std::uint64_t minibatches_admitted() const; // of this epoch
+
     void advance();
     void pass_on_end();
     void start_forward(const instruction& i);
@@ -123,7 +131,7 @@ class stage_actor final : public actor {
     std::uint64_t run_minibatch(const instruction& i) const {
         return epoch_->first_minibatch + i.minibatch;
     }
-    void fail(const error& why);
+    void fail(const error& why, std::optional<std::uint32_t> lost_stage = std::nullopt);
 
     // Puts one piece of work on the idle device; `then` runs in this actor when it has succeeded.
     struct job {
@@ -140,6 +148,7 @@ class stage_actor final : public actor {
     stage_options options_;
     actor_address previous_;
     actor_address next_;
+    actor_address source_;
     weights_ptr latest_;
 
     std::optional<epoch_run> epoch_;

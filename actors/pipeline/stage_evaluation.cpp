@@ -9,6 +9,10 @@ namespace troupe {
 // ---- evaluation ---------------------------------------------------------------------------------------------------
 
 void stage_actor::admit_evaluation(proto::EvaluationBatch::Reader body, const frame& f) {
+    if (!comes_from(previous_, f))
+        return;
+    if (!latest_)
+        return fail({errc::protocol, "an evaluation begins before this stage has weights"});
     const std::uint64_t expected = evaluation_.next_batch++;
     if (body.getBatch() != expected || f.tensors().size() != 1 ||
         f.tensors()[0].shape().rank() == 0 || f.tensors()[0].type() != data_type::float32 ||
@@ -19,12 +23,20 @@ void stage_actor::admit_evaluation(proto::EvaluationBatch::Reader body, const fr
     advance();
 }
 
-void stage_actor::admit_evaluation_labels(proto::EvaluationLabels::Reader, const frame&) {
+void stage_actor::admit_evaluation_labels(proto::EvaluationLabels::Reader, const frame& f) {
+    if (!comes_from(source_, f))
+        return;
+    if (!is_last() || evaluation_.labels.size() >= limits::stage_labels_max)
+        return fail({errc::protocol, "labels for an evaluation arrive where none are due"});
     evaluation_.labels.push_back(current());
     advance();
 }
 
-void stage_actor::end_evaluation(proto::EndOfEvaluation::Reader, const frame&) {
+void stage_actor::end_evaluation(proto::EndOfEvaluation::Reader, const frame& f) {
+    if (!comes_from(previous_, f))
+        return;
+    if (!latest_)
+        return fail({errc::protocol, "an evaluation ends before this stage has weights"});
     evaluation_.waiting.push_back(current());
     advance();
 }

@@ -40,6 +40,16 @@ void trainer::on_start() {
         place({});
 }
 
+stage_program trainer::program_of(const planned_stage& stage) const {
+    auto program = stage_program::create(app().getModel(), stage.layers);
+    TROUPE_CHECK(program.ok(), "the plan was made from this model");
+    return std::move(program).value();
+}
+
+bool trainer::has_momentum() const {
+    return app().getTrain().getOptimizer().getSgd().getMomentum() != 0;
+}
+
 actor_address trainer::agent_of(const plan_device& where) const {
     return {where.node, well_known::agent};
 }
@@ -87,7 +97,6 @@ void trainer::place(std::vector<double> layer_ns) {
         body.setModel(app().getModel());
         body.setOptimizer(app().getTrain().getOptimizer());
         body.setSeed(app().getTrain().getSeed());
-        write_address(body.initTrainer(), self());
         watch(agent_of(stage.where));
         send(agent_of(stage.where), std::move(request));
     }
@@ -98,21 +107,40 @@ void trainer::place_failed(proto::PlaceFailed::Reader body, const frame&) {
         fail(read_failure(body.getFailure()));
 }
 
-void trainer::stage_placed(proto::StagePlaced::Reader body, const frame&) {
+void trainer::stage_placed(proto::StagePlaced::Reader body, const frame& f) {
     if (state_ != state::placing || body.getRun() != options_.run ||
-        body.getStage() >= stages_.size())
+        body.getStage() >= stages_.size() ||
+        f.from() != agent_of(plan_.stages[body.getStage()].where))
         return reject("no such stage is being placed");
+    if (!count_answer(body.getStage()))
+        return;
     stages_[body.getStage()] = read_address(body.getAddress());
     watch(stages_[body.getStage()]);
-    if (all_stages_reported())
+    if (all_answered())
         connect();
 }
 
-bool trainer::all_stages_reported() {
-    if (++reported_ < stages_.size())
+// A stage answers a question once; a second answer is refused.
+bool trainer::count_answer(std::size_t stage) {
+    if (!answered_.insert(stage).second)
+        reject("this stage has answered already");
+    else
+        return true;
+    return false;
+}
+
+bool trainer::all_answered() {
+    if (answered_.size() < stages_.size())
         return false;
-    reported_ = 0;
+    answered_.clear();
     return true;
+}
+
+bool trainer::is_stage(std::size_t stage, const frame& f) {
+    if (stage < stages_.size() && stages_[stage] == f.from())
+        return true;
+    reject("the sender is not this stage");
+    return false;
 }
 
 void trainer::connect() {
@@ -141,14 +169,13 @@ void trainer::connect_stage(std::size_t s, const loaded_checkpoint* from) {
     write_address(request.body().initPrevious(), s == 0 ? source_ : stages_[s - 1]);
     write_address(request.body().initNext(),
                   s + 1 < stages_.size() ? stages_[s + 1] : actor_address{});
+    write_address(request.body().initSource(), source_);
     if (from != nullptr) {
-        auto program = stage_program::create(app().getModel(), plan_.stages[s].layers);
-        TROUPE_CHECK(program.ok(), "the plan was made from this model");
-        const bool with_momentum = app().getTrain().getOptimizer().getSgd().getMomentum() != 0;
-        auto restored =
-            from->restore(program->parameters(), with_momentum, options_.worker->memory());
+        auto restored = from->restore(program_of(plan_.stages[s]).parameters(), has_momentum(),
+                                      options_.worker->memory());
         if (!restored)
             return fail(restored.failure());
+        request.body().setRestored(true);
         request.body().setWeightVersion(version_.value());
         for (const tensor& t : (*restored)->parameters)
             request.attach(t);
@@ -158,10 +185,10 @@ void trainer::connect_stage(std::size_t s, const loaded_checkpoint* from) {
     send(stages_[s], std::move(request));
 }
 
-void trainer::stage_ready(proto::StageReady::Reader, const frame&) {
+void trainer::stage_ready(proto::StageReady::Reader body, const frame& f) {
     if (state_ != state::connecting)
         return reject("no stage is being connected");
-    if (!all_stages_reported())
+    if (!is_stage(body.getStage(), f) || !count_answer(body.getStage()) || !all_answered())
         return;
     options_.observer->started(plan_);
     if (epoch_ >= app().getTrain().getEpochs())
@@ -179,7 +206,10 @@ void trainer::next_epoch() {
     if (stopping_)
         return finish(error{errc::cancelled, "stopped"});
     state_ = state::training;
-    const std::uint64_t skip = minibatches_done_ - std::uint64_t{epoch_} * minibatches_per_epoch();
+    const std::uint64_t before = std::uint64_t{epoch_} * minibatches_per_epoch();
+    TROUPE_CHECK(minibatches_done_ >= before,
+                 "a checkpoint of another batch or data set is refused before");
+    const std::uint64_t skip = minibatches_done_ - before;
     minibatches_of_epoch_ = 0;
     progress_ = {};
     progress_.epoch = epoch_;
@@ -193,9 +223,11 @@ void trainer::next_epoch() {
     send(source_, std::move(request));
 }
 
-void trainer::minibatch_done(proto::MinibatchDone::Reader body, const frame&) {
+void trainer::minibatch_done(proto::MinibatchDone::Reader body, const frame& f) {
     if (state_ != state::training)
         return reject("no epoch is running");
+    if (!is_stage(stages_.size() - 1, f))
+        return;
     if (!std::isfinite(body.getLossSum())) {
         std::string advice = "; a smaller train.optimizer.sgd.learning_rate may help";
         if (report_.checkpoint)
@@ -210,9 +242,15 @@ void trainer::minibatch_done(proto::MinibatchDone::Reader body, const frame&) {
     options_.observer->progressed(progress_);
 }
 
-void trainer::stage_epoch_done(proto::StageEpochDone::Reader body, const frame&) {
-    if (state_ != state::training || body.getEpoch() != epoch_ || body.getStage() >= stages_.size())
+void trainer::stage_epoch_done(proto::StageEpochDone::Reader body, const frame& f) {
+    if (state_ != state::training || body.getEpoch() != epoch_)
         return reject("this epoch is not running");
+    if (!is_stage(body.getStage(), f) || !count_answer(body.getStage()))
+        return;
+    const bool first = answered_.size() == 1;
+    if (!first && (body.getMinibatches() != minibatches_of_epoch_ ||
+                   body.getWeightVersion() != version_.value()))
+        return fail({errc::protocol, "the stages do not agree on how far the epoch went"});
     stage_report& stage = report_.stages[body.getStage()];
     if (stage.lags.size() < body.getLags().size())
         stage.lags.resize(body.getLags().size());
@@ -224,7 +262,7 @@ void trainer::stage_epoch_done(proto::StageEpochDone::Reader body, const frame&)
     stage.weight_version = body.getWeightVersion();
     minibatches_of_epoch_ = body.getMinibatches();
     version_ = weight_version{body.getWeightVersion()};
-    if (!all_stages_reported())
+    if (!all_answered())
         return;
     training_ended_ = now();
     minibatches_done_ += minibatches_of_epoch_;
@@ -240,9 +278,13 @@ void trainer::evaluate() {
     send(source_, std::move(request));
 }
 
-void trainer::evaluation_done(proto::EvaluationDone::Reader body, const frame&) {
+void trainer::evaluation_done(proto::EvaluationDone::Reader body, const frame& f) {
     if (state_ != state::evaluating || body.getEpoch() != epoch_)
         return reject("this evaluation is not running");
+    if (!is_stage(stages_.size() - 1, f))
+        return;
+    if (body.getSamples() != options_.data->test.size())
+        return fail({errc::protocol, "the evaluation has not seen the whole test set"});
     const double samples = static_cast<double>(body.getSamples());
     const double seconds = std::chrono::duration<double>(training_ended_ - epoch_began_).count();
     epoch_report report;
@@ -272,51 +314,54 @@ void trainer::save() {
                     : next_epoch();
     state_ = state::saving;
     snapshots_.assign(stages_.size(), nullptr);
-    for (const actor_address stage : stages_) {
-        frame_builder<proto::TakeSnapshot> request;
-        request.body().setEpoch(epoch_);
-        send(stage, std::move(request));
-    }
+    for (const actor_address stage : stages_)
+        send(stage, frame_builder<proto::TakeSnapshot>{});
 }
 
-void trainer::snapshot(proto::Snapshot::Reader body, const frame&) {
-    if (state_ != state::saving || body.getStage() >= stages_.size() || snapshots_[body.getStage()])
+void trainer::snapshot(proto::Snapshot::Reader body, const frame& f) {
+    if (state_ != state::saving)
         return reject("no snapshot was asked for");
+    if (!is_stage(body.getStage(), f) || !count_answer(body.getStage()))
+        return;
+    if (body.getWeightVersion() != version_.value())
+        return fail(
+            {errc::protocol, "a snapshot is of another weight version than the epoch ended with"});
     snapshots_[body.getStage()] = current();
-    if (all_stages_reported())
+    if (all_answered())
         write_checkpoint();
 }
 
 namespace {
 
-// A stage's snapshot as the store wants it. The bytes live as long as the frame.
-result<stage_tensors> tensors_of(const frame& f, const planned_stage& stage) {
-    const auto names = f.body<proto::Snapshot>().getNames();
-    const std::size_t count = names.size();
-    if (f.tensors().size() != count && f.tensors().size() != 2 * count)
+// A stage's snapshot as the store wants it, checked against the model. The bytes live as long as the frame.
+result<stage_tensors> tensors_of(const frame& f, const stage_program& program, bool with_momentum) {
+    const auto& infos = program.parameters();
+    const std::size_t count = infos.size();
+    if (f.tensors().size() != count * (with_momentum ? 2 : 1))
         return error{errc::protocol, "a snapshot has " + std::to_string(f.tensors().size()) +
                                          " tensors for " + std::to_string(count) + " parameters"};
     stage_tensors out;
-    out.layers = stage.layers;
+    out.layers = program.range();
     for (std::size_t i = 0; i < f.tensors().size(); ++i) {
         const tensor& t = f.tensors()[i];
+        const parameter_info& info = infos[i % count];
+        if (t.type() != data_type::float32 || t.shape() != info.shape)
+            return error{errc::protocol,
+                         "a snapshot has " + to_string(t.shape()) + " for " + info.name};
         (i < count ? out.parameters : out.momentum)
-            .push_back({names[static_cast<unsigned>(i % count)].cStr(),
-                        t.type(),
-                        t.shape(),
-                        {t.data(), t.bytes()}});
+            .push_back({info.name, t.type(), t.shape(), {t.data(), t.bytes()}});
     }
     return out;
 }
 
 result<std::string> write_all(checkpoint_store& store, const checkpoint_progress& progress,
-                              const std::vector<planned_stage>& stages,
+                              const std::vector<stage_program>& stages, bool with_momentum,
                               const std::vector<frame_ptr>& snapshots) {
     auto writer = store.begin(progress, stages.size());
     if (!writer)
         return writer.failure();
     for (std::uint32_t s = 0; s < stages.size(); ++s) {
-        auto tensors = tensors_of(*snapshots[s], stages[s]);
+        auto tensors = tensors_of(*snapshots[s], stages[s], with_momentum);
         if (!tensors)
             return tensors.failure();
         if (auto written = writer->write_stage(stage_index{s}, *tensors); !written)
@@ -336,13 +381,18 @@ void trainer::write_checkpoint() {
     progress.minibatches_done = minibatches_done_;
     progress.version = version_;
     progress.seed = app().getTrain().getSeed();
+    progress.batch = plan_.batch;
+    progress.train_samples = options_.data->train.size();
     progress.model = render_model(app().getModel());
     saved_folder_ = std::make_shared<std::string>();
+    std::vector<stage_program> programs;
+    for (const planned_stage& stage : plan_.stages)
+        programs.push_back(program_of(stage));
     device_task task;
-    task.work = [store = options_.store, progress, stages = plan_.stages,
+    task.work = [store = options_.store, progress, programs, with_momentum = has_momentum(),
                  snapshots = std::move(snapshots_),
                  folder = saved_folder_](compute_context&) -> result<void> {
-        auto written = write_all(*store, progress, stages, snapshots);
+        auto written = write_all(*store, progress, programs, with_momentum, snapshots);
         if (!written)
             return written.failure();
         *folder = std::move(written).value();
@@ -381,23 +431,42 @@ void trainer::stop(proto::StopRun::Reader, const frame&) {
 
 void trainer::stage_failed(proto::StageFailed::Reader body, const frame& f) {
     const error why = read_failure(body.getFailure());
-    fail(f.from() == source_ ? why : why.in("stage " + std::to_string(body.getStage())));
+    if (f.from() == source_)
+        return fail(why);
+    if (!is_stage(body.getStage(), f))
+        return;
+    const std::string stage = name_of_stage(body.getStage());
+    if (body.getLostStage() < stages_.size())
+        return fail({errc::lost, stage + " lost " + name_of_stage(body.getLostStage()) + ": " +
+                                     why.message() + advice()});
+    fail(why.in(stage));
+}
+
+std::string trainer::name_of_stage(std::size_t s) const {
+    const plan_device& where = plan_.stages[s].where;
+    return "stage " + std::to_string(s) + " on " + where.node_name + "/" + where.device;
+}
+
+// How to go on after a loss.
+std::string trainer::advice() const {
+    return report_.checkpoint
+               ? "; the last checkpoint is " + *report_.checkpoint + ", go on from it with --resume"
+               : std::string{"; no checkpoint was saved"};
 }
 
 void trainer::on_down(actor_address who, const error& why) {
     std::string what = who == source_ ? "the data source" : "";
-    for (std::size_t s = 0; s < plan_.stages.size(); ++s) {
-        const plan_device& where = plan_.stages[s].where;
-        if (who == stages_[s] || who == agent_of(where))
-            what += (what.empty() ? "" : ", ") + std::string{"stage "} + std::to_string(s) +
-                    " on " + where.node_name + "/" + where.device;
-    }
+    for (std::size_t s = 0; s < plan_.stages.size(); ++s)
+        if (who == stages_[s] || who == agent_of(plan_.stages[s].where))
+            what += (what.empty() ? "" : ", ") + name_of_stage(s);
     if (what.empty())
         what = "node " + options_.devices[0].node_name;
-    std::string saved = report_.checkpoint ? "; the last checkpoint is " + *report_.checkpoint +
-                                                 ", go on from it with --resume"
-                                           : "; no checkpoint was saved";
-    fail({errc::lost, "lost " + what + ": " + why.message() + saved});
+    fail({errc::lost, "lost " + what + ": " + why.message() + advice()});
+}
+
+// The owner waits for finished(); an actor that ends by a bug, or with its node, must not leave it waiting.
+void trainer::on_end() {
+    finish(error{errc::lost, "the trainer ended unexpectedly" + advice()});
 }
 
 void trainer::on_rejected(proto::Rejected::Reader body, const frame&) {

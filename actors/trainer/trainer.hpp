@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "actors/checkpoint/checkpoint_store.hpp"
@@ -79,7 +80,8 @@ struct trainer_options {
     std::shared_ptr<device> worker;                  // prepares batches and writes files
     std::shared_ptr<checkpoint_store> store;         // null: nothing is saved
     std::shared_ptr<const loaded_checkpoint> resume; // null: fresh weights
-    training_observer* observer = nullptr;           // must outlive the actor
+    training_observer* observer =
+        nullptr; // must outlive the actor; finished() comes whatever ends it
 };
 
 class trainer final : public actor {
@@ -90,6 +92,7 @@ class trainer final : public actor {
     enum class state { measuring, placing, connecting, training, evaluating, saving, finished };
 
     void on_start() override;
+    void on_end() override;
     void on_down(actor_address who, const error& why) override;
     void on_rejected(proto::Rejected::Reader body, const frame& f) override;
 
@@ -119,7 +122,13 @@ class trainer final : public actor {
     proto::App::Reader app() const { return options_.app.app(); }
     std::uint64_t minibatches_per_epoch() const;
     actor_address agent_of(const plan_device& where) const;
-    bool all_stages_reported();
+    bool is_stage(std::size_t stage, const frame& f); // else answers by Rejected
+    bool count_answer(std::size_t stage);
+    bool all_answered(); // then the next question may be asked
+    stage_program program_of(const planned_stage& stage) const;
+    bool has_momentum() const;
+    std::string name_of_stage(std::size_t stage) const;
+    std::string advice() const;
 
     trainer_options options_;
     state state_ = state::measuring;
@@ -127,7 +136,7 @@ class trainer final : public actor {
     plan plan_;
     std::vector<actor_address> stages_;
     actor_address source_;
-    std::size_t reported_ = 0; // stages that have answered the question of this state
+    std::set<std::size_t> answered_; // stages that have answered the question of this state
 
     std::uint32_t epoch_ = 0;                // the one running, or next
     std::uint64_t minibatches_done_ = 0;     // over the whole run

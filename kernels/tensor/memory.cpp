@@ -33,7 +33,8 @@ struct memory_pool::state {
 
     // Frees kept buffers, largest classes first, until `bytes` fit under the bound. Lock held.
     void make_room(std::uint64_t bytes) {
-        for (std::size_t c = free_lists.size(); c-- > 0 && numbers.bytes_reserved + bytes > bytes_max;) {
+        for (std::size_t c = free_lists.size();
+             c-- > 0 && numbers.bytes_reserved + bytes > bytes_max;) {
             while (free_lists[c] != nullptr && numbers.bytes_reserved + bytes > bytes_max) {
                 buffer* b = free_lists[c];
                 free_lists[c] = b->next_free_;
@@ -44,7 +45,7 @@ struct memory_pool::state {
     }
 
     static void destroy(buffer* b) {
-        ::operator delete(b->data(), std::align_val_t{alignment});
+        ::operator delete (b->data(), std::align_val_t{alignment});
         delete b;
     }
 
@@ -67,7 +68,9 @@ memory_pool::~memory_pool() {
     }
 }
 
-std::uint64_t memory_pool::bytes_max() const noexcept { return state_->bytes_max; }
+std::uint64_t memory_pool::bytes_max() const noexcept {
+    return state_->bytes_max;
+}
 
 memory_pool_statistics memory_pool::statistics() const {
     std::lock_guard guard{state_->lock};
@@ -81,19 +84,21 @@ result<buffer_ref> memory_pool::allocate(std::size_t bytes) {
     const bool fits = bytes <= state_->bytes_max;
     const std::size_t capacity = fits ? class_bytes(bytes) : 0;
     if (!fits || numbers.bytes_in_use + capacity > state_->bytes_max)
-        return error{errc::exhausted, "out of device memory: " + std::to_string(bytes) + " bytes wanted, " +
-                                          std::to_string(numbers.bytes_in_use) + " of " +
-                                          std::to_string(state_->bytes_max) +
-                                          " in use; use a smaller batch, more stages or a larger memory bound"};
+        return error{errc::exhausted,
+                     "out of device memory: " + std::to_string(bytes) + " bytes wanted, " +
+                         std::to_string(numbers.bytes_in_use) + " of " +
+                         std::to_string(state_->bytes_max) +
+                         " in use; use a smaller batch, more stages or a larger memory bound"};
     buffer*& head = state_->free_lists[class_index(capacity)];
     buffer* b = head;
     if (b != nullptr) {
         head = b->next_free_;
     } else {
         state_->make_room(capacity);
-        void* memory = ::operator new(capacity, std::align_val_t{alignment}, std::nothrow);
+        void* memory = ::operator new (capacity, std::align_val_t{alignment}, std::nothrow);
         if (memory == nullptr)
-            return error{errc::exhausted, "the system has no " + std::to_string(capacity) + " bytes of memory left"};
+            return error{errc::exhausted,
+                         "the system has no " + std::to_string(capacity) + " bytes of memory left"};
         b = new buffer{*this, static_cast<std::byte*>(memory), capacity};
         numbers.bytes_reserved += capacity;
         ++numbers.system_allocations_total;

@@ -27,7 +27,9 @@ class buffer {
         : pool_{pool}, data_{data}, capacity_{capacity} {}
 
     std::byte* data() const noexcept { return data_; }
-    std::size_t capacity() const noexcept { return capacity_; } // bytes; at least what was asked for
+    std::size_t capacity() const noexcept {
+        return capacity_;
+    } // bytes; at least what was asked for
 
   private:
     friend class buffer_ref;
@@ -74,11 +76,12 @@ class buffer_ref {
 };
 
 struct memory_pool_statistics {
-    std::uint64_t bytes_in_use = 0;        // held by buffer_refs, in size classes
-    std::uint64_t bytes_reserved = 0;      // in use or kept for reuse; never above the bound
+    std::uint64_t bytes_in_use = 0;   // held by buffer_refs, in size classes
+    std::uint64_t bytes_reserved = 0; // in use or kept for reuse; never above the bound
     std::uint64_t bytes_in_use_peak = 0;
-    std::uint64_t allocations_total = 0;   // buffers given out
-    std::uint64_t system_allocations_total = 0; // of these, how many needed new memory from the system
+    std::uint64_t allocations_total = 0; // buffers given out
+    std::uint64_t system_allocations_total =
+        0; // of these, how many needed new memory from the system
 };
 
 // A bounded pool of host memory, aligned to 64 bytes.

@@ -1,14 +1,18 @@
 #include "kernels/tensor/tensor.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace troupe {
 
 std::string_view to_string(data_type type) noexcept {
     switch (type) {
-    case data_type::float32: return "float32";
-    case data_type::uint8: return "uint8";
-    case data_type::int32: return "int32";
+    case data_type::float32:
+        return "float32";
+    case data_type::uint8:
+        return "uint8";
+    case data_type::int32:
+        return "int32";
     }
     return "unknown";
 }
@@ -17,7 +21,8 @@ tensor_shape::tensor_shape(std::initializer_list<std::size_t> dimensions)
     : tensor_shape{std::span{dimensions.begin(), dimensions.size()}} {}
 
 tensor_shape::tensor_shape(std::span<const std::size_t> dimensions) : rank_{dimensions.size()} {
-    TROUPE_CHECK(rank_ <= limits::tensor_rank_max, "shapes from outside are checked before they get here");
+    TROUPE_CHECK(rank_ <= limits::tensor_rank_max,
+                 "shapes from outside are checked before they get here");
     std::ranges::copy(dimensions, dimensions_.begin());
 }
 
@@ -47,14 +52,34 @@ std::string to_string(const tensor_shape& shape) {
     return text + "]";
 }
 
+namespace {
+
+// The bytes of so many elements, or nothing where that overflows: shapes may come from outside.
+std::optional<std::size_t> checked_bytes(data_type type, const tensor_shape& shape) noexcept {
+    std::size_t bytes = size_of(type);
+    for (const std::size_t dimension : shape.dimensions())
+        if (__builtin_mul_overflow(bytes, dimension, &bytes))
+            return std::nullopt;
+    return bytes;
+}
+
+} // namespace
+
 tensor::tensor(data_type type, tensor_shape shape, buffer_ref storage, std::size_t offset)
     : type_{type}, shape_{shape}, storage_{std::move(storage)}, offset_{offset} {
-    TROUPE_CHECK(storage_ && offset_ + bytes() <= storage_->capacity(), "a tensor lies within its buffer");
+    const auto wanted = checked_bytes(type_, shape_);
+    TROUPE_CHECK(storage_ && wanted && offset_ <= storage_->capacity() &&
+                     *wanted <= storage_->capacity() - offset_,
+                 "a tensor lies within its buffer");
     TROUPE_CHECK(offset_ % size_of(type_) == 0, "elements are aligned");
 }
 
 result<tensor> tensor::allocate(memory_pool& pool, data_type type, tensor_shape shape) {
-    auto storage = pool.allocate(shape.elements() * size_of(type));
+    const auto bytes = checked_bytes(type, shape);
+    if (!bytes)
+        return error{errc::exhausted,
+                     "a tensor of " + to_string(shape) + " is larger than any memory"};
+    auto storage = pool.allocate(*bytes);
     if (!storage)
         return storage.failure();
     return tensor{type, shape, std::move(storage).value()};

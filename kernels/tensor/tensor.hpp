@@ -31,7 +31,8 @@ class tensor_shape {
   public:
     constexpr tensor_shape() noexcept = default;
     tensor_shape(std::initializer_list<std::size_t> dimensions);
-    explicit tensor_shape(std::span<const std::size_t> dimensions); // at most limits::tensor_rank_max
+    explicit tensor_shape(
+        std::span<const std::size_t> dimensions); // at most limits::tensor_rank_max
 
     std::size_t rank() const noexcept { return rank_; }
     std::size_t operator[](std::size_t axis) const noexcept { return dimensions_[axis]; }
@@ -59,7 +60,7 @@ class tensor {
     // Takes the elements at `offset` bytes into `storage`, which must be large enough and aligned for the type.
     tensor(data_type type, tensor_shape shape, buffer_ref storage, std::size_t offset = 0);
 
-    // New elements with unspecified values.
+    // New elements with unspecified values. errc::exhausted also for a shape whose bytes no machine can count.
     static result<tensor> allocate(memory_pool& pool, data_type type, tensor_shape shape);
 
     explicit operator bool() const noexcept { return static_cast<bool>(storage_); }
@@ -70,7 +71,9 @@ class tensor {
     bool unique() const noexcept { return storage_.unique(); }
     const buffer_ref& storage() const noexcept { return storage_; }
 
-    const std::byte* data() const noexcept { return storage_ ? storage_->data() + offset_ : nullptr; }
+    const std::byte* data() const noexcept {
+        return storage_ ? storage_->data() + offset_ : nullptr;
+    }
     std::byte* mutable_data() noexcept { return storage_ ? storage_->data() + offset_ : nullptr; }
 
     // The elements as T, which must be the element type.

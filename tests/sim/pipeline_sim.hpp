@@ -54,7 +54,8 @@ class pipeline_sim {
         sim_.run_until([&] { return observer_.report.has_value(); }, limit);
     }
 
-    void start(const std::filesystem::path& folder) {
+    // `resume`: from the latest checkpoint of the folder.
+    void start(const std::filesystem::path& folder, bool resume = false) {
         trainer_options options{.app = app_};
         options.run = 77;
         options.devices = devices_;
@@ -63,16 +64,23 @@ class pipeline_sim {
         if (!folder.empty())
             options.store =
                 std::make_shared<checkpoint_store>(checkpoint_store::open({folder, 1}).value());
+        if (resume)
+            options.resume = std::make_shared<const loaded_checkpoint>(
+                load_checkpoint(list_checkpoints(folder).value().back()).value());
         options.observer = &observer_;
         trainer_ = run_->spawn<trainer>("trainer", std::move(options));
     }
 
     // What the sequential program makes of the same app, stage by stage.
+    // `drained`: after so many minibatches the pipeline ran empty besides the ends of epochs; 0: never.
     sequential_result sequential(const std::vector<std::size_t>& layers, bool delayed,
-                                 std::uint32_t microbatches) {
+                                 std::uint32_t microbatches, std::uint64_t drained = 0) {
         compute_context context{*operations_, pool_};
-        return sequential_trainer{context, app_.app(), data_->train, layers, delayed, microbatches}
-            .run();
+        sequential_trainer program{context, app_.app(), data_->train,
+                                   layers,  delayed,    microbatches};
+        if (drained > 0)
+            program.drain_after(drained);
+        return program.run();
     }
 
     simulator& sim() noexcept { return sim_; }

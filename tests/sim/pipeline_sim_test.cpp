@@ -2,6 +2,7 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "schemas/pipeline.capnp.h"
 #include "tests/sim/pipeline_sim.hpp"
 #include "tests/support/saved_weights.hpp"
 
@@ -112,23 +113,92 @@ BOOST_AUTO_TEST_CASE(stages_end_when_the_node_of_their_trainer_dies) {
     BOOST_TEST(!run.node(1).address_of("stage-1").has_value());
 }
 
-BOOST_AUTO_TEST_CASE(a_stopped_run_saves_what_it_has_and_goes_on_from_there) {
+BOOST_DATA_TEST_CASE(a_stopped_run_goes_on_from_its_checkpoint_bit_by_bit,
+                     bdata::xrange(cuts.size()), cut) {
+    const auto& layers = cuts[cut];
     const temporary_folder folder;
     const std::string text =
-        pipeline_app("pipedream", {3, 3}, 100) + "checkpoint: {directory: unused}\n";
-    pipeline_sim run{{.faults = calm, .nodes = 2, .app = text}};
-    run.start(folder.path());
-    run.sim().run_until([&] { return run.observer().epochs.size() == 2; }, std::chrono::minutes{5});
-    run.sim().run_for(std::chrono::microseconds{300});
-    run.run_node().send(run.trainer_address(), frame_builder<proto::StopRun>{});
+        pipeline_app("pipedream", layers, 3) + "checkpoint: {directory: unused}\n";
+    std::uint64_t stopped_at = 0;
+    {
+        pipeline_sim run{{.faults = calm, .nodes = layers.size(), .app = text}};
+        run.start(folder.path());
+        const training_progress& progress = run.observer().progress;
+        run.sim().run_until([&] { return progress.epoch == 1 && progress.samples_done >= 16; },
+                            std::chrono::minutes{5});
+        run.run_node().send(run.trainer_address(), frame_builder<proto::StopRun>{});
+        run.sim().run_until([&] { return run.observer().report.has_value(); },
+                            std::chrono::minutes{5});
+        BOOST_REQUIRE(run.observer().report.has_value());
+        BOOST_TEST((run.observer().report->failure->code() == errc::cancelled));
+        const auto infos = list_checkpoints(folder.path()).value();
+        BOOST_REQUIRE(infos.size() == 1u);
+        stopped_at = infos[0].progress.minibatches_done;
+        BOOST_TEST(infos[0].progress.version.value() == stopped_at);
+        BOOST_TEST(stopped_at > 9u); // in the second epoch
+        BOOST_TEST(stopped_at < 18u);
+    }
+    pipeline_sim run{{.seed = 2, .faults = calm, .nodes = layers.size(), .app = text}};
+    run.start(folder.path(), true);
     run.sim().run_until([&] { return run.observer().report.has_value(); }, std::chrono::minutes{5});
     BOOST_REQUIRE(run.observer().report.has_value());
-    BOOST_TEST((run.observer().report->failure->code() == errc::cancelled));
-    const auto infos = list_checkpoints(folder.path()).value();
-    BOOST_REQUIRE(infos.size() == 1u);
-    const checkpoint_progress& saved = infos[0].progress;
-    BOOST_TEST(saved.minibatches_done >= 18u);
-    BOOST_TEST(saved.version.value() == saved.minibatches_done);
+    const run_report& report = *run.observer().report;
+    BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
+    const auto app = parse_app(text, "app.yaml").value();
+    check_weights(folder.path(), run.sequential(layers, true, 1, stopped_at), layers,
+                  app.app().getModel());
+}
+
+BOOST_AUTO_TEST_CASE(a_link_that_only_two_stages_lose_ends_the_run) {
+    pipeline_sim run{{.faults = calm, .nodes = 2, .app = pipeline_app("pipedream", {3, 3}, 1000)}};
+    run.start({});
+    run.sim().run_until([&] { return run.observer().epochs.size() == 1; }, std::chrono::minutes{5});
+    run.sim().partition(run.node(0), run.node(1));
+    run.sim().run_until([&] { return run.observer().report.has_value(); }, std::chrono::minutes{5});
+    BOOST_REQUIRE(run.observer().report.has_value());
+    BOOST_TEST((run.observer().report->failure->code() == errc::lost));
+    const std::string& sentence = run.observer().report->failure->message();
+    BOOST_TEST(sentence.find("stage 0 on node-0/sim:0") != std::string::npos, sentence);
+    BOOST_TEST(sentence.find("stage 1 on node-1/sim:0") != std::string::npos, sentence);
+}
+
+// What nobody in the run sends: from a stranger, to a stage in the middle of an epoch. It changes nothing.
+BOOST_AUTO_TEST_CASE(messages_of_strangers_change_nothing) {
+    const std::string text =
+        pipeline_app("pipedream", {3, 3}, 2) + "checkpoint: {directory: unused}\n";
+    const temporary_folder folder;
+    pipeline_sim run{{.faults = calm, .nodes = 2, .app = text}};
+    run.start(folder.path());
+    run.sim().run_until([&] { return run.observer().epochs.size() == 1; }, std::chrono::minutes{5});
+    for (std::size_t n = 0; n < 2; ++n) {
+        const actor_address stage = *run.node(n).address_of("stage-" + std::to_string(n));
+        run.run_node().send(stage, frame_builder<proto::ConnectStage>{});
+        run.run_node().send(stage, frame_builder<proto::EpochBegin>{});
+        run.run_node().send(stage, frame_builder<proto::Activation>{});
+        run.run_node().send(stage, frame_builder<proto::Gradient>{});
+        run.run_node().send(stage, frame_builder<proto::Labels>{});
+        run.run_node().send(stage, frame_builder<proto::EndOfData>{});
+        run.run_node().send(stage, frame_builder<proto::EvaluationBatch>{});
+        run.run_node().send(stage, frame_builder<proto::EvaluationLabels>{});
+        run.run_node().send(stage, frame_builder<proto::EndOfEvaluation>{});
+        run.run_node().send(stage, frame_builder<proto::TakeSnapshot>{});
+        run.run_node().send(actor_address{run.node(n).node(), well_known::agent},
+                            frame_builder<proto::PlaceStage>{});
+        run.run_node().send(actor_address{run.node(n).node(), well_known::agent},
+                            frame_builder<proto::ProfileModel>{});
+        run.run_node().send(actor_address{run.node(n).node(), well_known::agent},
+                            frame_builder<proto::Release>{});
+    }
+    run.run_node().send(run.trainer_address(), frame_builder<proto::StagePlaced>{});
+    run.run_node().send(run.trainer_address(), frame_builder<proto::StageEpochDone>{});
+    run.run_node().send(run.trainer_address(), frame_builder<proto::Snapshot>{});
+    run.run_node().send(run.trainer_address(), frame_builder<proto::StageFailed>{});
+    run.sim().run_until([&] { return run.observer().report.has_value(); }, std::chrono::minutes{5});
+    BOOST_REQUIRE(run.observer().report.has_value());
+    const run_report& report = *run.observer().report;
+    BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
+    const auto app = parse_app(text, "app.yaml").value();
+    check_weights(folder.path(), run.sequential({3, 3}, true, 1), {3, 3}, app.app().getModel());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -37,11 +37,12 @@ inline std::string pipeline_app(const std::string& schedule, const std::vector<s
 class recording_observer final : public training_observer {
   public:
     void started(const plan& p) override { planned = p; }
-    void progressed(const training_progress&) override {}
+    void progressed(const training_progress& p) override { progress = p; }
     void epoch_done(const epoch_report& r) override { epochs.push_back(r); }
     void finished(const run_report& r) override { report = r; }
 
     std::optional<plan> planned;
+    training_progress progress; // the latest
     std::vector<epoch_report> epochs;
     std::optional<run_report> report;
 };

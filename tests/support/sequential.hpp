@@ -5,7 +5,7 @@
 // once. Knows no actor, message or schedule.
 #pragma once
 
-#include <map>
+#include <set>
 #include <vector>
 
 #include "actors/data/batches.hpp"
@@ -35,6 +35,9 @@ class sequential_trainer {
         }
     }
 
+    // The pipeline was drained after so many minibatches of the run, as by a stop and a resume, and filled again.
+    void drain_after(std::uint64_t minibatches) { drained_.insert(minibatches); }
+
     sequential_result run() {
         const auto train = app_.getTrain();
         const float momentum = train.getOptimizer().getSgd().getMomentum();
@@ -59,11 +62,14 @@ class sequential_trainer {
         std::vector<std::vector<weights_ptr>> versions(stages);
         for (std::size_t s = 0; s < stages; ++s)
             versions[s].push_back(result_.weights[s]);
+        std::uint64_t filled = 0; // the minibatch with which the pipeline was filled last
         for (std::uint64_t b = 0; b < shape.minibatches; ++b) {
+            if (drained_.contains(std::uint64_t{epoch} * shape.minibatches + b))
+                filled = b;
             std::vector<weights_ptr> used;
             for (std::size_t s = 0; s < stages; ++s) {
                 const std::uint64_t delay = delayed_ ? stages - 1 - s : 0;
-                used.push_back(versions[s][b < delay ? 0 : b - delay]);
+                used.push_back(versions[s][b < filled + delay ? filled : b - delay]);
             }
             auto sums = gradients(plan, shape, b, used);
             for (std::size_t s = 0; s < stages; ++s)
@@ -115,6 +121,7 @@ class sequential_trainer {
     proto::App::Reader app_;
     const dataset& data_;
     bool delayed_;
+    std::set<std::uint64_t> drained_;
     std::uint32_t microbatches_;
     std::vector<stage_program> stages_;
     sequential_result result_;

@@ -32,14 +32,13 @@ run_report watch_over(reporter& reports, node_runtime& runtime, actor_address tr
     }
 }
 
-std::string key_of(const std::string& file) {
-    return cluster_key(file).ok() ? *cluster_key(file) : "";
-}
-
 int export_trace(const run_options& options, const std::string& address) {
     inspector::inspect_options inspect;
     inspect.address = address;
-    inspect.key = key_of(options.key_file);
+    auto key = cluster_key(options.key_file);
+    if (!key)
+        return report(key.failure());
+    inspect.key = *key;
     inspect.view = inspector::view_kind::export_trace;
     inspect.file = options.trace_file;
     return inspector::inspect(inspect, std::cerr, std::cerr);
@@ -54,7 +53,7 @@ int run(const run_options& options) {
     auto data = load_samples(app->app());
     if (!data)
         return report(data.failure());
-    auto saved = open_checkpoints(app->app(), options.resume);
+    auto saved = open_checkpoints(app->app(), (*data)->train.size(), options.resume);
     if (!saved)
         return report(saved.failure());
     auto nodes = bring_together(options, app->app());

@@ -37,11 +37,17 @@ result<std::shared_ptr<const data_sets>> load_samples(proto::App::Reader app) {
 
 namespace {
 
-result<void> load_latest(proto::App::Reader app, const checkpoint_info& latest, checkpoints& out) {
-    if (latest.progress.model != render_model(app.getModel()) ||
-        latest.progress.seed != app.getTrain().getSeed())
-        return error{errc::usage, "--resume: " + latest.folder.string() +
-                                      " was saved with another model or seed"};
+result<void> load_latest(proto::App::Reader app, std::uint64_t train_samples,
+                         const checkpoint_info& latest, checkpoints& out) {
+    const checkpoint_progress& saved = latest.progress;
+    const auto train = app.getTrain();
+    if (saved.model != render_model(app.getModel()) || saved.seed != train.getSeed() ||
+        saved.batch != train.getBatch() || saved.train_samples != train_samples)
+        return error{
+            errc::usage,
+            "--resume: " + latest.folder.string() +
+                " was saved with another model, train.seed, train.batch or number of training "
+                "samples; resume with the same, or train into another folder"};
     auto loaded = load_checkpoint(latest);
     if (!loaded)
         return loaded.failure();
@@ -51,7 +57,8 @@ result<void> load_latest(proto::App::Reader app, const checkpoint_info& latest, 
 
 } // namespace
 
-result<checkpoints> open_checkpoints(proto::App::Reader app, bool resume) {
+result<checkpoints> open_checkpoints(proto::App::Reader app, std::uint64_t train_samples,
+                                     bool resume) {
     checkpoints out;
     if (!app.hasCheckpoint()) {
         if (resume)
@@ -77,7 +84,7 @@ result<checkpoints> open_checkpoints(proto::App::Reader app, bool resume) {
     if (!latest->has_value() && resume)
         return error{errc::usage, "--resume: " + directory + " has no checkpoint"};
     if (latest->has_value())
-        if (auto loaded = load_latest(app, **latest, out); !loaded)
+        if (auto loaded = load_latest(app, train_samples, **latest, out); !loaded)
             return loaded.failure();
     return out;
 }

@@ -22,7 +22,8 @@ struct checkpoints {
 };
 
 // Nothing if the app saves nothing. errc::usage if `resume` and what is in the folder do not fit.
-result<checkpoints> open_checkpoints(proto::App::Reader app, bool resume);
+result<checkpoints> open_checkpoints(proto::App::Reader app, std::uint64_t train_samples,
+                                     bool resume);
 
 // The nodes of a run, whoever started them.
 struct run_nodes {

@@ -38,7 +38,7 @@ stage_tensors stage_of(std::size_t l, bool with_momentum) {
 }
 
 checkpoint_progress progress_of(std::uint32_t epochs, std::uint64_t minibatches) {
-    return {epochs, minibatches, weight_version{minibatches}, 42,
+    return {epochs, minibatches, weight_version{minibatches}, 42, 8, 64,
             "input: [3]\nlayers:\n  - linear: {out: 2}\n"};
 }
 

@@ -31,7 +31,8 @@ class waiting_observer final : public training_observer {
     }
     run_report wait() {
         std::unique_lock guard{lock_};
-        changed_.wait(guard, [&] { return report_.has_value(); });
+        const bool ended = changed_.wait_for(guard, std::chrono::minutes{1}, [&] { return report_.has_value(); });
+        BOOST_REQUIRE_MESSAGE(ended, "the run ends within a minute");
         return *report_;
     }
 

@@ -50,6 +50,14 @@ BOOST_AUTO_TEST_CASE(kept_buffers_make_room_for_other_sizes) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_shape_whose_bytes_overflow_is_refused) {
+    memory_pool pool{1 << 20};
+    const std::size_t half = std::size_t{1} << 32;
+    auto refused = tensor::allocate(pool, data_type::float32, {half / 4, half});
+    BOOST_REQUIRE(!refused);
+    BOOST_TEST((refused.failure().code() == errc::exhausted));
+}
+
 BOOST_AUTO_TEST_CASE(rows_of_a_tensor_share_its_elements) {
     memory_pool pool{1 << 20};
     tensor whole = tensor::allocate(pool, data_type::float32, {4, 3}).value();
