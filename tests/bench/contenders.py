@@ -114,6 +114,15 @@ def local_actors(build):
     return Contender("bench_actors", [program(build, "tests/bench/bench_actors"), "1000000", "1"], read)
 
 
+def remote_actors(build, transport):
+    """Keys: "asleep_us", "busy_us", one way."""
+    def read(output):
+        line = json_lines(output)[-1]
+        return {"asleep_us": line["asleep_us"], "busy_us": line["busy_us"]}
+    return Contender(f"remote actors, {transport}",
+                     [program(build, "tests/bench/bench_remote_actors"), transport], read, timeout_s=60)
+
+
 def frames(build, transport, size):
     """Keys: "latency" in microseconds, "bandwidth" in GB/s."""
     def read(output):

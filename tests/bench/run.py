@@ -93,10 +93,19 @@ def actors(options):
     builds, skipped = contenders.pytorch_builds(options.venv)
     parts = []
     add(parts, skipped, "bench_actors", lambda: contenders.local_actors(options.build))
+    for transport in ("shm", "tcp"):
+        add(parts, skipped, f"remote actors, {transport}",
+            lambda: contenders.remote_actors(options.build, transport))
     rpc = [contenders.pytorch(f"RPC of {label}", python, "pytorch_rpc.py", "one_way_us") for label, python in builds]
     outcome = interleave(parts + rpc, options.repetitions)
     rows = [Row(f"within a process, {key}", figure, "ns", aim="<= 500" if "tracing on" in key else "")
             for key, figure in outcome.figures.get("bench_actors", {}).items()]
+    best_rpc = min((outcome.figures[peer.name]["one_way_us"] for peer in rpc if peer.name in outcome.figures),
+                   key=lambda figure: figure.median, default=None)
+    for transport in ("shm", "tcp"):
+        for key, figure in outcome.figures.get(f"remote actors, {transport}", {}).items():
+            rows.append(Row(f"across processes, {transport}, {key.removesuffix('_us')}", figure, "us", best_rpc,
+                            "the best PyTorch RPC", aim="<= 25 us" if key == "asleep_us" else ""))
     rows += [Row(f"across processes, {peer.name}", outcome.figures[peer.name]["one_way_us"], "us")
              for peer in rpc if peer.name in outcome.figures]
     return Table("actors", "One message from actor to actor, building it included", rows,
