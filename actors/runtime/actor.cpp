@@ -9,6 +9,7 @@
 #include <caf/send.hpp>
 #include <kj/exception.h>
 
+#include "actors/runtime/caf_order.hpp"
 #include "actors/runtime/delivery.hpp"
 #include "actors/runtime/failure.hpp"
 #include "actors/runtime/node_core.hpp"
@@ -58,6 +59,11 @@ actor::actor(actor_context& context)
 
 actor::~actor() = default;
 
+void actor::on_destroy() {
+    acquire_from_caf(this);
+    caf::event_based_actor::on_destroy();
+}
+
 caf::behavior actor::make_behavior() {
     // Never matched, as consume() takes every frame; CAF ends an actor without a behaviour.
     return {[](caf::unit_t) {}};
@@ -74,6 +80,7 @@ void actor::quit(error why) {
 bool actor::cleanup(caf::error&& reason, caf::execution_unit* host) {
     if (std::exchange(ended_, true))
         return caf::event_based_actor::cleanup(std::move(reason), host);
+    const caf_turn turn{this};
     current_ = nullptr;
     try {
         on_end();
@@ -88,10 +95,12 @@ bool actor::cleanup(caf::error&& reason, caf::execution_unit* host) {
     // From here on deliver() says `gone`. What came before is answered, not dropped.
     mailbox().close();
     auto& waiting = std::get<normal_queue_index>(mailbox().queue().queues());
-    while (const auto element = waiting.take_front())
+    while (const auto element = waiting.take_front()) {
+        acquire_from_caf(element.get());
         if (element->content().match_elements<delivery>())
             if (const frame_ptr& f = element->content().get_as<delivery>(0).f)
                 core_.reject(*f, "actor " + name_ + " has ended");
+    }
     const bool first =
         caf::event_based_actor::cleanup(std::move(reason), host); // tells the watchers
     core_.forget(self_.actor);
@@ -106,6 +115,7 @@ send_status actor::deliver(frame_ptr f, std::int64_t now_ns, timer_id timer,
         depth_.fetch_add(1, std::memory_order_relaxed);
     auto element = caf::make_mailbox_element(nullptr, caf::make_message_id(), {},
                                              delivery{std::move(f), now_ns, timer});
+    release_to_caf(element.get());
     switch (mailbox().push_back(std::move(element))) {
     case caf::intrusive::inbox_result::success:
         return send_status::accepted;
@@ -123,6 +133,8 @@ send_status actor::deliver(frame_ptr f, std::int64_t now_ns, timer_id timer,
 }
 
 caf::invoke_message_result actor::consume(caf::mailbox_element& element) {
+    const caf_turn turn{this};
+    acquire_from_caf(&element);
     // What deliver() made; CAF's own way to ask costs several times as much.
     using element_type = caf::mailbox_element_vals<delivery>;
     if (typeid(element) != typeid(element_type))

@@ -190,6 +190,7 @@ class actor : public caf::event_based_actor {
     caf::invoke_message_result consume(caf::mailbox_element& element) final;
     caf::resumable::resume_result resume(caf::execution_unit* host, std::size_t messages_max) final;
     bool cleanup(caf::error&& reason, caf::execution_unit* host) final;
+    void on_destroy() final;
     bool swallow_turn();
     void spend_step();
     void kick();

@@ -8,6 +8,7 @@
 #include <caf/scheduler/abstract_coordinator.hpp>
 
 #include "actors/runtime/actor.hpp"
+#include "actors/runtime/caf_order.hpp"
 
 namespace troupe {
 
@@ -19,6 +20,7 @@ static constexpr std::uint32_t unstoppable = ~0u;
 static constexpr std::size_t messages_per_look = 8;
 
 caf::resumable::resume_result actor::resume(caf::execution_unit* host, std::size_t messages_max) {
+    acquire_from_caf(this);
     for (std::size_t n = 0; n < messages_max;) {
         const std::uint32_t held = hold_.load(std::memory_order_acquire);
         const bool stepping = held > 1 && held != unstoppable;
@@ -63,6 +65,7 @@ void actor::hold() {
     while (held != unstoppable &&
            !hold_.compare_exchange_weak(held, held + 2, std::memory_order_acq_rel)) {
     }
+    release_to_caf(this);
 }
 
 void actor::release() {
@@ -81,12 +84,14 @@ void actor::release() {
     } while (!hold_.compare_exchange_weak(held, next, std::memory_order_acq_rel));
     if ((held & 1) != 0 && (next & 1) == 0)
         kick();
+    release_to_caf(this);
 }
 
 void actor::release_for_ever() {
     const std::uint32_t held = hold_.exchange(unstoppable, std::memory_order_acq_rel);
     if (held != unstoppable && (held & 1) != 0)
         kick();
+    release_to_caf(this);
 }
 
 void actor::set_paused(bool paused) {
@@ -107,6 +112,7 @@ bool actor::add_steps(std::size_t messages) {
             break;
         }
     }
+    release_to_caf(this);
     return true;
 }
 

@@ -9,6 +9,7 @@
 #include <caf/send.hpp>
 
 #include "actors/runtime/actor.hpp"
+#include "actors/runtime/caf_order.hpp"
 #include "actors/runtime/remote_actor.hpp"
 #include "actors/runtime/tail.hpp"
 
@@ -131,6 +132,7 @@ void node_core::launch(caf::strong_actor_ptr handle, actor_address self) {
         TROUPE_CHECK(table_.emplace(self.actor, handle).second, "an actor number is used once");
         late = stopping_;
     }
+    release_to_caf(&created);
     created.launch(system_->dummy_execution_unit(), false, false);
     if (late)
         owner_.end(self, error{errc::cancelled, "its node stops"});

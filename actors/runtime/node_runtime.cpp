@@ -5,6 +5,7 @@
 #include <caf/system_messages.hpp>
 
 #include "actors/runtime/actor.hpp"
+#include "actors/runtime/caf_order.hpp"
 #include "actors/runtime/node_core.hpp"
 #include "actors/runtime/watcher_actor.hpp"
 
@@ -63,8 +64,11 @@ bool node_runtime::end(actor_address local, error why) {
     const caf::strong_actor_ptr found = core_->find(local.actor);
     if (!found)
         return false;
-    found->get()->eq_impl(caf::make_message_id(caf::message_priority::high), nullptr, nullptr,
-                          caf::exit_msg{caf::actor_addr{}, to_caf(why)});
+    auto element =
+        caf::make_mailbox_element(nullptr, caf::make_message_id(caf::message_priority::high), {},
+                                  caf::exit_msg{caf::actor_addr{}, to_caf(why)});
+    release_to_caf(element.get());
+    found->enqueue(std::move(element), nullptr);
     local_actor(found).release_for_ever();
     return true;
 }

@@ -126,7 +126,7 @@ BOOST_FIXTURE_TEST_CASE(timers_post_their_messages_in_order, real_node) {
     const auto a = node.spawn<probe_actor>(
         "a", log, [&](probe_actor& self, proto::Probe::Reader body, const frame&) {
             if (body.getNumber() == 0) {
-                self.after(20ms, probe(3));
+                self.after(200ms, probe(3)); // long enough for the lines below on a busy machine
                 self.after(1ms, probe(1));
                 self.after(1ms, probe(2));
                 self.cancel(self.after(2ms, probe(9)));
