@@ -18,6 +18,8 @@ import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 TROUPE = os.environ.get("TROUPE", str(SOURCE / "build/tools/troupe/troupe"))
+# Limits of time are multiplied by this: tools/test sets it for builds with sanitizers, which are slower.
+PATIENCE = float(os.environ.get("TROUPE_TEST_PATIENCE", "1"))
 FASHION = pathlib.Path("/usr/share/datasets/fashion-mnist")
 
 # A model that trains in well under a second, with four layers that can be cut.
@@ -88,10 +90,13 @@ class TroupeTest(unittest.TestCase):
         self.eventually(lambda: not processes(self.folder), "no troupe process is left behind", 5)
 
     def eventually(self, condition, what, seconds=10):
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + seconds * PATIENCE
         while not condition():
             self.assertLess(time.monotonic(), deadline, what)
             time.sleep(0.02)
+
+    def assert_within(self, seconds, since):
+        self.assertLess(time.monotonic() - since, seconds * PATIENCE)
 
     def write(self, name, text):
         path = self.folder / name
@@ -109,11 +114,11 @@ class TroupeTest(unittest.TestCase):
 
     def finish(self, process, timeout=60):
         try:
-            out, err = process.communicate(timeout=timeout)
+            out, err = process.communicate(timeout=timeout * PATIENCE)
         except subprocess.TimeoutExpired:
             process.kill()
             out, err = process.communicate()
-            self.fail(f"still running after {timeout} s\n{Result(None, out, err)}")
+            self.fail(f"still running after {timeout * PATIENCE} s\n{Result(None, out, err)}")
         return Result(process.returncode, out, err)
 
     def troupe(self, *arguments, timeout=60, **options):
