@@ -61,7 +61,7 @@ class ucx_node final : public endpoint, private control_events {
     int wait_limit_ms() const;
     void notice_changes();
     void look_after_peers(time_point now);
-    void take_down(const peer_ptr& peer, const error& why);
+    void take_down(peer_ptr peer, const error& why);
     void begin_closing();
     bool continue_closing();
     void close_eps();

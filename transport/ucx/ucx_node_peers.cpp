@@ -101,7 +101,8 @@ void ucx_node::look_after_peers(time_point now) {
         take_down(peer, why);
 }
 
-void ucx_node::take_down(const peer_ptr& peer, const error& why) {
+// `peer` is a copy: the caller's may belong to the connection that is dropped here.
+void ucx_node::take_down(peer_ptr peer, const error& why) {
     ended_in_order_ = ended_in_order_ && why.code() == errc::cancelled;
     bool was_up = false;
     {
