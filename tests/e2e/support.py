@@ -86,7 +86,8 @@ class TroupeTest(unittest.TestCase):
         for process in self.started:
             if process.poll() is None:
                 process.kill()
-            process.communicate()
+            _, err = process.communicate()
+            self.assertNotIn("Sanitizer", err or "", "a process of this test is clean")
         self.eventually(lambda: not processes(self.folder), "no troupe process is left behind", 5)
 
     def eventually(self, condition, what, seconds=10):
