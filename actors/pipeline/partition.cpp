@@ -18,24 +18,31 @@ partition partition_layers(std::span<const layer_cost> layers, std::size_t stage
                (end < n ? layers[end - 1].link_ns : 0.0);
     };
 
-    // best[k][j]: bottleneck of the first j layers in k stages; cut[k][j]: where the last of these stages begins.
+    // best[k][j]: cost of the first j layers in k stages; cut[k][j]: where the last of these stages begins.
     const double infinite = std::numeric_limits<double>::infinity();
-    std::vector best(stages + 1, std::vector<double>(n + 1, infinite));
     std::vector cut(stages + 1, std::vector<std::size_t>(n + 1, 0));
-    best[0][0] = 0;
-    for (std::size_t k = 1; k <= stages; ++k) {
-        for (std::size_t j = k; j <= n; ++j) {
-            for (std::size_t i = k - 1; i < j; ++i) {
-                const double slowest = std::max(best[k - 1][i], stage_ns(i, j));
-                if (slowest < best[k][j]) {
-                    best[k][j] = slowest;
-                    cut[k][j] = i;
-                }
-            }
-        }
-    }
+    const auto fill = [&](const auto& cost) {
+        std::vector best(stages + 1, std::vector<double>(n + 1, infinite));
+        best[0][0] = 0;
+        for (std::size_t k = 1; k <= stages; ++k)
+            for (std::size_t j = k; j <= n; ++j)
+                for (std::size_t i = k - 1; i < j; ++i)
+                    if (const double c = cost(best[k - 1][i], i, j); c < best[k][j]) {
+                        best[k][j] = c;
+                        cut[k][j] = i;
+                    }
+        return best[stages][n];
+    };
+    const double slowest = fill([&](double before_it, std::size_t i, std::size_t j) {
+        return std::max(before_it, stage_ns(i, j));
+    });
+    // Again, for the least traffic among the cuts that reach this bottleneck.
+    fill([&](double before_it, std::size_t i, std::size_t j) {
+        return stage_ns(i, j) > slowest ? infinite
+                                        : before_it + (i > 0 ? layers[i - 1].link_ns : 0.0);
+    });
 
-    partition result{std::vector<layer_range>(stages), best[stages][n]};
+    partition result{std::vector<layer_range>(stages), slowest};
     for (std::size_t k = stages, end = n; k > 0; --k) {
         const std::size_t begin = cut[k][end];
         result.stages[k - 1] = {begin, end - begin};

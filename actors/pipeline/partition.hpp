@@ -24,7 +24,7 @@ struct partition {
     double slowest_ns = 0; // the bottleneck
 };
 
-// The best contiguous split into exactly `stages` non-empty stages; among equal ones the one that cuts earliest.
+// The best contiguous split into exactly `stages` non-empty stages; among equal ones one with the least traffic.
 // 1 <= stages <= layers.size().
 partition partition_layers(std::span<const layer_cost> layers, std::size_t stages);
 

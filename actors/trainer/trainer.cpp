@@ -204,7 +204,7 @@ std::uint64_t trainer::minibatches_per_epoch() const {
 
 void trainer::next_epoch() {
     if (stopping_)
-        return finish(error{errc::cancelled, "stopped"});
+        return finish(error{errc::cancelled, stopped_sentence()});
     state_ = state::training;
     const std::uint64_t before = std::uint64_t{epoch_} * minibatches_per_epoch();
     TROUPE_CHECK(minibatches_done_ >= before,
@@ -309,7 +309,7 @@ void trainer::save() {
     const bool due =
         options_.store && (last || epoch_ % app().getCheckpoint().getEveryEpochs() == 0);
     if (!due)
-        return last ? finish(stopping_ ? std::optional{error{errc::cancelled, "stopped"}}
+        return last ? finish(stopping_ ? std::optional{error{errc::cancelled, stopped_sentence()}}
                                        : std::nullopt)
                     : next_epoch();
     state_ = state::saving;
@@ -424,7 +424,7 @@ void trainer::work_done(proto::WorkDone::Reader body, const frame&) {
 void trainer::stop(proto::StopRun::Reader, const frame&) {
     if (std::exchange(stopping_, true) || state_ == state::measuring || state_ == state::placing ||
         state_ == state::connecting)
-        return finish(error{errc::cancelled, "stopped"});
+        return finish(error{errc::cancelled, stopped_sentence()});
     if (state_ == state::training)
         send(source_, frame_builder<proto::StopData>{});
 }
@@ -445,6 +445,11 @@ void trainer::stage_failed(proto::StageFailed::Reader body, const frame& f) {
 std::string trainer::name_of_stage(std::size_t s) const {
     const plan_device& where = plan_.stages[s].where;
     return "stage " + std::to_string(s) + " on " + where.node_name + "/" + where.device;
+}
+
+std::string trainer::stopped_sentence() const {
+    return options_.store ? "stopped before anything was saved"
+                          : "stopped; nothing was saved: the app names no checkpoint.directory";
 }
 
 // How to go on after a loss.

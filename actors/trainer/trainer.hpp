@@ -129,6 +129,7 @@ class trainer final : public actor {
     bool has_momentum() const;
     std::string name_of_stage(std::size_t stage) const;
     std::string advice() const;
+    std::string stopped_sentence() const;
 
     trainer_options options_;
     state state_ = state::measuring;

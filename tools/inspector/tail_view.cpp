@@ -26,7 +26,7 @@ class tail_printer {
         if (auto opened = open(); !opened)
             return opened;
         result<void> ended;
-        while (!view_.cluster.view().stopped() &&
+        while (!view_.cluster.view().stopped() && view_.out.good() &&
                (view_.options.count == 0 || shown_ < view_.options.count)) {
             const auto arrival = view_.cluster.view().next(type_id_of<proto::TailEvent>(),
                                                            std::chrono::milliseconds{200});

@@ -102,12 +102,15 @@ int main(int argc, char** argv) {
     node_command->add_option("--transport", node.node.transport, transports_text)
         ->check(CLI::IsMember({"auto", "shm", "tcp"}));
     node_command->add_option("--memory-mb", node.node.memory_mb, "Bound of each device's memory.")
+        ->check(CLI::Range(16u, 1u << 24))
         ->capture_default_str();
     node_command->add_option("--heartbeat-ms", node.node.heartbeat_ms, "Interval of heartbeats.")
+        ->check(CLI::Range(10, 60000))
         ->capture_default_str();
     node_command
         ->add_option("--heartbeat-timeout-ms", node.node.heartbeat_timeout_ms,
                      "Silence after which a node is lost.")
+        ->check(CLI::Range(20, 600000))
         ->capture_default_str();
     node_command->add_flag("--no-trace", node.no_trace, "Record no trace: for benchmarks.");
     node_command->add_flag("--json", node.json, "Say where it listens as JSON.");
@@ -191,8 +194,10 @@ int main(int argc, char** argv) {
     inspect_command->add_flag("--json", inspect.json, "One JSON object per line.");
     inspect_command->add_flag("--watch", inspect.watch, "actors: again and again.");
     inspect_command->add_option("--count", inspect.count, "tail: end after so many messages.");
-    inspect_command->add_option("--seconds", seconds,
-                                "export: record the next so long; without it what the nodes hold.");
+    inspect_command
+        ->add_option("--seconds", seconds,
+                     "export: record the next so long; without it what the nodes hold.")
+        ->check(CLI::NonNegativeNumber);
     inspect_command->callback(
         [&] { code = inspect_cluster(inspect, words, inspect_key, seconds); });
 
@@ -200,8 +205,16 @@ int main(int argc, char** argv) {
     try {
         program.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
-        const int status_code = program.exit(e, std::cout, std::cerr);
-        return status_code == 0 ? 0 : 2;
+        if (e.get_exit_code() == 0) // --help, --version
+            return program.exit(e, std::cout, std::cerr);
+        const bool unknown = program.get_subcommands().empty() && argc > 1 && argv[1][0] != '-';
+        std::cerr << "troupe: "
+                  << (unknown ? "there is no command '" + std::string{argv[1]} + "'"
+                              : std::string{e.what()})
+                  << "; see troupe "
+                  << (program.get_subcommands().empty() ? "" : argv[1] + std::string{" "})
+                  << "--help" << std::endl;
+        return 2;
     }
     return code;
 }

@@ -57,6 +57,20 @@ std::string default_name() {
     return std::string{host} + "-" + std::to_string(getpid());
 }
 
+// A name that reads well in addresses (NODE/cpu:0), on terminals and in files.
+result<void> check_name(const std::string& name) {
+    const bool fits = !name.empty() && name.size() <= limits::name_bytes_max &&
+                      std::ranges::all_of(name, [](char c) {
+                          return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                                 (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+                      });
+    if (!fits)
+        return error{errc::usage, "--name: a node's name has 1 to " +
+                                      std::to_string(limits::name_bytes_max) +
+                                      " letters, digits, '-', '_' or '.'"};
+    return {};
+}
+
 result<ucx_transports> parse_transport(const std::string& text) {
     if (text == "auto")
         return ucx_transports::automatic;
@@ -153,7 +167,9 @@ result<void> node_host::parts::make_network(const node_choice& choice, peer_role
     ucx.pool = pool.get();
     ucx.time = &time;
     ucx.transports = *transports;
-    if (role == peer_role::client) // a run ends with short messages; a peer that hangs must not keep its user waiting
+    if (role ==
+        peer_role::
+            client) // a run ends with short messages; a peer that hangs must not keep its user waiting
         ucx.drain_timeout = std::chrono::seconds{1};
     auto made = make_ucx_endpoint(std::move(ucx));
     if (!made)
@@ -188,6 +204,8 @@ result<std::unique_ptr<node_host>> node_host::start(const node_host_options& opt
     auto p = std::make_unique<parts>();
     const node_choice& choice = options.node;
     p->name = choice.name.empty() ? default_name() : choice.name;
+    if (auto fits = check_name(p->name); !fits)
+        return fits.failure();
     const node_id id = draw_node_id();
     if (auto made = p->make_devices(choice); !made)
         return made.failure();

@@ -49,6 +49,16 @@ json histogram(const std::vector<std::uint64_t>& lags) {
     return h;
 }
 
+// "0 versions late: 4, 1: 3748".
+std::string lags_in_words(const std::vector<std::uint64_t>& lags) {
+    std::string words;
+    for (std::size_t lag = 0; lag < lags.size(); ++lag)
+        if (lags[lag] != 0)
+            words += (words.empty() ? "" : ", ") + std::to_string(lags[lag]) + " by " +
+                     std::to_string(lag);
+    return words.empty() ? "none trained" : words;
+}
+
 template <class... Args>
 std::string text(const char* format, Args... args) {
     char buffer[256];
@@ -57,6 +67,12 @@ std::string text(const char* format, Args... args) {
 }
 
 } // namespace
+
+void print_error(const error& why, std::ostream& out) {
+    out << json{{"event", "error"}, {"code", to_string(why.code())}, {"message", why.message()}}
+               .dump(-1, ' ', false, json::error_handler_t::replace)
+        << std::endl;
+}
 
 reporter::reporter(reporter_options options, std::ostream& out, std::ostream& talk)
     : options_{std::move(options)}, out_{out}, talk_{talk} {}
@@ -126,11 +142,7 @@ void reporter::finished(const run_report& report) {
     if (!report.failure)
         print_done(report);
     else if (options_.json)
-        out_ << json{{"event", "error"},
-                     {"code", to_string(report.failure->code())},
-                     {"message", report.failure->message()}}
-                    .dump()
-             << std::endl;
+        print_error(*report.failure, out_);
     std::lock_guard guard{lock_};
     report_ = report;
     changed_.notify_all();
@@ -164,9 +176,9 @@ void reporter::print_done(const run_report& report) {
     out_ << '\n';
     for (std::size_t s = 0; s < report.stages.size(); ++s)
         out_ << "  stage " << s
-             << text(": busy %.0f%%, weight version lag: minibatches ",
+             << text(": busy %.0f%%, minibatches late in weight versions: ",
                      100 * report.stages[s].busy_share)
-             << histogram(report.stages[s].lags).dump() << '\n';
+             << lags_in_words(report.stages[s].lags) << '\n';
     out_ << std::flush;
 }
 

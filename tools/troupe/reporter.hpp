@@ -24,6 +24,9 @@ struct reporter_options {
     const clock* time = nullptr;
 };
 
+// {"event": "error", ...}
+void print_error(const error& why, std::ostream& out);
+
 class reporter final : public training_observer {
   public:
     reporter(reporter_options options, std::ostream& out, std::ostream& talk);

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 
 #include "actors/plan/app_file.hpp"
@@ -47,18 +48,30 @@ int export_trace(const run_options& options, const std::string& address) {
 } // namespace
 
 int run(const run_options& options) {
+    // An error before anything trains, in both forms.
+    const auto refuse = [&](const error& why) {
+        if (options.json)
+            print_error(why, std::cout);
+        return stop_signals() > 0 ? stopped(why) : report(why);
+    };
+    if (!options.trace_file.empty()) {
+        std::error_code failed;
+        const auto folder = std::filesystem::absolute(options.trace_file, failed).parent_path();
+        if (access(folder.c_str(), W_OK) != 0)
+            return refuse({errc::usage, "--trace: " + options.trace_file + " cannot be written"});
+    }
     auto app = load_app(options.app.file, options.app.settings);
     if (!app)
-        return report(app.failure());
+        return refuse(app.failure());
     auto data = load_samples(app->app());
     if (!data)
-        return report(data.failure());
+        return refuse(data.failure());
     auto saved = open_checkpoints(app->app(), (*data)->train.size(), options.resume);
     if (!saved)
-        return report(saved.failure());
+        return refuse(saved.failure());
     auto nodes = bring_together(options, app->app());
     if (!nodes)
-        return stop_signals() > 0 ? stopped(nodes.failure()) : report(nodes.failure());
+        return refuse(nodes.failure());
 
     node_host& host = *nodes->host;
     const std::string attach = "troupe inspect " + host.address() +

@@ -33,6 +33,8 @@ void install_signal_handlers() {
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
+    sigaction(SIGHUP, &action,
+              nullptr); // the terminal is gone; UCX would take it as the wish to debug it
     std::signal(SIGPIPE, SIG_IGN);
 }
 

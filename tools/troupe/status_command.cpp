@@ -86,7 +86,9 @@ int status(const status_options& options) {
                          {"devices", devices}});
     }
     if (options.json) {
-        std::cout << nlohmann::ordered_json{{"nodes", nodes}}.dump() << std::endl;
+        std::cout << nlohmann::ordered_json{{"nodes", nodes}}.dump(
+                         -1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
+                  << std::endl;
         return 0;
     }
     for (const auto& n : nodes) {
