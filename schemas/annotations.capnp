@@ -1,5 +1,6 @@
 @0xb7a1e0c2f4d95a01;
-# Annotations that the app file loader, `troupe explain` and the JSON Schema read from the schemas.
+# Annotations that programs read from the schemas: the app file loader, `troupe explain`, the JSON Schema, and (nodeLocal)
+# the runtime of a node.
 
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("troupe::proto");
@@ -28,3 +29,6 @@ annotation minItems @0xb7a1e0c2f4d95a08 (field) :UInt32;
 
 annotation maxItems @0xb7a1e0c2f4d95a09 (field) :UInt32;
 # Most elements of a list.
+
+annotation nodeLocal @0xb7a1e0c2f4d95a0a (struct) :Void;
+# A message that never leaves the node: what a node's own parts tell its actors. From a peer it is refused.

@@ -3,7 +3,7 @@
 #
 # Three layers, each built on the one above it:
 #   peers    what the node's endpoint reports: a connection that has proven the cluster's key, or its end. Told to local
-#            actors only (Listening, PeerUp, PeerDown, ConnectFailed).
+#            actors only (Listening, PeerUp, PeerDown, ConnectFailed): marked $nodeLocal, refused from a peer.
 #   watches  an actor learns that another one ended, wherever it lives (Watch, Unwatch, Down).
 #   members  the cluster actors of all nodes (well-known actor 1) keep one list (Join ... Goodbye) and tell subscribers
 #            (Subscribe, NodeJoined, NodeLost).
@@ -21,23 +21,18 @@
 
 using Cxx = import "/capnp/c++.capnp";
 using Work = import "device.capnp";
+using Role = import "handshake.capnp".Role;
+using import "annotations.capnp".nodeLocal;
 $Cxx.namespace("troupe::proto");
-
-enum Role {
-  # What a node is there for. Agrees with the roles of the handshake.
-  member @0;      # may carry actors of a run
-  client @1;      # a run: places actors on members, carries its own trainer
-  observer @2;    # an inspector: reads, nothing depends on it
-}
 
 # ---- peers: from the runtime of a node to its own actors ----
 
-struct Listening {
+struct Listening $nodeLocal {
   # Node runtime to subscribed local actors, once: the node has started and may connect to others.
   address @0 :Text;           # HOST:PORT where it listens; empty for a node without a network
 }
 
-struct PeerUp {
+struct PeerUp $nodeLocal {
   # Node runtime to subscribed local actors: this peer holds the key and may be sent to. Followed by exactly one PeerDown.
   node @0 :UInt64;
   name @1 :Text;
@@ -45,13 +40,13 @@ struct PeerUp {
   role @3 :Role;
 }
 
-struct PeerDown {
+struct PeerDown $nodeLocal {
   # Node runtime to subscribed local actors: nothing reaches this peer any more, nothing from it follows.
   node @0 :UInt64;
   failure @1 :Work.Failure;   # why; `cancelled`: it closed in order
 }
 
-struct ConnectFailed {
+struct ConnectFailed $nodeLocal {
   # Node runtime to subscribed local actors: a connection that was asked for did not come about.
   address @0 :Text;
   failure @1 :Work.Failure;   # `refused`: it answered and said no (wrong key); `unreachable`: nobody answers
@@ -114,12 +109,12 @@ struct Refused {
 }
 
 struct Heartbeat {
-  # Every member to every other member, once per interval, whatever else is sent. Not answered. A member that has not been
-  # heard of for the time-out is given up: its connection is ended and NodeLost follows.
+  # Every member to every other member, once per interval, whatever else is sent. Not answered. A member from which no
+  # message at all has come for the time-out is given up: its connection is ended and NodeLost follows.
   count @0 :UInt64;           # counts from 1 per sender
 }
 
-struct HeartbeatDue {
+struct HeartbeatDue $nodeLocal {
   # A cluster actor to itself, once per interval: send heartbeats, and see who has been silent for too long.
 }
 

@@ -2,6 +2,7 @@
 # How a device tells an actor that work has ended.
 
 using Cxx = import "/capnp/c++.capnp";
+using import "annotations.capnp".nodeLocal;
 $Cxx.namespace("troupe::proto");
 
 struct Failure {
@@ -9,7 +10,7 @@ struct Failure {
   reason @1 :Text;              # one sentence for the user
 }
 
-struct WorkDone {
+struct WorkDone $nodeLocal {
   # A device or background worker to the actor that submitted the work, once per submission, in order of submission.
   # Never leaves the node. The actor keeps the results under the ticket.
   ticket @0 :UInt64;            # counts from 1 per actor

@@ -16,8 +16,7 @@ struct Envelope {
   traceId @8 :UInt64;         # the piece of work this belongs to; inherited from the cause unless set
   minibatch @9 :UInt64 = 0xffffffffffffffff;   # the minibatch this is about; all ones: none
   weightVersion @10 :UInt64 = 0xffffffffffffffff;  # the weight version it was computed with; all ones: none
-  deadlineNs @11 :Int64;      # on the receiver's clock after arrival; 0: none
-  sentNs @12 :Int64;          # the sender's clock at sending, for wire times
+  sentNs @11 :Int64;          # the sender's clock at sending, for wire times
 }
 
 struct Frame {

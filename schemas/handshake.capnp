@@ -4,7 +4,7 @@
 #
 #   both               -> Hello
 #   lower node id      -> Verdict        accepted: both now report the peer up, and frames may flow
-#   whoever closes     -> Goodbye        the other answers by closing, once it has all frames
+#   whoever closes     -> Farewell       the other answers by closing, once it has all frames
 #
 # The connection then stays open and silent: its end is the sign that the peer's process has ended.
 
@@ -15,7 +15,7 @@ struct Control {
   union {
     hello @0 :Hello;
     verdict @1 :Verdict;
-    goodbye @2 :Goodbye;
+    farewell @2 :Farewell;
   }
 }
 
@@ -31,10 +31,10 @@ struct Hello {
 }
 
 enum Role {
-  # Agrees with troupe::peer_role.
-  member @0;
-  client @1;
-  observer @2;
+  # What a node is there for. Agrees with troupe::peer_role.
+  member @0;      # may carry actors of a run
+  client @1;      # a run: places actors on members, carries its own trainer
+  observer @2;    # an inspector: reads, nothing depends on it
 }
 
 struct Verdict {
@@ -45,7 +45,7 @@ struct Verdict {
   }
 }
 
-struct Goodbye {
+struct Farewell {
   # The sender sends no frame after this.
   frames @0 :UInt64;          # how many it has sent on this connection; the receiver waits for the last of them
 }

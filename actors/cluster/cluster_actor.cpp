@@ -51,16 +51,7 @@ void cluster_actor::on_end() {
 
 // ---- peers ----
 
-bool cluster_actor::from_ourselves(const frame& f) {
-    if (f.from().node == self().node)
-        return true;
-    reject("only its own node tells a cluster actor this");
-    return false;
-}
-
-void cluster_actor::listening(proto::Listening::Reader news, const frame& f) {
-    if (!from_ourselves(f))
-        return;
+void cluster_actor::listening(proto::Listening::Reader news, const frame&) {
     members_.set_address(news.getAddress());
     join_deadline_ = now() + options_.join_timeout;
     if (!options_.join.empty())
@@ -69,27 +60,22 @@ void cluster_actor::listening(proto::Listening::Reader news, const frame& f) {
     after(options_.heartbeat.interval, frame_builder<proto::HeartbeatDue>{});
 }
 
-void cluster_actor::peer_up(proto::PeerUp::Reader news, const frame& f) {
-    if (!from_ourselves(f) || news.getRole() == proto::Role::OBSERVER ||
-        progress_.now() != join_progress::state::joining)
+void cluster_actor::peer_up(proto::PeerUp::Reader news, const frame&) {
+    if (news.getRole() == proto::Role::OBSERVER || progress_.now() != join_progress::state::joining)
         return;
     frame_builder<proto::Join> request;
     write_member(request.body().initMember(), members_.self());
     send(cluster_of(node_id{news.getNode()}), std::move(request));
 }
 
-void cluster_actor::peer_down(proto::PeerDown::Reader news, const frame& f) {
-    if (!from_ourselves(f))
-        return;
+void cluster_actor::peer_down(proto::PeerDown::Reader news, const frame&) {
     const node_id node{news.getNode()};
     progress_.lost(node);
     remove(node, read_failure(news.getFailure()));
     check_joined();
 }
 
-void cluster_actor::connect_failed(proto::ConnectFailed::Reader news, const frame& f) {
-    if (!from_ourselves(f))
-        return;
+void cluster_actor::connect_failed(proto::ConnectFailed::Reader news, const frame&) {
     progress_.unreachable(news.getAddress());
     if (progress_.now() == join_progress::state::failed)
         give_up_join(read_failure(news.getFailure()));
@@ -202,19 +188,17 @@ void cluster_actor::give_up_join(const error& why) {
 
 // ---- heartbeats ----
 
-void cluster_actor::take_heartbeat(proto::Heartbeat::Reader, const frame& f) {
-    if (members_.contains(f.from().node))
-        judge_.heard(f.from().node, now());
-}
+// That it came is what it says, and the runtime has noted it, as of any other message; see beat().
+void cluster_actor::take_heartbeat(proto::Heartbeat::Reader, const frame&) {}
 
-void cluster_actor::beat(proto::HeartbeatDue::Reader, const frame& f) {
-    if (!from_ourselves(f))
-        return;
+void cluster_actor::beat(proto::HeartbeatDue::Reader, const frame&) {
     ++beats_;
     for (const node_id node : members_.others()) {
         frame_builder<proto::Heartbeat> beat;
         beat.body().setCount(beats_);
         send(cluster_of(node), std::move(beat));
+        if (const auto last = runtime().last_heard(node))
+            judge_.heard(node, *last);
     }
     for (const node_id node : judge_.tick(now())) {
         const auto silence =

@@ -51,7 +51,6 @@ class cluster_actor final : public actor {
     void on_end() override;
     void on_down(actor_address subscriber, const error& why) override;
 
-    bool from_ourselves(const frame& f);
     result<void> admit(const member_info& m);
     void remove(node_id node, const error& why);
     void report_join(const result<void>& outcome);

@@ -1,9 +1,12 @@
 #include "actors/cluster/heartbeat.hpp"
 
+#include <algorithm>
+
 namespace troupe {
 
 void heartbeat_judge::heard(node_id node, time_point now) {
-    last_heard_[node] = now;
+    time_point& last = last_heard_[node];
+    last = std::max(last, now);
 }
 
 std::vector<node_id> heartbeat_judge::tick(time_point now) {

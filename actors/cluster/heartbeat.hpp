@@ -22,7 +22,7 @@ class heartbeat_judge {
   public:
     explicit heartbeat_judge(heartbeat_times times) : times_{times} {}
 
-    // `node` is alive at `now`. The first time, it is watched from now on.
+    // `node` was alive at `now`. The first time, it is watched from now on. News may come late and out of order.
     void heard(node_id node, time_point now);
     void forget(node_id node) { last_heard_.erase(node); }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "schemas/base/limits.hpp"
+#include "transport/handshake/role.hpp"
 
 namespace troupe {
 
@@ -50,7 +51,7 @@ void write_member(proto::Member::Builder to, const member_info& m) {
     to.setNode(m.node.value());
     to.setName(m.name);
     to.setAddress(m.address);
-    to.setRole(static_cast<proto::Role>(m.role));
+    to.setRole(to_proto(m.role));
     auto devices = to.initDevices(static_cast<unsigned>(m.devices.size()));
     for (unsigned i = 0; i < devices.size(); ++i) {
         devices[i].setName(m.devices[i].name);
@@ -59,12 +60,13 @@ void write_member(proto::Member::Builder to, const member_info& m) {
 }
 
 result<member_info> read_member(proto::Member::Reader from) {
-    if (from.getRole() > proto::Role::CLIENT)
+    const auto role = from_proto(from.getRole());
+    if (!role || *role == peer_role::observer)
         return error{errc::protocol, "only members and clients join a cluster"};
     member_info m{.node = node_id{from.getNode()},
                   .name = from.getName(),
                   .address = from.getAddress(),
-                  .role = static_cast<peer_role>(from.getRole()),
+                  .role = *role,
                   .devices = {}};
     if (from.getDevices().size() > limits::node_devices_max)
         return error{errc::protocol, "a node names too many devices"};
@@ -74,10 +76,6 @@ result<member_info> read_member(proto::Member::Reader from) {
         return checked.failure();
     return m;
 }
-
-static_assert(static_cast<int>(proto::Role::MEMBER) == static_cast<int>(peer_role::member));
-static_assert(static_cast<int>(proto::Role::CLIENT) == static_cast<int>(peer_role::client));
-static_assert(static_cast<int>(proto::Role::OBSERVER) == static_cast<int>(peer_role::observer));
 
 // ---- membership ----
 

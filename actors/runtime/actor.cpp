@@ -12,6 +12,7 @@
 #include "actors/runtime/caf_order.hpp"
 #include "actors/runtime/delivery.hpp"
 #include "actors/runtime/failure.hpp"
+#include "actors/runtime/message_types.hpp"
 #include "actors/runtime/node_core.hpp"
 #include "actors/runtime/tail.hpp"
 
@@ -41,10 +42,9 @@ void write_cause(proto::Envelope::Builder envelope, const message_cause& cause) 
 // ---- self_handle ----
 
 void self_handle::stamp(proto::Envelope::Builder envelope) const {
-    if (core_->closed())
-        return; // deliver() will drop it; the clock may be gone with the node
-    core_->stamp(envelope, self_.actor, self_);
-    write_cause(envelope, cause_);
+    if (core_->stamp_unless_closed(envelope, self_.actor, self_))
+        write_cause(envelope, cause_);
+    // Otherwise deliver() drops it.
 }
 
 void self_handle::deliver(frame_ptr f) const {
@@ -55,7 +55,7 @@ void self_handle::deliver(frame_ptr f) const {
 
 actor::actor(actor_context& context)
     : caf::event_based_actor{context.config}, runtime_{context.runtime},
-      core_{context.runtime.core()}, self_{context.self}, name_{std::move(context.name)} {}
+      core_{core_of(context.runtime)}, self_{context.self}, name_{std::move(context.name)} {}
 
 actor::~actor() = default;
 
@@ -235,8 +235,12 @@ void actor::take_down(const frame& f) {
     const node_id teller = f.from().node;
     if (teller != self_.node && teller != gone.node)
         return core_.reject(f, "only its own node says that an actor is gone");
-    if (watched_.erase(gone) > 0)
-        on_down(gone, read_failure(news.getFailure()));
+    const error why = read_failure(news.getFailure());
+    const bool awaited = watched_.erase(gone) > 0;
+    if (teller != self_.node)
+        core_.end_proxy(gone, self_, why);
+    if (awaited)
+        on_down(gone, why);
 }
 
 actor_status actor::status() const {
@@ -251,6 +255,8 @@ actor_status actor::status() const {
 // ---- sending ----
 
 void actor::add_handler(std::uint64_t type, handler h) {
+    TROUPE_CHECK(find_message_type(type) != nullptr,
+                 "a message type has a line in the table of message_types.cpp");
     for (const auto& [known, take] : handlers_)
         TROUPE_CHECK(known != type, "a message type has one handler");
     handlers_.emplace_back(type, std::move(h));
@@ -276,7 +282,9 @@ std::int64_t actor::stamp(proto::Envelope::Builder envelope, actor_address to) c
 
 void actor::route(frame_ptr f, actor_address to, std::int64_t sent_ns) {
     const route_outcome outcome = core_.route(std::move(f), to, sent_ns, context());
-    if (outcome.status == send_status::congested)
+    // What the node itself must say (heartbeats above all) goes on; it is little.
+    const bool serves_node = self_.actor < well_known::first_free;
+    if (outcome.status == send_status::congested && !serves_node)
         core_.park(*this, outcome);
 }
 

@@ -3,7 +3,8 @@
 //     class echo_actor final : public actor {
 //       public:
 //         explicit echo_actor(actor_context& context) : actor{context} {
-//         on<proto::Ping>(&echo_actor::answer); }
+//             on<proto::Ping>(&echo_actor::answer);
+//         }
 //
 //       private:
 //         void answer(proto::Ping::Reader ping, const frame& f) {
@@ -101,7 +102,7 @@ class actor : public caf::event_based_actor {
         });
     }
 
-    // Sends a message. Minibatch, weight version and deadline are what the builder's envelope says;
+    // Sends a message. Minibatch and weight version are what the builder's envelope says;
     // the cause is the message in hand, and so is the trace id unless the builder sets one.
     template <class Body>
     void send(actor_address to, frame_builder<Body>&& builder) {

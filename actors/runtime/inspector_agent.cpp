@@ -100,7 +100,8 @@ void inspector_agent::open_tail(proto::OpenTail::Reader request, const frame& f)
         answer.body().setProblem(filter.failure().message());
         return send(f.from(), std::move(answer));
     }
-    const auto opened = runtime().core().tails().open(f.from(), number, std::move(*filter), credit);
+    const auto opened =
+        core_of(runtime()).tails().open(f.from(), number, std::move(*filter), credit);
     if (!opened)
         answer.body().setProblem(opened.failure().message());
     else
@@ -109,15 +110,15 @@ void inspector_agent::open_tail(proto::OpenTail::Reader request, const frame& f)
 }
 
 void inspector_agent::extend_tail(proto::TailCredit::Reader request, const frame& f) {
-    runtime().core().tails().credit(f.from(), request.getTail(), request.getCredit());
+    core_of(runtime()).tails().credit(f.from(), request.getTail(), request.getCredit());
 }
 
 void inspector_agent::close_tail(proto::CloseTail::Reader request, const frame& f) {
-    runtime().core().tails().close(f.from(), request.getTail());
+    core_of(runtime()).tails().close(f.from(), request.getTail());
 }
 
 void inspector_agent::on_down(actor_address observer, const error&) {
-    runtime().core().tails().forget_observer(observer);
+    core_of(runtime()).tails().forget_observer(observer);
 }
 
 } // namespace troupe

@@ -18,12 +18,20 @@ namespace troupe {
 
 namespace {
 
+bool is_node_local(capnp::StructSchema schema) {
+    constexpr std::uint64_t node_local_id = 0xb7a1e0c2f4d95a0a; // of the annotation
+    for (const auto mark : schema.getProto().getAnnotations())
+        if (mark.getId() == node_local_id)
+            return true;
+    return false;
+}
+
 template <class... Bodies>
 std::vector<message_type> table_of() {
     std::vector<message_type> table;
     const auto add = [&](std::uint64_t type, capnp::StructSchema schema) {
         const std::string name = schema.getShortDisplayName().cStr();
-        table.push_back({type, name, schema});
+        table.push_back({type, name, schema, is_node_local(schema)});
     };
     (add(type_id_of<Bodies>(), capnp::Schema::from<Bodies>()), ...);
     std::sort(table.begin(), table.end(),

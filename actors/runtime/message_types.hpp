@@ -1,4 +1,5 @@
-// Every message type by its Cap'n Proto type id: for names in traces, for printing bodies and for filters on any field.
+// Every message type by its Cap'n Proto type id: for names in traces, for printing bodies, for filters on any field, and
+// for what may come from a peer.
 //
 // A new message is one line in the table of message_types.cpp.
 //
@@ -20,6 +21,7 @@ struct message_type {
     std::uint64_t id;
     std::string name; // as in the schema: "Activation"
     capnp::StructSchema schema;
+    bool node_local; // marked $nodeLocal in the schema: refused from a peer
 };
 
 // Null for a type that is not in the table.

@@ -197,10 +197,24 @@ void node_core::stamp(proto::Envelope::Builder envelope, actor_number from, acto
     envelope.setSentNs(now_ns());
 }
 
+bool node_core::stamp_unless_closed(proto::Envelope::Builder envelope, actor_number from,
+                                    actor_address to) {
+    const std::shared_lock guard{table_lock_}; // until the clock has been read
+    if (closed_)
+        return false;
+    stamp(envelope, from, to);
+    return true;
+}
+
 route_outcome node_core::route(frame_ptr f, actor_address to, std::int64_t now_ns,
                                caf::execution_unit* host) {
     if (to.node == options_.node) {
-        if (deliver_local(f, to.actor, now_ns, {}, host) == local_outcome::delivered)
+        local_outcome outcome{};
+        {
+            const std::shared_lock guard{table_lock_};
+            outcome = deliver_local(f, to.actor, now_ns, {}, host);
+        }
+        if (outcome == local_outcome::delivered)
             return {};
         reject(*f, "there is no actor " + std::to_string(to.actor.value()) + " on this node");
         return {.status = send_status::gone};
@@ -209,30 +223,34 @@ route_outcome node_core::route(frame_ptr f, actor_address to, std::int64_t now_n
     if (const caf::strong_actor_ptr proxy = proxy_of(to, &outcome.epoch))
         outcome.status = static_cast<remote_actor*>(caf::actor_cast<caf::abstract_actor*>(proxy))
                              ->deliver(std::move(f));
-    else
-        outcome = {.status = send_status::gone};
+    else // no such peer, or more actors of it than there may be proxies
+        outcome.status = send_to_peer(to.node, std::move(f));
     if (outcome.status == send_status::gone)
         lost_.fetch_add(1, std::memory_order_relaxed);
     return outcome;
 }
 
 void node_core::post(frame_ptr f, timer_id timer) {
-    if (closed())
-        return;
     const actor_address to = f->to();
     if (to.node != options_.node) {
-        route(std::move(f), to, now_ns(), nullptr);
-    } else if (deliver_local(f, to.actor, now_ns(), timer, nullptr) != local_outcome::delivered) {
-        reject(*f, "there is no actor " + std::to_string(to.actor.value()) + " on this node");
+        if (!closed_.load(std::memory_order_acquire))
+            route(std::move(f), to, now_ns(), nullptr);
+        return;
     }
+    local_outcome outcome{};
+    {
+        const std::shared_lock guard{table_lock_};
+        if (closed_)
+            return;
+        outcome = deliver_local(f, to.actor, now_ns(), timer, nullptr);
+    }
+    if (outcome != local_outcome::delivered)
+        reject(*f, "there is no actor " + std::to_string(to.actor.value()) + " on this node");
 }
 
 node_core::local_outcome node_core::deliver_local(const frame_ptr& f, actor_number to,
                                                   std::int64_t now_ns, timer_id timer,
                                                   caf::execution_unit* host) {
-    const std::shared_lock guard{table_lock_};
-    if (closed_)
-        return local_outcome::closed;
     const auto found = table_.find(to);
     if (found == table_.end())
         return local_outcome::absent;

@@ -1,7 +1,8 @@
 // Private to actors/runtime: what node_runtime, actors, proxies and the simulator share.
 //
 // Locks, in the order in which they may be taken together: peers_lock_, then table_lock_. No handler, no endpoint method
-// and no attachable runs under either, except the enqueueing of a frame into a local mailbox.
+// and no attachable runs under either. post() to an actor of this node only enqueues, and so may be called under
+// peers_lock_; to an actor of a peer it takes that lock itself.
 #pragma once
 
 #include <atomic>
@@ -37,6 +38,9 @@ struct route_outcome {
     std::uint64_t epoch = 0;
 };
 
+// The private side of a node_runtime.
+node_core& core_of(node_runtime& runtime) noexcept;
+
 class node_core final : public endpoint_listener, public std::enable_shared_from_this<node_core> {
   public:
     node_core(node_runtime& owner, node_options options);
@@ -47,7 +51,6 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
     std::uint64_t next_sequence() noexcept {
         return sequence_.fetch_add(1, std::memory_order_relaxed) + 1;
     }
-    bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
     caf::actor_system& system() noexcept { return *system_; }
     trace_ring& trace() noexcept { return trace_; }
     tail_set& tails() noexcept { return *tails_; }
@@ -72,7 +75,7 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
     // From an actor's handler; `host` is where it runs.
     route_outcome route(frame_ptr f, actor_address to, std::int64_t now_ns,
                         caf::execution_unit* host);
-    // From any thread, also after the end.
+    // From any thread; to an actor of this node also after the end.
     void post(frame_ptr f, timer_id timer = {});
     // Answers by Rejected where that is due, and counts.
     void reject(const frame& f, const std::string& reason);
@@ -81,11 +84,17 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
 
     // Builds a message of the node itself, or of a part of it that stands in for `from`.
     void stamp(proto::Envelope::Builder envelope, actor_number from, actor_address to);
+    // The same from any thread, also after the end, when the clock may be gone; false then.
+    bool stamp_unless_closed(proto::Envelope::Builder envelope, actor_number from,
+                             actor_address to);
 
     // -- supervision --
     void watch(actor_address watcher, actor_address target);
     void unwatch(actor_address watcher, actor_address target);
     void post_down(actor_address watcher, actor_address target, const error& why);
+    caf::strong_actor_ptr known_proxy(actor_address remote) const; // null if there is none
+    // A remote actor has ended, as `told` knows: lets its proxy go, and tells who else here watches it.
+    void end_proxy(actor_address remote, actor_address told, const error& why);
     // Lets `self` rest until the peer takes frames again, unless it already does.
     void park(actor& self, const route_outcome& congested);
 
@@ -93,6 +102,7 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
     send_status send_to_peer(node_id peer, frame_ptr f);
     void subscribe_peers(actor_address local);
     std::vector<peer_info> peers() const;
+    std::optional<time_point> last_heard(node_id peer) const;
 
     void peer_up(const peer_info& peer) override;
     void frame_arrived(node_id from, frame_ptr f) override;
@@ -104,18 +114,22 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
     struct peer {
         peer_info info;
         std::map<actor_number, caf::strong_actor_ptr> proxies;
+        time_point last_heard;   // when the last frame from it came, or it came up
         std::uint64_t epoch = 0; // times that the peer became writable
         std::vector<caf::strong_actor_ptr> parked;
     };
 
     enum class local_outcome : std::uint8_t { delivered, absent, closed };
+    // table_lock_ is held.
     local_outcome deliver_local(const frame_ptr& f, actor_number to, std::int64_t now_ns,
                                 timer_id timer, caf::execution_unit* host);
+    // Made if there is none yet; null without the peer, or if it has remote_actors_max already.
     caf::strong_actor_ptr proxy_of(actor_address remote, std::uint64_t* epoch);
     void tell_listening(actor_address subscriber);
     void tell_subscriber(actor_address subscriber, const peer_info& peer);
     bool fits(node_id from, const frame& f) const;
-    bool only_looks(node_id from, const frame& f) const;
+    bool only_looks(const frame& f) const;
+    peer_role hear(node_id from);
     void await_actors();
 
     node_runtime& owner_;
@@ -131,7 +145,8 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
     std::map<actor_number, caf::strong_actor_ptr> table_; // guarded by table_lock_
     std::uint64_t next_number_ = well_known::first_free.value();
     bool stopping_ = false;
-    // Nothing is delivered any more. Changes under table_lock_; read without it where a late answer does no harm.
+    // Nothing is delivered any more, and clock, timers and endpoint may be gone. Changes under table_lock_: whoever may
+    // come after the end uses them under it. Read without it where a late answer does no harm.
     std::atomic<bool> closed_{false};
     std::condition_variable_any table_empty_;
 

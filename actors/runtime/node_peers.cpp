@@ -5,27 +5,13 @@
 
 #include "actors/runtime/actor.hpp"
 #include "actors/runtime/failure.hpp"
+#include "actors/runtime/message_types.hpp"
 #include "actors/runtime/node_core.hpp"
 #include "actors/runtime/remote_actor.hpp"
 #include "actors/runtime/tail.hpp"
+#include "transport/handshake/role.hpp"
 
 namespace troupe {
-
-namespace {
-
-proto::Role to_proto(peer_role role) {
-    switch (role) {
-    case peer_role::member:
-        return proto::Role::MEMBER;
-    case peer_role::client:
-        return proto::Role::CLIENT;
-    case peer_role::observer:
-        return proto::Role::OBSERVER;
-    }
-    check_failed("known role", __FILE__, __LINE__, "every role has a schema value");
-}
-
-} // namespace
 
 // ---- supervision ----
 
@@ -50,7 +36,7 @@ void node_core::watch(actor_address watcher, actor_address target) {
 
 void node_core::unwatch(actor_address watcher, actor_address target) {
     const bool local = target.node == options_.node;
-    const caf::strong_actor_ptr found = local ? find(target.actor) : proxy_of(target, nullptr);
+    const caf::strong_actor_ptr found = local ? find(target.actor) : known_proxy(target);
     if (!found || found->get()->detach(end_watch::of(watcher)) == 0 || local)
         return;
     frame_builder<proto::Unwatch> request;
@@ -87,6 +73,33 @@ void node_core::park(actor& self, const route_outcome& congested) {
 }
 
 // ---- peers ----
+
+caf::strong_actor_ptr node_core::known_proxy(actor_address remote) const {
+    const std::lock_guard guard{peers_lock_};
+    const auto found = peers_.find(remote.node);
+    if (found == peers_.end())
+        return {};
+    const auto proxy = found->second.proxies.find(remote.actor);
+    return proxy == found->second.proxies.end() ? caf::strong_actor_ptr{} : proxy->second;
+}
+
+void node_core::end_proxy(actor_address remote, actor_address told, const error& why) {
+    caf::strong_actor_ptr last; // ended without the lock: that tells its watchers
+    {
+        const std::lock_guard guard{peers_lock_};
+        const auto found = peers_.find(remote.node);
+        if (found == peers_.end())
+            return;
+        const auto proxy = found->second.proxies.find(remote.actor);
+        if (proxy == found->second.proxies.end())
+            return;
+        last = std::move(proxy->second);
+        found->second.proxies.erase(proxy);
+    }
+    last->get()->detach(end_watch::of(told));
+    static_cast<remote_actor*>(caf::actor_cast<caf::abstract_actor*>(last))
+        ->kill_proxy(nullptr, to_caf(why));
+}
 
 caf::strong_actor_ptr node_core::proxy_of(actor_address remote, std::uint64_t* epoch) {
     const std::lock_guard guard{peers_lock_};
@@ -146,7 +159,9 @@ std::vector<peer_info> node_core::peers() const {
 
 void node_core::peer_up(const peer_info& peer) {
     const std::lock_guard guard{peers_lock_};
-    peers_[peer.node].info = peer;
+    struct peer& fresh = peers_[peer.node];
+    fresh.info = peer;
+    fresh.last_heard = options_.time->now();
     for (const actor_address subscriber : subscribers_)
         tell_subscriber(subscriber, peer);
 }
@@ -158,26 +173,44 @@ bool node_core::fits(node_id from, const frame& f) const {
 void node_core::frame_arrived(node_id from, frame_ptr f) {
     if (cut_off_.load(std::memory_order_relaxed))
         return;
+    const peer_role role = hear(from);
     if (!fits(from, *f)) {
         misrouted_.fetch_add(1, std::memory_order_relaxed);
         return;
     }
-    if (!only_looks(from, *f)) {
+    if (const message_type* type = find_message_type(f->body_type()); type && type->node_local) {
+        reject(*f, type->name + " never leaves its node");
+        return;
+    }
+    if (role == peer_role::observer && !only_looks(*f)) {
         reject(*f, "an observer may only look");
         return;
     }
     post(std::move(f));
 }
 
+// Notes a sign of life from a peer, and says what it is there for.
+peer_role node_core::hear(node_id from) {
+    const time_point now = options_.time->now();
+    const std::lock_guard guard{peers_lock_};
+    const auto found = peers_.find(from);
+    if (found == peers_.end())
+        return peer_role::member;
+    found->second.last_heard = now;
+    return found->second.info.role;
+}
+
+std::optional<time_point> node_core::last_heard(node_id peer) const {
+    const std::lock_guard guard{peers_lock_};
+    const auto found = peers_.find(peer);
+    if (found == peers_.end())
+        return std::nullopt;
+    return found->second.last_heard;
+}
+
 // Peers that attached as observers get answers, and nothing else: they may ask the inspector's agent and the cluster
 // actor what they like, and watch actors.
-bool node_core::only_looks(node_id from, const frame& f) const {
-    {
-        const std::lock_guard guard{peers_lock_};
-        const auto found = peers_.find(from);
-        if (found == peers_.end() || found->second.info.role != peer_role::observer)
-            return true;
-    }
+bool node_core::only_looks(const frame& f) const {
     const actor_number to = f.to().actor;
     const std::uint64_t type = f.body_type();
     return to == well_known::inspector || to == well_known::watcher ||

@@ -110,6 +110,10 @@ std::vector<peer_info> node_runtime::peers() const {
     return core_->peers();
 }
 
+std::optional<time_point> node_runtime::last_heard(node_id peer) const {
+    return core_->last_heard(peer);
+}
+
 std::string node_runtime::listen_address() const {
     const endpoint* network = core_->options().network;
     return network == nullptr ? std::string{} : network->address();
@@ -135,6 +139,10 @@ void node_runtime::cut_off() {
     core_->cut_off();
 }
 
+node_core& core_of(node_runtime& runtime) noexcept {
+    return *runtime.core_;
+}
+
 node_id draw_node_id() {
     std::random_device entropy;
     std::uint64_t drawn = 0;
@@ -150,17 +158,17 @@ actor_context prepare_spawn(node_runtime& runtime, std::optional<actor_number> n
     TROUPE_CHECK(!name.empty() && name.size() <= limits::name_bytes_max,
                  "an actor has a name of bounded length");
     return {.runtime = runtime,
-            .self = runtime.core().reserve(number),
+            .self = core_of(runtime).reserve(number),
             .name = std::move(name),
             .config = caf::actor_config{}};
 }
 
 caf::actor_system& system_of(node_runtime& runtime) {
-    return runtime.core().system();
+    return core_of(runtime).system();
 }
 
 actor_address launch(node_runtime& runtime, caf::strong_actor_ptr handle, actor_address self) {
-    runtime.core().launch(std::move(handle), self);
+    core_of(runtime).launch(std::move(handle), self);
     return self;
 }
 

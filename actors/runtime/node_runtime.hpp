@@ -1,9 +1,9 @@
 // The runtime of one node: its actors, their threads, and the frames between them and to other
 // nodes.
 //
-//     node_runtime node{{.node = draw_node_id(), .name = "a", .time = &clock, .timers = &timers,
-//     .network = &ucx}}; const actor_address stage = node.spawn<stage_actor>("stage 0", options);
-//     // include the actor's header node.start(); // listen, take part
+//     node_runtime node{{.node = draw_node_id(), .name = "a", .time = &clock, .timers = &timers, .network = &ucx}};
+//     const actor_address stage = node.spawn<stage_actor>("stage 0", options); // include actor.hpp for this
+//     node.start();                                                            // listen, take part
 //     ...
 //     node.stop();
 //
@@ -130,7 +130,9 @@ class node_runtime {
     void disconnect(node_id peer, error why);
     void subscribe_peers(actor_address local);
     std::vector<peer_info> peers() const; // up, by node id
-    std::string listen_address() const;   // empty without a network
+    std::optional<time_point>
+    last_heard(node_id peer) const;     // when anything came from it; none: it is not up
+    std::string listen_address() const; // empty without a network
 
     trace_ring& trace() noexcept;
     node_statistics statistics() const;
@@ -143,9 +145,9 @@ class node_runtime {
     // stop().
     void cut_off();
 
-    node_core& core() noexcept { return *core_; }
-
   private:
+    friend node_core& core_of(node_runtime& runtime) noexcept;
+
     void stamp_from_nobody(proto::Envelope::Builder envelope, actor_address to);
     void route(frame_ptr f);
 

@@ -10,11 +10,11 @@ watcher_actor::watcher_actor(actor_context& context) : actor{context} {
 }
 
 void watcher_actor::start_watch(proto::Watch::Reader request, const frame& f) {
-    runtime().core().watch(f.from(), {self().node, actor_number{request.getActor()}});
+    core_of(runtime()).watch(f.from(), {self().node, actor_number{request.getActor()}});
 }
 
 void watcher_actor::end_watch(proto::Unwatch::Reader request, const frame& f) {
-    runtime().core().unwatch(f.from(), {self().node, actor_number{request.getActor()}});
+    core_of(runtime()).unwatch(f.from(), {self().node, actor_number{request.getActor()}});
 }
 
 } // namespace troupe

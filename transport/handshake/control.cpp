@@ -7,8 +7,8 @@
 #include <string>
 
 #include "schemas/base/limits.hpp"
-#include "schemas/handshake.capnp.h"
 #include "transport/frame/wire.hpp"
+#include "transport/handshake/role.hpp"
 
 namespace troupe {
 
@@ -16,30 +16,6 @@ namespace {
 
 error malformed(const std::string& what) {
     return {errc::protocol, "malformed control message: " + what};
-}
-
-proto::Role to_proto(peer_role role) {
-    switch (role) {
-    case peer_role::member:
-        return proto::Role::MEMBER;
-    case peer_role::client:
-        return proto::Role::CLIENT;
-    case peer_role::observer:
-        return proto::Role::OBSERVER;
-    }
-    check_failed("known role", __FILE__, __LINE__, "every role has a schema value");
-}
-
-result<peer_role> from_proto(proto::Role role) {
-    switch (role) {
-    case proto::Role::MEMBER:
-        return peer_role::member;
-    case proto::Role::CLIENT:
-        return peer_role::client;
-    case proto::Role::OBSERVER:
-        return peer_role::observer;
-    }
-    return malformed("unknown role");
 }
 
 void write(proto::Control::Builder out, const hello_message& m) {
@@ -62,7 +38,7 @@ void write(proto::Control::Builder out, verdict_message m) {
 }
 
 void write(proto::Control::Builder out, const goodbye_message& m) {
-    out.initGoodbye().setFrames(m.frames);
+    out.initFarewell().setFrames(m.frames);
 }
 
 // Names go to terminals and logs: bounded and printable.
@@ -130,8 +106,8 @@ result<control_message> read_control(std::span<const std::byte> in) {
             return read(control.getHello());
         case proto::Control::VERDICT:
             return read(control.getVerdict());
-        case proto::Control::GOODBYE:
-            return control_message{goodbye_message{control.getGoodbye().getFrames()}};
+        case proto::Control::FAREWELL:
+            return control_message{goodbye_message{control.getFarewell().getFrames()}};
         }
         return malformed("unknown kind");
     } catch (const kj::Exception& e) {

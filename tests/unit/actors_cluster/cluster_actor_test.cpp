@@ -6,6 +6,7 @@
 #include "actors/cluster/cluster_actor.hpp"
 #include "actors/runtime/failure.hpp"
 #include "actors/runtime/simulator.hpp"
+#include "schemas/probe.capnp.h"
 
 using namespace troupe;
 using namespace std::chrono_literals;
@@ -84,6 +85,54 @@ class doorkeeper_actor final : public actor {
         answer.body().setText("not you");
         send(f.from(), std::move(answer));
     }
+};
+
+// A cluster actor that joins the peers of its node, and sends no heartbeats; something else instead, while it may.
+class chatterer_actor final : public actor {
+  public:
+    chatterer_actor(actor_context& context, const bool& talks) : actor{context}, talks_{talks} {
+        on<proto::PeerUp>(&chatterer_actor::join);
+        on<proto::Probe>(&chatterer_actor::talk);
+        on<proto::Heartbeat>(&chatterer_actor::ignore); // a Rejected would be a sign of life
+    }
+
+  private:
+    void on_start() override { runtime().subscribe_peers(self()); }
+    void join(proto::PeerUp::Reader peer, const frame&) {
+        to_ = {node_id{peer.getNode()}, well_known::inspector};
+        frame_builder<proto::Join> request;
+        write_member(request.body().initMember(),
+                     {.node = self().node, .name = "chatterer", .address = "sim:chatterer"});
+        send({to_.node, well_known::cluster}, std::move(request));
+        after(500ms, frame_builder<proto::Probe>{});
+    }
+    void talk(proto::Probe::Reader, const frame&) {
+        if (talks_)
+            send(to_, frame_builder<proto::Probe>{});
+        after(500ms, frame_builder<proto::Probe>{});
+    }
+
+    void ignore(proto::Heartbeat::Reader, const frame&) {}
+
+    const bool& talks_;
+    actor_address to_;
+};
+
+// Sends without end, as fast as its node lets it.
+class flooding_actor final : public actor {
+  public:
+    flooding_actor(actor_context& context, actor_address to) : actor{context}, to_{to} {
+        on<proto::Probe>(&flooding_actor::flood);
+    }
+
+  private:
+    void on_start() override { send_to_self(frame_builder<proto::Probe>{}); }
+    void flood(proto::Probe::Reader, const frame&) {
+        send(to_, frame_builder<proto::Probe>{});
+        after(1ms, frame_builder<proto::Probe>{});
+    }
+
+    actor_address to_;
 };
 
 struct simulated_cluster {
@@ -215,6 +264,44 @@ BOOST_AUTO_TEST_CASE(a_quiet_cluster_stays_together) {
     c.sim.run_for(10min);
     BOOST_TEST(c.news["a"].lost.empty());
     BOOST_TEST(c.news["b"].lost.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_member_that_sends_anything_is_alive_until_it_falls_silent) {
+    bool talks = true;
+    simulated_cluster c;
+    c.add("a");
+    c.sim
+        .add_node("chatterer", peer_role::member,
+                  [&](node_runtime& node) {
+                      node.spawn_as<chatterer_actor>(well_known::cluster, "chatterer", talks);
+                  })
+        .connect("sim:a");
+    c.sim.run_for(20s);
+    BOOST_TEST(c.news["a"].joined.size() == 1u);
+    BOOST_TEST(c.news["a"].lost.empty());
+    talks = false;
+    c.sim.run_for(5s);
+    BOOST_TEST(c.news["a"].lost == std::vector<std::string>{"chatterer lost"},
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_congested_peer_keeps_no_heartbeat_from_the_others) {
+    simulator_options options;
+    options.bounds.frames_soft = 16;
+    simulated_cluster c{options};
+    node_runtime& a = c.add("a");
+    node_runtime& b = c.add("b", "sim:a");
+    c.add("c", "sim:a");
+    BOOST_TEST(c.joined("b"));
+    BOOST_TEST(c.joined("c"));
+    for (const duration slower : {1s, 2s, 3s, 4s}) { // acknowledgements of what b sends to a
+        c.sim.network().set_faults(a.node(), b.node(), {.delay_min = slower, .delay_max = slower});
+        c.sim.run_for(3s);
+    }
+    b.spawn<flooding_actor>("flood", actor_address{a.node(), well_known::inspector});
+    c.sim.run_for(30s);
+    for (const char* name : {"a", "b", "c"})
+        BOOST_TEST(c.news[name].lost.empty(), name);
 }
 
 BOOST_AUTO_TEST_CASE(a_node_that_leaves_says_goodbye) {

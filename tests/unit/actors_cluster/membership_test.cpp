@@ -45,6 +45,7 @@ BOOST_AUTO_TEST_CASE(what_makes_no_sense_is_not_read) {
     BOOST_TEST(!read([](auto m) { m.setName(std::string(limits::name_bytes_max + 1, 'x')); }));
     BOOST_TEST(!read([](auto m) { m.setAddress(""); }));
     BOOST_TEST(!read([](auto m) { m.setRole(proto::Role::OBSERVER); }));
+    BOOST_TEST(!read([](auto m) { m.setRole(static_cast<proto::Role>(7)); }));
     BOOST_TEST(!read([](auto m) { m.initDevices(limits::node_devices_max + 1); }));
     BOOST_TEST(!read([](auto m) {
         auto twice = m.initDevices(2);
@@ -110,6 +111,15 @@ BOOST_AUTO_TEST_CASE(a_node_is_silent_after_the_timeout_and_reported_once) {
         }
     }
     BOOST_TEST((silent == std::vector<node_id>{node_id{2}}));
+}
+
+BOOST_AUTO_TEST_CASE(late_news_does_not_make_a_node_look_silent) {
+    heartbeat_judge judge{{.interval = 500ms, .timeout = 3s}};
+    time_point now{};
+    const time_point long_ago = now;
+    judge.heard(node_id{1}, now = now + 10s);
+    judge.heard(node_id{1}, long_ago);
+    BOOST_TEST(judge.tick(now).empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_judge_that_slept_blames_nobody) {

@@ -1,7 +1,10 @@
 #include <boost/test/unit_test.hpp>
 
 #include <capnp/serialize.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <numeric>
 #include <stdexcept>
 
@@ -53,6 +56,17 @@ class broken_frame final : public frame {
 
   private:
     mutable capnp::MallocMessageBuilder message_;
+};
+
+// Takes a struct that no table calls a message.
+class unlisted_actor final : public actor {
+  public:
+    explicit unlisted_actor(actor_context& context) : actor{context} {
+        on<proto::TensorDescriptor>(&unlisted_actor::take);
+    }
+
+  private:
+    void take(proto::TensorDescriptor::Reader, const frame&) {}
 };
 
 } // namespace
@@ -137,7 +151,7 @@ BOOST_FIXTURE_TEST_CASE(a_message_to_nobody_is_answered_by_rejected, one_node) {
 BOOST_FIXTURE_TEST_CASE(a_malformed_body_is_rejected_and_counted_and_the_actor_lives_on, one_node) {
     const auto a = node.spawn<probe_actor>("a", log);
     const auto sender = node.spawn<probe_actor>("sender", sender_log);
-    node.core().post(std::make_shared<broken_frame>(sender, a));
+    core_of(node).post(std::make_shared<broken_frame>(sender, a));
     node.send(a, probe(3));
     settle();
     BOOST_TEST(node.statistics().bodies_malformed == 1u);
@@ -309,6 +323,21 @@ BOOST_AUTO_TEST_CASE(a_handle_may_outlive_actor_and_runtime) {
     kept->post(probe(1));
     BOOST_TEST(log.numbers.size() == 1u);
     BOOST_TEST(log.ended);
+}
+
+BOOST_AUTO_TEST_CASE(a_handler_of_a_type_without_a_line_in_the_table_ends_the_process) {
+    const pid_t child = fork();
+    BOOST_REQUIRE(child >= 0);
+    if (child == 0) {
+        std::signal(SIGABRT, SIG_DFL); // not Boost's
+        simulator sim{{}};
+        sim.add_node("a").spawn<unlisted_actor>("a");
+        _exit(0);
+    }
+    int status = 0;
+    BOOST_REQUIRE_EQUAL(waitpid(child, &status, 0), child);
+    BOOST_TEST(WIFSIGNALED(status));
+    BOOST_TEST(WTERMSIG(status) == SIGABRT);
 }
 
 BOOST_AUTO_TEST_CASE(every_message_type_is_in_the_table_under_its_name) {

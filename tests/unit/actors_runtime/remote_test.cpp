@@ -1,7 +1,10 @@
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <numeric>
 
+#include "actors/runtime/message_types.hpp"
+#include "actors/runtime/node_core.hpp"
 #include "actors/runtime/simulator.hpp"
 #include "tests/unit/actors_runtime/probe_actor.hpp"
 
@@ -24,9 +27,101 @@ struct two_nodes {
     void settle() { sim.run_for(1s); }
 };
 
+// Takes what a node's own parts tell its actors, and believes it.
+class trusting_actor final : public actor {
+  public:
+    trusting_actor(actor_context& context, std::size_t& taken) : actor{context}, taken_{taken} {
+        on<proto::WorkDone>(&trusting_actor::take<proto::WorkDone>);
+        on<proto::Listening>(&trusting_actor::take<proto::Listening>);
+        on<proto::PeerUp>(&trusting_actor::take<proto::PeerUp>);
+        on<proto::PeerDown>(&trusting_actor::take<proto::PeerDown>);
+        on<proto::ConnectFailed>(&trusting_actor::take<proto::ConnectFailed>);
+        on<proto::HeartbeatDue>(&trusting_actor::take<proto::HeartbeatDue>);
+    }
+
+  private:
+    template <class Body>
+    void take(typename Body::Reader, const frame&) {
+        ++taken_;
+    }
+    std::size_t& taken_;
+};
+
+void send_one_of_each(probe_actor& self, actor_address to) {
+    self.send(to, frame_builder<proto::WorkDone>{});
+    self.send(to, frame_builder<proto::Listening>{});
+    self.send(to, frame_builder<proto::PeerUp>{});
+    self.send(to, frame_builder<proto::PeerDown>{});
+    self.send(to, frame_builder<proto::ConnectFailed>{});
+    self.send(to, frame_builder<proto::HeartbeatDue>{});
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(remote_actors)
+
+BOOST_FIXTURE_TEST_CASE(what_never_leaves_a_node_is_refused_from_a_peer_and_counted, two_nodes) {
+    std::size_t taken = 0;
+    const auto target = b.spawn<trusting_actor>("target", taken);
+    const auto forge = [&](probe_actor& self, auto, const frame&) {
+        send_one_of_each(self, target);
+    };
+    const auto stranger = a.spawn<probe_actor>("stranger", log, forge);
+    a.send(stranger, probe(0));
+    settle();
+    BOOST_TEST(taken == 0u);
+    BOOST_TEST(b.statistics().frames_rejected == 6u);
+    BOOST_REQUIRE_EQUAL(log.rejected.size(), 6u);
+    BOOST_TEST(log.rejected[0] == "WorkDone never leaves its node");
+
+    const auto neighbour = b.spawn<probe_actor>("neighbour", other, forge);
+    b.send(neighbour, probe(0));
+    settle();
+    BOOST_TEST(taken == 6u);
+}
+
+BOOST_AUTO_TEST_CASE(exactly_what_the_schemas_mark_is_node_local) {
+    std::vector<std::string> marked;
+    for (const message_type& type : message_types())
+        if (type.node_local)
+            marked.push_back(type.name);
+    std::sort(marked.begin(), marked.end());
+    BOOST_TEST(marked == (std::vector<std::string>{"ConnectFailed", "HeartbeatDue", "Listening",
+                                                   "PeerDown", "PeerUp", "WorkDone"}),
+               boost::test_tools::per_element());
+}
+
+BOOST_FIXTURE_TEST_CASE(the_end_of_a_remote_actor_frees_its_proxy_and_is_told_to_all, two_nodes) {
+    const auto worker = b.spawn<probe_actor>("worker", other, [](probe_actor& self, auto, auto&) {
+        self.quit(error{errc::numeric, "loss is not a number"});
+    });
+    probe_log second_log;
+    const auto watch_it = [&](probe_actor& self, auto, const frame&) { self.watch(worker); };
+    const auto first = a.spawn<probe_actor>("first", log, watch_it);
+    const auto second = a.spawn<probe_actor>("second", second_log, watch_it);
+    a.send(first, probe(0));
+    a.send(second, probe(0));
+    settle();
+    BOOST_TEST(static_cast<bool>(core_of(a).known_proxy(worker)));
+    b.send(worker, probe(0));
+    settle();
+    BOOST_TEST(!core_of(a).known_proxy(worker));
+    for (const probe_log& told : {log, second_log}) {
+        BOOST_REQUIRE_EQUAL(told.downs.size(), 1u);
+        BOOST_TEST(told.downs[0].find("numeric: loss is not a number") != std::string::npos);
+    }
+    sim.kill(b); // nothing more is told of it
+    settle();
+    BOOST_TEST(log.downs.size() == 1u);
+    BOOST_TEST(second_log.downs.size() == 1u);
+    a.stop(); // the log goes before the nodes
+}
+
+BOOST_FIXTURE_TEST_CASE(an_unwatch_of_what_was_never_addressed_makes_no_proxy, two_nodes) {
+    const auto worker = b.spawn<probe_actor>("worker", other);
+    core_of(a).unwatch({a.node(), actor_number{16}}, worker);
+    BOOST_TEST(!core_of(a).known_proxy(worker));
+}
 
 BOOST_FIXTURE_TEST_CASE(a_message_goes_to_another_node_and_its_answer_comes_back, two_nodes) {
     const auto echo =

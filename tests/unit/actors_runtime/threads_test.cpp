@@ -25,6 +25,25 @@ struct real_node {
                        .trace_events = 1u << 14}};
 };
 
+// A clock that lets one reader, on the thread that asked for it, take its time.
+class slow_clock final : public clock {
+  public:
+    time_point now() const noexcept override {
+        if (std::this_thread::get_id() == slow_.load() && !entered_.exchange(true)) {
+            reading.set_value();
+            finish.get_future().wait();
+        }
+        return {};
+    }
+    void slow_down_this_thread() { slow_ = std::this_thread::get_id(); }
+
+    mutable std::promise<void> reading, finish;
+
+  private:
+    std::atomic<std::thread::id> slow_{};
+    mutable std::atomic<bool> entered_{false};
+};
+
 // Fulfils the promise at the `n`th message.
 probe_actor::reaction count_to(std::size_t n, std::promise<void>& done) {
     return [n, &done, seen = std::size_t{0}](probe_actor&, auto, const frame&) mutable {
@@ -160,6 +179,41 @@ BOOST_AUTO_TEST_CASE(a_timer_service_runs_callbacks_in_order_and_drops_what_is_c
     }
     BOOST_TEST(std::count(fired.begin(), fired.end(), 9) == 0);
     BOOST_TEST(fired.back() == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_node_does_not_end_while_a_device_reads_its_clock) {
+    slow_clock time;
+    thread_timers timers;
+    probe_log log;
+    std::promise<self_handle> given;
+    node_runtime node{
+        {.node = node_id{1}, .name = "a", .time = &time, .timers = &timers, .threads = 1}};
+    const auto a = node.spawn<probe_actor>(
+        "a", log, [&](probe_actor& self, proto::Probe::Reader body, const frame&) {
+            if (body.getNumber() == 0)
+                given.set_value(self.self_handle());
+        });
+    node.send(a, probe(0));
+    const self_handle handle = given.get_future().get();
+    std::thread device{[&] {
+        time.slow_down_this_thread();
+        handle.post(probe(1));
+    }};
+    time.reading.get_future().wait();
+    // Who owns the clock may destroy it once the node has stopped: so it must not stop before, however long that takes.
+    std::promise<void> stopped;
+    auto too_early = std::async(std::launch::async, [&, has_stopped = stopped.get_future()] {
+        const bool early = has_stopped.wait_for(100ms) == std::future_status::ready;
+        time.finish.set_value();
+        return early;
+    });
+    node.stop();
+    stopped.set_value();
+    BOOST_TEST(!too_early.get());
+    device.join();
+    handle.post(probe(2)); // dropped
+    BOOST_TEST(log.ended);
+    BOOST_TEST(std::count(log.numbers.begin(), log.numbers.end(), 2u) == 0);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_node_stops_while_its_actors_talk, real_node) {

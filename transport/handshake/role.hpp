@@ -1,0 +1,14 @@
+// The role of a node, as it is written in messages (schemas/handshake.capnp) and as programs know it.
+//
+// Threads: functions of their arguments. Errors: errc::protocol for a role that this build does not know.
+#pragma once
+
+#include "schemas/handshake.capnp.h"
+#include "transport/endpoint.hpp"
+
+namespace troupe {
+
+proto::Role to_proto(peer_role role);
+result<peer_role> from_proto(proto::Role role);
+
+} // namespace troupe
