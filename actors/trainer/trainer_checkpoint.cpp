@@ -1,0 +1,122 @@
+// The trainer's checkpoints: snapshots of all stages, checked against the model, written by the worker.
+#include "actors/messages.hpp"
+#include "actors/trainer/trainer.hpp"
+
+namespace troupe {
+
+void trainer::save() {
+    const bool last = epoch_ == app().getTrain().getEpochs() || stopping_;
+    const bool due =
+        options_.store && (last || epoch_ % app().getCheckpoint().getEveryEpochs() == 0);
+    if (!due)
+        return last ? finish(stopping_ ? std::optional{error{errc::cancelled, stopped_sentence()}}
+                                       : std::nullopt)
+                    : next_epoch();
+    state_ = state::saving;
+    snapshots_.assign(stages_.size(), nullptr);
+    for (const actor_address stage : stages_)
+        send(stage, frame_builder<proto::TakeSnapshot>{});
+}
+
+void trainer::snapshot(proto::Snapshot::Reader body, const frame& f) {
+    if (state_ != state::saving)
+        return reject("no snapshot was asked for");
+    if (!is_stage(body.getStage(), f) || !count_answer(body.getStage()))
+        return;
+    if (body.getWeightVersion() != version_.value())
+        return fail(
+            {errc::protocol, "a snapshot is of another weight version than the epoch ended with"});
+    snapshots_[body.getStage()] = current();
+    if (all_answered())
+        write_checkpoint();
+}
+
+namespace {
+
+// A stage's snapshot as the store wants it, checked against the model. The bytes live as long as the frame.
+result<stage_tensors> tensors_of(const frame& f, const stage_program& program, bool with_momentum) {
+    const auto& infos = program.parameters();
+    const std::size_t count = infos.size();
+    if (f.tensors().size() != count * (with_momentum ? 2 : 1))
+        return error{errc::protocol, "a snapshot has " + std::to_string(f.tensors().size()) +
+                                         " tensors for " + std::to_string(count) + " parameters"};
+    stage_tensors out;
+    out.layers = program.range();
+    for (std::size_t i = 0; i < f.tensors().size(); ++i) {
+        const tensor& t = f.tensors()[i];
+        const parameter_info& info = infos[i % count];
+        if (t.type() != data_type::float32 || t.shape() != info.shape)
+            return error{errc::protocol,
+                         "a snapshot has " + to_string(t.shape()) + " for " + info.name};
+        (i < count ? out.parameters : out.momentum)
+            .push_back({info.name, t.type(), t.shape(), {t.data(), t.bytes()}});
+    }
+    return out;
+}
+
+result<std::string> write_all(checkpoint_store& store, const checkpoint_progress& progress,
+                              const std::vector<stage_program>& stages, bool with_momentum,
+                              const std::vector<frame_ptr>& snapshots) {
+    auto writer = store.begin(progress, stages.size());
+    if (!writer)
+        return writer.failure();
+    for (std::uint32_t s = 0; s < stages.size(); ++s) {
+        auto tensors = tensors_of(*snapshots[s], stages[s], with_momentum);
+        if (!tensors)
+            return tensors.failure();
+        if (auto written = writer->write_stage(stage_index{s}, *tensors); !written)
+            return written.failure();
+    }
+    auto info = writer->commit();
+    if (!info)
+        return info.failure();
+    return info->folder.string();
+}
+
+} // namespace
+
+void trainer::write_checkpoint() {
+    checkpoint_progress progress;
+    progress.epochs_done = epoch_;
+    progress.minibatches_done = minibatches_done_;
+    progress.version = version_;
+    progress.seed = app().getTrain().getSeed();
+    progress.batch = plan_.batch;
+    progress.train_samples = options_.data->train.size();
+    progress.model = render_model(app().getModel());
+    saved_folder_ = std::make_shared<std::string>();
+    std::vector<stage_program> programs;
+    for (const planned_stage& stage : plan_.stages)
+        programs.push_back(program_of(stage));
+    device_task task;
+    task.work = [store = options_.store, progress, programs, with_momentum = has_momentum(),
+                 snapshots = std::move(snapshots_),
+                 folder = saved_folder_](compute_context&) -> result<void> {
+        auto written = write_all(*store, progress, programs, with_momentum, snapshots);
+        if (!written)
+            return written.failure();
+        *folder = std::move(written).value();
+        return {};
+    };
+    task.done = [handle = self_handle(), ticket = ++ticket_](const result<void>& outcome,
+                                                             duration busy) {
+        handle.post(work_done_message(ticket, outcome, busy));
+    };
+    options_.worker->submit(std::move(task));
+}
+
+void trainer::work_done(proto::WorkDone::Reader body, const frame&) {
+    TROUPE_CHECK(body.getTicket() == ticket_, "one checkpoint is written at a time");
+    if (state_ != state::saving)
+        return;
+    if (body.hasFailure())
+        return fail(read_failure(body.getFailure()).in("saving a checkpoint"));
+    report_.checkpoint = *saved_folder_;
+    if (stopping_)
+        return finish(error{errc::cancelled, "stopped; saved " + *report_.checkpoint});
+    if (epoch_ == app().getTrain().getEpochs())
+        return finish(std::nullopt);
+    next_epoch();
+}
+
+} // namespace troupe
