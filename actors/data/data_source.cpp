@@ -6,6 +6,31 @@
 
 namespace troupe {
 
+// The batches of one pass, as the worker makes them: one at a time, so the first one may draw the order of all.
+class data_source::pass_batches {
+  public:
+    pass_batches(const data_source_options& o, bool training, std::uint32_t epoch)
+        : sets_{o.data}, data_{training ? o.data->train : o.data->test}, batch_{o.batch},
+          seed_{o.seed}, epoch_{epoch}, shuffle_{training && o.shuffle} {}
+
+    result<batch> make(std::size_t index, memory_pool& memory) {
+        if (!plan_)
+            plan_.emplace(shuffle_ ? epoch_order(seed_, epoch_, data_.size())
+                                   : file_order(data_.size()),
+                          batch_);
+        return fill_batch(data_, plan_->indices(index), memory);
+    }
+
+  private:
+    std::shared_ptr<const data_sets> sets_; // keeps data_
+    const dataset& data_;
+    std::size_t batch_;
+    std::uint64_t seed_;
+    std::uint32_t epoch_;
+    bool shuffle_;
+    std::optional<batch_plan> plan_;
+};
+
 data_source::data_source(actor_context& context, data_source_options options)
     : actor{context}, options_{std::move(options)} {
     on<proto::RunEpoch>(&data_source::run_epoch);
@@ -20,14 +45,12 @@ void data_source::run_epoch(proto::RunEpoch::Reader body, const frame&) {
     if (feeding_)
         return fail({errc::protocol, "an epoch is asked for while another pass is running"});
     const std::size_t samples = options_.data->train.size();
-    auto order = options_.shuffle ? epoch_order(options_.seed, body.getEpoch(), samples)
-                                  : file_order(samples);
     feeding pass;
     pass.training = true;
     pass.epoch = body.getEpoch();
-    pass.plan = std::make_shared<batch_plan>(std::move(order), options_.batch);
+    pass.batches = std::make_shared<pass_batches>(options_, true, pass.epoch);
     pass.skipped = body.getSkipMinibatches();
-    if (pass.skipped >= pass.plan->batches())
+    if (pass.skipped >= (samples + options_.batch - 1) / options_.batch)
         return fail({errc::protocol, "an epoch is asked for of which nothing is left"});
     pass.first_minibatch = body.getFirstMinibatch();
     pass.shape = epoch_shape::of(samples - pass.skipped * options_.batch, options_.batch,
@@ -49,11 +72,10 @@ void data_source::run_epoch(proto::RunEpoch::Reader body, const frame&) {
 void data_source::run_evaluation(proto::RunEvaluation::Reader body, const frame&) {
     if (feeding_)
         return fail({errc::protocol, "an evaluation is asked for while another pass is running"});
-    const std::size_t samples = options_.data->test.size();
     feeding pass;
     pass.epoch = body.getEpoch();
-    pass.plan = std::make_shared<batch_plan>(file_order(samples), options_.batch);
-    pass.shape = epoch_shape::of(samples, options_.batch, 1);
+    pass.batches = std::make_shared<pass_batches>(options_, false, pass.epoch);
+    pass.shape = epoch_shape::of(options_.data->test.size(), options_.batch, 1);
     feeding_ = std::move(pass);
     prepare();
 }
@@ -72,12 +94,10 @@ void data_source::prepare() {
            pass.prepared < pass.sent + options_.ahead + 1) {
         auto slot = std::make_shared<batch>();
         const std::uint64_t index = pass.skipped + pass.prepared++;
-        const bool training = pass.training;
         device_task task;
-        task.work = [data = options_.data, plan = pass.plan, slot, index,
-                     training](compute_context& context) -> result<void> {
-            auto filled = fill_batch(training ? data->train : data->test, plan->indices(index),
-                                     context.memory);
+        task.work = [batches = pass.batches, slot,
+                     index](compute_context& context) -> result<void> {
+            auto filled = batches->make(index, context.memory);
             if (!filled)
                 return filled.failure();
             *slot = std::move(filled).value();

@@ -1,11 +1,11 @@
 // The actor that feeds a pipeline: it stands where a stage -1 would, and speaks the data source's side of
 // schemas/pipeline.capnp, at the orders of a trainer (schemas/training.capnp).
 //
-// Minibatches are prepared ahead of use on a worker of their own, so that the pipeline never waits for them, and sent as
-// many microbatches ahead as the first stage can have in flight, plus `ahead`. Preparing the next batch overlaps with
-// training on this one.
+// Minibatches are prepared ahead of use on a worker of their own, which also draws the order of an epoch, so that the
+// pipeline never waits for them, and sent as many microbatches ahead as the first stage can have in flight, plus `ahead`.
+// Preparing the next batch overlaps with training on this one.
 //
-// Threads: an actor's. The worker touches only the data set, which nobody changes.
+// Threads: an actor's. The worker touches the data set, which nobody changes, and pass_batches, which nobody else does.
 // Errors: a failed preparation (memory) ends the run: StageFailed to the trainer, as from a stage.
 #pragma once
 
@@ -44,12 +44,14 @@ class data_source final : public actor {
     data_source(actor_context& context, data_source_options options);
 
   private:
+    class pass_batches;
+
     // One pass over a data set, training or evaluation.
     struct feeding {
         bool training = false;
         std::uint32_t epoch = 0;
-        std::shared_ptr<const batch_plan> plan;
-        epoch_shape shape; // training: of what is left after `skipped`
+        std::shared_ptr<pass_batches> batches; // the worker's
+        epoch_shape shape;                     // training: of what is left after `skipped`
         std::uint64_t first_minibatch = 0;
         std::uint64_t skipped = 0;  // minibatches of the plan that are not run again
         std::uint64_t prepared = 0; // asked of the worker

@@ -40,10 +40,14 @@ void trainer::on_start() {
         place({});
 }
 
-stage_program trainer::program_of(const planned_stage& stage) const {
-    auto program = stage_program::create(app().getModel(), stage.layers);
-    TROUPE_CHECK(program.ok(), "the plan was made from this model");
-    return std::move(program).value();
+std::vector<stage_program> trainer::programs() const {
+    std::vector<stage_program> made;
+    for (const planned_stage& stage : plan_.stages) {
+        auto program = stage_program::create(app().getModel(), stage.layers);
+        TROUPE_CHECK(program.ok(), "the plan was made from this model");
+        made.push_back(std::move(program).value());
+    }
+    return made;
 }
 
 bool trainer::has_momentum() const {
@@ -116,8 +120,10 @@ void trainer::stage_placed(proto::StagePlaced::Reader body, const frame& f) {
         return;
     stages_[body.getStage()] = read_address(body.getAddress());
     watch(stages_[body.getStage()]);
-    if (all_answered())
-        connect();
+    if (!all_answered())
+        return;
+    spawn_source();
+    options_.resume ? restore() : connect();
 }
 
 // A stage answers a question once; a second answer is refused.
@@ -143,8 +149,7 @@ bool trainer::is_stage(std::size_t stage, const frame& f) {
     return false;
 }
 
-void trainer::connect() {
-    state_ = state::connecting;
+void trainer::spawn_source() {
     data_source_options source;
     source.data = options_.data;
     source.worker = options_.worker;
@@ -159,30 +164,28 @@ void trainer::connect() {
     source.trainer = self();
     source_ = runtime().spawn<data_source>("data-source", std::move(source));
     watch(source_);
-    for (std::size_t s = 0; s < stages_.size() && state_ == state::connecting; ++s)
-        connect_stage(s, options_.resume.get());
-    options_.resume.reset();
 }
 
-void trainer::connect_stage(std::size_t s, const loaded_checkpoint* from) {
-    frame_builder<proto::ConnectStage> request;
-    write_address(request.body().initPrevious(), s == 0 ? source_ : stages_[s - 1]);
-    write_address(request.body().initNext(),
-                  s + 1 < stages_.size() ? stages_[s + 1] : actor_address{});
-    write_address(request.body().initSource(), source_);
-    if (from != nullptr) {
-        auto restored = from->restore(program_of(plan_.stages[s]).parameters(), has_momentum(),
-                                      options_.worker->memory());
-        if (!restored)
-            return fail(restored.failure());
-        request.body().setRestored(true);
-        request.body().setWeightVersion(version_.value());
-        for (const tensor& t : (*restored)->parameters)
-            request.attach(t);
-        for (const tensor& t : (*restored)->momentum)
-            request.attach(t);
+void trainer::connect() {
+    state_ = state::connecting;
+    for (std::size_t s = 0; s < stages_.size(); ++s) {
+        frame_builder<proto::ConnectStage> request;
+        write_address(request.body().initPrevious(), s == 0 ? source_ : stages_[s - 1]);
+        write_address(request.body().initNext(),
+                      s + 1 < stages_.size() ? stages_[s + 1] : actor_address{});
+        write_address(request.body().initSource(), source_);
+        if (restored_) {
+            const weights& from = *(*restored_)[s];
+            request.body().setRestored(true);
+            request.body().setWeightVersion(from.version.value());
+            for (const tensor& t : from.parameters)
+                request.attach(t);
+            for (const tensor& t : from.momentum)
+                request.attach(t);
+        }
+        send(stages_[s], std::move(request));
     }
-    send(stages_[s], std::move(request));
+    restored_.reset();
 }
 
 void trainer::stage_ready(proto::StageReady::Reader body, const frame& f) {
@@ -306,7 +309,7 @@ void trainer::evaluation_done(proto::EvaluationDone::Reader body, const frame& f
 
 void trainer::stop(proto::StopRun::Reader, const frame&) {
     if (std::exchange(stopping_, true) || state_ == state::measuring || state_ == state::placing ||
-        state_ == state::connecting)
+        state_ == state::restoring || state_ == state::connecting)
         return finish(error{errc::cancelled, stopped_sentence()});
     if (state_ == state::training)
         send(source_, frame_builder<proto::StopData>{});

@@ -1,14 +1,16 @@
 // The trainer of a run: places its stages, runs its epochs, evaluates, saves checkpoints, reports. Speaks the trainer's
 // side of schemas/training.capnp.
 //
-//   measuring -> placing -> connecting -> training -> evaluating -> saving -> training ... -> finished
-//      |            |            |            |           |           |
-//      +------------+------------+------------+-----------+-----------+--> finished, with the first error
+//   measuring -> placing -> restoring -> connecting -> training -> evaluating -> saving -> training ... -> finished
+//      |            |           |            |            |           |           |
+//      +------------+-----------+------------+------------+-----------+-----------+--> finished, with the first error
 //
-// (measuring only where the app leaves the cut to measured layer times, saving only where it names a checkpoint folder.)
+// (measuring only where the app leaves the cut to measured layer times, restoring only when it resumes, saving only where
+// the app names a checkpoint folder.)
 // A stop request ends training after the minibatches under way, saves, and finishes with errc::cancelled.
 //
-// Threads: an actor's; the observer is called on it and must only hand the news on. Files are written by `worker`.
+// Threads: an actor's; the observer is called on it and must only hand the news on. `worker` copies weights and
+// writes files.
 // Errors: a lost stage or node finishes the run with errc::lost and a sentence that names it.
 #pragma once
 
@@ -77,8 +79,8 @@ struct trainer_options {
     std::uint64_t run = 0; // drawn at random by the owner
     std::vector<plan_device> devices;
     std::shared_ptr<const data_sets> data;
-    std::shared_ptr<device> worker;                  // prepares batches and writes files
-    std::shared_ptr<checkpoint_store> store;         // null: nothing is saved
+    std::shared_ptr<device> worker;          // prepares batches, reads and writes checkpoints
+    std::shared_ptr<checkpoint_store> store; // null: nothing is saved
     std::shared_ptr<const loaded_checkpoint> resume; // null: fresh weights
     training_observer* observer =
         nullptr; // must outlive the actor; finished() comes whatever ends it
@@ -89,7 +91,16 @@ class trainer final : public actor {
     trainer(actor_context& context, trainer_options options);
 
   private:
-    enum class state { measuring, placing, connecting, training, evaluating, saving, finished };
+    enum class state {
+        measuring,
+        placing,
+        restoring,
+        connecting,
+        training,
+        evaluating,
+        saving,
+        finished
+    };
 
     void on_start() override;
     void on_end() override;
@@ -110,12 +121,14 @@ class trainer final : public actor {
 
     void measure();
     void place(std::vector<double> layer_ns);
+    void spawn_source();
+    void restore();
     void connect();
-    void connect_stage(std::size_t stage, const loaded_checkpoint* from);
     void next_epoch();
     void evaluate();
     void save();
     void write_checkpoint();
+    void submit(device_work work); // its WorkDone comes to work_done()
     void finish(std::optional<error> failure);
     void fail(const error& why) { finish(why); }
 
@@ -124,8 +137,8 @@ class trainer final : public actor {
     actor_address agent_of(const plan_device& where) const;
     bool is_stage(std::size_t stage, const frame& f); // else answers by Rejected
     bool count_answer(std::size_t stage);
-    bool all_answered(); // then the next question may be asked
-    stage_program program_of(const planned_stage& stage) const;
+    bool all_answered();                         // then the next question may be asked
+    std::vector<stage_program> programs() const; // by stage
     bool has_momentum() const;
     std::string name_of_stage(std::size_t stage) const;
     std::string advice() const;
@@ -149,7 +162,9 @@ class trainer final : public actor {
     weight_version version_;
     std::vector<frame_ptr> snapshots_; // by stage
     std::uint64_t ticket_ = 0;
-    std::shared_ptr<std::string> saved_folder_; // written by the worker
+    // Written by the worker until its WorkDone.
+    std::shared_ptr<std::vector<weights_ptr>> restored_; // by stage; null: fresh weights
+    std::shared_ptr<std::string> saved_folder_;
 };
 
 } // namespace troupe

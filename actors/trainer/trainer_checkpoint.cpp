@@ -1,8 +1,24 @@
-// The trainer's checkpoints: snapshots of all stages, checked against the model, written by the worker.
+// The trainer's checkpoints, which its worker reads and writes: the weights that a run starts from, and snapshots of all
+// stages, checked against the model.
 #include "actors/messages.hpp"
 #include "actors/trainer/trainer.hpp"
 
 namespace troupe {
+
+void trainer::restore() {
+    state_ = state::restoring;
+    restored_ = std::make_shared<std::vector<weights_ptr>>();
+    submit([from = std::move(options_.resume), programs = programs(), momentum = has_momentum(),
+            restored = restored_](compute_context& context) -> result<void> {
+        for (const stage_program& program : programs) {
+            auto made = from->restore(program.parameters(), momentum, context.memory);
+            if (!made)
+                return made.failure();
+            restored->push_back(std::move(made).value());
+        }
+        return {};
+    });
+}
 
 void trainer::save() {
     const bool last = epoch_ == app().getTrain().getEpochs() || stopping_;
@@ -85,19 +101,20 @@ void trainer::write_checkpoint() {
     progress.train_samples = options_.data->train.size();
     progress.model = render_model(app().getModel());
     saved_folder_ = std::make_shared<std::string>();
-    std::vector<stage_program> programs;
-    for (const planned_stage& stage : plan_.stages)
-        programs.push_back(program_of(stage));
-    device_task task;
-    task.work = [store = options_.store, progress, programs, with_momentum = has_momentum(),
-                 snapshots = std::move(snapshots_),
-                 folder = saved_folder_](compute_context&) -> result<void> {
-        auto written = write_all(*store, progress, programs, with_momentum, snapshots);
+    submit([store = options_.store, progress, programs = programs(), momentum = has_momentum(),
+            snapshots = std::move(snapshots_),
+            folder = saved_folder_](compute_context&) -> result<void> {
+        auto written = write_all(*store, progress, programs, momentum, snapshots);
         if (!written)
             return written.failure();
         *folder = std::move(written).value();
         return {};
-    };
+    });
+}
+
+void trainer::submit(device_work work) {
+    device_task task;
+    task.work = std::move(work);
     task.done = [handle = self_handle(), ticket = ++ticket_](const result<void>& outcome,
                                                              duration busy) {
         handle.post(work_done_message(ticket, outcome, busy));
@@ -106,9 +123,11 @@ void trainer::write_checkpoint() {
 }
 
 void trainer::work_done(proto::WorkDone::Reader body, const frame&) {
-    TROUPE_CHECK(body.getTicket() == ticket_, "one checkpoint is written at a time");
-    if (state_ != state::saving)
+    TROUPE_CHECK(body.getTicket() == ticket_, "one checkpoint is read or written at a time");
+    if (state_ == state::finished)
         return;
+    if (state_ == state::restoring)
+        return body.hasFailure() ? fail(read_failure(body.getFailure())) : connect();
     if (body.hasFailure())
         return fail(read_failure(body.getFailure()).in("saving a checkpoint"));
     report_.checkpoint = *saved_folder_;
