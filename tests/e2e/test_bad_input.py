@@ -135,6 +135,23 @@ class Cluster(TroupeTest):
             with self.subTest(command=command):
                 self.assertEqual(self.troupe(*command).code, 2)
 
+    def test_options_that_would_be_ignored_are_refused(self):
+        app = self.app()
+        for command in (["run", app, "--nodes", "2", "--devices", "cpu:2"],
+                        ["run", app, "--cluster", "127.0.0.1:1", "--devices", "cpu:2"],
+                        ["run", app, "--cluster", "127.0.0.1:1", "--nodes", "2"],
+                        ["run", app, "--trace", "t.json", "--no-trace"],
+                        ["plan", app, "--nodes", "2", "--devices", "cpu:2"],
+                        ["plan", app, "--cluster", "127.0.0.1:1", "--devices", "cpu:2"],
+                        ["plan", app, "--cluster", "127.0.0.1:1", "--nodes", "2"],
+                        ["plan", app, "--key", "cluster.key"], ["check", app, "--json-schema"],
+                        ["inspect", "127.0.0.1:1", "tail", "--watch"], ["inspect", "127.0.0.1:1", "--count", "3"],
+                        ["inspect", "127.0.0.1:1", "follow", "minibatch=1", "--seconds", "1"],
+                        ["inspect", "127.0.0.1:1", "export", "t.json", "--seconds", "nan"]):
+            with self.subTest(command=command[1:]):
+                named = next(word for word in reversed(command) if word.startswith("--"))
+                self.assert_one_line_error(self.troupe(*command), 2, named)
+
 
 class Disk(TroupeTest):
     def test_a_full_disk_keeps_the_last_checkpoint(self):

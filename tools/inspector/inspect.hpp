@@ -51,8 +51,8 @@ struct inspect_options {
     const std::atomic<bool>* stop = nullptr; // set by a signal handler; null: never
 };
 
-// Reads VIEW... of the command line, "tail", "type=Activation", into view, terms and file, and checks them. No words:
-// actors. errc::usage with a sentence.
+// Reads VIEW... of the command line, "tail", "type=Activation", into view, terms and file, and checks them and the
+// switches that are already set. No words: actors. errc::usage with a sentence.
 result<void> parse_view(std::span<const std::string> words, inspect_options& options);
 
 // Over UCX. Results go to `out`, notes and errors to `talk`. Returns the exit code.

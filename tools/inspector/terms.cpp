@@ -63,6 +63,17 @@ result<void> check_view(inspect_options& options, std::span<const std::string> w
     return {};
 }
 
+// A switch that the view would not look at is a mistake, not a wish to ignore.
+result<void> check_switches(const inspect_options& options) {
+    if (options.watch && options.view != view_kind::actors)
+        return usage("--watch goes with the view actors only");
+    if (options.count != 0 && options.view != view_kind::tail)
+        return usage("--count goes with the view tail only");
+    if (options.seconds != duration{} && options.view != view_kind::export_trace)
+        return usage("--seconds goes with the view export only");
+    return {};
+}
+
 } // namespace
 
 result<tail_terms> parse_tail_terms(std::span<const std::string> words) {
@@ -117,23 +128,22 @@ void write_filter(proto::Filter::Builder to, const tail_terms& terms) {
 }
 
 result<void> parse_view(std::span<const std::string> words, inspect_options& options) {
-    if (words.empty()) {
+    const std::string view = words.empty() ? "actors" : words[0];
+    if (view == "actors")
         options.view = view_kind::actors;
-        return {};
-    }
-    if (words[0] == "actors")
-        options.view = view_kind::actors;
-    else if (words[0] == "tail")
+    else if (view == "tail")
         options.view = view_kind::tail;
-    else if (words[0] == "follow")
+    else if (view == "follow")
         options.view = view_kind::follow;
-    else if (words[0] == "export")
+    else if (view == "export")
         options.view = view_kind::export_trace;
     else
-        return usage("there is no view '" + words[0] +
+        return usage("there is no view '" + view +
                      "'; the views are actors, tail, follow and export");
-    const auto rest = words.subspan(1);
+    const auto rest = words.subspan(words.empty() ? 0 : 1);
     if (auto fits = check_view(options, rest); !fits)
+        return fits.failure();
+    if (auto fits = check_switches(options); !fits)
         return fits.failure();
     if (options.view == view_kind::export_trace)
         options.file = rest[0];

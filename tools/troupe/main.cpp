@@ -15,6 +15,7 @@ namespace {
 
 using namespace troupe;
 
+constexpr int export_seconds_max = 3600;
 constexpr const char* transports_text = "What UCX may send over: auto, shm or tcp.";
 
 void add_app(CLI::App* command, cli::app_choice& app) {
@@ -31,6 +32,9 @@ int inspect_cluster(inspector::inspect_options options, const std::vector<std::s
     if (!key)
         return cli::report(key.failure());
     options.key = *key;
+    if (!(seconds >= 0 && seconds <= export_seconds_max)) // also what is not a number
+        return cli::report(
+            {errc::usage, "--seconds: must be from 0 to " + std::to_string(export_seconds_max)});
     options.seconds = std::chrono::duration_cast<duration>(std::chrono::duration<double>(seconds));
     options.terminal = isatty(STDOUT_FILENO) != 0;
     options.stop = cli::stop_flag();
@@ -62,12 +66,16 @@ int main(int argc, char** argv) {
                           ->add_option("--nodes", run.nodes,
                                        "Start so many node processes here and train on them.")
                           ->check(CLI::Range(1, 64));
+    auto* run_cluster =
+        run_command
+            ->add_option("--cluster", run.cluster,
+                         "HOST:PORT of any node of a running cluster: train on its nodes.")
+            ->excludes(run_nodes);
     run_command
-        ->add_option("--cluster", run.cluster,
-                     "HOST:PORT of any node of a running cluster: train on its nodes.")
-        ->excludes(run_nodes);
-    run_command->add_option("--devices", run.devices,
-                            "Devices of this process, cpu:N for N cores; when it trains alone.");
+        ->add_option("--devices", run.devices,
+                     "Devices of this process, cpu:N for N cores; when it trains alone.")
+        ->excludes(run_nodes)
+        ->excludes(run_cluster);
     run_command->add_option("--key", run.key_file, "File with the cluster's key.");
     run_command->add_option("--transport", run.transport, transports_text)
         ->check(CLI::IsMember({"auto", "shm", "tcp"}));
@@ -75,11 +83,12 @@ int main(int argc, char** argv) {
                           "Go on from the latest checkpoint of the app's checkpoint folder.");
     run_command->add_flag("--json", run.json,
                           "One JSON object per line on standard output: start, epoch, done.");
-    run_command->add_option("--trace", run.trace_file,
-                            "Write a Chrome/Perfetto trace of the run's last part to FILE.");
-    run_command->add_flag(
-        "--no-trace", run.no_trace,
-        "Record no trace, here and on the nodes that are started: for benchmarks.");
+    auto* run_trace = run_command->add_option(
+        "--trace", run.trace_file, "Write a Chrome/Perfetto trace of the run's last part to FILE.");
+    run_command
+        ->add_flag("--no-trace", run.no_trace,
+                   "Record no trace, here and on the nodes that are started: for benchmarks.")
+        ->excludes(run_trace);
     run_command->callback([&] { code = cli::run(run); });
 
     cli::node_options_cli node;
@@ -119,13 +128,18 @@ int main(int argc, char** argv) {
     cli::check_options check;
     auto* check_command = program.add_subcommand("check", "Check an app file without running it.");
     check_command->footer("Example: troupe check my_app.yaml --print");
-    check_command->add_option("APP", check.app.file, "The app file.");
-    check_command->add_option("--set", check.app.settings, "KEY=VALUE overrides a key.")
-        ->allow_extra_args(false);
-    check_command->add_flag("--print", check.print,
-                            "Print the definition with every default filled in.");
-    check_command->add_flag("--json-schema", check.json_schema,
-                            "Print the JSON Schema of app files, for editors.");
+    auto* check_app = check_command->add_option("APP", check.app.file, "The app file.");
+    auto* check_set =
+        check_command->add_option("--set", check.app.settings, "KEY=VALUE overrides a key.")
+            ->allow_extra_args(false);
+    auto* check_print = check_command->add_flag(
+        "--print", check.print, "Print the definition with every default filled in.");
+    check_command
+        ->add_flag("--json-schema", check.json_schema,
+                   "Print the JSON Schema of app files, for editors.")
+        ->excludes(check_app)
+        ->excludes(check_set)
+        ->excludes(check_print);
     check_command->callback([&] {
         if (check.app.file.empty() && !check.json_schema)
             throw CLI::RequiredError("APP");
@@ -137,12 +151,19 @@ int main(int argc, char** argv) {
         "plan", "Print which actor would run where and what flows between them.");
     plan_command->footer("Example: troupe plan apps/fashion_mnist/pipedream.yaml --nodes 2");
     add_app(plan_command, plan.app);
-    plan_command->add_option("--nodes", plan.nodes, "Plan for so many local nodes of one device.")
-        ->check(CLI::Range(1, 64));
-    plan_command->add_option("--devices", plan.devices, "Devices of one process, cpu:N.");
-    plan_command->add_option("--cluster", plan.cluster,
-                             "HOST:PORT: plan for the devices of a running cluster.");
-    plan_command->add_option("--key", plan.key_file, "File with the cluster's key.");
+    auto* plan_nodes =
+        plan_command
+            ->add_option("--nodes", plan.nodes, "Plan for so many local nodes of one device.")
+            ->check(CLI::Range(1, 64));
+    auto* plan_cluster = plan_command
+                             ->add_option("--cluster", plan.cluster,
+                                          "HOST:PORT: plan for the devices of a running cluster.")
+                             ->excludes(plan_nodes);
+    plan_command->add_option("--devices", plan.devices, "Devices of one process, cpu:N.")
+        ->excludes(plan_nodes)
+        ->excludes(plan_cluster);
+    plan_command->add_option("--key", plan.key_file, "File with the cluster's key.")
+        ->needs(plan_cluster);
     plan_command->add_flag("--json", plan.json, "Print the plan as JSON.");
     plan_command->callback([&] { code = cli::plan(plan); });
 
@@ -194,10 +215,8 @@ int main(int argc, char** argv) {
     inspect_command->add_flag("--json", inspect.json, "One JSON object per line.");
     inspect_command->add_flag("--watch", inspect.watch, "actors: again and again.");
     inspect_command->add_option("--count", inspect.count, "tail: end after so many messages.");
-    inspect_command
-        ->add_option("--seconds", seconds,
-                     "export: record the next so long; without it what the nodes hold.")
-        ->check(CLI::NonNegativeNumber);
+    inspect_command->add_option("--seconds", seconds,
+                                "export: record the next so long; without it what the nodes hold.");
     inspect_command->callback(
         [&] { code = inspect_cluster(inspect, words, inspect_key, seconds); });
 

@@ -228,10 +228,9 @@ BOOST_AUTO_TEST_CASE(what_a_node_sends_does_not_reach_the_terminal_raw) {
     cluster.at(1).info.name = "a\x1b[31m";
     cluster.at(1).info.address = "a:1";
     cluster.at(1).tail.push_back(tail_event(7, "\x1b[2J\n\rfake line", 1));
-    inspect_options options;
-    options.count = 1;
-    for (const std::vector<std::string>& view : {std::vector<std::string>{"tail"}, {"actors"}}) {
-        const outcome seen = look(cluster, view, options);
+    inspect_options one;
+    one.count = 1;
+    for (const outcome& seen : {look(cluster, {"tail"}, one), look(cluster, {"actors"})}) {
         BOOST_TEST(seen.code == 0);
         for (const std::string& text : {seen.out, seen.talk})
             BOOST_TEST((text.find_first_of("\x1b\x07\r") == std::string::npos));

@@ -77,4 +77,16 @@ BOOST_AUTO_TEST_CASE(words_that_make_no_sense_are_answered_by_a_sentence) {
     BOOST_TEST(problem_of(many) == "at most 16 fields can be looked at");
 }
 
+BOOST_AUTO_TEST_CASE(a_switch_of_another_view_is_refused) {
+    const auto refused = [](inspect_options options, const words& view) {
+        return !parse_view(view, options).ok();
+    };
+    BOOST_TEST(refused({.watch = true}, {"tail"}));
+    BOOST_TEST(refused({.count = 3}, {}));
+    BOOST_TEST(refused({.seconds = std::chrono::seconds{1}}, {"follow", "minibatch=next"}));
+    BOOST_TEST(!refused({.watch = true}, {}));
+    BOOST_TEST(!refused({.count = 3}, {"tail"}));
+    BOOST_TEST(!refused({.seconds = std::chrono::seconds{1}}, {"export", "a.json"}));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
