@@ -4,6 +4,7 @@
 #include <thread>
 
 #include <caf/atom.hpp>
+#include <caf/logger.hpp>
 #include <caf/scheduler/abstract_coordinator.hpp>
 #include <caf/scheduler/test_coordinator.hpp>
 #include <caf/send.hpp>
@@ -48,6 +49,9 @@ node_core::node_core(node_runtime& owner, node_options options)
                  "a node has a clock and timers");
     configure(config_, options_);
     system_ = std::make_unique<caf::actor_system>(config_);
+    // CAF leaves a reference to the system's logger in a thread-local of this thread, and the end of the system waits for
+    // the last one: if another thread stopped the node, it would wait until this one has ended.
+    caf::logger::set_current_actor_system(nullptr);
 }
 
 node_core::~node_core() = default;

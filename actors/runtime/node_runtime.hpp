@@ -12,8 +12,8 @@
 // order in which they were sent. A frame to an actor that does not exist (any more) is answered by
 // Rejected.
 //
-// Threads: all methods are thread-safe except start and stop, which belong to the owner and must
-// not be called from an actor. Under scheduling::stepped nothing runs by itself: the owner calls
+// Threads: all methods are thread-safe except start and stop, which belong to the owner, on any one
+// thread, and must not be called from an actor. Under scheduling::stepped nothing runs by itself: the owner calls
 // run_one, and everything belongs to its thread. Ownership: clock, timers and endpoint must outlive
 // the runtime. Devices may outlive it: what they post then is dropped. Errors: a handler that
 // throws is a bug; its actor ends, and everybody who watches it is told.

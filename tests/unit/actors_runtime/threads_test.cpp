@@ -231,4 +231,26 @@ BOOST_FIXTURE_TEST_CASE(a_node_stops_while_its_actors_talk, real_node) {
     BOOST_TEST(node.actors().empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_node_can_be_stopped_while_the_thread_that_made_it_lives_on) {
+    monotonic_clock clock;
+    thread_timers timers;
+    probe_log log;
+    std::unique_ptr<node_runtime> node;
+    std::promise<void> made, stopped;
+    std::thread maker{[&] {
+        node = std::make_unique<node_runtime>(
+            node_options{.node = node_id{1}, .name = "a", .time = &clock, .timers = &timers});
+        node->spawn<probe_actor>("a", log);
+        made.set_value();
+        stopped.get_future().wait();
+    }};
+    made.get_future().wait();
+    auto stopping = std::async(std::launch::async, [&] { node->stop(); });
+    const bool has_stopped = stopping.wait_for(10s) == std::future_status::ready;
+    stopped.set_value();
+    maker.join();
+    BOOST_TEST(has_stopped);
+    BOOST_TEST(log.ended);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
