@@ -10,6 +10,7 @@
 #include <caf/send.hpp>
 
 #include "actors/runtime/actor.hpp"
+#include "actors/runtime/arrival_unit.hpp"
 #include "actors/runtime/caf_order.hpp"
 #include "actors/runtime/remote_actor.hpp"
 #include "actors/runtime/tail.hpp"
@@ -52,6 +53,8 @@ node_core::node_core(node_runtime& owner, node_options options)
     // CAF leaves a reference to the system's logger in a thread-local of this thread, and the end of the system waits for
     // the last one: if another thread stopped the node, it would wait until this one has ended.
     caf::logger::set_current_actor_system(nullptr);
+    if (options_.mode == scheduling::threads)
+        arrivals_ = std::make_unique<arrival_unit>(*system_);
 }
 
 node_core::~node_core() = default;
@@ -234,7 +237,7 @@ route_outcome node_core::route(frame_ptr f, actor_address to, std::int64_t now_n
     return outcome;
 }
 
-void node_core::post(frame_ptr f, timer_id timer) {
+void node_core::post(frame_ptr f, timer_id timer, caf::execution_unit* host) {
     const actor_address to = f->to();
     if (to.node != options_.node) {
         if (!closed_.load(std::memory_order_acquire))
@@ -246,7 +249,7 @@ void node_core::post(frame_ptr f, timer_id timer) {
         const std::shared_lock guard{table_lock_};
         if (closed_)
             return;
-        outcome = deliver_local(f, to.actor, now_ns(), timer, nullptr);
+        outcome = deliver_local(f, to.actor, now_ns(), timer, host);
     }
     if (outcome != local_outcome::delivered)
         reject(*f, "there is no actor " + std::to_string(to.actor.value()) + " on this node");

@@ -24,6 +24,7 @@
 namespace troupe {
 
 class actor;
+class arrival_unit;
 class remote_actor;
 class tail_set;
 
@@ -75,8 +76,8 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
     // From an actor's handler; `host` is where it runs.
     route_outcome route(frame_ptr f, actor_address to, std::int64_t now_ns,
                         caf::execution_unit* host);
-    // From any thread; to an actor of this node also after the end.
-    void post(frame_ptr f, timer_id timer = {});
+    // From any thread; to an actor of this node also after the end. Who is woken runs on `host`, or on a worker.
+    void post(frame_ptr f, timer_id timer = {}, caf::execution_unit* host = nullptr);
     // Answers by Rejected where that is due, and counts.
     void reject(const frame& f, const std::string& reason);
     void count_malformed() noexcept { malformed_.fetch_add(1, std::memory_order_relaxed); }
@@ -136,6 +137,8 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
     const node_options options_;
     caf::actor_system_config config_;
     std::unique_ptr<caf::actor_system> system_; // null once stopped; changes under table_lock_
+    std::unique_ptr<arrival_unit>
+        arrivals_; // the endpoint's thread's; null where actors are stepped
     trace_ring trace_;
     std::unique_ptr<tail_set> tails_;
     std::atomic<std::uint64_t> sequence_{0};

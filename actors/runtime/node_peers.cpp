@@ -4,6 +4,7 @@
 #include <caf/atom.hpp>
 
 #include "actors/runtime/actor.hpp"
+#include "actors/runtime/arrival_unit.hpp"
 #include "actors/runtime/failure.hpp"
 #include "actors/runtime/message_types.hpp"
 #include "actors/runtime/node_core.hpp"
@@ -186,7 +187,9 @@ void node_core::frame_arrived(node_id from, frame_ptr f) {
         reject(*f, "an observer may only look");
         return;
     }
-    post(std::move(f));
+    post(std::move(f), {}, arrivals_.get());
+    if (arrivals_)
+        arrivals_->run();
 }
 
 // Notes a sign of life from a peer, and says what it is there for.
