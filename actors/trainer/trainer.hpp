@@ -1,23 +1,17 @@
 // The trainer of a run: places its stages, runs its epochs, evaluates, saves checkpoints, reports. Speaks the trainer's
 // side of schemas/training.capnp.
 //
-//   measuring -> placing -> restoring -> connecting -> training -> evaluating -> saving -> training ... -> finished
-//      |            |           |            |            |           |           |
-//      +------------+-----------+------------+------------+-----------+-----------+--> finished, with the first error
+// What comes when is in run_course.hpp; this actor carries it out and keeps what the answers bring. A run that is stopped
+// finishes with errc::cancelled.
 //
-// (measuring only where the app leaves the cut to measured layer times, restoring only when it resumes, saving only where
-// the app names a checkpoint folder.)
-// A stop request ends training after the minibatches under way, saves, and finishes with errc::cancelled.
-//
-// Threads: an actor's; the observer is called on it and must only hand the news on. `worker` copies weights and
-// writes files.
+// Threads: an actor's; the observer is called on it and must only hand the news on. `worker` copies weights
+// and writes files.
 // Errors: a lost stage or node finishes the run with errc::lost and a sentence that names it.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "actors/checkpoint/checkpoint_store.hpp"
@@ -25,6 +19,7 @@
 #include "actors/plan/app_file.hpp"
 #include "actors/plan/plan.hpp"
 #include "actors/runtime/actor.hpp"
+#include "actors/trainer/run_course.hpp"
 #include "kernels/device/device.hpp"
 #include "schemas/training.capnp.h"
 
@@ -91,17 +86,6 @@ class trainer final : public actor {
     trainer(actor_context& context, trainer_options options);
 
   private:
-    enum class state {
-        measuring,
-        placing,
-        restoring,
-        connecting,
-        training,
-        evaluating,
-        saving,
-        finished
-    };
-
     void on_start() override;
     void on_end() override;
     void on_down(actor_address who, const error& why) override;
@@ -119,42 +103,41 @@ class trainer final : public actor {
     void work_done(proto::WorkDone::Reader body, const frame& f);
     void stop(proto::StopRun::Reader body, const frame& f);
 
+    bool take(run_phase asked, std::size_t stage = 0); // false: refused
+    void go_on(std::uint64_t minibatches = 0);         // if all answers are in
+    void carry_out(run_phase phase);
     void measure();
-    void place(std::vector<double> layer_ns);
+    void place();
     void spawn_source();
     void restore();
     void connect();
-    void next_epoch();
+    void train();
     void evaluate();
-    void save();
+    void take_snapshots();
     void write_checkpoint();
     void submit(device_work work); // its WorkDone comes to work_done()
     void finish(std::optional<error> failure);
     void fail(const error& why) { finish(why); }
 
     proto::App::Reader app() const { return options_.app.app(); }
-    std::uint64_t minibatches_per_epoch() const;
     actor_address agent_of(const plan_device& where) const;
     bool is_stage(std::size_t stage, const frame& f); // else answers by Rejected
-    bool count_answer(std::size_t stage);
-    bool all_answered();                         // then the next question may be asked
-    std::vector<stage_program> programs() const; // by stage
+    std::vector<stage_program> programs() const;      // by stage
     bool has_momentum() const;
     std::string name_of_stage(std::size_t stage) const;
     std::string advice() const;
     std::string stopped_sentence() const;
 
     trainer_options options_;
-    state state_ = state::measuring;
-    bool stopping_ = false;
+    run_course course_;
+    bool finished_ = false;
+    std::vector<double> layer_ns_;
     plan plan_;
     std::vector<actor_address> stages_;
     actor_address source_;
-    std::set<std::size_t> answered_; // stages that have answered the question of this state
 
-    std::uint32_t epoch_ = 0;                // the one running, or next
-    std::uint64_t minibatches_done_ = 0;     // over the whole run
-    std::uint64_t minibatches_of_epoch_ = 0; // run in this epoch since it began or was resumed
+    // Of the epoch that is running or over; what the stages report of it must agree.
+    std::optional<std::uint64_t> minibatches_of_epoch_;
     time_point epoch_began_;
     time_point training_ended_;
     training_progress progress_;

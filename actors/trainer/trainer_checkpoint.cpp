@@ -6,7 +6,6 @@
 namespace troupe {
 
 void trainer::restore() {
-    state_ = state::restoring;
     restored_ = std::make_shared<std::vector<weights_ptr>>();
     submit([from = std::move(options_.resume), programs = programs(), momentum = has_momentum(),
             restored = restored_](compute_context& context) -> result<void> {
@@ -20,31 +19,20 @@ void trainer::restore() {
     });
 }
 
-void trainer::save() {
-    const bool last = epoch_ == app().getTrain().getEpochs() || stopping_;
-    const bool due =
-        options_.store && (last || epoch_ % app().getCheckpoint().getEveryEpochs() == 0);
-    if (!due)
-        return last ? finish(stopping_ ? std::optional{error{errc::cancelled, stopped_sentence()}}
-                                       : std::nullopt)
-                    : next_epoch();
-    state_ = state::saving;
+void trainer::take_snapshots() {
     snapshots_.assign(stages_.size(), nullptr);
     for (const actor_address stage : stages_)
         send(stage, frame_builder<proto::TakeSnapshot>{});
 }
 
 void trainer::snapshot(proto::Snapshot::Reader body, const frame& f) {
-    if (state_ != state::saving)
-        return reject("no snapshot was asked for");
-    if (!is_stage(body.getStage(), f) || !count_answer(body.getStage()))
+    if (!is_stage(body.getStage(), f) || !take(run_phase::snapshotting, body.getStage()))
         return;
     if (body.getWeightVersion() != version_.value())
         return fail(
             {errc::protocol, "a snapshot is of another weight version than the epoch ended with"});
     snapshots_[body.getStage()] = current();
-    if (all_answered())
-        write_checkpoint();
+    go_on();
 }
 
 namespace {
@@ -93,8 +81,8 @@ result<std::string> write_all(checkpoint_store& store, const checkpoint_progress
 
 void trainer::write_checkpoint() {
     checkpoint_progress progress;
-    progress.epochs_done = epoch_;
-    progress.minibatches_done = minibatches_done_;
+    progress.epochs_done = course_.epoch();
+    progress.minibatches_done = course_.minibatches_done();
     progress.version = version_;
     progress.seed = app().getTrain().getSeed();
     progress.batch = plan_.batch;
@@ -124,18 +112,16 @@ void trainer::submit(device_work work) {
 
 void trainer::work_done(proto::WorkDone::Reader body, const frame&) {
     TROUPE_CHECK(body.getTicket() == ticket_, "one checkpoint is read or written at a time");
-    if (state_ == state::finished)
-        return;
-    if (state_ == state::restoring)
-        return body.hasFailure() ? fail(read_failure(body.getFailure())) : connect();
-    if (body.hasFailure())
-        return fail(read_failure(body.getFailure()).in("saving a checkpoint"));
-    report_.checkpoint = *saved_folder_;
-    if (stopping_)
-        return finish(error{errc::cancelled, "stopped; saved " + *report_.checkpoint});
-    if (epoch_ == app().getTrain().getEpochs())
-        return finish(std::nullopt);
-    next_epoch();
+    const bool saving = course_.take(run_phase::writing);
+    if (!saving && !course_.take(run_phase::restoring))
+        return; // the run has finished meanwhile
+    if (body.hasFailure()) {
+        const error why = read_failure(body.getFailure());
+        return fail(saving ? why.in("saving a checkpoint") : why);
+    }
+    if (saving)
+        report_.checkpoint = *saved_folder_;
+    go_on();
 }
 
 } // namespace troupe

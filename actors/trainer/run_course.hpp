@@ -1,0 +1,90 @@
+// The course of a run: in which phase it is, which answers it awaits, what comes next. A pure value; the trainer turns
+// messages into calls on it and carries out the phase that it names.
+//
+//   phase          only if                  asked           answered by
+//   measuring      the cut is left to       an agent        LayerTimes
+//                  measured layer times
+//   placing                                 agents          StagePlaced of every stage
+//   restoring      the run resumes          the worker      WorkDone
+//   connecting                              stages          StageReady of every stage
+//   training       epochs are left          data source     StageEpochDone of every stage
+//   evaluating     the epoch is whole       data source     EvaluationDone of the last stage
+//   snapshotting   a checkpoint is due      stages          Snapshot of every stage
+//   writing                                 the worker      WorkDone
+//   finished       (then training again,    nobody
+//                  or this)
+//
+// A stop before training ends the run at once, and so does a second one; otherwise the epoch under way is cut short, a
+// checkpoint is written if the run has any, and no further epoch begins. A failure ends it from everywhere.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+
+namespace troupe {
+
+enum class run_phase {
+    measuring,
+    placing,
+    restoring,
+    connecting,
+    training,
+    evaluating,
+    snapshotting,
+    writing,
+    finished
+};
+
+struct run_course_options {
+    bool measures = false;
+    bool resumes = false;
+    bool saves = false;
+    std::uint32_t save_every_epochs = 1; // and after the last one
+    std::uint32_t epochs = 1;
+    std::uint64_t minibatches_per_epoch = 1;
+    std::uint32_t epochs_done = 0; // by the run that is resumed
+    std::uint64_t minibatches_done = 0;
+};
+
+class run_course {
+  public:
+    explicit run_course(const run_course_options& options);
+
+    run_phase phase() const noexcept { return phase_; }
+    bool stopping() const noexcept { return stopping_; }
+    std::uint32_t epoch() const noexcept { return epoch_; } // the one running, or the next
+    std::uint64_t minibatches_done() const noexcept { return minibatches_done_; } // of all epochs
+    std::uint64_t minibatches_done_of_epoch() const; // before this run resumed it
+    // Whether the epoch may end after so many minibatches of this run.
+    bool may_end_after(std::uint64_t minibatches) const;
+
+    // How many stages the plan has: before the first of them is asked.
+    void set_stages(std::size_t stages) noexcept { stages_ = stages; }
+
+    // Counts an answer to the question of phase `asked`, of this stage where stages are asked. False if it is not due.
+    bool take(run_phase asked, std::size_t stage = 0);
+    bool complete() const; // all answers of this phase are in
+
+    // Goes on from a complete phase, to the one returned. After training, `minibatches`: for which the epoch may end.
+    run_phase advance(std::uint64_t minibatches = 0);
+
+    // A person asks the run to end. True if it ends at once.
+    bool stop();
+    void fail() noexcept { phase_ = run_phase::finished; }
+
+  private:
+    std::size_t answers() const;
+    run_phase after_epoch() const;
+    bool is_last() const { return stopping_ || epoch_ >= options_.epochs; }
+
+    run_course_options options_;
+    run_phase phase_;
+    std::size_t stages_ = 0;
+    std::set<std::size_t> answered_;
+    bool stopping_ = false;
+    std::uint32_t epoch_;
+    std::uint64_t minibatches_done_;
+};
+
+} // namespace troupe

@@ -1,0 +1,146 @@
+// How a trainer comes to connected stages: it measures layers, makes the plan, has the stages placed and connects them.
+#include "actors/data/data_source.hpp"
+#include "actors/messages.hpp"
+#include "actors/trainer/trainer.hpp"
+
+namespace troupe {
+
+std::vector<stage_program> trainer::programs() const {
+    std::vector<stage_program> made;
+    for (const planned_stage& stage : plan_.stages) {
+        auto program = stage_program::create(app().getModel(), stage.layers);
+        TROUPE_CHECK(program.ok(), "the plan was made from this model");
+        made.push_back(std::move(program).value());
+    }
+    return made;
+}
+
+bool trainer::has_momentum() const {
+    return app().getTrain().getOptimizer().getSgd().getMomentum() != 0;
+}
+
+actor_address trainer::agent_of(const plan_device& where) const {
+    return {where.node, well_known::agent};
+}
+
+void trainer::measure() {
+    watch(agent_of(options_.devices[0]));
+    frame_builder<proto::ProfileModel> request;
+    request.body().setRun(options_.run);
+    request.body().setDevice(options_.devices[0].device.c_str());
+    request.body().setBatch(app().getTrain().getBatch());
+    request.body().setModel(app().getModel());
+    send(agent_of(options_.devices[0]), std::move(request));
+}
+
+void trainer::layer_times(proto::LayerTimes::Reader body, const frame& f) {
+    if (body.getRun() != options_.run || f.from() != agent_of(options_.devices[0]))
+        return reject("the sender does not measure for this run");
+    if (!take(run_phase::measuring))
+        return;
+    if (body.getNanoseconds().size() != app().getModel().getLayers().size())
+        return fail({errc::protocol, "the measured layer times do not fit the model"});
+    for (const std::uint64_t ns : body.getNanoseconds())
+        layer_ns_.push_back(static_cast<double>(ns));
+    go_on();
+}
+
+void trainer::place() {
+    auto made = make_plan({app(), options_.devices, std::move(layer_ns_)});
+    if (!made)
+        return fail(made.failure());
+    plan_ = std::move(made).value();
+    course_.set_stages(plan_.stages.size());
+    stages_.resize(plan_.stages.size());
+    report_.stages.resize(plan_.stages.size());
+    for (std::uint32_t s = 0; s < plan_.stages.size(); ++s) {
+        const planned_stage& stage = plan_.stages[s];
+        frame_builder<proto::PlaceStage> request;
+        auto body = request.body();
+        body.setRun(options_.run);
+        body.setStage(s);
+        body.setStages(static_cast<std::uint32_t>(plan_.stages.size()));
+        body.setFirstLayer(static_cast<std::uint32_t>(stage.layers.first));
+        body.setLayers(static_cast<std::uint32_t>(stage.layers.count));
+        body.setDevice(stage.where.device.c_str());
+        body.setSchedule(plan_.schedule);
+        body.setModel(app().getModel());
+        body.setOptimizer(app().getTrain().getOptimizer());
+        body.setSeed(app().getTrain().getSeed());
+        watch(agent_of(stage.where));
+        send(agent_of(stage.where), std::move(request));
+    }
+}
+
+void trainer::place_failed(proto::PlaceFailed::Reader body, const frame&) {
+    if (body.getRun() == options_.run)
+        fail(read_failure(body.getFailure()));
+}
+
+void trainer::stage_placed(proto::StagePlaced::Reader body, const frame& f) {
+    if (body.getRun() != options_.run || body.getStage() >= stages_.size() ||
+        f.from() != agent_of(plan_.stages[body.getStage()].where))
+        return reject("the sender places no such stage of this run");
+    if (!take(run_phase::placing, body.getStage()))
+        return;
+    stages_[body.getStage()] = read_address(body.getAddress());
+    watch(stages_[body.getStage()]);
+    if (course_.complete())
+        spawn_source();
+    go_on();
+}
+
+bool trainer::is_stage(std::size_t stage, const frame& f) {
+    if (stage < stages_.size() && stages_[stage] == f.from())
+        return true;
+    reject("the sender is not this stage");
+    return false;
+}
+
+void trainer::spawn_source() {
+    data_source_options source;
+    source.data = options_.data;
+    source.worker = options_.worker;
+    source.schedule = plan_.schedule;
+    source.stages = static_cast<std::uint32_t>(stages_.size());
+    source.batch = plan_.batch;
+    source.microbatches = plan_.microbatches;
+    source.seed = app().getTrain().getSeed();
+    source.shuffle = app().getTrain().getShuffle();
+    source.first_stage = stages_.front();
+    source.last_stage = stages_.back();
+    source.trainer = self();
+    source_ = runtime().spawn<data_source>("data-source", std::move(source));
+    watch(source_);
+}
+
+void trainer::connect() {
+    for (std::size_t s = 0; s < stages_.size(); ++s) {
+        frame_builder<proto::ConnectStage> request;
+        write_address(request.body().initPrevious(), s == 0 ? source_ : stages_[s - 1]);
+        write_address(request.body().initNext(),
+                      s + 1 < stages_.size() ? stages_[s + 1] : actor_address{});
+        write_address(request.body().initSource(), source_);
+        if (restored_) {
+            const weights& from = *(*restored_)[s];
+            request.body().setRestored(true);
+            request.body().setWeightVersion(from.version.value());
+            for (const tensor& t : from.parameters)
+                request.attach(t);
+            for (const tensor& t : from.momentum)
+                request.attach(t);
+        }
+        send(stages_[s], std::move(request));
+    }
+    restored_.reset();
+}
+
+void trainer::stage_ready(proto::StageReady::Reader body, const frame& f) {
+    if (!is_stage(body.getStage(), f) || !take(run_phase::connecting, body.getStage()))
+        return;
+    if (course_.complete())
+        options_.observer->started(plan_);
+    go_on();
+}
+
+} // namespace troupe
