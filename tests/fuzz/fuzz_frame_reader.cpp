@@ -1,6 +1,4 @@
-// libFuzzer target: arbitrary bytes as a frame. Built with clang and -Dfuzz=true:
-//     CXX=clang++ meson setup build-fuzz -Dfuzz=true -Db_lundef=false && ninja -C build-fuzz tests/fuzz/fuzz_frame_reader
-//     build-fuzz/tests/fuzz/fuzz_frame_reader -max_len=4096 -max_total_time=600
+// libFuzzer target: arbitrary bytes as a frame. README.md says how to build and run it.
 #include <cstddef>
 #include <cstdint>
 #include <span>

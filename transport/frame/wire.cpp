@@ -201,11 +201,14 @@ kj::ArrayPtr<const capnp::word> received_frame::keep(const parts& received) {
 }
 
 result<void> received_frame::admit_segments() {
-    if (message_.getEnd() != words_.end())
-        return malformed("the message is shorter than its words");
-    // The table has been checked by the reader of the message.
     const auto table = std::as_bytes(std::span{words_.begin(), words_.size()});
     const std::size_t count = get<std::uint32_t>(table, 0) + std::size_t{1};
+    // Cap'n Proto's reader counts in 32 bits, takes the largest number for no segments, and reads on.
+    if (table_words(count) > words_.size())
+        return malformed(std::to_string(count) + " segments");
+    // The rest of the table has been checked by that reader.
+    if (message_.getEnd() != words_.end())
+        return malformed("the message is shorter than its words");
     const capnp::word* at = words_.begin() + table_words(count);
     if (count == 1) {
         first_segment_ = {at, words_.end()};

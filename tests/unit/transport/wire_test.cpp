@@ -126,6 +126,16 @@ BOOST_AUTO_TEST_CASE(a_header_past_a_limit_is_refused) {
     refused(std::span{good}.first(good.size() - 1), "not as long");
 }
 
+BOOST_AUTO_TEST_CASE(more_segments_than_words_are_refused) {
+    std::vector<std::byte> in(wire::header_bytes + wire::alignment);
+    wire::write_header({.words = 3}, std::span{in}.first<wire::header_bytes>());
+    // All three words, if the count of segments overflows to none.
+    const std::uint32_t segments_less_one = 0xffffffff, words = 2;
+    std::memcpy(in.data() + wire::header_bytes, &segments_less_one, sizeof segments_less_one);
+    std::memcpy(in.data() + wire::header_bytes + 4, &words, sizeof words);
+    refused(in, "segments");
+}
+
 BOOST_AUTO_TEST_CASE(descriptors_must_agree_with_the_bytes) {
     const auto one = [](auto change) {
         return [change](proto::Frame::Builder root) {
