@@ -102,6 +102,36 @@ void node_agent::refuse(actor_address trainer, std::uint64_t run, std::uint32_t 
     send(trainer, std::move(failed));
 }
 
+namespace {
+
+// Forward plus backward of every layer. Where time is modelled nothing is measured, as nothing would pass.
+result<std::vector<std::uint64_t>> layer_times(const device& where, compute_context& context,
+                                               proto::ProfileModel::Reader request,
+                                               const clock& time) {
+    std::vector<std::uint64_t> nanoseconds;
+    if (!where.modelled_time(0)) {
+        auto times =
+            profile_layers(context, request.getModel(), {.batch = request.getBatch()}, time);
+        if (!times)
+            return times.failure();
+        for (const layer_time& t : *times)
+            nanoseconds.push_back(static_cast<std::uint64_t>((t.forward + t.backward).count()));
+        return nanoseconds;
+    }
+    for (std::size_t l = 0; l < request.getModel().getLayers().size(); ++l) {
+        auto layer = stage_program::create(request.getModel(), {l, 1});
+        if (!layer)
+            return layer.failure();
+        const duration both =
+            *where.modelled_time(layer->forward_flops_per_sample() * request.getBatch()) +
+            *where.modelled_time(layer->backward_flops_per_sample() * request.getBatch());
+        nanoseconds.push_back(static_cast<std::uint64_t>(both.count()));
+    }
+    return nanoseconds;
+}
+
+} // namespace
+
 void node_agent::profile(proto::ProfileModel::Reader body, const frame& f) {
     if (body.getBatch() == 0 || body.getBatch() > limits::batch_max)
         return refuse(f.from(), body.getRun(), 0,
@@ -116,15 +146,12 @@ void node_agent::profile(proto::ProfileModel::Reader body, const frame& f) {
     auto nanoseconds = std::make_shared<std::vector<std::uint64_t>>();
     profiles_[ticket] = {f.from(), body.getRun(), nanoseconds};
     device_task task;
-    task.work = [kept, nanoseconds,
+    task.work = [kept, nanoseconds, where = compute->get(),
                  time = runtime().options().time](compute_context& context) -> result<void> {
-        const auto request = kept->body<proto::ProfileModel>();
-        auto times =
-            profile_layers(context, request.getModel(), {.batch = request.getBatch()}, *time);
+        auto times = layer_times(*where, context, kept->body<proto::ProfileModel>(), *time);
         if (!times)
             return times.failure();
-        for (const layer_time& t : *times)
-            nanoseconds->push_back(static_cast<std::uint64_t>((t.forward + t.backward).count()));
+        *nanoseconds = std::move(times).value();
         return {};
     };
     task.done = [handle = self_handle(), ticket](const result<void>& outcome, duration busy) {

@@ -11,16 +11,15 @@ sim_device::sim_device(sim_device_options options, operations& ops, const clock&
     : options_{std::move(options)}, ops_{ops}, time_{time}, timers_{timers}, random_{options_.seed},
       memory_{options_.memory_bytes} {}
 
-duration sim_device::modelled(double cost) {
+std::optional<duration> sim_device::modelled_time(double cost) const {
     const double seconds = cost / options_.flops_per_second;
-    const duration work{static_cast<std::int64_t>(seconds * 1e9)};
-    const double factor = 1 + options_.jitter * (2 * random_.uniform() - 1);
-    return duration{static_cast<std::int64_t>(
-        static_cast<double>(std::max(work, options_.task_time_min).count()) * factor)};
+    return std::max(duration{static_cast<std::int64_t>(seconds * 1e9)}, options_.task_time_min);
 }
 
 void sim_device::submit(device_task task) {
-    const duration busy = modelled(task.cost_hint);
+    const double factor = 1 + options_.jitter * (2 * random_.uniform() - 1);
+    const duration busy{static_cast<std::int64_t>(
+        static_cast<double>(modelled_time(task.cost_hint)->count()) * factor)};
     busy_until_ = std::max(busy_until_, time_.now()) + busy;
     compute_context context{ops_, memory_};
     auto outcome = std::make_shared<result<void>>(task.work(context));

@@ -28,12 +28,11 @@ class sim_device final : public device {
                timer_service& timers);
 
     void submit(device_task task) override;
+    std::optional<duration> modelled_time(double cost) const override; // without jitter
     memory_pool& memory() noexcept override { return memory_; }
     const std::string& name() const noexcept override { return options_.name; }
 
   private:
-    duration modelled(double cost);
-
     const sim_device_options options_;
     operations& ops_;
     const clock& time_;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "kernels/tensor/memory.hpp"
@@ -29,7 +30,8 @@ using device_completion = std::function<void(result<void>, duration busy)>;
 struct device_task {
     device_work work;
     device_completion done;
-    double cost_hint = 0; // floating-point operations of the work; a simulated device derives its time from it
+    double cost_hint =
+        0; // floating-point operations of the work; a simulated device derives its time from it
 };
 
 // `submit` is thread-safe and never blocks. Destruction finishes what was submitted.
@@ -38,6 +40,9 @@ class device {
     virtual ~device() = default;
 
     virtual void submit(device_task task) = 0;
+
+    // What work of this cost_hint takes where time is modelled, and so cannot be measured; nothing on a real device.
+    virtual std::optional<duration> modelled_time(double) const { return std::nullopt; }
 
     virtual memory_pool& memory() noexcept = 0;
     virtual const std::string& name() const noexcept = 0; // "cpu:0"

@@ -19,6 +19,7 @@ struct pipeline_sim_options {
     sim_faults faults;
     std::size_t nodes = 2;
     std::string app;
+    double flops_per_second = 1e11; // of every device
 };
 
 class pipeline_sim {
@@ -38,8 +39,12 @@ class pipeline_sim {
         for (std::size_t n = 0; n < options.nodes; ++n) {
             const std::string name = "node-" + std::to_string(n);
             node_runtime& node = sim_.add_node(name);
-            auto compute = shared(sim_.add_device(
-                node, {.name = "sim:0", .jitter = 0.3, .seed = options.seed + n}, *operations_));
+            auto compute = shared(sim_.add_device(node,
+                                                  {.name = "sim:0",
+                                                   .flops_per_second = options.flops_per_second,
+                                                   .jitter = 0.3,
+                                                   .seed = options.seed + n},
+                                                  *operations_));
             node.spawn_as<node_agent>(well_known::agent, "agent", node_agent_options{{compute}});
             devices_.push_back({node.node(), name, "sim:0"});
             nodes_.push_back(&node);

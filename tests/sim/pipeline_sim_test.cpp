@@ -87,6 +87,18 @@ BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_trace_and_another_seed_another
     BOOST_TEST(hash(12) != first);
 }
 
+BOOST_AUTO_TEST_CASE(an_automatic_cut_follows_the_modelled_times_of_the_layers) {
+    // The convolution is most of the work at this rate; without times, the cut with the least traffic is another one.
+    std::string text = pipeline_app("pipedream", {3, 3}, 1);
+    text.replace(text.find("[{layers"), std::string::npos, "auto}}\n");
+    pipeline_sim run{{.faults = calm, .nodes = 2, .app = text, .flops_per_second = 1e6}};
+    run.train({});
+    BOOST_REQUIRE(run.observer().report.has_value());
+    BOOST_TEST(!run.observer().report->failure);
+    BOOST_REQUIRE(run.observer().planned->stages.size() == 2u);
+    BOOST_TEST(run.observer().planned->stages[0].layers.count == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(a_killed_node_ends_the_run_with_its_name) {
     pipeline_sim run{{.faults = calm, .nodes = 2, .app = pipeline_app("pipedream", {3, 3}, 100)}};
     run.start({});

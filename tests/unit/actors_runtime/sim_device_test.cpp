@@ -32,6 +32,7 @@ BOOST_AUTO_TEST_CASE(work_completes_in_order_after_its_modelled_time) {
                            },
                        .cost_hint = cost});
     };
+    BOOST_TEST(device.modelled_time(1e6)->count() == 1'000'000);
     submit(1, 1e6); // 1 ms
     submit(2, 2e6); // 2 ms
     submit(3, 1.0); // the least time that a task takes
