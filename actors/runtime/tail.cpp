@@ -19,41 +19,63 @@ bool about_tracing(std::uint64_t type) {
     return std::find(std::begin(types), std::end(types), type) != std::end(types);
 }
 
+// Takes one credit; false if there is none.
+bool take_one(std::atomic<std::uint64_t>& credit) {
+    std::uint64_t left = credit.load(std::memory_order_relaxed);
+    while (left > 0)
+        if (credit.compare_exchange_weak(left, left - 1, std::memory_order_relaxed))
+            return true;
+    return false;
+}
+
 } // namespace
 
-tail_set::tail* tail_set::find(actor_address observer, std::uint64_t number) {
-    const auto found = std::find_if(tails_.begin(), tails_.end(), [&](const tail& t) {
-        return t.observer == observer && t.number == number;
-    });
-    return found == tails_.end() ? nullptr : &*found;
+std::shared_ptr<const tail_set::tails> tail_set::open_tails() const {
+    const std::lock_guard guard{lock_};
+    return tails_;
+}
+
+tail_set::tail* tail_set::find(const tails& in, actor_address observer, std::uint64_t number) {
+    const auto found = std::ranges::find_if(
+        in, [&](const auto& t) { return t->observer == observer && t->number == number; });
+    return found == in.end() ? nullptr : found->get();
+}
+
+void tail_set::replace(tails by) {
+    count_.store(by.size(), std::memory_order_relaxed);
+    tails_ = std::make_shared<const tails>(std::move(by));
 }
 
 template <class Condition>
 void tail_set::erase_if(Condition condition) {
     const std::lock_guard guard{lock_};
-    std::erase_if(tails_, condition);
-    count_.store(tails_.size(), std::memory_order_relaxed);
+    tails left = *tails_;
+    std::erase_if(left, [&](const auto& t) { return condition(*t); });
+    replace(std::move(left));
 }
 
 result<void> tail_set::open(actor_address observer, std::uint64_t number, message_filter filter,
                             std::uint64_t credit) {
     const std::lock_guard guard{lock_};
-    if (find(observer, number) != nullptr)
+    if (find(*tails_, observer, number) != nullptr)
         return error{errc::usage,
                      "tail " + std::to_string(number) + " is open already; choose another number"};
-    if (tails_.size() >= limits::tails_max)
+    if (tails_->size() >= limits::tails_max)
         return error{errc::exhausted, "this node has " + std::to_string(limits::tails_max) +
                                           " open tails, which is all it allows; close one first"};
-    tails_.push_back({observer, number, std::move(filter),
-                      std::min<std::uint64_t>(credit, limits::tail_credit_max), 0});
-    count_.store(tails_.size(), std::memory_order_relaxed);
+    tails more = *tails_;
+    more.push_back(
+        std::make_shared<tail>(observer, number, std::move(filter),
+                               std::min<std::uint64_t>(credit, limits::tail_credit_max)));
+    replace(std::move(more));
     return {};
 }
 
 void tail_set::credit(actor_address observer, std::uint64_t number, std::uint64_t more) {
     const std::lock_guard guard{lock_};
-    if (tail* t = find(observer, number))
-        t->credit = std::min<std::uint64_t>(t->credit + more, limits::tail_credit_max);
+    // Others only take credit meanwhile.
+    if (tail* t = find(*tails_, observer, number))
+        t->credit += std::min(more, limits::tail_credit_max - t->credit.load());
 }
 
 void tail_set::close(actor_address observer, std::uint64_t number) {
@@ -72,26 +94,18 @@ void tail_set::forget_node(node_id node) {
 void tail_set::offer(const std::string& receiver, const frame& f, const trace_event& event) {
     if (about_tracing(event.type))
         return;
-    std::vector<tail> interested;
-    {
-        const std::lock_guard guard{lock_};
-        for (tail& t : tails_) {
-            if (!t.filter.matches(event, receiver) || !t.filter.matches_fields(f))
-                continue;
-            if (t.credit == 0) {
-                ++t.dropped;
-                continue;
-            }
-            --t.credit;
-            interested.push_back({t.observer, t.number, {}, 0, t.dropped});
-            t.dropped = 0;
-        }
+    const auto open = open_tails();
+    for (const auto& t : *open) {
+        if (!t->filter.matches(event, receiver) || !t->filter.matches_fields(f))
+            continue;
+        if (take_one(t->credit))
+            send(*t, receiver, f, event);
+        else
+            t->dropped.fetch_add(1, std::memory_order_relaxed);
     }
-    for (const tail& t : interested)
-        send(t, receiver, f, event);
 }
 
-void tail_set::send(const tail& to, const std::string& receiver, const frame& f,
+void tail_set::send(tail& to, const std::string& receiver, const frame& f,
                     const trace_event& event) {
     frame_builder<proto::TailEvent> news;
     auto body = news.body();
@@ -101,7 +115,7 @@ void tail_set::send(const tail& to, const std::string& receiver, const frame& f,
     body.setActorName(receiver);
     body.setBody(body_text(f, limits::tail_body_bytes_max));
     body.setTensors(tensors_text(f));
-    body.setDropped(to.dropped);
+    body.setDropped(to.dropped.exchange(0, std::memory_order_relaxed));
     core_.stamp(news.envelope(), well_known::inspector, to.observer);
     core_.post(std::move(news).finish());
 }

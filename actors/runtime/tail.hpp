@@ -3,7 +3,8 @@
 // any() is all that a message costs while nobody looks. An observer has credit for so many events; what matches without
 // credit is counted, not sent: a slow observer never holds up the node.
 //
-// Threads: thread-safe. offer() is called on the thread of the actor that has handled the message.
+// Threads: thread-safe. offer() is called on the thread of the actor that has handled the message. The set of open tails
+// is replaced as a whole, so actors filter side by side; the lock is held no longer than a pointer takes to copy.
 #pragma once
 
 #include <atomic>
@@ -35,23 +36,26 @@ class tail_set {
 
   private:
     struct tail {
-        actor_address observer;
-        std::uint64_t number = 0;
-        message_filter filter;
-        std::uint64_t credit = 0;
-        std::uint64_t dropped = 0; // matched without credit since the last event sent
+        const actor_address observer;
+        const std::uint64_t number;
+        const message_filter filter;
+        std::atomic<std::uint64_t> credit;
+        std::atomic<std::uint64_t> dropped{0}; // matched without credit since the last event sent
     };
+    using tails = std::vector<std::shared_ptr<tail>>;
 
-    tail* find(actor_address observer, std::uint64_t number);
+    std::shared_ptr<const tails> open_tails() const;
+    static tail* find(const tails& in, actor_address observer, std::uint64_t number);
     template <class Condition>
     void erase_if(Condition condition);
-    void send(const tail& to, const std::string& receiver, const frame& f,
-              const trace_event& event);
+    void replace(tails by); // lock_ is held
+    void send(tail& to, const std::string& receiver, const frame& f, const trace_event& event);
 
     node_core& core_;
     std::atomic<std::size_t> count_{0};
-    std::mutex lock_;
-    std::vector<tail> tails_; // guarded by lock_
+    mutable std::mutex lock_;
+    std::shared_ptr<const tails> tails_ =
+        std::make_shared<tails>(); // the pointer: guarded by lock_
 };
 
 // Copies an event into a message.

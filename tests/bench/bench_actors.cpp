@@ -3,8 +3,9 @@
 //     bench_actors [MESSAGES] [REPETITIONS] [THREADS]      defaults: 1000000 5 1
 //
 // Prints nanoseconds per message, by the clock and as processor time: one way (a sender that keeps at most 256 messages
-// ahead of the receiver) and ping-pong (one message at a time), each with tracing on and off. Processor time is the
-// figure to look at on a machine that does other things too; with more than one thread it contains idle workers.
+// ahead of the receiver) and ping-pong (one message at a time), each with tracing on and off, and one way between a pair
+// of actors per thread, while nobody looks and while an inspector tails every message for a field that none has. Processor
+// time is the figure to look at on a machine that does other things too; with more than one thread it contains idle workers.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -13,7 +14,9 @@
 #include <vector>
 
 #include "actors/runtime/actor.hpp"
+#include "actors/runtime/inspector_agent.hpp"
 #include "schemas/probe.capnp.h"
+#include "schemas/trace.capnp.h"
 
 using namespace troupe;
 
@@ -73,6 +76,26 @@ class source_actor final : public actor {
     std::promise<void>& done_;
 };
 
+// Opens a tail that nothing matches, though every message has to be looked into.
+class tail_actor final : public actor {
+  public:
+    tail_actor(actor_context& context, std::promise<void>& opened)
+        : actor{context}, opened_{opened} {
+        on<proto::TailOpened>(&tail_actor::take);
+    }
+
+  private:
+    void on_start() override {
+        frame_builder<proto::OpenTail> open;
+        auto field = open.body().initFilter().initFields(1)[0];
+        field.setPath("number");
+        field.setValue("none");
+        send({self().node, well_known::inspector}, std::move(open));
+    }
+    void take(proto::TailOpened::Reader, const frame&) { opened_.set_value(); }
+    std::promise<void>& opened_;
+};
+
 struct figure {
     double elapsed_ns = 0;
     double processor_ns = 0;
@@ -84,29 +107,42 @@ struct workload {
     std::uint64_t window;
     std::size_t threads;
     bool tracing;
+    std::size_t pairs = 1; // of sender and receiver; `messages` each
+    bool tailed = false;
 };
 
 // Per message handled: one way counts the stream, ping-pong both directions.
 figure measure(const workload& w) {
     const monotonic_clock clock;
     thread_timers timers;
-    std::promise<void> done;
+    std::vector<std::promise<void>> done(w.pairs);
     node_runtime node{{.node = node_id{1},
                        .name = "bench",
                        .time = &clock,
                        .timers = &timers,
                        .threads = w.threads,
                        .tracing = w.tracing}};
-    const auto echo = node.spawn<echo_actor>("echo", w.window);
+    if (w.tailed) {
+        std::promise<void> opened;
+        node.spawn_as<inspector_agent>(well_known::inspector, "inspector");
+        node.spawn<tail_actor>("tail", opened);
+        opened.get_future().wait();
+    }
+    std::vector<actor_address> echoes;
+    for (std::size_t i = 0; i < w.pairs; ++i)
+        echoes.push_back(node.spawn<echo_actor>("echo", w.window));
     const time_point start = clock.now();
     const std::clock_t processor_start = std::clock();
-    node.spawn<source_actor>("source", echo, w.messages, w.window, done);
-    done.get_future().wait();
+    for (std::size_t i = 0; i < w.pairs; ++i)
+        node.spawn<source_actor>("source", echoes[i], w.messages, w.window, done[i]);
+    for (auto& d : done)
+        d.get_future().wait();
     const double processor_ns =
         1e9 * static_cast<double>(std::clock() - processor_start) / CLOCKS_PER_SEC;
     const auto elapsed_ns = static_cast<double>((clock.now() - start).count());
     node.stop();
-    const auto handled = static_cast<double>(w.window > 1 ? w.messages : 2 * w.messages);
+    const auto handled =
+        static_cast<double>((w.window > 1 ? w.messages : 2 * w.messages) * w.pairs);
     return {elapsed_ns / handled, processor_ns / handled};
 }
 
@@ -124,6 +160,8 @@ void report(const workload& w, int repetitions) {
         processor.push_back(f.processor_ns);
     }
     std::printf("%-10s tracing %-3s", w.name, w.tracing ? "on" : "off");
+    if (w.pairs > 1 || w.tailed)
+        std::printf(" %zu pairs, %s", w.pairs, w.tailed ? "tailed" : "not tailed");
     print("clock", elapsed);
     print("processor", processor);
     std::printf("\n");
@@ -143,4 +181,6 @@ int main(int argc, char** argv) {
         report({"one way", messages, 128, threads, tracing}, repetitions);
         report({"ping-pong", messages / 2, 1, threads, tracing}, repetitions);
     }
+    for (const bool tailed : {false, true})
+        report({"one way", messages / threads, 128, threads, true, threads, tailed}, repetitions);
 }
