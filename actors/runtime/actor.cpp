@@ -1,5 +1,6 @@
 #include "actors/runtime/actor.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <typeinfo>
 #include <utility>
@@ -168,7 +169,10 @@ void actor::handle(const frame& f, std::int64_t enqueued_ns) {
         handled_.store(handled_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
         return;
     }
-    const std::int64_t started_ns = core_.now_ns();
+    // Between two messages of one turn there is only CAF: the end of one is the start of the next, as reading the clock
+    // is a good part of what tracing costs.
+    const std::int64_t started_ns =
+        ended_ns_ != 0 ? std::max(ended_ns_, enqueued_ns) : core_.now_ns();
     // Recorded however the handler ends.
     struct recorder {
         actor& self;
@@ -180,7 +184,7 @@ void actor::handle(const frame& f, std::int64_t enqueued_ns) {
 }
 
 void actor::record(const frame& f, std::int64_t enqueued_ns, std::int64_t started_ns) noexcept {
-    const std::int64_t ended_ns = core_.now_ns();
+    const std::int64_t ended_ns = ended_ns_ = core_.now_ns();
     std::size_t words = 0;
     for (const auto& segment : f.segments())
         words += segment.size();

@@ -21,6 +21,7 @@ static constexpr std::size_t messages_per_look = 8;
 
 caf::resumable::resume_result actor::resume(caf::execution_unit* host, std::size_t messages_max) {
     acquire_from_caf(this);
+    ended_ns_ = 0;
     for (std::size_t n = 0; n < messages_max;) {
         const std::uint32_t held = hold_.load(std::memory_order_acquire);
         const bool stepping = held > 1 && held != unstoppable;
