@@ -91,7 +91,7 @@ void node_core::stop() {
             living.push_back(handle);
     }
     for (const auto& handle : living)
-        owner_.end(local_actor(handle).self(), error{errc::cancelled, "its node stops"});
+        owner_.end(local_actor(handle).self(), stop_reason());
     living.clear();
     await_actors();
     if (listening_ && options_.network != nullptr)
@@ -142,7 +142,7 @@ void node_core::launch(caf::strong_actor_ptr handle, actor_address self) {
     release_to_caf(&created);
     created.launch(system_->dummy_execution_unit(), false, false);
     if (late)
-        owner_.end(self, error{errc::cancelled, "its node stops"});
+        owner_.end(self, stop_reason());
 }
 
 void node_core::forget(actor_number number) {

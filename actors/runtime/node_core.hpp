@@ -132,6 +132,9 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
     bool only_looks(const frame& f) const;
     peer_role hear(node_id from);
     void await_actors();
+    error stop_reason() const {
+        return {errc::cancelled, "node " + options_.name + " was stopped"};
+    }
 
     node_runtime& owner_;
     const node_options options_;

@@ -47,8 +47,10 @@ trainer::trainer(actor_context& context, trainer_options options)
 // ---- the course -----------------------------------------------------------------------------------------------------
 
 void trainer::on_start() {
-    if (options_.resume)
+    if (options_.resume) {
         version_ = options_.resume->info().progress.version;
+        report_.checkpoint = options_.resume->info().folder.string();
+    }
     carry_out(course_.phase());
 }
 
@@ -196,8 +198,7 @@ void trainer::stage_failed(proto::StageFailed::Reader body, const frame& f) {
         return;
     const std::string stage = name_of_stage(body.getStage());
     if (body.getLostStage() < stages_.size())
-        return fail({errc::lost, stage + " lost " + name_of_stage(body.getLostStage()) + ": " +
-                                     why.message() + advice()});
+        return fail(lost(why, name_of_stage(body.getLostStage()) + " (noticed by " + stage + ")"));
     fail(why.in(stage));
 }
 
@@ -208,7 +209,7 @@ std::string trainer::name_of_stage(std::size_t s) const {
 
 std::string trainer::stopped_sentence() const {
     if (report_.checkpoint)
-        return "stopped; saved " + *report_.checkpoint;
+        return "stopped; the last checkpoint is " + *report_.checkpoint;
     return options_.store ? "stopped before anything was saved"
                           : "stopped; nothing was saved: the app names no checkpoint.directory";
 }
@@ -217,17 +218,22 @@ std::string trainer::stopped_sentence() const {
 std::string trainer::advice() const {
     return report_.checkpoint
                ? "; the last checkpoint is " + *report_.checkpoint + ", go on from it with --resume"
-               : std::string{"; no checkpoint was saved"};
+               : std::string{options_.store ? "; no checkpoint was saved yet"
+                                            : "; nothing was saved: the app names no "
+                                              "checkpoint.directory"};
+}
+
+// `why` says which node or actor it was.
+error trainer::lost(const error& why, const std::string& what) const {
+    return {errc::lost, why.message() + "; it carried " + what + advice()};
 }
 
 void trainer::on_down(actor_address who, const error& why) {
-    std::string what = who == source_ ? "the data source" : "";
+    std::string what = who == source_ ? "the data" : "";
     for (std::size_t s = 0; s < plan_.stages.size(); ++s)
         if (who == stages_[s] || who == agent_of(plan_.stages[s].where))
             what += (what.empty() ? "" : ", ") + name_of_stage(s);
-    if (what.empty())
-        what = "node " + options_.devices[0].node_name;
-    fail({errc::lost, "lost " + what + ": " + why.message() + advice()});
+    fail(lost(why, what.empty() ? "the measurement of layers" : what));
 }
 
 // The owner waits for finished(); an actor that ends by a bug, or with its node, must not leave it waiting.

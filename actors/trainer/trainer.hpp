@@ -54,7 +54,7 @@ struct stage_report {
 struct run_report {
     std::vector<epoch_report> epochs;
     std::vector<stage_report> stages;
-    std::optional<std::string> checkpoint; // folder of the last one saved
+    std::optional<std::string> checkpoint; // folder of the last one saved or resumed from
     std::optional<error> failure;          // errc::cancelled after a stop
 };
 
@@ -126,6 +126,7 @@ class trainer final : public actor {
     bool has_momentum() const;
     std::string name_of_stage(std::size_t stage) const;
     std::string advice() const;
+    error lost(const error& why, const std::string& what) const;
     std::string stopped_sentence() const;
 
     trainer_options options_;

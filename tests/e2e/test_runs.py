@@ -89,7 +89,9 @@ class Ends(TroupeTest):
         killed = time.monotonic()
         result = self.finish(run, 10)
         self.assert_within(3, since=killed)
-        self.assert_one_line_error(result, 3, "b/cpu:0", "saved/epoch-", "--resume")
+        self.assert_one_line_error(result, 3, "node b is lost: its process", "b/cpu:0", "saved/epoch-", "--resume")
+        for once in ("node b", "is lost", "127.0.0.1", "is gone"):
+            self.assertEqual(result.err.count(once), 1, f"{once} is said once\n{result}")
         self.assertIsNone(victim.poll(), "the other node lives on")
 
     def test_a_stopped_node_is_noticed_within_five_seconds(self):
@@ -101,7 +103,16 @@ class Ends(TroupeTest):
         stopped = time.monotonic()
         result = self.finish(run, 15)
         self.assert_within(7, since=stopped)
-        self.assert_one_line_error(result, 3, "b/cpu:0")
+        self.assert_one_line_error(result, 3, "node b is lost: no heartbeat", "b/cpu:0", "nothing was saved")
+
+    def test_a_node_that_is_stopped_in_order_ends_the_run_too(self):
+        _, address = self.node(name="a")
+        other, _ = self.node("--join", address, name="b")
+        run = self.start("run", self.app(LONG), "--cluster", address, "--json")
+        self.read_event(run, "epoch")
+        other.send_signal(signal.SIGTERM)
+        result = self.finish(run, 15)
+        self.assert_one_line_error(result, 3, "node b ", "stop", "b/cpu:0", "nothing was saved")
 
     def test_an_interrupted_run_saves_and_resumes(self):
         app = self.checkpointed()
@@ -124,6 +135,18 @@ class Ends(TroupeTest):
         resumed = self.troupe("run", self.app(text), "--json", "--set", "train.epochs=3", "--resume")
         self.assertEqual(resumed.code, 0, str(resumed))
         self.assertEqual(whole.event("epoch")[-1]["test_loss"], resumed.event("epoch")[-1]["test_loss"])
+
+    def test_resuming_when_nothing_is_left_says_so(self):
+        app = self.checkpointed(APP)
+        self.assertEqual(self.troupe("run", app, "--json").code, 0)
+        result = self.troupe("run", app, "--nodes", 2, "--resume")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertEqual(result.out.count("\n"), 1, str(result))
+        for part in ("nothing left to do", "saved/epoch-0002", "train.epochs"):
+            self.assertIn(part, result.out)
+        done, = self.troupe("run", app, "--resume", "--json").events
+        self.assertEqual((done["event"], done["nodes"], done["stages"]), ("done", 0, []))
+        self.assertIn("saved/epoch-0002", done["checkpoint"])
 
     def test_interrupts_at_any_moment_leave_nothing_behind(self):
         app = self.app()

@@ -45,6 +45,18 @@ int export_trace(const run_options& options, const std::string& address) {
     return inspector::inspect(inspect, std::cerr, std::cerr);
 }
 
+// The checkpoint to go on from has all epochs that the app asks for.
+int nothing_left(const run_options& options, const checkpoint_info& last) {
+    if (options.json)
+        reporter{{.json = true, .transport = "none"}, std::cout, std::cerr}.finished(
+            {.checkpoint = last.folder.string()});
+    else
+        std::cout << "nothing left to do: checkpoint " << last.folder.string() << " has "
+                  << last.progress.epochs_done
+                  << " epochs; for more, raise train.epochs in the app file" << std::endl;
+    return 0;
+}
+
 } // namespace
 
 int run(const run_options& options) {
@@ -69,6 +81,9 @@ int run(const run_options& options) {
     auto saved = open_checkpoints(app->app(), (*data)->train.size(), options.resume);
     if (!saved)
         return refuse(saved.failure());
+    if (saved->resume &&
+        saved->resume->info().progress.epochs_done >= app->app().getTrain().getEpochs())
+        return nothing_left(options, saved->resume->info());
     auto nodes = bring_together(options, app->app());
     if (!nodes)
         return refuse(nodes.failure());

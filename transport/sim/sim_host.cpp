@@ -281,8 +281,7 @@ void host::consume(std::uint64_t number, const item& i) {
         go_up(*l);
         break;
     case item::kind::goodbye:
-        end(number,
-            error{errc::cancelled, describe(net_.host_of(peer)->options().self) + " has closed"});
+        end(number, error{errc::cancelled, "it was stopped"});
         break;
     case item::kind::data:
         ++statistics_.frames_received;

@@ -86,8 +86,9 @@ result<bool> control_connection::read_up_to(std::size_t wanted) {
             continue;
         if (got < 0 && (code == EAGAIN || code == EWOULDBLOCK))
             return false;
-        const std::string how = got == 0 ? "closed the connection" : std::strerror(code);
-        return error{proven() ? errc::lost : errc::unreachable, "the other side: " + how};
+        const std::string how = got == 0 ? "connection closed" : std::strerror(code);
+        return proven() ? error{errc::lost, how}
+                        : error{errc::unreachable, "the other side: " + how};
     }
     return true;
 }

@@ -191,8 +191,7 @@ void control_plane::admit(connection& c, verdict_message verdict) {
         return end_duplicate(c);
     // The other node has one connection at most: it has lost the earlier one.
     if (const auto old = up_.find(c.peer->info.node); old != up_.end())
-        end(old->second,
-            error{errc::lost, "node " + c.peer->info.name + " has made a new connection"});
+        end(old->second, error{errc::lost, "it has made a new connection"});
     become_up(c);
 }
 

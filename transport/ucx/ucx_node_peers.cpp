@@ -66,8 +66,8 @@ void ucx_node::peer_ended(const peer_ptr& peer, const error& why) {
         return;
     }
     take_down(peer, why.code() == errc::lost
-                        ? error{errc::lost, "the process of node " + peer->info.name + " (" +
-                                                peer->info.address + ") is gone: " + why.message()}
+                        ? error{errc::lost, "its process at " + peer->info.address + " is gone (" +
+                                                why.message() + ")"}
                         : why);
 }
 
@@ -88,12 +88,10 @@ void ucx_node::look_after_peers(time_point now) {
                              peer->next_arrival >= *peer->frames_announced &&
                              peer->arrivals.empty();
         if (has_all)
-            over.emplace_back(peer,
-                              error{errc::cancelled, "node " + peer->info.name + " has closed"});
+            over.emplace_back(peer, error{errc::cancelled, "it was stopped"});
         else if (*peer->give_up_at <= now)
-            over.emplace_back(peer,
-                              error{errc::lost, "the connection to node " + peer->info.name + " (" +
-                                                    peer->info.address + ") has failed"});
+            over.emplace_back(peer, error{errc::lost, "the connection to it at " +
+                                                          peer->info.address + " has failed"});
         else
             is_watching_ = true;
     }
