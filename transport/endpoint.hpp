@@ -55,6 +55,7 @@ class endpoint_listener {
     // errc::cancelled if the peer closed in order (everything it had sent has arrived), errc::lost if it vanished. It speaks of "it": whoever tells it names the node.
     virtual void peer_down(node_id peer, const error& why) = 0;
     // A connect() that did not lead to peer_up: unreachable, refused (wrong key), protocol (not a Troupe node).
+    // `why` need not name the address: whoever tells it does.
     virtual void connect_failed(const std::string& address, const error& why) = 0;
 };
 

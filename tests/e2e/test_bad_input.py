@@ -89,7 +89,16 @@ class Cluster(TroupeTest):
             taken.listen()
             address = "127.0.0.1:%d" % taken.getsockname()[1]
             result = self.troupe("node", "--listen", address)
-        self.assert_one_line_error(result, (2, 3), address)
+        self.assert_one_line_error(result, 2, address, "in use", "another port")
+
+    def test_a_bad_listen_address_says_what_is_wrong_with_it(self):
+        key = self.key()
+        for address, said in (("127.0.0.1:99999", "'99999' is no port"), ("127.0.0.1:http", "'http' is no port"),
+                              ("127.0.0.1", "HOST:PORT"), ("::1:4711", "HOST:PORT"),
+                              ("nowhere.invalid:4711", "no address is known"), ("192.0.2.77:4711", "of this machine")):
+            with self.subTest(address=address):
+                result = self.troupe("node", "--listen", address, "--key", key)
+                self.assert_one_line_error(result, 2, f"cannot listen on {address}", said)
 
     def test_unreachable_member(self):
         with socket.socket() as free:
@@ -101,14 +110,18 @@ class Cluster(TroupeTest):
                 self.assert_one_line_error(self.troupe(*command), 3, address)
 
     def test_wrong_key(self):
-        _, address = self.node("--key", self.key())
+        _, guarded = self.node("--key", self.key())
+        _, open_to_all = self.node(name="b")
         wrong = self.write("wrong.key", "another key that is long")
         os.chmod(wrong, 0o600)
-        for command in (["run", self.app(), "--cluster", address, "--key", wrong],
-                        ["node", "--join", address, "--key", wrong], ["status", address, "--key", wrong],
-                        ["inspect", address, "--key", wrong], ["status", address]):
-            with self.subTest(command=command):
-                self.assert_one_line_error(self.troupe(*command), 3, address, "key")
+        for address, key, said in ((guarded, [], "a key is wanted"), (guarded, ["--key", wrong], "the keys differ"),
+                                   (open_to_all, ["--key", wrong], "the keys differ")):
+            for command in (["run", self.app(), "--cluster", address], ["node", "--join", address],
+                            ["status", address], ["inspect", address]):
+                with self.subTest(command=command, key=key):
+                    result = self.troupe(*command, *key)
+                    self.assert_one_line_error(result, 3, address, said, "--key FILE")
+                    self.assertEqual(result.err.count(address), 1, str(result))
 
     def test_a_key_file_that_others_can_read_is_refused(self):
         path = self.key()

@@ -108,7 +108,8 @@ result<peer_info> observer::connect(const std::string& address) {
         return peer;
     }
     if (const auto failure = failed_.find(address); failure != failed_.end())
-        return error{failure->second.code(), printable(failure->second.message(), 512)};
+        return error{failure->second.code(), "cannot connect to " + printable(address) + ": " +
+                                                 printable(failure->second.message(), 512)};
     if (!ended && stopped())
         return interrupted();
     return error{errc::unreachable, "no node answers at " + printable(address)};

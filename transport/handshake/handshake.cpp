@@ -74,7 +74,8 @@ bool same_token(const wire::link_token& a, const wire::link_token& b) noexcept {
 handshake::handshake(handshake_side side, std::string_view cluster_key,
                      const handshake_nonce& nonce)
     : side_{side}, step_{side == handshake_side::acceptor ? step::want_response
-                                                          : step::want_challenge} {
+                                                          : step::want_challenge},
+      has_key_{!cluster_key.empty()} {
     require_sodium();
     (side == handshake_side::acceptor ? acceptor_nonce_ : connector_nonce_) = nonce;
     constexpr std::string_view label = "troupe cluster key";
@@ -126,6 +127,13 @@ std::vector<std::byte> handshake::last_words() const {
     return out;
 }
 
+// All that can be said: a proof shows nothing but that it fits or does not.
+error handshake::other_key() const {
+    return {errc::refused,
+            has_key_ ? "the keys differ; give both sides the same file by --key FILE, or neither"
+                     : "a key is wanted; give the cluster's by --key FILE"};
+}
+
 const session_secrets& handshake::secrets() const {
     TROUPE_CHECK(step_ == step::done, "there is no session before the proof");
     return secrets_;
@@ -149,7 +157,7 @@ result<std::vector<std::byte>> handshake::answer_response(std::span<const std::b
     const secret_key expected = keyed("troupe proof of connector");
     if (sodium_memcmp(expected.data(), in.data() + challenge_bytes, expected.size()) != 0) {
         refused_key_ = true;
-        return error{errc::refused, "the other side holds another key"};
+        return other_key();
     }
     std::vector<std::byte> out(answer_bytes);
     out[0] = status_accepted;
@@ -163,7 +171,7 @@ result<std::vector<std::byte>> handshake::admit_answer(std::span<const std::byte
     const secret_key expected = keyed("troupe proof of acceptor");
     if (in[0] != status_accepted ||
         sodium_memcmp(expected.data(), in.data() + prefix_bytes, expected.size()) != 0)
-        return error{errc::refused, "the other side holds another key"};
+        return other_key();
     derive();
     return std::vector<std::byte>{};
 }

@@ -62,12 +62,14 @@ class handshake {
     result<std::vector<std::byte>> answer_response(std::span<const std::byte> in);
     result<std::vector<std::byte>> admit_answer(std::span<const std::byte> in);
     secret_key keyed(std::string_view label) const;
+    error other_key() const;
     void derive();
 
     enum class step : std::uint8_t { want_challenge, want_response, want_answer, done, failed };
 
     handshake_side side_;
     step step_;
+    bool has_key_;
     bool refused_key_ = false;
     secret_key key_;
     handshake_nonce acceptor_nonce_{};

@@ -270,11 +270,9 @@ void control_plane::expire(time_point now) {
             expired.push_back(id);
     for (const std::uint64_t id : expired)
         if (const connection* c = find(id))
-            end(id,
-                c->state == phase::duplicate
-                    ? duplicate_error()
-                    : error{errc::unreachable, (c->target.empty() ? "the other side" : c->target) +
-                                                   " does not answer as a Troupe node"});
+            end(id, c->state == phase::duplicate
+                        ? duplicate_error()
+                        : error{errc::unreachable, "nobody there answers as a Troupe node"});
 }
 
 std::optional<time_point> control_plane::next_deadline() const {

@@ -19,6 +19,24 @@ std::string system_text(int code) {
     return std::strerror(code);
 }
 
+const char* advice_to_listen(int code) {
+    switch (code) {
+    case EADDRINUSE:
+        return "; choose another port, or 0 for a free one";
+    case EADDRNOTAVAIL:
+        return "; choose an address of this machine";
+    case EACCES:
+        return "; choose a port from 1024 on";
+    default:
+        return "";
+    }
+}
+
+error refused_connection(int code) {
+    return {errc::unreachable,
+            system_text(code) + (code == ECONNREFUSED ? "; is a node running there?" : "")};
+}
+
 struct host_port {
     std::string host;
     std::string port;
@@ -26,7 +44,7 @@ struct host_port {
 
 result<host_port> split(const std::string& text) {
     const auto usage = [&] {
-        return error{errc::usage, "\"" + text + "\" is not HOST:PORT, such as 127.0.0.1:4242"};
+        return error{errc::usage, "'" + text + "' is not HOST:PORT, such as 127.0.0.1:4711"};
     };
     const std::size_t colon = text.rfind(':');
     if (colon == std::string::npos || colon == 0)
@@ -39,7 +57,10 @@ result<host_port> split(const std::string& text) {
     std::uint16_t port = 0;
     const char* end = parts.port.data() + parts.port.size();
     const auto parsed = std::from_chars(parts.port.data(), end, port);
-    if (parsed.ec != std::errc{} || parsed.ptr != end || parts.host.empty())
+    if (parsed.ec != std::errc{} || parsed.ptr != end)
+        return error{errc::usage,
+                     "'" + parts.port + "' is no port; it is a number from 0 to 65535"};
+    if (parts.host.empty())
         return usage();
     return parts;
 }
@@ -92,7 +113,7 @@ result<socket_address> resolve(const std::string& host_and_port) {
     if (const int code = getaddrinfo(parts->host.c_str(), parts->port.c_str(), &hints, &found);
         code != 0)
         return error{errc::unreachable,
-                     "cannot find the host of " + host_and_port + ": " + gai_strerror(code)};
+                     "no address is known for " + parts->host + ": " + gai_strerror(code)};
     socket_address address;
     std::memcpy(&address.storage, found->ai_addr, found->ai_addrlen);
     address.length = found->ai_addrlen;
@@ -102,7 +123,9 @@ result<socket_address> resolve(const std::string& host_and_port) {
 
 result<file_descriptor> listen_on(const socket_address& address) {
     const auto failed = [&] {
-        return error{errc::io, "cannot listen on " + address.text() + ": " + system_text(errno)};
+        const int code = errno;
+        return error{errc::io, "cannot listen on " + address.text() + ": " + system_text(code) +
+                                   advice_to_listen(code)};
     };
     file_descriptor s{
         socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
@@ -145,8 +168,7 @@ result<file_descriptor> begin_connect(const socket_address& address) {
     if (connect(s.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.length) !=
             0 &&
         errno != EINPROGRESS)
-        return error{errc::unreachable,
-                     "cannot connect to " + address.text() + ": " + system_text(errno)};
+        return refused_connection(errno);
     return s;
 }
 
@@ -155,7 +177,7 @@ result<void> connect_outcome(const file_descriptor& socket) {
     socklen_t length = sizeof code;
     getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &code, &length);
     if (code != 0)
-        return error{errc::unreachable, "cannot connect: " + system_text(code)};
+        return refused_connection(code);
     return {};
 }
 

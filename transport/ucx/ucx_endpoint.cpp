@@ -11,13 +11,14 @@ result<std::unique_ptr<endpoint>> make_ucx_endpoint(ucx_options options) {
                  "a node has an id and a name");
     const auto listen = resolve(options.self.address);
     if (!listen)
-        return error{errc::usage, "cannot listen: " + listen.failure().message()};
+        return error{errc::usage, "cannot listen on " + options.self.address + ": " +
+                                      listen.failure().message()};
     if (options.key.empty() && !listen->is_loopback())
         return error{
             errc::usage,
             "listening on " + options.self.address +
-                " needs the cluster's key, because other machines can reach it; give a key "
-                "file, or listen on 127.0.0.1"};
+                " needs the cluster's key, because other machines can reach it; give it by "
+                "--key FILE, or listen on 127.0.0.1"};
     auto worker = ucx_worker::create(options.transports, listen->is_loopback());
     if (!worker)
         return worker.failure();

@@ -73,9 +73,7 @@ void ucx_node::peer_ended(const peer_ptr& peer, const error& why) {
 
 void ucx_node::connect_failed(const std::string& address, const error& why) {
     reports_.push_back(
-        {{}, nullptr, [address, why = why.in("cannot join " + address)](endpoint_listener& l) {
-             l.connect_failed(address, why);
-         }});
+        {{}, nullptr, [address, why](endpoint_listener& l) { l.connect_failed(address, why); }});
 }
 
 void ucx_node::look_after_peers(time_point now) {

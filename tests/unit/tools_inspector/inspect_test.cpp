@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(an_address_where_nobody_answers_is_one_line_and_code_3) {
     scripted_cluster cluster;
     const outcome seen = look(cluster, {});
     BOOST_TEST(seen.code == 3);
-    BOOST_TEST(seen.talk == "troupe inspect: nobody answers at a:1\n");
+    BOOST_TEST(seen.talk == "troupe inspect: cannot connect to a:1: nobody answers\n");
     BOOST_TEST(seen.out == "");
 }
 

@@ -72,7 +72,7 @@ class scripted_cluster : public endpoint {
         for (auto& [id, n] : nodes_)
             if (n.info.address == address)
                 return listener_->peer_up(n.info);
-        listener_->connect_failed(address, {errc::unreachable, "nobody answers at " + address});
+        listener_->connect_failed(address, {errc::unreachable, "nobody answers"});
     }
     send_status send(node_id peer, frame_ptr f) override {
         const auto found = nodes_.find(peer);
