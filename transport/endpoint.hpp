@@ -52,10 +52,11 @@ class endpoint_listener {
     virtual void frame_arrived(node_id from, frame_ptr f) = 0;
     virtual void peer_writable(node_id peer) = 0;
     // Exactly once for every peer_up, unless this endpoint is closed first; nothing about this peer follows. `why` is
-    // errc::cancelled if the peer closed in order (everything it had sent has arrived), errc::lost if it vanished. It speaks of "it": whoever tells it names the node.
+    // errc::cancelled if the peer closed in order (everything it had sent has arrived), errc::lost if it vanished.
+    // It speaks of the peer as "it": whoever passes it on names the node.
     virtual void peer_down(node_id peer, const error& why) = 0;
     // A connect() that did not lead to peer_up: unreachable, refused (wrong key), protocol (not a Troupe node).
-    // `why` need not name the address: whoever tells it does.
+    // `why` need not name the address: whoever passes it on does.
     virtual void connect_failed(const std::string& address, const error& why) = 0;
 };
 
