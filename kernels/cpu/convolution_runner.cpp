@@ -9,77 +9,7 @@ namespace {
 // Shapes come from models and batch sizes, so there are few; a long-lived device forgets them all now and then.
 constexpr std::size_t compiled_max = 512;
 
-convolution_shape shape_of(const conv2d_settings& settings, const tensor& input,
-                           const tensor& weight) noexcept {
-    const auto& i = input.shape();
-    const auto& w = weight.shape();
-    return {i[0], i[1], i[2], i[3], w[0], w[2], w[3], settings};
-}
-
-convolution_shape with_samples(convolution_shape shape, std::size_t samples) noexcept {
-    shape.samples = samples;
-    return shape;
-}
-
-tensor_shape output_shape(const convolution_shape& shape) {
-    return {shape.samples, shape.out, shape.out_height(), shape.out_width()};
-}
-
-// Elements of one sample.
-std::size_t sample_elements(const tensor& t) noexcept {
-    return t.elements() / t.shape()[0];
-}
-
-const float* sample(const tensor& t, std::size_t s) {
-    return t.values<float>().data() + s * sample_elements(t);
-}
-float* sample(tensor& t, std::size_t s) {
-    return t.mutable_values<float>().data() + s * sample_elements(t);
-}
-
-std::size_t position_offset(const tensor& positions, std::size_t s) noexcept {
-    return s * sample_elements(positions) * size_of(positions.type());
-}
-
 } // namespace
-
-pool_task pooling(const max_pool_settings& settings, const tensor_shape& images,
-                  bool relu) noexcept {
-    return {.planes = images[0] * images[1] / settings.block,
-            .height = images[2],
-            .width = images[3],
-            .windows_down = windows_along(images[2], settings.kernel, settings.stride, 0),
-            .windows_across = windows_along(images[3], settings.kernel, settings.stride, 0),
-            .kernel = settings.kernel,
-            .stride = settings.stride,
-            .block = settings.block,
-            .relu = relu};
-}
-
-// Both kinds of forward pass: without a pool, `positions` is null and `output` that of the convolution.
-struct convolution_runner::forward_operands {
-    convolution_shape shape;
-    const tensor& input;
-    const tensor& weight;
-    const tensor& bias;
-    tensor& output;
-    const max_pool_settings* pool = nullptr;
-    tensor* positions = nullptr;
-};
-
-// Both kinds of backward pass: without a pool, `output` and `positions` are null.
-struct convolution_runner::backward_operands {
-    convolution_shape shape;
-    const tensor& input;
-    const tensor& weight;
-    const tensor& output_gradient;
-    tensor* input_gradient;
-    tensor& weight_gradient;
-    tensor& bias_gradient;
-    const max_pool_settings* pool = nullptr;
-    const tensor* output = nullptr;
-    const tensor* positions = nullptr;
-};
 
 // The weight gradient of the parts so far, packed as the primitive gives it.
 struct convolution_runner::weight_sums {
@@ -90,10 +20,12 @@ struct convolution_runner::weight_sums {
 };
 
 convolution_runner::convolution_runner(memory_pool& pool, const loops& loops)
-    : pool_{pool}, loops_{loops} {}
+    : pool_{pool}, loops_{loops}, winograd_{pool, loops} {}
 
 template <class Operands>
 void convolution_runner::run(const Operands& operands) {
+    if (winograd_runner::suits(operands.shape))
+        return winograd_.run(operands);
     const std::size_t at_a_time = samples_at_a_time(operands.shape);
     const std::size_t done =
         run_parts(operands, compiled(with_samples(operands.shape, at_a_time)), 0);
@@ -102,27 +34,28 @@ void convolution_runner::run(const Operands& operands) {
 }
 
 void convolution_runner::forward(const conv2d_forward_operands& o) {
-    run(forward_operands{shape_of(o.settings, o.input, o.weight), o.input, o.weight, o.bias,
-                         o.output});
+    run(forward_convolution{shape_of(o.settings, o.input, o.weight), o.input, o.weight, o.bias,
+                            o.output});
 }
 
 void convolution_runner::forward(const conv2d_pool_forward_operands& o) {
-    run(forward_operands{shape_of(o.settings, o.input, o.weight), o.input, o.weight, o.bias,
-                         o.output, &o.pool, &o.positions});
+    run(forward_convolution{shape_of(o.settings, o.input, o.weight), o.input, o.weight, o.bias,
+                            o.output, &o.pool, &o.positions});
 }
 
 void convolution_runner::backward(const conv2d_backward_operands& o) {
-    run(backward_operands{shape_of(o.settings, o.input, o.weight), o.input, o.weight,
-                          o.output_gradient, o.input_gradient, o.weight_gradient, o.bias_gradient});
+    run(backward_convolution{shape_of(o.settings, o.input, o.weight), o.input, o.weight,
+                             o.output_gradient, o.input_gradient, o.weight_gradient,
+                             o.bias_gradient});
 }
 
 void convolution_runner::backward(const conv2d_pool_backward_operands& o) {
-    run(backward_operands{shape_of(o.settings, o.input, o.weight), o.input, o.weight,
-                          o.output_gradient, o.input_gradient, o.weight_gradient, o.bias_gradient,
-                          &o.pool, &o.output, &o.positions});
+    run(backward_convolution{shape_of(o.settings, o.input, o.weight), o.input, o.weight,
+                             o.output_gradient, o.input_gradient, o.weight_gradient,
+                             o.bias_gradient, &o.pool, &o.output, &o.positions});
 }
 
-std::size_t convolution_runner::run_parts(const forward_operands& o, convolution& part,
+std::size_t convolution_runner::run_parts(const forward_convolution& o, convolution& part,
                                           std::size_t first) {
     const compiled_pass& pass = part.forward();
     const std::size_t samples = part.shape().samples;
@@ -140,14 +73,12 @@ std::size_t convolution_runner::run_parts(const forward_operands& o, convolution
                        {DNNL_ARG_DST, output.memory}});
         deliver(pass.output, output, convolved);
         if (o.pool != nullptr)
-            loops_.pool_forward(pooling(*o.pool, output_shape(part.shape()), true), convolved,
-                                sample(o.output, first),
-                                o.positions->mutable_data() + position_offset(*o.positions, first));
+            pool_part(loops_, o, first, samples, convolved);
     }
     return first;
 }
 
-std::size_t convolution_runner::run_parts(const backward_operands& o, convolution& part,
+std::size_t convolution_runner::run_parts(const backward_convolution& o, convolution& part,
                                           std::size_t first) {
     const std::size_t samples = part.shape().samples;
     const bool initial = first == 0; // later parts add to what is there
@@ -166,10 +97,7 @@ std::size_t convolution_runner::run_parts(const backward_operands& o, convolutio
     for (; first + samples <= o.shape.samples; first += samples) {
         const float* gradient = sample(o.output_gradient, first);
         if (o.pool != nullptr) {
-            loops_.pool_backward(pooling(*o.pool, output_shape(part.shape()), true), gradient,
-                                 sample(*o.output, first),
-                                 o.positions->data() + position_offset(*o.positions, first),
-                                 images.floats());
+            unpool_part(loops_, o, first, samples, images.floats());
             gradient = images.floats();
         }
         if (o.input_gradient != nullptr)
@@ -209,7 +137,7 @@ void convolution_runner::add_weight_gradient(convolution& part, const float* inp
     sums.empty = false;
 }
 
-void convolution_runner::unpack(const backward_operands& o, convolution& part,
+void convolution_runner::unpack(const backward_convolution& o, convolution& part,
                                 const weight_sums& sums, bool overwrite) {
     const operand_format& format = part.backward_weight().weight;
     float* weight = sample(o.weight_gradient, 0);

@@ -7,13 +7,10 @@
 #include <unordered_map>
 
 #include "kernels/cpu/convolution.hpp"
-#include "kernels/cpu/loops.hpp"
+#include "kernels/cpu/convolution_operands.hpp"
+#include "kernels/cpu/winograd_runner.hpp"
 
 namespace troupe::cpu {
-
-// What the loops must know to pool images of shape `images`.
-pool_task pooling(const max_pool_settings& settings, const tensor_shape& images,
-                  bool relu) noexcept;
 
 class convolution_runner {
   public:
@@ -25,8 +22,6 @@ class convolution_runner {
     void backward(const conv2d_pool_backward_operands& operands);
 
   private:
-    struct forward_operands;
-    struct backward_operands;
     struct weight_sums;
     // An operand as its primitive wants it: where it was given, or in `space`.
     struct operand {
@@ -37,14 +32,16 @@ class convolution_runner {
     template <class Operands>
     void run(const Operands& operands);
     // Samples first.. in parts of `part`'s size, as many as there are; returns the first sample left over.
-    std::size_t run_parts(const forward_operands& operands, convolution& part, std::size_t first);
-    std::size_t run_parts(const backward_operands& operands, convolution& part, std::size_t first);
+    std::size_t run_parts(const forward_convolution& operands, convolution& part,
+                          std::size_t first);
+    std::size_t run_parts(const backward_convolution& operands, convolution& part,
+                          std::size_t first);
     void write_input_gradient(convolution& part, const operand& weight,
                               const float* output_gradient, float* input_gradient);
     void add_weight_gradient(convolution& part, const float* input, const float* output_gradient,
                              weight_sums& sums);
     // The sums of `part`-sized parts into the operands' weight and bias gradients, or in addition to what is there.
-    void unpack(const backward_operands& operands, convolution& part, const weight_sums& sums,
+    void unpack(const backward_convolution& operands, convolution& part, const weight_sums& sums,
                 bool overwrite);
     operand read(const operand_format& format, const float* given);
     // Space for a result, to be delivered when it is there.
@@ -57,6 +54,7 @@ class convolution_runner {
 
     memory_pool& pool_;
     const loops& loops_;
+    winograd_runner winograd_;
     dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
     dnnl::stream stream_{engine_};
     std::map<convolution_shape, std::unique_ptr<convolution>> compiled_;

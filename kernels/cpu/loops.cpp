@@ -233,28 +233,66 @@ void pool_backward(const pool_task& t, const float* pooled_gradient, const float
         pool_backward_any(t, pooled_gradient, pooled, bytes, gradient);
 }
 
-// (rows, columns) to (columns, rows), per group, in tiles that stay in the first-level cache.
-void transpose(const float* x, float* y, std::size_t groups, std::size_t rows,
-               std::size_t columns) {
-    constexpr std::size_t tile = 16;
+// Exchanges the two halves off the diagonal of every square of 2 Half rows and columns.
+template <int Block, int Half>
+void exchange_halves(typename vectors<Block>::values* rows) {
+    using integers = typename vectors<Block>::integers;
+    integers upper = {}, lower = {};
+    for (int lane = 0; lane < Block; ++lane) {
+        const bool right = (lane & Half) != 0;
+        upper[lane] = right ? Block + lane - Half : lane;
+        lower[lane] = right ? Block + lane : lane + Half;
+    }
+    for (int r = 0; r < Block; ++r)
+        if ((r & Half) == 0) {
+            const auto a = rows[r], b = rows[r + Half];
+            rows[r] = __builtin_shuffle(a, b, upper);
+            rows[r + Half] = __builtin_shuffle(a, b, lower);
+        }
+    if constexpr (Half > 1)
+        exchange_halves<Block, Half / 2>(rows);
+}
+
+// A square of Block by Block floats.
+template <int Block>
+void transpose_square(const float* x, std::size_t x_row, float* y, std::size_t y_row) {
+    using values = typename vectors<Block>::values;
+    values rows[Block];
+    for (int r = 0; r < Block; ++r)
+        rows[r] = *reinterpret_cast<const values*>(x + static_cast<std::size_t>(r) * x_row);
+    exchange_halves<Block, Block / 2>(rows);
+    for (int r = 0; r < Block; ++r)
+        *reinterpret_cast<values*>(y + static_cast<std::size_t>(r) * y_row) = rows[r];
+}
+
+// (rows, columns) to (columns, rows). Squares, and what is left over of the one side that they do not divide.
+template <int Block>
+void transpose_squares(const float* x, float* y, std::size_t rows, std::size_t columns) {
+    const std::size_t r_end = rows / Block * Block, c_end = columns / Block * Block;
+    for (std::size_t r = 0; r < r_end; r += Block)
+        for (std::size_t c = 0; c < c_end; c += Block)
+            transpose_square<Block>(x + r * columns + c, columns, y + c * rows + r, rows);
+    for (std::size_t r = 0; r < rows; ++r)
+        for (std::size_t c = r < r_end ? c_end : 0; c < columns; ++c)
+            y[c * rows + r] = x[r * columns + c];
+}
+
+void transpose(const float* x, float* y, std::size_t groups, std::size_t rows, std::size_t columns,
+               std::size_t block) {
     for (std::size_t group = 0; group < groups; ++group, x += rows * columns, y += rows * columns)
-        for (std::size_t r = 0; r < rows; r += tile)
-            for (std::size_t c = 0; c < columns; c += tile) {
-                const std::size_t r_end = r + tile < rows ? r + tile : rows;
-                const std::size_t c_end = c + tile < columns ? c + tile : columns;
-                for (std::size_t i = r; i < r_end; ++i)
-                    for (std::size_t j = c; j < c_end; ++j)
-                        y[j * rows + i] = x[i * columns + j];
-            }
+        if (block == 16)
+            transpose_squares<16>(x, y, rows, columns);
+        else
+            transpose_squares<8>(x, y, rows, columns);
 }
 
 void interleave(const float* x, float* y, std::size_t groups, std::size_t block,
                 std::size_t pixels) {
-    transpose(x, y, groups, block, pixels);
+    transpose(x, y, groups, block, pixels, block);
 }
 
 void separate(const float* x, float* y, std::size_t groups, std::size_t block, std::size_t pixels) {
-    transpose(x, y, groups, pixels, block);
+    transpose(x, y, groups, pixels, block, block);
 }
 
 } // namespace

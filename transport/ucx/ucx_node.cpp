@@ -16,7 +16,7 @@ constexpr std::uint64_t ucx_id = 0;
 constexpr std::uint64_t wake_id = 1;
 constexpr unsigned progress_burst = 16;
 constexpr duration sockets_poll_interval = std::chrono::milliseconds{1};
-constexpr duration spin_alone = std::chrono::microseconds{2};
+constexpr duration spin_alone = std::chrono::microseconds{4};
 constexpr duration failure_grace =
     std::chrono::milliseconds{200}; // for the control connection to say why
 constexpr int in_flight_wait_ms =

@@ -1,0 +1,395 @@
+// Compiled for AVX-512 only, like loops.cpp: no inline functions from elsewhere.
+#include "kernels/cpu/winograd.hpp"
+
+namespace troupe::cpu {
+
+namespace {
+
+constexpr std::size_t lanes = 16;
+constexpr std::size_t positions = 36; // of a transformed tile
+constexpr std::size_t edge = 6;       // of a tile
+constexpr std::size_t step = 4;       // from tile to tile; edge of its result
+constexpr std::size_t row_block =
+    12; // rows of a matrix product held in registers, two vectors wide
+
+typedef float vec __attribute__((vector_size(64)));
+typedef float vec_in_memory __attribute__((vector_size(64), aligned(4), may_alias));
+
+inline vec load(const float* from) {
+    return *reinterpret_cast<const vec_in_memory*>(from);
+}
+inline void store(float* to, vec v) {
+    *reinterpret_cast<vec_in_memory*>(to) = v;
+}
+
+// --- the transforms in one dimension; `s` is the distance of neighbours. Matrices as in the paper, of section 4.3.
+
+// Of 6 pixels: B^T.
+inline void transform_pixels(const vec* d, std::size_t s, vec* out, std::size_t os) {
+    const vec d0 = d[0], d1 = d[s], d2 = d[2 * s], d3 = d[3 * s], d4 = d[4 * s], d5 = d[5 * s];
+    const vec a = d4 - 4.f * d2, b = d3 - 4.f * d1;
+    const vec c = d4 - d2, e = 2.f * (d3 - d1);
+    out[0] = 4.f * d0 - 5.f * d2 + d4;
+    out[os] = a + b;
+    out[2 * os] = a - b;
+    out[3 * os] = c + e;
+    out[4 * os] = c - e;
+    out[5 * os] = 4.f * d1 - 5.f * d3 + d5;
+}
+
+// To 4 results: A^T.
+inline void transform_results(const vec* m, std::size_t s, vec* out, std::size_t os) {
+    const vec sum1 = m[s] + m[2 * s], difference1 = m[s] - m[2 * s];
+    const vec sum2 = m[3 * s] + m[4 * s], difference2 = m[3 * s] - m[4 * s];
+    out[0] = m[0] + sum1 + sum2;
+    out[os] = difference1 + 2.f * difference2;
+    out[2 * os] = sum1 + 4.f * sum2;
+    out[3 * os] = difference1 + 8.f * difference2 + m[5 * s];
+}
+
+// Of 4 gradients of results: A.
+inline void transform_gradients(const vec* y, std::size_t s, vec* out, std::size_t os) {
+    const vec even = y[0] + y[2 * s], odd = y[s] + y[3 * s];
+    const vec even2 = y[0] + 4.f * y[2 * s], odd2 = 2.f * y[s] + 8.f * y[3 * s];
+    out[0] = y[0];
+    out[os] = even + odd;
+    out[2 * os] = even - odd;
+    out[3 * os] = even2 + odd2;
+    out[4 * os] = even2 - odd2;
+    out[5 * os] = y[3 * s];
+}
+
+// Of 3 weights: G.
+inline void transform_weights(const vec* g, std::size_t s, vec* out, std::size_t os) {
+    const vec even = (g[0] + g[2 * s]) * (-1.f / 6), odd = g[s] * (1.f / 6);
+    const vec even2 = g[0] * (1.f / 24) + g[2 * s] * (1.f / 6), odd2 = g[s] * (1.f / 12);
+    out[0] = g[0] * 0.25f;
+    out[os] = even - odd;
+    out[2 * os] = even + odd;
+    out[3 * os] = even2 + odd2;
+    out[4 * os] = even2 - odd2;
+    out[5 * os] = g[2 * s];
+}
+
+// To 3 gradients of weights: G^T.
+inline void transform_weight_gradients(const vec* u, std::size_t s, vec* out, std::size_t os) {
+    const vec sum1 = (u[s] + u[2 * s]) * (1.f / 6), difference1 = (u[2 * s] - u[s]) * (1.f / 6);
+    const vec sum2 = u[3 * s] + u[4 * s], difference2 = u[3 * s] - u[4 * s];
+    out[0] = u[0] * 0.25f - sum1 + sum2 * (1.f / 24);
+    out[os] = difference1 + difference2 * (1.f / 12);
+    out[2 * os] = sum2 * (1.f / 6) - sum1 + u[5 * s];
+}
+
+// --- tiles
+
+struct tile_grid {
+    std::size_t down, across, all; // tiles of one image, of all
+
+    explicit tile_grid(const winograd_task& t)
+        : down{(t.out_height() + step - 1) / step}, across{(t.out_width() + step - 1) / step},
+          all{t.samples * down * across} {}
+};
+
+struct tile {
+    std::size_t sample, y, x; // of its result's first pixel
+
+    tile(const tile_grid& grid, std::size_t number)
+        : sample{number / (grid.down * grid.across)}, y{number / grid.across % grid.down * step},
+          x{number % grid.across * step} {}
+};
+
+std::size_t least(std::size_t a, std::size_t b) {
+    return a < b ? a : b;
+}
+
+// Tiles at a time: as many as keep both sides of the products in the second-level cache, but enough for them to be worth
+// loading the weights.
+std::size_t tiles_at_a_time(const winograd_task& t) {
+    constexpr std::size_t cache_floats = (3u << 20) / 4 / sizeof(float);
+    const std::size_t fitting = cache_floats / (positions * (t.in + t.out)) / row_block * row_block;
+    return fitting < 4 * row_block ? 4 * row_block : fitting;
+}
+
+// One side of the products, position after position. A vector more than needed keeps the positions of a tile from
+// competing for the same lines of the cache.
+std::size_t position_stride(std::size_t tiles, std::size_t channels) {
+    return tiles * channels + lanes;
+}
+
+void transform_input(const winograd_task& t, const tile_grid& grid, std::size_t first,
+                     std::size_t count, const float* images, float* out, std::size_t stride) {
+    const std::size_t blocks = t.in / lanes;
+    for (std::size_t n = 0; n < count; ++n) {
+        const tile here{grid, first + n};
+        for (std::size_t block = 0; block < blocks; ++block) {
+            const float* image =
+                images + (here.sample * blocks + block) * t.height * t.width * lanes;
+            vec pixels[edge * edge], half[edge * edge];
+            for (std::size_t r = 0; r < edge; ++r) {
+                const std::size_t y = here.y + r - t.padding; // above the image: very large
+                for (std::size_t c = 0; c < edge; ++c) {
+                    const std::size_t x = here.x + c - t.padding;
+                    pixels[r * edge + c] = y < t.height && x < t.width
+                                               ? load(image + (y * t.width + x) * lanes)
+                                               : vec{};
+                }
+                transform_pixels(pixels + r * edge, 1, half + r * edge, 1);
+            }
+            float* to = out + n * t.in + block * lanes;
+            for (std::size_t c = 0; c < edge; ++c) {
+                vec column[edge];
+                transform_pixels(half + c, edge, column, 1);
+                for (std::size_t r = 0; r < edge; ++r)
+                    store(to + (r * edge + c) * stride, column[r]);
+            }
+        }
+    }
+}
+
+void transform_output(const winograd_task& t, const tile_grid& grid, std::size_t first,
+                      std::size_t count, const float* products, std::size_t stride,
+                      const float* bias, float* result) {
+    const std::size_t blocks = t.out / lanes, height = t.out_height(), width = t.out_width();
+    for (std::size_t n = 0; n < count; ++n) {
+        const tile here{grid, first + n};
+        const std::size_t rows = least(step, height - here.y);
+        const std::size_t columns = least(step, width - here.x);
+        for (std::size_t block = 0; block < blocks; ++block) {
+            const float* from = products + n * t.out + block * lanes;
+            vec half[edge * step];
+            for (std::size_t r = 0; r < edge; ++r) {
+                vec row[edge];
+                for (std::size_t c = 0; c < edge; ++c)
+                    row[c] = load(from + (r * edge + c) * stride);
+                transform_results(row, 1, half + r * step, 1);
+            }
+            vec out[step * step];
+            for (std::size_t c = 0; c < step; ++c)
+                transform_results(half + c, step, out + c, step);
+            const vec offset = bias != nullptr ? load(bias + block * lanes) : vec{};
+            float* image =
+                result +
+                ((here.sample * blocks + block) * height * width + here.y * width + here.x) * lanes;
+            for (std::size_t r = 0; r < rows; ++r)
+                for (std::size_t c = 0; c < columns; ++c)
+                    store(image + (r * width + c) * lanes, out[r * step + c] + offset);
+        }
+    }
+}
+
+// Also adds the gradients to `bias_sums`.
+void transform_output_gradient(const winograd_task& t, const tile_grid& grid, std::size_t first,
+                               std::size_t count, const float* gradients, float* out,
+                               std::size_t stride, float* bias_sums) {
+    const std::size_t blocks = t.out / lanes, height = t.out_height(), width = t.out_width();
+    for (std::size_t n = 0; n < count; ++n) {
+        const tile here{grid, first + n};
+        const std::size_t rows = least(step, height - here.y);
+        const std::size_t columns = least(step, width - here.x);
+        for (std::size_t block = 0; block < blocks; ++block) {
+            const float* image =
+                gradients +
+                ((here.sample * blocks + block) * height * width + here.y * width + here.x) * lanes;
+            vec pixels[step * step] = {}, half[step * edge], sum = load(bias_sums + block * lanes);
+            for (std::size_t r = 0; r < rows; ++r)
+                for (std::size_t c = 0; c < columns; ++c) {
+                    pixels[r * step + c] = load(image + (r * width + c) * lanes);
+                    sum += pixels[r * step + c];
+                }
+            store(bias_sums + block * lanes, sum);
+            for (std::size_t r = 0; r < step; ++r)
+                transform_gradients(pixels + r * step, 1, half + r * edge, 1);
+            float* to = out + n * t.out + block * lanes;
+            for (std::size_t c = 0; c < edge; ++c) {
+                vec column[edge];
+                transform_gradients(half + c, edge, column, 1);
+                for (std::size_t r = 0; r < edge; ++r)
+                    store(to + (r * edge + c) * stride, column[r]);
+            }
+        }
+    }
+}
+
+// --- products: c (rows, 16 Vectors) = a (rows, depth) b (depth, 16 Vectors), or added to c
+
+struct product {
+    const float* a;
+    std::size_t a_row, a_depth; // distances
+    const float* b;
+    std::size_t b_depth;
+    float* c;
+    std::size_t c_row;
+    std::size_t depth;
+    bool adds;
+};
+
+template <std::size_t Rows, std::size_t Vectors>
+void multiply_block(const product& p) {
+    vec sums[Rows][Vectors];
+#pragma GCC unroll 12
+    for (std::size_t r = 0; r < Rows; ++r)
+#pragma GCC unroll 2
+        for (std::size_t v = 0; v < Vectors; ++v)
+            sums[r][v] = p.adds ? load(p.c + r * p.c_row + v * lanes) : vec{};
+    const float* a = p.a;
+    const float* b = p.b;
+    for (std::size_t k = 0; k < p.depth; ++k, a += p.a_depth, b += p.b_depth) {
+        vec right[Vectors];
+#pragma GCC unroll 2
+        for (std::size_t v = 0; v < Vectors; ++v)
+            right[v] = load(b + v * lanes);
+#pragma GCC unroll 12
+        for (std::size_t r = 0; r < Rows; ++r)
+#pragma GCC unroll 2
+            for (std::size_t v = 0; v < Vectors; ++v)
+                sums[r][v] += a[r * p.a_row] * right[v];
+    }
+#pragma GCC unroll 12
+    for (std::size_t r = 0; r < Rows; ++r)
+#pragma GCC unroll 2
+        for (std::size_t v = 0; v < Vectors; ++v)
+            store(p.c + r * p.c_row + v * lanes, sums[r][v]);
+}
+
+// Rows left over, 1 to 11.
+template <std::size_t Vectors, std::size_t Rows = row_block - 1>
+void multiply_rest(const product& p, std::size_t rows) {
+    if constexpr (Rows > 0) {
+        if (rows == Rows)
+            multiply_block<Rows, Vectors>(p);
+        else
+            multiply_rest<Vectors, Rows - 1>(p, rows);
+    }
+}
+
+template <std::size_t Vectors>
+void multiply_columns(product p, std::size_t rows) {
+    for (; rows >= row_block; rows -= row_block) {
+        multiply_block<row_block, Vectors>(p);
+        p.a += row_block * p.a_row;
+        p.c += row_block * p.c_row;
+    }
+    multiply_rest<Vectors>(p, rows);
+}
+
+void multiply(product p, std::size_t rows, std::size_t columns) {
+    for (; columns >= 2 * lanes; columns -= 2 * lanes, p.b += 2 * lanes, p.c += 2 * lanes)
+        multiply_columns<2>(p, rows);
+    if (columns > 0)
+        multiply_columns<1>(p, rows);
+}
+
+// The weights of one contracted channel towards 16 others, taken from rows of 9; `turned` by 180 degrees.
+void pack_one(const float* weight, std::size_t distance, bool turned, float* to,
+              std::size_t stride) {
+    vec g[9], half[edge * 3];
+    for (std::size_t k = 0; k < 9; ++k)
+        for (std::size_t lane = 0; lane < lanes; ++lane)
+            g[k][lane] = weight[lane * distance + (turned ? 8 - k : k)];
+    for (std::size_t c = 0; c < 3; ++c)
+        transform_weights(g + c, 3, half + c, 3);
+    for (std::size_t r = 0; r < edge; ++r) {
+        vec row[edge];
+        transform_weights(half + 3 * r, 1, row, 1);
+        for (std::size_t c = 0; c < edge; ++c)
+            store(to + (r * edge + c) * stride, row[c]);
+    }
+}
+
+} // namespace
+
+bool winograd_runs_here() noexcept {
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+#else
+    return false;
+#endif
+}
+
+std::size_t winograd_weight_floats(const winograd_task& t) noexcept {
+    return positions * t.in * t.out;
+}
+
+std::size_t winograd_workspace_floats(const winograd_task& t) noexcept {
+    const std::size_t tiles = least(tiles_at_a_time(t), tile_grid{t}.all);
+    return positions * (position_stride(tiles, t.in) + position_stride(tiles, t.out));
+}
+
+void winograd_pack(const winograd_task& t, const float* weight, float* packed) noexcept {
+    for (std::size_t i = 0; i < t.in; ++i)
+        for (std::size_t o = 0; o < t.out; o += lanes)
+            pack_one(weight + (o * t.in + i) * 9, t.in * 9, false, packed + i * t.out + o,
+                     t.in * t.out);
+}
+
+void winograd_pack_backward(const winograd_task& t, const float* weight, float* packed) noexcept {
+    for (std::size_t o = 0; o < t.out; ++o)
+        for (std::size_t i = 0; i < t.in; i += lanes)
+            pack_one(weight + (o * t.in + i) * 9, 9, true, packed + o * t.in + i, t.in * t.out);
+}
+
+winograd_task winograd_backward_task(const winograd_task& t) noexcept {
+    return {t.samples, t.out, t.in, t.out_height(), t.out_width(), 2 - t.padding};
+}
+
+void winograd_convolve(const winograd_task& t, const float* images, const float* packed,
+                       const float* bias, float* result, float* workspace) noexcept {
+    const tile_grid grid{t};
+    const std::size_t block = least(tiles_at_a_time(t), grid.all);
+    const std::size_t left = position_stride(block, t.in), right = position_stride(block, t.out);
+    float* const pixels = workspace;
+    float* const products = workspace + positions * left;
+    for (std::size_t first = 0; first < grid.all; first += block) {
+        const std::size_t count = least(block, grid.all - first);
+        transform_input(t, grid, first, count, images, pixels, left);
+        for (std::size_t p = 0; p < positions; ++p)
+            multiply({pixels + p * left, t.in, 1, packed + p * t.in * t.out, t.out,
+                      products + p * right, t.out, t.in, false},
+                     count, t.out);
+        transform_output(t, grid, first, count, products, right, bias, result);
+    }
+}
+
+void winograd_add_weight_gradient(const winograd_task& t, const float* images,
+                                  const float* output_gradient, float* sums, float* bias_sums,
+                                  float* workspace) noexcept {
+    const tile_grid grid{t};
+    const std::size_t block = least(tiles_at_a_time(t), grid.all);
+    const std::size_t left = position_stride(block, t.in), right = position_stride(block, t.out);
+    float* const pixels = workspace;
+    float* const gradients = workspace + positions * left;
+    for (std::size_t first = 0; first < grid.all; first += block) {
+        const std::size_t count = least(block, grid.all - first);
+        transform_input(t, grid, first, count, images, pixels, left);
+        transform_output_gradient(t, grid, first, count, output_gradient, gradients, right,
+                                  bias_sums);
+        for (std::size_t p = 0; p < positions; ++p)
+            multiply({pixels + p * left, 1, t.in, gradients + p * right, t.out,
+                      sums + p * t.in * t.out, t.out, count, true},
+                     t.in, t.out);
+    }
+}
+
+void winograd_unpack_weight_gradient(const winograd_task& t, const float* sums,
+                                     float* weight_gradient) noexcept {
+    const std::size_t stride = t.in * t.out;
+    for (std::size_t i = 0; i < t.in; ++i)
+        for (std::size_t o = 0; o < t.out; o += lanes) {
+            const float* from = sums + i * t.out + o;
+            vec half[edge * 3], g[9];
+            for (std::size_t r = 0; r < edge; ++r) {
+                vec row[edge];
+                for (std::size_t c = 0; c < edge; ++c)
+                    row[c] = load(from + (r * edge + c) * stride);
+                transform_weight_gradients(row, 1, half + 3 * r, 1);
+            }
+            for (std::size_t c = 0; c < 3; ++c)
+                transform_weight_gradients(half + c, 3, g + c, 3);
+            for (std::size_t lane = 0; lane < lanes; ++lane)
+                for (std::size_t k = 0; k < 9; ++k)
+                    weight_gradient[((o + lane) * t.in + i) * 9 + k] = g[k][lane];
+        }
+}
+
+} // namespace troupe::cpu

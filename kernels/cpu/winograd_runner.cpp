@@ -1,0 +1,141 @@
+#include "kernels/cpu/winograd_runner.hpp"
+
+#include <algorithm>
+
+namespace troupe::cpu {
+
+namespace {
+
+constexpr std::size_t lanes = 16; // the block of channels that winograd.hpp takes
+
+winograd_task task_of(const convolution_shape& shape, std::size_t samples) noexcept {
+    return {samples, shape.in, shape.out, shape.height, shape.width, shape.settings.padding};
+}
+
+std::size_t input_pixels(const convolution_shape& shape) noexcept {
+    return shape.height * shape.width;
+}
+std::size_t output_pixels(const convolution_shape& shape) noexcept {
+    return shape.out_height() * shape.out_width();
+}
+
+// Bytes of the images of some samples, or none where they need not be held.
+std::size_t input_bytes(const convolution_shape& shape, std::size_t samples, bool held) noexcept {
+    return held ? samples * shape.in * input_pixels(shape) * sizeof(float) : 0;
+}
+std::size_t output_bytes(const convolution_shape& shape, std::size_t samples, bool held) noexcept {
+    return held ? samples * shape.out * output_pixels(shape) * sizeof(float) : 0;
+}
+
+std::size_t round_up_to_tiles(std::size_t pixels) noexcept {
+    return (pixels + 3) / 4 * 4;
+}
+
+} // namespace
+
+bool winograd_runner::suits(const convolution_shape& s) noexcept {
+    if (s.kernel_height != 3 || s.kernel_width != 3 || s.settings.stride != 1 ||
+        s.settings.padding > 2 || s.in % lanes != 0 || s.out % lanes != 0)
+        return false;
+    // Few channels give products too small, many give more transformed weights than a cache holds; results that do not
+    // fill their tiles waste work. Measured beside oneDNN's direct convolutions by tests/bench/bench_operations.
+    const std::size_t computed =
+        round_up_to_tiles(s.out_height()) * round_up_to_tiles(s.out_width());
+    return s.in + s.out >= 48 && s.in * s.out <= 256 * 256 && computed <= 2 * output_pixels(s) &&
+           winograd_runs_here();
+}
+
+const float* winograd_runner::blocked(const float* images, std::size_t block, std::size_t channels,
+                                      std::size_t pixels, float* space) {
+    if (block == lanes)
+        return images;
+    loops_.interleave(images, space, channels / lanes, lanes, pixels);
+    return space;
+}
+
+void winograd_runner::unblock(const float* images, float* result, std::size_t channels,
+                              std::size_t pixels) {
+    loops_.separate(images, result, channels / lanes, lanes, pixels);
+}
+
+void winograd_runner::run(const forward_convolution& o) {
+    const convolution_shape& s = o.shape;
+    const std::size_t at_a_time = samples_at_a_time(s);
+    const winograd_task all = task_of(s, at_a_time);
+    const bool converts_input = s.settings.input_block != lanes;
+    const bool converts_output = s.settings.output_block != lanes;
+    const bool pools = o.pool != nullptr;
+    const scratch packed{pool_, winograd_weight_floats(all) * sizeof(float)};
+    const scratch workspace{pool_, winograd_workspace_floats(all) * sizeof(float)};
+    const scratch input{pool_, input_bytes(s, at_a_time, converts_input)};
+    const scratch convolved{pool_, output_bytes(s, at_a_time, pools || converts_output)};
+    const scratch plain{pool_, output_bytes(s, at_a_time, pools && converts_output)};
+    winograd_pack(all, sample(o.weight, 0), packed.floats());
+    for (std::size_t first = 0; first < s.samples; first += at_a_time) {
+        const std::size_t samples = std::min(at_a_time, s.samples - first);
+        const float* images = blocked(sample(o.input, first), s.settings.input_block,
+                                      samples * s.in, input_pixels(s), input.floats());
+        float* result =
+            convolved.floats() != nullptr ? convolved.floats() : sample(o.output, first);
+        winograd_convolve(task_of(s, samples), images, packed.floats(), sample(o.bias, 0), result,
+                          workspace.floats());
+        const float* unpooled = result;
+        if (converts_output) {
+            float* to = pools ? plain.floats() : sample(o.output, first);
+            unblock(result, to, samples * s.out, output_pixels(s));
+            unpooled = to;
+        }
+        if (pools)
+            pool_part(loops_, o, first, samples, unpooled);
+    }
+}
+
+void winograd_runner::run(const backward_convolution& o) {
+    const convolution_shape& s = o.shape;
+    const std::size_t at_a_time = samples_at_a_time(s);
+    const winograd_task all = task_of(s, at_a_time);
+    const winograd_task all_back = winograd_backward_task(all);
+    const bool converts_input = s.settings.input_block != lanes;
+    const bool converts_output = s.settings.output_block != lanes;
+    const bool wants_input_gradient = o.input_gradient != nullptr;
+    const std::size_t weight_floats = winograd_weight_floats(all);
+    const scratch packed{pool_, wants_input_gradient ? weight_floats * sizeof(float) : 0};
+    const scratch sums{pool_, weight_floats * sizeof(float)};
+    const scratch workspace{
+        pool_, std::max(winograd_workspace_floats(all), winograd_workspace_floats(all_back)) *
+                   sizeof(float)};
+    const scratch input{pool_, input_bytes(s, at_a_time, converts_input)};
+    const scratch unpooled{pool_, output_bytes(s, at_a_time, o.pool != nullptr)};
+    const scratch output{pool_, output_bytes(s, at_a_time, converts_output)};
+    float* const bias = sample(o.bias_gradient, 0);
+    std::fill_n(sums.floats(), weight_floats, 0.f);
+    std::fill_n(bias, s.out, 0.f);
+    if (wants_input_gradient)
+        winograd_pack_backward(all, sample(o.weight, 0), packed.floats());
+    for (std::size_t first = 0; first < s.samples; first += at_a_time) {
+        const std::size_t samples = std::min(at_a_time, s.samples - first);
+        const winograd_task part = task_of(s, samples);
+        const float* gradient = sample(o.output_gradient, first);
+        if (o.pool != nullptr) {
+            unpool_part(loops_, o, first, samples, unpooled.floats());
+            gradient = unpooled.floats();
+        }
+        gradient = blocked(gradient, s.settings.output_block, samples * s.out, output_pixels(s),
+                           output.floats());
+        const float* images = blocked(sample(o.input, first), s.settings.input_block,
+                                      samples * s.in, input_pixels(s), input.floats());
+        winograd_add_weight_gradient(part, images, gradient, sums.floats(), bias,
+                                     workspace.floats());
+        if (!wants_input_gradient)
+            continue;
+        // The images are not needed any more: their place takes the gradient where it must be converted.
+        float* result = converts_input ? input.floats() : sample(*o.input_gradient, first);
+        winograd_convolve(winograd_backward_task(part), gradient, packed.floats(), nullptr, result,
+                          workspace.floats());
+        if (converts_input)
+            unblock(result, sample(*o.input_gradient, first), samples * s.in, input_pixels(s));
+    }
+    winograd_unpack_weight_gradient(all, sums.floats(), sample(o.weight_gradient, 0));
+}
+
+} // namespace troupe::cpu
