@@ -3,13 +3,11 @@
 
 #include <string>
 
+#include "actors/runtime/actor.hpp"
 #include "actors/runtime/failure.hpp"
-#include "schemas/base/clock.hpp"
-#include "schemas/base/error.hpp"
-#include "schemas/base/ids.hpp"
+#include "kernels/device/device.hpp"
 #include "schemas/device.capnp.h"
 #include "schemas/training.capnp.h"
-#include "transport/frame/frame.hpp"
 
 namespace troupe {
 
@@ -22,15 +20,16 @@ inline actor_address read_address(proto::ActorAddress::Reader from) {
     return {node_id{from.getNode()}, actor_number{from.getActor()}};
 }
 
-// The message by which a device's completion reaches the actor that submitted the work.
-inline frame_builder<proto::WorkDone>
-work_done_message(std::uint64_t ticket, const result<void>& outcome, duration busy) {
-    frame_builder<proto::WorkDone> done;
-    done.body().setTicket(ticket);
-    if (!outcome)
-        write_failure(done.body().initFailure(), outcome.failure());
-    done.body().setBusyNs(busy.count());
-    return done;
+// Tells the actor that submits the work of its completion, by WorkDone with this ticket.
+inline device_completion completion_to(self_handle submitter, std::uint64_t ticket) {
+    return [submitter = std::move(submitter), ticket](const result<void>& outcome, duration busy) {
+        frame_builder<proto::WorkDone> done;
+        done.body().setTicket(ticket);
+        if (!outcome)
+            write_failure(done.body().initFailure(), outcome.failure());
+        done.body().setBusyNs(busy.count());
+        submitter.post(std::move(done));
+    };
 }
 
 } // namespace troupe

@@ -47,10 +47,8 @@ std::span<const std::uint32_t> batch_plan::indices(std::size_t index) const noex
 
 result<batch> fill_batch(const dataset& data, std::span<const std::uint32_t> indices,
                          memory_pool& memory) {
-    std::vector<std::size_t> dimensions{indices.size()};
-    dimensions.insert(dimensions.end(), data.sample_shape.dimensions().begin(),
-                      data.sample_shape.dimensions().end());
-    auto input = tensor::allocate(memory, data_type::float32, tensor_shape{dimensions});
+    auto input =
+        tensor::allocate(memory, data_type::float32, batch_of(indices.size(), data.sample_shape));
     if (!input)
         return input.failure();
     auto labels = tensor::allocate(memory, data_type::int32, tensor_shape{indices.size()});

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "actors/messages.hpp"
+#include "actors/pipeline/stage_messages.hpp"
 
 namespace troupe {
 
@@ -103,10 +104,7 @@ void data_source::prepare() {
             *slot = std::move(filled).value();
             return {};
         };
-        task.done = [handle = self_handle(), ticket = ++ticket_](const result<void>& outcome,
-                                                                 duration busy) {
-            handle.post(work_done_message(ticket, outcome, busy));
-        };
+        task.done = completion_to(self_handle(), ++ticket_);
         preparing_.push_back(std::move(slot));
         options_.worker->submit(std::move(task));
     }
@@ -155,18 +153,12 @@ void data_source::send_minibatch(const batch& b) {
     const std::uint64_t minibatch = pass.first_minibatch + pass.sent;
     for (std::uint32_t m = 0; m < pass.shape.microbatches_of(pass.sent); ++m) {
         const sample_range rows = pass.shape.rows_of(pass.sent, m);
-        frame_builder<proto::Labels> labels;
-        labels.body().setMinibatch(minibatch);
-        labels.body().setMicrobatch(m);
-        labels.envelope().setMinibatch(minibatch);
+        auto labels = microbatch_message<proto::Labels>(minibatch, m);
         labels.envelope().setTraceId(minibatch + 1);
         labels.attach(b.labels.rows(rows.first, rows.count));
         send(options_.last_stage, std::move(labels));
 
-        frame_builder<proto::Activation> activation;
-        activation.body().setMinibatch(minibatch);
-        activation.body().setMicrobatch(m);
-        activation.envelope().setMinibatch(minibatch);
+        auto activation = microbatch_message<proto::Activation>(minibatch, m);
         activation.envelope().setTraceId(minibatch + 1);
         activation.attach(b.input.rows(rows.first, rows.count));
         send(options_.first_stage, std::move(activation));

@@ -154,9 +154,7 @@ void node_agent::profile(proto::ProfileModel::Reader body, const frame& f) {
         *nanoseconds = std::move(times).value();
         return {};
     };
-    task.done = [handle = self_handle(), ticket](const result<void>& outcome, duration busy) {
-        handle.post(work_done_message(ticket, outcome, busy));
-    };
+    task.done = completion_to(self_handle(), ticket);
     (*compute)->submit(std::move(task));
 }
 

@@ -232,15 +232,12 @@ void stage_actor::end_data(proto::EndOfData::Reader body, const frame& f) {
 void stage_actor::submit(job j) {
     TROUPE_CHECK(!running_, "one piece of work at a time");
     results_ = std::make_shared<work_results>();
-    const std::uint64_t ticket = ++ticket_;
     device_task task;
     task.cost_hint = j.flops;
     task.work = [work = std::move(j.work), results = results_](compute_context& context) {
         return work(context, *results);
     };
-    task.done = [handle = self_handle(), ticket](const result<void>& outcome, duration busy) {
-        handle.post(work_done_message(ticket, outcome, busy));
-    };
+    task.done = completion_to(self_handle(), ++ticket_);
     running_ = std::move(j);
     options_.compute->submit(std::move(task));
 }

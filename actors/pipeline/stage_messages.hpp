@@ -1,8 +1,7 @@
-// Checks and names that the parts of the stage actor share. Private to actors/pipeline.
+// Checks and names that the parts of the stage actor share, and what it sends as the data source does.
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "schemas/base/error.hpp"
 #include "transport/frame/frame.hpp"
@@ -11,6 +10,16 @@ namespace troupe {
 
 inline std::string name_of(std::uint64_t minibatch, std::uint32_t microbatch) {
     return "minibatch " + std::to_string(minibatch) + " microbatch " + std::to_string(microbatch);
+}
+
+// A message about one microbatch: Labels, Activation, Gradient.
+template <class Body>
+frame_builder<Body> microbatch_message(std::uint64_t minibatch, std::uint32_t microbatch) {
+    frame_builder<Body> message;
+    message.body().setMinibatch(minibatch);
+    message.body().setMicrobatch(microbatch);
+    message.envelope().setMinibatch(minibatch);
+    return message;
 }
 
 // What is wrong with the only tensor of a message, or nothing.
@@ -24,12 +33,6 @@ inline result<void> check_tensor(const frame& f, data_type type, const tensor_sh
                                          to_string(t.shape()) + " instead of " +
                                          std::string{to_string(type)} + to_string(shape)};
     return {};
-}
-
-inline tensor_shape batch_of(std::uint32_t samples, const tensor_shape& sample) {
-    std::vector<std::size_t> dimensions{samples};
-    dimensions.insert(dimensions.end(), sample.dimensions().begin(), sample.dimensions().end());
-    return tensor_shape{dimensions};
 }
 
 } // namespace troupe

@@ -115,11 +115,8 @@ void stage_actor::finish_forward(const instruction& i) {
         s.loss_gradient = std::move(results_->loss.gradient);
         return count_loss(i);
     }
-    frame_builder<proto::Activation> activation;
-    activation.body().setMinibatch(run_minibatch(i));
-    activation.body().setMicrobatch(i.microbatch);
+    auto activation = microbatch_message<proto::Activation>(run_minibatch(i), i.microbatch);
     activation.body().setWeightVersion(s.used->version.value());
-    activation.envelope().setMinibatch(run_minibatch(i));
     activation.envelope().setWeightVersion(s.used->version.value());
     activation.attach(std::move(results_->forward.output));
     send(next_, std::move(activation));
@@ -200,11 +197,8 @@ result<void> stage_actor::check_gradient(const instruction& i, const stashed& s)
 void stage_actor::finish_backward(const instruction& i) {
     const auto s = stash_.extract({i.minibatch, i.microbatch});
     gradient_sum_ = std::move(results_->gradient_sum);
-    frame_builder<proto::Gradient> gradient;
-    gradient.body().setMinibatch(run_minibatch(i));
-    gradient.body().setMicrobatch(i.microbatch);
+    auto gradient = microbatch_message<proto::Gradient>(run_minibatch(i), i.microbatch);
     gradient.body().setWeightVersion(s.mapped().sender_version);
-    gradient.envelope().setMinibatch(run_minibatch(i));
     gradient.envelope().setWeightVersion(s.mapped().used->version.value());
     if (!is_first())
         gradient.attach(std::move(results_->backward.input_gradient));

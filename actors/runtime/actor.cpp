@@ -185,9 +185,6 @@ void actor::handle(const frame& f, std::int64_t enqueued_ns) {
 
 void actor::record(const frame& f, std::int64_t enqueued_ns, std::int64_t started_ns) noexcept {
     const std::int64_t ended_ns = ended_ns_ = core_.now_ns();
-    std::size_t words = 0;
-    for (const auto& segment : f.segments())
-        words += segment.size();
     const trace_event event{
         .kind = trace_kind::message,
         .type = f.body_type(),
@@ -200,7 +197,7 @@ void actor::record(const frame& f, std::int64_t enqueued_ns, std::int64_t starte
         .trace_id = envelope_.getTraceId(),
         .minibatch = minibatch_id{envelope_.getMinibatch()},
         .weights = weight_version{envelope_.getWeightVersion()},
-        .bytes = words * sizeof(capnp::word) + f.tensor_bytes(),
+        .bytes = f.bytes(),
         .sent_ns = envelope_.getSentNs(),
         .enqueued_ns = enqueued_ns,
         .started_ns = started_ns,

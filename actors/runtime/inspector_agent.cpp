@@ -6,6 +6,7 @@
 
 #include "actors/runtime/node_core.hpp"
 #include "actors/runtime/tail.hpp"
+#include "actors/runtime/trace_messages.hpp"
 
 namespace troupe {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "actors/runtime/node_core.hpp"
+#include "actors/runtime/trace_messages.hpp"
 
 namespace troupe {
 
@@ -118,26 +119,6 @@ void tail_set::send(tail& to, const std::string& receiver, const frame& f,
     body.setDropped(to.dropped.exchange(0, std::memory_order_relaxed));
     core_.stamp(news.envelope(), well_known::inspector, to.observer);
     core_.post(std::move(news).finish());
-}
-
-void write_event(proto::TraceEvent::Builder to, const trace_event& event) {
-    to.setKind(event.kind == trace_kind::message ? proto::TraceKind::MESSAGE
-                                                 : proto::TraceKind::COMPUTE);
-    to.setType(event.type);
-    to.setFromNode(event.from_node.value());
-    to.setFromActor(event.from_actor.value());
-    to.setToActor(event.to_actor.value());
-    to.setSequence(event.sequence);
-    to.setCause(event.cause);
-    to.setCauseNode(event.cause_node.value());
-    to.setTraceId(event.trace_id);
-    to.setMinibatch(event.minibatch.value());
-    to.setWeightVersion(event.weights.value());
-    to.setBytes(event.bytes);
-    to.setSentNs(event.sent_ns);
-    to.setEnqueuedNs(event.enqueued_ns);
-    to.setStartedNs(event.started_ns);
-    to.setEndedNs(event.ended_ns);
 }
 
 } // namespace troupe

@@ -58,7 +58,4 @@ class tail_set {
         std::make_shared<tails>(); // the pointer: guarded by lock_
 };
 
-// Copies an event into a message.
-void write_event(proto::TraceEvent::Builder to, const trace_event& event);
-
 } // namespace troupe

@@ -103,10 +103,7 @@ void trainer::write_checkpoint() {
 void trainer::submit(device_work work) {
     device_task task;
     task.work = std::move(work);
-    task.done = [handle = self_handle(), ticket = ++ticket_](const result<void>& outcome,
-                                                             duration busy) {
-        handle.post(work_done_message(ticket, outcome, busy));
-    };
+    task.done = completion_to(self_handle(), ++ticket_);
     options_.worker->submit(std::move(task));
 }
 

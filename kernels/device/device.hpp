@@ -48,4 +48,8 @@ class device {
     virtual const std::string& name() const noexcept = 0; // "cpu:0"
 };
 
+// Waits until all that was submitted before is done. For owners that take devices down: what one still works on may hold
+// memory of another, so drain all before any goes. Not for a thread of a device, nor for simulated ones.
+void drain(device& d);
+
 } // namespace troupe

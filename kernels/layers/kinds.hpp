@@ -24,7 +24,4 @@ struct pooled_shape {
 };
 result<pooled_shape> pooled(proto::MaxPool::Reader description, const tensor_shape& input_shape);
 
-// A batch's shape: (samples, sample shape...).
-tensor_shape batch_of(std::size_t samples, const tensor_shape& sample_shape);
-
 } // namespace troupe

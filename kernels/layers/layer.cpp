@@ -1,7 +1,5 @@
 #include "kernels/layers/layer.hpp"
 
-#include <array>
-
 #include "kernels/layers/kinds.hpp"
 
 namespace troupe {
@@ -15,13 +13,6 @@ result<activation> in_block(compute_context& context, activation from, std::size
     if (auto done = context.ops.change_block(from.values, from.block, *moved, block); !done)
         return done.failure();
     return activation{std::move(*moved), block};
-}
-
-tensor_shape batch_of(std::size_t samples, const tensor_shape& sample_shape) {
-    std::array<std::size_t, limits::tensor_rank_max> dimensions{samples};
-    for (std::size_t axis = 0; axis < sample_shape.rank(); ++axis)
-        dimensions[axis + 1] = sample_shape[axis];
-    return tensor_shape{std::span{dimensions.data(), sample_shape.rank() + 1}};
 }
 
 std::string_view layer_kind(proto::Layer::Reader description) noexcept {

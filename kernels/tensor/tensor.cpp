@@ -40,6 +40,13 @@ tensor_shape tensor_shape::with_first(std::size_t size) const {
     return other;
 }
 
+tensor_shape batch_of(std::size_t samples, const tensor_shape& sample) {
+    TROUPE_CHECK(sample.rank() < limits::tensor_rank_max, "a batch has one axis more");
+    std::array<std::size_t, limits::tensor_rank_max> dimensions{samples};
+    std::ranges::copy(sample.dimensions(), dimensions.begin() + 1);
+    return tensor_shape{std::span{dimensions.data(), sample.rank() + 1}};
+}
+
 tensor_shape tensor_shape::without_first() const {
     TROUPE_CHECK(rank_ > 0, "a scalar has no first axis");
     return tensor_shape{dimensions().subspan(1)};

@@ -53,6 +53,9 @@ class tensor_shape {
 
 std::string to_string(const tensor_shape& shape); // "[64, 1, 28, 28]"
 
+// The shape of so many samples of this shape, whose rank must be below limits::tensor_rank_max.
+tensor_shape batch_of(std::size_t samples, const tensor_shape& sample);
+
 class tensor {
   public:
     tensor() noexcept = default; // no elements, no buffer

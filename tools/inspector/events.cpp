@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "actors/runtime/trace_messages.hpp"
 #include "schemas/base/limits.hpp"
 #include "tools/inspector/printable.hpp"
 
@@ -25,28 +26,6 @@ bool sensible(const trace_event& e) {
     const auto in_range = [](std::int64_t ns) { return ns >= 0 && ns < time_max; };
     return in_range(e.sent_ns) && in_range(e.enqueued_ns) && in_range(e.started_ns) &&
            in_range(e.ended_ns) && e.started_ns <= e.ended_ns;
-}
-
-trace_event decode_event(proto::TraceEvent::Reader from) {
-    trace_event e;
-    e.kind =
-        from.getKind() == proto::TraceKind::COMPUTE ? trace_kind::compute : trace_kind::message;
-    e.type = from.getType();
-    e.from_node = node_id{from.getFromNode()};
-    e.from_actor = actor_number{from.getFromActor()};
-    e.to_actor = actor_number{from.getToActor()};
-    e.sequence = from.getSequence();
-    e.cause = from.getCause();
-    e.cause_node = node_id{from.getCauseNode()};
-    e.trace_id = from.getTraceId();
-    e.minibatch = minibatch_id{from.getMinibatch()};
-    e.weights = weight_version{from.getWeightVersion()};
-    e.bytes = from.getBytes();
-    e.sent_ns = from.getSentNs();
-    e.enqueued_ns = from.getEnqueuedNs();
-    e.started_ns = from.getStartedNs();
-    e.ended_ns = from.getEndedNs();
-    return e;
 }
 
 } // namespace
@@ -77,7 +56,7 @@ result<trace_page> decode(proto::TraceBatch::Reader batch) {
     out.next = batch.getNextCursor();
     out.lost = batch.getLost();
     for (const auto event : batch.getEvents()) {
-        const trace_event e = decode_event(event);
+        const trace_event e = read_event(event);
         if (sensible(e))
             out.events.push_back(e);
         else
@@ -93,7 +72,7 @@ result<trace_page> decode(proto::TraceBatch::Reader batch) {
 result<tail_message> decode(proto::TailEvent::Reader message) {
     tail_message out;
     out.tail = message.getTail();
-    out.event = decode_event(message.getEvent());
+    out.event = read_event(message.getEvent());
     if (!sensible(out.event))
         return error{errc::protocol, "a node reports a message whose times make no sense"};
     out.type = bounded(message.getTypeName());

@@ -121,18 +121,6 @@ class follower {
     const time_point end_;
 };
 
-const char* title(hop_kind kind) {
-    switch (kind) {
-    case hop_kind::forward:
-        return "forward";
-    case hop_kind::turn:
-        return "turn";
-    case hop_kind::backward:
-        return "backward";
-    }
-    return "";
-}
-
 std::string maybe_time(const std::optional<std::int64_t>& ns) {
     return ns ? duration_text(*ns) : "-";
 }
@@ -173,7 +161,7 @@ void print_path(std::ostream& out, const minibatch_path& path, const all_names& 
                 {"weights", right},
                 {"size", right}}};
     for (const hop& h : path.hops)
-        rows.add({duration_text(h.sent_ns - path.hops.front().sent_ns), title(h.kind),
+        rows.add({duration_text(h.sent_ns - path.hops.front().sent_ns), name_of(h.kind),
                   name_of(names, h.from.node, h.from.actor), name_of(names, h.to.node, h.to.actor),
                   maybe_time(h.wire_ns), maybe_time(h.queue_ns ? h.queue_ns : h.mailbox_ns),
                   maybe_time(h.run_ns), h.weights ? std::to_string(*h.weights) : "-",

@@ -209,6 +209,18 @@ bool is_complete(const all_work& work) {
 
 } // namespace
 
+const char* name_of(hop_kind kind) noexcept {
+    switch (kind) {
+    case hop_kind::forward:
+        return "forward";
+    case hop_kind::turn:
+        return "turn";
+    case hop_kind::backward:
+        return "backward";
+    }
+    return "";
+}
+
 std::optional<std::uint64_t> stage_weights::lag() const {
     if (!updated || forward.size() != 1 || *updated < *forward.begin())
         return std::nullopt;

@@ -27,6 +27,7 @@ enum class hop_kind : std::uint8_t {
     turn,     // the last stage's backward pass
     backward, // a Gradient and the backward pass that it led to
 };
+const char* name_of(hop_kind kind) noexcept;
 
 // A message on its way, and the device work that it led to.
 struct hop {

@@ -43,18 +43,6 @@ object actor_object(const all_names& names, node_id node, actor_number actor) {
             {"name", raw_name(names, node, actor)}};
 }
 
-const char* kind_name(hop_kind kind) {
-    switch (kind) {
-    case hop_kind::forward:
-        return "forward";
-    case hop_kind::turn:
-        return "turn";
-    case hop_kind::backward:
-        return "backward";
-    }
-    return "";
-}
-
 object counts_object(const chrome_counts& counts) {
     return {{"slices", counts.slices},
             {"arrows", counts.arrows},
@@ -120,7 +108,7 @@ std::string path_record(const minibatch_path& path, const all_names& names,
                         std::uint64_t events_lost) {
     object hops = object::array();
     for (const hop& h : path.hops)
-        hops.push_back({{"kind", kind_name(h.kind)},
+        hops.push_back({{"kind", name_of(h.kind)},
                         {"from", actor_object(names, h.from.node, h.from.actor)},
                         {"to", actor_object(names, h.to.node, h.to.actor)},
                         {"at_ns", h.sent_ns - path.hops.front().sent_ns},

@@ -81,17 +81,6 @@ result<ucx_transports> parse_transport(const std::string& text) {
     return error{errc::usage, "--transport: '" + text + "' is none of auto, shm, tcp"};
 }
 
-// What a device's worker has begun may hold memory of other devices: all of them finish before any of them goes.
-void drain(const std::vector<std::shared_ptr<device>>& devices) {
-    for (const auto& d : devices) {
-        auto done = std::make_shared<handed_over<bool>>();
-        d->submit({.work = [](compute_context&) -> result<void> { return {}; },
-                   .done = [done](const result<void>&, duration) { done->give(true); }});
-        while (!done->wait().ok()) {
-        } // a signal does not end this: work is finite
-    }
-}
-
 } // namespace
 
 result<unsigned> parse_devices(const std::string& text) {
@@ -122,10 +111,11 @@ struct node_host::parts {
             runtime->stop();
         runtime.reset();
         network.reset();
-        std::vector<std::shared_ptr<device>> all = devices;
+        // What a device's worker has begun may hold memory of other devices.
+        for (const auto& d : devices)
+            drain(*d);
         if (worker)
-            all.push_back(worker);
-        drain(all);
+            drain(*worker);
     }
 
     result<void> make_devices(const node_choice& choice);

@@ -12,6 +12,13 @@ std::size_t frame::tensor_bytes() const noexcept {
     return sum;
 }
 
+std::size_t frame::bytes() const {
+    std::size_t sum = tensor_bytes();
+    for (const auto& segment : segments())
+        sum += segment.size() * sizeof(capnp::word);
+    return sum;
+}
+
 actor_address frame::from() const {
     const auto from = envelope().getFrom();
     return {node_id{from.getNode()}, actor_number{from.getActor()}};

@@ -56,6 +56,7 @@ class frame {
     virtual kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>> segments() const = 0;
 
     std::size_t tensor_bytes() const noexcept; // all tensors together
+    std::size_t bytes() const;                 // words and tensors together
 
     actor_address from() const;
     actor_address to() const;

@@ -14,13 +14,6 @@ std::string describe(const peer_info& p) {
     return "node " + p.name + " (" + p.address + ")";
 }
 
-std::uint64_t frame_bytes(const frame& f) {
-    std::uint64_t bytes = f.tensor_bytes();
-    for (const auto& segment : f.segments())
-        bytes += segment.size() * sizeof(capnp::word);
-    return bytes;
-}
-
 } // namespace
 
 // --- what the process asks for
@@ -60,7 +53,7 @@ send_status host::send(node_id peer, frame_ptr f) {
     if (life_ != life::running || found == up_.end())
         return send_status::gone;
     link& l = *find(found->second);
-    const std::uint64_t bytes = frame_bytes(*f);
+    const std::uint64_t bytes = f->bytes();
     if (l.window.overflows_with(bytes)) {
         disconnect(peer, error{errc::exhausted, "more than " +
                                                     std::to_string(options_.bounds.bytes_hard) +
@@ -227,7 +220,8 @@ void host::welcome_arrived(std::uint64_t number) {
     if (l == nullptr || l->state != link::phase::connecting)
         return;
     l->state = link::phase::half_open;
-    net_.events().cancel(std::exchange(l->retransmit, {})); // or the first item would never be sent again
+    net_.events().cancel(
+        std::exchange(l->retransmit, {})); // or the first item would never be sent again
     decide(*l);
 }
 

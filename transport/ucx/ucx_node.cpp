@@ -22,13 +22,6 @@ constexpr duration failure_grace =
 constexpr int in_flight_wait_ms =
     10; // UCX need not tell of everything that it could do for a send under way
 
-std::uint64_t message_bytes(const frame& f) {
-    std::uint64_t bytes = f.tensor_bytes();
-    for (const auto& segment : f.segments())
-        bytes += segment.size() * sizeof(capnp::word);
-    return bytes;
-}
-
 void watch(int poll, int descriptor, std::uint64_t id) {
     epoll_event e{};
     e.events = EPOLLIN;
@@ -257,7 +250,7 @@ bool ucx_node::make_progress() {
 void ucx_node::collect() {
     for (auto& [from, data] : receiver_.frames) {
         frames_received_.fetch_add(1, std::memory_order_relaxed);
-        bytes_received_.fetch_add(message_bytes(*data), std::memory_order_relaxed);
+        bytes_received_.fetch_add(data->bytes(), std::memory_order_relaxed);
         reports_.push_back({from->info.node, std::move(data), nullptr});
     }
     receiver_.frames.clear();

@@ -31,7 +31,8 @@ class waiting_observer final : public training_observer {
     }
     run_report wait() {
         std::unique_lock guard{lock_};
-        const bool ended = changed_.wait_for(guard, std::chrono::minutes{1}, [&] { return report_.has_value(); });
+        const bool ended =
+            changed_.wait_for(guard, std::chrono::minutes{1}, [&] { return report_.has_value(); });
         BOOST_REQUIRE_MESSAGE(ended, "the run ends within a minute");
         return *report_;
     }
@@ -69,20 +70,8 @@ run_report train_on_threads(const app_definition& app, std::size_t devices,
     node.spawn<trainer>("trainer", std::move(options));
     const run_report report = observer.wait();
     node.stop();
-    for (const auto& d : compute) { // what one device still holds may be another one's memory
-        std::mutex lock;
-        std::condition_variable idle;
-        bool done = false;
-        d->submit({.work = [](compute_context&) -> result<void> { return {}; },
-                   .done =
-                       [&](const result<void>&, duration) {
-                           std::lock_guard guard{lock};
-                           done = true;
-                           idle.notify_all();
-                       }});
-        std::unique_lock guard{lock};
-        idle.wait(guard, [&] { return done; });
-    }
+    for (const auto& d : compute) // what one device still holds may be another one's memory
+        drain(*d);
     return report;
 }
 

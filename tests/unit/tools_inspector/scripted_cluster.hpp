@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "actors/runtime/trace_messages.hpp"
 #include "actors/runtime/well_known.hpp"
 #include "schemas/base/clock.hpp"
 #include "schemas/cluster.capnp.h"
@@ -151,25 +152,6 @@ class scripted_cluster : public endpoint {
         deliver(n.info.node, std::move(b));
     }
 
-    static void write(proto::TraceEvent::Builder to, const trace_event& e) {
-        to.setKind(e.kind == trace_kind::compute ? proto::TraceKind::COMPUTE
-                                                 : proto::TraceKind::MESSAGE);
-        to.setType(e.type);
-        to.setFromNode(e.from_node.value());
-        to.setFromActor(e.from_actor.value());
-        to.setToActor(e.to_actor.value());
-        to.setSequence(e.sequence);
-        to.setCause(e.cause);
-        to.setCauseNode(e.cause_node.value());
-        to.setMinibatch(e.minibatch.value());
-        to.setWeightVersion(e.weights.value());
-        to.setBytes(e.bytes);
-        to.setSentNs(e.sent_ns);
-        to.setEnqueuedNs(e.enqueued_ns);
-        to.setStartedNs(e.started_ns);
-        to.setEndedNs(e.ended_ns);
-    }
-
     frame_builder<proto::TraceBatch> page_of(const node& n, proto::ReadTrace::Reader question) {
         frame_builder<proto::TraceBatch> b;
         const std::size_t begin = std::min<std::size_t>(question.getCursor(), n.events.size());
@@ -184,7 +166,7 @@ class scripted_cluster : public endpoint {
         b.body().setNextCursor(end);
         auto list = b.body().initEvents(static_cast<unsigned>(events.size()));
         for (unsigned i = 0; i < list.size(); ++i)
-            write(list[i], events[i]);
+            write_event(list[i], events[i]);
         auto labels = b.body().initLabels(static_cast<unsigned>(n.names.labels.size()));
         for (unsigned i = 0; i < labels.size(); ++i)
             labels.set(i, n.names.labels[i]);

@@ -1,0 +1,51 @@
+// Trace events as they stand in messages (schemas/trace.capnp): the writer and the reader.
+#pragma once
+
+#include "actors/runtime/trace.hpp"
+#include "schemas/trace.capnp.h"
+
+namespace troupe {
+
+inline void write_event(proto::TraceEvent::Builder to, const trace_event& event) {
+    to.setKind(event.kind == trace_kind::message ? proto::TraceKind::MESSAGE
+                                                 : proto::TraceKind::COMPUTE);
+    to.setType(event.type);
+    to.setFromNode(event.from_node.value());
+    to.setFromActor(event.from_actor.value());
+    to.setToActor(event.to_actor.value());
+    to.setSequence(event.sequence);
+    to.setCause(event.cause);
+    to.setCauseNode(event.cause_node.value());
+    to.setTraceId(event.trace_id);
+    to.setMinibatch(event.minibatch.value());
+    to.setWeightVersion(event.weights.value());
+    to.setBytes(event.bytes);
+    to.setSentNs(event.sent_ns);
+    to.setEnqueuedNs(event.enqueued_ns);
+    to.setStartedNs(event.started_ns);
+    to.setEndedNs(event.ended_ns);
+}
+
+inline trace_event read_event(proto::TraceEvent::Reader from) {
+    trace_event event;
+    event.kind =
+        from.getKind() == proto::TraceKind::COMPUTE ? trace_kind::compute : trace_kind::message;
+    event.type = from.getType();
+    event.from_node = node_id{from.getFromNode()};
+    event.from_actor = actor_number{from.getFromActor()};
+    event.to_actor = actor_number{from.getToActor()};
+    event.sequence = from.getSequence();
+    event.cause = from.getCause();
+    event.cause_node = node_id{from.getCauseNode()};
+    event.trace_id = from.getTraceId();
+    event.minibatch = minibatch_id{from.getMinibatch()};
+    event.weights = weight_version{from.getWeightVersion()};
+    event.bytes = from.getBytes();
+    event.sent_ns = from.getSentNs();
+    event.enqueued_ns = from.getEnqueuedNs();
+    event.started_ns = from.getStartedNs();
+    event.ended_ns = from.getEndedNs();
+    return event;
+}
+
+} // namespace troupe
