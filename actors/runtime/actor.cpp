@@ -338,12 +338,6 @@ void actor::unwatch(actor_address other) {
 
 // ---- surroundings ----
 
-random_stream actor::random(std::uint64_t purpose) const {
-    std::uint64_t mixed = core_.options().seed;
-    mixed = split_mix(mixed) ^ self_.actor.value();
-    return random_stream{mixed, purpose};
-}
-
 void actor::trace_compute(std::uint64_t label, time_point started, time_point ended,
                           minibatch_id minibatch, weight_version weights) {
     const message_cause because = cause();

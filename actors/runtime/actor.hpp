@@ -110,11 +110,6 @@ class actor : public caf::event_based_actor {
         route(std::move(builder).finish(), to, sent_ns);
     }
 
-    template <class Body>
-    void send_to_self(frame_builder<Body>&& builder) {
-        send(self_, std::move(builder));
-    }
-
     // Answers the message in hand by Rejected: ids that do not fit, a request that makes no sense.
     void reject(const std::string& reason);
 
@@ -160,7 +155,6 @@ class actor : public caf::event_based_actor {
     // ---- surroundings ----
 
     node_runtime& runtime() const noexcept { return runtime_; }
-    random_stream random(std::uint64_t purpose) const; // same seed, node and purpose: same numbers
 
     // Records device work of this actor in the trace. `label` comes from
     // runtime().trace().label(text).

@@ -33,7 +33,6 @@
 #include "schemas/base/error.hpp"
 #include "schemas/base/ids.hpp"
 #include "schemas/base/limits.hpp"
-#include "schemas/base/random.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/frame/frame.hpp"
 
@@ -52,7 +51,6 @@ struct node_options {
     const clock* time = nullptr;     // required
     timer_service* timers = nullptr; // required
     endpoint* network = nullptr;     // null: a node without peers
-    std::uint64_t seed = 1;          // of every random number that an actor draws
     scheduling mode = scheduling::threads;
     std::size_t threads = 0; // workers; 0: one per core
     std::size_t trace_events = limits::trace_events_default;

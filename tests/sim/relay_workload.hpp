@@ -5,6 +5,7 @@
 
 #include "actors/cluster/cluster_actor.hpp"
 #include "actors/runtime/simulator.hpp"
+#include "schemas/base/random.hpp"
 #include "schemas/probe.capnp.h"
 
 namespace troupe {
@@ -27,8 +28,8 @@ struct relay_outcome {
 // Passes a probe on to a relay drawn at random until its hops are used up; starts one of its own every 10 ms.
 class relay_actor final : public actor {
   public:
-    relay_actor(actor_context& context, relay_outcome& outcome)
-        : actor{context}, outcome_{outcome}, random_{random(1)} {
+    relay_actor(actor_context& context, relay_outcome& outcome, std::uint64_t seed)
+        : actor{context}, outcome_{outcome}, random_{seed, self().node.value()} {
         on<proto::Probe>(&relay_actor::pass_on);
         on<proto::MemberList>(&relay_actor::count_members);
         on<proto::NodeJoined>(&relay_actor::add_member);
@@ -93,7 +94,7 @@ inline relay_outcome run_relay(std::uint64_t seed, relay_faults faults) {
             &sim.add_node("n" + std::to_string(i), peer_role::member, [&](node_runtime& node) {
                 node.spawn_as<cluster_actor>(well_known::cluster, "cluster",
                                              cluster_options{.join = i == 0 ? "" : "sim:n0"});
-                node.spawn<relay_actor>("relay", outcome);
+                node.spawn<relay_actor>("relay", outcome, seed);
             }));
     sim.run_for(2s);
     if (faults == relay_faults::all) {

@@ -208,7 +208,6 @@ result<std::unique_ptr<node_host>> node_host::start(const node_host_options& opt
     node.time = &p->time;
     node.timers = p->timers.get();
     node.network = p->network.get();
-    node.seed = id.value();
     node.tracing = options.tracing;
     node.trace_events = options.trace_events;
     p->runtime = std::make_unique<node_runtime>(std::move(node));

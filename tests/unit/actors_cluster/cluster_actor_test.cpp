@@ -126,7 +126,7 @@ class flooding_actor final : public actor {
     }
 
   private:
-    void on_start() override { send_to_self(frame_builder<proto::Probe>{}); }
+    void on_start() override { send(self(), frame_builder<proto::Probe>{}); }
     void flood(proto::Probe::Reader, const frame&) {
         send(to_, frame_builder<proto::Probe>{});
         after(1ms, frame_builder<proto::Probe>{});

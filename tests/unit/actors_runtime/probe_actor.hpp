@@ -44,7 +44,6 @@ class probe_actor : public actor {
     using actor::runtime;
     using actor::self_handle;
     using actor::send;
-    using actor::send_to_self;
     using actor::trace_compute;
     using actor::unwatch;
     using actor::watch;

@@ -221,7 +221,7 @@ BOOST_FIXTURE_TEST_CASE(a_node_stops_while_its_actors_talk, real_node) {
     const auto forever = [&](probe_actor& self, proto::Probe::Reader body, const frame&) {
         if (body.getNumber() == 1000)
             going.set_value();
-        self.send_to_self(probe(body.getNumber() + 1));
+        self.send(self.self(), probe(body.getNumber() + 1));
     };
     const auto a = node.spawn<probe_actor>("a", log, forever);
     node.send(a, probe(0));
