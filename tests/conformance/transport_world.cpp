@@ -2,6 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <poll.h>
+
 #include <csignal>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,17 +22,9 @@ using namespace std::chrono_literals;
 
 // --- listener
 
-void remembering_listener::changed() {
-    if (on_change)
-        on_change();
-}
-
 void remembering_listener::peer_up(const peer_info& peer) {
-    {
-        std::lock_guard guard{lock_};
-        ups_.push_back(peer);
-    }
-    changed();
+    std::lock_guard guard{lock_};
+    ups_.push_back(peer);
 }
 
 void remembering_listener::frame_arrived(node_id from, frame_ptr f) {
@@ -44,31 +38,21 @@ void remembering_listener::frame_arrived(node_id from, frame_ptr f) {
     }
     if (echo != nullptr)
         echo->send(from, std::move(f));
-    changed();
 }
 
 void remembering_listener::peer_writable(node_id) {
-    {
-        std::lock_guard guard{lock_};
-        ++writables_;
-    }
-    changed();
+    std::lock_guard guard{lock_};
+    ++writables_;
 }
 
 void remembering_listener::peer_down(node_id peer, const error& why) {
-    {
-        std::lock_guard guard{lock_};
-        downs_.emplace_back(peer, why.code());
-    }
-    changed();
+    std::lock_guard guard{lock_};
+    downs_.emplace_back(peer, why.code());
 }
 
 void remembering_listener::connect_failed(const std::string&, const error& why) {
-    {
-        std::lock_guard guard{lock_};
-        failures_.push_back(why.code());
-    }
-    changed();
+    std::lock_guard guard{lock_};
+    failures_.push_back(why.code());
 }
 
 std::vector<peer_info> remembering_listener::ups() const {
@@ -206,19 +190,20 @@ class process_echo final : public echo_peer {
         close(in[0]);
         close(out[1]);
         keep_alive_ = in[1];
+        alive_ = out[0];
         char line[256] = "";
-        const ssize_t got = read(out[0], line, sizeof line - 1);
-        close(out[0]);
+        const ssize_t got = read(alive_, line, sizeof line - 1);
         BOOST_TEST_REQUIRE(got > 1);
         address_.assign(line, static_cast<std::size_t>(got) - 1);
     }
     ~process_echo() override {
         ::kill(child_, SIGCONT);
         close(keep_alive_); // it closes and ends
-        for (int i = 0; i < 1000 && waitpid(child_, nullptr, WNOHANG) == 0; ++i)
-            std::this_thread::sleep_for(10ms);
+        pollfd end{alive_, 0, 0};
+        poll(&end, 1, 10'000); // until its side of the pipe is gone
         ::kill(child_, SIGKILL);
         waitpid(child_, nullptr, 0);
+        close(alive_);
     }
     std::string address() const override { return address_; }
     void kill() override { ::kill(child_, SIGKILL); }
@@ -230,7 +215,8 @@ class process_echo final : public echo_peer {
 
   private:
     pid_t child_ = -1;
-    int keep_alive_ = -1;
+    int keep_alive_ = -1; // closing it tells the child to end
+    int alive_ = -1;      // open at the other end while the child lives
     std::string address_;
 };
 
@@ -286,6 +272,7 @@ bool ucx_world::wait_for(const std::function<bool()>& condition) {
     return true;
 }
 
+// Others have processes, sockets and threads of their own: there is no time to inject. Waiting longer can only show more.
 void ucx_world::settle() {
     std::this_thread::sleep_for(100ms);
 }

@@ -37,12 +37,8 @@ class remembering_listener final : public endpoint_listener {
 
     // Answers every frame with itself.
     void echo_to(endpoint* e);
-    // Called whenever something is remembered.
-    std::function<void()> on_change;
 
   private:
-    void changed();
-
     mutable std::mutex lock_;
     std::vector<peer_info> ups_;
     std::vector<std::pair<node_id, frame_ptr>> frames_;

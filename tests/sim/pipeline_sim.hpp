@@ -14,6 +14,11 @@
 
 namespace troupe::test {
 
+inline constexpr sim_faults storm{.delay_min = std::chrono::microseconds{10},
+                                  .delay_max = std::chrono::milliseconds{20},
+                                  .drop = 0.05,
+                                  .duplicate = 0.05};
+
 struct pipeline_sim_options {
     std::uint64_t seed = 1;
     sim_faults faults;
@@ -123,5 +128,16 @@ class pipeline_sim {
     std::shared_ptr<device> worker_;
     actor_address trainer_;
 };
+
+// The trace of an epoch through eight nodes, six of which carry a stage, under the storm.
+inline std::uint64_t stormy_trace_hash(std::uint64_t seed) {
+    pipeline_sim run{{.seed = seed,
+                      .faults = storm,
+                      .nodes = 8,
+                      .app = pipeline_app("pipedream", {1, 1, 1, 1, 1, 1}, 1)}};
+    run.train({});
+    TROUPE_CHECK(run.observer().report && !run.observer().report->failure, "the run ends well");
+    return run.sim().trace_hash();
+}
 
 } // namespace troupe::test

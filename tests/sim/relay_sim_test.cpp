@@ -1,9 +1,9 @@
 #include <boost/test/unit_test.hpp>
 
-#include <cstdio>
 #include <string>
 
 #include "tests/sim/relay_workload.hpp"
+#include "tests/support/other_process.hpp"
 
 using namespace troupe;
 
@@ -13,15 +13,8 @@ constexpr relay_faults every_kind[] = {relay_faults::none, relay_faults::network
                                        relay_faults::all};
 
 std::string hash_of_another_process(std::uint64_t seed, relay_faults faults) {
-    const std::string command = std::string{RELAY_HASH_PROGRAM} + " " + std::to_string(seed) + " " +
-                                std::to_string(static_cast<int>(faults));
-    std::FILE* output = popen(command.c_str(), "r");
-    BOOST_REQUIRE(output != nullptr);
-    char line[32] = {};
-    const bool read = std::fgets(line, sizeof line, output) != nullptr;
-    BOOST_TEST(pclose(output) == 0);
-    BOOST_TEST(read);
-    return line;
+    return test::line_of(std::string{RELAY_HASH_PROGRAM} + " " + std::to_string(seed) + " " +
+                         std::to_string(static_cast<int>(faults)));
 }
 
 } // namespace
