@@ -61,8 +61,9 @@ struct ActorList {
     name @1 :Text;
     mailboxDepth @2 :UInt64;
     messagesHandled @3 :UInt64;
-    busyNs @4 :UInt64;        # time spent in handlers
+    handlerNs @4 :UInt64;     # time spent in handlers
     paused @5 :Bool;
+    deviceNs @6 :UInt64;      # time that devices worked for it
   }
 }
 

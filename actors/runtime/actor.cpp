@@ -206,9 +206,9 @@ void actor::record(const frame& f, std::int64_t enqueued_ns, std::int64_t starte
     core_.trace().record(event);
     // This thread is the only writer of the two.
     handled_.store(handled_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    busy_ns_.store(busy_ns_.load(std::memory_order_relaxed) +
-                       static_cast<std::uint64_t>(ended_ns - started_ns),
-                   std::memory_order_relaxed);
+    handler_ns_.store(handler_ns_.load(std::memory_order_relaxed) +
+                          static_cast<std::uint64_t>(ended_ns - started_ns),
+                      std::memory_order_relaxed);
     if (core_.tails().any())
         core_.tails().offer(name_, f, event);
 }
@@ -249,7 +249,8 @@ actor_status actor::status() const {
             .name = name_,
             .mailbox_depth = depth_.load(std::memory_order_relaxed),
             .messages_handled = handled_.load(std::memory_order_relaxed),
-            .busy_ns = busy_ns_.load(std::memory_order_relaxed),
+            .handler_ns = handler_ns_.load(std::memory_order_relaxed),
+            .device_ns = device_ns_.load(std::memory_order_relaxed),
             .paused = paused_.load(std::memory_order_relaxed)};
 }
 
@@ -352,6 +353,9 @@ void actor::trace_compute(std::uint64_t label, time_point started, time_point en
                           .weights = weights,
                           .started_ns = started.ns,
                           .ended_ns = ended.ns});
+    device_ns_.store(device_ns_.load(std::memory_order_relaxed) +
+                         static_cast<std::uint64_t>((ended - started).count()),
+                     std::memory_order_relaxed);
 }
 
 } // namespace troupe

@@ -156,7 +156,7 @@ class actor : public caf::event_based_actor {
 
     node_runtime& runtime() const noexcept { return runtime_; }
 
-    // Records device work of this actor in the trace. `label` comes from
+    // Records device work of this actor in the trace and counts its time. `label` comes from
     // runtime().trace().label(text).
     void trace_compute(std::uint64_t label, time_point started, time_point ended,
                        minibatch_id minibatch, weight_version weights);
@@ -222,7 +222,8 @@ class actor : public caf::event_based_actor {
     // Any thread.
     std::atomic<std::uint64_t> depth_{0};
     std::atomic<std::uint64_t> handled_{0};
-    std::atomic<std::uint64_t> busy_ns_{0};
+    std::atomic<std::uint64_t> handler_ns_{0};
+    std::atomic<std::uint64_t> device_ns_{0};
     // 2 * (number of reasons to take no message) + 1 if a turn was swallowed, so that release must
     // ask for a new one.
     std::atomic<std::uint32_t> hold_{0};

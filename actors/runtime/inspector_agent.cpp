@@ -55,7 +55,8 @@ void inspector_agent::list_actors(proto::ListActors::Reader, const frame& f) {
         list[i].setName(actors[i].name);
         list[i].setMailboxDepth(actors[i].mailbox_depth);
         list[i].setMessagesHandled(actors[i].messages_handled);
-        list[i].setBusyNs(actors[i].busy_ns);
+        list[i].setHandlerNs(actors[i].handler_ns);
+        list[i].setDeviceNs(actors[i].device_ns);
         list[i].setPaused(actors[i].paused);
     }
     send(f.from(), std::move(answer));

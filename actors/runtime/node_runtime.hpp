@@ -63,7 +63,8 @@ struct actor_status {
     std::string name;
     std::uint64_t mailbox_depth = 0;
     std::uint64_t messages_handled = 0;
-    std::uint64_t busy_ns = 0; // time spent in handlers
+    std::uint64_t handler_ns = 0; // time spent in handlers
+    std::uint64_t device_ns = 0;  // time that devices worked for it
     bool paused = false;
 };
 

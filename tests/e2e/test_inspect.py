@@ -30,6 +30,13 @@ class Inspect(TroupeTest):
         for name in ("trainer", "data-source", "stage-0", "stage-1", "node-0", "node-1"):
             self.assertIn(name, text)
 
+    def test_the_devices_of_stages_are_seen_to_work(self):
+        nodes = json.loads(self.inspect("actors", "--json").out)["nodes"]
+        shares = {actor["name"]: actor["device_busy_share"] for node in nodes for actor in node["actors"]}
+        for stage in ("stage-0", "stage-1"):
+            self.assertGreater(shares[stage], 0.02, shares)
+        self.assertEqual(shares["trainer"], 0)
+
     def test_tail_shows_only_what_the_filter_wants(self):
         messages = self.lines("tail", "type=Activation", "actor=stage-1", "--count", 20)
         self.assertEqual(len(messages), 20)

@@ -47,14 +47,16 @@ void print_table(std::ostream& out, const std::vector<node_rates>& nodes) {
                 {"number", right},
                 {"mailbox", right},
                 {"messages", right},
-                {"busy", right},
+                {"handlers busy", right},
+                {"device busy", right},
                 {"", left}}};
     std::size_t actors = 0;
     for (const node_rates& node : nodes) {
         for (const actor_rate& a : node.actors)
             rows.add({printable(node.name), printable(a.now.name),
                       std::to_string(a.now.number.value()), std::to_string(a.now.mailbox_depth),
-                      rate_text(a.messages_per_second), percent_text(a.busy_share),
+                      rate_text(a.messages_per_second), percent_text(a.handler_share),
+                      a.now.device_ns > 0 ? percent_text(a.device_share) : "",
                       a.now.paused ? "paused" : ""});
         actors += node.actors.size();
     }
@@ -88,7 +90,7 @@ result<void> show_actors(view_context& view) {
                 view.out << '\n';
             print_table(view.out, nodes);
         }
-        if (!view.options.watch)
+        if (!view.options.watch || !view.out.good())
             return {};
         before = std::move(after);
         if (auto still = view.cluster.refresh(); !still)

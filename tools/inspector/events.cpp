@@ -40,7 +40,7 @@ result<actor_list> decode(proto::ActorList::Reader list) {
     for (const auto actor : list.getActors())
         out.actors.push_back({actor_number{actor.getNumber()}, bounded(actor.getName()),
                               actor.getMailboxDepth(), actor.getMessagesHandled(),
-                              actor.getBusyNs(), actor.getPaused()});
+                              actor.getHandlerNs(), actor.getDeviceNs(), actor.getPaused()});
     return out;
 }
 

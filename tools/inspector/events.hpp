@@ -29,7 +29,8 @@ struct actor_row {
     std::string name;
     std::uint64_t mailbox_depth = 0;
     std::uint64_t messages_handled = 0;
-    std::uint64_t busy_ns = 0;
+    std::uint64_t handler_ns = 0;
+    std::uint64_t device_ns = 0;
     bool paused = false;
 };
 

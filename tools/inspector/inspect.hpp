@@ -1,7 +1,8 @@
 // The inspector: looks at a running cluster from outside, through the trace protocol (schemas/trace.capnp). It only reads.
 //
 // One view per call:
-//   actors    every actor of every node: mailbox depth, messages per second, busy share
+//   actors    every actor of every node: mailbox depth, messages per second, how busy its
+//             handlers are and the device that works for it
 //   tail      messages as they are handled, filtered by type, actor, minibatch or any field of the body
 //   follow    the way of one minibatch through all stages and back
 //   export    a trace file for Chrome's and Perfetto's viewers

@@ -19,11 +19,14 @@ std::vector<actor_rate> rates_between(const actor_list& before, const actor_list
         const actor_row start = found == earlier.end() ? actor_row{} : *found->second;
         // Counters that run backwards are a node's mistake, not a rate.
         if (seconds > 0 && actor.messages_handled >= start.messages_handled &&
-            actor.busy_ns >= start.busy_ns) {
+            actor.handler_ns >= start.handler_ns && actor.device_ns >= start.device_ns) {
+            const auto share = [&](std::uint64_t ns) {
+                return std::clamp(static_cast<double>(ns) / 1e9 / seconds, 0.0, 1.0);
+            };
             rate.messages_per_second =
                 static_cast<double>(actor.messages_handled - start.messages_handled) / seconds;
-            rate.busy_share = std::clamp(
-                static_cast<double>(actor.busy_ns - start.busy_ns) / 1e9 / seconds, 0.0, 1.0);
+            rate.handler_share = share(actor.handler_ns - start.handler_ns);
+            rate.device_share = share(actor.device_ns - start.device_ns);
         }
         rates.push_back(std::move(rate));
     }

@@ -10,7 +10,9 @@ namespace troupe::inspector {
 struct actor_rate {
     actor_row now;
     double messages_per_second = 0;
-    double busy_share = 0; // of the time between the samples, 0..1
+    // Of the time between the samples, 0..1.
+    double handler_share = 0;
+    double device_share = 0;
 };
 
 // An actor that is new since `before` counts from its start. Both lists are of one node.

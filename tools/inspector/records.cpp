@@ -65,7 +65,8 @@ std::string actors_record(const std::vector<node_rates>& nodes, duration sample)
                               {"mailbox_depth", a.now.mailbox_depth},
                               {"messages_handled", a.now.messages_handled},
                               {"messages_per_second", a.messages_per_second},
-                              {"busy_share", a.busy_share},
+                              {"handler_busy_share", a.handler_share},
+                              {"device_busy_share", a.device_share},
                               {"paused", a.now.paused}});
         list.push_back({{"node", hex_text(node.node.value())},
                         {"name", node.name},

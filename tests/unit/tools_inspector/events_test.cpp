@@ -8,8 +8,12 @@ using namespace troupe::inspector;
 
 namespace {
 
-actor_list list_at(std::int64_t now_ns, std::uint64_t handled, std::uint64_t busy_ns) {
-    return {node_id{1}, "a", now_ns, {{actor_number{16}, "x", 0, handled, busy_ns, false}}};
+actor_list list_at(std::int64_t now_ns, std::uint64_t handled, std::uint64_t handler_ns,
+                   std::uint64_t device_ns = 0) {
+    return {node_id{1},
+            "a",
+            now_ns,
+            {{actor_number{16}, "x", 0, handled, handler_ns, device_ns, false}}};
 }
 
 } // namespace
@@ -17,11 +21,12 @@ actor_list list_at(std::int64_t now_ns, std::uint64_t handled, std::uint64_t bus
 BOOST_AUTO_TEST_SUITE(inspector_events)
 
 BOOST_AUTO_TEST_CASE(rates_are_differences_over_the_nodes_own_time) {
-    const auto rates =
-        rates_between(list_at(1'000'000'000, 100, 0), list_at(3'000'000'000, 300, 500'000'000));
+    const auto rates = rates_between(list_at(1'000'000'000, 100, 0, 1'000'000'000),
+                                     list_at(3'000'000'000, 300, 500'000'000, 2'500'000'000));
     BOOST_TEST_REQUIRE(rates.size() == 1u);
     BOOST_TEST(rates[0].messages_per_second == 100.0);
-    BOOST_TEST(rates[0].busy_share == 0.25);
+    BOOST_TEST(rates[0].handler_share == 0.25);
+    BOOST_TEST(rates[0].device_share == 0.75);
 }
 
 BOOST_AUTO_TEST_CASE(a_new_actor_counts_from_its_start) {
@@ -34,7 +39,8 @@ BOOST_AUTO_TEST_CASE(counters_and_clocks_that_run_backwards_give_no_rate) {
         rates_between(list_at(0, 100, 100), list_at(1'000'000'000, 50, 0))[0].messages_per_second ==
         0.0);
     BOOST_TEST(rates_between(list_at(5, 0, 0), list_at(5, 50, 0))[0].messages_per_second == 0.0);
-    BOOST_TEST(rates_between(list_at(0, 0, 0), list_at(1'000, 0, 99'999'999))[0].busy_share == 1.0);
+    BOOST_TEST(rates_between(list_at(0, 0, 0), list_at(1'000, 0, 99'999'999))[0].handler_share ==
+               1.0);
 }
 
 BOOST_AUTO_TEST_CASE(the_fastest_answer_tells_the_difference_of_the_clocks) {

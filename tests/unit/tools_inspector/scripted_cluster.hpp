@@ -128,7 +128,8 @@ class scripted_cluster : public endpoint {
             list[i].setName(n.actors[i].name);
             list[i].setMailboxDepth(n.actors[i].mailbox_depth);
             list[i].setMessagesHandled(n.actors[i].messages_handled);
-            list[i].setBusyNs(n.actors[i].busy_ns);
+            list[i].setHandlerNs(n.actors[i].handler_ns);
+            list[i].setDeviceNs(n.actors[i].device_ns);
             list[i].setPaused(n.actors[i].paused);
         }
         return b;
