@@ -30,7 +30,8 @@ nlohmann::ordered_json to_json(const plan& p) {
 
 namespace {
 
-constexpr duration progress_interval = std::chrono::milliseconds{200};
+constexpr duration redraw_interval = std::chrono::milliseconds{200};
+constexpr duration log_interval = std::chrono::seconds{10};
 
 json numbers(const epoch_report& r) {
     return {{"epoch", r.epoch + 1},
@@ -90,6 +91,7 @@ void reporter::started(const plan& p) {
         return;
     }
     out_ << describe(p) << std::endl;
+    last_line_ = options_.time->now();
 }
 
 void reporter::clear_progress() {
@@ -97,27 +99,34 @@ void reporter::clear_progress() {
         talk_ << "\r\x1b[K" << std::flush;
 }
 
-void reporter::progressed(const training_progress& p) {
-    if (!options_.progress)
-        return;
+bool reporter::progress_is_due(const training_progress& p) {
+    if (options_.json)
+        return false;
     const time_point now = options_.time->now();
-    if (now - last_progress_ < progress_interval && p.samples_done < p.samples)
+    const bool is_due = options_.terminal
+                            ? now - last_line_ >= redraw_interval || p.samples_done >= p.samples
+                            : now - last_line_ >= log_interval;
+    if (is_due)
+        last_line_ = now;
+    return is_due;
+}
+
+void reporter::progressed(const training_progress& p) {
+    if (!progress_is_due(p))
         return;
-    last_progress_ = now;
     const double seconds = std::chrono::duration<double>(p.elapsed).count();
     const double done = static_cast<double>(p.samples_done);
     const double rate = seconds > 0 ? done / seconds : 0;
-    // What is left of the whole run, at this epoch's rate; an epoch's samples are those of this one.
+    // What is left of the whole run, evaluations aside, at this epoch's rate.
     const double samples = static_cast<double>(p.samples);
     const double left =
         rate > 0 ? (samples - done + samples * (options_.epochs - p.epoch - 1)) / rate : 0;
-    talk_ << "\r\x1b[K"
-          << text("epoch %u/%u  %3.0f%%  loss %.4f  accuracy %.1f%%  %.0f samples/s  %.0f s left "
-                  "in this epoch",
-                  p.epoch + 1, options_.epochs, 100 * done / static_cast<double>(p.samples),
-                  p.loss_sum / done, 100 * static_cast<double>(p.correct) / done, rate, left)
-          << std::flush;
-    progress_shown_ = true;
+    talk_ << (options_.terminal ? "\r\x1b[K" : "")
+          << text("epoch %u/%u  %3.0f%%  loss %.4f  accuracy %.1f%%  %.0f samples/s  %.0f s left",
+                  p.epoch + 1, options_.epochs, 100 * done / samples, p.loss_sum / done,
+                  100 * static_cast<double>(p.correct) / done, rate, left)
+          << (options_.terminal ? "" : "\n") << std::flush;
+    progress_shown_ = options_.terminal;
 }
 
 void reporter::epoch_done(const epoch_report& r) {
@@ -135,6 +144,7 @@ void reporter::epoch_done(const epoch_report& r) {
                  r.epoch + 1, options_.epochs, r.train_loss, r.test_loss, bold,
                  100 * r.test_accuracy, plain, r.samples_per_second, r.seconds)
          << std::endl;
+    last_line_ = options_.time->now();
 }
 
 void reporter::finished(const run_report& report) {

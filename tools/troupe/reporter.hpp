@@ -1,4 +1,7 @@
-// What a run prints: for people a line per epoch and a progress line, or one JSON object per line.
+// What a run prints: for people a line per epoch and its progress in between, or one JSON object per line.
+//
+// On a terminal the progress is one line that is written over. Elsewhere, in a log, it is a line of its own whenever
+// nothing was printed for a while.
 //
 // Threads: the trainer's actor calls; the owner reads the report after finished() has been called (wait_finished).
 #pragma once
@@ -15,7 +18,7 @@ namespace troupe::cli {
 
 struct reporter_options {
     bool json = false;
-    bool progress = false; // a line that is written over, on `talk`
+    bool terminal = false; // `talk` is one
     bool color = false;
     std::string inspect_address;
     std::uint32_t nodes = 0;  // node processes that carry stages
@@ -40,13 +43,14 @@ class reporter final : public training_observer {
     std::optional<run_report> wait_finished(duration patience);
 
   private:
+    bool progress_is_due(const training_progress& progress);
     void clear_progress();
     void print_done(const run_report& report);
 
     reporter_options options_;
     std::ostream& out_;
     std::ostream& talk_;
-    time_point last_progress_;
+    time_point last_line_; // when the last line was printed
     bool progress_shown_ = false;
     std::size_t nodes_ = 0; // that carry stages
 

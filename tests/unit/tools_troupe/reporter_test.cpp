@@ -1,0 +1,87 @@
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <sstream>
+
+#include "tools/troupe/reporter.hpp"
+
+using namespace troupe;
+using namespace troupe::cli;
+
+namespace {
+
+class set_clock final : public clock {
+  public:
+    time_point now() const noexcept override { return now_; }
+    void pass(duration d) { now_ = now_ + d; }
+
+  private:
+    time_point now_{1'000'000'000'000};
+};
+
+struct printed {
+    explicit printed(bool json, bool terminal)
+        : shown{{.json = json, .terminal = terminal, .epochs = 2, .time = &time}, out, talk} {
+        shown.started({});
+    }
+
+    // An epoch of `seconds` whose minibatches are done every half a second, without its end.
+    void train(int seconds) {
+        for (int half = 1; half <= 2 * seconds; ++half) {
+            time.pass(std::chrono::milliseconds{500});
+            shown.progressed({.epoch = 0,
+                              .samples_done = static_cast<std::uint64_t>(half),
+                              .samples = 1000,
+                              .loss_sum = 1.0 * half,
+                              .elapsed = std::chrono::milliseconds{500 * half}});
+        }
+    }
+    long lines() const { return std::ranges::count(talk.str(), '\n'); }
+
+    set_clock time;
+    std::ostringstream out;
+    std::ostringstream talk;
+    reporter shown;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(reporting)
+
+BOOST_AUTO_TEST_CASE(a_log_gets_a_line_of_progress_every_ten_seconds) {
+    printed log{false, false};
+    log.train(35);
+    BOOST_TEST(log.lines() == 3);
+    BOOST_TEST(log.talk.str().starts_with(
+        "epoch 1/2    2%  loss 1.0000  accuracy 0.0%  2 samples/s  990 s left\n"));
+    BOOST_TEST((log.talk.str().find_first_of("\r\x1b") == std::string::npos));
+}
+
+BOOST_AUTO_TEST_CASE(a_log_gets_no_progress_beside_the_lines_of_short_epochs) {
+    printed log{false, false};
+    for (std::uint32_t epoch = 0; epoch < 8; ++epoch) {
+        log.train(6);
+        log.shown.epoch_done({.epoch = epoch});
+    }
+    BOOST_TEST(log.lines() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_terminal_has_one_line_that_is_written_over_and_cleared) {
+    printed terminal{false, true};
+    terminal.train(5);
+    BOOST_TEST(terminal.lines() == 0);
+    BOOST_TEST(std::ranges::count(terminal.talk.str(), '\r') == 10);
+    terminal.shown.epoch_done({});
+    BOOST_TEST(terminal.talk.str().ends_with("\r\x1b[K"));
+}
+
+BOOST_AUTO_TEST_CASE(json_has_objects_for_start_epoch_and_done_alone) {
+    printed json{true, false};
+    json.train(60);
+    json.shown.epoch_done({});
+    json.shown.finished({});
+    BOOST_TEST(json.talk.str().empty());
+    BOOST_TEST(std::ranges::count(json.out.str(), '\n') == 3);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
