@@ -143,35 +143,52 @@ result<std::array<std::uint64_t, Rank>> read_header(idx_stream& in, std::string_
     return sizes;
 }
 
+// A file whose header has been read and fits its length.
 template <std::size_t Rank>
-result<idx_contents<Rank>> read_idx(const fs::path& path, std::string_view what) {
+struct opened_idx {
+    idx_stream in;
+    std::array<std::uint64_t, Rank> sizes{};
+    std::uint64_t bytes = 1; // of elements
+};
+
+template <std::size_t Rank>
+result<opened_idx<Rank>> open_idx(const fs::path& path, std::string_view what) {
     auto in = idx_stream::open(path);
     if (!in)
         return in.failure();
     auto sizes = read_header<Rank>(*in, what);
     if (!sizes)
         return sizes.failure();
-    std::uint64_t bytes = 1;
+    opened_idx<Rank> opened{std::move(*in), *sizes};
     for (const std::uint64_t size :
          *sizes) // each below 2^32, the product before it below 2^36: no overflow
-        if ((bytes *= size) > limits::dataset_bytes_max)
-            return in->fail(4, "the header claims more than " +
-                                   std::to_string(limits::dataset_bytes_max) + " bytes");
-    if (!in->can_hold(bytes))
-        return in->fail(in->offset(),
-                        "truncated: the header claims " + std::to_string(bytes) + " bytes of " +
-                            std::string{what} +
-                            ", which the file is too short for; fetch the file again");
-    idx_contents<Rank> contents{*sizes, {}};
+        if ((opened.bytes *= size) > limits::dataset_bytes_max)
+            return opened.in.fail(4, "the header claims more than " +
+                                         std::to_string(limits::dataset_bytes_max) + " bytes");
+    if (!opened.in.can_hold(opened.bytes))
+        return opened.in.fail(opened.in.offset(),
+                              "truncated: the header claims " + std::to_string(opened.bytes) +
+                                  " bytes of " + std::string{what} +
+                                  ", which the file is too short for; fetch the file again");
+    return opened;
+}
+
+template <std::size_t Rank>
+result<idx_contents<Rank>> read_idx(const fs::path& path, std::string_view what) {
+    auto opened = open_idx<Rank>(path, what);
+    if (!opened)
+        return opened.failure();
+    idx_contents<Rank> contents{opened->sizes, {}};
     try {
-        contents.elements.resize(bytes);
+        contents.elements.resize(opened->bytes);
     } catch (const std::bad_alloc&) {
-        return error{errc::exhausted, path.string() + ": no memory for " + std::to_string(bytes) +
-                                          " bytes of " + std::string{what}};
+        return error{errc::exhausted, path.string() + ": no memory for " +
+                                          std::to_string(opened->bytes) + " bytes of " +
+                                          std::string{what}};
     }
-    if (auto got = in->read(contents.elements, what); !got)
+    if (auto got = opened->in.read(contents.elements, what); !got)
         return got.failure();
-    if (auto ended = in->expect_end(); !ended)
+    if (auto ended = opened->in.expect_end(); !ended)
         return ended.failure();
     return contents;
 }
@@ -180,6 +197,32 @@ bool fits(const tensor_shape& input, std::size_t rows, std::size_t columns) {
     const std::size_t pixels = rows * columns;
     return input == tensor_shape{1, rows, columns} || input == tensor_shape{rows, columns} ||
            input == tensor_shape{pixels};
+}
+
+struct image_sizes {
+    std::uint64_t count = 0;
+    std::uint64_t rows = 0;
+    std::uint64_t columns = 0;
+};
+
+// The samples are left out.
+result<dataset> make_dataset(const fs::path& images_file, const image_sizes& images,
+                             const fs::path& labels_file, std::span<const std::uint8_t> labels,
+                             const tensor_shape& input) {
+    if (images.count != labels.size())
+        return error{errc::data, images_file.string() +
+                                     ": byte 4: " + std::to_string(images.count) + " images, but " +
+                                     labels_file.string() + " has " +
+                                     std::to_string(labels.size()) + " labels"};
+    if (!fits(input, images.rows, images.columns))
+        return error{errc::data, images_file.string() + ": byte 8: images of " +
+                                     std::to_string(images.rows) + "x" +
+                                     std::to_string(images.columns) + ", but model.input is " +
+                                     to_string(input)};
+    dataset data{images_file.string(), input, 0, {}, {}};
+    data.labels.assign(labels.begin(), labels.end());
+    data.classes = std::size_t{std::ranges::max(labels)} + 1;
+    return data;
 }
 
 } // namespace
@@ -207,20 +250,23 @@ result<dataset> read_idx_dataset(const fs::path& images_file, const fs::path& la
     auto images = read_idx_images(images_file);
     if (!images)
         return images.failure();
-    if (images->count != labels->size())
-        return error{errc::data, images_file.string() +
-                                     ": byte 4: " + std::to_string(images->count) +
-                                     " images, but " + labels_file.string() + " has " +
-                                     std::to_string(labels->size()) + " labels"};
-    if (!fits(input, images->rows, images->columns))
-        return error{errc::data, images_file.string() + ": byte 8: images of " +
-                                     std::to_string(images->rows) + "x" +
-                                     std::to_string(images->columns) + ", but model.input is " +
-                                     to_string(input)};
-    dataset data{images_file.string(), input, 0, std::move(images->pixels), {}};
-    data.labels.assign(labels->begin(), labels->end());
-    data.classes = std::size_t{std::ranges::max(*labels)} + 1;
+    auto data = make_dataset(images_file, {images->count, images->rows, images->columns},
+                             labels_file, *labels, input);
+    if (data)
+        data->samples = std::move(images->pixels);
     return data;
+}
+
+result<dataset> check_idx_dataset(const fs::path& images_file, const fs::path& labels_file,
+                                  const tensor_shape& input) {
+    auto labels = read_idx_labels(labels_file);
+    if (!labels)
+        return labels.failure();
+    auto images = open_idx<3>(images_file, "images");
+    if (!images)
+        return images.failure();
+    const auto& [count, rows, columns] = images->sizes;
+    return make_dataset(images_file, {count, rows, columns}, labels_file, *labels, input);
 }
 
 } // namespace troupe

@@ -31,4 +31,8 @@ read_idx_labels(const std::filesystem::path& file); // magic 0x00000801
 result<dataset> read_idx_dataset(const std::filesystem::path& images,
                                  const std::filesystem::path& labels, const tensor_shape& input);
 
+// The same from the labels and the header and length of the images' file: the samples are left out.
+result<dataset> check_idx_dataset(const std::filesystem::path& images,
+                                  const std::filesystem::path& labels, const tensor_shape& input);
+
 } // namespace troupe

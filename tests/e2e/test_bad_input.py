@@ -8,7 +8,7 @@ import socket
 import subprocess
 import unittest
 
-from support import APP, FASHION, TroupeTest, main
+from support import APP, FASHION, TROUPE, Result, TroupeTest, main
 
 
 class AppFile(TroupeTest):
@@ -56,14 +56,16 @@ class Data(TroupeTest):
                                     "  idx:\n" + lines).replace("[1, 8, 8]", "[1, 28, 28]"))
 
     def test_missing_data_file(self):
-        result = self.troupe("run", self.idx_app(train_images="/nowhere/images.gz"))
-        self.assert_one_line_error(result, 2, "/nowhere/images.gz")
+        for command in ("check", "run"):
+            result = self.troupe(command, self.idx_app(train_images="/nowhere/images.gz"))
+            self.assert_one_line_error(result, 2, "/nowhere/images.gz")
 
     def test_truncated_data_file_says_the_byte(self):
         images = self.folder / "images"
         images.write_bytes(bytes([0, 0, 8, 3, 0, 0, 0, 10, 0, 0, 0, 28, 0, 0, 0, 28]) + bytes(1000))
-        result = self.troupe("run", self.idx_app(train_images=images))
-        self.assert_one_line_error(result, 2, "images", "byte")
+        for command in ("check", "run"):
+            result = self.troupe(command, self.idx_app(train_images=images))
+            self.assert_one_line_error(result, 2, "images", "byte")
 
     def test_truncated_gzip_file(self):
         images = self.folder / "images.gz"
@@ -72,9 +74,21 @@ class Data(TroupeTest):
         result = self.troupe("run", self.idx_app(train_images=images))
         self.assert_one_line_error(result, 2, "images.gz")
 
+    def test_check_accepts_whole_files_and_reads_no_samples(self):
+        app = self.idx_app()
+        text = pathlib.Path(app).read_text().replace("linear: {out: 4}", "linear: {out: 10}")
+        result = self.troupe("check", self.app(text))
+        self.assertEqual((result.code, result.err), (0, ""), str(result))
+        damaged = self.folder / "images.gz"
+        damaged.write_bytes((FASHION / "train-images-idx3-ubyte.gz").read_bytes()[:-100000])
+        text = text.replace(str(FASHION / "train-images-idx3-ubyte.gz"), str(damaged))
+        self.assertEqual(self.troupe("check", self.app(text)).code, 0, "only reading it all shows this")
+        self.assert_one_line_error(self.troupe("run", self.app(text)), 2, "images.gz")
+
     def test_labels_that_do_not_fit_the_model(self):
-        result = self.troupe("run", self.app(APP.replace("classes: 4", "classes: 9")))
-        self.assert_one_line_error(result, 2, "label")
+        for command in ("check", "run"):
+            result = self.troupe(command, self.app(APP.replace("classes: 4", "classes: 9")))
+            self.assert_one_line_error(result, 2, "label")
 
 
 class Cluster(TroupeTest):
@@ -142,11 +156,29 @@ class Cluster(TroupeTest):
         self.assert_one_line_error(result, 2, "node-7/cpu:3", "node-0/cpu:0")
 
     def test_bad_command_lines(self):
-        for command in (["run"], ["fly"], ["run", self.app(), "--nodes", "0"], ["run", self.app(), "--warp", "9"],
+        for command in (["run"], ["fly"], ["--fly"], ["bench", "nothing"], ["run", self.app(), "--nodes", "0"], ["run", self.app(), "--warp", "9"],
                         ["node", "--devices", "abacus:1"], ["node", "--listen", "nonsense"],
                         ["node", "--transport", "pigeon"]):
             with self.subTest(command=command):
                 self.assertEqual(self.troupe(*command).code, 2)
+
+    def test_an_option_without_its_value_is_refused(self):
+        app = self.app()
+        for command in (["run", app, "--key", ""], ["run", app, "--devices", ""], ["run", app, "--trace", ""],
+                        ["run", app, "--cluster", ""], ["node", "--name", ""], ["node", "--join", ""],
+                        ["status", "127.0.0.1:1", "--key", ""]):
+            with self.subTest(command=command):
+                self.assert_one_line_error(self.troupe(*command), 2, command[-2], "needs a value")
+
+    def test_another_machine_needs_a_key(self):
+        result = self.troupe("run", self.app(), "--cluster", "192.0.2.1:4711")
+        self.assert_one_line_error(result, (2, 3), "--cluster", "192.0.2.1:4711")
+
+    def test_a_trace_file_that_cannot_be_written_is_told_before_training(self):
+        for trace in ("/nowhere/t.json", str(self.folder)):
+            result = self.troupe("run", self.app(), "--trace", trace)
+            self.assert_one_line_error(result, 2, "--trace", trace)
+            self.assertEqual(result.out, "")
 
     def test_options_that_would_be_ignored_are_refused(self):
         app = self.app()
@@ -164,6 +196,26 @@ class Cluster(TroupeTest):
             with self.subTest(command=command[1:]):
                 named = next(word for word in reversed(command) if word.startswith("--"))
                 self.assert_one_line_error(self.troupe(*command), 2, named)
+
+
+class Output(TroupeTest):
+    def test_a_full_or_closed_output_is_no_success(self):
+        app = self.app()
+        for command in (["run", app], ["run", app, "--nodes", 2, "--json"], ["plan", app], ["check", app], ["explain"],
+                        ["check", "--json-schema"], ["--help"], ["run", "--help"], ["--version"]):
+            for redirection in (">/dev/full", ">&-"):
+                with self.subTest(command=command, redirection=redirection):
+                    words = " ".join(map(str, command))
+                    process = subprocess.run(f"{TROUPE} {words} {redirection}", shell=True, cwd=self.folder, text=True,
+                                             stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+                    self.assert_one_line_error(Result(process.returncode, "", process.stderr), 1, "standard output")
+
+    def test_a_run_whose_reader_is_gone_saves_its_last_epoch(self):
+        app = self.app(APP + f"checkpoint: {{directory: {self.folder}/saved}}\n")
+        process = subprocess.run(f"{TROUPE} run {app} --nodes 2 | head -1; exit ${{PIPESTATUS[0]}}", shell=True,
+                                 executable="/bin/bash", cwd=self.folder, capture_output=True, text=True)
+        self.assert_one_line_error(Result(process.returncode, "", process.stderr), 1, "standard output")
+        self.assertTrue((self.folder / "saved/epoch-0002/manifest.json").exists())
 
 
 class Disk(TroupeTest):

@@ -120,7 +120,7 @@ class Ends(TroupeTest):
         self.read_event(run, "epoch")
         run.send_signal(signal.SIGINT)
         result = self.finish(run, 15)
-        self.assert_one_line_error(result, 130, "saved/epoch-")
+        self.assert_one_line_error(result, 130, "stopped", "saved/epoch-")
         saved = sorted((self.folder / "saved").glob("epoch-*"))
         self.assertTrue((saved[-1] / "manifest.json").exists())
         epochs = json.loads((saved[-1] / "manifest.json").read_text())["epochs_done"]

@@ -1,8 +1,9 @@
-// check and explain: what needs no device and no cluster.
+// check and explain: what needs no device and no cluster. What errors print, and their exit codes.
 #include <iostream>
 
 #include "actors/plan/app_file.hpp"
 #include "tools/troupe/commands.hpp"
+#include "tools/troupe/run_setup.hpp"
 #include "tools/troupe/signals.hpp"
 
 namespace troupe::cli {
@@ -46,7 +47,9 @@ int check(const check_options& options) {
         return report(app.failure());
     if (options.print)
         std::cout << render_app(app->app());
-    else
+    if (auto data = load_samples(app->app(), data_depth::outline); !data)
+        return report(data.failure());
+    if (!options.print)
         std::cout << options.app.file << ": ok" << std::endl;
     return 0;
 }

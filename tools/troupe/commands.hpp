@@ -1,7 +1,8 @@
 // The commands of the `troupe` program. Each takes its options and returns the exit code.
 //
-// Exit codes: 0 done; 1 the run failed; 2 the command line, the app file or a file that these name is wrong; 3 the
-// cluster could not be reached or was lost; 128 + n stopped by signal n, after a checkpoint.
+// Exit codes: 0 done; 1 the run failed, or standard output could not be written; 2 the command line, the app file or a
+// file that these name is wrong or cannot be written; 3 the cluster could not be reached or was lost; 128 + n stopped
+// by signal n, after a checkpoint.
 // Results go to standard output, everything else to standard error.
 #pragma once
 
@@ -23,7 +24,7 @@ struct app_choice {
 struct node_choice {
     std::string listen = "127.0.0.1:0";
     std::string join; // HOST:PORT of any member; empty: the first node
-    std::string name; // empty: made from the host's name and process
+    std::string name; // empty: made from the host's name and the port
     std::string devices = "cpu:1";
     std::string key_file;
     std::string transport = "auto"; // auto, shm, tcp

@@ -1,4 +1,5 @@
 // The `troupe` program: reads the command line and calls the command.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -26,41 +27,59 @@ void add_app(CLI::App* command, cli::app_choice& app) {
         ->allow_extra_args(false);
 }
 
-int inspect_cluster(inspector::inspect_options options, const std::vector<std::string>& words,
-                    const std::string& key_file, double seconds) {
-    auto key = cli::cluster_key(key_file);
+// The command line of inspect, before it is understood.
+struct inspect_words {
+    inspector::inspect_options what;
+    std::vector<std::string> words;
+    std::string key_file;
+    double seconds = 0;
+};
+
+int inspect_cluster(const inspect_words& given) {
+    inspector::inspect_options options = given.what;
+    auto key = cli::cluster_key(given.key_file);
     if (!key)
         return cli::report(key.failure());
     options.key = *key;
-    if (!(seconds >= 0 && seconds <= export_seconds_max)) // also what is not a number
+    if (!(given.seconds >= 0 && given.seconds <= export_seconds_max)) // also what is not a number
         return cli::report(
             {errc::usage, "--seconds: must be from 0 to " + std::to_string(export_seconds_max)});
-    options.seconds = std::chrono::duration_cast<duration>(std::chrono::duration<double>(seconds));
+    options.seconds =
+        std::chrono::duration_cast<duration>(std::chrono::duration<double>(given.seconds));
     options.terminal = isatty(STDOUT_FILENO) != 0;
     options.stop = cli::stop_flag();
-    if (auto parsed = inspector::parse_view(words, options); !parsed)
+    if (auto parsed = inspector::parse_view(given.words, options); !parsed)
         return cli::report(parsed.failure());
     return inspector::inspect(options, std::cout, std::cerr);
 }
 
-} // namespace
+// Standard streams that were closed read and write nothing: else a file or socket would take their place.
+void open_standard_streams() {
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+        if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != stream)
+            _exit(2);
+}
 
-int main(int argc, char** argv) {
-    CLI::App program{"Troupe trains models with actors.\n\n"
-                     "  troupe run apps/fashion_mnist/pipedream.yaml --nodes 2   train on two "
-                     "local node processes\n"
-                     "  troupe inspect 127.0.0.1:4711 tail type=Activation      watch the messages "
-                     "of a running node",
-                     "troupe"};
-    program.require_subcommand(1);
-    program.set_version_flag("--version", TROUPE_VERSION);
-    program.get_formatter()->column_width(34);
-    int code = 0;
+// Results that nobody could read are no success.
+int check_output(int code) {
+    std::cout.flush();
+    if (std::cout.good())
+        return code;
+    std::cerr << "troupe: standard output is full or closed; not all of it was written"
+              << std::endl;
+    return code == 0 ? 1 : code;
+}
 
-    cli::run_options run;
+void add_run(CLI::App& program, cli::run_options& run, int& code) {
     auto* run_command = program.add_subcommand("run", "Train an app.");
     run_command->footer(
-        "Example: troupe run apps/fashion_mnist/pipedream.yaml --nodes 2 --set train.epochs=1");
+        "Example: troupe run apps/fashion_mnist/pipedream.yaml --nodes 2 --set train.epochs=1\n\n"
+        "Exit codes: 0 done; 1 the run failed, or its output could not be written;\n"
+        "2 the command line, the app file, or a file that they name is wrong or cannot be\n"
+        "written, such as a checkpoint on a full disk; 3 the cluster could not be reached or\n"
+        "was lost; 130 and 143 stopped by Ctrl-C (SIGINT) or SIGTERM, after a checkpoint if the\n"
+        "app names a folder for them; a second one stops at once. A run whose standard output\n"
+        "is full or closed goes on to its end.");
     add_app(run_command, run.app);
     auto* run_nodes = run_command
                           ->add_option("--nodes", run.nodes,
@@ -90,8 +109,9 @@ int main(int argc, char** argv) {
                    "Record no trace, here and on the nodes that are started: for benchmarks.")
         ->excludes(run_trace);
     run_command->callback([&] { code = cli::run(run); });
+}
 
-    cli::node_options_cli node;
+void add_node(CLI::App& program, cli::node_options_cli& node, int& code) {
     auto* node_command = program.add_subcommand("node", "Offer this machine's devices to runs.");
     node_command->footer(
         "Example: troupe node --listen 192.0.2.1:4711 --key cluster.key --devices cpu:2\n"
@@ -102,7 +122,8 @@ int main(int argc, char** argv) {
         ->capture_default_str();
     node_command->add_option("--join", node.node.join,
                              "HOST:PORT of any node of the cluster to join.");
-    node_command->add_option("--name", node.node.name, "Name of this node, unique in the cluster.");
+    node_command->add_option("--name", node.node.name,
+                             "Name of this node, unique in the cluster; without one, HOST-PORT.");
     node_command
         ->add_option("--devices", node.node.devices, "cpu:N offers N CPU devices of one core each.")
         ->capture_default_str();
@@ -124,9 +145,11 @@ int main(int argc, char** argv) {
     node_command->add_flag("--no-trace", node.no_trace, "Record no trace: for benchmarks.");
     node_command->add_flag("--json", node.json, "Say where it listens as JSON.");
     node_command->callback([&] { code = cli::node(node); });
+}
 
-    cli::check_options check;
-    auto* check_command = program.add_subcommand("check", "Check an app file without running it.");
+void add_check(CLI::App& program, cli::check_options& check, int& code) {
+    auto* check_command = program.add_subcommand(
+        "check", "Check an app file and the data that it names, without running it.");
     check_command->footer("Example: troupe check my_app.yaml --print");
     auto* check_app = check_command->add_option("APP", check.app.file, "The app file.");
     auto* check_set =
@@ -145,8 +168,9 @@ int main(int argc, char** argv) {
             throw CLI::RequiredError("APP");
         code = cli::check(check);
     });
+}
 
-    cli::plan_options plan;
+void add_plan(CLI::App& program, cli::plan_options& plan, int& code) {
     auto* plan_command = program.add_subcommand(
         "plan", "Print which actor would run where and what flows between them.");
     plan_command->footer("Example: troupe plan apps/fashion_mnist/pipedream.yaml --nodes 2");
@@ -166,14 +190,16 @@ int main(int argc, char** argv) {
         ->needs(plan_cluster);
     plan_command->add_flag("--json", plan.json, "Print the plan as JSON.");
     plan_command->callback([&] { code = cli::plan(plan); });
+}
 
-    std::string key;
+void add_explain(CLI::App& program, std::string& key, int& code) {
     auto* explain_command = program.add_subcommand("explain", "Explain a key of the app file.");
     explain_command->footer("Example: troupe explain topology.pipeline.stages");
     explain_command->add_option("KEY", key, "Dotted key; without one, the whole file.");
     explain_command->callback([&] { code = cli::explain(key); });
+}
 
-    cli::status_options status;
+void add_status(CLI::App& program, cli::status_options& status, int& code) {
     auto* status_command =
         program.add_subcommand("status", "Show the nodes and devices of a cluster.");
     status_command->footer("Example: troupe status 127.0.0.1:4711");
@@ -181,24 +207,25 @@ int main(int argc, char** argv) {
     status_command->add_option("--key", status.key_file, "File with the cluster's key.");
     status_command->add_flag("--json", status.json, "Print JSON.");
     status_command->callback([&] { code = cli::status(status); });
+}
 
-    cli::bench_options bench;
+void add_bench(CLI::App& program, cli::bench_options& bench, int& code) {
     auto* bench_command =
         program.add_subcommand("bench", "Measure beside the peers and the machine's limits.");
     bench_command->footer(
         "Example: troupe bench frames --repetitions 5\n"
         "Benchmarks: frames, actors, operations, tracing, training. They need the source tree.");
-    bench_command->add_option("NAME", bench.name, "Which benchmark.")->required();
+    bench_command->add_option("NAME", bench.name, "Which benchmark.")
+        ->required()
+        ->check(CLI::IsMember({"frames", "actors", "operations", "tracing", "training"}));
     bench_command->prefix_command();
     bench_command->callback([&] {
         bench.arguments = bench_command->remaining();
         code = cli::bench(bench);
     });
+}
 
-    inspector::inspect_options inspect;
-    std::vector<std::string> words;
-    std::string inspect_key;
-    double seconds = 0;
+void add_inspect(CLI::App& program, inspect_words& inspect, int& code) {
     auto* inspect_command =
         program.add_subcommand("inspect", "Look at a running cluster: actors, messages, traces.");
     inspect_command->footer(
@@ -207,26 +234,75 @@ int main(int argc, char** argv) {
         "          troupe inspect 127.0.0.1:4711 follow minibatch=next\n"
         "          troupe inspect 127.0.0.1:4711 export trace.json --seconds 2");
     inspect_command
-        ->add_option("ADDRESS", inspect.address, "HOST:PORT of any node; the run prints it first.")
+        ->add_option("ADDRESS", inspect.what.address,
+                     "HOST:PORT of any node; the run prints it first.")
         ->required();
-    inspect_command->add_option("VIEW", words,
+    inspect_command->add_option("VIEW", inspect.words,
                                 "actors, tail [KEY=VALUE...], follow minibatch=N, export FILE.");
-    inspect_command->add_option("--key", inspect_key, "File with the cluster's key.");
-    inspect_command->add_flag("--json", inspect.json, "One JSON object per line.");
-    inspect_command->add_flag("--watch", inspect.watch, "actors: again and again.");
-    inspect_command->add_option("--count", inspect.count, "tail: end after so many messages.");
-    inspect_command->add_option("--seconds", seconds,
+    inspect_command->add_option("--key", inspect.key_file, "File with the cluster's key.");
+    inspect_command->add_flag("--json", inspect.what.json, "One JSON object per line.");
+    inspect_command->add_flag("--watch", inspect.what.watch, "actors: again and again.");
+    inspect_command->add_option("--count", inspect.what.count, "tail: end after so many messages.");
+    inspect_command->add_option("--seconds", inspect.seconds,
                                 "export: record the next so long; without it what the nodes hold.");
-    inspect_command->callback(
-        [&] { code = inspect_cluster(inspect, words, inspect_key, seconds); });
+    inspect_command->callback([&] { code = inspect_cluster(inspect); });
+}
 
+// Every option of every command: their values, and the exit code of the command that was called.
+struct command_line {
+    explicit command_line(CLI::App& program);
+
+    cli::run_options run;
+    cli::node_options_cli node;
+    cli::check_options check;
+    cli::plan_options plan;
+    std::string key;
+    cli::status_options status;
+    cli::bench_options bench;
+    inspect_words inspect;
+    int code = 0;
+};
+
+command_line::command_line(CLI::App& program) {
+    program.require_subcommand(1);
+    program.set_version_flag("--version", TROUPE_VERSION);
+    program.get_formatter()->column_width(34);
+    add_run(program, run, code);
+    add_node(program, node, code);
+    add_check(program, check, code);
+    add_plan(program, plan, code);
+    add_explain(program, key, code);
+    add_status(program, status, code);
+    add_bench(program, bench, code);
+    add_inspect(program, inspect, code);
+    // --key "$UNSET" must not run without a key.
+    const auto refuse_empty = [](const std::string& value) {
+        return std::string{value.empty() ? "needs a value" : ""};
+    };
+    for (CLI::App* command : program.get_subcommands({}))
+        for (CLI::Option* option : command->get_options())
+            if (option->get_items_expected_max() > 0)
+                option->check(refuse_empty);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    open_standard_streams();
+    CLI::App program{"Troupe trains models with actors.\n\n"
+                     "  troupe run apps/fashion_mnist/pipedream.yaml --nodes 2   train on two "
+                     "local node processes\n"
+                     "  troupe inspect 127.0.0.1:4711 tail type=Activation      watch the messages "
+                     "of a running node",
+                     "troupe"};
+    command_line line{program};
     cli::install_signal_handlers();
     try {
         program.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
         if (e.get_exit_code() == 0) // --help, --version
-            return program.exit(e, std::cout, std::cerr);
-        const bool unknown = program.get_subcommands().empty() && argc > 1 && argv[1][0] != '-';
+            return check_output(program.exit(e, std::cout, std::cerr));
+        const bool unknown = program.get_subcommands().empty() && argc > 1;
         std::cerr << "troupe: "
                   << (unknown ? "there is no command '" + std::string{argv[1]} + "'"
                               : std::string{e.what()})
@@ -235,5 +311,5 @@ int main(int argc, char** argv) {
                   << "--help" << std::endl;
         return 2;
     }
-    return code;
+    return check_output(line.code);
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 
 #include "actors/cluster/cluster_actor.hpp"
 #include "actors/device/node_agent.hpp"
@@ -51,19 +52,21 @@ class member_question final : public actor {
     std::shared_ptr<answer> to_;
 };
 
-std::string default_name() {
-    char host[limits::name_bytes_max / 2] = "node";
-    gethostname(host, sizeof host - 1);
-    return std::string{host} + "-" + std::to_string(getpid());
+// A name reads well in addresses (NODE/cpu:0), on terminals and in files.
+bool fits_names(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
 }
 
-// A name that reads well in addresses (NODE/cpu:0), on terminals and in files.
+// Stable where the port is; several nodes of one host must differ.
+std::string default_name(const std::string& listen) {
+    const std::string port = listen.substr(listen.rfind(':') + 1);
+    return host_name() + "-" + (port == "0" ? std::to_string(getpid()) : port);
+}
+
 result<void> check_name(const std::string& name) {
     const bool fits = !name.empty() && name.size() <= limits::name_bytes_max &&
-                      std::ranges::all_of(name, [](char c) {
-                          return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                                 (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
-                      });
+                      std::ranges::all_of(name, fits_names);
     if (!fits)
         return error{errc::usage, "--name: a node's name has 1 to " +
                                       std::to_string(limits::name_bytes_max) +
@@ -82,6 +85,14 @@ result<ucx_transports> parse_transport(const std::string& text) {
 }
 
 } // namespace
+
+std::string host_name() {
+    char host[limits::name_bytes_max / 2] = "node";
+    gethostname(host, sizeof host - 1);
+    std::string name = host;
+    std::ranges::replace_if(name, std::not_fn(fits_names), '-');
+    return name;
+}
 
 result<unsigned> parse_devices(const std::string& text) {
     unsigned count = 0;
@@ -193,7 +204,7 @@ node_host::~node_host() = default;
 result<std::unique_ptr<node_host>> node_host::start(const node_host_options& options) {
     auto p = std::make_unique<parts>();
     const node_choice& choice = options.node;
-    p->name = choice.name.empty() ? default_name() : choice.name;
+    p->name = choice.name.empty() ? default_name(choice.listen) : choice.name;
     if (auto fits = check_name(p->name); !fits)
         return fits.failure();
     const node_id id = draw_node_id();

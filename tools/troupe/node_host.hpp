@@ -51,6 +51,9 @@ class node_host {
 // different nodes when there are enough.
 std::vector<plan_device> devices_of(const std::vector<member_info>& members);
 
+// Of this machine, short enough to be part of a node's name.
+std::string host_name();
+
 // "cpu:2" as a number of CPU devices. errc::usage for anything else.
 result<unsigned> parse_devices(const std::string& text);
 

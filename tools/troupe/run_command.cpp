@@ -69,7 +69,9 @@ int run(const run_options& options) {
     if (!options.trace_file.empty()) {
         std::error_code failed;
         const auto folder = std::filesystem::absolute(options.trace_file, failed).parent_path();
-        if (access(folder.c_str(), W_OK) != 0)
+        const auto there = std::filesystem::status(options.trace_file, failed);
+        if (access(folder.c_str(), W_OK) != 0 ||
+            (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)))
             return refuse({errc::usage, "--trace: " + options.trace_file + " cannot be written"});
     }
     auto app = load_app(options.app.file, options.app.settings);
@@ -95,7 +97,7 @@ int run(const run_options& options) {
         std::cout << "look at this run with: " << attach << '\n' << std::endl;
     const bool alone = options.nodes == 0 && options.cluster.empty();
     reporter reports{{.json = options.json,
-                      .progress = !options.json && isatty(STDERR_FILENO) != 0,
+                      .terminal = isatty(STDERR_FILENO) != 0,
                       .color = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr,
                       .inspect_address = host.address(),
                       .transport = alone ? "in-process" : "ucx",

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "actors/plan/app_file.hpp"
+#include "transport/ucx/socket.hpp"
 
 namespace troupe::cli {
 
@@ -22,8 +23,9 @@ tensor_shape input_shape(proto::Model::Reader model) {
 
 } // namespace
 
-result<std::shared_ptr<const data_sets>> load_samples(proto::App::Reader app) {
-    auto sets = load_data(app.getData(), input_shape(app.getModel()), app.getTrain().getSeed());
+result<std::shared_ptr<const data_sets>> load_samples(proto::App::Reader app, data_depth depth) {
+    auto sets =
+        load_data(app.getData(), input_shape(app.getModel()), app.getTrain().getSeed(), depth);
     if (!sets)
         return sets.failure();
     auto layers = describe_model(app.getModel());
@@ -70,7 +72,7 @@ result<checkpoints> open_checkpoints(proto::App::Reader app, std::uint64_t train
     const std::string directory = app.getCheckpoint().getDirectory().cStr();
     auto store = checkpoint_store::open({directory, app.getCheckpoint().getKeep()});
     if (!store)
-        return store.failure();
+        return store.failure().in("checkpoint.directory");
     out.store = std::make_shared<checkpoint_store>(std::move(store).value());
     auto latest = out.store->latest();
     if (!latest)
@@ -101,7 +103,7 @@ std::string default_devices(proto::App::Reader app) {
 namespace {
 
 // Where to listen so that the nodes of that cluster can reach this process: the address by which it reaches them.
-result<std::string> address_towards(const std::string& cluster) {
+result<std::string> address_towards(const std::string& cluster, bool has_key) {
     const auto colon = cluster.rfind(':');
     if (colon == std::string::npos)
         return error{errc::usage, "--cluster: '" + cluster + "' is not HOST:PORT"};
@@ -113,19 +115,22 @@ result<std::string> address_towards(const std::string& cluster) {
         return error{errc::unreachable, "--cluster: no address is known for '" + cluster + "'"};
     // Connecting a datagram socket sends nothing; it only asks the routing table.
     const int probe = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    sockaddr_storage own{};
-    socklen_t length = sizeof own;
+    socket_address own;
+    own.length = sizeof own.storage;
+    auto* const written = reinterpret_cast<sockaddr*>(&own.storage);
     const bool routed = probe >= 0 && connect(probe, found->ai_addr, found->ai_addrlen) == 0 &&
-                        getsockname(probe, reinterpret_cast<sockaddr*>(&own), &length) == 0;
+                        getsockname(probe, written, &own.length) == 0;
     if (probe >= 0)
         close(probe);
     freeaddrinfo(found);
-    char host[NI_MAXHOST];
-    if (!routed || getnameinfo(reinterpret_cast<sockaddr*>(&own), length, host, sizeof host,
-                               nullptr, 0, NI_NUMERICHOST) != 0)
+    if (!routed)
         return error{errc::unreachable, "--cluster: there is no route to " + cluster};
-    const std::string numeric = host;
-    return numeric.find(':') == std::string::npos ? numeric + ":0" : "[" + numeric + "]:0";
+    if (!has_key && !own.is_loopback())
+        return error{errc::usage, "--cluster: " + cluster +
+                                      " is another machine, whose nodes want the cluster's key; "
+                                      "give it by --key FILE"};
+    const std::string text = own.text();
+    return text.substr(0, text.rfind(':')) + ":0";
 }
 
 } // namespace
@@ -135,11 +140,12 @@ result<run_nodes> bring_together(const run_options& options, proto::App::Reader 
     node_host_options host{.role = peer_role::client, .tracing = !options.no_trace};
     host.node.key_file = options.key_file;
     host.node.transport = options.transport;
-    host.node.name = "run-" + std::to_string(getpid());
+    const bool alone = options.nodes == 0 && options.cluster.empty();
+    host.node.name = alone ? "local" : "run-" + host_name() + "-" + std::to_string(getpid());
     host.node.join = options.cluster;
     host.node.devices = "";
     if (!options.cluster.empty()) {
-        auto listen = address_towards(options.cluster);
+        auto listen = address_towards(options.cluster, !options.key_file.empty());
         if (!listen)
             return listen.failure();
         host.node.listen = *listen;
@@ -151,7 +157,7 @@ result<run_nodes> bring_together(const run_options& options, proto::App::Reader 
             return children.failure();
         nodes.children.emplace(std::move(children).value());
         host.node.join = nodes.children->address();
-    } else if (options.cluster.empty()) {
+    } else if (alone) {
         host.node.devices = options.devices.empty() ? default_devices(app) : options.devices;
     }
     auto started = node_host::start(host);

@@ -13,7 +13,8 @@
 namespace troupe::cli {
 
 // The app's samples, with labels that fit its model. Blocks on files.
-result<std::shared_ptr<const data_sets>> load_samples(proto::App::Reader app);
+result<std::shared_ptr<const data_sets>> load_samples(proto::App::Reader app,
+                                                      data_depth depth = data_depth::all);
 
 // The folder that the run saves into, and what it goes on from.
 struct checkpoints {
