@@ -109,8 +109,9 @@ struct Refused {
 }
 
 struct Heartbeat {
-  # Every member to every other member, once per interval, whatever else is sent. Not answered. A member from which no
-  # message at all has come for the time-out is given up: its connection is ended and NodeLost follows.
+  # Every member to every other member, once per interval, whatever else is sent. Not answered. A member from which
+  # nothing at all has come for the time-out, not even a part of a large message, is given up: its connection is ended
+  # and NodeLost follows.
   count @0 :UInt64;           # counts from 1 per sender
 }
 

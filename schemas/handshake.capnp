@@ -4,9 +4,10 @@
 #
 #   both               -> Hello
 #   lower node id      -> Verdict        accepted: both now report the peer up, and frames may flow
+#   either, meanwhile  -> Alive          frames to the receiver are under way
 #   whoever closes     -> Farewell       the other answers by closing, once it has all frames
 #
-# The connection then stays open and silent: its end is the sign that the peer's process has ended.
+# The connection stays open: its end is the sign that the peer's process has ended.
 
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("troupe::proto");
@@ -16,6 +17,7 @@ struct Control {
     hello @0 :Hello;
     verdict @1 :Verdict;
     farewell @2 :Farewell;
+    alive @3 :Void;           # twice a second while frames to the receiver are under way: a large one is not silence
   }
 }
 

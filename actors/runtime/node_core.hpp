@@ -108,6 +108,7 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
     void peer_up(const peer_info& peer) override;
     void frame_arrived(node_id from, frame_ptr f) override;
     void peer_writable(node_id peer) override;
+    void peer_alive(node_id peer) override { hear(peer); }
     void peer_down(node_id peer, const error& why) override;
     void connect_failed(const std::string& address, const error& why) override;
 
@@ -115,7 +116,7 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
     struct peer {
         peer_info info;
         std::map<actor_number, caf::strong_actor_ptr> proxies;
-        time_point last_heard;   // when the last frame from it came, or it came up
+        time_point last_heard;   // when anything came from it, or it came up
         std::uint64_t epoch = 0; // times that the peer became writable
         std::vector<caf::strong_actor_ptr> parked;
     };

@@ -7,6 +7,18 @@ import unittest
 
 from support import APP, TROUPE, TroupeTest, main
 
+WIDE = """troupe: 1
+data: {synthetic: {train_samples: 64, test_samples: 16, classes: 3}}
+model:
+  input: [1, 6, 6]
+  layers:
+    - linear: {out: 16}
+    - linear: {out: 200000}
+    - linear: {out: 3}
+train: {batch: 16, epochs: 1, seed: 5, optimizer: {sgd: {learning_rate: 0.001}}}
+topology: {pipeline: {schedule: pipedream, stages: [{layers: 1}, {layers: 2}]}}
+"""
+
 
 def ip(*arguments):
     return subprocess.run(["ip", *arguments], capture_output=True, text=True)
@@ -76,6 +88,21 @@ class Namespaces(TroupeTest):
         result = self.finish(run, 15)
         self.assert_within(8, since=cut)
         self.assert_one_line_error(result, 3, "b/cpu:0")
+
+    def test_a_message_that_takes_longer_than_the_heartbeats_time_out_is_no_silence(self):
+        for name, device in zip(self.HOSTS, ("tr-a", "tr-b")):
+            slow = subprocess.run(["ip", "netns", "exec", name, "tc", "qdisc", "add", "dev", device, "root", "tbf",
+                                   "rate", "20mbit", "burst", "64kb", "latency", "50ms"], capture_output=True)
+            if slow.returncode:
+                print("skipped: slow cables: no permission to make them, or no tc")
+                raise unittest.SkipTest("no slow cable")
+        self.nodes()
+        # The weights of stage 1, 16 MB in one message, take more than six seconds for the time-out of four.
+        run = self.run_on_both(self.app(WIDE + f"checkpoint: {{directory: {self.folder}/saved}}\n"))
+        began = time.monotonic()
+        result = self.finish(run, 60)
+        self.assertEqual(result.code, 0, str(result))
+        self.assertGreater(time.monotonic() - began, 5, "the cable is not slow")
 
 
 if __name__ == "__main__":

@@ -41,6 +41,10 @@ void write(proto::Control::Builder out, const goodbye_message& m) {
     out.initFarewell().setFrames(m.frames);
 }
 
+void write(proto::Control::Builder out, alive_message) {
+    out.setAlive();
+}
+
 // Names go to terminals and logs: bounded and printable.
 bool is_printable(capnp::Text::Reader text) {
     return text.size() > 0 && text.size() <= limits::name_bytes_max &&
@@ -108,6 +112,8 @@ result<control_message> read_control(std::span<const std::byte> in) {
             return read(control.getVerdict());
         case proto::Control::FAREWELL:
             return control_message{goodbye_message{control.getFarewell().getFrames()}};
+        case proto::Control::ALIVE:
+            return control_message{alive_message{}};
         }
         return malformed("unknown kind");
     } catch (const kj::Exception& e) {

@@ -22,7 +22,9 @@ enum class verdict_message : std::uint8_t { accepted, duplicate };
 struct goodbye_message {
     std::uint64_t frames = 0;
 };
-using control_message = std::variant<hello_message, verdict_message, goodbye_message>;
+struct alive_message {};
+using control_message =
+    std::variant<hello_message, verdict_message, goodbye_message, alive_message>;
 
 std::vector<std::byte> write_control(const control_message& message);
 result<control_message> read_control(std::span<const std::byte> in);

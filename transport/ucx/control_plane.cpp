@@ -59,6 +59,16 @@ void control_plane::connect(const std::string& text, const result<socket_address
     c.target = text;
 }
 
+void control_plane::say_alive(const ucx_peer& peer) {
+    if (const auto up = up_.find(peer.info.node); up != up_.end()) {
+        connection& c = *find(up->second);
+        if (c.wire->wants_to_write())
+            return; // it does not read; one is enough
+        c.wire->send(alive_message{});
+        watch(c);
+    }
+}
+
 void control_plane::say_goodbye(const ucx_peer& peer) {
     if (const auto up = up_.find(peer.info.node); up != up_.end()) {
         connection& c = *find(up->second);
@@ -199,6 +209,12 @@ void control_plane::admit(connection& c, const goodbye_message& goodbye) {
     if (c.state != phase::up)
         return end(c.id, error{errc::protocol, "a goodbye out of turn"});
     events_.peer_said_goodbye(c.peer, goodbye.frames);
+}
+
+void control_plane::admit(connection& c, alive_message) {
+    if (c.state != phase::up)
+        return end(c.id, error{errc::protocol, "a sign of life out of turn"});
+    events_.peer_said_alive(c.peer);
 }
 
 void control_plane::become_up(connection& c) {

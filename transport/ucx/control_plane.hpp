@@ -27,6 +27,7 @@ class control_events {
     virtual void
     peer_proven(const std::shared_ptr<ucx_peer>& peer) = 0; // its frames may begin to come
     virtual void peer_accepted(const std::shared_ptr<ucx_peer>& peer) = 0;
+    virtual void peer_said_alive(const std::shared_ptr<ucx_peer>& peer) = 0;
     virtual void peer_said_goodbye(const std::shared_ptr<ucx_peer>& peer, std::uint64_t frames) = 0;
     // Of a proven peer, accepted or not; nothing about it follows.
     virtual void peer_ended(const std::shared_ptr<ucx_peer>& peer, const error& why) = 0;
@@ -46,6 +47,7 @@ class control_plane {
     std::string address() const { return self_.address; }
 
     void connect(const std::string& text, const result<socket_address>& address);
+    void say_alive(const ucx_peer& peer);
     void say_goodbye(const ucx_peer& peer);
     // Ends the peer's connection without a word to the node.
     void drop(const ucx_peer& peer);
@@ -86,6 +88,7 @@ class control_plane {
     void admit(connection& c, const hello_message& hello);
     void admit(connection& c, verdict_message verdict);
     void admit(connection& c, const goodbye_message& goodbye);
+    void admit(connection& c, alive_message);
     void become_up(connection& c);
     void end(std::uint64_t id, const error& why);
     void end_duplicate(connection& c);

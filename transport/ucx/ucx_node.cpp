@@ -16,6 +16,7 @@ constexpr std::uint64_t ucx_id = 0;
 constexpr std::uint64_t wake_id = 1;
 constexpr unsigned progress_burst = 16;
 constexpr duration sockets_poll_interval = std::chrono::milliseconds{1};
+constexpr duration alive_interval = std::chrono::milliseconds{500};
 constexpr duration spin_alone = std::chrono::microseconds{4};
 constexpr duration failure_grace =
     std::chrono::milliseconds{200}; // for the control connection to say why
@@ -188,6 +189,8 @@ bool ucx_node::round(time_point now) {
     worked |= make_progress();
     if (now - sockets_polled_at_ >= sockets_poll_interval)
         poll_sockets(0);
+    if (now - said_alive_at_ >= alive_interval)
+        say_alive(now);
     if (is_watching_)
         look_after_peers(now);
     return deliver() || worked;

@@ -61,6 +61,7 @@ class ucx_node final : public endpoint, private control_events {
     int wait_limit_ms() const;
     void notice_changes();
     void look_after_peers(time_point now);
+    void say_alive(time_point now);
     void take_down(peer_ptr peer, const error& why);
     void begin_closing();
     bool continue_closing();
@@ -69,6 +70,7 @@ class ucx_node final : public endpoint, private control_events {
 
     void peer_proven(const peer_ptr& peer) override;
     void peer_accepted(const peer_ptr& peer) override;
+    void peer_said_alive(const peer_ptr& peer) override;
     void peer_said_goodbye(const peer_ptr& peer, std::uint64_t frames) override;
     void peer_ended(const peer_ptr& peer, const error& why) override;
     void connect_failed(const std::string& address, const error& why) override;
@@ -105,6 +107,7 @@ class ucx_node final : public endpoint, private control_events {
     bool ended_in_order_ = true; // every peer that has gone
     time_point close_by_;
     time_point sockets_polled_at_;
+    time_point said_alive_at_;
 
     std::atomic<std::uint64_t> frames_sent_{0};
     std::atomic<std::uint64_t> bytes_sent_{0};

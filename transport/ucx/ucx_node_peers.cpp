@@ -49,6 +49,11 @@ void ucx_node::peer_accepted(const peer_ptr& peer) {
     }
 }
 
+void ucx_node::peer_said_alive(const peer_ptr& peer) {
+    reports_.push_back(
+        {{}, nullptr, [n = peer->info.node](endpoint_listener& l) { l.peer_alive(n); }});
+}
+
 void ucx_node::peer_said_goodbye(const peer_ptr& peer, std::uint64_t frames) {
     if (is_closing_) {
         take_down(peer, error{errc::cancelled, "both ends have closed"});
@@ -74,6 +79,21 @@ void ucx_node::peer_ended(const peer_ptr& peer, const error& why) {
 void ucx_node::connect_failed(const std::string& address, const error& why) {
     reports_.push_back(
         {{}, nullptr, [address, why](endpoint_listener& l) { l.connect_failed(address, why); }});
+}
+
+// UCX sends frames one after the other, so what follows a large one, heartbeats too, waits; the control connection does
+// not. The progress thread does not sleep long while frames are under way.
+void ucx_node::say_alive(time_point now) {
+    said_alive_at_ = now;
+    for (const auto& [node, peer] : peers_) {
+        bool is_sending = false;
+        {
+            std::lock_guard worker{worker_lock_};
+            is_sending = peer->in_flight > 0;
+        }
+        if (is_sending)
+            control_.say_alive(*peer);
+    }
 }
 
 void ucx_node::look_after_peers(time_point now) {
