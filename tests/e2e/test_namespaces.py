@@ -1,5 +1,6 @@
 """Several hosts: network namespaces of this test's own, joined by a virtual cable. Needs root; skipped elsewhere."""
 
+import json
 import os
 import subprocess
 import time
@@ -78,6 +79,15 @@ class Namespaces(TroupeTest):
         self.assertEqual({s["node"] for s in result.event("start")[0]["plan"]["stages"]}, {"a", "b"})
         alone = self.troupe("run", self.app(), "--json")
         self.assertEqual([e["test_loss"] for e in alone.event("epoch")], [e["test_loss"] for e in result.event("epoch")])
+
+    def test_status_and_inspector_reach_nodes_of_other_hosts(self):
+        self.nodes()
+        for arguments in (["status", "10.213.7.1:4711"], ["inspect", "10.213.7.1:4711", "actors"]):
+            with self.subTest(arguments=arguments):
+                asked = self.start_on("troupe-b", *arguments, "--key", self.key, "--json")
+                result = self.finish(asked, 15)
+                self.assertEqual(result.code, 0, str(result))
+                self.assertEqual({n["name"] for n in json.loads(result.out)["nodes"]}, {"a", "b"})
 
     def test_a_cut_cable_ends_the_run_within_five_seconds(self):
         self.nodes()

@@ -62,6 +62,12 @@ class Runs(TroupeTest):
         self.assertEqual(status.code, 0, str(status))
         self.assertEqual({n["name"] for n in json.loads(status.out)["nodes"]}, {"a", "b"})
 
+    def test_a_cluster_over_tcp_is_looked_at_over_tcp(self):
+        _, address = self.node("--transport", "tcp")
+        for command in ("status", "inspect"):
+            result = self.troupe(command, address, "--transport", "tcp", "--json")
+            self.assertEqual(result.code, 0, str(result))
+
     def test_stages_auto_makes_one_stage_per_device(self):
         text = APP.replace("stages: [{layers: 3}, {layers: 1}]", "stages: auto")
         start, _, _ = self.assert_trained(self.troupe("run", self.app(text), "--nodes", 2, "--json"), 2)

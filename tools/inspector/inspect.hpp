@@ -25,6 +25,7 @@
 #include "schemas/base/clock.hpp"
 #include "schemas/base/error.hpp"
 #include "transport/endpoint.hpp"
+#include "transport/ucx/ucx_endpoint.hpp"
 
 namespace troupe::inspector {
 
@@ -33,6 +34,7 @@ enum class view_kind : std::uint8_t { actors, tail, follow, export_trace };
 struct inspect_options {
     std::string address; // HOST:PORT of any node; the other members are learned from it
     std::string key; // the cluster's key itself, not the file; may be empty on a loopback address
+    ucx_transports transports = ucx_transports::automatic; // as the nodes'
 
     view_kind view = view_kind::actors;
     std::vector<std::string>

@@ -5,6 +5,7 @@
 #include "tools/inspector/printable.hpp"
 #include "tools/inspector/views.hpp"
 #include "transport/handshake/handshake.hpp"
+#include "transport/ucx/socket.hpp"
 #include "transport/ucx/ucx_endpoint.hpp"
 
 namespace troupe::inspector {
@@ -23,15 +24,19 @@ node_id draw_id() {
 } // namespace
 
 int inspect(const inspect_options& options, std::ostream& out, std::ostream& talk) {
+    const auto own = address_towards(options.address);
+    if (!own)
+        return report(own.failure(), talk);
     const monotonic_clock time;
     memory_pool pool{pool_bytes};
     const node_id self = draw_id();
     ucx_options ucx;
     ucx.self.node = self;
     ucx.self.name = "inspector-" + hex_text(self.value());
-    ucx.self.address = "127.0.0.1:0"; // nobody connects to an observer
+    ucx.self.address = options.key.empty() ? "127.0.0.1:0" : *own;
     ucx.self.role = peer_role::observer;
     ucx.key = options.key;
+    ucx.transports = options.transports;
     ucx.pool = &pool;
     ucx.time = &time;
     ucx.connect_timeout = options.patience;

@@ -77,6 +77,7 @@ int node(const node_options_cli& options);
 struct status_options {
     std::string address;
     std::string key_file;
+    std::string transport = "auto"; // as the node's
     bool json = false;
 };
 int status(const status_options& options);

@@ -10,6 +10,7 @@
 #include "tools/inspector/inspect.hpp"
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/key_file.hpp"
+#include "tools/troupe/node_host.hpp"
 #include "tools/troupe/signals.hpp"
 
 namespace {
@@ -17,7 +18,12 @@ namespace {
 using namespace troupe;
 
 constexpr int export_seconds_max = 3600;
-constexpr const char* transports_text = "What UCX may send over: auto, shm or tcp.";
+void add_transport(CLI::App* command, std::string& transport) {
+    command
+        ->add_option("--transport", transport,
+                     "What UCX may send over: auto, shm or tcp; the same for all of a cluster.")
+        ->check(CLI::IsMember({"auto", "shm", "tcp"}));
+}
 
 void add_app(CLI::App* command, cli::app_choice& app) {
     command->add_option("APP", app.file, "The app file.")->required();
@@ -32,6 +38,7 @@ struct inspect_words {
     inspector::inspect_options what;
     std::vector<std::string> words;
     std::string key_file;
+    std::string transport = "auto";
     double seconds = 0;
 };
 
@@ -41,6 +48,10 @@ int inspect_cluster(const inspect_words& given) {
     if (!key)
         return cli::report(key.failure());
     options.key = *key;
+    auto transports = cli::parse_transport(given.transport);
+    if (!transports)
+        return cli::report(transports.failure());
+    options.transports = *transports;
     if (!(given.seconds >= 0 && given.seconds <= export_seconds_max)) // also what is not a number
         return cli::report(
             {errc::usage, "--seconds: must be from 0 to " + std::to_string(export_seconds_max)});
@@ -96,8 +107,7 @@ void add_run(CLI::App& program, cli::run_options& run, int& code) {
         ->excludes(run_nodes)
         ->excludes(run_cluster);
     run_command->add_option("--key", run.key_file, "File with the cluster's key.");
-    run_command->add_option("--transport", run.transport, transports_text)
-        ->check(CLI::IsMember({"auto", "shm", "tcp"}));
+    add_transport(run_command, run.transport);
     run_command->add_flag("--resume", run.resume,
                           "Go on from the latest checkpoint of the app's checkpoint folder.");
     run_command->add_flag("--json", run.json,
@@ -129,8 +139,7 @@ void add_node(CLI::App& program, cli::node_options_cli& node, int& code) {
         ->capture_default_str();
     node_command->add_option("--key", node.node.key_file,
                              "File with the cluster's key; needed off the loopback address.");
-    node_command->add_option("--transport", node.node.transport, transports_text)
-        ->check(CLI::IsMember({"auto", "shm", "tcp"}));
+    add_transport(node_command, node.node.transport);
     node_command->add_option("--memory-mb", node.node.memory_mb, "Bound of each device's memory.")
         ->check(CLI::Range(16u, 1u << 24))
         ->capture_default_str();
@@ -205,6 +214,7 @@ void add_status(CLI::App& program, cli::status_options& status, int& code) {
     status_command->footer("Example: troupe status 127.0.0.1:4711");
     status_command->add_option("ADDRESS", status.address, "HOST:PORT of any node.")->required();
     status_command->add_option("--key", status.key_file, "File with the cluster's key.");
+    add_transport(status_command, status.transport);
     status_command->add_flag("--json", status.json, "Print JSON.");
     status_command->callback([&] { code = cli::status(status); });
 }
@@ -240,6 +250,7 @@ void add_inspect(CLI::App& program, inspect_words& inspect, int& code) {
     inspect_command->add_option("VIEW", inspect.words,
                                 "actors, tail [KEY=VALUE...], follow minibatch=N, export FILE.");
     inspect_command->add_option("--key", inspect.key_file, "File with the cluster's key.");
+    add_transport(inspect_command, inspect.transport);
     inspect_command->add_flag("--json", inspect.what.json, "One JSON object per line.");
     inspect_command->add_flag("--watch", inspect.what.watch, "actors: again and again.");
     inspect_command->add_option("--count", inspect.what.count, "tail: end after so many messages.");

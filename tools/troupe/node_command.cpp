@@ -29,7 +29,11 @@ int node(const node_options_cli& options) {
     else
         std::cout << "node " << running.name() << " listens on " << running.address()
                   << ", devices " << options.node.devices << "; look at it with: troupe inspect "
-                  << running.address() << std::endl;
+                  << running.address()
+                  << (options.node.key_file.empty() ? "" : " --key " + options.node.key_file)
+                  << (options.node.transport == "auto" ? ""
+                                                       : " --transport " + options.node.transport)
+                  << std::endl;
     pollfd signal{signal_descriptor(), POLLIN, 0};
     while (stop_signals() == 0)
         poll(&signal, 1, -1);

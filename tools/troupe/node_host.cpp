@@ -74,6 +74,8 @@ result<void> check_name(const std::string& name) {
     return {};
 }
 
+} // namespace
+
 result<ucx_transports> parse_transport(const std::string& text) {
     if (text == "auto")
         return ucx_transports::automatic;
@@ -83,8 +85,6 @@ result<ucx_transports> parse_transport(const std::string& text) {
         return ucx_transports::tcp;
     return error{errc::usage, "--transport: '" + text + "' is none of auto, shm, tcp"};
 }
-
-} // namespace
 
 std::string host_name() {
     char host[limits::name_bytes_max / 2] = "node";

@@ -14,6 +14,7 @@
 #include "actors/runtime/node_runtime.hpp"
 #include "kernels/device/device.hpp"
 #include "tools/troupe/commands.hpp"
+#include "transport/ucx/ucx_endpoint.hpp"
 
 namespace troupe::cli {
 
@@ -53,6 +54,9 @@ std::vector<plan_device> devices_of(const std::vector<member_info>& members);
 
 // Of this machine, short enough to be part of a node's name.
 std::string host_name();
+
+// "auto", "shm" or "tcp". errc::usage for anything else.
+result<ucx_transports> parse_transport(const std::string& text);
 
 // "cpu:2" as a number of CPU devices. errc::usage for anything else.
 result<unsigned> parse_devices(const std::string& text);

@@ -91,8 +91,10 @@ int run(const run_options& options) {
         return refuse(nodes.failure());
 
     node_host& host = *nodes->host;
-    const std::string attach = "troupe inspect " + host.address() +
-                               (options.key_file.empty() ? "" : " --key " + options.key_file);
+    const std::string attach =
+        "troupe inspect " + host.address() +
+        (options.key_file.empty() ? "" : " --key " + options.key_file) +
+        (options.transport == "auto" ? "" : " --transport " + options.transport);
     if (!options.json)
         std::cout << "look at this run with: " << attach << '\n' << std::endl;
     const bool alone = options.nodes == 0 && options.cluster.empty();

@@ -1,7 +1,5 @@
 #include "tools/troupe/run_setup.hpp"
 
-#include <netdb.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -100,41 +98,6 @@ std::string default_devices(proto::App::Reader app) {
 
 } // namespace
 
-namespace {
-
-// Where to listen so that the nodes of that cluster can reach this process: the address by which it reaches them.
-result<std::string> address_towards(const std::string& cluster, bool has_key) {
-    const auto colon = cluster.rfind(':');
-    if (colon == std::string::npos)
-        return error{errc::usage, "--cluster: '" + cluster + "' is not HOST:PORT"};
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_DGRAM;
-    addrinfo* found = nullptr;
-    if (getaddrinfo(cluster.substr(0, colon).c_str(), cluster.substr(colon + 1).c_str(), &hints,
-                    &found) != 0)
-        return error{errc::unreachable, "--cluster: no address is known for '" + cluster + "'"};
-    // Connecting a datagram socket sends nothing; it only asks the routing table.
-    const int probe = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    socket_address own;
-    own.length = sizeof own.storage;
-    auto* const written = reinterpret_cast<sockaddr*>(&own.storage);
-    const bool routed = probe >= 0 && connect(probe, found->ai_addr, found->ai_addrlen) == 0 &&
-                        getsockname(probe, written, &own.length) == 0;
-    if (probe >= 0)
-        close(probe);
-    freeaddrinfo(found);
-    if (!routed)
-        return error{errc::unreachable, "--cluster: there is no route to " + cluster};
-    if (!has_key && !own.is_loopback())
-        return error{errc::usage, "--cluster: " + cluster +
-                                      " is another machine, whose nodes want the cluster's key; "
-                                      "give it by --key FILE"};
-    const std::string text = own.text();
-    return text.substr(0, text.rfind(':')) + ":0";
-}
-
-} // namespace
-
 result<run_nodes> bring_together(const run_options& options, proto::App::Reader app) {
     run_nodes nodes;
     node_host_options host{.role = peer_role::client, .tracing = !options.no_trace};
@@ -145,9 +108,13 @@ result<run_nodes> bring_together(const run_options& options, proto::App::Reader 
     host.node.join = options.cluster;
     host.node.devices = "";
     if (!options.cluster.empty()) {
-        auto listen = address_towards(options.cluster, !options.key_file.empty());
+        auto listen = address_towards(options.cluster);
         if (!listen)
-            return listen.failure();
+            return listen.failure().in("--cluster");
+        if (options.key_file.empty() && !resolve(*listen)->is_loopback())
+            return error{errc::usage, "--cluster: " + options.cluster +
+                                          " is another machine, whose nodes want the cluster's "
+                                          "key; give it by --key FILE"};
         host.node.listen = *listen;
     }
     if (options.nodes > 0) {

@@ -9,7 +9,9 @@
 #include "tools/inspector/observer.hpp"
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/key_file.hpp"
+#include "tools/troupe/node_host.hpp"
 #include "tools/troupe/signals.hpp"
+#include "transport/ucx/socket.hpp"
 #include "transport/ucx/ucx_endpoint.hpp"
 
 namespace troupe::cli {
@@ -33,12 +35,20 @@ result<std::vector<member_info>> ask_members(const status_options& options) {
     auto key = cluster_key(options.key_file);
     if (!key)
         return key.failure();
+    auto transports = parse_transport(options.transport);
+    if (!transports)
+        return transports.failure();
+    auto own = address_towards(options.address);
+    if (!own)
+        return own.failure();
     const monotonic_clock time;
     memory_pool pool{pool_bytes};
     const node_id self = draw_node_id();
     ucx_options ucx;
-    ucx.self = {self, "status-" + std::to_string(self.value()), "127.0.0.1:0", peer_role::observer};
+    ucx.self = {self, "status-" + std::to_string(self.value()), key->empty() ? "127.0.0.1:0" : *own,
+                peer_role::observer};
     ucx.key = *key;
+    ucx.transports = *transports;
     ucx.pool = &pool;
     ucx.time = &time;
     auto network = make_ucx_endpoint(std::move(ucx));

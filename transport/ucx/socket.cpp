@@ -121,6 +121,19 @@ result<socket_address> resolve(const std::string& host_and_port) {
     return address;
 }
 
+result<std::string> address_towards(const std::string& node) {
+    const auto address = resolve(node);
+    if (!address)
+        return address.failure();
+    // Connecting a datagram socket sends nothing; it only asks the routing table.
+    const file_descriptor probe{socket(address->storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+    if (!probe || connect(probe.get(), reinterpret_cast<const sockaddr*>(&address->storage),
+                          address->length) != 0)
+        return error{errc::unreachable, "there is no route to " + node};
+    const std::string own = local_address(probe).text();
+    return own.substr(0, own.rfind(':')) + ":0";
+}
+
 result<file_descriptor> listen_on(const socket_address& address) {
     const auto failed = [&] {
         const int code = errno;

@@ -53,6 +53,9 @@ socket_address remote_address(int socket);
 // `listening` with the host of `seen` if it names none: a node that listens everywhere is reached where it came from.
 std::string reachable_address(const std::string& listening, const socket_address& seen);
 
+// Where to listen so that a node at HOST:PORT can reach this process: the address by which this one reaches it, port 0.
+result<std::string> address_towards(const std::string& node);
+
 // Begins to connect; the socket becomes writable when this is decided, see connect_outcome.
 result<file_descriptor> begin_connect(const socket_address& address);
 result<void> connect_outcome(const file_descriptor& socket);
