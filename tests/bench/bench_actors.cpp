@@ -3,9 +3,10 @@
 //     bench_actors [MESSAGES] [REPETITIONS] [THREADS]      defaults: 1000000 5 1
 //
 // Prints nanoseconds per message, by the clock and as processor time: one way (a sender that keeps at most 256 messages
-// ahead of the receiver) and ping-pong (one message at a time), each with tracing on and off, and one way between a pair
-// of actors per thread, while nobody looks and while an inspector tails every message for a field that none has. Processor
-// time is the figure to look at on a machine that does other things too; with more than one thread it contains idle workers.
+// ahead of the receiver) and ping-pong (one message at a time), each with tracing on and off; and one way between a pair
+// of actors per thread, while nobody looks (pairs) and while an inspector looks into every message for a field that none
+// has (tailed). Processor time is the figure to look at on a machine that does other things too; with more than one thread
+// it contains idle workers.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -160,8 +161,6 @@ void report(const workload& w, int repetitions) {
         processor.push_back(f.processor_ns);
     }
     std::printf("%-10s tracing %-3s", w.name, w.tracing ? "on" : "off");
-    if (w.pairs > 1 || w.tailed)
-        std::printf(" %zu pairs, %s", w.pairs, w.tailed ? "tailed" : "not tailed");
     print("clock", elapsed);
     print("processor", processor);
     std::printf("\n");
@@ -182,5 +181,7 @@ int main(int argc, char** argv) {
         report({"ping-pong", messages / 2, 1, threads, tracing}, repetitions);
     }
     for (const bool tailed : {false, true})
-        report({"one way", messages / threads, 128, threads, true, threads, tailed}, repetitions);
+        report(
+            {tailed ? "tailed" : "pairs", messages / threads, 128, threads, true, threads, tailed},
+            repetitions);
 }
