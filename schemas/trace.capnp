@@ -89,6 +89,11 @@ struct TraceBatch {
     id @0 :UInt64;
     name @1 :Text;            # "Activation"
   }
+  actors @7 :List(ActorName); # names of the receivers among the events; they may have ended since
+  struct ActorName {
+    number @0 :UInt64;
+    name @1 :Text;            # "stage-0"
+  }
 }
 
 # ---- what happens ----

@@ -12,11 +12,18 @@ namespace troupe {
 
 namespace {
 
-std::map<actor_number, std::string> names_of(const std::vector<actor_status>& actors) {
-    std::map<actor_number, std::string> names;
-    for (const actor_status& a : actors)
-        names.emplace(a.address.actor, a.name);
-    return names;
+void write_actors(proto::TraceBatch::Builder body, const std::vector<trace_event>& events,
+                  std::map<actor_number, std::string> names) {
+    std::set<actor_number> receivers;
+    for (const trace_event& event : events)
+        receivers.insert(event.to_actor);
+    std::erase_if(names, [&](const auto& entry) { return !receivers.contains(entry.first); });
+    auto list = body.initActors(static_cast<unsigned>(names.size()));
+    unsigned i = 0;
+    for (const auto& [number, name] : names) {
+        list[i].setNumber(number.value());
+        list[i++].setName(name);
+    }
 }
 
 void write_types(proto::TraceBatch::Builder body, const std::vector<trace_event>& events) {
@@ -69,7 +76,7 @@ void inspector_agent::read_trace(proto::ReadTrace::Reader request, const frame& 
     const std::size_t max =
         std::min<std::size_t>(request.getMaxEvents(), limits::trace_batch_events_max);
     trace_batch batch = runtime().trace().read(request.getCursor(), max);
-    const auto names = names_of(runtime().actors());
+    const auto names = runtime().trace().actor_names();
     std::erase_if(batch.events, [&](const trace_event& event) {
         const auto name = names.find(event.to_actor);
         return !filter->matches(event, name == names.end() ? std::string{} : name->second);
@@ -89,6 +96,7 @@ void inspector_agent::read_trace(proto::ReadTrace::Reader request, const frame& 
     for (unsigned i = 0; i < names_list.size(); ++i)
         names_list.set(i, labels[i]);
     write_types(body, batch.events);
+    write_actors(body, batch.events, names);
     send(f.from(), std::move(answer));
 }
 

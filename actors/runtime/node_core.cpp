@@ -132,6 +132,7 @@ actor_address node_core::reserve(std::optional<actor_number> number) {
 
 void node_core::launch(caf::strong_actor_ptr handle, actor_address self) {
     actor& created = local_actor(handle);
+    trace().name_actor(self.actor, created.name());
     created.deliver(nullptr, now_ns(), {}, nullptr); // its start, before any message
     bool late = false;
     {

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "actors/runtime/well_known.hpp"
+
 namespace troupe {
 
 static_assert(std::is_trivially_copyable_v<trace_event>);
@@ -69,7 +71,7 @@ std::uint64_t trace_ring::recorded() const noexcept {
 }
 
 std::uint64_t trace_ring::label(const std::string& text) {
-    const std::lock_guard guard{labels_lock_};
+    const std::lock_guard guard{names_lock_};
     const auto found = std::find(labels_.begin(), labels_.end(), text);
     if (found != labels_.end())
         return static_cast<std::uint64_t>(found - labels_.begin());
@@ -80,8 +82,20 @@ std::uint64_t trace_ring::label(const std::string& text) {
 }
 
 std::vector<std::string> trace_ring::labels() const {
-    const std::lock_guard guard{labels_lock_};
+    const std::lock_guard guard{names_lock_};
     return labels_;
+}
+
+void trace_ring::name_actor(actor_number number, const std::string& name) {
+    const std::lock_guard guard{names_lock_};
+    actors_.insert_or_assign(number, name);
+    if (actors_.size() > actors_max) // numbers rise; those of well-known actors stay
+        actors_.erase(actors_.lower_bound(well_known::first_free));
+}
+
+std::map<actor_number, std::string> trace_ring::actor_names() const {
+    const std::lock_guard guard{names_lock_};
+    return actors_;
 }
 
 } // namespace troupe

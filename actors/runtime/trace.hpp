@@ -12,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -76,7 +77,12 @@ class trace_ring {
     std::uint64_t label(const std::string& text);
     std::vector<std::string> labels() const; // by number
 
+    // Names of actors, kept when they end: their events are still here. Of the latest `actors_max`.
+    void name_actor(actor_number number, const std::string& name);
+    std::map<actor_number, std::string> actor_names() const;
+
     static constexpr std::size_t labels_max = 4096;
+    static constexpr std::size_t actors_max = 4096;
 
   private:
     static constexpr std::size_t words = sizeof(trace_event) / sizeof(std::uint64_t);
@@ -93,8 +99,9 @@ class trace_ring {
     std::unique_ptr<slot[]> slots_;
     alignas(64) std::atomic<std::uint64_t> next_{0};
 
-    mutable std::mutex labels_lock_;
-    std::vector<std::string> labels_; // guarded by labels_lock_
+    mutable std::mutex names_lock_;
+    std::vector<std::string> labels_;            // guarded by names_lock_
+    std::map<actor_number, std::string> actors_; // guarded by names_lock_
 };
 
 } // namespace troupe

@@ -59,6 +59,13 @@ class Inspect(TroupeTest):
                                   self.folder / "trace.json"], capture_output=True, text=True)
         self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
 
+    def test_the_trace_of_a_run_that_is_over_names_its_actors(self):
+        result = self.troupe("run", self.app(), "--nodes", 2, "--trace", "t.json")
+        self.assertEqual(result.code, 0, str(result))
+        events = json.loads((self.folder / "t.json").read_text())["traceEvents"]
+        names = {e["args"]["name"] for e in events if e["name"] == "thread_name"}
+        self.assertLessEqual({"trainer", "data-source", "stage-0", "stage-1"}, names)
+
     def test_an_unknown_view_type_or_field_is_a_one_line_error(self):
         for words, named in ((["fly"], "fly"), (["tail", "type=Pigeon"], "Pigeon"), (["follow"], "follow"),
                              (["tail", "type=Activation", "wings=2"], "wings")):

@@ -51,6 +51,8 @@ result<trace_page> decode(proto::TraceBatch::Reader batch) {
         return too_many("labels", batch.getLabels().size());
     if (batch.getTypes().size() > page_events_max)
         return too_many("types", batch.getTypes().size());
+    if (batch.getActors().size() > page_events_max)
+        return too_many("actors", batch.getActors().size());
     trace_page out;
     out.now_ns = std::clamp<std::int64_t>(batch.getNowNs(), 0, time_max);
     out.next = batch.getNextCursor();
@@ -66,6 +68,8 @@ result<trace_page> decode(proto::TraceBatch::Reader batch) {
         out.labels.push_back(bounded(label));
     for (const auto type : batch.getTypes())
         out.types.emplace(type.getId(), bounded(type.getName()));
+    for (const auto actor : batch.getActors())
+        out.actors.emplace(actor.getNumber(), bounded(actor.getName()));
     return out;
 }
 
@@ -98,11 +102,19 @@ std::string node_names::name_of(actor_number actor) const {
     return actor.value() == 0 ? "nobody" : "actor " + std::to_string(actor.value());
 }
 
+namespace {
+
+void learn(node_names& names, actor_number actor, const std::string& name) {
+    if (names.actors.size() < listed_actors_max || names.actors.contains(actor))
+        names.actors[actor] = name; // the ended ones stay known
+}
+
+} // namespace
+
 void learn(node_names& names, const actor_list& list) {
     names.name = list.node_name;
     for (const actor_row& actor : list.actors)
-        if (names.actors.size() < listed_actors_max || names.actors.contains(actor.number))
-            names.actors[actor.number] = actor.name; // the ended ones stay known
+        learn(names, actor.number, actor.name);
 }
 
 void learn(node_names& names, const trace_page& page) {
@@ -111,6 +123,8 @@ void learn(node_names& names, const trace_page& page) {
     for (const auto& [id, name] : page.types)
         if (names.types.size() < page_events_max)
             names.types.emplace(id, name);
+    for (const auto& [number, name] : page.actors)
+        learn(names, number, name);
 }
 
 std::string name_of(const all_names& names, node_id node, actor_number actor) {

@@ -51,6 +51,7 @@ struct trace_page {
     std::vector<trace_event> events;
     std::vector<std::string> labels;
     std::map<std::uint64_t, std::string> types;
+    std::map<actor_number, std::string> actors;
 };
 
 // One message that a tail shows.

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "actors/runtime/trace.hpp"
+#include "actors/runtime/well_known.hpp"
 
 using namespace troupe;
 
@@ -100,6 +101,17 @@ BOOST_AUTO_TEST_CASE(a_label_keeps_its_number) {
         ring.label(std::to_string(i));
     BOOST_TEST(ring.labels().size() == trace_ring::labels_max);
     BOOST_TEST(ring.label("one too many") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(names_of_the_latest_actors_and_of_well_known_ones_are_kept) {
+    trace_ring ring{16};
+    ring.name_actor(well_known::cluster, "cluster");
+    for (std::uint64_t n = 0; n < trace_ring::actors_max; ++n)
+        ring.name_actor(actor_number{well_known::first_free.value() + n}, "stage");
+    const auto names = ring.actor_names();
+    BOOST_TEST(names.size() == trace_ring::actors_max);
+    BOOST_TEST(names.at(well_known::cluster) == "cluster");
+    BOOST_TEST(!names.contains(well_known::first_free));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
