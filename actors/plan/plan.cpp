@@ -182,9 +182,9 @@ std::string readable_bytes(std::uint64_t bytes) {
 std::string describe_stage(const planned_stage& s, std::size_t number) {
     char numbers[160];
     std::snprintf(numbers, sizeof numbers,
-                  "  parameters %s, %.2f GFLOP forward, at most %u in flight, %u weight versions",
+                  "  parameters %s, %.2f GFLOP forward, at most %u in flight, %u weight version%s",
                   readable_bytes(s.parameter_bytes).c_str(), s.forward_flops / 1e9, s.in_flight_max,
-                  s.versions_max);
+                  s.versions_max, s.versions_max == 1 ? "" : "s");
     std::string text = "stage " + std::to_string(number) + " on " + s.where.node_name + "/" +
                        s.where.device + ": " + s.first_layer +
                        (s.layers.count > 1 ? " .. " + s.last_layer : "") + "\n" + numbers;

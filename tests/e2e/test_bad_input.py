@@ -137,6 +137,10 @@ class Cluster(TroupeTest):
                     self.assert_one_line_error(result, 3, address, said, "--key FILE")
                     self.assertEqual(result.err.count(address), 1, str(result))
 
+    def test_a_node_with_a_key_says_how_to_attach_with_it(self):
+        node = self.start("node", "--listen", "127.0.0.1:0", "--key", self.key())
+        self.assertIn(f" --key {self.folder}/cluster.key", node.stdout.readline())
+
     def test_a_key_file_that_others_can_read_is_refused(self):
         path = self.key()
         os.chmod(path, 0o644)

@@ -77,7 +77,8 @@ class Runs(TroupeTest):
     def test_plan_prints_stages_and_bytes(self):
         result = self.troupe("plan", self.app(), "--nodes", 2)
         self.assertEqual(result.code, 0, str(result))
-        for part in ("stage 0 on node-0/cpu:0", "stage 1 on node-1/cpu:0", "Activation", "Gradient", "kB"):
+        for part in ("stage 0 on node-0/cpu:0", "stage 1 on node-1/cpu:0", "Activation", "Gradient", "kB",
+                     "2 weight versions", "1 weight version\n"):
             self.assertIn(part, result.out)
 
 

@@ -28,11 +28,8 @@ int node(const node_options_cli& options) {
                   << std::endl;
     else
         std::cout << "node " << running.name() << " listens on " << running.address()
-                  << ", devices " << options.node.devices << "; look at it with: troupe inspect "
-                  << running.address()
-                  << (options.node.key_file.empty() ? "" : " --key " + options.node.key_file)
-                  << (options.node.transport == "auto" ? ""
-                                                       : " --transport " + options.node.transport)
+                  << ", devices " << options.node.devices
+                  << "; look at it with: " << attach_command(running.address(), options.node)
                   << std::endl;
     pollfd signal{signal_descriptor(), POLLIN, 0};
     while (stop_signals() == 0)

@@ -94,6 +94,11 @@ std::string host_name() {
     return name;
 }
 
+std::string attach_command(const std::string& address, const node_choice& node) {
+    return "troupe inspect " + address + (node.key_file.empty() ? "" : " --key " + node.key_file) +
+           (node.transport == "auto" ? "" : " --transport " + node.transport);
+}
+
 result<unsigned> parse_devices(const std::string& text) {
     unsigned count = 0;
     const std::string prefix = "cpu:";

@@ -52,6 +52,9 @@ class node_host {
 // different nodes when there are enough.
 std::vector<plan_device> devices_of(const std::vector<member_info>& members);
 
+// How to look at a node.
+std::string attach_command(const std::string& address, const node_choice& node);
+
 // Of this machine, short enough to be part of a node's name.
 std::string host_name();
 

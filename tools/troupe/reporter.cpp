@@ -177,8 +177,11 @@ void reporter::print_done(const run_report& report) {
         out_ << line.dump() << std::endl;
         return;
     }
-    out_ << text("done: %zu node%s over %s", nodes_, nodes_ == 1 ? "" : "s",
-                 options_.transport.c_str());
+    if (options_.transport == "in-process")
+        out_ << "done: in this process";
+    else
+        out_ << text("done: %zu node%s over %s", nodes_, nodes_ == 1 ? "" : "s",
+                     options_.transport.c_str());
     if (!report.epochs.empty())
         out_ << text(", test accuracy %.2f%%", 100 * report.epochs.back().test_accuracy);
     if (report.checkpoint)

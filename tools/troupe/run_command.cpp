@@ -91,12 +91,12 @@ int run(const run_options& options) {
         return refuse(nodes.failure());
 
     node_host& host = *nodes->host;
-    const std::string attach =
-        "troupe inspect " + host.address() +
-        (options.key_file.empty() ? "" : " --key " + options.key_file) +
-        (options.transport == "auto" ? "" : " --transport " + options.transport);
     if (!options.json)
-        std::cout << "look at this run with: " << attach << '\n' << std::endl;
+        std::cout << "look at this run with: "
+                  << attach_command(host.address(),
+                                    {.key_file = options.key_file, .transport = options.transport})
+                  << '\n'
+                  << std::endl;
     const bool alone = options.nodes == 0 && options.cluster.empty();
     reporter reports{{.json = options.json,
                       .terminal = isatty(STDERR_FILENO) != 0,

@@ -75,6 +75,15 @@ BOOST_AUTO_TEST_CASE(a_terminal_has_one_line_that_is_written_over_and_cleared) {
     BOOST_TEST(terminal.talk.str().ends_with("\r\x1b[K"));
 }
 
+BOOST_AUTO_TEST_CASE(the_end_says_where_it_ran_and_what_was_saved) {
+    set_clock time;
+    std::ostringstream out;
+    reporter alone{{.transport = "in-process", .time = &time}, out, out};
+    alone.finished({.epochs = {{.test_accuracy = 0.5}}, .checkpoint = "saved/epoch-0002"});
+    BOOST_TEST(out.str() ==
+               "done: in this process, test accuracy 50.00%, checkpoint saved/epoch-0002\n");
+}
+
 BOOST_AUTO_TEST_CASE(json_has_objects_for_start_epoch_and_done_alone) {
     printed json{true, false};
     json.train(60);
