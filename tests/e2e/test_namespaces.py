@@ -89,6 +89,15 @@ class Namespaces(TroupeTest):
                 self.assertEqual(result.code, 0, str(result))
                 self.assertEqual({n["name"] for n in json.loads(result.out)["nodes"]}, {"a", "b"})
 
+    def test_nodes_without_names_are_told_apart(self):
+        # As on machines that share a host name, and listen on the same port.
+        common = ["--key", self.key, "--transport", "tcp"]
+        self.assert_listens(self.start_on("troupe-a", "node", "--listen", "10.213.7.1:4711", *common))
+        self.assert_listens(self.start_on("troupe-b", "node", "--listen", "10.213.7.2:4711",
+                                          "--join", "10.213.7.1:4711", *common))
+        status = self.finish(self.start_on("troupe-b", "status", "10.213.7.1:4711", "--json", *common))
+        self.assertEqual({n["name"] for n in json.loads(status.out)["nodes"]}, {"10.213.7.1-4711", "10.213.7.2-4711"})
+
     def test_a_cut_cable_ends_the_run_within_five_seconds(self):
         self.nodes()
         run = self.run_on_both(self.app(APP.replace("epochs: 2", "epochs: 100000")))

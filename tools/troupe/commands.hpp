@@ -24,7 +24,7 @@ struct app_choice {
 struct node_choice {
     std::string listen = "127.0.0.1:0";
     std::string join; // HOST:PORT of any member; empty: the first node
-    std::string name; // empty: made from the host's name and the port
+    std::string name; // empty: made from the address or the host's name, and the port
     std::string devices = "cpu:1";
     std::string key_file;
     std::string transport = "auto"; // auto, shm, tcp

@@ -132,8 +132,9 @@ void add_node(CLI::App& program, cli::node_options_cli& node, int& code) {
         ->capture_default_str();
     node_command->add_option("--join", node.node.join,
                              "HOST:PORT of any node of the cluster to join.");
-    node_command->add_option("--name", node.node.name,
-                             "Name of this node, unique in the cluster; without one, HOST-PORT.");
+    node_command->add_option(
+        "--name", node.node.name,
+        "Name of this node, unique in the cluster; without one, made of address and port.");
     node_command
         ->add_option("--devices", node.node.devices, "cpu:N offers N CPU devices of one core each.")
         ->capture_default_str();

@@ -15,6 +15,7 @@
 #include "tools/troupe/handed_over.hpp"
 #include "tools/troupe/key_file.hpp"
 #include "tools/troupe/signals.hpp"
+#include "transport/ucx/socket.hpp"
 #include "transport/ucx/ucx_endpoint.hpp"
 
 namespace troupe::cli {
@@ -58,10 +59,19 @@ bool fits_names(char c) {
            c == '_' || c == '.';
 }
 
-// Stable where the port is; several nodes of one host must differ.
+std::string fit_name(std::string text) {
+    std::ranges::replace_if(text, std::not_fn(fits_names), '-');
+    return text.substr(0, limits::name_bytes_max / 2);
+}
+
+// Stable where address and port are, and another one for every node that can be in one cluster.
 std::string default_name(const std::string& listen) {
-    const std::string port = listen.substr(listen.rfind(':') + 1);
-    return host_name() + "-" + (port == "0" ? std::to_string(getpid()) : port);
+    const std::size_t colon = listen.rfind(':');
+    const auto address = resolve(listen);
+    const bool is_own = address && !address->is_loopback() && !address->is_any();
+    const std::string port = listen.substr(colon + 1);
+    return (is_own ? fit_name(listen.substr(0, colon)) : host_name()) + "-" +
+           (port == "0" ? std::to_string(getpid()) : fit_name(port));
 }
 
 result<void> check_name(const std::string& name) {
@@ -89,9 +99,7 @@ result<ucx_transports> parse_transport(const std::string& text) {
 std::string host_name() {
     char host[limits::name_bytes_max / 2] = "node";
     gethostname(host, sizeof host - 1);
-    std::string name = host;
-    std::ranges::replace_if(name, std::not_fn(fits_names), '-');
-    return name;
+    return fit_name(host);
 }
 
 std::string attach_command(const std::string& address, const node_choice& node) {
