@@ -68,6 +68,12 @@ class Runs(TroupeTest):
             result = self.troupe(command, address, "--transport", "tcp", "--json")
             self.assertEqual(result.code, 0, str(result))
 
+    def test_a_cluster_over_tcp_is_planned_for_over_tcp(self):
+        _, address = self.node("--transport", "tcp", name="a")
+        result = self.troupe("plan", self.app(), "--cluster", address, "--transport", "tcp")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertIn("stage 0 on a/cpu:0", result.out)
+
     def test_stages_auto_makes_one_stage_per_device(self):
         text = APP.replace("stages: [{layers: 3}, {layers: 1}]", "stages: auto")
         start, _, _ = self.assert_trained(self.troupe("run", self.app(text), "--nodes", 2, "--json"), 2)

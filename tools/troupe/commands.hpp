@@ -49,6 +49,7 @@ struct plan_options {
     std::string devices; // of this process; empty: one per core
     std::string cluster; // HOST:PORT: plan for the devices of a running cluster
     std::string key_file;
+    std::string transport = "auto";
     bool json = false;
 };
 int plan(const plan_options& options);

@@ -18,8 +18,9 @@ namespace {
 using namespace troupe;
 
 constexpr int export_seconds_max = 3600;
-void add_transport(CLI::App* command, std::string& transport) {
-    command
+
+CLI::Option* add_transport(CLI::App* command, std::string& transport) {
+    return command
         ->add_option("--transport", transport,
                      "What UCX may send over: auto, shm or tcp; the same for all of a cluster.")
         ->check(CLI::IsMember({"auto", "shm", "tcp"}));
@@ -198,6 +199,7 @@ void add_plan(CLI::App& program, cli::plan_options& plan, int& code) {
         ->excludes(plan_cluster);
     plan_command->add_option("--key", plan.key_file, "File with the cluster's key.")
         ->needs(plan_cluster);
+    add_transport(plan_command, plan.transport)->needs(plan_cluster);
     plan_command->add_flag("--json", plan.json, "Print the plan as JSON.");
     plan_command->callback([&] { code = cli::plan(plan); });
 }

@@ -86,6 +86,7 @@ int plan(const plan_options& options) {
     run_options as_run;
     as_run.cluster = options.cluster;
     as_run.key_file = options.key_file;
+    as_run.transport = options.transport;
     as_run.devices = options.devices.empty() && options.nodes > 0 ? "cpu:1" : options.devices;
     auto nodes = bring_together(as_run, app->app());
     if (!nodes)
