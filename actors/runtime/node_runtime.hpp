@@ -41,7 +41,7 @@ namespace troupe {
 class node_core; // private: node_core.hpp
 
 enum class scheduling : std::uint8_t {
-    threads, // actors run on worker threads
+    threads, // actors run on worker threads, and on the endpoint's where a frame of a peer wakes them
     stepped, // actors run one message at a time, when the owner says so: the simulator
 };
 
