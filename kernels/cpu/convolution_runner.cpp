@@ -19,12 +19,12 @@ struct convolution_runner::weight_sums {
     bool empty = true;
 };
 
-convolution_runner::convolution_runner(memory_pool& pool, const loops& loops)
-    : pool_{pool}, loops_{loops}, winograd_{pool, loops} {}
+convolution_runner::convolution_runner(memory_pool& pool, const loops& loops, bool winograd)
+    : pool_{pool}, loops_{loops}, winograd_{pool, loops, winograd} {}
 
 template <class Operands>
 void convolution_runner::run(const Operands& operands) {
-    if (winograd_runner::suits(operands.shape))
+    if (winograd_.suits(operands.shape))
         return winograd_.run(operands);
     const std::size_t at_a_time = samples_at_a_time(operands.shape);
     const std::size_t done =

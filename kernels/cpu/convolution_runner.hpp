@@ -14,7 +14,8 @@ namespace troupe::cpu {
 
 class convolution_runner {
   public:
-    convolution_runner(memory_pool& pool, const loops& loops);
+    // `winograd`: see winograd_runner.
+    convolution_runner(memory_pool& pool, const loops& loops, bool winograd);
 
     void forward(const conv2d_forward_operands& operands);
     void forward(const conv2d_pool_forward_operands& operands);

@@ -14,10 +14,18 @@ namespace {
 
 using cpu::loops;
 
+bool has_avx512() noexcept {
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+#else
+    return false;
+#endif
+}
+
 const loops& fastest_loops() noexcept {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+    if (has_avx512())
         return cpu::loops_avx512;
     if (__builtin_cpu_supports("avx2"))
         return cpu::loops_avx2;
@@ -73,7 +81,7 @@ struct matrix_product {
 class cpu_operations final : public operations {
   public:
     explicit cpu_operations(memory_pool& pool)
-        : loops_{fastest_loops()}, convolutions_{pool, loops_} {}
+        : loops_{fastest_loops()}, convolutions_{pool, loops_, has_avx512() && block_ == 16} {}
 
     std::string_view name() const noexcept override { return "cpu"; }
     std::size_t channel_block(std::size_t channels) const noexcept override {

@@ -82,11 +82,18 @@ inline void transform_weight_gradients(const vec* u, std::size_t s, vec* out, st
 
 // --- tiles
 
+std::size_t out_height(const winograd_task& t) {
+    return t.height + 2 * t.padding - 2;
+}
+std::size_t out_width(const winograd_task& t) {
+    return t.width + 2 * t.padding - 2;
+}
+
 struct tile_grid {
     std::size_t down, across, all; // tiles of one image, of all
 
     explicit tile_grid(const winograd_task& t)
-        : down{(t.out_height() + step - 1) / step}, across{(t.out_width() + step - 1) / step},
+        : down{(out_height(t) + step - 1) / step}, across{(out_width(t) + step - 1) / step},
           all{t.samples * down * across} {}
 };
 
@@ -149,7 +156,7 @@ void transform_input(const winograd_task& t, const tile_grid& grid, std::size_t 
 void transform_output(const winograd_task& t, const tile_grid& grid, std::size_t first,
                       std::size_t count, const float* products, std::size_t stride,
                       const float* bias, float* result) {
-    const std::size_t blocks = t.out / lanes, height = t.out_height(), width = t.out_width();
+    const std::size_t blocks = t.out / lanes, height = out_height(t), width = out_width(t);
     for (std::size_t n = 0; n < count; ++n) {
         const tile here{grid, first + n};
         const std::size_t rows = least(step, height - here.y);
@@ -181,7 +188,7 @@ void transform_output(const winograd_task& t, const tile_grid& grid, std::size_t
 void transform_output_gradient(const winograd_task& t, const tile_grid& grid, std::size_t first,
                                std::size_t count, const float* gradients, float* out,
                                std::size_t stride, float* bias_sums) {
-    const std::size_t blocks = t.out / lanes, height = t.out_height(), width = t.out_width();
+    const std::size_t blocks = t.out / lanes, height = out_height(t), width = out_width(t);
     for (std::size_t n = 0; n < count; ++n) {
         const tile here{grid, first + n};
         const std::size_t rows = least(step, height - here.y);
@@ -298,15 +305,6 @@ void pack_one(const float* weight, std::size_t distance, bool turned, float* to,
 
 } // namespace
 
-bool winograd_runs_here() noexcept {
-#if defined(__x86_64__)
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-#else
-    return false;
-#endif
-}
-
 std::size_t winograd_weight_floats(const winograd_task& t) noexcept {
     return positions * t.in * t.out;
 }
@@ -330,7 +328,7 @@ void winograd_pack_backward(const winograd_task& t, const float* weight, float* 
 }
 
 winograd_task winograd_backward_task(const winograd_task& t) noexcept {
-    return {t.samples, t.out, t.in, t.out_height(), t.out_width(), 2 - t.padding};
+    return {t.samples, t.out, t.in, out_height(t), out_width(t), 2 - t.padding};
 }
 
 void winograd_convolve(const winograd_task& t, const float* images, const float* packed,

@@ -1,5 +1,5 @@
 // 3x3 convolutions at stride 1 by Winograd's minimal filtering F(4x4, 3x3): 36 products where direct convolution takes 144,
-// for about one decimal digit of accuracy. For machines with AVX-512 (winograd_runs_here).
+// for about one decimal digit of accuracy. For machines with AVX-512 only.
 //
 // An image is cut into tiles of 6x6 pixels that overlap by 2, each gives 4x4 pixels of the result. Tiles, weights and
 // results are transformed to 36 positions each; at every position the tiles of a block are multiplied with the weights
@@ -21,12 +21,7 @@ struct winograd_task {
     std::size_t in, out;       // channels, multiples of 16
     std::size_t height, width; // of the input
     std::size_t padding;       // 0 to 2
-
-    std::size_t out_height() const noexcept { return height + 2 * padding - 2; }
-    std::size_t out_width() const noexcept { return width + 2 * padding - 2; }
 };
-
-bool winograd_runs_here() noexcept;
 
 // Floats of packed weights and of sums of weight gradients.
 std::size_t winograd_weight_floats(const winograd_task& task) noexcept;

@@ -33,22 +33,22 @@ std::size_t round_up_to_tiles(std::size_t pixels) noexcept {
 
 } // namespace
 
-bool winograd_runner::suits(const convolution_shape& s) noexcept {
-    if (s.kernel_height != 3 || s.kernel_width != 3 || s.settings.stride != 1 ||
+bool winograd_runner::suits(const convolution_shape& s) const noexcept {
+    if (!enabled_ || s.kernel_height != 3 || s.kernel_width != 3 || s.settings.stride != 1 ||
         s.settings.padding > 2 || s.in % lanes != 0 || s.out % lanes != 0)
         return false;
     // Few channels give products too small, many give more transformed weights than a cache holds; results that do not
     // fill their tiles waste work. Measured beside oneDNN's direct convolutions by tests/bench/bench_operations.
     const std::size_t computed =
         round_up_to_tiles(s.out_height()) * round_up_to_tiles(s.out_width());
-    return s.in + s.out >= 48 && s.in * s.out <= 256 * 256 && computed <= 2 * output_pixels(s) &&
-           winograd_runs_here();
+    return s.in + s.out >= 48 && s.in * s.out <= 256 * 256 && computed <= 2 * output_pixels(s);
 }
 
 const float* winograd_runner::blocked(const float* images, std::size_t block, std::size_t channels,
                                       std::size_t pixels, float* space) {
     if (block == lanes)
         return images;
+    TROUPE_CHECK(block == 1, "images are row-major or in blocks of 16 channels");
     loops_.interleave(images, space, channels / lanes, lanes, pixels);
     return space;
 }

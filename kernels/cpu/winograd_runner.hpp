@@ -10,11 +10,13 @@ namespace troupe::cpu {
 
 class winograd_runner {
   public:
-    winograd_runner(memory_pool& pool, const loops& loops) : pool_{pool}, loops_{loops} {}
+    // Unless `enabled`, nothing suits: the machine must have AVX-512, and images lie in blocks of 16 channels or row-major.
+    winograd_runner(memory_pool& pool, const loops& loops, bool enabled)
+        : pool_{pool}, loops_{loops}, enabled_{enabled} {}
 
     // Depends on machine and shape only, not on the number of samples nor on how images lie in memory: a layer computes
     // the same wherever a model is cut.
-    static bool suits(const convolution_shape& shape) noexcept;
+    bool suits(const convolution_shape& shape) const noexcept;
 
     void run(const forward_convolution& operands);
     void run(const backward_convolution& operands);
@@ -27,6 +29,7 @@ class winograd_runner {
 
     memory_pool& pool_;
     const loops& loops_;
+    const bool enabled_;
 };
 
 } // namespace troupe::cpu
