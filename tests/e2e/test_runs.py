@@ -127,6 +127,19 @@ class Ends(TroupeTest):
         result = self.finish(run, 15)
         self.assert_one_line_error(result, 3, "node b ", "stop", "b/cpu:0", "nothing was saved")
 
+    def test_a_run_goes_on_while_nobody_reads_what_it_prints(self):
+        _, address = self.node("--heartbeat-timeout-ms", 1500, name="a")
+        run = self.start("run", self.app(LONG), "--cluster", address, "--json", pipesize=4096)
+        self.read_event(run, "epoch")
+        time.sleep(4)  # more lines than the pipe takes; a network that they hold up would be noticed by node a
+        run.send_signal(signal.SIGINT)
+        result = self.finish(run, 15)
+        self.assert_one_line_error(result, 130, "stopped")
+        epochs = [e["epoch"] for e in result.event("epoch")]
+        self.assertGreater(len(epochs), 40, "the pipe was full")
+        self.assertEqual(epochs, list(range(epochs[0], epochs[0] + len(epochs))))
+        self.assertEqual(result.events[-1]["event"], "error")
+
     def test_an_interrupted_run_saves_and_resumes(self):
         app = self.checkpointed()
         run = self.start("run", app, "--nodes", 2, "--json")

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "tools/troupe/plan_json.hpp"
 
@@ -67,12 +68,16 @@ std::string text(const char* format, Args... args) {
     return buffer;
 }
 
+std::string error_line(const error& why) {
+    return json{{"event", "error"}, {"code", to_string(why.code())}, {"message", why.message()}}
+               .dump(-1, ' ', false, json::error_handler_t::replace) +
+           "\n";
+}
+
 } // namespace
 
 void print_error(const error& why, std::ostream& out) {
-    out << json{{"event", "error"}, {"code", to_string(why.code())}, {"message", why.message()}}
-               .dump(-1, ' ', false, json::error_handler_t::replace)
-        << std::endl;
+    out << error_line(why) << std::flush;
 }
 
 reporter::reporter(reporter_options options, std::ostream& out, std::ostream& talk)
@@ -87,16 +92,15 @@ void reporter::started(const plan& p) {
         const json line = {{"event", "start"},          {"inspect", options_.inspect_address},
                            {"nodes", nodes_},           {"transport", options_.transport},
                            {"epochs", options_.epochs}, {"plan", to_json(p)}};
-        out_ << line.dump() << std::endl;
-        return;
+        return queue(out_, line.dump() + "\n");
     }
-    out_ << describe(p) << std::endl;
+    queue(out_, describe(p) + "\n");
     last_line_ = options_.time->now();
 }
 
 void reporter::clear_progress() {
     if (std::exchange(progress_shown_, false))
-        talk_ << "\r\x1b[K" << std::flush;
+        queue(talk_, "\r\x1b[K");
 }
 
 bool reporter::progress_is_due(const training_progress& p) {
@@ -121,11 +125,11 @@ void reporter::progressed(const training_progress& p) {
     const double samples = static_cast<double>(p.samples);
     const double left =
         rate > 0 ? (samples - done + samples * (options_.epochs - p.epoch - 1)) / rate : 0;
-    talk_ << (options_.terminal ? "\r\x1b[K" : "")
-          << text("epoch %u/%u  %3.0f%%  loss %.4f  accuracy %.1f%%  %.0f samples/s  %.0f s left",
-                  p.epoch + 1, options_.epochs, 100 * done / samples, p.loss_sum / done,
-                  100 * static_cast<double>(p.correct) / done, rate, left)
-          << (options_.terminal ? "" : "\n") << std::flush;
+    const std::string line =
+        text("epoch %u/%u  %3.0f%%  loss %.4f  accuracy %.1f%%  %.0f samples/s  %.0f s left",
+             p.epoch + 1, options_.epochs, 100 * done / samples, p.loss_sum / done,
+             100 * static_cast<double>(p.correct) / done, rate, left);
+    queue(talk_, options_.terminal ? "\r\x1b[K" + line : line + "\n", true);
     progress_shown_ = options_.terminal;
 }
 
@@ -133,32 +137,30 @@ void reporter::epoch_done(const epoch_report& r) {
     if (options_.json) {
         json line = {{"event", "epoch"}};
         line.update(numbers(r));
-        out_ << line.dump() << std::endl;
-        return;
+        return queue(out_, line.dump() + "\n");
     }
     clear_progress();
     const char* bold = options_.color ? "\x1b[1m" : "";
     const char* plain = options_.color ? "\x1b[0m" : "";
-    out_ << text("epoch %u/%u  train loss %.4f  test loss %.4f  %stest accuracy %.2f%%%s  %.0f "
-                 "samples/s  %.1f s",
-                 r.epoch + 1, options_.epochs, r.train_loss, r.test_loss, bold,
-                 100 * r.test_accuracy, plain, r.samples_per_second, r.seconds)
-         << std::endl;
+    queue(out_, text("epoch %u/%u  train loss %.4f  test loss %.4f  %stest accuracy %.2f%%%s  %.0f "
+                     "samples/s  %.1f s\n",
+                     r.epoch + 1, options_.epochs, r.train_loss, r.test_loss, bold,
+                     100 * r.test_accuracy, plain, r.samples_per_second, r.seconds));
     last_line_ = options_.time->now();
 }
 
 void reporter::finished(const run_report& report) {
     clear_progress();
     if (!report.failure)
-        print_done(report);
+        queue(out_, done_text(report));
     else if (options_.json)
-        print_error(*report.failure, out_);
+        queue(out_, error_line(*report.failure));
     std::lock_guard guard{lock_};
     report_ = report;
-    changed_.notify_all();
+    finished_.notify_all();
 }
 
-void reporter::print_done(const run_report& report) {
+std::string reporter::done_text(const run_report& report) const {
     if (options_.json) {
         json line = {{"event", "done"}};
         if (!report.epochs.empty())
@@ -174,31 +176,50 @@ void reporter::print_done(const run_report& report) {
                               {"busy_share", report.stages[s].busy_share},
                               {"weight_version_lag", histogram(report.stages[s].lags)}});
         line["stages"] = std::move(stages);
-        out_ << line.dump() << std::endl;
-        return;
+        return line.dump() + "\n";
     }
+    std::ostringstream out;
     if (options_.transport == "in-process")
-        out_ << "done: in this process";
+        out << "done: in this process";
     else
-        out_ << text("done: %zu node%s over %s", nodes_, nodes_ == 1 ? "" : "s",
-                     options_.transport.c_str());
+        out << text("done: %zu node%s over %s", nodes_, nodes_ == 1 ? "" : "s",
+                    options_.transport.c_str());
     if (!report.epochs.empty())
-        out_ << text(", test accuracy %.2f%%", 100 * report.epochs.back().test_accuracy);
+        out << text(", test accuracy %.2f%%", 100 * report.epochs.back().test_accuracy);
     if (report.checkpoint)
-        out_ << ", checkpoint " << *report.checkpoint;
-    out_ << '\n';
+        out << ", checkpoint " << *report.checkpoint;
+    out << '\n';
     for (std::size_t s = 0; s < report.stages.size(); ++s)
-        out_ << "  stage " << s
-             << text(": busy %.0f%%, minibatches late in weight versions: ",
-                     100 * report.stages[s].busy_share)
-             << lags_in_words(report.stages[s].lags) << '\n';
-    out_ << std::flush;
+        out << "  stage " << s
+            << text(": busy %.0f%%, minibatches late in weight versions: ",
+                    100 * report.stages[s].busy_share)
+            << lags_in_words(report.stages[s].lags) << '\n';
+    return out.str();
 }
 
 std::optional<run_report> reporter::wait_finished(duration patience) {
     std::unique_lock guard{lock_};
-    changed_.wait_for(guard, patience, [&] { return report_.has_value(); });
+    finished_.wait_for(guard, patience, [&] { return report_.has_value(); });
     return report_;
+}
+
+void reporter::queue(std::ostream& to, std::string text, bool is_progress) {
+    std::lock_guard guard{lock_};
+    // Progress that nobody has seen yet is out of date.
+    if (is_progress && !queued_.empty() && queued_.back().is_progress)
+        queued_.pop_back();
+    queued_.push_back({to, std::move(text), is_progress});
+}
+
+bool reporter::print_next() {
+    std::unique_lock guard{lock_};
+    if (queued_.empty())
+        return false;
+    const piece next = std::move(queued_.front());
+    queued_.pop_front();
+    guard.unlock();
+    next.to << next.text << std::flush;
+    return true;
 }
 
 } // namespace troupe::cli

@@ -3,10 +3,12 @@
 // On a terminal the progress is one line that is written over. Elsewhere, in a log, it is a line of its own whenever
 // nothing was printed for a while.
 //
-// Threads: the trainer's actor calls; the owner reads the report after finished() has been called (wait_finished).
+// Threads: the trainer's actor calls the observer's methods, which only queue what is to be printed: who reads it may
+// not read for long, and an actor's thread may be the network's. The owner prints it (print_next) and waits for the end.
 #pragma once
 
 #include <condition_variable>
+#include <deque>
 #include <mutex>
 #include <optional>
 #include <ostream>
@@ -39,24 +41,36 @@ class reporter final : public training_observer {
     void epoch_done(const epoch_report& report) override;
     void finished(const run_report& report) override;
 
-    // The report once the run is over; waits at most so long.
+    // The report once the run is over; then all that there is to print is queued. Waits at most so long.
     std::optional<run_report> wait_finished(duration patience);
 
+    // Prints the first of what is queued; false if nothing is. Takes as long as the streams do.
+    bool print_next();
+
   private:
+    struct piece {
+        std::ostream& to;
+        std::string text;
+        bool is_progress;
+    };
+
     bool progress_is_due(const training_progress& progress);
     void clear_progress();
-    void print_done(const run_report& report);
+    std::string done_text(const run_report& report) const;
+    void queue(std::ostream& to, std::string text, bool is_progress = false);
 
     reporter_options options_;
     std::ostream& out_;
     std::ostream& talk_;
-    time_point last_line_; // when the last line was printed
-    bool progress_shown_ = false;
-    std::size_t nodes_ = 0; // that carry stages
+    time_point last_line_;        // when the last line was queued
+    bool progress_shown_ = false; // by the last piece
+    std::size_t nodes_ = 0;       // that carry stages
 
     std::mutex lock_;
-    std::condition_variable changed_;
-    std::optional<run_report> report_; // guarded by lock_
+    std::condition_variable finished_;
+    // Guarded by lock_.
+    std::optional<run_report> report_;
+    std::deque<piece> queued_;
 };
 
 } // namespace troupe::cli

@@ -1,4 +1,5 @@
 // run: load what the app names, bring the nodes together, train.
+#include <poll.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -20,11 +21,21 @@ namespace {
 
 constexpr duration signal_poll = std::chrono::milliseconds{50};
 
-// Waits for the end of the run and passes stop signals on to the trainer.
+// Nobody who does not read holds up the run or its end by a signal: a line waits until both streams take one. A stream
+// that has failed takes everything.
+bool output_takes_a_line() {
+    pollfd streams[] = {{STDOUT_FILENO, POLLOUT, 0}, {STDERR_FILENO, POLLOUT, 0}};
+    return poll(streams, 2, 0) == 2;
+}
+
+// Prints what the run reports, up to its end, and passes stop signals on to the trainer.
 run_report watch_over(reporter& reports, node_runtime& runtime, actor_address trainer) {
     int passed_on = 0;
     for (;;) {
-        if (auto report = reports.wait_finished(signal_poll))
+        const auto report = reports.wait_finished(signal_poll);
+        while ((report || output_takes_a_line()) && reports.print_next()) {
+        }
+        if (report)
             return *report;
         while (passed_on < stop_signals()) {
             ++passed_on;
@@ -47,10 +58,11 @@ int export_trace(const run_options& options, const std::string& address) {
 
 // The checkpoint to go on from has all epochs that the app asks for.
 int nothing_left(const run_options& options, const checkpoint_info& last) {
-    if (options.json)
-        reporter{{.json = true, .transport = "none"}, std::cout, std::cerr}.finished(
-            {.checkpoint = last.folder.string()});
-    else
+    if (options.json) {
+        reporter nothing{{.json = true, .transport = "none"}, std::cout, std::cerr};
+        nothing.finished({.checkpoint = last.folder.string()});
+        nothing.print_next();
+    } else
         std::cout << "nothing left to do: checkpoint " << last.folder.string() << " has "
                   << last.progress.epochs_done
                   << " epochs; for more, raise train.epochs in the app file" << std::endl;

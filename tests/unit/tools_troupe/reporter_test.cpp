@@ -23,6 +23,12 @@ struct printed {
     explicit printed(bool json, bool terminal)
         : shown{{.json = json, .terminal = terminal, .epochs = 2, .time = &time}, out, talk} {
         shown.started({});
+        print();
+    }
+
+    void print() {
+        while (shown.print_next()) {
+        }
     }
 
     // An epoch of `seconds` whose minibatches are done every half a second, without its end.
@@ -34,6 +40,7 @@ struct printed {
                               .samples = 1000,
                               .loss_sum = 1.0 * half,
                               .elapsed = std::chrono::milliseconds{500 * half}});
+            print();
         }
     }
     long lines() const { return std::ranges::count(talk.str(), '\n'); }
@@ -62,6 +69,7 @@ BOOST_AUTO_TEST_CASE(a_log_gets_no_progress_beside_the_lines_of_short_epochs) {
     for (std::uint32_t epoch = 0; epoch < 8; ++epoch) {
         log.train(6);
         log.shown.epoch_done({.epoch = epoch});
+        log.print();
     }
     BOOST_TEST(log.lines() == 0);
 }
@@ -72,6 +80,7 @@ BOOST_AUTO_TEST_CASE(a_terminal_has_one_line_that_is_written_over_and_cleared) {
     BOOST_TEST(terminal.lines() == 0);
     BOOST_TEST(std::ranges::count(terminal.talk.str(), '\r') == 10);
     terminal.shown.epoch_done({});
+    terminal.print();
     BOOST_TEST(terminal.talk.str().ends_with("\r\x1b[K"));
 }
 
@@ -80,6 +89,7 @@ BOOST_AUTO_TEST_CASE(the_end_says_where_it_ran_and_what_was_saved) {
     std::ostringstream out;
     reporter alone{{.transport = "in-process", .time = &time}, out, out};
     alone.finished({.epochs = {{.test_accuracy = 0.5}}, .checkpoint = "saved/epoch-0002"});
+    BOOST_TEST(alone.print_next());
     BOOST_TEST(out.str() ==
                "done: in this process, test accuracy 50.00%, checkpoint saved/epoch-0002\n");
 }
@@ -89,8 +99,38 @@ BOOST_AUTO_TEST_CASE(json_has_objects_for_start_epoch_and_done_alone) {
     json.train(60);
     json.shown.epoch_done({});
     json.shown.finished({});
+    json.print();
     BOOST_TEST(json.talk.str().empty());
     BOOST_TEST(std::ranges::count(json.out.str(), '\n') == 3);
+}
+
+BOOST_AUTO_TEST_CASE(who_reports_prints_nothing_and_the_owner_all_of_it_in_order_and_once) {
+    printed run{true, false};
+    const std::string started = run.out.str();
+    for (std::uint32_t epoch = 0; epoch < 3; ++epoch)
+        run.shown.epoch_done({.epoch = epoch});
+    run.shown.finished({.failure = error{errc::lost, "node b is lost"}});
+    BOOST_TEST(run.out.str() == started);
+    BOOST_TEST(run.shown.wait_finished({}).has_value());
+    run.print();
+    std::istringstream lines{run.out.str().substr(started.size())};
+    for (const char* part : {"\"epoch\":1,", "\"epoch\":2,", "\"epoch\":3,", "node b is lost"}) {
+        std::string line;
+        std::getline(lines, line);
+        BOOST_TEST(line.find(part) != std::string::npos, line << " has " << part);
+    }
+    BOOST_TEST(lines.peek() == std::istringstream::traits_type::eof());
+}
+
+BOOST_AUTO_TEST_CASE(progress_that_nobody_has_seen_gives_way_to_newer) {
+    printed log{false, false};
+    for (std::uint64_t done : {10, 20, 30}) {
+        log.time.pass(std::chrono::seconds{11});
+        log.shown.progressed({.samples_done = done, .samples = 100, .loss_sum = 1});
+    }
+    log.print();
+    BOOST_TEST(log.lines() == 1);
+    BOOST_TEST(log.talk.str().starts_with("epoch 1/2   30%"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
