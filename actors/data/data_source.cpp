@@ -220,8 +220,9 @@ void data_source::finish() {
     tickets_dropped_ = ticket_;
 }
 
-void data_source::on_rejected(proto::Rejected::Reader body, const frame&) {
-    if (feeding_)
+void data_source::on_rejected(proto::Rejected::Reader body, const frame& f) {
+    // Anybody may write to this actor; only the stages can have refused what it sent.
+    if (feeding_ && (f.from() == options_.first_stage || f.from() == options_.last_stage))
         fail(
             {errc::protocol, "a stage refused a message: " + std::string{body.getReason().cStr()}});
 }

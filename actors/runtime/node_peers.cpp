@@ -212,13 +212,14 @@ std::optional<time_point> node_core::last_heard(node_id peer) const {
 }
 
 // Peers that attached as observers get answers, and nothing else: they may ask the inspector's agent and the cluster
-// actor what they like, and watch actors.
+// actor what they like, watch actors, and refuse what comes too late for one of their own.
 bool node_core::only_looks(const frame& f) const {
     const actor_number to = f.to().actor;
     const std::uint64_t type = f.body_type();
     return to == well_known::inspector || to == well_known::watcher ||
-           type == type_id_of<proto::ListMembers>() || type == type_id_of<proto::Subscribe>() ||
-           type == type_id_of<proto::Rejected>();
+           (to == well_known::cluster &&
+            (type == type_id_of<proto::ListMembers>() || type == type_id_of<proto::Subscribe>() ||
+             type == type_id_of<proto::Rejected>()));
 }
 
 void node_core::peer_writable(node_id peer) {

@@ -1,5 +1,6 @@
 #include "actors/trainer/trainer.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "actors/messages.hpp"
@@ -241,8 +242,10 @@ void trainer::on_end() {
     finish(error{errc::lost, "the trainer ended unexpectedly" + advice()});
 }
 
-void trainer::on_rejected(proto::Rejected::Reader body, const frame&) {
-    fail({errc::protocol, "a message was refused: " + std::string{body.getReason().cStr()}});
+void trainer::on_rejected(proto::Rejected::Reader body, const frame& f) {
+    // Anybody may write to this actor; only those that it sends something to can have refused it.
+    if (f.from() == source_ || is_agent(f.from()) || std::ranges::count(stages_, f.from()) > 0)
+        fail({errc::protocol, "a message was refused: " + std::string{body.getReason().cStr()}});
 }
 
 void trainer::finish(std::optional<error> failure) {

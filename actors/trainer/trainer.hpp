@@ -121,6 +121,7 @@ class trainer final : public actor {
 
     proto::App::Reader app() const { return options_.app.app(); }
     actor_address agent_of(const plan_device& where) const;
+    bool is_agent(actor_address who) const;           // of a node that the run may use
     bool is_stage(std::size_t stage, const frame& f); // else answers by Rejected
     std::vector<stage_program> programs() const;      // by stage
     bool has_momentum() const;

@@ -1,4 +1,6 @@
 // How a trainer comes to connected stages: it measures layers, makes the plan, has the stages placed and connects them.
+#include <algorithm>
+
 #include "actors/data/data_source.hpp"
 #include "actors/messages.hpp"
 #include "actors/trainer/trainer.hpp"
@@ -21,6 +23,11 @@ bool trainer::has_momentum() const {
 
 actor_address trainer::agent_of(const plan_device& where) const {
     return {where.node, well_known::agent};
+}
+
+bool trainer::is_agent(actor_address who) const {
+    return std::ranges::any_of(options_.devices,
+                               [&](const plan_device& d) { return agent_of(d) == who; });
 }
 
 void trainer::measure() {
@@ -72,9 +79,10 @@ void trainer::place() {
     }
 }
 
-void trainer::place_failed(proto::PlaceFailed::Reader body, const frame&) {
-    if (body.getRun() == options_.run)
-        fail(read_failure(body.getFailure()));
+void trainer::place_failed(proto::PlaceFailed::Reader body, const frame& f) {
+    if (body.getRun() != options_.run || !is_agent(f.from()))
+        return reject("the sender places nothing for this run");
+    fail(read_failure(body.getFailure()));
 }
 
 void trainer::stage_placed(proto::StagePlaced::Reader body, const frame& f) {

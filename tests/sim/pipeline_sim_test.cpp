@@ -198,6 +198,12 @@ BOOST_AUTO_TEST_CASE(messages_of_strangers_change_nothing) {
     run.run_node().send(run.trainer_address(), frame_builder<proto::StageEpochDone>{});
     run.run_node().send(run.trainer_address(), frame_builder<proto::Snapshot>{});
     run.run_node().send(run.trainer_address(), frame_builder<proto::StageFailed>{});
+    frame_builder<proto::PlaceFailed> failed;
+    failed.body().setRun(77); // the run's own number
+    run.run_node().send(run.trainer_address(), std::move(failed));
+    run.run_node().send(run.trainer_address(), frame_builder<proto::Rejected>{});
+    const actor_address source = *run.run_node().address_of("data-source");
+    run.run_node().send(source, frame_builder<proto::Rejected>{});
     run.sim().run_until([&] { return run.observer().report.has_value(); }, std::chrono::minutes{5});
     BOOST_REQUIRE(run.observer().report.has_value());
     const run_report& report = *run.observer().report;

@@ -233,10 +233,12 @@ BOOST_FIXTURE_TEST_CASE(an_observer_cannot_reach_other_actors, inspected) {
     const auto meddler =
         tools.spawn<probe_actor>("meddler", meddling, [&](probe_actor& self, auto, const frame&) {
             self.send(worker, probe(1));
+            self.send(worker, frame_builder<proto::Rejected>{});
         });
     tools.send(meddler, probe(0));
     settle();
     BOOST_TEST(log.numbers.empty());
+    BOOST_TEST(log.rejected.empty());
     BOOST_TEST(meddling.rejected == std::vector<std::string>{"an observer may only look"},
                boost::test_tools::per_element());
 }
