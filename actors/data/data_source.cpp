@@ -42,7 +42,16 @@ data_source::data_source(actor_context& context, data_source_options options)
     on<proto::WorkDone>(&data_source::work_done);
 }
 
-void data_source::run_epoch(proto::RunEpoch::Reader body, const frame&) {
+bool data_source::comes_from(actor_address expected, const frame& f) {
+    if (f.from() == expected)
+        return true;
+    reject("the sender is not the actor that this comes from in this run");
+    return false;
+}
+
+void data_source::run_epoch(proto::RunEpoch::Reader body, const frame& f) {
+    if (!comes_from(options_.trainer, f))
+        return;
     if (feeding_)
         return fail({errc::protocol, "an epoch is asked for while another pass is running"});
     const std::size_t samples = options_.data->train.size();
@@ -70,7 +79,9 @@ void data_source::run_epoch(proto::RunEpoch::Reader body, const frame&) {
     prepare();
 }
 
-void data_source::run_evaluation(proto::RunEvaluation::Reader body, const frame&) {
+void data_source::run_evaluation(proto::RunEvaluation::Reader body, const frame& f) {
+    if (!comes_from(options_.trainer, f))
+        return;
     if (feeding_)
         return fail({errc::protocol, "an evaluation is asked for while another pass is running"});
     feeding pass;
@@ -81,8 +92,8 @@ void data_source::run_evaluation(proto::RunEvaluation::Reader body, const frame&
     prepare();
 }
 
-void data_source::stop_data(proto::StopData::Reader, const frame&) {
-    if (!feeding_ || !feeding_->training)
+void data_source::stop_data(proto::StopData::Reader, const frame& f) {
+    if (!comes_from(options_.trainer, f) || !feeding_ || !feeding_->training)
         return; // the pass is over already
     feeding_->shape.minibatches = feeding_->sent;
     feed();
@@ -180,8 +191,8 @@ void data_source::send_evaluation_batch(const batch& b) {
 }
 
 void data_source::gradient(proto::Gradient::Reader body, const frame& f) {
-    if (f.from() != options_.first_stage)
-        return reject("gradients come from the first stage");
+    if (!comes_from(options_.first_stage, f))
+        return;
     // Answers to the last microbatches come after the pass is over for this actor.
     if (!feeding_ || !feeding_->training || body.getMinibatch() < feeding_->first_minibatch)
         return;
@@ -192,8 +203,8 @@ void data_source::gradient(proto::Gradient::Reader body, const frame& f) {
 }
 
 void data_source::evaluation_taken(proto::EvaluationTaken::Reader body, const frame& f) {
-    if (f.from() != options_.last_stage)
-        return reject("evaluations are answered by the last stage");
+    if (!comes_from(options_.last_stage, f))
+        return;
     if (!feeding_ || feeding_->training)
         return;
     if (body.getBatch() != feeding_->answered || feeding_->answered == feeding_->microbatches_sent)

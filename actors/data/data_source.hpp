@@ -69,6 +69,8 @@ class data_source final : public actor {
 
     void on_rejected(proto::Rejected::Reader body, const frame& f) override;
 
+    // Answers a message that does not come from `expected` by Rejected, and says false.
+    bool comes_from(actor_address expected, const frame& f);
     void prepare();
     void feed();
     void send_minibatch(const batch& b);

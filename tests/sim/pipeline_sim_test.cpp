@@ -204,6 +204,9 @@ BOOST_AUTO_TEST_CASE(messages_of_strangers_change_nothing) {
     run.run_node().send(run.trainer_address(), frame_builder<proto::Rejected>{});
     const actor_address source = *run.run_node().address_of("data-source");
     run.run_node().send(source, frame_builder<proto::Rejected>{});
+    run.run_node().send(source, frame_builder<proto::RunEpoch>{});
+    run.run_node().send(source, frame_builder<proto::RunEvaluation>{});
+    run.run_node().send(source, frame_builder<proto::StopData>{});
     run.sim().run_until([&] { return run.observer().report.has_value(); }, std::chrono::minutes{5});
     BOOST_REQUIRE(run.observer().report.has_value());
     const run_report& report = *run.observer().report;
