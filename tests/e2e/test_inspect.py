@@ -66,6 +66,11 @@ class Inspect(TroupeTest):
         names = {e["args"]["name"] for e in events if e["name"] == "thread_name"}
         self.assertLessEqual({"trainer", "data-source", "stage-0", "stage-1"}, names)
 
+    def test_a_run_over_tcp_is_traced_over_tcp(self):
+        result = self.troupe("run", self.app(), "--nodes", 2, "--transport", "tcp", "--trace", "t.json")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertTrue(json.loads((self.folder / "t.json").read_text())["traceEvents"])
+
     def test_an_unknown_view_type_or_field_is_a_one_line_error(self):
         for words, named in ((["fly"], "fly"), (["tail", "type=Pigeon"], "Pigeon"), (["follow"], "follow"),
                              (["tail", "type=Activation", "wings=2"], "wings")):

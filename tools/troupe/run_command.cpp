@@ -51,6 +51,10 @@ int export_trace(const run_options& options, const std::string& address) {
     if (!key)
         return report(key.failure());
     inspect.key = *key;
+    auto transports = parse_transport(options.transport);
+    if (!transports)
+        return report(transports.failure());
+    inspect.transports = *transports;
     inspect.view = inspector::view_kind::export_trace;
     inspect.file = options.trace_file;
     return inspector::inspect(inspect, std::cerr, std::cerr);
