@@ -110,8 +110,8 @@ struct Refused {
 
 struct Heartbeat {
   # Every member to every other member, once per interval, whatever else is sent. Not answered. A member from which
-  # nothing at all has come for the time-out, not even a part of a large message, is given up: its connection is ended
-  # and NodeLost follows.
+  # nothing at all has come for the time-out, neither a message nor a sign that one is on its way (Alive in
+  # handshake.capnp), is given up: its connection is ended and NodeLost follows.
   count @0 :UInt64;           # counts from 1 per sender
 }
 

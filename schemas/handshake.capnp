@@ -17,7 +17,8 @@ struct Control {
     hello @0 :Hello;
     verdict @1 :Verdict;
     farewell @2 :Farewell;
-    alive @3 :Void;           # twice a second while frames to the receiver are under way: a large one is not silence
+    alive @3 :Void;           # twice a second while frames to the receiver are under way and not stuck: a large one is not
+                              # silence
   }
 }
 

@@ -51,7 +51,8 @@ class endpoint_listener {
     virtual void peer_up(const peer_info& peer) = 0;
     virtual void frame_arrived(node_id from, frame_ptr f) = 0;
     virtual void peer_writable(node_id peer) = 0;
-    // Now and then while a frame from the peer takes long to arrive: it is there. For listeners that judge silence.
+    // Now and then while a frame from the peer takes long to arrive, unless its transfer is stuck: it is there. For
+    // listeners that judge silence.
     virtual void peer_alive(node_id) {}
     // Exactly once for every peer_up, unless this endpoint is closed first; nothing about this peer follows. `why` is
     // errc::cancelled if the peer closed in order (everything it had sent has arrived), errc::lost if it vanished.

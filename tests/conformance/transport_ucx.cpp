@@ -48,6 +48,9 @@ struct hostile_peer {
         control = std::make_unique<control_connection>(
             std::move(*socket), handshake_side::connector, "a key for the tests");
         worker = ucx_worker::create(ucx_transports::automatic, true).value();
+        worker->receive_with([](void*, const void*, std::size_t, void*, std::size_t,
+                                const ucp_am_recv_param_t*) { return UCS_OK; },
+                             nullptr); // what it is sent is dropped, once it makes progress
         advance_until([&] { return control->proven(); });
         hello_message hello;
         hello.self.node = node_id{id};
@@ -271,6 +274,32 @@ BOOST_AUTO_TEST_CASE(frames_wait_for_room_in_the_pool_and_keep_their_order) {
     BOOST_TEST((b.heard->downs()[0].second == errc::exhausted));
     b.end->close();
     b.heard->forget_frames();
+}
+
+BOOST_AUTO_TEST_CASE(
+    a_node_says_that_it_is_alive_while_a_transfer_is_slow_but_not_once_it_is_stuck) {
+    ucx_shm_world w;
+    node a = w.add("a");
+    hostile_peer hostile{w, a, 1ull << 60};
+    hostile.advance_until([&] { return a.heard->ups().size() == 1; });
+    hostile.arrived.clear();
+    // It never fetches the tensor; what is small completes at its sender all the same.
+    const node_id to{1ull << 60};
+    a.end->send(to, conformance::numbered_frame(w.pool, 1, {8u << 20}));
+    hostile.advance_until([&] { return hostile.arrived.size() >= 2; });
+    w.pass(40s); // 8 MiB at a megabyte per second, and what a peer's memory may take
+    hostile.advance_until([&] { return hostile.arrived.size() >= 4; });
+    a.end->send(to, conformance::numbered_frame(w.pool, 2));
+    w.pass(60s);
+    const auto count = [&] {
+        for (int i = 0; i < 12; ++i) // more than two intervals
+            w.settle();
+        (void)hostile.control->advance(hostile.arrived);
+        return hostile.arrived.size();
+    };
+    (void)count(); // one may have been on its way
+    hostile.arrived.clear();
+    BOOST_TEST(count() == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(automatic_is_shared_memory_within_a_machine) {

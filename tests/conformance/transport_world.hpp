@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -113,6 +114,19 @@ class sim_world final : public world {
     std::uint64_t nodes_total_ = 100;
 };
 
+// The machine's clock, which a test may put forward.
+class shifted_clock final : public clock {
+  public:
+    time_point now() const noexcept override {
+        return machine_.now() + std::chrono::nanoseconds{shift_ns_.load()};
+    }
+    void shift(duration by) noexcept { shift_ns_ += by.count(); }
+
+  private:
+    monotonic_clock machine_;
+    std::atomic<std::int64_t> shift_ns_{0};
+};
+
 class ucx_world : public world {
   public:
     explicit ucx_world(ucx_transports transports) : transports_{transports} {}
@@ -121,10 +135,11 @@ class ucx_world : public world {
     bool wait_for(const std::function<bool()>& condition) override;
     void settle() override;
     std::string nobody() const override { return "127.0.0.1:9"; }
+    void pass(duration time) { clock_.shift(time); }
 
   private:
     ucx_transports transports_;
-    monotonic_clock clock_;
+    shifted_clock clock_;
 };
 
 struct ucx_shm_world : ucx_world {

@@ -19,6 +19,7 @@ struct frame_sender::operation {
     frame_sender* owner = nullptr;
     std::shared_ptr<ucx_peer> peer;
     frame_ptr data;
+    std::uint64_t sequence = 0;
     std::uint64_t bytes = 0;
     std::array<std::byte, header_room> header;
     std::vector<std::byte> words; // of a message too long for the header
@@ -33,6 +34,18 @@ frame_sender::~frame_sender() = default;
 void frame_sender::abandon() {
     free_.clear();
     operations_.clear();
+}
+
+std::unordered_map<const ucx_peer*, frames_under_way> frame_sender::under_way() const {
+    std::unordered_map<const ucx_peer*, frames_under_way> found;
+    for (const auto& op : operations_) {
+        if (op->peer == nullptr)
+            continue;
+        auto& frames = found.try_emplace(op->peer.get(), op->sequence, 0).first->second;
+        frames.oldest = std::min(frames.oldest, op->sequence);
+        frames.bytes += op->bytes;
+    }
+    return found;
 }
 
 frame_sender::operation& frame_sender::take_operation() {
@@ -66,7 +79,7 @@ void frame_sender::post(const std::shared_ptr<ucx_peer>& peer, ucx_peer::outgoin
     wire::header h = next.measured;
     h.link = peer->remote_link;
     h.token = peer->send_token;
-    h.sequence = peer->next_sequence++;
+    h.sequence = op.sequence = peer->next_sequence++;
     op.peer = peer;
     op.data = std::move(next.data);
     const std::size_t words_bytes = h.words * sizeof(capnp::word);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,8 @@ class frame_sender {
     void abandon();
 
     std::size_t in_flight() const noexcept { return in_flight_; }
+    // By peer; only peers to whom something is.
+    std::unordered_map<const ucx_peer*, frames_under_way> under_way() const;
 
     // Whether a completion has set a peer's is_writable since the last call.
     bool take_writable() noexcept { return std::exchange(writable_, false); }

@@ -6,6 +6,7 @@ namespace troupe {
 namespace {
 
 constexpr duration abandon_time = std::chrono::milliseconds{500};
+constexpr duration send_allowance = std::chrono::seconds{10}; // for a peer that is busy
 
 void ucx_failed(void* peer, ucp_ep_h, ucs_status_t) {
     auto& failed = *static_cast<ucx_peer*>(peer);
@@ -82,18 +83,22 @@ void ucx_node::connect_failed(const std::string& address, const error& why) {
 }
 
 // UCX sends frames one after the other, so what follows a large one, heartbeats too, waits; the control connection does
-// not. The progress thread does not sleep long while frames are under way.
+// not. The progress thread does not sleep long while frames are under way. Of a peer whose frames are stuck nothing is
+// said: its heartbeats then give this node up.
 void ucx_node::say_alive(time_point now) {
     said_alive_at_ = now;
-    for (const auto& [node, peer] : peers_) {
-        bool is_sending = false;
-        {
-            std::lock_guard worker{worker_lock_};
-            is_sending = peer->in_flight > 0;
-        }
-        if (is_sending)
-            control_.say_alive(*peer);
+    std::unordered_map<const ucx_peer*, frames_under_way> sending;
+    {
+        std::lock_guard worker{worker_lock_};
+        if (sender_.in_flight() > 0)
+            sending = sender_.under_way();
     }
+    // The peer may wait for memory, for as long as this node would.
+    const duration allowance = options_.memory_timeout + send_allowance;
+    for (const auto& [node, peer] : peers_)
+        if (const auto frames = sending.find(peer.get());
+            frames != sending.end() && !peer->sending.is_stuck(frames->second, allowance, now))
+            control_.say_alive(*peer);
 }
 
 void ucx_node::look_after_peers(time_point now) {

@@ -14,6 +14,7 @@
 #include "transport/endpoint.hpp"
 #include "transport/frame/wire.hpp"
 #include "transport/send_window.hpp"
+#include "transport/ucx/send_progress.hpp"
 
 namespace troupe {
 
@@ -53,6 +54,7 @@ struct ucx_peer {
     bool* any_failed = nullptr; // tells the progress thread to look for peers that have
 
     // The progress thread's.
+    send_progress sending;
     bool is_up = false;                   // reported; frames that arrive earlier wait in `arrivals`
     std::optional<time_point> give_up_at; // unless the control connection says more before
     std::optional<std::uint64_t> frames_announced; // by its goodbye
