@@ -113,12 +113,26 @@ void cluster_actor::remove(node_id node, const error& why) {
     }
 }
 
+// What the sender says of itself, but for its address: one that listens on all addresses of its machine does not know
+// by which of them others reach it. The transport does.
+result<member_info> cluster_actor::read_sender(proto::Member::Reader said, const frame& f) const {
+    auto m = read_member(said);
+    if (!m)
+        return m;
+    if (m->node != f.from().node)
+        return error{errc::protocol, "a node joins in its own name"};
+    for (const peer_info& peer : runtime().peers())
+        if (peer.node == m->node)
+            m->address = peer.address;
+    if (auto checked = check_member(*m); !checked)
+        return checked.failure();
+    return m;
+}
+
 void cluster_actor::take_join(proto::Join::Reader request, const frame& f) {
-    const auto newcomer = read_member(request.getMember());
+    const auto newcomer = read_sender(request.getMember(), f);
     if (!newcomer)
         return reject(newcomer.failure().message());
-    if (newcomer->node != f.from().node)
-        return reject("a node joins in its own name");
     const std::vector<member_info> before = members_.list();
     if (const auto admitted = admit(*newcomer); !admitted) {
         frame_builder<proto::Refused> answer;
@@ -140,8 +154,8 @@ void cluster_actor::take_join(proto::Join::Reader request, const frame& f) {
 }
 
 void cluster_actor::take_welcome(proto::Welcome::Reader answer, const frame& f) {
-    const auto by = read_member(answer.getMember());
-    if (!by || by->node != f.from().node || answer.getOthers().size() > limits::nodes_max)
+    const auto by = read_sender(answer.getMember(), f);
+    if (!by || answer.getOthers().size() > limits::nodes_max)
         return reject("a Welcome says who sends it and names members");
     std::vector<member_info> named;
     for (const auto other : answer.getOthers()) {
@@ -209,7 +223,8 @@ void cluster_actor::beat(proto::HeartbeatDue::Reader, const frame&) {
     }
     if (progress_.now() == join_progress::state::joining && now() >= join_deadline_) {
         progress_.refused();
-        give_up_join({errc::unreachable, "no welcome in time; was it started with another --transport?"});
+        give_up_join(
+            {errc::unreachable, "no welcome in time; was it started with another --transport?"});
     }
     after(options_.heartbeat.interval, frame_builder<proto::HeartbeatDue>{});
 }

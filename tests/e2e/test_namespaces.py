@@ -80,6 +80,18 @@ class Namespaces(TroupeTest):
         alone = self.troupe("run", self.app(), "--json")
         self.assertEqual([e["test_loss"] for e in alone.event("epoch")], [e["test_loss"] for e in result.event("epoch")])
 
+    def test_nodes_that_listen_on_all_addresses_are_reached_by_those_of_their_hosts(self):
+        common = ["--listen", "0.0.0.0:4711", "--key", self.key]
+        a = self.start_on("troupe-a", "node", "--name", "a", *common)
+        self.assertIn("troupe inspect HOST:4711 --key", a.stdout.readline())
+        self.assert_listens(self.start_on("troupe-b", "node", "--name", "b", "--join", "10.213.7.1:4711", *common))
+        result = self.finish(self.run_on_both(self.app()))
+        self.assertEqual(result.code, 0, str(result))
+        self.assertEqual({s["node"] for s in result.event("start")[0]["plan"]["stages"]}, {"a", "b"})
+        status = self.finish(self.start_on("troupe-b", "status", "10.213.7.1:4711", "--key", self.key, "--json"))
+        self.assertEqual({n["name"]: n["address"] for n in json.loads(status.out)["nodes"]},
+                         {"a": "10.213.7.1:4711", "b": "10.213.7.2:4711"})
+
     def test_status_and_inspector_reach_nodes_of_other_hosts(self):
         self.nodes()
         for arguments in (["status", "10.213.7.1:4711"], ["inspect", "10.213.7.1:4711", "actors"]):

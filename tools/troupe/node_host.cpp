@@ -103,7 +103,11 @@ std::string host_name() {
 }
 
 std::string attach_command(const std::string& address, const node_choice& node) {
-    return "troupe inspect " + address + (node.key_file.empty() ? "" : " --key " + node.key_file) +
+    const auto listening = resolve(address);
+    return "troupe inspect " +
+           (listening && listening->is_any() ? "HOST" + address.substr(address.rfind(':'))
+                                             : address) +
+           (node.key_file.empty() ? "" : " --key " + node.key_file) +
            (node.transport == "auto" ? "" : " --transport " + node.transport);
 }
 

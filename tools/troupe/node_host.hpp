@@ -52,7 +52,7 @@ class node_host {
 // different nodes when there are enough.
 std::vector<plan_device> devices_of(const std::vector<member_info>& members);
 
-// How to look at a node.
+// How to look at a node; HOST stands for its machine if it listens on all addresses.
 std::string attach_command(const std::string& address, const node_choice& node);
 
 // Of this machine, short enough to be part of a node's name.

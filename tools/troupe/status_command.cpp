@@ -62,8 +62,13 @@ result<std::vector<member_info>> ask_members(const status_options& options) {
         return peer.failure();
     auto members = view.ask<proto::MemberList>({peer->node, well_known::cluster},
                                                frame_builder<proto::ListMembers>{}, read_members);
-    if (members)
-        std::ranges::sort(*members, {}, &member_info::name);
+    if (!members)
+        return members;
+    for (member_info& m : *members)
+        if (m.node == peer->node)
+            m.address =
+                peer->address; // it may listen on all addresses; this one is known to reach it
+    std::ranges::sort(*members, {}, &member_info::name);
     return members;
 }
 

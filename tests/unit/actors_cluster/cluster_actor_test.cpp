@@ -16,7 +16,8 @@ namespace {
 // What a subscriber of the cluster actor was told.
 struct news_log {
     std::vector<std::string> joined;
-    std::vector<std::string> lost; // "NAME code"
+    std::vector<std::string> addresses; // of those who joined
+    std::vector<std::string> lost;      // "NAME code"
     std::size_t lists = 0;
 };
 
@@ -35,6 +36,7 @@ class subscriber_actor final : public actor {
     void list(proto::MemberList::Reader, const frame&) { ++log_.lists; }
     void joined(proto::NodeJoined::Reader news, const frame&) {
         log_.joined.push_back(news.getMember().getName());
+        log_.addresses.push_back(news.getMember().getAddress());
     }
     void lost(proto::NodeLost::Reader news, const frame&) {
         log_.lost.push_back(std::string{news.getName().cStr()} + " " +
@@ -342,6 +344,19 @@ BOOST_AUTO_TEST_CASE(a_join_in_the_name_of_another_node_is_rejected) {
     BOOST_TEST(refusals == std::vector<std::string>{"a node joins in its own name"},
                boost::test_tools::per_element());
     BOOST_TEST(c.news["a"].joined.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_member_is_known_by_the_address_at_which_the_transport_reaches_it) {
+    std::vector<std::string> refusals;
+    simulated_cluster c;
+    c.add("a");
+    node_runtime& b = c.sim.add_node("b");
+    b.connect("sim:a");
+    b.spawn<impostor_actor>("impostor", refusals, node_id{1},
+                            member_info{.node = b.node(), .name = "b", .address = "0.0.0.0:4711"});
+    c.sim.run_for(1s);
+    BOOST_TEST(c.news["a"].addresses == std::vector<std::string>{"sim:b"},
+               boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_newcomer_that_is_refused_says_so_and_does_not_join) {
