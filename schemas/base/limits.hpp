@@ -43,6 +43,7 @@ inline constexpr std::size_t trace_events_default = 1u << 16;  // events in a no
 inline constexpr std::size_t peer_queue_bytes_soft = 64u << 20; // above it, senders to this peer are parked
 inline constexpr std::size_t peer_queue_bytes_hard = 1ull << 33; // above it, the peer is given up
 inline constexpr std::size_t peer_queue_frames_soft = 4096;
+inline constexpr std::size_t peer_backlog_bytes_max = 1u << 30; // of one peer, arrived outside the pool; then it is given up
 
 static_assert(frame_words_max * 8 < frame_bytes_max);
 static_assert(peer_queue_bytes_soft < peer_queue_bytes_hard);

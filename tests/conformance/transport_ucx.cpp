@@ -121,6 +121,30 @@ struct hostile_peer {
     ucp_ep_h ep = nullptr;
 };
 
+// A node with a pool of 8 MiB.
+struct small_node : node {
+    explicit small_node(duration memory_timeout, std::uint64_t backlog_bytes_max) {
+        ucx_options options;
+        id = node_id{999};
+        options.self.node = id;
+        options.self.name = "small";
+        options.self.address = "127.0.0.1:0";
+        options.key = "a key for the tests";
+        options.pool = &pool;
+        options.time = &clock;
+        options.memory_timeout = memory_timeout;
+        options.backlog_bytes_max = backlog_bytes_max;
+        end = make_ucx_endpoint(std::move(options)).value();
+        BOOST_TEST_REQUIRE(end->start(*heard).ok());
+    }
+    ~small_node() {
+        end->close();
+        heard->forget_frames();
+    }
+    memory_pool pool{8u << 20};
+    const monotonic_clock clock;
+};
+
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(ucx_transport)
@@ -239,19 +263,7 @@ BOOST_AUTO_TEST_CASE(a_control_message_out_of_turn_ends_the_connection) {
 BOOST_AUTO_TEST_CASE(frames_wait_for_room_in_the_pool_and_keep_their_order) {
     ucx_shm_world big;
     node a = big.add("a");
-    memory_pool small{8u << 20};
-    const monotonic_clock clock;
-    ucx_options options;
-    options.self.node = node_id{999};
-    options.self.name = "small";
-    options.self.address = "127.0.0.1:0";
-    options.key = "a key for the tests";
-    options.pool = &small;
-    options.time = &clock;
-    node b;
-    b.id = node_id{999};
-    b.end = make_ucx_endpoint(std::move(options)).value();
-    BOOST_TEST_REQUIRE(b.end->start(*b.heard).ok());
+    small_node b{30s, 1u << 20};
     big.join(a, b);
     constexpr std::size_t count = 8;
     const auto size = [](std::uint64_t i) { return std::size_t{i % 2 == 0 ? 3u << 20 : 3000u}; };
@@ -272,8 +284,29 @@ BOOST_AUTO_TEST_CASE(frames_wait_for_room_in_the_pool_and_keep_their_order) {
     a.end->send(b.id, conformance::numbered_frame(big.pool, 0, {16u << 20}));
     BOOST_TEST_REQUIRE(big.wait_for([&] { return !b.heard->downs().empty(); }));
     BOOST_TEST((b.heard->downs()[0].second == errc::exhausted));
-    b.end->close();
-    b.heard->forget_frames();
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_that_sends_more_than_may_wait_outside_the_pool_is_given_up) {
+    ucx_shm_world big;
+    node a = big.add("a");
+    constexpr std::size_t backlog_bytes_max = 1u << 20;
+    small_node b{1h, backlog_bytes_max};
+    big.join(a, b);
+    a.end->send(b.id, conformance::numbered_frame(big.pool, 0, {6u << 20}));
+    BOOST_TEST_REQUIRE(big.wait_for([&] { return b.heard->frame_count() == 1; })); // it stays
+    a.end->send(b.id, conformance::numbered_frame(big.pool, 1, {6u << 20}));
+    constexpr std::size_t frame_bytes = 3000;
+    const auto send = [&](std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i)
+            a.end->send(b.id, conformance::numbered_frame(big.pool, 2, {frame_bytes}));
+    };
+    send(backlog_bytes_max / frame_bytes / 2);
+    big.settle();
+    BOOST_TEST(b.heard->downs().empty());
+    send(backlog_bytes_max / frame_bytes / 2 + 1);
+    BOOST_TEST_REQUIRE(big.wait_for([&] { return !b.heard->downs().empty(); }));
+    BOOST_TEST((b.heard->downs()[0].second == errc::exhausted));
+    BOOST_TEST(b.heard->frame_count() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(

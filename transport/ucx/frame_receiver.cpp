@@ -39,15 +39,19 @@ result<frame_ptr> assemble(const wire::header& h, std::span<const std::byte> wor
     return wire::read_frame(h, std::move(received));
 }
 
+// What an arrival costs outside the pool until it is reported, without the data that it keeps.
+std::size_t overhead_bytes(const arrival& a) {
+    return sizeof a + a.words.size();
+}
+
 bool needs_buffer(const wire::header& h, std::size_t data_bytes) {
     return data_bytes > 0 || h.tensors > 0;
 }
 
 } // namespace
 
-frame_receiver::frame_receiver(ucx_worker& worker, memory_pool& pool, const clock& time,
-                               duration memory_timeout)
-    : worker_{worker}, pool_{pool}, time_{time}, memory_timeout_{memory_timeout} {
+frame_receiver::frame_receiver(ucx_worker& worker, const ucx_options& options)
+    : worker_{worker}, options_{options}, pool_{*options.pool}, time_{*options.time} {
     worker.receive_with(&frame_receiver::message, this);
 }
 
@@ -129,6 +133,7 @@ ucs_status_t frame_receiver::admit(std::span<const std::byte> head, void* data,
     else
         a->kept.assign(arrived.begin(), arrived.end());
     peer->arrivals.push_back(a);
+    peer->backlog_bytes += overhead_bytes(*a) + a->kept.size();
     const bool others_wait =
         std::ranges::any_of(waiting_, [&](const auto& w) { return w->peer == peer; });
     if (others_wait || !place(a)) {
@@ -139,6 +144,10 @@ ucs_status_t frame_receiver::admit(std::span<const std::byte> head, void* data,
                  error{errc::exhausted, "a frame of " + std::to_string(data_bytes) +
                                             " bytes is larger than this node's memory bound"});
     }
+    if (peer->backlog_bytes > options_.backlog_bytes_max)
+        fail(peer,
+             error{errc::exhausted, "more than " + std::to_string(options_.backlog_bytes_max) +
+                                        " bytes that it has sent wait for memory"});
     deliver_ready(*peer);
     return is_rendezvous ? UCS_INPROGRESS : UCS_OK;
 }
@@ -175,6 +184,7 @@ bool frame_receiver::place(const std::shared_ptr<arrival>& a) {
         begin_transfer(a);
     } else {
         std::memcpy(a->buffer->data(), a->kept.data(), a->kept.size());
+        a->peer->backlog_bytes -= a->kept.size();
         a->kept = {};
         a->is_complete = true;
     }
@@ -216,6 +226,7 @@ void frame_receiver::deliver_ready(ucx_peer& peer) {
     while (peer.is_up && !peer.arrivals.empty() && peer.arrivals.front()->is_complete) {
         const auto a = std::move(peer.arrivals.front());
         peer.arrivals.pop_front();
+        peer.backlog_bytes -= overhead_bytes(*a);
         auto f = assemble(a->header, a->words, std::move(a->buffer));
         if (!f) {
             fail(a->peer, f.failure());
@@ -237,12 +248,12 @@ void frame_receiver::retry() {
             continue;
         }
         blocked.insert(a->peer.get());
-        if (now - a->waiting_since > memory_timeout_)
+        if (now - a->waiting_since > options_.memory_timeout)
             failures.push_back(
                 {a->peer,
                  error{errc::exhausted,
                        "no memory for a frame of " + std::to_string(a->data_bytes) + " bytes for " +
-                           std::to_string(memory_timeout_.count() / 1000000) + " ms"}});
+                           std::to_string(options_.memory_timeout.count() / 1000000) + " ms"}});
     }
     for (const auto& a : placed) {
         std::erase(waiting_, a);

@@ -1,6 +1,7 @@
 // The receiving half of a UCX endpoint: active messages become frames, in order per peer, each checked against the
 // connection that it claims to belong to. Large tensors are received straight into memory of the pool; while the
-// pool has no room their transfer waits.
+// pool has no room their transfer waits. Small frames are here already, whatever the pool says: they are kept outside
+// it, and a peer with more of them than the bound of its backlog is given up.
 //
 // Threads: the progress thread, under the endpoint's worker lock.
 #pragma once
@@ -42,8 +43,8 @@ class frame_receiver {
         error why;
     };
 
-    frame_receiver(ucx_worker& worker, memory_pool& pool, const clock& time,
-                   duration memory_timeout);
+    // Keeps a reference to the options.
+    frame_receiver(ucx_worker& worker, const ucx_options& options);
     frame_receiver(const frame_receiver&) = delete;
     frame_receiver& operator=(const frame_receiver&) = delete;
 
@@ -86,9 +87,9 @@ class frame_receiver {
     void fail(const std::shared_ptr<ucx_peer>& peer, error why);
 
     ucx_worker& worker_;
+    const ucx_options& options_;
     memory_pool& pool_;
     const clock& time_;
-    duration memory_timeout_;
     std::unordered_map<std::uint32_t, std::shared_ptr<ucx_peer>> links_;
     std::vector<std::shared_ptr<arrival>> waiting_; // for room, oldest first
     std::unordered_map<arrival*, std::shared_ptr<arrival>> transfers_;

@@ -49,6 +49,7 @@ struct ucx_options {
     std::size_t handshakes_max =
         64; // connections that have not yet proven the key; further ones are refused
     send_bounds bounds;
+    std::uint64_t backlog_bytes_max = limits::peer_backlog_bytes_max; // of one peer
 };
 
 // Errors: errc::usage for an address that is not HOST:PORT or needs a key; errc::io where UCX

@@ -37,9 +37,7 @@ ucx_node::ucx_node(ucx_options options, const socket_address& listen,
                    std::unique_ptr<ucx_worker> worker)
     : options_{std::move(options)}, listen_address_{listen}, poll_{epoll_create1(EPOLL_CLOEXEC)},
       wake_up_{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)}, worker_{std::move(worker)},
-      sender_{*worker_}, receiver_{*worker_, *options_.pool, *options_.time,
-                                   options_.memory_timeout},
-      control_{options_, *this, poll_.get()} {}
+      sender_{*worker_}, receiver_{*worker_, options_}, control_{options_, *this, poll_.get()} {}
 
 // --- any thread
 

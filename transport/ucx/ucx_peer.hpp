@@ -61,6 +61,7 @@ struct ucx_peer {
     bool has_heard_goodbye = false;                // ours
     std::uint64_t next_arrival = 0;
     std::deque<std::shared_ptr<arrival>> arrivals; // not yet reported, in order
+    std::uint64_t backlog_bytes = 0;               // of theirs, outside the pool
 };
 
 } // namespace troupe
