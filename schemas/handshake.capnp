@@ -31,6 +31,7 @@ struct Hello {
   role @4 :Role;
   link @5 :UInt32;            # what frames to the sender carry as `link`; dies with this connection
   worker @6 :Data;            # address of the sender's UCX worker; at most limits::worker_address_bytes_max
+  sharedMemory @7 :Bool;      # the sender's worker uses shared memory, else TCP; refused by whose worker does not do the same
 }
 
 enum Role {

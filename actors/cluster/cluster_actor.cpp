@@ -224,7 +224,7 @@ void cluster_actor::beat(proto::HeartbeatDue::Reader, const frame&) {
     if (progress_.now() == join_progress::state::joining && now() >= join_deadline_) {
         progress_.refused();
         give_up_join(
-            {errc::unreachable, "no welcome in time; was it started with another --transport?"});
+            {errc::unreachable, "no welcome in time"});
     }
     after(options_.heartbeat.interval, frame_builder<proto::HeartbeatDue>{});
 }

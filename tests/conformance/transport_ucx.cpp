@@ -58,6 +58,7 @@ struct hostile_peer {
         hello.self.address = "127.0.0.1:1";
         hello.link = 77;
         hello.worker = worker->address();
+        hello.shared_memory = worker->shared_memory();
         control->send(hello);
         advance_until([&] { return !arrived.empty(); });
         theirs = std::get<hello_message>(arrived[0]);
@@ -204,6 +205,21 @@ BOOST_AUTO_TEST_CASE(a_server_that_is_no_node_does_not_hold_up_a_connect) {
     BOOST_TEST(::send(accepted.get(), text.data(), text.size(), MSG_NOSIGNAL) == 100);
     BOOST_TEST(w.wait_for([&] { return a.heard->failures().size() == 1; }));
     BOOST_TEST((a.heard->failures() == std::vector{errc::protocol}));
+}
+
+BOOST_AUTO_TEST_CASE(who_sends_over_another_transport_is_refused_with_its_name) {
+    ucx_shm_world shm;
+    ucx_tcp_world tcp;
+    node a = shm.add("a");
+    node b = tcp.add("b");
+    a.end->connect(b.end->address());
+    BOOST_TEST(shm.wait_for([&] { return a.heard->failures().size() == 1; }));
+    b.end->connect(a.end->address());
+    BOOST_TEST(tcp.wait_for([&] { return b.heard->failures().size() == 1; }));
+    for (const node* n : {&a, &b}) {
+        BOOST_TEST((n->heard->failures() == std::vector{errc::refused}));
+        BOOST_TEST(n->heard->ups().empty());
+    }
 }
 
 BOOST_AUTO_TEST_CASE(frames_without_the_right_token_are_dropped_and_counted) {

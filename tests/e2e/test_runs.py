@@ -74,6 +74,14 @@ class Runs(TroupeTest):
         self.assertEqual(result.code, 0, str(result))
         self.assertIn("stage 0 on a/cpu:0", result.out)
 
+    def test_another_transport_than_the_clusters_is_named(self):
+        _, address = self.node("--transport", "tcp")
+        for command in (["status", address], ["inspect", address], ["run", self.app(), "--cluster", address],
+                        ["node", "--join", address]):
+            with self.subTest(command=command[0]):
+                result = self.troupe(*command)
+                self.assert_one_line_error(result, 3, "it sends over TCP", "shared memory; give --transport tcp")
+
     def test_stages_auto_makes_one_stage_per_device(self):
         text = APP.replace("stages: [{layers: 3}, {layers: 1}]", "stages: auto")
         start, _, _ = self.assert_trained(self.troupe("run", self.app(text), "--nodes", 2, "--json"), 2)

@@ -27,6 +27,7 @@ void write(proto::Control::Builder out, const hello_message& m) {
     hello.setRole(to_proto(m.self.role));
     hello.setLink(m.link);
     hello.setWorker({reinterpret_cast<const kj::byte*>(m.worker.data()), m.worker.size()});
+    hello.setSharedMemory(m.shared_memory);
 }
 
 void write(proto::Control::Builder out, verdict_message m) {
@@ -70,6 +71,7 @@ result<control_message> read(proto::Hello::Reader hello) {
     hello_message m;
     m.self = {node_id{hello.getNode()}, hello.getName().cStr(), hello.getAddress().cStr(), *role};
     m.link = hello.getLink();
+    m.shared_memory = hello.getSharedMemory();
     m.worker.resize(worker.size());
     std::memcpy(m.worker.data(), worker.begin(), worker.size());
     return control_message{std::move(m)};

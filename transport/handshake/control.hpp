@@ -17,6 +17,7 @@ struct hello_message {
     peer_info self;
     std::uint32_t link = 0;
     std::vector<std::byte> worker;
+    bool shared_memory = false;
 };
 enum class verdict_message : std::uint8_t { accepted, duplicate };
 struct goodbye_message {

@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "transport/ucx/ucx_endpoint.hpp"
+#include "transport/ucx/ucx_worker.hpp"
 
 namespace troupe {
 
@@ -13,6 +14,14 @@ namespace {
 
 constexpr std::uint64_t listening_id = control_plane::first_id;
 constexpr duration listen_pause = std::chrono::milliseconds{100};
+
+error other_transport(bool theirs_is_shared_memory) {
+    return {errc::refused, theirs_is_shared_memory
+                               ? "it sends over shared memory, this side over TCP; give "
+                                 "--transport shm, or --transport tcp to both"
+                               : "it sends over TCP, this side over shared memory; give "
+                                 "--transport tcp"};
+}
 
 error duplicate_error() {
     return {errc::refused,
@@ -29,16 +38,15 @@ void poll_for(int poll, int operation, int descriptor, std::uint32_t events, std
 
 } // namespace
 
-control_plane::control_plane(const ucx_options& options, control_events& events, int poll)
-    : options_{options}, events_{events}, poll_{poll}, self_{options.self} {}
+control_plane::control_plane(const ucx_options& options, const ucx_worker& worker,
+                             control_events& events, int poll)
+    : options_{options}, worker_{worker}, events_{events}, poll_{poll}, self_{options.self} {}
 
-result<void> control_plane::listen(const socket_address& address,
-                                   std::vector<std::byte> worker_address) {
+result<void> control_plane::listen(const socket_address& address) {
     auto opened = listen_on(address);
     if (!opened)
         return opened.failure();
     listening_ = std::move(*opened);
-    worker_address_ = std::move(worker_address);
     self_.address = local_address(listening_).text();
     poll_for(poll_, EPOLL_CTL_ADD, listening_.get(), EPOLLIN, listening_id);
     return {};
@@ -152,7 +160,8 @@ void control_plane::on_ready(std::uint64_t id) {
         c->peer->receive_token = c->wire->secrets().receive_token;
         // Before the hello leaves: the peer's first frame may overtake its own hello.
         events_.peer_proven(c->peer);
-        c->wire->send(hello_message{self_, c->peer->link, worker_address_});
+        c->wire->send(
+            hello_message{self_, c->peer->link, worker_.address(), worker_.shared_memory()});
     }
     for (const control_message& message : arrived)
         if ((c = find(id)) != nullptr)
@@ -177,6 +186,8 @@ void control_plane::admit(connection& c, const hello_message& hello) {
         return end(c.id, error{errc::protocol, "a second hello"});
     if (hello.self.node == self_.node)
         return end(c.id, error{errc::refused, "this address is the node itself"});
+    if (hello.shared_memory != worker_.shared_memory())
+        return end(c.id, other_transport(hello.shared_memory));
     ucx_peer& peer = *c.peer;
     peer.info = hello.self;
     peer.info.address = reachable_address(hello.self.address, remote_address(c.wire->descriptor()));

@@ -19,6 +19,7 @@
 namespace troupe {
 
 struct ucx_options;
+class ucx_worker;
 
 // What the control plane tells its node. Called from within its methods.
 class control_events {
@@ -37,12 +38,13 @@ class control_events {
 class control_plane {
   public:
     // `poll` is the descriptor of an epoll set; events that it reports with data.u64 >= first_id belong here.
-    control_plane(const ucx_options& options, control_events& events, int poll);
+    control_plane(const ucx_options& options, const ucx_worker& worker, control_events& events,
+                  int poll);
 
     static constexpr std::uint64_t first_id = 16;
 
     // Opens the port. errc::io.
-    result<void> listen(const socket_address& address, std::vector<std::byte> worker_address);
+    result<void> listen(const socket_address& address);
     void stop_listening();
     std::string address() const { return self_.address; }
 
@@ -96,10 +98,10 @@ class control_plane {
     connection* find(std::uint64_t id);
 
     const ucx_options& options_;
+    const ucx_worker& worker_;
     control_events& events_;
     int poll_;
     peer_info self_;
-    std::vector<std::byte> worker_address_;
     file_descriptor listening_;
     std::optional<time_point> listens_again_at_; // after the process ran out of descriptors
     std::map<std::uint64_t, connection> connections_;

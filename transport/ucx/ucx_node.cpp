@@ -37,7 +37,8 @@ ucx_node::ucx_node(ucx_options options, const socket_address& listen,
                    std::unique_ptr<ucx_worker> worker)
     : options_{std::move(options)}, listen_address_{listen}, poll_{epoll_create1(EPOLL_CLOEXEC)},
       wake_up_{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)}, worker_{std::move(worker)},
-      sender_{*worker_}, receiver_{*worker_, options_}, control_{options_, *this, poll_.get()} {}
+      sender_{*worker_}, receiver_{*worker_, options_},
+      control_{options_, *worker_, *this, poll_.get()} {}
 
 // --- any thread
 
@@ -45,7 +46,7 @@ result<void> ucx_node::start(endpoint_listener& listener) {
     TROUPE_CHECK(listener_ == nullptr, "an endpoint is started once");
     if (!poll_ || !wake_up_)
         return error{errc::io, "no file descriptors are left; raise the limit with ulimit -n"};
-    if (const auto listening = control_.listen(listen_address_, worker_->address()); !listening)
+    if (const auto listening = control_.listen(listen_address_); !listening)
         return listening;
     listener_ = &listener;
     watch(poll_.get(), worker_->event_descriptor(), ucx_id);

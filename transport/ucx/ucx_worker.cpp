@@ -31,16 +31,13 @@ struct setting {
     const char* value;
 };
 
-result<std::unique_ptr<ucp_config_t, config_deleter>> configure(ucx_transports transports,
-                                                                bool loopback_only) {
+result<std::unique_ptr<ucp_config_t, config_deleter>> configure(bool shm, bool loopback_only) {
     ucp_config_t* raw = nullptr;
     if (const auto status = ucp_config_read(nullptr, nullptr, &raw); status != UCS_OK)
         return ucx_error(errc::io, status);
     std::unique_ptr<ucp_config_t, config_deleter> config{raw};
     // Not both at once: with TCP beside shared memory UCX 1.13 sets connections up over the one for the other, and
     // large transfers over both, which is slower and, when a peer vanishes meanwhile, aborts the process.
-    const bool shm = transports == ucx_transports::shm ||
-                     (transports == ucx_transports::automatic && loopback_only);
     std::vector<setting> settings{
         {"TLS", shm ? "shm,self" : "tcp"},
         // A host that does not answer must not stop the progress of the others.
@@ -75,7 +72,9 @@ result<std::unique_ptr<ucx_worker>> ucx_worker::create(ucx_transports transports
 
 result<void> ucx_worker::open(ucx_transports transports, bool loopback_only) {
     ucs_log_push_handler(drop_peer_failures);
-    const auto config = configure(transports, loopback_only);
+    shared_memory_ = transports == ucx_transports::shm ||
+                     (transports == ucx_transports::automatic && loopback_only);
+    const auto config = configure(shared_memory_, loopback_only);
     if (!config)
         return config.failure();
     ucp_params_t params{};

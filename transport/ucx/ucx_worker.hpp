@@ -25,6 +25,7 @@ class ucx_worker {
 
     ucp_worker_h get() const noexcept { return worker_; }
     const std::vector<std::byte>& address() const noexcept { return address_; }
+    bool shared_memory() const noexcept { return shared_memory_; } // else TCP
     std::size_t header_bytes_max() const noexcept { return header_bytes_max_; }
     int event_descriptor() const noexcept { return event_descriptor_; }
 
@@ -55,6 +56,7 @@ class ucx_worker {
     ucp_context_h context_ = nullptr;
     ucp_worker_h worker_ = nullptr;
     std::vector<std::byte> address_;
+    bool shared_memory_ = false;
     std::size_t header_bytes_max_ = 0;
     int event_descriptor_ = -1;
     std::size_t disconnects_pending_ = 0;

@@ -126,8 +126,10 @@ BOOST_AUTO_TEST_CASE(the_length_of_a_message_is_bounded_before_it_is_read) {
 }
 
 BOOST_AUTO_TEST_CASE(control_messages_come_back_as_they_were) {
-    const hello_message hello{
-        {node_id{7}, "left", "127.0.0.1:4242", peer_role::client}, 3, bytes(100, std::byte{5})};
+    const hello_message hello{{node_id{7}, "left", "127.0.0.1:4242", peer_role::client},
+                              3,
+                              bytes(100, std::byte{5}),
+                              true};
     const auto read = read_control(write_control(hello));
     const auto& again = std::get<hello_message>(read.value());
     BOOST_TEST(again.self.node == node_id{7});
@@ -136,6 +138,7 @@ BOOST_AUTO_TEST_CASE(control_messages_come_back_as_they_were) {
     BOOST_TEST((again.self.role == peer_role::client));
     BOOST_TEST(again.link == 3u);
     BOOST_TEST((again.worker == hello.worker));
+    BOOST_TEST(again.shared_memory);
     BOOST_TEST((std::get<verdict_message>(
                     read_control(write_control(verdict_message::duplicate)).value()) ==
                 verdict_message::duplicate));
