@@ -14,8 +14,10 @@
 //         }
 //     };
 //
-// An actor takes one message at a time, in the order of its mailbox, on any thread. A handler never
-// waits and never computes: it submits work to a device and posts the completion to itself.
+// An actor takes one message at a time, in the order of its mailbox, on any thread: the
+// endpoint's, which runs the actor that a peer's frame wakes, or one of CAF's workers. A handler
+// never waits and never computes: it submits work to a device and posts the completion to itself.
+// One that blocks silences the whole node for its peers, heartbeats included.
 //
 // What goes wrong: a body that cannot be read (kj::Exception) and a type that nobody handles are
 // answered by Rejected, and the actor lives on; so a handler reads what it needs before it changes

@@ -187,9 +187,11 @@ void node_core::frame_arrived(node_id from, frame_ptr f) {
         reject(*f, "an observer may only look");
         return;
     }
-    post(std::move(f), {}, arrivals_.get());
-    if (arrivals_)
-        arrivals_->run();
+    // Reading a trace takes long: not on the thread that everything else of the peers comes by.
+    arrival_unit* const here = f->to().actor == well_known::inspector ? nullptr : arrivals_.get();
+    post(std::move(f), {}, here);
+    if (here != nullptr)
+        here->run();
 }
 
 // Notes a sign of life from a peer, and says what it is there for.
