@@ -49,8 +49,7 @@ result<void> node_agent::check_placement(proto::PlaceStage::Reader body,
         body.getStage() >= body.getStages())
         return error{errc::protocol, "there is no stage " + std::to_string(body.getStage()) +
                                          " of " + std::to_string(body.getStages())};
-    if (body.getSchedule() != proto::PipelineSchedule::PIPEDREAM &&
-        body.getSchedule() != proto::PipelineSchedule::GPIPE)
+    if (!is_known(body.getSchedule()))
         return error{errc::protocol,
                      "node " + runtime().options().name + " does not know this schedule"};
     const float momentum = body.getOptimizer().getSgd().getMomentum();

@@ -12,7 +12,8 @@ std::uint64_t warm_up(stage_place place) {
     return place.stages - 1 - place.stage;
 }
 
-std::optional<instruction> next_gpipe(const epoch_shape& epoch, const schedule_position& at) {
+std::optional<instruction> next_gpipe(stage_place, const epoch_shape& epoch,
+                                      const schedule_position& at) {
     const std::uint64_t minibatch = at.updates;
     if (minibatch == epoch.minibatches)
         return std::nullopt;
@@ -36,19 +37,64 @@ std::optional<instruction> next_pipedream(stage_place place, const epoch_shape& 
     return std::nullopt;
 }
 
+std::uint32_t in_flight_gpipe(stage_place, const epoch_shape& epoch) {
+    return epoch.microbatches_max;
+}
+
+std::uint32_t in_flight_pipedream(stage_place place, const epoch_shape& epoch) {
+    return static_cast<std::uint32_t>(std::min(warm_up(place) + 1, epoch.minibatches));
+}
+
+std::uint64_t version_gpipe(stage_place, std::uint64_t minibatch) {
+    return minibatch;
+}
+
+std::uint64_t version_pipedream(stage_place place, std::uint64_t minibatch) {
+    return minibatch - std::min(minibatch, warm_up(place));
+}
+
+// All that is known of a schedule, by its enumerant.
+struct row {
+    proto::PipelineSchedule schedule;
+    std::string_view name;
+    bool cuts_minibatches; // into microbatches
+    bool stashes_weights;  // keeps the version of every minibatch in flight
+    decltype(next_gpipe)& next;
+    decltype(in_flight_gpipe)& in_flight;
+    decltype(version_gpipe)& version;
+};
+
+constexpr row rows[] = {
+    {proto::PipelineSchedule::GPIPE, "gpipe", true, false, next_gpipe, in_flight_gpipe,
+     version_gpipe},
+    {proto::PipelineSchedule::PIPEDREAM, "pipedream", false, true, next_pipedream,
+     in_flight_pipedream, version_pipedream},
+};
+
+const row& row_of(proto::PipelineSchedule schedule) {
+    const auto found = std::ranges::find(rows, schedule, &row::schedule);
+    TROUPE_CHECK(found != std::end(rows), "unknown schedules are refused when a stage is placed");
+    return *found;
+}
+
 } // namespace
+
+bool is_known(proto::PipelineSchedule schedule) {
+    return std::ranges::find(rows, schedule, &row::schedule) != std::end(rows);
+}
+
+std::string_view name_of(proto::PipelineSchedule schedule) {
+    return row_of(schedule).name;
+}
+
+bool cuts_minibatches(proto::PipelineSchedule schedule) {
+    return row_of(schedule).cuts_minibatches;
+}
 
 std::optional<instruction> next_instruction(proto::PipelineSchedule schedule, stage_place place,
                                             const epoch_shape& epoch,
                                             const schedule_position& position) {
-    switch (schedule) {
-    case proto::PipelineSchedule::GPIPE:
-        return next_gpipe(epoch, position);
-    case proto::PipelineSchedule::PIPEDREAM:
-        return next_pipedream(place, epoch, position);
-    }
-    check_failed("known schedule", __FILE__, __LINE__,
-                 "unknown schedules are refused when the stage is placed");
+    return row_of(schedule).next(place, epoch, position);
 }
 
 schedule_position position_after(const instruction& i, const epoch_shape& epoch,
@@ -86,16 +132,18 @@ std::vector<instruction> list_instructions(proto::PipelineSchedule schedule, sta
 
 std::uint32_t in_flight_max(proto::PipelineSchedule schedule, stage_place place,
                             const epoch_shape& epoch) {
-    if (schedule == proto::PipelineSchedule::GPIPE)
-        return epoch.microbatches_max;
-    return static_cast<std::uint32_t>(std::min(warm_up(place) + 1, epoch.minibatches));
+    return row_of(schedule).in_flight(place, epoch);
+}
+
+std::uint32_t versions_max(proto::PipelineSchedule schedule, stage_place place,
+                           const epoch_shape& epoch) {
+    const row& r = row_of(schedule);
+    return r.stashes_weights ? r.in_flight(place, epoch) : 1;
 }
 
 std::uint64_t version_used(proto::PipelineSchedule schedule, stage_place place,
                            std::uint64_t minibatch) {
-    if (schedule == proto::PipelineSchedule::GPIPE)
-        return minibatch;
-    return minibatch - std::min(minibatch, warm_up(place));
+    return row_of(schedule).version(place, minibatch);
 }
 
 std::string to_string(const instruction& i) {

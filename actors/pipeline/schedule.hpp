@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "actors/pipeline/epoch_shape.hpp"
@@ -58,6 +59,11 @@ struct stage_place {
     std::uint32_t stages = 1;
 };
 
+// The functions below are for schedules that are known: whoever takes one from a message asks first.
+bool is_known(proto::PipelineSchedule schedule);
+std::string_view name_of(proto::PipelineSchedule schedule); // "pipedream"
+bool cuts_minibatches(proto::PipelineSchedule schedule);    // into microbatches, as the app says
+
 // What the stage does next; nothing when the epoch is finished.
 std::optional<instruction> next_instruction(proto::PipelineSchedule schedule, stage_place place,
                                             const epoch_shape& epoch,
@@ -75,6 +81,10 @@ std::vector<instruction> list_instructions(proto::PipelineSchedule schedule, sta
 // stashes, and for stage 0 on what the data source may send ahead.
 std::uint32_t in_flight_max(proto::PipelineSchedule schedule, stage_place place,
                             const epoch_shape& epoch);
+
+// The most versions of its weights that a stage keeps.
+std::uint32_t versions_max(proto::PipelineSchedule schedule, stage_place place,
+                           const epoch_shape& epoch);
 
 // The version that the forward pass of a minibatch uses at a stage, in updates since the epoch began. For pipedream the
 // delayed-version equation max(0, minibatch - (S-1-s)); for gpipe the minibatch itself.

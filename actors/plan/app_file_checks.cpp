@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "actors/pipeline/schedule.hpp"
 #include "kernels/graph/stage_program.hpp"
 
 namespace troupe::app_file {
@@ -62,7 +63,7 @@ result<void> check_meaning(const app_definition& definition) {
             check_stages(definition, pipeline.getStages(), app.getModel().getLayers().size());
         !checked)
         return checked;
-    if (pipeline.getSchedule() == proto::PipelineSchedule::GPIPE &&
+    if (cuts_minibatches(pipeline.getSchedule()) &&
         pipeline.getMicrobatches() > app.getTrain().getBatch())
         return definition.error_at("topology.pipeline.microbatches",
                                    std::to_string(pipeline.getMicrobatches()) +

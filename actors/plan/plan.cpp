@@ -100,16 +100,6 @@ std::uint64_t float_bytes(const tensor_shape& shape, std::uint64_t samples) {
 
 } // namespace
 
-std::string_view name_of(proto::PipelineSchedule schedule) noexcept {
-    switch (schedule) {
-    case proto::PipelineSchedule::PIPEDREAM:
-        return "pipedream";
-    case proto::PipelineSchedule::GPIPE:
-        return "gpipe";
-    }
-    return "unknown";
-}
-
 bool needs_layer_times(proto::App::Reader app, std::size_t devices) {
     const auto topology = app.getTopology();
     return topology.isPipeline() && !topology.getPipeline().getStages().isList() &&
@@ -130,7 +120,7 @@ result<plan> make_plan(const plan_request& request) {
     p.batch = request.app.getTrain().getBatch();
     if (const auto topology = request.app.getTopology(); topology.isPipeline()) {
         p.schedule = topology.getPipeline().getSchedule();
-        if (p.schedule == proto::PipelineSchedule::GPIPE)
+        if (cuts_minibatches(p.schedule))
             p.microbatches = topology.getPipeline().getMicrobatches();
     }
     const epoch_shape minibatch =
@@ -153,8 +143,7 @@ result<plan> make_plan(const plan_request& request) {
         stage.activation_bytes = s + 1 < stages ? float_bytes(program->output_shape(), p.batch) : 0;
         stage.forward_flops = program->forward_flops_per_sample() * p.batch;
         stage.in_flight_max = in_flight_max(p.schedule, at, minibatch);
-        stage.versions_max =
-            p.schedule == proto::PipelineSchedule::PIPEDREAM ? stage.in_flight_max : 1;
+        stage.versions_max = versions_max(p.schedule, at, minibatch);
         for (std::size_t l = range.first;
              !request.layer_ns.empty() && l < range.first + range.count; ++l)
             stage.compute_ns += request.layer_ns[l];

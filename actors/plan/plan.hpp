@@ -68,6 +68,4 @@ result<plan> make_plan(const plan_request& request);
 // For people: a table of the stages and the traffic between them.
 std::string describe(const plan& p);
 
-std::string_view name_of(proto::PipelineSchedule schedule) noexcept; // "pipedream"
-
 } // namespace troupe

@@ -1,6 +1,8 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <capnp/schema.h>
+
 #include <map>
 #include <set>
 
@@ -122,9 +124,22 @@ BOOST_DATA_TEST_CASE(every_schedule_finishes_without_deadlock_and_with_the_promi
                     BOOST_TEST(lag == e.place.stages - 1 - e.place.stage);
                 if (gpipe)
                     BOOST_TEST(lag == 0u);
+                BOOST_TEST(lag < versions_max(schedule, e.place, epoch));
             }
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(every_schedule_of_the_schema_is_known_by_its_name_and_no_other) {
+    const auto enumerants = capnp::Schema::from<PipelineSchedule>().getEnumerants();
+    for (const auto e : enumerants) {
+        const auto schedule = static_cast<PipelineSchedule>(e.getOrdinal());
+        BOOST_REQUIRE(is_known(schedule));
+        BOOST_TEST(name_of(schedule) == e.getProto().getName().cStr());
+    }
+    BOOST_TEST(!is_known(static_cast<PipelineSchedule>(enumerants.size())));
+    BOOST_TEST(cuts_minibatches(PipelineSchedule::GPIPE));
+    BOOST_TEST(!cuts_minibatches(PipelineSchedule::PIPEDREAM));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
