@@ -1,9 +1,11 @@
-// The pipeline's equalities on real devices: one node, a worker thread per stage, no simulated time.
+// The pipeline's equalities on real devices, with a worker thread per stage and no simulated time: on one node, and on
+// two over UCX.
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <condition_variable>
 #include <mutex>
+#include <thread>
 
 #include "actors/device/node_agent.hpp"
 #include "actors/runtime/timers.hpp"
@@ -12,6 +14,7 @@
 #include "tests/support/pipeline_app.hpp"
 #include "tests/support/saved_weights.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "transport/ucx/ucx_endpoint.hpp"
 
 namespace bdata = boost::unit_test::data;
 using namespace troupe;
@@ -43,37 +46,92 @@ class waiting_observer final : public training_observer {
     std::optional<run_report> report_;
 };
 
-run_report train_on_threads(const app_definition& app, std::size_t devices,
-                            std::shared_ptr<const data_sets> data,
-                            const std::filesystem::path& folder) {
+// Something to train, and where its weights go. Outlives the nodes that it is trained on.
+struct training {
+    training(const std::string& schedule, const std::vector<std::size_t>& cut)
+        : layers{cut}, delayed{schedule == "pipedream"},
+          app{parse_app(pipeline_app(schedule, cut, 3) + "checkpoint: {directory: unused}\n",
+                        "app.yaml")
+                  .value()},
+          data{std::make_shared<const data_sets>(
+              load_data(app.app().getData(), tensor_shape{1, 6, 6}, app.app().getTrain().getSeed())
+                  .value())} {}
+
+    std::shared_ptr<device> make_device(unsigned index) const {
+        return make_cpu_device({.index = index, .memory_bytes_max = 1u << 28}, time).value();
+    }
+
+    // Trains to the end, and stops the node that its trainer is on.
+    void run(node_runtime& node, const std::vector<plan_device>& places,
+             std::shared_ptr<device> worker) {
+        trainer_options options{.app = app};
+        options.run = 5;
+        options.devices = places;
+        options.data = data;
+        options.worker = std::move(worker);
+        options.store =
+            std::make_shared<checkpoint_store>(checkpoint_store::open({folder.path(), 1}).value());
+        options.observer = &observer;
+        node.spawn<trainer>("trainer", std::move(options));
+        const run_report report = observer.wait();
+        node.stop();
+        BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
+    }
+
+    void check_against_the_sequential_program() const {
+        memory_pool pool{1u << 28};
+        const auto ops = make_cpu_operations(pool);
+        compute_context context{*ops, pool};
+        sequential_trainer sequential{context, app.app(), data->train,
+                                      layers,  delayed,   delayed ? 1u : 3u};
+        check_weights(folder.path(), sequential.run(), layers, app.app().getModel());
+    }
+
     const monotonic_clock time;
-    std::vector<std::shared_ptr<device>> compute;
-    for (unsigned i = 0; i <= devices; ++i) // the last one prepares batches and writes files
-        compute.push_back(
-            make_cpu_device({.index = i, .memory_bytes_max = 1u << 28}, time).value());
-    thread_timers timers;
+    const std::vector<std::size_t> layers;
+    const bool delayed;
+    const app_definition app;
+    const std::shared_ptr<const data_sets> data;
+    const temporary_folder folder;
     waiting_observer observer;
-    node_runtime node{{.node = node_id{1}, .name = "n", .time = &time, .timers = &timers}};
-    std::vector<plan_device> places;
-    for (unsigned i = 0; i < devices; ++i)
-        places.push_back({node.node(), "n", compute[i]->name()});
-    trainer_options options{.app = app};
-    options.run = 5;
-    options.devices = places;
-    options.data = std::move(data);
-    options.worker = compute.back();
-    options.store = std::make_shared<checkpoint_store>(checkpoint_store::open({folder, 1}).value());
-    options.observer = &observer;
-    node.spawn_as<node_agent>(well_known::agent, "agent",
-                              node_agent_options{{compute.begin(), compute.begin() + devices}});
-    BOOST_REQUIRE(node.start().ok());
-    node.spawn<trainer>("trainer", std::move(options));
-    const run_report report = observer.wait();
-    node.stop();
-    for (const auto& d : compute) // what one device still holds may be another one's memory
-        drain(*d);
-    return report;
-}
+};
+
+// A node with one device, and peers.
+struct member {
+    member(const training& t, unsigned number)
+        : compute{t.make_device(number)}, network{make_network(t, number)},
+          node{{.node = node_id{number},
+                .name = "n",
+                .time = &t.time,
+                .timers = &timers,
+                .network = network.get(),
+                .threads = 1}} {
+        node.spawn_as<node_agent>(well_known::agent, "agent", node_agent_options{{compute}});
+        BOOST_REQUIRE(node.start().ok());
+    }
+    ~member() {
+        node.stop();
+        drain(*compute);
+    }
+
+    std::unique_ptr<endpoint> make_network(const training& t, unsigned number) {
+        ucx_options ucx;
+        ucx.self.node = node_id{number};
+        ucx.self.name = "n";
+        ucx.self.address = "127.0.0.1:0";
+        ucx.key = "a key of sixteen bytes and more";
+        ucx.pool = &pool;
+        ucx.time = &t.time;
+        return make_ucx_endpoint(std::move(ucx)).value();
+    }
+    plan_device place() const { return {node.node(), "n", compute->name()}; }
+
+    thread_timers timers;
+    memory_pool pool{1u << 28};
+    std::shared_ptr<device> compute;
+    std::unique_ptr<endpoint> network;
+    node_runtime node;
+};
 
 } // namespace
 
@@ -82,25 +140,38 @@ BOOST_AUTO_TEST_SUITE(pipelines_on_threads)
 BOOST_DATA_TEST_CASE(the_weights_equal_the_sequential_programs,
                      bdata::make({"pipedream", "gpipe"}) * bdata::xrange(1, 5), schedule, stages) {
     const std::vector<std::vector<std::size_t>> cuts = {{6}, {3, 3}, {1, 3, 2}, {1, 1, 2, 2}};
-    const auto& layers = cuts[stages - 1];
-    const auto app =
-        parse_app(pipeline_app(schedule, layers, 3) + "checkpoint: {directory: unused}\n",
-                  "app.yaml")
-            .value();
-    const auto data = std::make_shared<const data_sets>(
-        load_data(app.app().getData(), tensor_shape{1, 6, 6}, app.app().getTrain().getSeed())
-            .value());
-    const temporary_folder folder;
-    const run_report report = train_on_threads(app, layers.size(), data, folder.path());
-    BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
+    training t{schedule, cuts[stages - 1]};
+    std::vector<std::shared_ptr<device>> compute;
+    for (int i = 0; i <= stages; ++i) // the last one prepares batches and writes files
+        compute.push_back(t.make_device(i));
+    thread_timers timers;
+    node_runtime node{{.node = node_id{1}, .name = "n", .time = &t.time, .timers = &timers}};
+    std::vector<plan_device> places;
+    for (int i = 0; i < stages; ++i)
+        places.push_back({node.node(), "n", compute[i]->name()});
+    node.spawn_as<node_agent>(well_known::agent, "agent",
+                              node_agent_options{{compute.begin(), compute.begin() + stages}});
+    BOOST_REQUIRE(node.start().ok());
+    t.run(node, places, compute.back());
+    for (const auto& d : compute) // what one device still holds may be another one's memory
+        drain(*d);
+    t.check_against_the_sequential_program();
+}
 
-    memory_pool pool{1u << 28};
-    const auto ops = make_cpu_operations(pool);
-    compute_context context{*ops, pool};
-    const bool delayed = std::string{schedule} == "pipedream";
-    sequential_trainer sequential{context, app.app(), data->train,
-                                  layers,  delayed,   delayed ? 1u : 3u};
-    check_weights(folder.path(), sequential.run(), layers, app.app().getModel());
+// Here most handlers run on the threads of the endpoints.
+BOOST_DATA_TEST_CASE(they_equal_them_over_a_network_too, bdata::make({"pipedream", "gpipe"}),
+                     schedule) {
+    training t{schedule, {3, 3}};
+    const auto worker = t.make_device(0);
+    {
+        member first{t, 1}, second{t, 2};
+        first.node.connect(second.node.listen_address());
+        while (first.node.peers().empty() || second.node.peers().empty())
+            std::this_thread::yield();
+        t.run(first.node, {first.place(), second.place()}, worker);
+    }
+    drain(*worker);
+    t.check_against_the_sequential_program();
 }
 
 BOOST_AUTO_TEST_SUITE_END()
