@@ -84,7 +84,8 @@ class endpoint {
     virtual std::string address() const = 0;
 
     // Tries to reach the node at HOST:PORT within the configured time-out. Ends in peer_up or connect_failed; a second
-    // connection between the same two nodes is dropped quietly.
+    // connection between the same two nodes is dropped quietly. Does not block: addresses come from peers too, so HOST
+    // is a number (or whatever address() says); a name is looked up before by whoever takes it from a user.
     virtual void connect(const std::string& address) = 0;
 
     virtual send_status send(node_id peer, frame_ptr f) = 0;

@@ -222,6 +222,15 @@ BOOST_AUTO_TEST_CASE(who_sends_over_another_transport_is_refused_with_its_name) 
     }
 }
 
+BOOST_AUTO_TEST_CASE(names_are_not_looked_up_to_connect_but_before) {
+    ucx_shm_world w;
+    node a = w.add("a");
+    a.end->connect("localhost:4711");
+    BOOST_TEST(w.wait_for([&] { return a.heard->failures().size() == 1; }));
+    BOOST_TEST((a.heard->failures() == std::vector{errc::unreachable}));
+    BOOST_TEST(parse_address(looked_up("localhost:4711").value()).ok());
+}
+
 BOOST_AUTO_TEST_CASE(frames_without_the_right_token_are_dropped_and_counted) {
     ucx_shm_world w;
     node a = w.add("a");

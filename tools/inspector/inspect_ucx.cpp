@@ -23,7 +23,12 @@ node_id draw_id() {
 
 } // namespace
 
-int inspect(const inspect_options& options, std::ostream& out, std::ostream& talk) {
+int inspect(const inspect_options& given, std::ostream& out, std::ostream& talk) {
+    const auto address = looked_up(given.address);
+    if (!address)
+        return report(address.failure(), talk);
+    inspect_options options = given;
+    options.address = *address;
     const auto own = address_towards(options.address);
     if (!own)
         return report(own.failure(), talk);

@@ -202,7 +202,12 @@ result<void> node_host::parts::join(const node_choice& choice, peer_role role) {
     cluster.role = role;
     for (const auto& d : devices)
         cluster.devices.push_back({d->name(), d->memory().bytes_max()});
-    cluster.join = choice.join;
+    if (!choice.join.empty()) {
+        auto at = looked_up(choice.join);
+        if (!at)
+            return at.failure().in("cannot join the cluster at " + choice.join);
+        cluster.join = *at;
+    }
     cluster.heartbeat = {std::chrono::milliseconds{choice.heartbeat_ms},
                          std::chrono::milliseconds{choice.heartbeat_timeout_ms}};
     cluster.joined = [joined](const result<void>& outcome) { joined->give(outcome); };

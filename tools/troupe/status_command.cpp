@@ -38,7 +38,10 @@ result<std::vector<member_info>> ask_members(const status_options& options) {
     auto transports = parse_transport(options.transport);
     if (!transports)
         return transports.failure();
-    auto own = address_towards(options.address);
+    const auto address = looked_up(options.address);
+    if (!address)
+        return address.failure();
+    auto own = address_towards(*address);
     if (!own)
         return own.failure();
     const monotonic_clock time;
@@ -57,7 +60,7 @@ result<std::vector<member_info>> ask_members(const status_options& options) {
     inspector::observer view{**network, time, {.self = self, .stop = stop_flag()}};
     if (auto started = view.start(); !started)
         return started.failure();
-    auto peer = view.connect(options.address);
+    auto peer = view.connect(*address);
     if (!peer)
         return peer.failure();
     auto members = view.ask<proto::MemberList>({peer->node, well_known::cluster},

@@ -57,14 +57,15 @@ void control_plane::stop_listening() {
     listens_again_at_.reset();
 }
 
-void control_plane::connect(const std::string& text, const result<socket_address>& address) {
-    auto socket = address ? begin_connect(*address) : result<file_descriptor>{address.failure()};
+void control_plane::connect(const std::string& address) {
+    const auto to = parse_address(address);
+    auto socket = to ? begin_connect(*to) : result<file_descriptor>{to.failure()};
     if (!socket) {
-        events_.connect_failed(text, socket.failure());
+        events_.connect_failed(address, socket.failure());
         return;
     }
     connection& c = add(std::move(*socket), handshake_side::connector, options_.connect_timeout);
-    c.target = text;
+    c.target = address;
 }
 
 void control_plane::say_alive(const ucx_peer& peer) {

@@ -48,7 +48,7 @@ class control_plane {
     void stop_listening();
     std::string address() const { return self_.address; }
 
-    void connect(const std::string& text, const result<socket_address>& address);
+    void connect(const std::string& address);
     void say_alive(const ucx_peer& peer);
     void say_goodbye(const ucx_peer& peer);
     // Ends the peer's connection without a word to the node.

@@ -65,6 +65,25 @@ result<host_port> split(const std::string& text) {
     return parts;
 }
 
+result<socket_address> find_address(const std::string& host_and_port, int flags) {
+    const auto parts = split(host_and_port);
+    if (!parts)
+        return parts.failure();
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = flags;
+    addrinfo* found = nullptr;
+    if (const int code = getaddrinfo(parts->host.c_str(), parts->port.c_str(), &hints, &found);
+        code != 0)
+        return error{errc::unreachable,
+                     "no address is known for " + parts->host + ": " + gai_strerror(code)};
+    socket_address address;
+    std::memcpy(&address.storage, found->ai_addr, found->ai_addrlen);
+    address.length = found->ai_addrlen;
+    freeaddrinfo(found);
+    return address;
+}
+
 void set_no_delay(int socket) {
     const int on = 1;
     setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -103,22 +122,18 @@ std::string socket_address::text() const {
 }
 
 result<socket_address> resolve(const std::string& host_and_port) {
-    const auto parts = split(host_and_port);
-    if (!parts)
-        return parts.failure();
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = AI_ADDRCONFIG;
-    addrinfo* found = nullptr;
-    if (const int code = getaddrinfo(parts->host.c_str(), parts->port.c_str(), &hints, &found);
-        code != 0)
-        return error{errc::unreachable,
-                     "no address is known for " + parts->host + ": " + gai_strerror(code)};
-    socket_address address;
-    std::memcpy(&address.storage, found->ai_addr, found->ai_addrlen);
-    address.length = found->ai_addrlen;
-    freeaddrinfo(found);
-    return address;
+    return find_address(host_and_port, AI_ADDRCONFIG);
+}
+
+result<socket_address> parse_address(const std::string& host_and_port) {
+    return find_address(host_and_port, AI_NUMERICHOST | AI_NUMERICSERV);
+}
+
+result<std::string> looked_up(const std::string& host_and_port) {
+    const auto address = resolve(host_and_port);
+    if (!address)
+        return address.failure();
+    return address->text();
 }
 
 result<std::string> address_towards(const std::string& node) {

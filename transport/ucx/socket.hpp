@@ -42,6 +42,10 @@ struct socket_address {
 
 // HOST:PORT or [HOST]:PORT. Names are looked up, which may take as long as the system's resolver takes.
 result<socket_address> resolve(const std::string& host_and_port);
+// The same with the host as a number, without a look-up: does not block.
+result<socket_address> parse_address(const std::string& host_and_port);
+// What endpoint::connect takes, for an address that a user gave: the host as a number, looked up if it is a name.
+result<std::string> looked_up(const std::string& host_and_port);
 
 // errc::io with the address if the port is in use.
 result<file_descriptor> listen_on(const socket_address& address);

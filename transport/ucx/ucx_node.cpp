@@ -56,9 +56,9 @@ result<void> ucx_node::start(endpoint_listener& listener) {
 }
 
 void ucx_node::connect(const std::string& address) {
-    command([this, address, resolved = resolve(address)] {
+    command([this, address] {
         if (!is_closing_)
-            control_.connect(address, resolved);
+            control_.connect(address);
     });
 }
 
