@@ -4,6 +4,12 @@
 // Locks, in the order in which they are taken: worker lock (UCX), then a peer's queue_lock; table lock and command lock
 // alone. A sender that finds the worker lock free hands its frame to UCX itself; otherwise, or while UCX still has work
 // with it, the progress thread does.
+//
+// Why no wake-up is lost: a sender stores has_commands_, then exchanges is_asleep_; the progress thread stores is_asleep_,
+// then loads has_commands_. All of these are sequentially consistent, so at least one of the two sees the other's. is_dirty
+// is cleared before the flush and queue_lock orders push against flush, so a frame pushed too late for one flush asks for
+// another. A sender whose flush left sends in flight, a failed peer or is_writable wakes the progress thread too, and while
+// sends are in flight that sleeps 10 ms at most.
 #pragma once
 
 #include <atomic>

@@ -23,7 +23,7 @@ struct arrival;
 struct ucx_peer {
     explicit ucx_peer(const send_bounds& bounds) : window{bounds} {}
 
-    // Set before the peer is shared.
+    // Set before control_events::peer_accepted; read by all threads from then on.
     peer_info info;
     std::uint32_t link = 0;        // of frames from it
     std::uint32_t remote_link = 0; // of frames to it
