@@ -19,7 +19,7 @@ namespace troupe {
 // Samples are kept as bytes, 0 for 0.0 and 255 for 1.0, as image files have them: a quarter of the
 // memory of floats.
 struct dataset {
-    std::string name;          // where it came from, for messages
+    std::string name;          // where its labels came from, for messages
     tensor_shape sample_shape; // of one sample, as the model wants it: (channels, height, width) or
                                // (features)
     std::size_t classes = 0;   // largest label + 1

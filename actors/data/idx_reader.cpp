@@ -219,7 +219,7 @@ result<dataset> make_dataset(const fs::path& images_file, const image_sizes& ima
                                      std::to_string(images.rows) + "x" +
                                      std::to_string(images.columns) + ", but model.input is " +
                                      to_string(input)};
-    dataset data{images_file.string(), input, 0, {}, {}};
+    dataset data{labels_file.string(), input, 0, {}, {}};
     data.labels.assign(labels.begin(), labels.end());
     data.classes = std::size_t{std::ranges::max(labels)} + 1;
     return data;

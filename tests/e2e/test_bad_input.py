@@ -166,6 +166,11 @@ class Cluster(TroupeTest):
             with self.subTest(command=command):
                 self.assertEqual(self.troupe(*command).code, 2)
 
+    def test_benchmarks_are_handed_their_options(self):
+        result = self.troupe("bench", "frames", "--help")
+        self.assertEqual(result.code, 0)
+        self.assertIn("--repetitions", result.out)
+
     def test_an_option_without_its_value_is_refused(self):
         app = self.app()
         for command in (["run", app, "--key", ""], ["run", app, "--devices", ""], ["run", app, "--trace", ""],

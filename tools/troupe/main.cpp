@@ -227,12 +227,13 @@ void add_bench(CLI::App& program, cli::bench_options& bench, int& code) {
         program.add_subcommand("bench", "Measure beside the peers and the machine's limits.");
     bench_command->footer(
         "Example: troupe bench frames --repetitions 5\n"
+        "What follows NAME goes to the benchmark, --help too.\n"
         "Benchmarks: frames, actors, operations, tracing, training. They need the source tree.");
     bench_command->add_option("NAME", bench.name, "Which benchmark.")
         ->required()
         ->check(CLI::IsMember({"frames", "actors", "operations", "tracing", "training"}));
     bench_command->prefix_command();
-    bench_command->callback([&] {
+    bench_command->callback([bench_command, &bench, &code] {
         bench.arguments = bench_command->remaining();
         code = cli::bench(bench);
     });
