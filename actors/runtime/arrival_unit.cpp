@@ -4,6 +4,9 @@
 #include <caf/resumable.hpp>
 #include <caf/scheduler/abstract_coordinator.hpp>
 
+#include "actors/runtime/actor.hpp"
+#include "actors/runtime/caf_order.hpp"
+
 namespace troupe {
 
 namespace {
@@ -15,15 +18,20 @@ constexpr std::size_t messages_max = 8; // of one actor
 
 void arrival_unit::run() {
     for (unsigned runs = 0; !woken_.empty(); ++runs) {
-        caf::resumable* const actor = woken_.front();
+        caf::resumable* const woken = woken_.front();
         woken_.pop_front();
         const bool is_mine = runs < runs_max;
         const auto left =
-            is_mine ? actor->resume(this, messages_max) : caf::resumable::resume_later;
-        if (left == caf::resumable::resume_later)
-            system().scheduler().enqueue(actor);
-        else
-            caf::intrusive_ptr_release(actor);
+            is_mine ? woken->resume(this, messages_max) : caf::resumable::resume_later;
+        if (left == caf::resumable::resume_later) {
+            system().scheduler().enqueue(woken);
+            continue;
+        }
+        // Whoever has the last reference destroys it: nothing of it is read here any more, its virtual table neither.
+        auto* const mine = static_cast<actor*>(woken); // actor::deliver is all that wakes
+        caf::actor_control_block* const control = mine->ctrl();
+        release_to_caf(mine);
+        caf::intrusive_ptr_release(control);
     }
 }
 
