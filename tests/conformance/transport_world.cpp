@@ -200,13 +200,18 @@ class process_echo final : public echo_peer {
         ::kill(child_, SIGCONT);
         close(keep_alive_); // it closes and ends
         pollfd end{alive_, 0, 0};
-        poll(&end, 1, 10'000); // until its side of the pipe is gone
+        BOOST_TEST(poll(&end, 1, 10'000) == 1); // until its side of the pipe is gone
         ::kill(child_, SIGKILL);
-        waitpid(child_, nullptr, 0);
+        int status = 0;
+        waitpid(child_, &status, 0);
+        BOOST_TEST((status == 0 || is_killed_)); // not 0 after the report of a sanitizer
         close(alive_);
     }
     std::string address() const override { return address_; }
-    void kill() override { ::kill(child_, SIGKILL); }
+    void kill() override {
+        is_killed_ = true;
+        ::kill(child_, SIGKILL);
+    }
     void stop() override {
         ::kill(child_, SIGSTOP);
         waitpid(child_, nullptr, WUNTRACED); // until it has really stopped
@@ -215,6 +220,7 @@ class process_echo final : public echo_peer {
 
   private:
     pid_t child_ = -1;
+    bool is_killed_ = false;
     int keep_alive_ = -1; // closing it tells the child to end
     int alive_ = -1;      // open at the other end while the child lives
     std::string address_;

@@ -131,7 +131,7 @@ void ucx_node::close() {
     // UCX 1.13 aborts the process if a worker is destroyed while it still answers a peer that has vanished, and does not
     // say whether it does. After such an end the worker is left to the end of the process.
     if (!ended_in_order_)
-        (void)worker_.release();
+        worker_->leave_to_the_end();
     worker_.reset();
     sender_.abandon();
     receiver_.abandon();

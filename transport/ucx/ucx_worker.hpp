@@ -46,6 +46,12 @@ class ucx_worker {
     // True if the event descriptor will tell of anything new; false if there is more to do first.
     bool arm() { return ucp_worker_arm(worker_) == UCS_OK; }
 
+    // Lets UCX keep what it has until the process ends; nothing else may be called afterwards.
+    void leave_to_the_end() noexcept {
+        worker_ = nullptr;
+        context_ = nullptr;
+    }
+
     std::size_t disconnects_pending() const noexcept { return disconnects_pending_; }
 
   private:
