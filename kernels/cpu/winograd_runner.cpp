@@ -38,7 +38,7 @@ bool winograd_runner::suits(const convolution_shape& s) const noexcept {
         s.settings.padding > 2 || s.in % lanes != 0 || s.out % lanes != 0)
         return false;
     // Few channels give products too small, many give more transformed weights than a cache holds; results that do not
-    // fill their tiles waste work. Measured beside oneDNN's direct convolutions by tests/bench/bench_operations.
+    // fill their tiles waste work. Measured beside oneDNN's direct convolutions of 16 to 512 channels, 4 to 112 pixels.
     const std::size_t computed =
         round_up_to_tiles(s.out_height()) * round_up_to_tiles(s.out_width());
     return s.in + s.out >= 48 && s.in * s.out <= 256 * 256 && computed <= 2 * output_pixels(s);
