@@ -69,7 +69,7 @@ struct hostile_peer {
         world_.wait_for(
             [&] { return worker->progress() == 0 && worker->disconnects_pending() == 0; });
         // Its end is not orderly: see ucx_node::close().
-        (void)worker.release();
+        worker->leave_to_the_end();
     }
 
     void advance_until(const std::function<bool()>& done) {
