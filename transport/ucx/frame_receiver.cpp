@@ -1,7 +1,6 @@
 #include "transport/ucx/frame_receiver.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <unordered_set>
 
@@ -161,7 +160,7 @@ bool frame_receiver::deliver_at_once(const std::shared_ptr<ucx_peer>& peer, cons
         if (!room)
             return false;
         buffer = std::move(*room);
-        std::memcpy(buffer->data(), data.data(), data.size());
+        std::ranges::copy(data, buffer->data());
     }
     auto f = assemble(h, words, std::move(buffer));
     if (f)
@@ -183,7 +182,7 @@ bool frame_receiver::place(const std::shared_ptr<arrival>& a) {
     if (a->rendezvous != nullptr) {
         begin_transfer(a);
     } else {
-        std::memcpy(a->buffer->data(), a->kept.data(), a->kept.size());
+        std::ranges::copy(a->kept, a->buffer->data()); // may be empty, which memcpy does not take
         a->peer->backlog_bytes -= a->kept.size();
         a->kept = {};
         a->is_complete = true;
