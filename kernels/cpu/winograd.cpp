@@ -80,6 +80,17 @@ inline void transform_weight_gradients(const vec* u, std::size_t s, vec* out, st
     out[2 * os] = sum2 * (1.f / 6) - sum1 + u[5 * s];
 }
 
+// The second dimension: every column of `half`, edge wide, goes to its place in all positions.
+template <void (*Transform)(const vec*, std::size_t, vec*, std::size_t)>
+inline void store_columns(const vec* half, float* to, std::size_t stride) {
+    for (std::size_t c = 0; c < edge; ++c) {
+        vec column[edge];
+        Transform(half + c, edge, column, 1);
+        for (std::size_t r = 0; r < edge; ++r)
+            store(to + (r * edge + c) * stride, column[r]);
+    }
+}
+
 // --- tiles
 
 std::size_t out_height(const winograd_task& t) {
@@ -142,13 +153,7 @@ void transform_input(const winograd_task& t, const tile_grid& grid, std::size_t 
                 }
                 transform_pixels(pixels + r * edge, 1, half + r * edge, 1);
             }
-            float* to = out + n * t.in + block * lanes;
-            for (std::size_t c = 0; c < edge; ++c) {
-                vec column[edge];
-                transform_pixels(half + c, edge, column, 1);
-                for (std::size_t r = 0; r < edge; ++r)
-                    store(to + (r * edge + c) * stride, column[r]);
-            }
+            store_columns<transform_pixels>(half, out + n * t.in + block * lanes, stride);
         }
     }
 }
@@ -206,13 +211,7 @@ void transform_output_gradient(const winograd_task& t, const tile_grid& grid, st
             store(bias_sums + block * lanes, sum);
             for (std::size_t r = 0; r < step; ++r)
                 transform_gradients(pixels + r * step, 1, half + r * edge, 1);
-            float* to = out + n * t.out + block * lanes;
-            for (std::size_t c = 0; c < edge; ++c) {
-                vec column[edge];
-                transform_gradients(half + c, edge, column, 1);
-                for (std::size_t r = 0; r < edge; ++r)
-                    store(to + (r * edge + c) * stride, column[r]);
-            }
+            store_columns<transform_gradients>(half, out + n * t.out + block * lanes, stride);
         }
     }
 }

@@ -8,7 +8,6 @@ namespace troupe {
 
 namespace {
 
-constexpr unsigned frame_message = 0;
 constexpr std::size_t header_room = 4096; // see wire.md
 constexpr std::byte zeros[wire::alignment]{};
 

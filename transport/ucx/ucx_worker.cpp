@@ -10,8 +10,6 @@ namespace troupe {
 
 namespace {
 
-constexpr unsigned frame_message = 0; // the id of our active messages
-
 // UCX reports failed peers on standard output. They are reported by us; what a user asks for with UCX_LOG_LEVEL still
 // appears.
 ucs_log_func_rc_t drop_peer_failures(const char*, unsigned, const char*, ucs_log_level_t level,

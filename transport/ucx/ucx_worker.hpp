@@ -15,6 +15,8 @@
 
 namespace troupe {
 
+inline constexpr unsigned frame_message = 0; // the id of our active messages
+
 class ucx_worker {
   public:
     static result<std::unique_ptr<ucx_worker>> create(ucx_transports transports,
