@@ -12,10 +12,12 @@
 
 namespace troupe {
 
+// As they stand, a node that hangs is given up within five seconds, the time-out and an interval, and a busy machine has
+// most of that to be late in.
 struct heartbeat_times {
-    duration interval =
-        std::chrono::milliseconds{500}; // between two heartbeats, and two looks at the others'
-    duration timeout = std::chrono::seconds{3}; // silence after which a member is given up
+    // Between two heartbeats, and two looks at the others'.
+    duration interval = std::chrono::milliseconds{500};
+    duration timeout = std::chrono::seconds{4}; // silence after which a member is given up
 };
 
 class heartbeat_judge {

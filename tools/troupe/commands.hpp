@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/cluster/heartbeat.hpp"
 #include "schemas/base/error.hpp"
 
 namespace troupe::cli {
@@ -29,8 +30,7 @@ struct node_choice {
     std::string key_file;
     std::string transport = "auto"; // auto, shm, tcp
     std::uint64_t memory_mb = 4096; // bound of each device's memory
-    std::uint32_t heartbeat_ms = 500;
-    std::uint32_t heartbeat_timeout_ms = 4000;
+    heartbeat_times heartbeat;
 };
 
 struct check_options {

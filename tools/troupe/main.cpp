@@ -34,6 +34,16 @@ void add_app(CLI::App* command, cli::app_choice& app) {
         ->allow_extra_args(false);
 }
 
+CLI::Option* add_milliseconds(CLI::App* command, const char* name, duration& value,
+                              const char* meaning) {
+    const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(value);
+    return command
+        ->add_option_function<std::uint32_t>(
+            name, [&value](std::uint32_t given) { value = std::chrono::milliseconds{given}; },
+            meaning)
+        ->default_str(std::to_string(now.count()));
+}
+
 // The command line of inspect, before it is understood.
 struct inspect_words {
     inspector::inspect_options what;
@@ -145,14 +155,12 @@ void add_node(CLI::App& program, cli::node_options_cli& node, int& code) {
     node_command->add_option("--memory-mb", node.node.memory_mb, "Bound of each device's memory.")
         ->check(CLI::Range(16u, 1u << 24))
         ->capture_default_str();
-    node_command->add_option("--heartbeat-ms", node.node.heartbeat_ms, "Interval of heartbeats.")
-        ->check(CLI::Range(10, 60000))
-        ->capture_default_str();
-    node_command
-        ->add_option("--heartbeat-timeout-ms", node.node.heartbeat_timeout_ms,
+    add_milliseconds(node_command, "--heartbeat-ms", node.node.heartbeat.interval,
+                     "Interval of heartbeats.")
+        ->check(CLI::Range(10, 60000));
+    add_milliseconds(node_command, "--heartbeat-timeout-ms", node.node.heartbeat.timeout,
                      "Silence after which a node is lost.")
-        ->check(CLI::Range(20, 600000))
-        ->capture_default_str();
+        ->check(CLI::Range(20, 600000));
     node_command->add_flag("--no-trace", node.no_trace, "Record no trace: for benchmarks.");
     node_command->add_flag("--json", node.json, "Say where it listens as JSON.");
     node_command->callback([&] { code = cli::node(node); });

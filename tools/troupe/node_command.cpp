@@ -12,7 +12,7 @@ namespace troupe::cli {
 int node(const node_options_cli& options) {
     if (options.node.devices.empty())
         return report({errc::usage, "--devices: a node offers at least one device, as in cpu:1"});
-    if (options.node.heartbeat_timeout_ms < 2 * options.node.heartbeat_ms)
+    if (options.node.heartbeat.timeout < 2 * options.node.heartbeat.interval)
         return report(
             {errc::usage, "--heartbeat-timeout-ms: must be at least twice --heartbeat-ms"});
     auto host = node_host::start({.node = options.node, .tracing = !options.no_trace});

@@ -208,8 +208,7 @@ result<void> node_host::parts::join(const node_choice& choice, peer_role role) {
             return at.failure().in("cannot join the cluster at " + choice.join);
         cluster.join = *at;
     }
-    cluster.heartbeat = {std::chrono::milliseconds{choice.heartbeat_ms},
-                         std::chrono::milliseconds{choice.heartbeat_timeout_ms}};
+    cluster.heartbeat = choice.heartbeat;
     cluster.joined = [joined](const result<void>& outcome) { joined->give(outcome); };
     runtime->spawn_as<cluster_actor>(well_known::cluster, "cluster", std::move(cluster));
     runtime->spawn_as<node_agent>(well_known::agent, "agent", node_agent_options{devices});
