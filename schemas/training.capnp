@@ -17,6 +17,7 @@
 using Cxx = import "/capnp/c++.capnp";
 using App = import "app.capnp";
 using Device = import "device.capnp";
+using import "annotations.capnp".nodeLocal;
 $Cxx.namespace("troupe::proto");
 
 struct ActorAddress { node @0 :UInt64; actor @1 :UInt64; }
@@ -135,6 +136,7 @@ struct Release {
   run @0 :UInt64;
 }
 
-struct StopRun {
-  # A person (by signal) to the trainer: finish what is in flight, write a checkpoint, end.
+struct StopRun $nodeLocal {
+  # A person, by a signal to the process that started the run, to the trainer in it: finish what is in flight, write a
+  # checkpoint, end; a second one: end at once. No other node stops a run.
 }

@@ -167,6 +167,18 @@ BOOST_AUTO_TEST_CASE(a_link_that_only_two_stages_lose_ends_the_run) {
     BOOST_TEST(sentence.find("stage 1 on node-1/sim:0") != std::string::npos, sentence);
 }
 
+BOOST_AUTO_TEST_CASE(only_the_node_that_started_a_run_stops_it) {
+    pipeline_sim run{{.faults = calm, .nodes = 2, .app = pipeline_app("pipedream", {3, 3}, 2)}};
+    run.start({});
+    run.sim().run_until([&] { return run.observer().epochs.size() == 1; }, std::chrono::minutes{5});
+    run.node(0).send(run.trainer_address(), frame_builder<proto::StopRun>{});
+    run.sim().run_until([&] { return run.observer().report.has_value(); }, std::chrono::minutes{5});
+    BOOST_REQUIRE(run.observer().report.has_value());
+    BOOST_TEST(!run.observer().report->failure);
+    BOOST_TEST(run.observer().report->epochs.size() == 2u);
+    BOOST_TEST(run.run_node().statistics().frames_rejected == 1u);
+}
+
 // What nobody in the run sends: from a stranger, to a stage in the middle of an epoch. It changes nothing.
 BOOST_AUTO_TEST_CASE(messages_of_strangers_change_nothing) {
     const std::string text =
