@@ -73,7 +73,7 @@ struct ReadTrace {
   # Asks for events from a cursor on. Answered by TraceBatch.
   cursor @0 :UInt64;          # 0: the oldest there is
   maxEvents @1 :UInt32 = 4096;  # at most 4096 are given
-  filter @2 :Filter;          # only its type, actor and minibatch are looked at; absent: everything
+  filter @2 :Filter;          # all but its fields is looked at; absent: everything
 }
 
 struct TraceBatch {
@@ -106,7 +106,12 @@ struct Filter {
   fields @3 :List(Field);     # of the body
   struct Field {
     path @0 :Text;            # "minibatch", "member.name"
-    value @1 :Text;           # as it would be printed; compared as text
+    value @1 :Text;           # as it would be printed; numbers are compared as numbers
+  }
+  senders @4 :List(Sender);   # any of these; none: anybody
+  struct Sender {
+    node @0 :UInt64;
+    actor @1 :UInt64;
   }
 }
 
@@ -120,7 +125,7 @@ struct OpenTail {
 struct TailOpened {
   # Answer to OpenTail.
   tail @0 :UInt64;
-  problem @1 :Text;           # empty, or why it was not opened: no such type, no such field
+  problem @1 :Text;           # empty, or why it was not opened: no message can match, as there is no such type or field
 }
 
 struct TailEvent {

@@ -5,6 +5,7 @@
 
 #include "actors/plan/app_file.hpp"
 #include "actors/plan/app_file_schema.hpp"
+#include "schemas/base/nearest.hpp"
 
 namespace troupe {
 

@@ -5,6 +5,7 @@
 
 #include "actors/plan/app_file_reader.hpp"
 #include "schemas/base/limits.hpp"
+#include "schemas/base/nearest.hpp"
 
 namespace troupe::app_file {
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <numeric>
 
 namespace troupe::app_file {
 
@@ -49,22 +48,6 @@ field_rules rules_of_field(capnp::StructSchema::Field field) {
     rules.is_path = annotation(list, path_id).has_value();
     rules.in_union = proto.getDiscriminantValue() != capnp::schema::Field::NO_DISCRIMINANT;
     return rules;
-}
-
-// Levenshtein's distance.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        std::size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (std::size_t j = 0; j < b.size(); ++j) {
-            const std::size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
-            diagonal = row[j + 1];
-            row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
-        }
-    }
-    return row[b.size()];
 }
 
 } // namespace
@@ -195,37 +178,6 @@ std::string range_text(const number_range& range) {
     if (range.max)
         return "at most " + number_text(*range.max);
     return {};
-}
-
-std::string nearest(std::string_view wrong, const std::vector<std::string>& candidates) {
-    constexpr std::size_t longest = 64;
-    std::string best;
-    std::size_t best_distance = std::max<std::size_t>(2, wrong.size() / 3) + 1;
-    if (wrong.size() > longest)
-        return best;
-    for (const std::string& candidate : candidates) {
-        const std::size_t distance = edit_distance(wrong, candidate);
-        if (distance < best_distance && distance < candidate.size()) {
-            best = candidate;
-            best_distance = distance;
-        }
-    }
-    return best;
-}
-
-std::string alternatives(const std::vector<std::string>& words) {
-    std::string out;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-        if (i > 0)
-            out += i + 1 == words.size() ? " or " : ", ";
-        out += words[i];
-    }
-    return out;
-}
-
-std::string suggestion(std::string_view wrong, const std::vector<std::string>& candidates) {
-    const std::string best = nearest(wrong, candidates);
-    return best.empty() ? "expected " + alternatives(candidates) : "did you mean \"" + best + "\"?";
 }
 
 } // namespace troupe::app_file

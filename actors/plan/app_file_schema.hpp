@@ -66,11 +66,4 @@ std::string range_text(const number_range& range);
 std::string number_text(double value);
 std::string number_text(float value); // the shortest digits that read back as the same float
 
-// The candidate that `wrong` was most likely meant to be; empty if none is close.
-std::string nearest(std::string_view wrong, const std::vector<std::string>& candidates);
-// "a, b or c"
-std::string alternatives(const std::vector<std::string>& words);
-// `did you mean "kernel"?`, or all candidates when none is close.
-std::string suggestion(std::string_view wrong, const std::vector<std::string>& candidates);
-
 } // namespace troupe::app_file

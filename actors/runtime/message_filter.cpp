@@ -1,100 +1,103 @@
 #include "actors/runtime/message_filter.hpp"
 
-#include <capnp/dynamic.h>
 #include <kj/exception.h>
 
 #include <algorithm>
+#include <set>
 
 #include "schemas/base/limits.hpp"
+#include "schemas/base/nearest.hpp"
 
 namespace troupe {
 
 namespace {
 
-std::vector<std::string> split(const std::string& path) {
-    std::vector<std::string> parts;
-    std::size_t begin = 0;
-    for (std::size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', begin)) {
-        parts.push_back(path.substr(begin, dot - begin));
-        begin = dot + 1;
-    }
-    parts.push_back(path.substr(begin));
-    return parts;
+error usage(std::string sentence) {
+    return {errc::usage, std::move(sentence)};
 }
 
-std::string fields_of(capnp::StructSchema schema) {
-    std::string list;
-    for (const auto field : schema.getFields())
-        list.append(list.empty() ? "" : ", ").append(field.getProto().getName().cStr());
-    return list.empty() ? "none" : list;
+// Those that can be looked at, by name.
+std::vector<std::string> type_names() {
+    std::vector<std::string> names;
+    for (const message_type& type : message_types())
+        if (!is_of_inspector(type.id))
+            names.push_back(type.name);
+    std::ranges::sort(names);
+    return names;
 }
 
-result<void> check_path(const message_type& type, const std::vector<std::string>& path) {
-    capnp::StructSchema schema = type.schema;
-    for (std::size_t i = 0; i < path.size(); ++i) {
-        KJ_IF_MAYBE (found, schema.findFieldByName(path[i].c_str())) {
-            if (i + 1 == path.size())
-                return {};
-            if (!found->getType().isStruct())
-                return error{errc::usage,
-                             "field " + path[i] + " of " + type.name + " has no fields of its own"};
-            schema = found->getType().asStruct();
-        } else {
-            return error{errc::usage, type.name + " has no field " + path[i] + "; its fields are " +
-                                          fields_of(schema)};
-        }
+result<const message_type*> find_type(const std::string& name) {
+    const message_type* type = find_message_type(name);
+    if (type == nullptr) {
+        const auto known = type_names();
+        return usage("there is no message type " + name + "; " + guess(name, known) +
+                     "the types are " + in_a_row(known));
     }
+    if (is_of_inspector(type->id))
+        return usage(name + " is of the inspector's own messages, which are not shown");
+    return type;
+}
+
+result<void> check_all(const std::vector<field_condition>& conditions, const message_type& type) {
+    for (const field_condition& condition : conditions)
+        if (auto possible = condition.check(type); !possible)
+            return possible;
     return {};
 }
 
-std::string text_of(capnp::DynamicValue::Reader value) {
-    if (value.getType() == capnp::DynamicValue::TEXT)
-        return value.as<capnp::Text>().cStr(); // without the quotes of the printed form
-    return kj::str(value).cStr();
-}
-
-bool field_is(capnp::DynamicStruct::Reader body, const std::vector<std::string>& path,
-              const std::string& value) {
-    for (std::size_t i = 0; i < path.size(); ++i) {
-        KJ_IF_MAYBE (found, body.getSchema().findFieldByName(path[i].c_str())) {
-            if (!body.has(*found, capnp::HasMode::NON_NULL))
-                return false;
-            if (i + 1 == path.size())
-                return text_of(body.get(*found)) == value;
-            if (!found->getType().isStruct())
-                return false;
-            body = body.get(*found).as<capnp::DynamicStruct>();
-        } else {
-            return false;
-        }
+// That messages of some type can hold this; else why none can.
+result<void> check_any_type(const std::vector<field_condition>& conditions) {
+    std::set<std::string> known;
+    std::optional<error> nearly; // of a type that has such a field
+    for (const message_type& type : message_types()) {
+        if (is_of_inspector(type.id))
+            continue;
+        const auto possible = check_all(conditions, type);
+        if (possible)
+            return {};
+        const auto fields = fields_of(type.schema);
+        known.insert(fields.begin(), fields.end());
+        if (std::ranges::all_of(conditions, [&](const field_condition& c) {
+                return std::ranges::find(fields, c.field()) != fields.end();
+            }))
+            nearly = possible.failure();
     }
-    return false;
+    if (nearly)
+        return *nearly;
+    const std::vector<std::string> names{known.begin(), known.end()};
+    for (const field_condition& c : conditions)
+        if (!known.contains(c.field()))
+            return usage("no message has a field " + c.field() + "; " + guess(c.field(), names) +
+                         "the fields of a type are named when you give it, as type=NAME");
+    return usage("no message has all of these fields; give type= to see which it has");
 }
 
 } // namespace
 
 result<message_filter> message_filter::parse(proto::Filter::Reader from) {
     message_filter filter;
-    const message_type* type = nullptr;
-    if (const std::string name = from.getType(); !name.empty()) {
-        type = find_message_type(name);
-        if (type == nullptr)
-            return error{errc::usage, "there is no message type " + name +
-                                          "; types are spelled as in the schemas: Activation"};
-        filter.type_ = type->id;
-    }
     filter.actor_ = from.getActor();
     filter.minibatch_ = from.getMinibatch();
     if (from.getFields().size() > limits::filter_fields_max)
-        return error{errc::usage, "a filter has at most " +
-                                      std::to_string(limits::filter_fields_max) + " fields"};
-    for (const auto condition : from.getFields()) {
-        field f{split(condition.getPath()), condition.getValue()};
-        if (type != nullptr)
-            if (auto checked = check_path(*type, f.path); !checked)
-                return checked.failure();
-        filter.fields_.push_back(std::move(f));
+        return usage("a filter has at most " + std::to_string(limits::filter_fields_max) +
+                     " fields");
+    if (from.getSenders().size() > limits::nodes_max)
+        return usage("a filter has at most " + std::to_string(limits::nodes_max) + " senders");
+    for (const auto sender : from.getSenders())
+        filter.senders_.push_back({node_id{sender.getNode()}, actor_number{sender.getActor()}});
+    for (const auto condition : from.getFields())
+        filter.fields_.emplace_back(condition.getPath(), condition.getValue());
+    if (!from.hasType() || from.getType().size() == 0) {
+        const auto possible =
+            filter.fields_.empty() ? result<void>{} : check_any_type(filter.fields_);
+        return possible ? result<message_filter>{std::move(filter)} : possible.failure();
     }
+    const auto type = find_type(from.getType());
+    if (!type)
+        return type.failure();
+    filter.type_ = (*type)->id;
+    if (auto possible = check_all(filter.fields_, **type); !possible)
+        return possible.failure();
     return filter;
 }
 
@@ -102,6 +105,10 @@ bool message_filter::matches(const trace_event& event, const std::string& receiv
     if (type_ != 0 && (event.kind != trace_kind::message || event.type != type_))
         return false;
     if (minibatch_ != ~0ull && event.minibatch.value() != minibatch_)
+        return false;
+    if (!senders_.empty() &&
+        std::ranges::find(senders_, actor_address{event.from_node, event.from_actor}) ==
+            senders_.end())
         return false;
     return actor_.empty() || actor_ == receiver || actor_ == std::to_string(event.to_actor.value());
 }
@@ -114,8 +121,8 @@ bool message_filter::matches_fields(const frame& f) const {
         return false;
     try {
         const auto body = f.root().getBody().getAs<capnp::DynamicStruct>(type->schema);
-        return std::all_of(fields_.begin(), fields_.end(),
-                           [&](const field& c) { return field_is(body, c.path, c.value); });
+        return std::ranges::all_of(fields_,
+                                   [&](const field_condition& c) { return c.holds(body); });
     } catch (const kj::Exception&) {
         return false;
     }

@@ -85,6 +85,16 @@ const message_type* find_message_type(std::string_view name) {
     return found == table().end() ? nullptr : &*found;
 }
 
+bool is_of_inspector(std::uint64_t type) {
+    static constexpr std::uint64_t types[] = {
+        type_id_of<proto::ListActors>(), type_id_of<proto::ActorList>(),
+        type_id_of<proto::ReadTrace>(),  type_id_of<proto::TraceBatch>(),
+        type_id_of<proto::OpenTail>(),   type_id_of<proto::TailOpened>(),
+        type_id_of<proto::TailEvent>(),  type_id_of<proto::TailCredit>(),
+        type_id_of<proto::CloseTail>()};
+    return std::find(std::begin(types), std::end(types), type) != std::end(types);
+}
+
 std::string message_type_name(std::uint64_t id) {
     if (const message_type* known = find_message_type(id))
         return known->name;

@@ -29,6 +29,9 @@ const message_type* find_message_type(std::uint64_t id);
 const message_type* find_message_type(std::string_view name);
 std::span<const message_type> message_types();
 
+// Of the inspector's own protocol, trace.capnp. Tails never show them: one of everything would feed on itself.
+bool is_of_inspector(std::uint64_t type);
+
 // Its name, or the id in hexadecimal for a type that is not in the table.
 std::string message_type_name(std::uint64_t id);
 

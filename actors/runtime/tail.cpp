@@ -9,17 +9,6 @@ namespace troupe {
 
 namespace {
 
-// Messages of the inspector's own protocol are never shown: a tail of everything would feed on itself.
-bool about_tracing(std::uint64_t type) {
-    static constexpr std::uint64_t types[] = {
-        type_id_of<proto::ListActors>(), type_id_of<proto::ActorList>(),
-        type_id_of<proto::ReadTrace>(),  type_id_of<proto::TraceBatch>(),
-        type_id_of<proto::OpenTail>(),   type_id_of<proto::TailOpened>(),
-        type_id_of<proto::TailEvent>(),  type_id_of<proto::TailCredit>(),
-        type_id_of<proto::CloseTail>()};
-    return std::find(std::begin(types), std::end(types), type) != std::end(types);
-}
-
 // Takes one credit; false if there is none.
 bool take_one(std::atomic<std::uint64_t>& credit) {
     std::uint64_t left = credit.load(std::memory_order_relaxed);
@@ -93,7 +82,7 @@ void tail_set::forget_node(node_id node) {
 }
 
 void tail_set::offer(const std::string& receiver, const frame& f, const trace_event& event) {
-    if (about_tracing(event.type))
+    if (is_of_inspector(event.type))
         return;
     const auto open = open_tails();
     for (const auto& t : *open) {

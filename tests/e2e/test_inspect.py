@@ -48,6 +48,15 @@ class Inspect(TroupeTest):
         for message in self.lines("tail", "type=Gradient", f"minibatch={minibatch}", "--count", 2):
             self.assertEqual(message["minibatch"], minibatch)
 
+    def test_tail_filters_by_sender_and_node(self):
+        for message in self.lines("tail", "from=stage-0", "node=node-1", "--count", 5):
+            self.assertEqual((message["from"]["name"], message["to"]["name"]), ("stage-0", "stage-1"), message)
+
+    def test_help_lists_the_conditions_of_tail(self):
+        shown = self.troupe("inspect", "--help").out
+        for part in ("type=", "actor=", "node=", "from=", "minibatch=", "FIELD=VALUE", "follow minibatch=N"):
+            self.assertIn(part, shown)
+
     def test_follow_shows_equal_weight_versions_forward_and_backward(self):
         text = self.inspect("follow", "minibatch=next").out
         for part in ("stage-0", "stage-1", "forward", "backward", "equal"):
@@ -73,7 +82,10 @@ class Inspect(TroupeTest):
 
     def test_an_unknown_view_type_or_field_is_a_one_line_error(self):
         for words, named in ((["fly"], "fly"), (["tail", "type=Pigeon"], "Pigeon"), (["follow"], "follow"),
-                             (["tail", "type=Activation", "wings=2"], "wings")):
+                             (["tail", "type=Activation", "wings=2"], "wings"), (["tail", "wings=2"], "wings"),
+                             (["tail", "weightVersoin=2"], "weightVersion"), (["tail", "microbatch=x"], "microbatch"),
+                             (["tail", "type=Activatoin"], 'did you mean "Activation"'),
+                             (["tail", "from=stage-9"], "stage-0"), (["tail", "node=node-9"], "node-1")):
             with self.subTest(words=words):
                 self.assert_one_line_error(self.troupe("inspect", self.address, *words), 2, named)
 

@@ -3,7 +3,7 @@
 // One view per call:
 //   actors    every actor of every node: mailbox depth, messages per second, how busy its
 //             handlers are and the device that works for it
-//   tail      messages as they are handled, filtered by type, actor, minibatch or any field of the body
+//   tail      messages as they are handled, filtered by type, actors, node, minibatch or any field of the body
 //   follow    the way of one minibatch through all stages and back
 //   export    a trace file for Chrome's and Perfetto's viewers
 //
@@ -38,7 +38,7 @@ struct inspect_options {
 
     view_kind view = view_kind::actors;
     std::vector<std::string>
-        terms;        // tail: type=, actor=, minibatch=, FIELD=VALUE. follow: minibatch=N or =next
+        terms; // tail: type=, actor=, node=, from=, minibatch=, FIELD=VALUE. follow: minibatch=N or =next
     std::string file; // export: written whole or not at all
 
     // Where a switch of the command line sets it, that comes first.

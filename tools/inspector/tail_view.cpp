@@ -2,9 +2,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <set>
 
 #include <kj/exception.h>
 
+#include "schemas/base/limits.hpp"
+#include "schemas/base/nearest.hpp"
 #include "tools/inspector/printable.hpp"
 #include "tools/inspector/records.hpp"
 #include "tools/inspector/views.hpp"
@@ -43,10 +46,16 @@ class tail_printer {
 
   private:
     result<void> open() {
-        const auto terms = parse_tail_terms(view_.options.terms);
+        auto terms = parse_tail_terms(view_.options.terms);
         if (!terms)
             return terms.failure();
-        const std::vector<linked_node> nodes = view_.cluster.nodes();
+        if (auto known = find_senders(*terms); !known)
+            return known;
+        const auto chosen = choose_nodes(*terms);
+        if (!chosen)
+            return chosen.failure();
+        const std::vector<linked_node>& nodes = *chosen;
+        hint(*terms, nodes);
         credit_ = std::clamp<std::uint32_t>(static_cast<std::uint32_t>(8192 / nodes.size()), 8,
                                             credit_per_node);
         for (const linked_node& node : nodes) {
@@ -59,6 +68,62 @@ class tail_printer {
         if (!view_.cluster.drop_departed())
             return view_.cluster.end();
         return {};
+    }
+
+    // An actor that is not there cannot have sent anything: its number is drawn when it starts.
+    result<void> find_senders(tail_terms& terms) {
+        if (terms.from.empty())
+            return {};
+        terms.senders = actors_named(terms.from, view_.cluster.names());
+        if (terms.senders.empty())
+            return error{errc::usage, "from=" + terms.from + ": no node has such an actor; " +
+                                          actors_there(terms.from, view_.cluster.nodes())};
+        if (terms.senders.size() > limits::nodes_max)
+            terms.senders.resize(limits::nodes_max);
+        return {};
+    }
+
+    result<std::vector<linked_node>> choose_nodes(const tail_terms& terms) {
+        std::vector<linked_node> nodes = view_.cluster.nodes();
+        if (terms.node.empty())
+            return nodes;
+        std::vector<std::string> names;
+        for (const linked_node& node : nodes)
+            names.push_back(node.name);
+        std::erase_if(nodes, [&](const linked_node& node) { return node.name != terms.node; });
+        if (nodes.empty())
+            return error{errc::usage, "there is no node " + terms.node + "; " +
+                                          guess(terms.node, names) + "the nodes are " +
+                                          in_a_row(names)};
+        return nodes;
+    }
+
+    // What may be waited for in vain, though it can come.
+    void hint(const tail_terms& terms, const std::vector<linked_node>& nodes) {
+        if (terms.minibatch != none)
+            view_.note(
+                "minibatch " + std::to_string(terms.minibatch) +
+                " is shown from now on; if it has passed, look at it with: follow minibatch=" +
+                std::to_string(terms.minibatch));
+        if (terms.actor.empty())
+            return;
+        const auto named = actors_named(terms.actor, view_.cluster.names());
+        const bool is_there = std::ranges::any_of(named, [&](actor_address actor) {
+            return std::ranges::find(nodes, actor.node, &linked_node::id) != nodes.end();
+        });
+        if (!is_there)
+            view_.note(printable("waiting for an actor " + terms.actor + "; " +
+                                     actors_there(terms.actor, nodes),
+                                 1024));
+    }
+
+    std::string actors_there(const std::string& wrong, const std::vector<linked_node>& nodes) {
+        std::set<std::string> names;
+        for (const linked_node& node : nodes)
+            for (const auto& [number, name] : view_.cluster.names()[node.id].actors)
+                names.insert(name);
+        const std::vector<std::string> list{names.begin(), names.end()};
+        return guess(wrong, list) + "now there are " + in_a_row(list);
     }
 
     void show(const observer::arrival& arrival) {

@@ -10,6 +10,8 @@ namespace troupe::inspector {
 namespace {
 
 constexpr std::size_t term_bytes_max = 1024;
+constexpr std::string_view body_prefix =
+    "body."; // before a field that is named like another condition
 
 error usage(std::string sentence) {
     return {errc::usage, std::move(sentence)};
@@ -76,31 +78,74 @@ result<void> check_switches(const inspect_options& options) {
 
 } // namespace
 
+namespace {
+
+// The conditions that are no fields of a body; null for such a one.
+std::string* text_term(tail_terms& terms, const std::string& key) {
+    return key == "type"    ? &terms.type
+           : key == "actor" ? &terms.actor
+           : key == "node"  ? &terms.node
+           : key == "from"  ? &terms.from
+                            : nullptr;
+}
+
+result<void> add_term(tail_terms& terms, const std::string& key, const std::string& value) {
+    if (std::string* term = text_term(terms, key))
+        return set_once(*term, key, value);
+    if (key != "minibatch") {
+        terms.fields.emplace_back(
+            key.starts_with(body_prefix) ? key.substr(body_prefix.size()) : key, value);
+        return {};
+    }
+    const auto number = read_number(value);
+    if (!number)
+        return usage("minibatch=" + value + " is no minibatch; they are numbers from 0");
+    if (terms.minibatch != none)
+        return usage("minibatch= is given twice; a message has only one");
+    terms.minibatch = *number;
+    return {};
+}
+
+// "actor=a/stage-0", as actors are printed, is an actor of one node.
+result<void> split_actor(tail_terms& terms) {
+    const std::size_t slash = terms.actor.find('/');
+    if (slash == std::string::npos)
+        return {};
+    const std::string node = terms.actor.substr(0, slash);
+    if (!terms.node.empty() && terms.node != node)
+        return usage("actor=" + terms.actor + " is not on node " + terms.node);
+    terms.node = node;
+    terms.actor.erase(0, slash + 1);
+    return {};
+}
+
+} // namespace
+
 result<tail_terms> parse_tail_terms(std::span<const std::string> words) {
     tail_terms terms;
     for (const std::string& word : words) {
         auto term = split_term(word);
         if (!term)
             return term.failure();
-        const auto& [key, value] = *term;
-        if (key == "type" || key == "actor") {
-            if (auto set = set_once(key == "type" ? terms.type : terms.actor, key, value); !set)
-                return set.failure();
-        } else if (key == "minibatch") {
-            const auto number = read_number(value);
-            if (!number)
-                return usage("minibatch=" + value + " is no minibatch; they are numbers from 0");
-            if (terms.minibatch != none)
-                return usage("minibatch= is given twice; a message has only one");
-            terms.minibatch = *number;
-        } else {
-            terms.fields.emplace_back(key, value);
-        }
+        if (auto added = add_term(terms, term->first, term->second); !added)
+            return added.failure();
     }
+    if (auto split = split_actor(terms); !split)
+        return split.failure();
     if (terms.fields.size() > limits::filter_fields_max)
         return usage("at most " + std::to_string(limits::filter_fields_max) +
                      " fields can be looked at");
     return terms;
+}
+
+std::vector<actor_address> actors_named(const std::string& said, const all_names& names) {
+    std::vector<actor_address> found;
+    for (const auto& [node, known] : names)
+        for (const auto& [number, name] : known.actors)
+            if (said == name || said == std::to_string(number.value()) ||
+                said == known.name + "/" + name)
+                found.push_back({node, number});
+    return found;
 }
 
 result<std::optional<std::uint64_t>> parse_follow_terms(std::span<const std::string> words) {
@@ -124,6 +169,11 @@ void write_filter(proto::Filter::Builder to, const tail_terms& terms) {
     for (unsigned i = 0; i < fields.size(); ++i) {
         fields[i].setPath(terms.fields[i].first);
         fields[i].setValue(terms.fields[i].second);
+    }
+    auto senders = to.initSenders(static_cast<unsigned>(terms.senders.size()));
+    for (unsigned i = 0; i < senders.size(); ++i) {
+        senders[i].setNode(terms.senders[i].node.value());
+        senders[i].setActor(terms.senders[i].actor.value());
     }
 }
 

@@ -18,12 +18,18 @@ namespace troupe::inspector {
 struct tail_terms {
     std::string type;               // empty: any
     std::string actor;              // name or number of the receiver; empty: any
+    std::string node;               // name of the receiver's; empty: any
+    std::string from;               // name, number or NODE/NAME of the sender; empty: any
     std::uint64_t minibatch = none; // none: any
     std::vector<std::pair<std::string, std::string>>
-        fields; // path in the body, value as it is printed
+        fields;                         // path in the body, value as it is printed
+    std::vector<actor_address> senders; // what `from` means on the nodes that there are
 };
 
 result<tail_terms> parse_tail_terms(std::span<const std::string> words);
+
+// The actors that go by this name, number or NODE/NAME.
+std::vector<actor_address> actors_named(const std::string& said, const all_names& names);
 
 // "minibatch=42", or "minibatch=next": nothing.
 result<std::optional<std::uint64_t>> parse_follow_terms(std::span<const std::string> words);

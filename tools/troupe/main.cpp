@@ -252,9 +252,20 @@ void add_inspect(CLI::App& program, inspect_words& inspect, int& code) {
         program.add_subcommand("inspect", "Look at a running cluster: actors, messages, traces.");
     inspect_command->footer(
         "Examples: troupe inspect 127.0.0.1:4711\n"
-        "          troupe inspect 127.0.0.1:4711 tail type=Activation minibatch=42\n"
+        "          troupe inspect 127.0.0.1:4711 tail type=Activation actor=stage-1\n"
         "          troupe inspect 127.0.0.1:4711 follow minibatch=next\n"
-        "          troupe inspect 127.0.0.1:4711 export trace.json --seconds 2");
+        "          troupe inspect 127.0.0.1:4711 export trace.json --seconds 2\n\n"
+        "tail shows messages that are handled from now on and for which all conditions hold:\n"
+        "  type=NAME       of the message, as in the schemas: Activation; a wrong one lists all\n"
+        "  actor=NAME      of the receiver; also its number, or NODE/NAME as it is printed\n"
+        "  node=NAME       of the receiver's node\n"
+        "  from=NAME       of the sender, which must be there; also its number, or NODE/NAME\n"
+        "  minibatch=N     that the message belongs to\n"
+        "  FIELD=VALUE     a field of the body, weightVersion=7 or member.name=a; write\n"
+        "                  body.FIELD=VALUE for one that is named like a condition above\n"
+        "For what has passed: follow minibatch=N, and export without --seconds. They read the\n"
+        "last " +
+        std::to_string(limits::trace_events_default) + " events, which every node keeps.");
     inspect_command
         ->add_option("ADDRESS", inspect.what.address,
                      "HOST:PORT of any node; the run prints it first.")

@@ -2,6 +2,7 @@
 
 #include "actors/runtime/inspector_agent.hpp"
 #include "actors/runtime/simulator.hpp"
+#include "schemas/training.capnp.h"
 #include "tests/unit/actors_runtime/probe_actor.hpp"
 
 using namespace troupe;
@@ -227,6 +228,74 @@ BOOST_FIXTURE_TEST_CASE(a_filter_that_cannot_match_is_refused_with_the_names_the
                    "Prob") != std::string::npos);
     BOOST_TEST(std::string{kept.opened[1]->body<proto::TailOpened>().getProblem().cStr()}.find(
                    "number, hops, note") != std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(names_and_values_that_no_message_has_are_refused, inspected) {
+    const auto problem = [&](const std::string& type, const std::string& field = {},
+                             const std::string& value = {}) -> std::string {
+        open_tail(kept.opened.size() + 1, 1, type, field, value);
+        return kept.opened.back()->body<proto::TailOpened>().getProblem().cStr();
+    };
+    BOOST_TEST(problem("Activatoin")
+                   .starts_with("there is no message type Activatoin; did you "
+                                "mean \"Activation\"? the types are Activation, "));
+    BOOST_TEST(problem("TailEvent").ends_with("own messages, which are not shown"));
+    BOOST_TEST(
+        problem("Probe", "numbr", "1") ==
+        "Probe has no field numbr; did you mean \"number\"? its fields are number, hops, note");
+    BOOST_TEST(problem("Probe", "hops", "4294967296") ==
+               "hops of Probe is a whole number from 0 to 4294967295, never '4294967296'");
+    BOOST_TEST(problem("Probe", "number", "-1").ends_with("never '-1'"));
+    BOOST_TEST(problem("Probe", "number.of", "1") ==
+               "field number of Probe has no fields of its own");
+    BOOST_TEST(problem("RunEpoch", "learningRate", "fast").ends_with("is a number, never 'fast'"));
+    BOOST_TEST(problem("PeerUp", "role", "boss").find(", never 'boss'") != std::string::npos);
+    // Without a type: of any.
+    BOOST_TEST(problem("", "numbr", "1")
+                   .starts_with("no message has a field numbr; did you mean \"number\"?"));
+    BOOST_TEST(problem("", "hops", "x").ends_with("never 'x'"));
+    BOOST_TEST(problem("", "number", "1") == "");
+    BOOST_TEST(problem("RunEpoch", "learningRate", "0.05") == "");
+    BOOST_TEST(problem("PeerUp", "role", "observer") == "");
+}
+
+BOOST_FIXTURE_TEST_CASE(numbers_in_filters_are_compared_as_numbers, inspected) {
+    frame_builder<proto::RunEpoch> epoch;
+    epoch.body().setLearningRate(0.05f);
+    const frame_ptr message = std::move(epoch).finish();
+    const auto holds = [&](const std::string& field, const std::string& value) {
+        capnp::MallocMessageBuilder scratch;
+        auto fields = scratch.initRoot<proto::Filter>().initFields(1);
+        fields[0].setPath(field);
+        fields[0].setValue(value);
+        return message_filter::parse(scratch.getRoot<proto::Filter>())
+            .value()
+            .matches_fields(*message);
+    };
+    BOOST_TEST(holds("learningRate", "0.05"));
+    BOOST_TEST(holds("learningRate", "5e-2"));
+    BOOST_TEST(!holds("learningRate", "0.06"));
+    BOOST_TEST(holds("epoch", "00"));
+    BOOST_TEST(!holds("epoch", "1"));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_tail_can_want_certain_senders, inspected) {
+    const auto relay = node.spawn<probe_actor>(
+        "relay", log, [&](probe_actor& self, auto, const frame&) { self.send(worker, probe(7)); });
+    frame_builder<proto::OpenTail> b;
+    b.body().setTail(1);
+    b.body().setCredit(9);
+    auto sender = b.body().initFilter().initSenders(1)[0];
+    sender.setNode(relay.node.value());
+    sender.setActor(relay.actor.value());
+    ask(std::move(b));
+    node.send(worker, probe(1));
+    node.send(relay, probe(2));
+    settle();
+    BOOST_REQUIRE_EQUAL(kept.tails.size(), 1u);
+    const auto shown = kept.tails[0]->body<proto::TailEvent>();
+    BOOST_TEST(shown.getEvent().getFromActor() == relay.actor.value());
+    BOOST_TEST(std::string{shown.getBody().cStr()}.find("number = 7") != std::string::npos);
 }
 
 BOOST_FIXTURE_TEST_CASE(an_observer_cannot_reach_other_actors, inspected) {

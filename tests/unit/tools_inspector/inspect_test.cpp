@@ -163,6 +163,51 @@ BOOST_AUTO_TEST_CASE(a_condition_that_a_node_does_not_know_is_code_2) {
     BOOST_TEST(seen.talk.find("there is no message type Activatoin\n") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(a_tail_is_opened_at_the_receivers_node_for_the_senders_that_are_meant) {
+    two_nodes cluster;
+    int opened = 0;
+    cluster.at(1).on_message = [&](const frame& f) {
+        if (f.body_type() == type_id_of<proto::OpenTail>())
+            ++opened;
+    };
+    cluster.at(2).on_message = [&](const frame& f) {
+        if (f.body_type() != type_id_of<proto::OpenTail>())
+            return;
+        const auto senders = f.body<proto::OpenTail>().getFilter().getSenders();
+        BOOST_TEST_REQUIRE(senders.size() == 1u);
+        BOOST_TEST(senders[0].getNode() == 1u);
+        BOOST_TEST(senders[0].getActor() == 30u);
+    };
+    cluster.at(2).tail.push_back(tail_event(7, "x"));
+    inspect_options options;
+    options.count = 1;
+    const outcome seen = look(cluster, {"tail", "actor=b/stage 1", "from=a/stage 0"}, options);
+    BOOST_TEST(seen.code == 0);
+    BOOST_TEST(opened == 0);
+    BOOST_TEST(seen.lines() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(senders_and_nodes_that_are_not_there_are_code_2) {
+    two_nodes cluster;
+    const outcome nobody = look(cluster, {"tail", "from=stage 9"});
+    BOOST_TEST(nobody.code == 2);
+    BOOST_TEST(nobody.says("from=stage 9: no node has such an actor; did you mean \"stage 0\"?"));
+    const outcome nowhere = look(cluster, {"tail", "node=c"});
+    BOOST_TEST(nowhere.code == 2);
+    BOOST_TEST(nowhere.says("there is no node c; the nodes are a, b"));
+}
+
+BOOST_AUTO_TEST_CASE(a_tail_that_may_wait_in_vain_says_for_what) {
+    two_nodes cluster;
+    cluster.at(1).tail.push_back(tail_event(7, "x"));
+    inspect_options options;
+    options.count = 1;
+    const outcome seen = look(cluster, {"tail", "actor=stgae 0", "minibatch=7"}, options);
+    BOOST_TEST(seen.code == 0);
+    BOOST_TEST(seen.says("if it has passed, look at it with: follow minibatch=7\n"));
+    BOOST_TEST(seen.says("waiting for an actor stgae 0; did you mean \"stage 0\"?"));
+}
+
 BOOST_AUTO_TEST_CASE(what_a_node_sends_does_not_reach_the_terminal_raw) {
     two_nodes cluster;
     cluster.at(1).actors[0].name = "\x1b]0;evil\x07";

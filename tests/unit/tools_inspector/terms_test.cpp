@@ -40,6 +40,26 @@ BOOST_AUTO_TEST_CASE(conditions_of_a_tail_are_told_apart) {
     BOOST_TEST(terms->fields[0].second == "a=b");
 }
 
+BOOST_AUTO_TEST_CASE(actors_are_named_as_they_are_printed) {
+    const auto terms = parse_tail_terms(words{"actor=a/stage-0", "from=b/stage-1", "body.node=7"});
+    BOOST_TEST_REQUIRE(terms.ok());
+    BOOST_TEST(terms->node == "a");
+    BOOST_TEST(terms->actor == "stage-0");
+    BOOST_TEST(terms->from == "b/stage-1");
+    BOOST_TEST(terms->fields.at(0).first == "node");
+    all_names names;
+    names[node_id{1}] = {.name = "a", .actors = {{actor_number{30}, "stage-0"}}};
+    names[node_id{2}] = {.name = "b",
+                         .actors = {{actor_number{30}, "stage-1"}, {actor_number{31}, "stage-0"}}};
+    const actor_address here{node_id{1}, actor_number{30}};
+    const actor_address there{node_id{2}, actor_number{30}};
+    BOOST_TEST((actors_named("a/stage-0", names) == std::vector{here}));
+    BOOST_TEST((actors_named("stage-1", names) == std::vector{there}));
+    BOOST_TEST((actors_named("30", names) == std::vector{here, there}));
+    BOOST_TEST(actors_named("stage-0", names).size() == 2u);
+    BOOST_TEST(actors_named("stage", names).empty());
+}
+
 BOOST_AUTO_TEST_CASE(no_conditions_let_everything_pass) {
     const auto terms = parse_tail_terms(words{});
     BOOST_TEST_REQUIRE(terms.ok());
@@ -63,6 +83,8 @@ BOOST_AUTO_TEST_CASE(words_that_make_no_sense_are_answered_by_a_sentence) {
                    .ends_with("they are numbers from 0"));
     BOOST_TEST(problem_of({"tail", "type=A", "type=B"}) ==
                "type= is given twice; a message has only one");
+    BOOST_TEST(problem_of({"tail", "node=a", "actor=b/stage-0"}) ==
+               "actor=b/stage-0 is not on node a");
     BOOST_TEST(problem_of({"tail", "type="}) == "type= needs a value");
     BOOST_TEST(problem_of({"tail", "x=" + std::string(2000, 'a')}) ==
                "a condition is longer than 1024 bytes");
