@@ -147,28 +147,22 @@ void cluster_actor::take_join(proto::Join::Reader request, const frame& f) {
     for (const member_info& m : before)
         if (m.node != self().node && m.node != newcomer->node)
             others.push_back(m);
-    auto list = answer.body().initOthers(static_cast<unsigned>(others.size()));
-    for (unsigned i = 0; i < list.size(); ++i)
-        write_member(list[i], others[i]);
+    write_members(answer.body().initOthers(static_cast<unsigned>(others.size())), others);
     send(f.from(), std::move(answer));
 }
 
 void cluster_actor::take_welcome(proto::Welcome::Reader answer, const frame& f) {
     const auto by = read_sender(answer.getMember(), f);
-    if (!by || answer.getOthers().size() > limits::nodes_max)
-        return reject("a Welcome says who sends it and names members");
-    std::vector<member_info> named;
-    for (const auto other : answer.getOthers()) {
-        auto m = read_member(other);
-        if (!m)
-            return reject(m.failure().message());
-        named.push_back(std::move(*m));
-    }
+    if (!by)
+        return reject(by.failure().message());
+    const auto named = read_members(answer.getOthers());
+    if (!named)
+        return reject(named.failure().message());
     if (const auto admitted = admit(*by); !admitted) {
         progress_.refused();
         return give_up_join(admitted.failure());
     }
-    for (const member_info& stranger : progress_.welcomed(*by, named, members_))
+    for (const member_info& stranger : progress_.welcomed(*by, *named, members_))
         runtime().connect(stranger.address);
     check_joined();
 }
@@ -223,8 +217,7 @@ void cluster_actor::beat(proto::HeartbeatDue::Reader, const frame&) {
     }
     if (progress_.now() == join_progress::state::joining && now() >= join_deadline_) {
         progress_.refused();
-        give_up_join(
-            {errc::unreachable, "no welcome in time"});
+        give_up_join({errc::unreachable, "no welcome in time"});
     }
     after(options_.heartbeat.interval, frame_builder<proto::HeartbeatDue>{});
 }
@@ -234,9 +227,7 @@ void cluster_actor::beat(proto::HeartbeatDue::Reader, const frame&) {
 void cluster_actor::send_members(actor_address to) {
     frame_builder<proto::MemberList> answer;
     const auto members = members_.list();
-    auto list = answer.body().initMembers(static_cast<unsigned>(members.size()));
-    for (unsigned i = 0; i < list.size(); ++i)
-        write_member(list[i], members[i]);
+    write_members(answer.body().initMembers(static_cast<unsigned>(members.size())), members);
     send(to, std::move(answer));
 }
 

@@ -77,6 +77,24 @@ result<member_info> read_member(proto::Member::Reader from) {
     return m;
 }
 
+void write_members(capnp::List<proto::Member>::Builder to, const std::vector<member_info>& all) {
+    for (unsigned i = 0; i < to.size(); ++i)
+        write_member(to[i], all[i]);
+}
+
+result<std::vector<member_info>> read_members(capnp::List<proto::Member>::Reader from) {
+    if (from.size() > limits::nodes_max)
+        return error{errc::protocol, "more members are named than a cluster may have"};
+    std::vector<member_info> all;
+    for (const auto named : from) {
+        auto m = read_member(named);
+        if (!m)
+            return m.failure();
+        all.push_back(std::move(m).value());
+    }
+    return all;
+}
+
 // ---- membership ----
 
 membership::membership(member_info self) : self_{self.node} {

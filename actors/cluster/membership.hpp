@@ -37,7 +37,10 @@ struct member_info {
 result<void> check_member(const member_info& m);
 
 void write_member(proto::Member::Builder to, const member_info& m);
-result<member_info> read_member(proto::Member::Reader from); // checked
+void write_members(capnp::List<proto::Member>::Builder to, const std::vector<member_info>& all);
+// Checked; at most limits::nodes_max.
+result<member_info> read_member(proto::Member::Reader from);
+result<std::vector<member_info>> read_members(capnp::List<proto::Member>::Reader from);
 
 // One node's list of members.
 class membership {

@@ -1,5 +1,6 @@
 #include "tools/inspector/inspect.hpp"
 
+#include "tools/inspector/observer_network.hpp"
 #include "tools/inspector/printable.hpp"
 #include "tools/inspector/views.hpp"
 
@@ -45,6 +46,20 @@ bool is_open_ended(const inspect_options& options) {
 int report(const error& failure, std::ostream& talk) {
     talk << "troupe inspect: " << printable(failure.message(), 1024) << std::endl;
     return exit_code(failure.code());
+}
+
+int inspect(const inspect_options& given, std::ostream& out, std::ostream& talk) {
+    const auto made = make_observer_network({.program = "inspector",
+                                             .address = given.address,
+                                             .key = given.key,
+                                             .transports = given.transports,
+                                             .connect_timeout = given.patience});
+    if (!made)
+        return report(made.failure(), talk);
+    const observer_network& own = **made;
+    inspect_options options = given;
+    options.address = own.address;
+    return inspect_over(*own.network, own.self, own.time, options, out, talk);
 }
 
 int inspect_over(endpoint& network, node_id self, const clock& time, const inspect_options& options,

@@ -39,14 +39,7 @@ class member_question final : public actor {
         send({self().node, well_known::cluster}, frame_builder<proto::ListMembers>{});
     }
     void take(proto::MemberList::Reader body, const frame&) {
-        std::vector<member_info> members;
-        for (const auto m : body.getMembers()) {
-            auto member = read_member(m);
-            if (!member)
-                return to_->give(member.failure());
-            members.push_back(std::move(member).value());
-        }
-        to_->give(std::move(members));
+        to_->give(read_members(body.getMembers()));
         quit();
     }
 

@@ -4,32 +4,18 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/cluster/membership.hpp"
-#include "actors/runtime/node_runtime.hpp"
+#include "actors/runtime/well_known.hpp"
 #include "schemas/cluster.capnp.h"
 #include "tools/inspector/observer.hpp"
+#include "tools/inspector/observer_network.hpp"
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/key_file.hpp"
 #include "tools/troupe/node_host.hpp"
 #include "tools/troupe/signals.hpp"
-#include "transport/ucx/socket.hpp"
-#include "transport/ucx/ucx_endpoint.hpp"
 
 namespace troupe::cli {
 
 namespace {
-
-constexpr std::uint64_t pool_bytes = 1u << 20; // no tensors come
-
-result<std::vector<member_info>> read_members(proto::MemberList::Reader list) {
-    std::vector<member_info> members;
-    for (const auto m : list.getMembers()) {
-        auto member = read_member(m);
-        if (!member)
-            return member.failure();
-        members.push_back(std::move(member).value());
-    }
-    return members;
-}
 
 result<std::vector<member_info>> ask_members(const status_options& options) {
     auto key = cluster_key(options.key_file);
@@ -38,33 +24,20 @@ result<std::vector<member_info>> ask_members(const status_options& options) {
     auto transports = parse_transport(options.transport);
     if (!transports)
         return transports.failure();
-    const auto address = looked_up(options.address);
-    if (!address)
-        return address.failure();
-    auto own = address_towards(*address);
-    if (!own)
-        return own.failure();
-    const monotonic_clock time;
-    memory_pool pool{pool_bytes};
-    const node_id self = draw_node_id();
-    ucx_options ucx;
-    ucx.self = {self, "status-" + std::to_string(self.value()), key->empty() ? "127.0.0.1:0" : *own,
-                peer_role::observer};
-    ucx.key = *key;
-    ucx.transports = *transports;
-    ucx.pool = &pool;
-    ucx.time = &time;
-    auto network = make_ucx_endpoint(std::move(ucx));
-    if (!network)
-        return network.failure();
-    inspector::observer view{**network, time, {.self = self, .stop = stop_flag()}};
+    const auto made = inspector::make_observer_network(
+        {.program = "status", .address = options.address, .key = *key, .transports = *transports});
+    if (!made)
+        return made.failure();
+    const inspector::observer_network& own = **made;
+    inspector::observer view{*own.network, own.time, {.self = own.self, .stop = stop_flag()}};
     if (auto started = view.start(); !started)
         return started.failure();
-    auto peer = view.connect(*address);
+    auto peer = view.connect(own.address);
     if (!peer)
         return peer.failure();
-    auto members = view.ask<proto::MemberList>({peer->node, well_known::cluster},
-                                               frame_builder<proto::ListMembers>{}, read_members);
+    auto members = view.ask<proto::MemberList>(
+        {peer->node, well_known::cluster}, frame_builder<proto::ListMembers>{},
+        [](proto::MemberList::Reader list) { return read_members(list.getMembers()); });
     if (!members)
         return members;
     for (member_info& m : *members)

@@ -30,6 +30,20 @@ BOOST_AUTO_TEST_CASE(a_member_is_read_as_it_was_written) {
     BOOST_TEST((read_member(builder.asReader()).value() == member(7, "a")));
 }
 
+BOOST_AUTO_TEST_CASE(members_are_read_in_order_and_no_more_than_a_cluster_has) {
+    capnp::MallocMessageBuilder message;
+    const std::vector<member_info> two{member(7, "a"), member(3, "b")};
+    auto list = message.initRoot<proto::MemberList>().initMembers(2);
+    write_members(list, two);
+    BOOST_TEST((read_members(list.asReader()).value() == two));
+    list[1].setName("");
+    BOOST_TEST(!read_members(list.asReader()).ok());
+    const std::vector<member_info> many(limits::nodes_max + 1, member(7, "a"));
+    auto long_list = message.initRoot<proto::MemberList>().initMembers(limits::nodes_max + 1);
+    write_members(long_list, many);
+    BOOST_TEST(!read_members(long_list.asReader()).ok());
+}
+
 BOOST_AUTO_TEST_CASE(what_makes_no_sense_is_not_read) {
     const auto read = [](auto change) {
         capnp::MallocMessageBuilder message;

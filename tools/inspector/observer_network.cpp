@@ -1,0 +1,37 @@
+#include "tools/inspector/observer_network.hpp"
+
+#include "actors/runtime/node_runtime.hpp"
+#include "tools/inspector/printable.hpp"
+#include "transport/ucx/socket.hpp"
+
+namespace troupe::inspector {
+
+result<std::unique_ptr<observer_network>>
+make_observer_network(const observer_network_options& options) {
+    const auto address = looked_up(options.address);
+    if (!address)
+        return address.failure();
+    const auto own = address_towards(*address);
+    if (!own)
+        return own.failure();
+    auto made = std::make_unique<observer_network>();
+    made->self = draw_node_id();
+    made->address = *address;
+    ucx_options ucx;
+    ucx.self = {.node = made->self,
+                .name = options.program + "-" + hex_text(made->self.value()),
+                .address = options.key.empty() ? "127.0.0.1:0" : *own,
+                .role = peer_role::observer};
+    ucx.key = options.key;
+    ucx.transports = options.transports;
+    ucx.pool = &made->pool;
+    ucx.time = &made->time;
+    ucx.connect_timeout = options.connect_timeout;
+    auto network = make_ucx_endpoint(std::move(ucx));
+    if (!network)
+        return network.failure();
+    made->network = std::move(network).value();
+    return made;
+}
+
+} // namespace troupe::inspector

@@ -1,0 +1,34 @@
+// The endpoint over UCX of one who looks at a cluster, with the clock and the memory that it works with.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "kernels/tensor/memory.hpp"
+#include "schemas/base/clock.hpp"
+#include "transport/ucx/ucx_endpoint.hpp"
+
+namespace troupe::inspector {
+
+struct observer_network_options {
+    std::string program; // first part of the name under which nodes know the observer
+    std::string address; // HOST:PORT of the node to connect to first
+    std::string key;     // the cluster's key itself; may be empty on a loopback address
+    ucx_transports transports = ucx_transports::automatic;
+    duration connect_timeout = std::chrono::seconds{5};
+};
+
+struct observer_network {
+    node_id self;
+    std::string address; // of the options, with a number for HOST
+    monotonic_clock time;
+    memory_pool pool{1u << 20}; // the protocols of an observer carry no tensors
+    std::unique_ptr<endpoint> network;
+};
+
+// Not started. Blocks while HOST is looked up. Errors: of an address that is none or has no way to it, and
+// make_ucx_endpoint's.
+result<std::unique_ptr<observer_network>>
+make_observer_network(const observer_network_options& options);
+
+} // namespace troupe::inspector
