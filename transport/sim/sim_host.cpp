@@ -154,6 +154,12 @@ void host::arrive(packet p) {
     deliver_reports();
 }
 
+void host::hear(std::uint64_t number) {
+    const link* l = find(number);
+    if (l != nullptr && l->state == link::phase::up && acts())
+        report([this, peer = l->peer] { listener_->peer_alive(peer); });
+}
+
 void host::admit(packet p) {
     const bool known = links_.contains(p.link);
     if (p.what == packet::kind::connect && life_ == life::running && !ended_.contains(p.link)) {

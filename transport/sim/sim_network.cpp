@@ -11,6 +11,7 @@ namespace sim {
 namespace {
 
 constexpr std::uint64_t packet_header_bytes = 64;
+constexpr duration alive_interval = std::chrono::milliseconds{500};
 
 std::pair<node_id, node_id> unordered(node_id a, node_id b) {
     return std::minmax(a, b);
@@ -55,9 +56,10 @@ void network::transmit(packet p) {
     if (f.bytes_per_second > 0) {
         const double bytes = static_cast<double>(packet_header_bytes + p.item.bytes);
         time_point& busy = busy_until_[{p.from, p.to}];
-        busy = std::max(busy, events_.now()) +
-               duration{static_cast<std::int64_t>(bytes / f.bytes_per_second * 1e9)};
+        const time_point begin = std::max(busy, events_.now());
+        busy = begin + duration{static_cast<std::int64_t>(bytes / f.bytes_per_second * 1e9)};
         queued = busy - events_.now();
+        tell_alive(p, begin, busy);
     }
     const int copies = random_.uniform() < f.duplicate ? 2 : 1;
     statistics.packets_duplicated += static_cast<std::uint64_t>(copies - 1);
@@ -69,6 +71,17 @@ void network::transmit(packet p) {
                 h->arrive(p);
         });
     }
+}
+
+// While a packet is long on its way the receiver hears that its sender is there, as far as it is and not cut off.
+void network::tell_alive(const packet& p, time_point begin, time_point end) {
+    for (time_point at = begin + alive_interval; at < end; at = at + alive_interval)
+        events_.schedule_at(at, [this, link = p.link, from = p.from, to = p.to] {
+            const host* sender = host_of(from);
+            host* receiver = host_of(to);
+            if (sender->acts() && receiver != nullptr && !cuts.contains(unordered(from, to)))
+                receiver->hear(link);
+        });
 }
 
 } // namespace sim

@@ -74,6 +74,7 @@ class host {
     void close();
 
     void arrive(packet p);
+    void hear(std::uint64_t number); // the peer of this link is alive
     void die(life how);
     void stop() { stopped_ = true; }
     void resume();
@@ -81,6 +82,7 @@ class host {
     const sim_node_options& options() const noexcept { return options_; }
     const endpoint_statistics& statistics() const noexcept { return statistics_; }
     life state() const noexcept { return life_; }
+    bool acts() const noexcept { return life_ < life::dead && !stopped_; } // also while it closes
 
   private:
     // What the process does, now or when it is resumed; never once it is gone.
@@ -150,6 +152,7 @@ class network {
 
   private:
     const sim_faults& faults_between(node_id from, node_id to) const;
+    void tell_alive(const packet& p, time_point begin, time_point end);
 
     event_queue& events_;
     sim_network_options options_;

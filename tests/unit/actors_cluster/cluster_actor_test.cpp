@@ -308,6 +308,24 @@ BOOST_AUTO_TEST_CASE(a_congested_peer_keeps_no_heartbeat_from_the_others) {
         BOOST_TEST(c.news[name].lost.empty(), name);
 }
 
+BOOST_AUTO_TEST_CASE(a_message_that_takes_longer_than_the_heartbeats_time_out_is_no_silence) {
+    memory_pool pool{1 << 25};
+    simulated_cluster c;
+    node_runtime& a = c.add("a");
+    node_runtime& b = c.add("b", "sim:a");
+    BOOST_TEST(c.joined("b"));
+    c.sim.network().set_faults({.bytes_per_second = 1e6});
+    frame_builder<proto::Probe> large;
+    large.attach(tensor::allocate(pool, data_type::uint8, {10000000}).value());
+    b.send({a.node(), well_known::inspector}, std::move(large));
+    c.sim.run_for(9s);
+    BOOST_TEST(a.statistics().frames_rejected == 0u); // it is on its way
+    c.sim.run_for(5s);
+    BOOST_TEST(a.statistics().frames_rejected == 1u);
+    BOOST_TEST(c.news["a"].lost.empty());
+    BOOST_TEST(c.news["b"].lost.empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_node_that_leaves_says_goodbye) {
     simulated_cluster c;
     c.add("a");

@@ -19,6 +19,7 @@ class recording_listener : public endpoint_listener {
             on_frame(from, f);
     }
     void peer_writable(node_id peer) override { note("writable " + std::to_string(peer.value())); }
+    void peer_alive(node_id) override { ++alive; }
     void peer_down(node_id peer, const error& why) override {
         note("down " + std::to_string(peer.value()) + " " + std::string{to_string(why.code())});
     }
@@ -27,6 +28,7 @@ class recording_listener : public endpoint_listener {
     }
 
     std::vector<std::string> lines;
+    std::size_t alive = 0; // signs of life, which are no lines
     std::function<void(node_id, const frame_ptr&)> on_frame;
 
   private:

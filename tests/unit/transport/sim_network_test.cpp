@@ -14,7 +14,8 @@ namespace {
 
 // Nodes 1..N named n1..nN at addresses n1..nN.
 struct simulated_nodes {
-    explicit simulated_nodes(std::size_t count, sim_network_options options = {}, send_bounds node_bounds = {})
+    explicit simulated_nodes(std::size_t count, sim_network_options options = {},
+                             send_bounds node_bounds = {})
         : net{events, options}, bounds{node_bounds} {
         for (std::size_t i = 0; i < count; ++i)
             add("n" + std::to_string(i + 1), "key");
@@ -63,6 +64,12 @@ lines numbered_lines(std::size_t from, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i)
         all.push_back("frame " + std::to_string(from) + " " + std::to_string(i));
     return all;
+}
+
+frame_ptr frame_of(std::size_t bytes, memory_pool& pool) {
+    frame_builder<proto::Rejected> b;
+    b.attach(tensor::allocate(pool, data_type::uint8, {bytes}).value());
+    return std::move(b).finish();
 }
 
 } // namespace
@@ -245,18 +252,44 @@ BOOST_AUTO_TEST_CASE(disconnecting_is_down_here_and_lost_there) {
 }
 
 BOOST_AUTO_TEST_CASE(a_bandwidth_spreads_frames_over_time) {
+    memory_pool pool{1 << 24};
     simulated_nodes s{2, {.faults = {.bytes_per_second = 1e6}}};
     s.connect(1, 2);
-    memory_pool pool{1 << 24};
-    frame_builder<proto::Rejected> b;
-    b.attach(tensor::allocate(pool, data_type::uint8, {1000000}).value());
     const auto before = s.events.now();
-    s.end(1).send(node_id{2}, std::move(b).finish());
+    s.end(1).send(node_id{2}, frame_of(1000000, pool));
     while (s.heard(2).lines.empty())
         s.events.run_next();
     BOOST_TEST((s.events.now() - before).count() >= 1'000'000'000);
     BOOST_TEST((s.events.now() - before).count() < 1'010'000'000);
     s.run();
+}
+
+BOOST_AUTO_TEST_CASE(
+    while_a_frame_takes_long_its_sender_is_heard_unless_it_stands_still_or_is_cut_off) {
+    memory_pool pool{1 << 24};
+    simulated_nodes s{2, {.faults = {.bytes_per_second = 1e6}}};
+    s.connect(1, 2);
+    for (int i = 0; i < 10; ++i) // not of frames that are soon there
+        s.end(1).send(node_id{2}, frame_of(100000, pool));
+    s.run();
+    BOOST_TEST(s.heard(2).alive == 0u);
+    s.end(1).send(node_id{2}, frame_of(9900000, pool));
+    s.events.run_for(3100ms);
+    BOOST_TEST(s.heard(2).alive == 6u);
+    BOOST_TEST(s.heard(1).alive == 0u);
+    s.net.stop(node_id{1});
+    s.events.run_for(2s);
+    BOOST_TEST(s.heard(2).alive == 6u);
+    s.net.resume(node_id{1});
+    s.net.cut(node_id{1}, node_id{2});
+    s.events.run_for(2s);
+    BOOST_TEST(s.heard(2).alive == 6u);
+    s.net.heal();
+    s.events.run_for(1s);
+    BOOST_TEST(s.heard(2).alive == 8u);
+    s.run();
+    BOOST_TEST(s.heard(2).lines.size() == 11u);
+    BOOST_TEST(s.heard(2).alive == 11u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
