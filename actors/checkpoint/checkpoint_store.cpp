@@ -23,9 +23,14 @@ namespace {
 constexpr std::string_view partial_prefix = ".partial-";
 constexpr std::string_view deleted_prefix = ".deleted-";
 
-std::string folder_name(std::uint32_t epochs_done) {
-    char name[32];
-    std::snprintf(name, sizeof name, "epoch-%04u", epochs_done);
+std::string folder_name(const checkpoint_progress& progress) {
+    char name[64];
+    const auto more = static_cast<unsigned long long>(progress.minibatches_of_epoch());
+    if (more > 0)
+        std::snprintf(name, sizeof name, "epoch-%04u-plus-%04llu-minibatches", progress.epochs_done,
+                      more);
+    else
+        std::snprintf(name, sizeof name, "epoch-%04u", progress.epochs_done);
     return name;
 }
 
@@ -76,6 +81,15 @@ result<void> remove_checkpoint(const fs::path& folder) {
 
 } // namespace
 
+std::uint64_t checkpoint_progress::minibatches_per_epoch() const {
+    return batch > 0 ? (train_samples + batch - 1) / batch : 0;
+}
+
+std::uint64_t checkpoint_progress::minibatches_of_epoch() const {
+    const std::uint64_t whole = epochs_done * minibatches_per_epoch();
+    return minibatches_done > whole ? minibatches_done - whole : 0;
+}
+
 struct checkpoint_writer::state {
     fs::path directory;
     std::uint32_t keep;
@@ -117,8 +131,7 @@ result<void> checkpoint_writer::write_stage(stage_index index, const stage_tenso
 }
 
 result<checkpoint_info> checkpoint_writer::commit() {
-    checkpoint_info info{
-        state_->directory / folder_name(state_->progress.epochs_done), state_->progress, {}};
+    checkpoint_info info{state_->directory / folder_name(state_->progress), state_->progress, {}};
     for (const auto& stage : state_->stages) {
         if (!stage)
             return error{errc::protocol,
@@ -183,8 +196,7 @@ result<checkpoint_writer> checkpoint_store::begin(const checkpoint_progress& pro
     TROUPE_CHECK(stages > 0 && stages <= limits::stages_max,
                  "a checkpoint has the stages of a pipeline");
     const fs::path& directory = state_->chosen.directory;
-    const fs::path partial =
-        directory / (std::string{partial_prefix} + folder_name(progress.epochs_done));
+    const fs::path partial = directory / (std::string{partial_prefix} + folder_name(progress));
     std::error_code failed;
     if (!fs::create_directory(partial, failed))
         return file_error(partial, "made", failed ? failed.value() : EEXIST);

@@ -4,6 +4,9 @@
 //     with SHA-256 DIRECTORY/epoch-0003/stage-0-of-2.safetensors    parameters "layers.0.weight",
 //     momentum "momentum.layers.0.weight" DIRECTORY/epoch-0003/stage-1-of-2.safetensors
 //
+// The number is of whole epochs; one taken in the middle of the fourth is
+// DIRECTORY/epoch-0003-plus-0120-minibatches.
+//
 // A checkpoint is written into a hidden folder beside the others, synced, and renamed into place:
 // whoever looks sees a whole checkpoint or none. A failed write (disk full) removes what it wrote
 // and leaves the older ones alone; what a killed process left is removed by the next one that opens
@@ -42,6 +45,9 @@ struct checkpoint_progress {
     std::uint64_t train_samples = 0; // in an epoch
     std::string model; // the model as text (render_model); another text is another model
 
+    std::uint64_t minibatches_per_epoch() const;
+    std::uint64_t minibatches_of_epoch() const; // done since the last whole epoch
+
     friend bool operator==(const checkpoint_progress&, const checkpoint_progress&) = default;
 };
 
@@ -79,7 +85,7 @@ class checkpoint_writer {
     // Writes and syncs the file of stage `index`. After an error only destruction makes sense.
     result<void> write_stage(stage_index index, const stage_tensors& stage);
 
-    // Writes the manifest, moves the checkpoint into place (over one of the same epoch) and deletes
+    // Writes the manifest, moves the checkpoint into place (over one of the same moment) and deletes
     // all but the newest `keep`. All stages must have been written and must cover the layers
     // without gaps.
     result<checkpoint_info> commit();

@@ -13,11 +13,24 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// "epoch-0003"
+// Takes this word off the front.
+bool take_word(std::string_view& text, std::string_view word) {
+    const bool is_there = text.starts_with(word);
+    text.remove_prefix(is_there ? word.size() : 0);
+    return is_there;
+}
+
+bool take_number(std::string_view& text) {
+    const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    text.remove_prefix(digits);
+    return digits > 0;
+}
+
+// "epoch-0003", "epoch-0003-plus-0120-minibatches"
 bool is_checkpoint_name(std::string_view name) {
-    constexpr std::string_view prefix = "epoch-";
-    return name.starts_with(prefix) && name.size() > prefix.size() &&
-           name.find_first_not_of("0123456789", prefix.size()) == std::string_view::npos;
+    return take_word(name, "epoch-") && take_number(name) &&
+           (name.empty() || (take_word(name, "-plus-") && take_number(name) &&
+                             take_word(name, "-minibatches") && name.empty()));
 }
 
 result<safetensors_file> load_stage(const fs::path& folder, const checkpoint_stage& stage) {

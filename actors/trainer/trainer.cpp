@@ -86,7 +86,7 @@ void trainer::carry_out(run_phase phase) {
     case run_phase::writing:
         return write_checkpoint();
     case run_phase::finished:
-        return finish(course_.stopping() ? std::optional{error{errc::cancelled, stopped_sentence()}}
+        return finish(course_.stopping() ? std::optional{error{errc::cancelled, stopped_in_order()}}
                                          : std::nullopt);
     }
 }
@@ -186,7 +186,7 @@ void trainer::evaluation_done(proto::EvaluationDone::Reader body, const frame& f
 
 void trainer::stop(proto::StopRun::Reader, const frame&) {
     if (course_.stop())
-        return finish(error{errc::cancelled, stopped_sentence()});
+        return finish(error{errc::cancelled, stopped_at_once()});
     if (course_.phase() == run_phase::training)
         send(source_, frame_builder<proto::StopData>{});
 }
@@ -208,7 +208,23 @@ std::string trainer::name_of_stage(std::size_t s) const {
     return "stage " + std::to_string(s) + " on " + where.node_name + "/" + where.device;
 }
 
-std::string trainer::stopped_sentence() const {
+// After what was under way: an epoch cut short, and its checkpoint.
+std::string trainer::stopped_in_order() const {
+    const checkpoint_progress progress = how_far();
+    const std::uint64_t minibatches = progress.minibatches_of_epoch();
+    const std::string epoch = std::to_string(progress.epochs_done + (minibatches > 0 ? 1 : 0));
+    const std::string where =
+        minibatches > 0 ? "in epoch " + epoch + " after " + std::to_string(minibatches) + " of " +
+                              std::to_string(progress.minibatches_per_epoch()) + " minibatches"
+        : progress.epochs_done > 0 ? "after epoch " + epoch
+                                   : "before the first minibatch";
+    return "stopped " + where +
+           (report_.checkpoint
+                ? ", saved in " + *report_.checkpoint + "; go on from there with --resume"
+                : "; nothing was saved: the app names no checkpoint.directory");
+}
+
+std::string trainer::stopped_at_once() const {
     if (report_.checkpoint)
         return "stopped; the last checkpoint is " + *report_.checkpoint;
     return options_.store ? "stopped before anything was saved"

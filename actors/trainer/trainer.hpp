@@ -128,7 +128,9 @@ class trainer final : public actor {
     std::string name_of_stage(std::size_t stage) const;
     std::string advice() const;
     error lost(const error& why, const std::string& what) const;
-    std::string stopped_sentence() const;
+    checkpoint_progress how_far() const;
+    std::string stopped_at_once() const;
+    std::string stopped_in_order() const;
 
     trainer_options options_;
     run_course course_;

@@ -79,7 +79,7 @@ result<std::string> write_all(checkpoint_store& store, const checkpoint_progress
 
 } // namespace
 
-void trainer::write_checkpoint() {
+checkpoint_progress trainer::how_far() const {
     checkpoint_progress progress;
     progress.epochs_done = course_.epoch();
     progress.minibatches_done = course_.minibatches_done();
@@ -88,9 +88,13 @@ void trainer::write_checkpoint() {
     progress.batch = plan_.batch;
     progress.train_samples = options_.data->train.size();
     progress.model = render_model(app().getModel());
+    return progress;
+}
+
+void trainer::write_checkpoint() {
     saved_folder_ = std::make_shared<std::string>();
-    submit([store = options_.store, progress, programs = programs(), momentum = has_momentum(),
-            snapshots = std::move(snapshots_),
+    submit([store = options_.store, progress = how_far(), programs = programs(),
+            momentum = has_momentum(), snapshots = std::move(snapshots_),
             folder = saved_folder_](compute_context&) -> result<void> {
         auto written = write_all(*store, progress, programs, momentum, snapshots);
         if (!written)

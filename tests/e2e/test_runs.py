@@ -154,10 +154,13 @@ class Ends(TroupeTest):
         self.read_event(run, "epoch")
         run.send_signal(signal.SIGINT)
         result = self.finish(run, 15)
-        self.assert_one_line_error(result, 130, "stopped", "saved/epoch-")
+        self.assert_one_line_error(result, 130, "stopped", "saved/epoch-", "--resume")
         saved = sorted((self.folder / "saved").glob("epoch-*"))
-        self.assertTrue((saved[-1] / "manifest.json").exists())
-        epochs = json.loads((saved[-1] / "manifest.json").read_text())["epochs_done"]
+        manifest = json.loads((saved[-1] / "manifest.json").read_text())
+        epochs, more = manifest["epochs_done"], manifest["minibatches_done"] % 16
+        where = f"stopped in epoch {epochs + 1} after {more} of 16 minibatches" if more else f"stopped after epoch {epochs}"
+        name = f"epoch-{epochs:04}" + (f"-plus-{more:04}-minibatches" if more else "")
+        self.assertIn(f"{where}, saved in {self.folder}/saved/{name};", result.err)
         result = self.troupe("run", app, "--nodes", 2, "--json", "--resume", "--set", f"train.epochs={epochs + 1}")
         self.assertEqual(result.code, 0, str(result))
         self.assertEqual([e["epoch"] for e in result.event("epoch")], [epochs + 1])

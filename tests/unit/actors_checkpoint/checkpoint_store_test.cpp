@@ -38,7 +38,12 @@ stage_tensors stage_of(std::size_t l, bool with_momentum) {
 }
 
 checkpoint_progress progress_of(std::uint32_t epochs, std::uint64_t minibatches) {
-    return {epochs, minibatches, weight_version{minibatches}, 42, 8, 64,
+    return {epochs,
+            minibatches,
+            weight_version{minibatches},
+            42,
+            8,
+            800,
             "input: [3]\nlayers:\n  - linear: {out: 2}\n"};
 }
 
@@ -119,7 +124,7 @@ BOOST_AUTO_TEST_CASE(a_committed_checkpoint_is_found_and_loads) {
 
 BOOST_AUTO_TEST_CASE(weights_load_onto_another_cut_into_stages) {
     auto store = open();
-    const auto saved = save(store, progress_of(1, 10), 3);
+    const auto saved = save(store, progress_of(1, 100), 3);
     BOOST_REQUIRE(saved.ok());
     const auto loaded = load_checkpoint(*saved);
     BOOST_REQUIRE(loaded.ok());
@@ -131,7 +136,7 @@ BOOST_AUTO_TEST_CASE(weights_load_onto_another_cut_into_stages) {
     const auto restored = loaded->restore(stage, true, memory);
     BOOST_REQUIRE(restored.ok());
     const weights& w = **restored;
-    BOOST_TEST(w.version.value() == 10u);
+    BOOST_TEST(w.version.value() == 100u);
     BOOST_REQUIRE(w.parameters.size() == 4u);
     BOOST_REQUIRE(w.momentum.size() == 4u);
     BOOST_TEST(w.parameters[2].values<float>()[5] == 6.0f);
@@ -143,7 +148,7 @@ BOOST_AUTO_TEST_CASE(weights_load_onto_another_cut_into_stages) {
 
 BOOST_AUTO_TEST_CASE(momentum_that_was_not_saved_starts_at_zero) {
     auto store = open();
-    const auto loaded = load_checkpoint(*save(store, progress_of(1, 10), 1, false));
+    const auto loaded = load_checkpoint(*save(store, progress_of(1, 100), 1, false));
     BOOST_REQUIRE(loaded.ok());
     memory_pool memory{1 << 20};
     const std::vector<parameter_info> stage = {{"layers.0.bias", {2}, 3, true}};
@@ -154,7 +159,7 @@ BOOST_AUTO_TEST_CASE(momentum_that_was_not_saved_starts_at_zero) {
 
 BOOST_AUTO_TEST_CASE(weights_of_another_model_are_refused) {
     auto store = open();
-    const auto loaded = load_checkpoint(*save(store, progress_of(1, 10), 1));
+    const auto loaded = load_checkpoint(*save(store, progress_of(1, 100), 1));
     BOOST_REQUIRE(loaded.ok());
     memory_pool memory{1 << 20};
     const std::vector<parameter_info> wider = {{"layers.0.weight", {2, 4}, 4, false}};
@@ -182,12 +187,31 @@ BOOST_AUTO_TEST_CASE(newest_is_what_has_come_furthest_not_what_is_named_highest)
     BOOST_TEST(store.latest()->value().progress.minibatches_done == 250u);
 }
 
-BOOST_AUTO_TEST_CASE(a_checkpoint_of_the_same_epoch_takes_the_olds_place) {
+BOOST_AUTO_TEST_CASE(the_middle_of_an_epoch_is_told_from_its_end) {
+    auto store = open(9);
+    BOOST_REQUIRE(save(store, progress_of(1, 100), 1).ok());
+    BOOST_REQUIRE(save(store, progress_of(1, 150), 1).ok());
+    BOOST_REQUIRE(save(store, progress_of(0, 7), 1).ok());
+    BOOST_TEST(names() == (strings{"epoch-0000-plus-0007-minibatches", "epoch-0001",
+                                   "epoch-0001-plus-0050-minibatches"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(store.latest()->value().progress.minibatches_done == 150u);
+    BOOST_TEST(list_checkpoints(folder)->size() == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(one_from_the_middle_of_an_epoch_that_is_named_like_its_beginning_is_read) {
+    auto store = open(9);
+    const auto saved = *save(store, progress_of(1, 150), 1);
+    fs::rename(saved.folder, folder / "epoch-0001"); // as they were named once
+    BOOST_TEST(load_checkpoint(store.latest()->value()).ok());
+    BOOST_TEST(store.latest()->value().progress.minibatches_done == 150u);
+}
+
+BOOST_AUTO_TEST_CASE(a_checkpoint_of_the_same_moment_takes_the_olds_place) {
     auto store = open();
     BOOST_REQUIRE(save(store, progress_of(1, 100), 2).ok());
-    BOOST_REQUIRE(save(store, progress_of(1, 150), 1).ok());
+    BOOST_REQUIRE(save(store, progress_of(1, 100), 1).ok());
     BOOST_TEST(names() == strings{"epoch-0001"}, boost::test_tools::per_element());
-    BOOST_TEST(store.latest()->value().progress.minibatches_done == 150u);
     BOOST_TEST(!fs::exists(folder / "epoch-0001/stage-0-of-2.safetensors"));
 }
 
