@@ -95,28 +95,22 @@ result<layer::gradients> conv2d_layer::backward(compute_context& context,
         return blocked.failure();
     const tensor& input = pass.saved.tensors[0];
     const tensor& weight = pass.parameters[0];
-    tensor to_input;
-    if (pass.want_input_gradient) {
-        auto memory = tensor::allocate(context.memory, data_type::float32, input.shape());
-        if (!memory)
-            return memory.failure();
-        to_input = std::move(*memory);
-    }
-    auto to_weight = tensor::allocate(context.memory, data_type::float32, weight.shape());
-    auto to_bias = tensor::allocate(context.memory, data_type::float32, pass.parameters[1].shape());
-    if (!to_weight || !to_bias)
-        return to_weight ? to_bias.failure() : to_weight.failure();
-    tensor* input_gradient = pass.want_input_gradient ? &to_input : nullptr;
+    auto made = allocate_gradients(context, pass);
+    if (!made)
+        return made.failure();
+    tensor& to_weight = made->parameters[0];
+    tensor& to_bias = made->parameters[1];
+    tensor* to_input = pass.want_input_gradient ? &made->input.values : nullptr;
     const result<void> done =
-        pool_ ? context.ops.conv2d_pool_backward(
-                    {settings, pool_settings(settings), input, weight, pass.saved.tensors[1],
-                     pass.saved.tensors[2], blocked->values, input_gradient, *to_weight, *to_bias})
-              : context.ops.conv2d_backward({settings, input, weight, blocked->values,
-                                             input_gradient, *to_weight, *to_bias});
+        pool_ ? context.ops.conv2d_pool_backward({settings, pool_settings(settings), input, weight,
+                                                  pass.saved.tensors[1], pass.saved.tensors[2],
+                                                  blocked->values, to_input, to_weight, to_bias})
+              : context.ops.conv2d_backward(
+                    {settings, input, weight, blocked->values, to_input, to_weight, to_bias});
     if (!done)
         return done.failure();
-    return gradients{{std::move(to_input), settings.input_block},
-                     {std::move(*to_weight), std::move(*to_bias)}};
+    made->input.block = settings.input_block;
+    return made;
 }
 
 result<tensor_shape> convolved_shape(proto::Conv2d::Reader description, const tensor_shape& input) {

@@ -15,6 +15,25 @@ result<activation> in_block(compute_context& context, activation from, std::size
     return activation{std::move(*moved), block};
 }
 
+result<layer::gradients> layer::allocate_gradients(compute_context& context,
+                                                   const backward_pass& pass) {
+    gradients made;
+    if (pass.want_input_gradient) {
+        auto to_input =
+            tensor::allocate(context.memory, data_type::float32, pass.saved.tensors[0].shape());
+        if (!to_input)
+            return to_input.failure();
+        made.input.values = std::move(*to_input);
+    }
+    for (const tensor& parameter : pass.parameters) {
+        auto gradient = tensor::allocate(context.memory, data_type::float32, parameter.shape());
+        if (!gradient)
+            return gradient.failure();
+        made.parameters.push_back(std::move(*gradient));
+    }
+    return made;
+}
+
 std::string_view layer_kind(proto::Layer::Reader description) noexcept {
     switch (description.which()) {
     case proto::Layer::CONV2D:

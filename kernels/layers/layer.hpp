@@ -58,6 +58,12 @@ class layer {
         std::vector<tensor> parameters;
     };
     virtual result<gradients> backward(compute_context& context, backward_pass pass) const = 0;
+
+  protected:
+    // Memory for what backward is to compute: of the shape of the input, which forward has saved as
+    // tensors[0], where it is wanted, and of each parameter's.
+    static result<gradients> allocate_gradients(compute_context& context,
+                                                const backward_pass& pass);
 };
 
 // The layer that `description` asks for, behind an input of `input_shape`. errc::usage for

@@ -41,29 +41,22 @@ class linear_layer final : public layer {
 
     result<gradients> backward(compute_context& context, backward_pass pass) const override {
         const tensor& input = pass.saved.tensors[0];
-        tensor to_input;
-        if (pass.want_input_gradient) {
-            auto memory = tensor::allocate(context.memory, data_type::float32, input.shape());
-            if (!memory)
-                return memory.failure();
-            to_input = std::move(*memory);
-        }
-        auto to_weight = tensor::allocate(context.memory, data_type::float32, {out_, in_});
-        auto to_bias = tensor::allocate(context.memory, data_type::float32, {out_});
-        if (!to_weight || !to_bias)
-            return to_weight ? to_bias.failure() : to_weight.failure();
+        auto made = allocate_gradients(context, pass);
+        if (!made)
+            return made.failure();
+        tensor& to_input = made->input.values;
         auto done = context.ops.linear_backward(
             {.input = input,
              .weight = pass.parameters[0],
              .output_gradient = pass.output_gradient.values,
              .input_gradient = pass.want_input_gradient ? &to_input : nullptr,
-             .weight_gradient = *to_weight,
-             .bias_gradient = *to_bias});
+             .weight_gradient = made->parameters[0],
+             .bias_gradient = made->parameters[1]});
         if (!done)
             return done.failure();
         if (to_input)
             to_input = to_input.reshaped(batch_of(input.shape()[0], input_));
-        return gradients{{std::move(to_input), 1}, {std::move(*to_weight), std::move(*to_bias)}};
+        return made;
     }
 
   private:
