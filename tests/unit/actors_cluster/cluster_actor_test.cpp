@@ -164,6 +164,21 @@ struct simulated_cluster {
     }
 };
 
+// Node a, the first, was asked by the second one to take in what that one claims to be.
+struct claimed_member {
+    std::vector<std::string> refusals; // outlives the actor
+    simulated_cluster cluster;
+    const news_log& news = cluster.news["a"];
+
+    explicit claimed_member(member_info claimed) {
+        const node_id a = cluster.add("a").node();
+        node_runtime& second = cluster.sim.add_node("b");
+        second.connect("sim:a");
+        second.spawn<impostor_actor>("impostor", refusals, a, std::move(claimed));
+        cluster.sim.run_for(1s);
+    }
+};
+
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(cluster_actors)
@@ -339,43 +354,22 @@ BOOST_AUTO_TEST_CASE(a_node_that_leaves_says_goodbye) {
 }
 
 BOOST_AUTO_TEST_CASE(a_newcomer_with_a_name_in_use_is_refused_with_a_sentence) {
-    std::vector<std::string> refusals;
-    simulated_cluster c;
-    c.add("a");
-    node_runtime& b = c.sim.add_node("b");
-    b.connect("sim:a");
-    b.spawn<impostor_actor>("impostor", refusals, node_id{1},
-                            member_info{.node = b.node(), .name = "a", .address = "sim:b"});
-    c.sim.run_for(1s);
-    BOOST_REQUIRE_EQUAL(refusals.size(), 1u);
-    BOOST_TEST(refusals[0].find("the name a is in use") != std::string::npos);
-    BOOST_TEST(c.news["a"].joined.empty());
+    claimed_member c{{.node = node_id{2}, .name = "a", .address = "sim:b"}};
+    BOOST_REQUIRE_EQUAL(c.refusals.size(), 1u);
+    BOOST_TEST(c.refusals[0].find("the name a is in use") != std::string::npos);
+    BOOST_TEST(c.news.joined.empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_join_in_the_name_of_another_node_is_rejected) {
-    std::vector<std::string> refusals;
-    simulated_cluster c;
-    c.add("a");
-    node_runtime& b = c.sim.add_node("b");
-    b.connect("sim:a");
-    b.spawn<impostor_actor>("impostor", refusals, node_id{1},
-                            member_info{.node = node_id{77}, .name = "x", .address = "sim:x"});
-    c.sim.run_for(1s);
-    BOOST_TEST(refusals == std::vector<std::string>{"a node joins in its own name"},
+    claimed_member c{{.node = node_id{77}, .name = "x", .address = "sim:x"}};
+    BOOST_TEST(c.refusals == std::vector<std::string>{"a node joins in its own name"},
                boost::test_tools::per_element());
-    BOOST_TEST(c.news["a"].joined.empty());
+    BOOST_TEST(c.news.joined.empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_member_is_known_by_the_address_at_which_the_transport_reaches_it) {
-    std::vector<std::string> refusals;
-    simulated_cluster c;
-    c.add("a");
-    node_runtime& b = c.sim.add_node("b");
-    b.connect("sim:a");
-    b.spawn<impostor_actor>("impostor", refusals, node_id{1},
-                            member_info{.node = b.node(), .name = "b", .address = "0.0.0.0:4711"});
-    c.sim.run_for(1s);
-    BOOST_TEST(c.news["a"].addresses == std::vector<std::string>{"sim:b"},
+    claimed_member c{{.node = node_id{2}, .name = "b", .address = "0.0.0.0:4711"}};
+    BOOST_TEST(c.news.addresses == std::vector<std::string>{"sim:b"},
                boost::test_tools::per_element());
 }
 

@@ -16,16 +16,23 @@ namespace {
 
 struct two_nodes {
     probe_log log, other; // outlive the actors
-    simulator sim{{}};
+    simulator sim;
     node_runtime& a = sim.add_node("a");
     node_runtime& b = sim.add_node("b");
 
-    two_nodes() {
+    explicit two_nodes(const simulator_options& options = {}) : sim{options} {
         a.connect("sim:b");
         BOOST_REQUIRE(
             sim.run_until([&] { return a.peers().size() == 1 && b.peers().size() == 1; }, 10s));
     }
     void settle() { sim.run_for(1s); }
+    // On node a, by an actor that notes in `by` what it is told.
+    void watch(actor_address who, probe_log& by) {
+        const auto watcher = a.spawn<probe_actor>(
+            "watcher", by, [who](probe_actor& self, auto, auto&) { self.watch(who); });
+        a.send(watcher, probe(0));
+        settle();
+    }
 };
 
 // What only a node's own parts tell its actors.
@@ -95,12 +102,8 @@ BOOST_FIXTURE_TEST_CASE(the_end_of_a_remote_actor_frees_its_proxy_and_is_told_to
         self.quit(error{errc::numeric, "loss is not a number"});
     });
     probe_log second_log;
-    const auto watch_it = [&](probe_actor& self, auto, const frame&) { self.watch(worker); };
-    const auto first = a.spawn<probe_actor>("first", log, watch_it);
-    const auto second = a.spawn<probe_actor>("second", second_log, watch_it);
-    a.send(first, probe(0));
-    a.send(second, probe(0));
-    settle();
+    watch(worker, log);
+    watch(worker, second_log);
     BOOST_TEST(static_cast<bool>(core_of(a).known_proxy(worker)));
     b.send(worker, probe(0));
     settle();
@@ -239,12 +242,8 @@ BOOST_FIXTURE_TEST_CASE(an_unwatched_actor_ends_without_a_word, two_nodes) {
 BOOST_FIXTURE_TEST_CASE(the_loss_of_a_node_is_told_to_everybody_who_watches_its_actors, two_nodes) {
     const auto worker = b.spawn<probe_actor>("worker", other);
     probe_log& second_log = other;
-    const auto watch_it = [&](probe_actor& self, auto, const frame&) { self.watch(worker); };
-    const auto first = a.spawn<probe_actor>("first", log, watch_it);
-    const auto second = a.spawn<probe_actor>("second", second_log, watch_it);
-    a.send(first, probe(0));
-    a.send(second, probe(0));
-    settle();
+    watch(worker, log);
+    watch(worker, second_log);
     sim.kill(b);
     settle();
     BOOST_REQUIRE_EQUAL(log.downs.size(), 1u);
@@ -255,10 +254,7 @@ BOOST_FIXTURE_TEST_CASE(the_loss_of_a_node_is_told_to_everybody_who_watches_its_
 
 BOOST_FIXTURE_TEST_CASE(a_node_that_stops_in_order_ends_its_actors_and_its_connections, two_nodes) {
     const auto worker = b.spawn<probe_actor>("worker", other);
-    const auto watcher = a.spawn<probe_actor>(
-        "watcher", log, [&](probe_actor& self, auto, const frame&) { self.watch(worker); });
-    a.send(watcher, probe(0));
-    settle();
+    watch(worker, log);
     b.stop();
     settle();
     BOOST_TEST(other.ended);
@@ -267,26 +263,20 @@ BOOST_FIXTURE_TEST_CASE(a_node_that_stops_in_order_ends_its_actors_and_its_conne
 }
 
 BOOST_AUTO_TEST_CASE(an_actor_rests_while_a_peer_that_it_sends_to_is_congested) {
-    probe_log sent, received;
     simulator_options options;
     options.bounds.frames_soft = 8;
     options.network.faults = {.delay_min = 5ms, .delay_max = 5ms};
-    simulator sim{options};
-    node_runtime& a = sim.add_node("a");
-    node_runtime& b = sim.add_node("b");
-    a.connect("sim:b");
-    BOOST_REQUIRE(
-        sim.run_until([&] { return a.peers().size() == 1 && b.peers().size() == 1; }, 10s));
-    const auto receiver = b.spawn<probe_actor>("receiver", received);
+    two_nodes n{options};
+    const auto receiver = n.b.spawn<probe_actor>("receiver", n.other);
     const auto sender =
-        a.spawn<probe_actor>("sender", sent, [&](probe_actor& self, auto body, const frame&) {
+        n.a.spawn<probe_actor>("sender", n.log, [&](probe_actor& self, auto body, const frame&) {
             self.send(receiver, probe(body.getNumber()));
         });
     for (std::uint64_t i = 0; i < 100; ++i)
-        a.send(sender, probe(i));
-    sim.run_for(1ms);
-    BOOST_TEST(sent.numbers.size() < 20u); // the rest waits in its mailbox, not in the network
-    BOOST_REQUIRE(sim.run_until([&] { return received.numbers.size() == 100; }, 60s));
+        n.a.send(sender, probe(i));
+    n.sim.run_for(1ms);
+    BOOST_TEST(n.log.numbers.size() < 20u); // the rest waits in its mailbox, not in the network
+    BOOST_REQUIRE(n.sim.run_until([&] { return n.other.numbers.size() == 100; }, 60s));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
