@@ -59,12 +59,15 @@ std::string summary(const field_rules& rules) {
     return rules.in_union ? out : out + "; optional";
 }
 
-void list_keys(std::string& out, capnp::StructSchema schema) {
+void list_keys(std::string& out, capnp::StructSchema schema, const std::string& whose = "") {
     const struct_rules rules = rules_of(schema);
     std::size_t width = 0;
     for (const field_rules& f : rules.fields)
         width = std::max(width, f.key.size());
-    out += rules.by_kind ? "  forms:\n" : rules.has_union ? "  exactly one of:\n" : "  keys:\n";
+    out += std::string{rules.by_kind     ? "  forms"
+                       : rules.has_union ? "  exactly one of"
+                                         : "  keys"} +
+           whose + ":\n";
     for (const field_rules& f : rules.fields) {
         out += "    " + f.key + std::string(width - f.key.size() + 2, ' ') + f.doc + "\n";
         out += "    " + std::string(width + 2, ' ') + "(" + summary(f) + ")\n";
@@ -77,6 +80,18 @@ std::optional<capnp::StructSchema> struct_below(capnp::Type type) {
     return type.isStruct() ? std::optional{type.asStruct()} : std::nullopt;
 }
 
+// The elements of the list that values of this type may be: a list, or a struct of which one form is a list.
+std::optional<capnp::StructSchema> element_of(capnp::Type type) {
+    if (type.isList())
+        return struct_below(type);
+    if (type.isStruct())
+        if (const struct_rules forms = rules_of(type.asStruct()); forms.by_kind)
+            for (const field_rules& form : forms.fields)
+                if (form.type().isList())
+                    return struct_below(form.type());
+    return std::nullopt;
+}
+
 std::string explain_field(const std::string& path, const field_rules& rules) {
     std::string out = path + ": " + rules.doc + "\n  " + summary(rules) + "\n";
     if (rules.is_path)
@@ -85,8 +100,12 @@ std::string explain_field(const std::string& path, const field_rules& rules) {
     if (rules.type().isEnum())
         for (const word& w : words_of(rules.type().asEnum()))
             out += "    " + w.key + ": " + w.doc + "\n";
-    if (const auto below = struct_below(rules.type()))
+    const auto below = struct_below(rules.type());
+    if (below)
         list_keys(out, *below);
+    if (const auto element = element_of(rules.type()); element && *element != *below) {
+        list_keys(out, *element, " of each in a list");
+    }
     return out;
 }
 
@@ -114,7 +133,9 @@ result<std::string> explain_app_key(std::string_view path) {
             const auto below = struct_below(field->type());
             if (!below)
                 return error{errc::usage, "\"" + known + "\" has no keys below it"};
-            schema = *below;
+            // Who writes a list writes its elements' keys, not the name of its form.
+            const auto element = element_of(field->type());
+            schema = element && !rules_of(*below).find(key) ? *element : *below;
         }
         const struct_rules rules = rules_of(schema);
         const field_rules* next = rules.find(key);

@@ -53,6 +53,14 @@ BOOST_AUTO_TEST_CASE(a_key_is_explained_with_kind_range_and_default) {
                std::string::npos);
     BOOST_TEST(explain_app_key("data.idx.train_images")->find("starts at the app file's folder") !=
                std::string::npos);
+    for (const char* path :
+         {"topology.pipeline.stages.layers", "topology.pipeline.stages[1].layers",
+          "topology.pipeline.stages.1.layers"})
+        BOOST_TEST(explain_app_key(path).value().starts_with(
+            "topology.pipeline.stages.layers: How many of the model's layers"));
+    const std::string stages = *explain_app_key("topology.pipeline.stages");
+    BOOST_TEST(stages.find("  forms:\n    auto ") != std::string::npos);
+    BOOST_TEST(stages.find("  keys of each in a list:\n    layers ") != std::string::npos);
     BOOST_TEST(explain_app_key("")->find("checkpoint  ") != std::string::npos);
 }
 
@@ -61,6 +69,8 @@ BOOST_AUTO_TEST_CASE(an_unknown_key_is_not_explained_but_corrected) {
                "no key \"trian\"; did you mean \"train\"?");
     BOOST_TEST(explain_app_key("train.bacth").failure().message() ==
                "train: no key \"bacth\"; did you mean \"batch\"?");
+    BOOST_TEST(explain_app_key("topology.pipeline.stages.layer").failure().message() ==
+               "topology.pipeline.stages: no key \"layer\"; did you mean \"layers\"?");
     BOOST_TEST(explain_app_key("train.batch.x").failure().message() ==
                "\"train.batch\" has no keys below it");
 }
