@@ -59,6 +59,17 @@ result<void> remove_leftovers(const fs::path& directory) {
     return {};
 }
 
+// This folder and those around it that do not exist, innermost first.
+std::vector<fs::path> missing_folders(const fs::path& folder) {
+    std::vector<fs::path> missing;
+    std::error_code failed;
+    for (fs::path at = fs::absolute(folder, failed).lexically_normal();
+         !fs::exists(at, failed) && at.has_relative_path(); at = at.parent_path())
+        if (at.has_filename()) // not for the slash at its end
+            missing.push_back(at);
+    return missing;
+}
+
 // Moves a finished folder to its name. One of that name is exchanged in the same moment and then deleted.
 result<void> move_into_place(const fs::path& from, const fs::path& to) {
     if (::rename(from.c_str(), to.c_str()) == 0)
@@ -163,7 +174,16 @@ result<checkpoint_info> checkpoint_writer::commit() {
 
 struct checkpoint_store::state {
     options chosen;
-    file_handle lock; // of the folder, for as long as the store lives
+    std::vector<fs::path> made; // folders that were not there before, innermost first
+    file_handle lock;           // of the folder, for as long as the store lives
+
+    // Leaves no folder behind that it made and that holds nothing.
+    ~state() {
+        std::error_code failed;
+        for (const fs::path& folder : made)
+            if (!fs::remove(folder, failed))
+                return;
+    }
 };
 
 checkpoint_store::checkpoint_store(std::unique_ptr<state> s) noexcept : state_{std::move(s)} {}
@@ -173,11 +193,14 @@ checkpoint_store::~checkpoint_store() = default;
 
 result<checkpoint_store> checkpoint_store::open(options o) {
     TROUPE_CHECK(o.keep > 0, "at least the newest checkpoint is kept");
+    auto s = std::make_unique<state>();
     std::error_code failed;
+    s->made = missing_folders(o.directory);
     fs::create_directories(o.directory, failed);
     if (failed)
         return file_error(o.directory, "made", failed.value());
-    file_handle lock{::open(o.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    s->lock = file_handle{::open(o.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    const file_handle& lock = s->lock;
     if (lock.get() < 0)
         return file_error(o.directory, "opened", errno);
     if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
@@ -188,7 +211,8 @@ result<checkpoint_store> checkpoint_store::open(options o) {
         return file_error(o.directory, "written", errno);
     if (auto removed = remove_leftovers(o.directory); !removed)
         return removed.failure();
-    return checkpoint_store{std::make_unique<state>(state{std::move(o), std::move(lock)})};
+    s->chosen = std::move(o);
+    return checkpoint_store{std::move(s)};
 }
 
 result<checkpoint_writer> checkpoint_store::begin(const checkpoint_progress& progress,

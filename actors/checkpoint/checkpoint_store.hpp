@@ -119,7 +119,7 @@ class loaded_checkpoint {
 class checkpoint_store {
   public:
     struct options {
-        std::filesystem::path directory; // made when missing
+        std::filesystem::path directory; // made when missing; removed again if nothing is saved
         std::uint32_t keep = 2;          // checkpoints kept by commit; at least 1
     };
 

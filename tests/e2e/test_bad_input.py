@@ -156,8 +156,10 @@ class Cluster(TroupeTest):
 
     def test_a_device_that_no_node_has(self):
         text = APP.replace("{layers: 1}]", "{layers: 1, device: node-7/cpu:3}]")
+        text += f"checkpoint: {{directory: {self.folder}/saved/here}}\n"
         result = self.troupe("run", self.app(text), "--nodes", 2)
         self.assert_one_line_error(result, 2, "node-7/cpu:3", "node-0/cpu:0")
+        self.assertFalse((self.folder / "saved").exists(), "a run that saves nothing leaves no folder")
 
     def test_bad_command_lines(self):
         for command in (["run"], ["fly"], ["--fly"], ["bench", "nothing"], ["run", self.app(), "--nodes", "0"], ["run", self.app(), "--warp", "9"],

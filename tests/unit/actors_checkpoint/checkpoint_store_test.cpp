@@ -187,6 +187,23 @@ BOOST_AUTO_TEST_CASE(newest_is_what_has_come_furthest_not_what_is_named_highest)
     BOOST_TEST(store.latest()->value().progress.minibatches_done == 250u);
 }
 
+BOOST_AUTO_TEST_CASE(folders_that_were_made_for_nothing_are_removed) {
+    const fs::path made = folder / "a/b/c";
+    fs::create_directory(folder / "a");
+    for (const fs::path& name : {made, made / ""})
+        BOOST_TEST(checkpoint_store::open({name, 2}).ok());
+    BOOST_TEST(!fs::exists(folder / "a/b"));
+    BOOST_TEST(fs::exists(folder / "a"), "it was there before");
+    {
+        auto store = checkpoint_store::open({made, 2});
+        BOOST_TEST(fs::exists(made));
+        BOOST_REQUIRE(save(*store, progress_of(1, 100), 1).ok());
+    }
+    BOOST_TEST(fs::exists(made / "epoch-0001"));
+    BOOST_TEST(checkpoint_store::open({folder / "a", 2}).ok());
+    BOOST_TEST(fs::exists(folder / "a"));
+}
+
 BOOST_AUTO_TEST_CASE(the_middle_of_an_epoch_is_told_from_its_end) {
     auto store = open(9);
     BOOST_REQUIRE(save(store, progress_of(1, 100), 1).ok());
