@@ -5,6 +5,7 @@
 
 #include <capnp/message.h>
 
+#include "actors/pipeline/schedule.hpp"
 #include "actors/plan/app_file_checks.hpp"
 #include "actors/plan/app_file_reader.hpp"
 #include "actors/plan/app_file_tree.hpp"
@@ -38,6 +39,23 @@ error app_definition::error_at(std::string_view path, std::string_view sentence)
         const std::size_t end = known.find_last_of(".[");
         known = known.substr(0, end == std::string_view::npos ? 0 : end);
     }
+}
+
+bool app_definition::is_given(std::string_view path) const {
+    return state_->places.contains(path);
+}
+
+std::vector<std::string> app_definition::notes() const {
+    const auto topology = app().getTopology();
+    constexpr std::string_view microbatches = "topology.pipeline.microbatches";
+    if (!topology.isPipeline() || !is_given(microbatches) ||
+        cuts_minibatches(topology.getPipeline().getSchedule()))
+        return {};
+    return {error_at(microbatches, "not used by schedule " +
+                                       std::string{name_of(topology.getPipeline().getSchedule())} +
+                                       ", which passes minibatches whole; leave it out, or choose "
+                                       "schedule: gpipe")
+                .message()};
 }
 
 result<app_definition> parse_app(std::string_view text, const std::filesystem::path& file,

@@ -40,6 +40,12 @@ class app_definition {
     // "app.yaml:7:3: topology.pipeline.stages: SENTENCE".
     error error_at(std::string_view path, std::string_view sentence) const;
 
+    // Whether the file or a setting says something at this path.
+    bool is_given(std::string_view path) const;
+
+    // What is given to no effect, each with its place as in error_at.
+    std::vector<std::string> notes() const;
+
     struct state; // actors/plan/app_file.cpp
     explicit app_definition(std::shared_ptr<const state> s) noexcept : state_{std::move(s)} {}
 

@@ -38,6 +38,10 @@ class AppFile(TroupeTest):
     def test_stages_that_do_not_add_up(self):
         self.check(APP.replace("{layers: 1}]", "{layers: 2}]"), "stages")
 
+    def test_a_key_without_effect_is_noted(self):
+        result = self.troupe("check", self.app(APP + "    microbatches: 4\n"))
+        self.assert_one_line_error(result, 0, "note", "app.yaml:21:", "topology.pipeline.microbatches", "pipedream")
+
     def test_a_bad_override_names_the_switch(self):
         result = self.troupe("run", self.app(), "--set", "train.epoch=3")
         self.assert_one_line_error(result, 2, "train.epoch", "epochs")

@@ -32,6 +32,10 @@ int report(const error& why) {
     return exit_code(why.code());
 }
 
+void note(const std::string& sentence) {
+    std::cerr << "troupe: note: " << sentence << std::endl;
+}
+
 int stopped(const error& why) {
     std::cerr << "troupe: " << why.message() << std::endl;
     return 128 + last_signal();
@@ -49,6 +53,8 @@ int check(const check_options& options) {
         std::cout << render_app(app->app());
     if (auto data = load_samples(app->app(), data_depth::outline); !data)
         return report(data.failure());
+    for (const std::string& text : app->notes())
+        note(text);
     if (!options.print)
         std::cout << options.app.file << ": ok" << std::endl;
     return 0;

@@ -93,7 +93,10 @@ int bench(const bench_options& options);
 int report(const error& why);
 int exit_code(errc code) noexcept;
 
-// The same after a stop signal.
+// One line on standard error, "troupe: note: SENTENCE": nothing is wrong, but it may not be what was meant.
+void note(const std::string& sentence);
+
+// The same as report() after a stop signal.
 int stopped(const error& why);
 
 } // namespace troupe::cli

@@ -216,6 +216,24 @@ BOOST_AUTO_TEST_CASE(stages_must_fit_the_model_and_microbatches_the_batch) {
     BOOST_TEST(with("topology: {pipeline: {schedule: pipedream, microbatches: 17}}") == "accepted");
 }
 
+BOOST_AUTO_TEST_CASE(what_has_no_effect_is_noted_with_its_place) {
+    const auto notes = [](const std::string& topology, const app_settings& settings = {}) {
+        const std::string text = "troupe: 1\ntopology: {pipeline: {" + topology + "}}\n";
+        return parse_app(text + data_line + model_lines + train_line, "app.yaml", settings)
+            .value()
+            .notes();
+    };
+    BOOST_TEST(notes("schedule: pipedream, microbatches: 17") ==
+                   std::vector<std::string>{
+                       "app.yaml:2:58: topology.pipeline.microbatches: not used by schedule "
+                       "pipedream, which passes minibatches whole; leave it out, or choose "
+                       "schedule: gpipe"},
+               boost::test_tools::per_element());
+    BOOST_TEST(notes("microbatches: 2", {"topology.pipeline.schedule=gpipe"}).empty());
+    BOOST_TEST(notes("schedule: pipedream").empty());
+    BOOST_TEST(notes("stages: 2", {"topology.pipeline.microbatches=2"}).size() == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(yaml_that_could_grow_or_deceive_is_refused) {
     BOOST_TEST(with("topology: &t single") ==
                "app.yaml:2:11: anchors (&name) are not allowed; write the value out");
