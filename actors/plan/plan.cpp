@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <set>
+#include <map>
 
 #include "schemas/base/limits.hpp"
+#include "schemas/base/nearest.hpp"
 
 namespace troupe {
 
@@ -185,6 +186,19 @@ std::string describe_stage(const planned_stage& s, std::size_t number) {
     return text + "\n";
 }
 
+// Stages that have to take turns, or nothing.
+std::string shared_devices(const plan& p) {
+    std::map<std::string, std::vector<std::string>> stages; // by device
+    for (std::size_t s = 0; s < p.stages.size(); ++s)
+        stages[p.stages[s].where.node_name + "/" + p.stages[s].where.device].push_back(
+            std::to_string(s));
+    std::string text;
+    for (const auto& [device, numbers] : stages)
+        if (numbers.size() > 1)
+            text += (text.empty() ? "" : "; ") + in_a_row(numbers) + " on " + device;
+    return text.empty() ? "" : "note: stages that share a device take turns: " + text + "\n";
+}
+
 } // namespace
 
 std::string describe(const plan& p) {
@@ -205,7 +219,7 @@ std::string describe(const plan& p) {
                     " per minibatch; Gradient of the same size back\n";
     }
     return text + "trainer\n  <- stage " + std::to_string(p.stages.size() - 1) +
-           ": MinibatchDone; <- every stage: StageEpochDone, Snapshot\n";
+           ": MinibatchDone; <- every stage: StageEpochDone, Snapshot\n" + shared_devices(p);
 }
 
 } // namespace troupe

@@ -94,6 +94,13 @@ class Runs(TroupeTest):
         for part in ("stage 0 on node-0/cpu:0", "stage 1 on node-1/cpu:0", "Activation", "Gradient", "kB",
                      "2 weight versions", "1 weight version\n"):
             self.assertIn(part, result.out)
+        self.assertNotIn("note:", result.out)
+
+    def test_stages_that_share_a_device_are_noted(self):
+        for command in (["plan"], ["run", "--set", "train.epochs=1"]):
+            result = self.troupe(command[0], self.app(), "--devices", "cpu:1", *command[1:])
+            self.assertEqual(result.code, 0, str(result))
+            self.assertEqual(result.out.count("note: stages that share a device take turns: 0, 1 on local/cpu:0\n"), 1)
 
 
 class Ends(TroupeTest):
