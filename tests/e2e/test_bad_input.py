@@ -3,12 +3,13 @@
 import gzip
 import os
 import pathlib
+import re
 import signal
 import socket
 import subprocess
 import unittest
 
-from support import APP, FASHION, TROUPE, Result, TroupeTest, main
+from support import APP, FASHION, SOURCE, TROUPE, Result, TroupeTest, main
 
 
 class AppFile(TroupeTest):
@@ -211,6 +212,33 @@ class Cluster(TroupeTest):
             with self.subTest(command=command[1:]):
                 named = next(word for word in reversed(command) if word.startswith("--"))
                 self.assert_one_line_error(self.troupe(*command), 2, named)
+
+
+class JsonErrors(TroupeTest):
+    def test_a_run_that_fails_ends_with_an_error_object_of_the_readme(self):
+        readme = (SOURCE / "README.md").read_text()
+        documented = {code: row.rsplit("|", 2)[1] for row in readme.splitlines() if row.startswith("| `")
+                      for code in re.findall(r"`(\w+)`", row)}
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            address = "127.0.0.1:%d" % free.getsockname()[1]
+        _, member = self.node()
+        key = self.write("cluster.key", "a key that is long enough")
+        os.chmod(key, 0o600)
+        app = self.app()
+        idx = self.app(APP.replace("  synthetic: {train_samples: 512, test_samples: 128, classes: 4}\n",
+                                   "  idx: {train_images: a, train_labels: a, test_images: a, test_labels: a}\n"), "idx.yaml")
+        self.write("a", "no images")
+        cases = (("usage", [app, "--set", "train.batch=0"]), ("data", [idx]), ("io", ["nowhere.yaml"]),
+                 ("unreachable", [app, "--cluster", address]), ("refused", [app, "--cluster", member, "--key", key]))
+        for code, words in cases:
+            with self.subTest(code=code):
+                result = self.troupe("run", *words, "--json")
+                event = result.events[-1]
+                self.assertEqual(list(event), ["event", "code", "message"])
+                self.assertEqual((event["event"], event["code"]), ("error", code), str(result))
+                self.assertEqual(result.err, f"troupe: {event['message']}\n")
+                self.assertIn(str(result.code), documented[code])
 
 
 class Output(TroupeTest):

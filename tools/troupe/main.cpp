@@ -121,8 +121,9 @@ void add_run(CLI::App& program, cli::run_options& run, int& code) {
     add_transport(run_command, run.transport);
     run_command->add_flag("--resume", run.resume,
                           "Go on from the latest checkpoint of the app's checkpoint folder.");
-    run_command->add_flag("--json", run.json,
-                          "One JSON object per line on standard output: start, epoch, done.");
+    run_command->add_flag(
+        "--json", run.json,
+        "One JSON object per line on standard output: start, epoch, done or error.");
     auto* run_trace = run_command->add_option(
         "--trace", run.trace_file, "Write a Chrome/Perfetto trace of the run's last part to FILE.");
     run_command
