@@ -92,6 +92,15 @@ class Namespaces(TroupeTest):
         self.assertEqual({n["name"]: n["address"] for n in json.loads(status.out)["nodes"]},
                          {"a": "10.213.7.1:4711", "b": "10.213.7.2:4711"})
 
+    def test_a_node_that_the_cluster_could_not_reach_is_told_where_to_listen(self):
+        self.nodes()
+        for listen in ([], ["--listen", "127.0.0.1:4712"]):
+            with self.subTest(listen=listen):
+                lonely = self.start_on("troupe-b", "node", "--key", self.key, "--join", "10.213.7.1:4711", *listen)
+                result = self.finish(lonely, 15)
+                self.assert_one_line_error(result, 2, "--listen", "10.213.7.1:4711", "127.0.0.1",
+                                           "as in --listen 10.213.7.2:0")
+
     def test_status_and_inspector_reach_nodes_of_other_hosts(self):
         self.nodes()
         for arguments in (["status", "10.213.7.1:4711"], ["inspect", "10.213.7.1:4711", "actors"]):

@@ -139,8 +139,9 @@ void add_node(CLI::App& program, cli::node_options_cli& node, int& code) {
         "Example: troupe node --listen 192.0.2.1:4711 --key cluster.key --devices cpu:2\n"
         "         troupe node --listen 192.0.2.2:4711 --key cluster.key --join 192.0.2.1:4711");
     node_command
-        ->add_option("--listen", node.node.listen,
-                     "HOST:PORT to listen on; port 0 picks a free one.")
+        ->add_option(
+            "--listen", node.node.listen,
+            "HOST:PORT to listen on, reached by all of the cluster; port 0 picks a free one.")
         ->capture_default_str();
     node_command->add_option("--join", node.node.join,
                              "HOST:PORT of any node of the cluster to join.");

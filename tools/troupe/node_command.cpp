@@ -6,8 +6,30 @@
 
 #include "tools/troupe/node_host.hpp"
 #include "tools/troupe/signals.hpp"
+#include "transport/ucx/socket.hpp"
 
 namespace troupe::cli {
+
+namespace {
+
+// The nodes of other machines connect to every newcomer, and loopback is where they would find themselves.
+result<void> check_reachable(const node_choice& node) {
+    if (node.join.empty())
+        return {};
+    const auto listen = resolve(node.listen);
+    const auto join = resolve(node.join);
+    if (!listen || !join) // who listens and joins says what is wrong with them
+        return {};
+    if (!listen->is_loopback() || join->is_loopback() || join->is_any())
+        return {};
+    const auto own = address_towards(node.join);
+    return error{errc::usage, "--listen: the cluster at " + node.join +
+                                  " cannot reach a node that listens on " + node.listen +
+                                  "; give an address of this machine" +
+                                  (own ? ", as in --listen " + *own : std::string{})};
+}
+
+} // namespace
 
 int node(const node_options_cli& options) {
     if (options.node.devices.empty())
@@ -15,6 +37,8 @@ int node(const node_options_cli& options) {
     if (options.node.heartbeat.timeout < 2 * options.node.heartbeat.interval)
         return report(
             {errc::usage, "--heartbeat-timeout-ms: must be at least twice --heartbeat-ms"});
+    if (auto reachable = check_reachable(options.node); !reachable)
+        return report(reachable.failure());
     auto host = node_host::start({.node = options.node, .tracing = !options.no_trace});
     if (!host)
         return host.failure().code() == errc::cancelled ? 0 : report(host.failure());
