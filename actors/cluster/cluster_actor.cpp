@@ -21,6 +21,11 @@ member_info describe_self(const node_runtime& runtime, const cluster_options& op
             .devices = options.devices};
 }
 
+// "node b"; runs have names that say what they are.
+std::string described(const member_info& m) {
+    return (m.role == peer_role::member ? "node " : "") + m.name;
+}
+
 } // namespace
 
 cluster_actor::cluster_actor(actor_context& context, cluster_options options)
@@ -91,6 +96,7 @@ result<void> cluster_actor::admit(const member_info& m) {
     judge_.heard(m.node, now());
     if (!*admitted)
         return {};
+    log(described(m) + " (" + m.address + ") has joined");
     for (const actor_address subscriber : subscribers_) {
         frame_builder<proto::NodeJoined> news;
         write_member(news.body().initMember(), m);
@@ -104,6 +110,8 @@ void cluster_actor::remove(node_id node, const error& why) {
     const auto gone = members_.remove(node);
     if (!gone)
         return;
+    log(described(*gone) +
+        (why.code() == errc::cancelled ? " has left" : " is lost: " + why.message()));
     for (const actor_address subscriber : subscribers_) {
         frame_builder<proto::NodeLost> news;
         news.body().setNode(node.value());
@@ -176,6 +184,11 @@ void cluster_actor::take_goodbye(proto::Goodbye::Reader, const frame& f) {
     progress_.lost(f.from().node);
     remove(f.from().node, {errc::cancelled, "it left the cluster"});
     check_joined();
+}
+
+void cluster_actor::log(const std::string& sentence) const {
+    if (join_reported_ && options_.log)
+        options_.log(sentence);
 }
 
 // ---- joining ----

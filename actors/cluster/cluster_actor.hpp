@@ -24,6 +24,8 @@ struct cluster_options {
     // Called once, on the actor's thread, when the node has joined (at once for a founder) or cannot: errc::unreachable,
     // errc::refused. Must only hand the news on. May be empty.
     std::function<void(const result<void>&)> joined;
+    // For people: who comes and goes once the node has joined, a sentence each. Under the same terms; may be empty.
+    std::function<void(const std::string&)> log;
 };
 
 class cluster_actor final : public actor {
@@ -54,6 +56,7 @@ class cluster_actor final : public actor {
     result<member_info> read_sender(proto::Member::Reader said, const frame& f) const;
     result<void> admit(const member_info& m);
     void remove(node_id node, const error& why);
+    void log(const std::string& sentence) const;
     void report_join(const result<void>& outcome);
     void check_joined();
     void give_up_join(const error& why);

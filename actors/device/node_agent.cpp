@@ -34,6 +34,9 @@ void node_agent::place(proto::PlaceStage::Reader body, const frame& f) {
     hosted_run& run = runs_[body.getRun()];
     run.trainer = trainer;
     run.stages[body.getStage()] = *stage;
+    run.name = name_of(trainer.node);
+    log(run.name + " has placed stage " + std::to_string(body.getStage()) + " of " +
+        std::to_string(body.getStages()) + " on " + body.getDevice().cStr());
     watch(trainer);
     frame_builder<proto::StagePlaced> placed;
     placed.body().setRun(body.getRun());
@@ -186,9 +189,22 @@ void node_agent::on_down(actor_address who, const error& why) {
         end_run(number, why.in("the run's trainer is gone"));
 }
 
+std::string node_agent::name_of(node_id node) const {
+    for (const peer_info& peer : runtime().peers())
+        if (peer.node == node)
+            return peer.name;
+    return runtime().options().name;
+}
+
+void node_agent::log(const std::string& sentence) const {
+    if (options_.log)
+        options_.log(sentence);
+}
+
 void node_agent::end_run(std::uint64_t number, const error& why) {
     const auto run = runs_.extract(number);
     unwatch(run.mapped().trainer);
+    log("the stages of " + run.mapped().name + " have ended: " + why.message());
     for (const auto& [index, stage] : run.mapped().stages)
         runtime().end(stage, why);
 }

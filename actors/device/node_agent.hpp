@@ -6,6 +6,7 @@
 // Threads: an actor's.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -18,6 +19,8 @@ namespace troupe {
 
 struct node_agent_options {
     std::vector<std::shared_ptr<device>> devices;
+    // For people: what runs do here, a sentence each. Called on the actor's thread; must only hand it on. May be empty.
+    std::function<void(const std::string&)> log;
 };
 
 class node_agent final : public actor {
@@ -28,6 +31,7 @@ class node_agent final : public actor {
     struct hosted_run {
         actor_address trainer;
         std::map<std::uint32_t, actor_address> stages; // by number
+        std::string name;                              // of its node: it may be gone at the end
     };
 
     void place(proto::PlaceStage::Reader body, const frame& f);
@@ -41,6 +45,8 @@ class node_agent final : public actor {
     result<std::shared_ptr<device>> find_device(const std::string& name) const;
     void refuse(actor_address trainer, std::uint64_t run, std::uint32_t stage, const error& why);
     void end_run(std::uint64_t run, const error& why);
+    std::string name_of(node_id node) const;
+    void log(const std::string& sentence) const;
 
     // A measurement on a device, until its WorkDone.
     struct profiling {

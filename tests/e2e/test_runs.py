@@ -2,10 +2,11 @@
 
 import json
 import os
+import re
 import signal
 import time
 
-from support import APP, TroupeTest, main
+from support import APP, PATIENCE, TroupeTest, main
 
 LONG = APP.replace("epochs: 2", "epochs: 100000")
 
@@ -28,6 +29,7 @@ class Runs(TroupeTest):
     def test_the_same_weights_alone_and_on_two_node_processes(self):
         alone = self.troupe("run", self.app(), "--json")
         spread = self.troupe("run", self.app(), "--nodes", 2, "--json")
+        self.assertEqual(alone.err + spread.err, "")
         _, first, _ = self.assert_trained(alone, 1)
         start, second, done = self.assert_trained(spread, 2)
         self.assertEqual([e["test_loss"] for e in first], [e["test_loss"] for e in second])
@@ -61,6 +63,40 @@ class Runs(TroupeTest):
         status = self.troupe("status", address, "--json")
         self.assertEqual(status.code, 0, str(status))
         self.assertEqual({n["name"] for n in json.loads(status.out)["nodes"]}, {"a", "b"})
+
+    def test_a_node_logs_who_comes_and_goes_and_what_runs_place_on_it(self):
+        node, address = self.node(name="a")
+        other, _ = self.node("--join", address, name="b")
+        self.assertEqual(self.troupe("run", self.app(), "--cluster", address).code, 0)
+        run = self.start("run", self.app(LONG), "--cluster", address, "--json")
+        self.read_event(run, "epoch")
+        run.kill()
+        other.kill()
+        expected = [r"node b \(127\.0\.0\.1:\d+\) has joined"]
+        for end in (["the stages of run-\\S+ have ended: the run is over", "run-\\S+ has left"],
+                    ["the stages of run-\\S+ have ended: .* is gone.*", "run-\\S+ is lost: .*"]):
+            expected += [r"run-\S+ \(\S+\) has joined", r"run-\S+ has placed stage 0 of 2 on cpu:0", *end]
+        expected += ["node b is lost: .*"]
+        lines = [node.stderr.readline() for _ in expected]
+        for one in expected:
+            self.assertTrue([line for line in lines if re.fullmatch(f"troupe: {one}\n", line)], (one, "".join(lines)))
+        node.send_signal(signal.SIGTERM)
+        self.assertEqual(self.finish(node, 10).code, 0)
+
+    def test_a_node_whose_log_nobody_reads_goes_on_and_stops(self):
+        node = self.start("node", "--listen", "127.0.0.1:0", pipesize=4096)
+        address = re.search(r" listens on (\S+?),", node.stdout.readline()).group(1)
+        for _ in range(25):  # four lines each, more than the pipe takes
+            self.assertEqual(self.troupe("run", self.app(), "--cluster", address, "--set", "train.epochs=1").code, 0)
+        node.send_signal(signal.SIGTERM)
+        node.wait(10 * PATIENCE)
+        self.assertEqual(node.returncode, 0)
+
+    def test_a_quiet_node_logs_nothing(self):
+        node, address = self.node("--quiet")
+        self.assertEqual(self.troupe("run", self.app(), "--cluster", address, "--set", "train.epochs=1").code, 0)
+        node.send_signal(signal.SIGTERM)
+        self.assertEqual(self.finish(node, 10).err, "")
 
     def test_a_cluster_over_tcp_is_looked_at_over_tcp(self):
         _, address = self.node("--transport", "tcp")

@@ -165,6 +165,8 @@ void add_node(CLI::App& program, cli::node_options_cli& node, int& code) {
         ->check(CLI::Range(20, 600000));
     node_command->add_flag("--no-trace", node.no_trace, "Record no trace: for benchmarks.");
     node_command->add_flag("--json", node.json, "Say where it listens as JSON.");
+    node_command->add_flag("--quiet", node.quiet,
+                           "Log nothing of who joins or leaves and which stages runs place here.");
     node_command->callback([&] { code = cli::node(node); });
 }
 

@@ -1,9 +1,13 @@
 // node: offers this machine's devices until it is told to stop.
 #include <poll.h>
+#include <unistd.h>
 
+#include <deque>
 #include <iostream>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "tools/inspector/printable.hpp"
 #include "tools/troupe/node_host.hpp"
 #include "tools/troupe/signals.hpp"
 #include "transport/ucx/socket.hpp"
@@ -11,6 +15,44 @@
 namespace troupe::cli {
 
 namespace {
+
+// What the node's actors say, for standard error: they hand it over, the command's own thread writes it as it is read.
+class node_log {
+  public:
+    void say(const std::string& sentence) {
+        const std::lock_guard guard{lock_};
+        if (waiting_.size() < waiting_max)
+            waiting_.push_back(sentence);
+    }
+
+    void print() {
+        pollfd output{STDERR_FILENO, POLLOUT, 0};
+        for (auto next = take(); next; next = take()) {
+            while (poll(&output, 1, 0) == 0 && stop_signals() == 0) // nobody reads it
+                poll(nullptr, 0, log_interval_ms);
+            if (stop_signals() > 0)
+                return;
+            std::cerr << "troupe: " << inspector::printable(*next, 1024) << std::endl;
+        }
+    }
+
+    static constexpr int log_interval_ms = 100;
+
+  private:
+    static constexpr std::size_t waiting_max = 1000;
+
+    std::optional<std::string> take() {
+        const std::lock_guard guard{lock_};
+        if (waiting_.empty())
+            return std::nullopt;
+        std::string first = std::move(waiting_.front());
+        waiting_.pop_front();
+        return first;
+    }
+
+    std::mutex lock_;
+    std::deque<std::string> waiting_; // guarded by lock_
+};
 
 // The nodes of other machines connect to every newcomer, and loopback is where they would find themselves.
 result<void> check_reachable(const node_choice& node) {
@@ -39,7 +81,11 @@ int node(const node_options_cli& options) {
             {errc::usage, "--heartbeat-timeout-ms: must be at least twice --heartbeat-ms"});
     if (auto reachable = check_reachable(options.node); !reachable)
         return report(reachable.failure());
-    auto host = node_host::start({.node = options.node, .tracing = !options.no_trace});
+    node_log log; // outlives the host
+    node_host_options hosting{.node = options.node, .tracing = !options.no_trace};
+    if (!options.quiet)
+        hosting.log = [&log](const std::string& sentence) { log.say(sentence); };
+    auto host = node_host::start(hosting);
     if (!host)
         return host.failure().code() == errc::cancelled ? 0 : report(host.failure());
     node_host& running = **host;
@@ -56,8 +102,10 @@ int node(const node_options_cli& options) {
                   << "; look at it with: " << attach_command(running.address(), options.node)
                   << std::endl;
     pollfd signal{signal_descriptor(), POLLIN, 0};
-    while (stop_signals() == 0)
-        poll(&signal, 1, -1);
+    while (stop_signals() == 0) {
+        poll(&signal, 1, options.quiet ? -1 : node_log::log_interval_ms);
+        log.print();
+    }
     return 0;
 }
 

@@ -141,7 +141,7 @@ struct node_host::parts {
 
     result<void> make_devices(const node_choice& choice);
     result<void> make_network(const node_choice& choice, peer_role role, node_id id);
-    result<void> join(const node_choice& choice, peer_role role);
+    result<void> join(const node_host_options& options);
 };
 
 result<void> node_host::parts::make_devices(const node_choice& choice) {
@@ -189,10 +189,12 @@ result<void> node_host::parts::make_network(const node_choice& choice, peer_role
     return {};
 }
 
-result<void> node_host::parts::join(const node_choice& choice, peer_role role) {
+result<void> node_host::parts::join(const node_host_options& options) {
+    const node_choice& choice = options.node;
     auto joined = std::make_shared<handed_over<result<void>>>();
     cluster_options cluster;
-    cluster.role = role;
+    cluster.role = options.role;
+    cluster.log = options.log;
     for (const auto& d : devices)
         cluster.devices.push_back({d->name(), d->memory().bytes_max()});
     if (!choice.join.empty()) {
@@ -204,7 +206,8 @@ result<void> node_host::parts::join(const node_choice& choice, peer_role role) {
     cluster.heartbeat = choice.heartbeat;
     cluster.joined = [joined](const result<void>& outcome) { joined->give(outcome); };
     runtime->spawn_as<cluster_actor>(well_known::cluster, "cluster", std::move(cluster));
-    runtime->spawn_as<node_agent>(well_known::agent, "agent", node_agent_options{devices});
+    runtime->spawn_as<node_agent>(well_known::agent, "agent",
+                                  node_agent_options{devices, options.log});
     runtime->spawn_as<inspector_agent>(well_known::inspector, "inspector");
     if (auto started = runtime->start(); !started)
         return started.failure();
@@ -236,7 +239,7 @@ result<std::unique_ptr<node_host>> node_host::start(const node_host_options& opt
     node.tracing = options.tracing;
     node.trace_events = options.trace_events;
     p->runtime = std::make_unique<node_runtime>(std::move(node));
-    if (auto joined = p->join(choice, options.role); !joined)
+    if (auto joined = p->join(options); !joined)
         return joined.failure();
     return std::unique_ptr<node_host>{new node_host{std::move(p)}};
 }
