@@ -98,6 +98,18 @@ class Runs(TroupeTest):
         node.send_signal(signal.SIGTERM)
         self.assertEqual(self.finish(node, 10).err, "")
 
+    def test_runs_that_share_a_cluster_are_noted(self):
+        _, address = self.node(name="a")
+        first = self.start("run", self.app(LONG), "--cluster", address, "--json")
+        self.read_event(first, "epoch")
+        for command in (["run", self.app(), "--cluster", address, "--set", "train.epochs=1"],
+                        ["plan", self.app(), "--cluster", address]):
+            result = self.troupe(*command)
+            self.assert_one_line_error(result, 0, "note: run-", "uses this cluster too")
+        first.send_signal(signal.SIGINT)
+        self.finish(first, 15)
+        self.assertEqual(self.troupe("plan", self.app(), "--cluster", address).err, "")
+
     def test_a_cluster_over_tcp_is_looked_at_over_tcp(self):
         _, address = self.node("--transport", "tcp")
         for command in ("status", "inspect"):

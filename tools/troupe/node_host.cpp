@@ -268,10 +268,7 @@ result<std::vector<member_info>> node_host::members() {
         return given.failure();
     if (!*given)
         return given->failure();
-    std::vector<member_info> members;
-    for (member_info& m : **given)
-        if (!m.devices.empty())
-            members.push_back(std::move(m));
+    std::vector<member_info> members = std::move(**given);
     std::ranges::sort(members, {}, &member_info::name);
     return members;
 }

@@ -42,7 +42,7 @@ class node_host {
     // A worker for files and batches, apart from the devices.
     std::shared_ptr<device> worker();
 
-    // The members that carry devices, this node included if it does, by name.
+    // This node included, by name.
     result<std::vector<member_info>> members();
 
   private:

@@ -107,12 +107,14 @@ int run(const run_options& options) {
         return refuse(nodes.failure());
 
     node_host& host = *nodes->host;
-    if (!options.json)
+    if (!options.json) {
+        note_others(*nodes);
         std::cout << "look at this run with: "
                   << attach_command(host.address(),
                                     {.key_file = options.key_file, .transport = options.transport})
                   << '\n'
                   << std::endl;
+    }
     const bool alone = options.nodes == 0 && options.cluster.empty();
     reporter reports{{.json = options.json,
                       .terminal = isatty(STDERR_FILENO) != 0,

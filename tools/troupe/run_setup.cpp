@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "actors/plan/app_file.hpp"
+#include "schemas/base/nearest.hpp"
 #include "transport/ucx/socket.hpp"
 
 namespace troupe::cli {
@@ -135,10 +136,19 @@ result<run_nodes> bring_together(const run_options& options, proto::App::Reader 
     if (!members)
         return members.failure();
     nodes.devices = devices_of(*members);
+    for (const member_info& m : *members)
+        if (m.role == peer_role::client && m.name != nodes.host->name())
+            nodes.others.push_back(m.name);
     if (nodes.devices.empty())
         return error{errc::unreachable,
                      "the cluster at " + options.cluster + " has no devices; start `troupe node`s"};
     return nodes;
+}
+
+void note_others(const run_nodes& nodes) {
+    if (!nodes.others.empty())
+        note(in_a_row(nodes.others) + (nodes.others.size() == 1 ? " uses" : " use") +
+             " this cluster too; runs take turns on the devices that they share");
 }
 
 } // namespace troupe::cli

@@ -31,9 +31,13 @@ struct run_nodes {
     std::optional<child_nodes> children; // end last
     std::unique_ptr<node_host> host;
     std::vector<plan_device> devices; // not empty
+    std::vector<std::string> others;  // runs that use them too
 };
 
 // Starts or joins what the options ask for, and this process as a client among them.
 result<run_nodes> bring_together(const run_options& options, proto::App::Reader app);
+
+// Notes other runs, for people.
+void note_others(const run_nodes& nodes);
 
 } // namespace troupe::cli
