@@ -103,8 +103,8 @@ struct Welcome {
 }
 
 struct Refused {
-  # Answer to Join: the newcomer is not taken in (its name is in use, its list of devices makes no sense). It says the
-  # sentence to its user and leaves.
+  # Answer to Join: the newcomer is not taken in (its name is in use, the cluster is full). It says the sentence to its
+  # user and leaves. A Join that makes no sense is answered by Rejected.
   text @0 :Text;
 }
 

@@ -6,7 +6,8 @@ using Tensor = import "tensor.capnp";
 $Cxx.namespace("troupe::proto");
 
 struct Envelope {
-  # Written by the sender's runtime when the message leaves the actor; no handler changes it.
+  # Written by the sender's runtime when the message leaves the actor, but for minibatch, weightVersion and a new traceId,
+  # which its handler sets. Nobody changes it after that.
   version @0 :UInt16 = 1;     # of this envelope; a receiver refuses what it does not know
   from :group { node @1 :UInt64; actor @2 :UInt64; }   # actor 0: sent by no actor (a node itself, a test)
   to :group { node @3 :UInt64; actor @4 :UInt64; }

@@ -34,8 +34,8 @@ struct EpochBegin {
 
 struct Activation {
   # Stage s to stage s+1, data source to stage 0. Sent once per microbatch, in order, at most as many ahead of the
-  # gradients that came back as the sender's schedule has in flight. Answered by exactly one Gradient with the same ids;
-  # until then the sender keeps what its backward pass needs.
+  # gradients that came back as the sender's schedule has in flight (data source: stage 0's, and some minibatches more).
+  # Answered by exactly one Gradient with the same ids; until then the sender keeps what its backward pass needs.
   minibatch @0 :UInt64;
   microbatch @1 :UInt32;
   weightVersion @2 :UInt64;     # version the sender computed this with; the data source sends 0

@@ -1,9 +1,10 @@
 @0x9be7d2a60f513c01;
 # Training control: how a trainer places the actors of a run, starts its epochs, and learns how they went.
 #
-# Actors: the trainer (on the node that `troupe run` starts, or in it), one agent per node (well-known actor 2) that owns
-# the node's devices, the stages that agents spawn, and the data source beside the trainer.
+# Actors: the trainer (in the process of `troupe run`), one agent per node (well-known actor 2) that owns the node's
+# devices, the stages that agents spawn, and the data source beside the trainer.
 #
+#   trainer --ProfileModel--> agent        agent  --LayerTimes | PlaceFailed--> trainer   (if measured times cut the model)
 #   trainer --PlaceStage--> agent          agent  --StagePlaced | PlaceFailed--> trainer
 #   trainer --ConnectStage--> stage        stage  --StageReady--> trainer
 #   trainer --RunEpoch--> data source      every stage --StageEpochDone--> trainer   (see pipeline.capnp for between)
@@ -122,7 +123,8 @@ struct Snapshot {
 }
 
 struct ProfileModel {
-  # Trainer to an agent: measure every layer on this device. Answered by LayerTimes or PlaceFailed (stage 0).
+  # Trainer to an agent, and `troupe plan`, which has no run: measure every layer on this device. Answered by LayerTimes or
+  # PlaceFailed (stage 0).
   run @0 :UInt64;
   device @1 :Text;
   batch @2 :UInt32;

@@ -1,8 +1,8 @@
 // Checkpoints on disk: all of a run's weights at one moment, or nothing.
 //
-//     DIRECTORY/epoch-0003/manifest.json               format, progress, seed, model, stages, files
-//     with SHA-256 DIRECTORY/epoch-0003/stage-0-of-2.safetensors    parameters "layers.0.weight",
-//     momentum "momentum.layers.0.weight" DIRECTORY/epoch-0003/stage-1-of-2.safetensors
+//     DIRECTORY/epoch-0003/manifest.json               format, progress, model, stages, SHA-256 of files
+//     DIRECTORY/epoch-0003/stage-0-of-2.safetensors    "layers.0.weight", "momentum.layers.0.weight"
+//     DIRECTORY/epoch-0003/stage-1-of-2.safetensors
 //
 // The number is of whole epochs; one taken in the middle of the fourth is
 // DIRECTORY/epoch-0003-plus-0120-minibatches.

@@ -176,14 +176,13 @@ class operations {
     result<void> linear_forward(const linear_forward_operands& operands);
     result<void> linear_backward(const linear_backward_operands& operands);
 
-    // output[s][o][y][x] = bias[o] + sum over i, r, c of
-    //                      weight[o][i][r][c] * input[s][i][y * stride + r - padding][x * stride +
-    //                      c - padding]
+    // output[s][o][y][x] = bias[o] + sum over i, r, c of weight[o][i][r][c] *
+    //                      input[s][i][y * stride + r - padding][x * stride + c - padding]
     result<void> conv2d_forward(const conv2d_forward_operands& operands);
     result<void> conv2d_backward(const conv2d_backward_operands& operands);
 
-    // output[s][c][y][x] = largest of the kernel x kernel window of input[s][c] that begins at (y,
-    // x) * stride
+    // output[s][c][y][x] = largest of the kernel x kernel window of input[s][c] that begins at
+    // (y, x) * stride
     result<void> max_pool_forward(const max_pool_forward_operands& operands);
     // Every window's gradient goes to its position; overlapping windows add up in row-major order.
     result<void> max_pool_backward(const max_pool_backward_operands& operands);

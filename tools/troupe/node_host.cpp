@@ -178,9 +178,8 @@ result<void> node_host::parts::make_network(const node_choice& choice, peer_role
     ucx.pool = pool.get();
     ucx.time = &time;
     ucx.transports = *transports;
-    if (role ==
-        peer_role::
-            client) // a run ends with short messages; a peer that hangs must not keep its user waiting
+    // A run ends with short messages; a peer that hangs must not keep its user waiting.
+    if (role == peer_role::client)
         ucx.drain_timeout = std::chrono::seconds{1};
     auto made = make_ucx_endpoint(std::move(ucx));
     if (!made)
