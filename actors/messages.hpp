@@ -1,8 +1,6 @@
 // Addresses and completions as they stand in messages.
 #pragma once
 
-#include <string>
-
 #include "actors/runtime/actor.hpp"
 #include "actors/runtime/failure.hpp"
 #include "kernels/device/device.hpp"

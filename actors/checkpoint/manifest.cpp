@@ -1,6 +1,5 @@
 #include "actors/checkpoint/manifest.hpp"
 
-#include <algorithm>
 #include <limits>
 
 #include <nlohmann/json.hpp>

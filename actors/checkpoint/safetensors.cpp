@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstring>
 
-#include "actors/checkpoint/file_writer.hpp"
 #include "actors/checkpoint/safetensors_header.hpp"
 #include "schemas/base/limits.hpp"
 
@@ -125,14 +124,6 @@ result<safetensors_file> adopt_safetensors(std::vector<std::byte> bytes) {
     if (!view)
         return view.failure();
     return safetensors_file{std::move(shared), std::move(*view)};
-}
-
-result<safetensors_file> read_safetensors(const std::filesystem::path& file) {
-    auto bytes = read_file(file, limits::checkpoint_file_bytes_max);
-    if (!bytes)
-        return bytes.failure();
-    auto adopted = adopt_safetensors(std::move(*bytes));
-    return adopted ? adopted : adopted.failure().in(file.string());
 }
 
 } // namespace troupe

@@ -8,12 +8,11 @@
 //
 // The reader trusts nothing: header size, JSON structure, names, types, shapes against offsets,
 // overlaps and holes are checked before anything is used. Types that Troupe has no tensors of are
-// refused. Errors: errc::data "FILE: SENTENCE" for a bad file, errc::io if the system refuses.
+// refused. Errors: errc::data, without the name of the file.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <span>
@@ -55,8 +54,7 @@ struct safetensors_file {
 
     const named_tensor* find(std::string_view name) const noexcept; // nullptr if there is none
 };
-// From a file's bytes; errors have no file name yet.
+// From a file's bytes.
 result<safetensors_file> adopt_safetensors(std::vector<std::byte> bytes);
-result<safetensors_file> read_safetensors(const std::filesystem::path& file);
 
 } // namespace troupe

@@ -9,6 +9,8 @@ namespace troupe {
 
 namespace {
 
+constexpr duration join_timeout = std::chrono::seconds{10};
+
 actor_address cluster_of(node_id node) {
     return {node, well_known::cluster};
 }
@@ -58,7 +60,7 @@ void cluster_actor::on_end() {
 
 void cluster_actor::listening(proto::Listening::Reader news, const frame&) {
     members_.set_address(news.getAddress());
-    join_deadline_ = now() + options_.join_timeout;
+    join_deadline_ = now() + join_timeout;
     if (!options_.join.empty())
         runtime().connect(options_.join);
     check_joined();

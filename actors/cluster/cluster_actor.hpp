@@ -19,7 +19,6 @@ struct cluster_options {
     peer_role role = peer_role::member;
     std::vector<device_info> devices;
     std::string join; // HOST:PORT of any member; empty: found a cluster
-    duration join_timeout = std::chrono::seconds{10};
     heartbeat_times heartbeat;
     // Called once, on the actor's thread, when the node has joined (at once for a founder) or cannot: errc::unreachable,
     // errc::refused. Must only hand the news on. May be empty.

@@ -1,7 +1,5 @@
 #include "actors/data/data_source.hpp"
 
-#include <algorithm>
-
 #include "actors/messages.hpp"
 #include "actors/pipeline/stage_messages.hpp"
 

@@ -2,8 +2,6 @@
 
 #include <capnp/message.h>
 
-#include <algorithm>
-
 #include "actors/messages.hpp"
 #include "actors/pipeline/stage_actor.hpp"
 #include "kernels/graph/profile.hpp"

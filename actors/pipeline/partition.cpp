@@ -5,7 +5,7 @@
 
 namespace troupe {
 
-partition partition_layers(std::span<const layer_cost> layers, std::size_t stages) {
+std::vector<layer_range> partition_layers(std::span<const layer_cost> layers, std::size_t stages) {
     TROUPE_CHECK(stages >= 1 && stages <= layers.size(), "every stage gets a layer");
     const std::size_t n = layers.size();
     std::vector<double> before(n + 1, 0.0); // compute of the layers before the i-th
@@ -42,10 +42,10 @@ partition partition_layers(std::span<const layer_cost> layers, std::size_t stage
                                         : before_it + (i > 0 ? layers[i - 1].link_ns : 0.0);
     });
 
-    partition result{std::vector<layer_range>(stages), slowest};
+    std::vector<layer_range> result(stages);
     for (std::size_t k = stages, end = n; k > 0; --k) {
         const std::size_t begin = cut[k][end];
-        result.stages[k - 1] = {begin, end - begin};
+        result[k - 1] = {begin, end - begin};
         end = begin;
     }
     return result;

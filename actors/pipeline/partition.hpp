@@ -19,13 +19,8 @@ struct layer_cost {
         0; // sending this layer's output forward and its gradient back, if a stage ends here
 };
 
-struct partition {
-    std::vector<layer_range> stages;
-    double slowest_ns = 0; // the bottleneck
-};
-
-// The best contiguous split into exactly `stages` non-empty stages; among equal ones one with the least traffic.
-// 1 <= stages <= layers.size().
-partition partition_layers(std::span<const layer_cost> layers, std::size_t stages);
+// The contiguous split into exactly `stages` non-empty stages whose slowest one is the fastest; among equal ones one with
+// the least traffic. 1 <= stages <= layers.size().
+std::vector<layer_range> partition_layers(std::span<const layer_cost> layers, std::size_t stages);
 
 } // namespace troupe

@@ -66,7 +66,7 @@ result<std::vector<layer_range>> cut(const plan_request& request, std::span<cons
                              request.app.getTrain().getBatch();
         costs.push_back({request.layer_ns[l], bytes / link_bytes_per_second * 1e9});
     }
-    return partition_layers(costs, stages).stages;
+    return partition_layers(costs, stages);
 }
 
 // "cpu:0" or "NODE/cpu:0" among the devices.

@@ -6,6 +6,12 @@
 
 namespace troupe {
 
+namespace {
+
+constexpr duration task_time_min = std::chrono::microseconds{5};
+
+} // namespace
+
 sim_device::sim_device(sim_device_options options, operations& ops, const clock& time,
                        timer_service& timers)
     : options_{std::move(options)}, ops_{ops}, time_{time}, timers_{timers}, random_{options_.seed},
@@ -13,7 +19,7 @@ sim_device::sim_device(sim_device_options options, operations& ops, const clock&
 
 std::optional<duration> sim_device::modelled_time(double cost) const {
     const double seconds = cost / options_.flops_per_second;
-    return std::max(duration{static_cast<std::int64_t>(seconds * 1e9)}, options_.task_time_min);
+    return std::max(duration{static_cast<std::int64_t>(seconds * 1e9)}, task_time_min);
 }
 
 void sim_device::submit(device_task task) {

@@ -1,7 +1,7 @@
 // A device whose work takes modelled time: it computes at once, so that results are real, and completes when a device of
 // the given rate would have.
 //
-// Threads: one, that of the simulation. Times: cost_hint / rate, at least task_time_min, times 1 +- jitter from the seed;
+// Threads: one, that of the simulation. Times: cost_hint / rate, at least 5 us, times 1 +- jitter from the seed;
 // tasks follow each other.
 #pragma once
 
@@ -16,7 +16,6 @@ namespace troupe {
 struct sim_device_options {
     std::string name = "sim:0";
     double flops_per_second = 1e11;
-    duration task_time_min = std::chrono::microseconds{5};
     double jitter = 0.1; // share of a task's time
     std::uint64_t seed = 1;
     std::uint64_t memory_bytes = 1u << 28;

@@ -1,6 +1,7 @@
 #include "actors/runtime/simulator.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <cstring>
 #include <map>
 #include <utility>

@@ -13,7 +13,6 @@
 // Errors: an unknown node is a bug of the caller.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>

@@ -9,7 +9,6 @@
 // Errors: a lost stage or node finishes the run with errc::lost and a sentence that names it.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <vector>

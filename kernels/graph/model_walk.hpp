@@ -1,8 +1,6 @@
 // Goes through a model's layers in order, from its input on, checking each before it is used.
 #pragma once
 
-#include <string>
-
 #include "kernels/layers/layer.hpp"
 
 namespace troupe {

@@ -1,8 +1,6 @@
 // A whole training run in the simulator: a run node with trainer and data source, and nodes with one device each.
 #pragma once
 
-#include <optional>
-
 #include "actors/checkpoint/checkpoint_store.hpp"
 #include "actors/device/node_agent.hpp"
 #include "actors/runtime/simulator.hpp"

@@ -1,5 +1,4 @@
 // follow: the traces of all nodes, joined into the way of one minibatch.
-#include <algorithm>
 
 #include "tools/inspector/printable.hpp"
 #include "tools/inspector/records.hpp"

@@ -1,7 +1,6 @@
 #include "tools/inspector/rates.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "schemas/base/check.hpp"
 

@@ -1,5 +1,4 @@
 // A host of the simulated network: what its process asks for, and what arrives. Its links: sim_links.cpp.
-#include <algorithm>
 
 #include "transport/sim/sim_state.hpp"
 

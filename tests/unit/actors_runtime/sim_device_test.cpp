@@ -1,7 +1,5 @@
 #include <boost/test/unit_test.hpp>
 
-#include <memory>
-
 #include "actors/runtime/simulator.hpp"
 #include "kernels/reference/reference.hpp"
 

@@ -2,7 +2,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include <future>
-#include <mutex>
 #include <numeric>
 #include <thread>
 

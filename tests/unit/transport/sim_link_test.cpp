@@ -1,7 +1,5 @@
 #include <boost/test/unit_test.hpp>
 
-#include <algorithm>
-
 #include "schemas/base/random.hpp"
 #include "transport/sim/sim_link.hpp"
 

@@ -1,6 +1,5 @@
 #include <boost/test/unit_test.hpp>
 
-#include <array>
 #include <memory>
 
 #include "tests/unit/transport/recording_listener.hpp"
