@@ -2,6 +2,8 @@
 
 #include <capnp/message.h>
 
+#include <algorithm>
+
 #include "actors/messages.hpp"
 #include "actors/pipeline/stage_actor.hpp"
 #include "kernels/graph/profile.hpp"
@@ -201,7 +203,10 @@ void node_agent::log(const std::string& sentence) const {
 
 void node_agent::end_run(std::uint64_t number, const error& why) {
     const auto run = runs_.extract(number);
-    unwatch(run.mapped().trainer);
+    const actor_address trainer = run.mapped().trainer;
+    const auto is_its = [&](const auto& other) { return other.second.trainer == trainer; };
+    if (std::ranges::none_of(runs_, is_its))
+        unwatch(trainer);
     log("the stages of " + run.mapped().name + " have ended: " + why.message());
     for (const auto& [index, stage] : run.mapped().stages)
         runtime().end(stage, why);

@@ -6,6 +6,7 @@
 #include "tests/sim/pipeline_sim.hpp"
 #include "tests/support/other_process.hpp"
 #include "tests/support/saved_weights.hpp"
+#include "tests/unit/actors_runtime/probe_actor.hpp"
 
 namespace bdata = boost::unit_test::data;
 using namespace troupe;
@@ -116,6 +117,44 @@ BOOST_AUTO_TEST_CASE(stages_end_when_the_node_of_their_trainer_dies) {
     run.sim().run_for(std::chrono::seconds{5});
     BOOST_TEST(!run.node(0).address_of("stage-0").has_value());
     BOOST_TEST(!run.node(1).address_of("stage-1").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_trainer_of_two_runs_is_watched_until_both_are_over) {
+    const auto app = parse_app(pipeline_app("gpipe", {3, 3}, 1), "app.yaml").value();
+    probe_log log; // outlives the actor
+    pipeline_sim run{{.faults = calm, .nodes = 1, .app = pipeline_app("gpipe", {3, 3}, 1)}};
+    const actor_address agent{run.node(0).node(), well_known::agent};
+    // Asked by 0 and 1 to place that stage, of a run of its own; by 2 to release the first run; by 3 to end.
+    const auto trainer = run.run_node().spawn<probe_actor>(
+        "trainer", log, [&](probe_actor& self, proto::Probe::Reader body, const frame&) {
+            const auto number = static_cast<std::uint32_t>(body.getNumber());
+            if (number == 3)
+                return self.quit();
+            if (number == 2)
+                return self.send(agent, frame_builder<proto::Release>{}); // of run 0
+            frame_builder<proto::PlaceStage> request;
+            request.body().setRun(number);
+            request.body().setStage(number);
+            request.body().setStages(2);
+            request.body().setFirstLayer(3 * number);
+            request.body().setLayers(3);
+            request.body().setDevice("sim:0");
+            request.body().setSchedule(proto::PipelineSchedule::GPIPE);
+            request.body().setModel(app.app().getModel());
+            request.body().setOptimizer(app.app().getTrain().getOptimizer());
+            self.send(agent, std::move(request));
+        });
+    const auto ask = [&](std::uint64_t number) {
+        run.run_node().send(trainer, probe(number));
+        run.sim().run_for(std::chrono::seconds{1});
+    };
+    ask(0);
+    ask(1);
+    ask(2);
+    BOOST_TEST(!run.node(0).address_of("stage-0").has_value());
+    BOOST_TEST(run.node(0).address_of("stage-1").has_value());
+    ask(3);
+    BOOST_TEST(!run.node(0).address_of("stage-1").has_value());
 }
 
 BOOST_DATA_TEST_CASE(a_stopped_run_goes_on_from_its_checkpoint_bit_by_bit,
