@@ -4,6 +4,7 @@
 #
 #   both               -> Hello
 #   lower node id      -> Verdict        accepted: both now report the peer up, and frames may flow
+#   both               -> Wired          frames have a way to the receiver
 #   either, meanwhile  -> Alive          frames to the receiver are under way
 #   whoever closes     -> Farewell       the other answers by closing, once it has all frames
 #
@@ -19,6 +20,8 @@ struct Control {
     farewell @2 :Farewell;
     alive @3 :Void;           # twice a second while frames to the receiver are under way and not stuck: a large one is not
                               # silence
+    wired @4 :Void;           # once: UCX has set up the way of frames to the receiver. Until both have said so, neither takes
+                              # down in a hurry what the other's UCX may still be talking to
   }
 }
 

@@ -42,6 +42,9 @@ struct route_outcome {
 // The private side of a node_runtime.
 node_core& core_of(node_runtime& runtime) noexcept;
 
+// The actor behind a handle of the node's table.
+actor& local_actor(const caf::strong_actor_ptr& handle);
+
 class node_core final : public endpoint_listener, public std::enable_shared_from_this<node_core> {
   public:
     node_core(node_runtime& owner, node_options options);

@@ -5,6 +5,7 @@
 
 #include "actors/runtime/actor.hpp"
 #include "actors/runtime/arrival_unit.hpp"
+#include "actors/runtime/caf_order.hpp"
 #include "actors/runtime/failure.hpp"
 #include "actors/runtime/message_types.hpp"
 #include "actors/runtime/node_core.hpp"
@@ -27,8 +28,10 @@ void node_core::watch(actor_address watcher, actor_address target) {
     }
     found->get()->detach(end_watch::of(watcher));
     found->get()->attach(caf::attachable_ptr{new end_watch{*this, watcher, target}});
-    if (local)
+    if (local) {
+        release_to_caf(&local_actor(found));
         return;
+    }
     frame_builder<proto::Watch> request;
     request.body().setActor(target.actor.value());
     stamp(request.envelope(), watcher.actor, {target.node, well_known::watcher});
@@ -38,7 +41,12 @@ void node_core::watch(actor_address watcher, actor_address target) {
 void node_core::unwatch(actor_address watcher, actor_address target) {
     const bool local = target.node == options_.node;
     const caf::strong_actor_ptr found = local ? find(target.actor) : known_proxy(target);
-    if (!found || found->get()->detach(end_watch::of(watcher)) == 0 || local)
+    if (!found)
+        return;
+    const bool was_watched = found->get()->detach(end_watch::of(watcher)) > 0;
+    if (local)
+        release_to_caf(&local_actor(found));
+    if (local || !was_watched)
         return;
     frame_builder<proto::Unwatch> request;
     request.body().setActor(target.actor.value());

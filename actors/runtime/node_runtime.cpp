@@ -11,14 +11,6 @@
 
 namespace troupe {
 
-namespace {
-
-actor& local_actor(const caf::strong_actor_ptr& handle) {
-    return *static_cast<actor*>(caf::actor_cast<caf::abstract_actor*>(handle));
-}
-
-} // namespace
-
 node_runtime::node_runtime(node_options options)
     : core_{std::make_shared<node_core>(*this, std::move(options))} {
     spawn_as<watcher_actor>(well_known::watcher, "watcher");

@@ -8,7 +8,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
+#include "tests/conformance/hostile_peer.hpp"
 #include "tests/conformance/transport_world.hpp"
 #include "transport/frame/wire.hpp"
 #include "transport/ucx/control_connection.hpp"
@@ -39,88 +41,6 @@ bool is_closed_by_peer(const file_descriptor& s) {
     }
     return got == 0 || errno == ECONNRESET;
 }
-
-// A peer that holds the key and then does what it likes, by hand.
-struct hostile_peer {
-    hostile_peer(ucx_world& w, node& victim_node, std::uint64_t id)
-        : world_{w}, victim{victim_node} {
-        auto socket = begin_connect(resolve(victim.end->address()).value());
-        control = std::make_unique<control_connection>(
-            std::move(*socket), handshake_side::connector, "a key for the tests");
-        worker = ucx_worker::create(ucx_transports::automatic, true).value();
-        worker->receive_with([](void*, const void*, std::size_t, void*, std::size_t,
-                                const ucp_am_recv_param_t*) { return UCS_OK; },
-                             nullptr); // what it is sent is dropped, once it makes progress
-        advance_until([&] { return control->proven(); });
-        hello_message hello;
-        hello.self.node = node_id{id};
-        hello.self.name = "hostile";
-        hello.self.address = "127.0.0.1:1";
-        hello.link = 77;
-        hello.worker = worker->address();
-        hello.shared_memory = worker->shared_memory();
-        control->send(hello);
-        advance_until([&] { return !arrived.empty(); });
-        theirs = std::get<hello_message>(arrived[0]);
-    }
-    ~hostile_peer() {
-        if (ep != nullptr)
-            worker->disconnect(ep);
-        world_.wait_for(
-            [&] { return worker->progress() == 0 && worker->disconnects_pending() == 0; });
-        // Its end is not orderly: see ucx_node::close().
-        worker->leave_to_the_end();
-    }
-
-    void advance_until(const std::function<bool()>& done) {
-        BOOST_TEST_REQUIRE(world_.wait_for([&] {
-            (void)control->advance(arrived);
-            return done();
-        }));
-    }
-
-    // Sends an active message as it is.
-    void send(std::span<const std::byte> header, std::span<const std::byte> data) {
-        if (ep == nullptr)
-            ep = worker
-                     ->connect(
-                         theirs.worker, [](void*, ucp_ep_h, ucs_status_t) {}, nullptr)
-                     .value();
-        ucp_request_param_t params{};
-        const auto request =
-            ucp_am_send_nbx(ep, 0, header.data(), header.size(), data.data(), data.size(), &params);
-        BOOST_TEST_REQUIRE(!UCS_PTR_IS_ERR(request));
-        if (UCS_PTR_IS_PTR(request)) {
-            world_.wait_for([&] {
-                worker->progress();
-                return ucp_request_check_status(request) != UCS_INPROGRESS;
-            });
-            ucp_request_free(request);
-        }
-        for (int i = 0; i < 1000; ++i)
-            worker->progress();
-    }
-
-    // Header and words of a frame as this peer would rightly send it.
-    std::vector<std::byte> rightful(const frame& f, std::uint64_t sequence) const {
-        wire::header h = wire::measure(f).value();
-        h.link = theirs.link;
-        h.token = control->secrets().send_token;
-        h.sequence = sequence;
-        std::vector<std::byte> out(wire::header_bytes + h.words * sizeof(capnp::word));
-        wire::write_header(h, std::span{out}.first<wire::header_bytes>());
-        wire::write_words(f, std::span{out}.subspan(wire::header_bytes));
-        return out;
-    }
-
-    ucx_world& world_;
-    node& victim;
-    std::unique_ptr<control_connection> control;
-    std::unique_ptr<ucx_worker> worker;
-    std::vector<control_message> arrived;
-    hello_message theirs;
-    ucp_ep_h ep = nullptr;
-};
 
 // A node with a pool of 8 MiB.
 struct small_node : node {
@@ -361,8 +281,9 @@ BOOST_AUTO_TEST_CASE(
 }
 
 BOOST_AUTO_TEST_CASE(automatic_is_shared_memory_within_a_machine) {
-    const auto here = ucx_worker::create(ucx_transports::automatic, true).value();
-    const auto there = ucx_worker::create(ucx_transports::automatic, true).value();
+    const auto context = ucx_context::create(ucx_transports::automatic, true).value();
+    const auto here = ucx_worker::create(*context).value();
+    const auto there = ucx_worker::create(*context).value();
     const auto ep = here->connect(
                             there->address(), [](void*, ucp_ep_h, ucs_status_t) {}, nullptr)
                         .value();
@@ -393,6 +314,27 @@ BOOST_AUTO_TEST_CASE(a_killed_peer_is_noticed_at_once) {
     BOOST_TEST_REQUIRE(w.wait_for([&] { return !a.heard->downs().empty(); }));
     BOOST_TEST_MESSAGE("noticed after " << (clock.now() - killed).count() / 1000 << " us");
     BOOST_TEST(((clock.now() - killed) < 1s));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_killed_peer_held_is_given_back) {
+    const auto descriptors = [] {
+        const std::filesystem::directory_iterator open{"/proc/self/fd"};
+        return std::distance(begin(open), end(open));
+    };
+    for (const auto transports : {ucx_transports::automatic, ucx_transports::tcp}) {
+        ucx_world w{transports};
+        node hub = w.add("hub");
+        const auto before = descriptors();
+        for (std::size_t lost = 1; lost <= 8; ++lost) {
+            const auto echo = w.start_echo();
+            hub.end->send(w.join(hub, *echo), numbered_frame(w.pool, lost, {50000}));
+            BOOST_TEST_REQUIRE(w.wait_for([&] { return hub.heard->frame_count() == lost; }));
+            w.settle(); // both know that the connection is set up
+            echo->kill();
+            BOOST_TEST_REQUIRE(w.wait_for([&] { return hub.heard->downs().size() == lost; }));
+        }
+        BOOST_TEST(w.wait_for([&] { return descriptors() <= before; }));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(nodes_may_come_and_go_at_once) {

@@ -46,6 +46,10 @@ void write(proto::Control::Builder out, alive_message) {
     out.setAlive();
 }
 
+void write(proto::Control::Builder out, wired_message) {
+    out.setWired();
+}
+
 // Names go to terminals and logs: bounded and printable.
 bool is_printable(capnp::Text::Reader text) {
     return text.size() > 0 && text.size() <= limits::name_bytes_max &&
@@ -116,6 +120,8 @@ result<control_message> read_control(std::span<const std::byte> in) {
             return control_message{goodbye_message{control.getFarewell().getFrames()}};
         case proto::Control::ALIVE:
             return control_message{alive_message{}};
+        case proto::Control::WIRED:
+            return control_message{wired_message{}};
         }
         return malformed("unknown kind");
     } catch (const kj::Exception& e) {

@@ -24,8 +24,9 @@ struct goodbye_message {
     std::uint64_t frames = 0;
 };
 struct alive_message {};
+struct wired_message {};
 using control_message =
-    std::variant<hello_message, verdict_message, goodbye_message, alive_message>;
+    std::variant<hello_message, verdict_message, goodbye_message, alive_message, wired_message>;
 
 std::vector<std::byte> write_control(const control_message& message);
 result<control_message> read_control(std::span<const std::byte> in);

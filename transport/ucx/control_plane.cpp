@@ -38,9 +38,9 @@ void poll_for(int poll, int operation, int descriptor, std::uint32_t events, std
 
 } // namespace
 
-control_plane::control_plane(const ucx_options& options, const ucx_worker& worker,
+control_plane::control_plane(const ucx_options& options, const ucx_context& context,
                              control_events& events, int poll)
-    : options_{options}, worker_{worker}, events_{events}, poll_{poll}, self_{options.self} {}
+    : options_{options}, context_{context}, events_{events}, poll_{poll}, self_{options.self} {}
 
 result<void> control_plane::listen(const socket_address& address) {
     auto opened = listen_on(address);
@@ -74,6 +74,14 @@ void control_plane::say_alive(const ucx_peer& peer) {
         if (c.wire->wants_to_write())
             return; // it does not read; one is enough
         c.wire->send(alive_message{});
+        watch(c);
+    }
+}
+
+void control_plane::say_wired(const ucx_peer& peer) {
+    if (const auto up = up_.find(peer.info.node); up != up_.end()) {
+        connection& c = *find(up->second);
+        c.wire->send(wired_message{});
         watch(c);
     }
 }
@@ -160,9 +168,10 @@ void control_plane::on_ready(std::uint64_t id) {
         c->peer->send_token = c->wire->secrets().send_token;
         c->peer->receive_token = c->wire->secrets().receive_token;
         // Before the hello leaves: the peer's first frame may overtake its own hello.
-        events_.peer_proven(c->peer);
-        c->wire->send(
-            hello_message{self_, c->peer->link, worker_.address(), worker_.shared_memory()});
+        if (const auto ready = events_.peer_proven(c->peer); !ready)
+            return end(id, ready.failure());
+        c->wire->send(hello_message{self_, c->peer->link, c->peer->worker->address(),
+                                    context_.shared_memory()});
     }
     for (const control_message& message : arrived)
         if ((c = find(id)) != nullptr)
@@ -185,11 +194,13 @@ void control_plane::handle(connection& c, const control_message& message) {
 void control_plane::admit(connection& c, const hello_message& hello) {
     if (c.state != phase::hello)
         return end(c.id, error{errc::protocol, "a second hello"});
-    if (hello.self.node == self_.node)
-        return end(c.id, error{errc::refused, "this address is the node itself"});
-    if (hello.shared_memory != worker_.shared_memory())
-        return end(c.id, other_transport(hello.shared_memory));
     ucx_peer& peer = *c.peer;
+    peer.was_declined =
+        hello.self.node == self_.node || hello.shared_memory != context_.shared_memory();
+    if (peer.was_declined)
+        return end(c.id, hello.self.node == self_.node
+                             ? error{errc::refused, "this address is the node itself"}
+                             : other_transport(hello.shared_memory));
     peer.info = hello.self;
     peer.info.address = reachable_address(hello.self.address, remote_address(c.wire->descriptor()));
     peer.remote_link = hello.link;
@@ -229,6 +240,12 @@ void control_plane::admit(connection& c, alive_message) {
     events_.peer_said_alive(c.peer);
 }
 
+void control_plane::admit(connection& c, wired_message) {
+    if (c.state != phase::up)
+        return end(c.id, error{errc::protocol, "a connection out of turn"});
+    c.peer->remote_is_wired = true;
+}
+
 void control_plane::become_up(connection& c) {
     c.state = phase::up;
     up_[c.peer->info.node] = c.id;
@@ -253,6 +270,7 @@ bool control_plane::has_other(const connection& c) const {
 // The connection that was accepted instead may be one whose hello has not been read yet: then this one waits for it,
 // without a socket to watch, so that a second connection is dropped quietly.
 void control_plane::end_duplicate(connection& c) {
+    c.peer->was_declined = true;
     if (has_other(c)) {
         end(c.id, duplicate_error());
         return;

@@ -19,14 +19,14 @@
 namespace troupe {
 
 struct ucx_options;
-class ucx_worker;
+class ucx_context;
 
 // What the control plane tells its node. Called from within its methods.
 class control_events {
   public:
     virtual ~control_events() = default;
-    virtual void
-    peer_proven(const std::shared_ptr<ucx_peer>& peer) = 0; // its frames may begin to come
+    // Gives the peer its worker: its frames may begin to come.
+    virtual result<void> peer_proven(const std::shared_ptr<ucx_peer>& peer) = 0;
     virtual void peer_accepted(const std::shared_ptr<ucx_peer>& peer) = 0;
     virtual void peer_said_alive(const std::shared_ptr<ucx_peer>& peer) = 0;
     virtual void peer_said_goodbye(const std::shared_ptr<ucx_peer>& peer, std::uint64_t frames) = 0;
@@ -38,7 +38,7 @@ class control_events {
 class control_plane {
   public:
     // `poll` is the descriptor of an epoll set; events that it reports with data.u64 >= first_id belong here.
-    control_plane(const ucx_options& options, const ucx_worker& worker, control_events& events,
+    control_plane(const ucx_options& options, const ucx_context& context, control_events& events,
                   int poll);
 
     static constexpr std::uint64_t first_id = 16;
@@ -50,6 +50,7 @@ class control_plane {
 
     void connect(const std::string& address);
     void say_alive(const ucx_peer& peer);
+    void say_wired(const ucx_peer& peer);
     void say_goodbye(const ucx_peer& peer);
     // Ends the peer's connection without a word to the node.
     void drop(const ucx_peer& peer);
@@ -91,6 +92,7 @@ class control_plane {
     void admit(connection& c, verdict_message verdict);
     void admit(connection& c, const goodbye_message& goodbye);
     void admit(connection& c, alive_message);
+    void admit(connection& c, wired_message);
     void become_up(connection& c);
     void end(std::uint64_t id, const error& why);
     void end_duplicate(connection& c);
@@ -98,7 +100,7 @@ class control_plane {
     connection* find(std::uint64_t id);
 
     const ucx_options& options_;
-    const ucx_worker& worker_;
+    const ucx_context& context_;
     control_events& events_;
     int poll_;
     peer_info self_;

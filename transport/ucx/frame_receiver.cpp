@@ -49,22 +49,22 @@ bool needs_buffer(const wire::header& h, std::size_t data_bytes) {
 
 } // namespace
 
-frame_receiver::frame_receiver(ucx_worker& worker, const ucx_options& options)
-    : worker_{worker}, options_{options}, pool_{*options.pool}, time_{*options.time} {
-    worker.receive_with(&frame_receiver::message, this);
-}
+frame_receiver::frame_receiver(const ucx_options& options)
+    : options_{options}, pool_{*options.pool}, time_{*options.time} {}
 
-void frame_receiver::add(const std::shared_ptr<ucx_peer>& peer) {
-    links_.emplace(peer->link, peer);
+void frame_receiver::add(ucx_peer& peer) {
+    peer.receiver = this;
+    peer.is_heard = true;
+    peer.worker->receive_with(&frame_receiver::message, &peer);
 }
 
 void frame_receiver::remove(ucx_peer& peer) {
-    links_.erase(peer.link);
+    peer.is_heard = false;
     std::erase_if(waiting_,
                   [&](const std::shared_ptr<arrival>& a) { return a->peer.get() == &peer; });
     for (const auto& a : peer.arrivals)
         if (a->rendezvous != nullptr)
-            ucp_am_data_release(worker_.get(), std::exchange(a->rendezvous, nullptr));
+            ucp_am_data_release(peer.worker->get(), std::exchange(a->rendezvous, nullptr));
     peer.arrivals.clear();
 }
 
@@ -73,37 +73,27 @@ void frame_receiver::release(ucx_peer& peer) {
     deliver_ready(peer);
 }
 
-void frame_receiver::abandon() {
-    for (const auto& [link, peer] : links_)
-        peer->arrivals.clear();
-    links_.clear();
-    waiting_.clear();
-    transfers_.clear();
-    frames.clear();
-    failures.clear();
+void frame_receiver::abandon(const ucx_peer& peer) {
+    std::erase_if(transfers_, [&](const auto& entry) { return entry.first->peer.get() == &peer; });
 }
 
-ucs_status_t frame_receiver::message(void* self, const void* header, std::size_t header_bytes,
+ucs_status_t frame_receiver::message(void* peer, const void* header, std::size_t header_bytes,
                                      void* data, std::size_t data_bytes,
                                      const ucp_am_recv_param_t* param) {
     const std::span head{static_cast<const std::byte*>(header), header_bytes};
     const bool is_rendezvous = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
-    return static_cast<frame_receiver*>(self)->admit(head, data, data_bytes, is_rendezvous);
-}
-
-std::shared_ptr<ucx_peer> frame_receiver::authentic(const wire::header& h) const {
-    const auto found = links_.find(h.link);
-    return found != links_.end() && same_token(found->second->receive_token, h.token)
-               ? found->second
-               : nullptr;
+    const auto from = static_cast<ucx_peer*>(peer)->shared_from_this();
+    return from->receiver->admit(from, head, data, data_bytes, is_rendezvous);
 }
 
 // UCS_OK drops the data, of a rendezvous too; UCS_INPROGRESS says that the rendezvous is ours.
-ucs_status_t frame_receiver::admit(std::span<const std::byte> head, void* data,
+ucs_status_t frame_receiver::admit(const std::shared_ptr<ucx_peer>& peer,
+                                   std::span<const std::byte> head, void* data,
                                    std::size_t data_bytes, bool is_rendezvous) {
+    if (!peer->is_heard)
+        return UCS_OK;
     const auto h = wire::read_header(head);
-    const auto peer = h ? authentic(*h) : nullptr;
-    if (peer == nullptr) {
+    if (!h || h->link != peer->link || !same_token(peer->receive_token, h->token)) {
         ++unattributed;
         return UCS_OK;
     }
@@ -122,7 +112,6 @@ ucs_status_t frame_receiver::admit(std::span<const std::byte> head, void* data,
         return UCS_OK;
 
     auto a = std::make_shared<arrival>();
-    a->receiver = this;
     a->peer = peer;
     a->header = *h;
     a->words.assign(words.begin(), words.end());
@@ -195,8 +184,9 @@ void frame_receiver::begin_transfer(const std::shared_ptr<arrival>& a) {
     params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
     params.cb.recv_am = &frame_receiver::transferred;
     params.user_data = a.get();
-    const auto request = ucp_am_recv_data_nbx(worker_.get(), std::exchange(a->rendezvous, nullptr),
-                                              a->buffer->data(), a->data_bytes, &params);
+    const auto request =
+        ucp_am_recv_data_nbx(a->peer->worker->get(), std::exchange(a->rendezvous, nullptr),
+                             a->buffer->data(), a->data_bytes, &params);
     if (UCS_PTR_IS_PTR(request))
         transfers_.emplace(a.get(), a);
     else if (UCS_PTR_IS_ERR(request))
@@ -209,9 +199,9 @@ void frame_receiver::transferred(void* request, ucs_status_t status, std::size_t
                                  void* what) {
     ucp_request_free(request);
     auto* done = static_cast<arrival*>(what);
-    frame_receiver& self = *done->receiver;
+    frame_receiver& self = *done->peer->receiver;
     const auto held = self.transfers_.extract(done);
-    if (!self.links_.contains(done->peer->link))
+    if (!done->peer->is_heard)
         return; // the peer is gone
     if (status != UCS_OK || bytes != done->data_bytes) {
         self.fail(done->peer, ucx_error(errc::lost, status));
@@ -262,7 +252,7 @@ void frame_receiver::retry() {
 
 // The peer's connection ends soon; until then nothing of it is taken.
 void frame_receiver::fail(const std::shared_ptr<ucx_peer>& peer, error why) {
-    if (links_.erase(peer->link) == 1)
+    if (std::exchange(peer->is_heard, false))
         failures.push_back({peer, std::move(why)});
 }
 

@@ -20,7 +20,6 @@ namespace troupe {
 
 // A frame of which not everything is here, or not everything before it.
 struct arrival {
-    class frame_receiver* receiver = nullptr;
     std::shared_ptr<ucx_peer> peer;
     wire::header header;
     std::vector<std::byte> words; // empty if they are part of the data
@@ -44,19 +43,20 @@ class frame_receiver {
     };
 
     // Keeps a reference to the options.
-    frame_receiver(ucx_worker& worker, const ucx_options& options);
+    explicit frame_receiver(const ucx_options& options);
     frame_receiver(const frame_receiver&) = delete;
     frame_receiver& operator=(const frame_receiver&) = delete;
 
-    void add(const std::shared_ptr<ucx_peer>& peer);
+    // Takes what arrives at the peer's worker from now on.
+    void add(ucx_peer& peer);
     // Forgets the peer and what it has sent; transfers under way are ended.
     void remove(ucx_peer& peer);
 
     // The peer has been reported up: what came early follows.
     void release(ucx_peer& peer);
 
-    // Lets go of everything. After the worker is gone, which writes to the buffers of transfers under way.
-    void abandon();
+    // Lets go of the peer's transfers. After its worker is gone, which writes to their buffers.
+    void abandon(const ucx_peer& peer);
 
     // Tries again to make room for what waits. Call every retry_interval while anything waits.
     void retry();
@@ -70,14 +70,13 @@ class frame_receiver {
     std::uint64_t unattributed = 0; // messages that belong to no connection
 
   private:
-    static ucs_status_t message(void* self, const void* header, std::size_t header_bytes,
+    static ucs_status_t message(void* peer, const void* header, std::size_t header_bytes,
                                 void* data, std::size_t data_bytes,
                                 const ucp_am_recv_param_t* param);
     static void transferred(void* request, ucs_status_t status, std::size_t bytes, void* what);
 
-    ucs_status_t admit(std::span<const std::byte> head, void* data, std::size_t data_bytes,
-                       bool is_rendezvous);
-    std::shared_ptr<ucx_peer> authentic(const wire::header& h) const;
+    ucs_status_t admit(const std::shared_ptr<ucx_peer>& peer, std::span<const std::byte> head,
+                       void* data, std::size_t data_bytes, bool is_rendezvous);
     bool deliver_at_once(const std::shared_ptr<ucx_peer>& peer, const wire::header& h,
                          std::span<const std::byte> words, std::span<const std::byte> data);
     void deliver_ready(ucx_peer& peer);
@@ -86,11 +85,9 @@ class frame_receiver {
     void begin_transfer(const std::shared_ptr<arrival>& a);
     void fail(const std::shared_ptr<ucx_peer>& peer, error why);
 
-    ucx_worker& worker_;
     const ucx_options& options_;
     memory_pool& pool_;
     const clock& time_;
-    std::unordered_map<std::uint32_t, std::shared_ptr<ucx_peer>> links_;
     std::vector<std::shared_ptr<arrival>> waiting_; // for room, oldest first
     std::unordered_map<arrival*, std::shared_ptr<arrival>> transfers_;
 };

@@ -25,14 +25,13 @@ struct frame_sender::operation {
     std::vector<ucp_dt_iov_t> pieces;
 };
 
-frame_sender::frame_sender(ucx_worker& worker)
-    : worker_{worker}, header_bytes_max_{std::min(header_room, worker.header_bytes_max())} {}
-
+frame_sender::frame_sender() = default;
 frame_sender::~frame_sender() = default;
 
-void frame_sender::abandon() {
-    free_.clear();
-    operations_.clear();
+void frame_sender::abandon(const ucx_peer& peer) {
+    for (const auto& op : operations_)
+        if (op->peer.get() == &peer)
+            complete(*op);
 }
 
 std::unordered_map<const ucx_peer*, frames_under_way> frame_sender::under_way() const {
@@ -90,7 +89,7 @@ void frame_sender::post(const std::shared_ptr<ucx_peer>& peer, ucx_peer::outgoin
     const auto add_piece = [&](std::span<const std::byte> piece) {
         op.pieces.push_back({const_cast<std::byte*>(piece.data()), piece.size()});
     };
-    if (header_length + words_bytes <= header_bytes_max_) {
+    if (header_length + words_bytes <= std::min(header_room, peer->worker->header_bytes_max())) {
         wire::write_words(*op.data, std::span{op.header}.subspan(header_length, words_bytes));
         header_length += words_bytes;
     } else {

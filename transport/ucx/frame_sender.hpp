@@ -15,7 +15,7 @@ namespace troupe {
 
 class frame_sender {
   public:
-    explicit frame_sender(ucx_worker& worker);
+    frame_sender();
     ~frame_sender();
     frame_sender(const frame_sender&) = delete;
     frame_sender& operator=(const frame_sender&) = delete;
@@ -24,8 +24,8 @@ class frame_sender {
     // progress.
     bool flush(const std::shared_ptr<ucx_peer>& peer);
 
-    // Lets go of frames under way. After the worker is gone, which reads them.
-    void abandon();
+    // Lets go of what is under way to the peer. After its worker is gone, which reads it.
+    void abandon(const ucx_peer& peer);
 
     std::size_t in_flight() const noexcept { return in_flight_; }
     // By peer; only peers to whom something is.
@@ -42,8 +42,6 @@ class frame_sender {
     void complete(operation& op);
     static void completed(void* request, ucs_status_t status, void* op);
 
-    ucx_worker& worker_;
-    std::size_t header_bytes_max_;
     std::vector<std::unique_ptr<operation>> operations_; // all that were ever needed at once
     std::vector<operation*> free_;
     std::size_t in_flight_ = 0;

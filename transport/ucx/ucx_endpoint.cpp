@@ -19,11 +19,11 @@ result<std::unique_ptr<endpoint>> make_ucx_endpoint(ucx_options options) {
             "listening on " + options.self.address +
                 " needs the cluster's key, because other machines can reach it; give it by "
                 "--key FILE, or listen on 127.0.0.1"};
-    auto worker = ucx_worker::create(options.transports, listen->is_loopback());
-    if (!worker)
-        return worker.failure();
+    auto context = ucx_context::create(options.transports, listen->is_loopback());
+    if (!context)
+        return context.failure();
     return std::unique_ptr<endpoint>{
-        std::make_unique<ucx_node>(std::move(options), *listen, std::move(*worker))};
+        std::make_unique<ucx_node>(std::move(options), *listen, std::move(*context))};
 }
 
 } // namespace troupe

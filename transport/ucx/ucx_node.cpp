@@ -23,7 +23,7 @@ constexpr duration failure_grace =
 constexpr int in_flight_wait_ms =
     10; // UCX need not tell of everything that it could do for a send under way
 
-void watch(int poll, int descriptor, std::uint64_t id) {
+void watch_descriptor(int poll, int descriptor, std::uint64_t id) {
     epoll_event e{};
     e.events = EPOLLIN;
     e.data.u64 = id;
@@ -34,11 +34,10 @@ void watch(int poll, int descriptor, std::uint64_t id) {
 } // namespace
 
 ucx_node::ucx_node(ucx_options options, const socket_address& listen,
-                   std::unique_ptr<ucx_worker> worker)
+                   std::unique_ptr<ucx_context> context)
     : options_{std::move(options)}, listen_address_{listen}, poll_{epoll_create1(EPOLL_CLOEXEC)},
-      wake_up_{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)}, worker_{std::move(worker)},
-      sender_{*worker_}, receiver_{*worker_, options_},
-      control_{options_, *worker_, *this, poll_.get()} {}
+      wake_up_{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)}, context_{std::move(context)},
+      receiver_{options_}, control_{options_, *context_, *this, poll_.get()} {}
 
 // --- any thread
 
@@ -49,8 +48,7 @@ result<void> ucx_node::start(endpoint_listener& listener) {
     if (const auto listening = control_.listen(listen_address_); !listening)
         return listening;
     listener_ = &listener;
-    watch(poll_.get(), worker_->event_descriptor(), ucx_id);
-    watch(poll_.get(), wake_up_.get(), wake_id);
+    watch_descriptor(poll_.get(), wake_up_.get(), wake_id);
     thread_ = std::thread{[this] { run(); }};
     return {};
 }
@@ -127,14 +125,6 @@ void ucx_node::close() {
         return;
     command([this] { begin_closing(); });
     thread_.join();
-    std::lock_guard worker{worker_lock_};
-    // UCX 1.13 aborts the process if a worker is destroyed while it still answers a peer that has vanished, and does not
-    // say whether it does. After such an end the worker is left to the end of the process.
-    if (!ended_in_order_)
-        worker_->leave_to_the_end();
-    worker_.reset();
-    sender_.abandon();
-    receiver_.abandon();
 }
 
 endpoint_statistics ucx_node::statistics() const {
@@ -190,6 +180,8 @@ bool ucx_node::round(time_point now) {
         poll_sockets(0);
     if (now - said_alive_at_ >= alive_interval)
         say_alive(now);
+    if (is_wiring_)
+        say_wired();
     if (is_watching_)
         look_after_peers(now);
     return deliver() || worked;
@@ -225,7 +217,9 @@ bool ucx_node::make_progress() {
     {
         std::lock_guard worker{worker_lock_};
         for (unsigned i = 0; i < progress_burst; ++i) {
-            const unsigned now_done = worker_->progress();
+            unsigned now_done = 0;
+            for (const peer_ptr& peer : links_)
+                now_done += peer->worker->progress();
             done += now_done;
             if (now_done == 0 && done > 0)
                 break;
@@ -237,8 +231,8 @@ bool ucx_node::make_progress() {
         has_writable = sender_.take_writable();
         has_failed = std::exchange(any_failed_, false);
         malformed_.fetch_add(std::exchange(receiver_.unattributed, 0), std::memory_order_relaxed);
-        if (!ended_.empty())
-            close_eps();
+        if (any_over_)
+            retire_links();
     }
     for (const auto& f : failures) {
         malformed_.fetch_add(f.why.code() == errc::protocol ? 1 : 0, std::memory_order_relaxed);
@@ -316,7 +310,7 @@ void ucx_node::wait_for_events() {
     int limit_ms = -1;
     if (may_sleep) {
         std::lock_guard worker{worker_lock_};
-        may_sleep = worker_->arm();
+        may_sleep = arm();
         limit_ms = wait_limit_ms();
     }
     if (may_sleep)
@@ -325,10 +319,33 @@ void ucx_node::wait_for_events() {
         is_asleep_ = false;
 }
 
+void ucx_node::watch(const ucx_worker& worker) {
+    watch_descriptor(poll_.get(), worker.event_descriptor(), ucx_id);
+}
+
+void ucx_node::forget(const ucx_worker& worker) {
+    TROUPE_CHECK(epoll_ctl(poll_.get(), EPOLL_CTL_DEL, worker.event_descriptor(), nullptr) == 0,
+                 "a worker is watched until it goes");
+}
+
+// True if every worker's descriptor will tell of anything new. Under the worker lock.
+bool ucx_node::arm() {
+    for (const peer_ptr& peer : links_) {
+        if (peer->is_over)
+            continue; // what killed it may keep it busy for ever
+        const ucs_status_t status = peer->worker->arm();
+        if (status == UCS_ERR_BUSY)
+            return false;
+        if (status != UCS_OK)
+            peer->has_failed = any_failed_ = true;
+    }
+    return !any_failed_;
+}
+
 int ucx_node::wait_limit_ms() const {
     int limit_ms = -1;
     const auto at_most = [&](int ms) { limit_ms = limit_ms < 0 ? ms : std::min(limit_ms, ms); };
-    if (sender_.in_flight() > 0 || receiver_.transfers() > 0 || !ended_.empty() || is_closing_ ||
+    if (sender_.in_flight() > 0 || receiver_.transfers() > 0 || any_over_ || is_closing_ ||
         is_watching_)
         at_most(in_flight_wait_ms);
     if (receiver_.is_waiting_for_memory())

@@ -28,7 +28,8 @@ namespace troupe {
 
 class ucx_node final : public endpoint, private control_events {
   public:
-    ucx_node(ucx_options options, const socket_address& listen, std::unique_ptr<ucx_worker> worker);
+    ucx_node(ucx_options options, const socket_address& listen,
+             std::unique_ptr<ucx_context> context);
     ~ucx_node() override { close(); }
 
     result<void> start(endpoint_listener& listener) override;
@@ -59,6 +60,9 @@ class ucx_node final : public endpoint, private control_events {
     void run();
     bool round(time_point now); // true if there was anything to do
     bool run_commands();
+    bool arm();
+    void watch(const ucx_worker& worker);
+    void forget(const ucx_worker& worker);
     bool make_progress();
     void collect();
     bool deliver();
@@ -68,13 +72,15 @@ class ucx_node final : public endpoint, private control_events {
     void notice_changes();
     void look_after_peers(time_point now);
     void say_alive(time_point now);
+    void say_wired();
     void take_down(peer_ptr peer, const error& why);
     void begin_closing();
     bool continue_closing();
-    void close_eps();
+    void retire_links();
+    void drop_worker(ucx_peer& peer);
     void abandon_everything();
 
-    void peer_proven(const peer_ptr& peer) override;
+    result<void> peer_proven(const peer_ptr& peer) override;
     void peer_accepted(const peer_ptr& peer) override;
     void peer_said_alive(const peer_ptr& peer) override;
     void peer_said_goodbye(const peer_ptr& peer, std::uint64_t frames) override;
@@ -88,10 +94,12 @@ class ucx_node final : public endpoint, private control_events {
     file_descriptor wake_up_;
 
     std::mutex worker_lock_;
-    std::unique_ptr<ucx_worker> worker_;
+    std::unique_ptr<ucx_context> context_;
+    std::vector<peer_ptr> links_; // every peer with a worker; guarded by the worker lock
     frame_sender sender_;
     frame_receiver receiver_;
     bool any_failed_ = false; // guarded by the worker lock
+    bool any_over_ = false;   // among links_; guarded by the worker lock
 
     mutable std::mutex table_lock_;
     std::unordered_map<node_id, peer_ptr> peers_; // up; written by the progress thread
@@ -105,12 +113,9 @@ class ucx_node final : public endpoint, private control_events {
     // The progress thread's.
     control_plane control_;
     std::vector<report> reports_;
-    std::vector<std::pair<peer_ptr, ucp_ep_h>>
-        closing_eps_;             // not yet fit to be closed; guarded by the worker lock
-    std::vector<peer_ptr> ended_; // UCX may still speak of them; guarded by the worker lock
-    bool is_watching_ = false;    // some peer waits for a time or a last frame
+    bool is_wiring_ = false;   // some peer has not been told that UCX has set up its connection
+    bool is_watching_ = false; // some peer waits for a time or a last frame
     bool is_closing_ = false;
-    bool ended_in_order_ = true; // every peer that has gone
     time_point close_by_;
     time_point sockets_polled_at_;
     time_point said_alive_at_;

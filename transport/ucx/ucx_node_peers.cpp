@@ -16,21 +16,29 @@ void ucx_failed(void* peer, ucp_ep_h, ucs_status_t) {
 
 } // namespace
 
-void ucx_node::peer_proven(const peer_ptr& peer) {
+result<void> ucx_node::peer_proven(const peer_ptr& peer) {
     std::lock_guard worker{worker_lock_};
+    auto created = ucx_worker::create(*context_);
+    if (!created)
+        return created.failure();
+    peer->worker = std::move(*created);
     peer->any_failed = &any_failed_;
-    receiver_.add(peer);
+    receiver_.add(*peer);
+    links_.push_back(peer);
+    watch(*peer->worker);
+    return {};
 }
 
 void ucx_node::peer_accepted(const peer_ptr& peer) {
     result<ucp_ep_h> ep = nullptr;
     {
         std::lock_guard worker{worker_lock_};
-        ep = worker_->connect(peer->worker_address, &ucx_failed, peer.get());
+        ep = peer->worker->connect(peer->worker_address, &ucx_failed, peer.get());
         peer->ep = ep ? *ep : nullptr;
         if (ep)
-            worker_->watch_wiring(*ep, &peer->is_wired);
+            peer->worker->watch_wiring(*ep, &peer->is_wired);
     }
+    is_wiring_ = true;
     {
         std::lock_guard guard{peer->queue_lock};
         peer->is_open = true;
@@ -56,7 +64,7 @@ void ucx_node::peer_said_alive(const peer_ptr& peer) {
 }
 
 void ucx_node::peer_said_goodbye(const peer_ptr& peer, std::uint64_t frames) {
-    if (is_closing_) {
+    if (is_closing_ && peer->has_said_wired) {
         take_down(peer, error{errc::cancelled, "both ends have closed"});
         return;
     }
@@ -101,13 +109,27 @@ void ucx_node::say_alive(time_point now) {
             control_.say_alive(*peer);
 }
 
+void ucx_node::say_wired() {
+    is_wiring_ = false;
+    std::lock_guard worker{worker_lock_};
+    for (const auto& [node, peer] : peers_) {
+        if (peer->has_said_wired)
+            continue;
+        peer->has_said_wired = peer->is_wired;
+        if (peer->is_wired)
+            control_.say_wired(*peer);
+        else
+            is_wiring_ = true;
+    }
+}
+
 void ucx_node::look_after_peers(time_point now) {
     std::vector<std::pair<peer_ptr, error>> over;
     is_watching_ = false;
     for (const auto& [node, peer] : peers_) {
         if (!peer->give_up_at)
             continue;
-        const bool has_all = peer->frames_announced &&
+        const bool has_all = peer->frames_announced && peer->has_said_wired &&
                              peer->next_arrival >= *peer->frames_announced &&
                              peer->arrivals.empty();
         if (has_all)
@@ -124,7 +146,6 @@ void ucx_node::look_after_peers(time_point now) {
 
 // `peer` is a copy: the caller's may belong to the connection that is dropped here.
 void ucx_node::take_down(peer_ptr peer, const error& why) {
-    ended_in_order_ = ended_in_order_ && why.code() == errc::cancelled;
     bool was_up = false;
     {
         std::lock_guard guard{table_lock_};
@@ -143,10 +164,8 @@ void ucx_node::take_down(peer_ptr peer, const error& why) {
         std::lock_guard worker{worker_lock_};
         collect();
         receiver_.remove(*peer);
-        if (peer->ep != nullptr)
-            closing_eps_.emplace_back(peer, std::exchange(peer->ep, nullptr));
-        ended_.push_back(peer);
-        close_eps();
+        peer->is_over = any_over_ = true;
+        retire_links();
     }
     control_.drop(*peer);
     if (was_up)
@@ -156,15 +175,32 @@ void ucx_node::take_down(peer_ptr peer, const error& why) {
 }
 
 // Under the worker lock.
-void ucx_node::close_eps() {
-    std::erase_if(closing_eps_, [&](const auto& closing) {
-        const bool may_close = closing.first->is_wired || closing.first->has_failed;
-        if (may_close)
-            worker_->disconnect(closing.second);
-        return may_close;
+void ucx_node::retire_links() {
+    any_over_ = false;
+    std::erase_if(links_, [&](const peer_ptr& peer) {
+        if (!peer->is_over)
+            return false;
+        if (peer->ep != nullptr && (peer->is_wired || peer->has_failed))
+            peer->worker->disconnect(std::exchange(peer->ep, nullptr));
+        const bool is_closing = peer->worker->disconnects_pending() > 0;
+        any_over_ = any_over_ || is_closing;
+        if (!is_closing)
+            drop_worker(*peer);
+        return !is_closing;
     });
-    if (closing_eps_.empty() && worker_->disconnects_pending() == 0)
-        ended_.clear();
+}
+
+// UCX 1.13 aborts a process, ours or the peer's, whose answer to the setting up of a connection is still under way when
+// the other side goes. Where that could be, the worker is left to the end of the process.
+void ucx_node::drop_worker(ucx_peer& peer) {
+    forget(*peer.worker);
+    const bool is_closed = peer.ep == nullptr && peer.worker->disconnects_pending() == 0;
+    const bool is_set_up = peer.is_wired && peer.remote_is_wired;
+    if (!is_closed || !(is_set_up || peer.was_declined))
+        peer.worker->leave_to_the_end();
+    peer.worker.reset();
+    sender_.abandon(peer);
+    receiver_.abandon(peer);
 }
 
 // --- the end
@@ -187,9 +223,10 @@ bool ucx_node::continue_closing() {
     for (const auto& [node, peer] : peers_) {
         std::lock_guard worker{worker_lock_};
         std::lock_guard guard{peer->queue_lock};
-        if (peer->has_failed || peer->frames_announced) {
+        if (peer->has_failed || (peer->frames_announced && peer->has_said_wired)) {
             failed.push_back(peer);
-        } else if (!peer->has_heard_goodbye && peer->queue.empty() && peer->in_flight == 0) {
+        } else if (!peer->has_heard_goodbye && peer->has_said_wired && peer->queue.empty() &&
+                   peer->in_flight == 0) {
             peer->has_heard_goodbye = true;
             control_.say_goodbye(*peer);
         }
@@ -207,9 +244,14 @@ void ucx_node::abandon_everything() {
     reports_.clear();
     const time_point until = options_.time->now() + abandon_time;
     std::lock_guard worker{worker_lock_};
-    while (options_.time->now() < until && (worker_->disconnects_pending() > 0 ||
-                                            sender_.in_flight() > 0 || receiver_.transfers() > 0))
-        worker_->progress();
+    for (const peer_ptr& peer : links_) // those that were not up yet too
+        peer->is_over = true;
+    for (retire_links(); !links_.empty() && options_.time->now() < until; retire_links())
+        for (const peer_ptr& peer : links_)
+            peer->worker->progress();
+    for (const peer_ptr& peer : links_)
+        drop_worker(*peer);
+    links_.clear();
 }
 
 } // namespace troupe

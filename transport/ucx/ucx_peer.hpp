@@ -15,12 +15,14 @@
 #include "transport/frame/wire.hpp"
 #include "transport/send_window.hpp"
 #include "transport/ucx/send_progress.hpp"
+#include "transport/ucx/ucx_worker.hpp"
 
 namespace troupe {
 
 struct arrival;
+class frame_receiver;
 
-struct ucx_peer {
+struct ucx_peer : std::enable_shared_from_this<ucx_peer> {
     explicit ucx_peer(const send_bounds& bounds) : window{bounds} {}
 
     // Set before control_events::peer_accepted; read by all threads from then on.
@@ -46,6 +48,10 @@ struct ucx_peer {
     std::atomic<bool> is_dirty{false};    // in the list of peers with queued frames
 
     // Guarded by the worker lock.
+    std::unique_ptr<ucx_worker> worker; // from the proof of the key on
+    frame_receiver* receiver = nullptr; // of the worker's messages
+    bool is_heard = false;              // they are taken
+    bool is_over = false;               // the worker goes when UCX allows it
     ucp_ep_h ep = nullptr;
     std::uint64_t next_sequence = 0;
     std::size_t in_flight = 0;  // sends not yet completed
@@ -54,6 +60,10 @@ struct ucx_peer {
     bool* any_failed = nullptr; // tells the progress thread to look for peers that have
 
     // The progress thread's.
+    bool has_said_wired = false;
+    bool remote_is_wired = false; // by its word
+    bool was_declined =
+        false; // in favour of another connection or for its hello: neither side sets up a way for frames
     send_progress sending;
     bool is_up = false;                   // reported; frames that arrive earlier wait in `arrivals`
     std::optional<time_point> give_up_at; // unless the control connection says more before

@@ -60,36 +60,43 @@ error ucx_error(errc code, ucs_status_t status) {
     return {code, std::string{"UCX: "} + ucs_status_string(status)};
 }
 
-result<std::unique_ptr<ucx_worker>> ucx_worker::create(ucx_transports transports,
-                                                       bool loopback_only) {
-    std::unique_ptr<ucx_worker> w{new ucx_worker};
-    if (const auto opened = w->open(transports, loopback_only); !opened)
-        return opened.failure();
-    return w;
-}
-
-result<void> ucx_worker::open(ucx_transports transports, bool loopback_only) {
+result<std::unique_ptr<ucx_context>> ucx_context::create(ucx_transports transports,
+                                                         bool loopback_only) {
+    std::unique_ptr<ucx_context> c{new ucx_context};
     ucs_log_push_handler(drop_peer_failures);
-    shared_memory_ = transports == ucx_transports::shm ||
-                     (transports == ucx_transports::automatic && loopback_only);
-    const auto config = configure(shared_memory_, loopback_only);
+    c->shared_memory_ = transports == ucx_transports::shm ||
+                        (transports == ucx_transports::automatic && loopback_only);
+    const auto config = configure(c->shared_memory_, loopback_only);
     if (!config)
         return config.failure();
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED;
     params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
     params.mt_workers_shared = 0;
-    if (const auto status = ucp_init(&params, config->get(), &context_); status != UCS_OK)
+    if (const auto status = ucp_init(&params, config->get(), &c->context_); status != UCS_OK)
         return ucx_error(errc::io, status);
-    return open_worker();
+    return c;
 }
 
-result<void> ucx_worker::open_worker() {
+ucx_context::~ucx_context() {
+    if (context_ != nullptr && !is_left_)
+        ucp_cleanup(context_);
+    ucs_log_pop_handler();
+}
+
+result<std::unique_ptr<ucx_worker>> ucx_worker::create(ucx_context& context) {
+    std::unique_ptr<ucx_worker> w{new ucx_worker{context}};
+    if (const auto opened = w->open(); !opened)
+        return opened.failure();
+    return w;
+}
+
+result<void> ucx_worker::open() {
     ucp_worker_params_t params{};
     params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE | UCP_WORKER_PARAM_FIELD_EVENTS;
     params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
     params.events = UCP_WAKEUP_RX | UCP_WAKEUP_TX;
-    if (const auto status = ucp_worker_create(context_, &params, &worker_); status != UCS_OK)
+    if (const auto status = ucp_worker_create(context_.get(), &params, &worker_); status != UCS_OK)
         return ucx_error(errc::io, status);
     ucp_worker_attr_t attributes{};
     attributes.field_mask = UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER | UCP_WORKER_ATTR_FIELD_ADDRESS;
@@ -112,9 +119,6 @@ result<void> ucx_worker::open_worker() {
 ucx_worker::~ucx_worker() {
     if (worker_ != nullptr)
         ucp_worker_destroy(worker_);
-    if (context_ != nullptr)
-        ucp_cleanup(context_);
-    ucs_log_pop_handler();
 }
 
 void ucx_worker::receive_with(ucp_am_recv_callback_t callback, void* argument) {

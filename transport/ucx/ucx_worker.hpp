@@ -1,4 +1,7 @@
-// One UCX context and worker, with its resources released in order. The thin layer over UCP that the rest of ucx/ speaks.
+// The thin layer over UCP that the rest of ucx/ speaks: the context of an endpoint, and a worker for each of its peers.
+//
+// Why a worker for each: all that send to a worker through shared memory share one queue in it. A process that is killed
+// after it has taken a place there and before it has filled it (UCX 1.13) leaves the queue stuck for all of them.
 //
 // Threads: every method under the endpoint's worker lock. Errors: errc::io with UCX's own words.
 #pragma once
@@ -17,17 +20,38 @@ namespace troupe {
 
 inline constexpr unsigned frame_message = 0; // the id of our active messages
 
+class ucx_context {
+  public:
+    static result<std::unique_ptr<ucx_context>> create(ucx_transports transports,
+                                                       bool loopback_only);
+    ~ucx_context();
+    ucx_context(const ucx_context&) = delete;
+    ucx_context& operator=(const ucx_context&) = delete;
+
+    ucp_context_h get() const noexcept { return context_; }
+    bool shared_memory() const noexcept { return shared_memory_; } // else TCP
+
+    // Lets UCX keep what it has until the process ends.
+    void leave_to_the_end() noexcept { is_left_ = true; }
+
+  private:
+    ucx_context() = default;
+
+    ucp_context_h context_ = nullptr;
+    bool shared_memory_ = false;
+    bool is_left_ = false;
+};
+
 class ucx_worker {
   public:
-    static result<std::unique_ptr<ucx_worker>> create(ucx_transports transports,
-                                                      bool loopback_only);
+    // The context must outlive the worker.
+    static result<std::unique_ptr<ucx_worker>> create(ucx_context& context);
     ~ucx_worker();
     ucx_worker(const ucx_worker&) = delete;
     ucx_worker& operator=(const ucx_worker&) = delete;
 
     ucp_worker_h get() const noexcept { return worker_; }
     const std::vector<std::byte>& address() const noexcept { return address_; }
-    bool shared_memory() const noexcept { return shared_memory_; } // else TCP
     std::size_t header_bytes_max() const noexcept { return header_bytes_max_; }
     int event_descriptor() const noexcept { return event_descriptor_; }
 
@@ -45,26 +69,24 @@ class ucx_worker {
 
     // Returns how much was done.
     unsigned progress() { return ucp_worker_progress(worker_); }
-    // True if the event descriptor will tell of anything new; false if there is more to do first.
-    bool arm() { return ucp_worker_arm(worker_) == UCS_OK; }
+    // UCS_OK: the event descriptor will tell of anything new; UCS_ERR_BUSY: there is more to do first.
+    ucs_status_t arm() { return ucp_worker_arm(worker_); }
 
-    // Lets UCX keep what it has until the process ends; nothing else may be called afterwards.
+    // Lets UCX keep worker and context until the process ends; nothing else of the worker may be called afterwards.
     void leave_to_the_end() noexcept {
         worker_ = nullptr;
-        context_ = nullptr;
+        context_.leave_to_the_end();
     }
 
     std::size_t disconnects_pending() const noexcept { return disconnects_pending_; }
 
   private:
-    ucx_worker() = default;
-    result<void> open(ucx_transports transports, bool loopback_only);
-    result<void> open_worker();
+    explicit ucx_worker(ucx_context& context) : context_{context} {}
+    result<void> open();
 
-    ucp_context_h context_ = nullptr;
+    ucx_context& context_;
     ucp_worker_h worker_ = nullptr;
     std::vector<std::byte> address_;
-    bool shared_memory_ = false;
     std::size_t header_bytes_max_ = 0;
     int event_descriptor_ = -1;
     std::size_t disconnects_pending_ = 0;

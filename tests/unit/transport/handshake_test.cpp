@@ -144,6 +144,8 @@ BOOST_AUTO_TEST_CASE(control_messages_come_back_as_they_were) {
                 verdict_message::duplicate));
     BOOST_TEST(std::holds_alternative<alive_message>(
         read_control(write_control(alive_message{})).value()));
+    BOOST_TEST(std::holds_alternative<wired_message>(
+        read_control(write_control(wired_message{})).value()));
     BOOST_TEST(
         std::get<goodbye_message>(read_control(write_control(goodbye_message{9})).value()).frames ==
         9u);

@@ -1,0 +1,79 @@
+#include "tests/conformance/hostile_peer.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include "transport/frame/wire.hpp"
+
+namespace troupe::conformance {
+
+hostile_peer::hostile_peer(ucx_world& w, node& victim, std::uint64_t id)
+    : world_{w}, context_{ucx_context::create(ucx_transports::automatic, true).value()},
+      worker_{ucx_worker::create(*context_).value()} {
+    auto socket = begin_connect(resolve(victim.end->address()).value());
+    control = std::make_unique<control_connection>(std::move(*socket), handshake_side::connector,
+                                                   "a key for the tests");
+    worker_->receive_with([](void*, const void*, std::size_t, void*, std::size_t,
+                             const ucp_am_recv_param_t*) { return UCS_OK; },
+                          nullptr); // what it is sent is dropped, once it makes progress
+    advance_until([&] { return control->proven(); });
+    hello_message hello;
+    hello.self.node = node_id{id};
+    hello.self.name = "hostile";
+    hello.self.address = "127.0.0.1:1";
+    hello.link = 77;
+    hello.worker = worker_->address();
+    hello.shared_memory = context_->shared_memory();
+    control->send(hello);
+    advance_until([&] { return !arrived.empty(); });
+    theirs = std::get<hello_message>(arrived[0]);
+}
+
+hostile_peer::~hostile_peer() {
+    if (ep_ != nullptr)
+        worker_->disconnect(ep_);
+    world_.wait_for(
+        [&] { return worker_->progress() == 0 && worker_->disconnects_pending() == 0; });
+    worker_
+        ->leave_to_the_end(); // nobody knows whether the connection was set up: see ucx_node::drop_worker
+}
+
+void hostile_peer::advance_until(const std::function<bool()>& done) {
+    BOOST_TEST_REQUIRE(world_.wait_for([&] {
+        (void)control->advance(arrived);
+        return done();
+    }));
+}
+
+void hostile_peer::send(std::span<const std::byte> header, std::span<const std::byte> data) {
+    if (ep_ == nullptr)
+        ep_ = worker_
+                  ->connect(
+                      theirs.worker, [](void*, ucp_ep_h, ucs_status_t) {}, nullptr)
+                  .value();
+    ucp_request_param_t params{};
+    const auto request = ucp_am_send_nbx(ep_, frame_message, header.data(), header.size(),
+                                         data.data(), data.size(), &params);
+    BOOST_TEST_REQUIRE(!UCS_PTR_IS_ERR(request));
+    if (UCS_PTR_IS_PTR(request)) {
+        world_.wait_for([&] {
+            worker_->progress();
+            return ucp_request_check_status(request) != UCS_INPROGRESS;
+        });
+        ucp_request_free(request);
+    }
+    for (int i = 0; i < 1000; ++i)
+        worker_->progress();
+}
+
+std::vector<std::byte> hostile_peer::rightful(const frame& f, std::uint64_t sequence) const {
+    wire::header h = wire::measure(f).value();
+    h.link = theirs.link;
+    h.token = control->secrets().send_token;
+    h.sequence = sequence;
+    std::vector<std::byte> out(wire::header_bytes + h.words * sizeof(capnp::word));
+    wire::write_header(h, std::span{out}.first<wire::header_bytes>());
+    wire::write_words(f, std::span{out}.subspan(wire::header_bytes));
+    return out;
+}
+
+} // namespace troupe::conformance

@@ -1,0 +1,43 @@
+// A peer that holds the key and then does what it likes, by hand: for what no rightful node sends.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "tests/conformance/transport_world.hpp"
+#include "transport/ucx/control_connection.hpp"
+#include "transport/ucx/ucx_worker.hpp"
+
+namespace troupe::conformance {
+
+class hostile_peer {
+  public:
+    // Connects to the victim, proves the key and says hello as node `id`.
+    hostile_peer(ucx_world& w, node& victim, std::uint64_t id);
+    ~hostile_peer();
+    hostile_peer(const hostile_peer&) = delete;
+    hostile_peer& operator=(const hostile_peer&) = delete;
+
+    // Reads what comes on the control connection into `arrived`; fails the test if `done` takes too long.
+    void advance_until(const std::function<bool()>& done);
+
+    // Sends an active message as it is.
+    void send(std::span<const std::byte> header, std::span<const std::byte> data);
+
+    // Header and words of a frame as this peer would rightly send it.
+    std::vector<std::byte> rightful(const frame& f, std::uint64_t sequence) const;
+
+    std::unique_ptr<control_connection> control;
+    std::vector<control_message> arrived;
+    hello_message theirs;
+
+  private:
+    ucx_world& world_;
+    std::unique_ptr<ucx_context> context_;
+    std::unique_ptr<ucx_worker> worker_;
+    ucp_ep_h ep_ = nullptr;
+};
+
+} // namespace troupe::conformance
