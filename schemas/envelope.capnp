@@ -34,4 +34,5 @@ struct Rejected {
   sequence @0 :UInt64;        # of the frame that is refused
   bodyType @1 :UInt64;        # its type, 0 if unreadable
   reason @2 :Text;            # one sentence for the log
+  gone @3 :Bool;              # its receiver has ended, or never was: Down says so too, with the cause, to whoever watches it
 }

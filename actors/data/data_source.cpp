@@ -230,8 +230,10 @@ void data_source::finish() {
 }
 
 void data_source::on_rejected(proto::Rejected::Reader body, const frame& f) {
-    // Anybody may write to this actor; only the stages can have refused what it sent.
-    if (feeding_ && (f.from() == options_.first_stage || f.from() == options_.last_stage))
+    // Anybody may write to this actor; only the stages can have refused what it sent. That one has ended is told to the
+    // trainer, with the cause.
+    if (feeding_ && !body.getGone() &&
+        (f.from() == options_.first_stage || f.from() == options_.last_stage))
         fail(
             {errc::protocol, "a stage refused a message: " + std::string{body.getReason().cStr()}});
 }

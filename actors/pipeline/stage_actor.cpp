@@ -283,7 +283,9 @@ void stage_actor::on_down(actor_address who, const error& why) {
 }
 
 void stage_actor::on_rejected(proto::Rejected::Reader body, const frame& f) {
-    // The trainer may have ended before what was on its way to it.
+    // The trainer may have ended before what was on its way to it, and on_down() says why a neighbour has.
+    if (body.getGone())
+        return;
     if (f.from() == previous_ || f.from() == next_)
         fail({errc::protocol,
               "a neighbour refused a message: " + std::string{body.getReason().cStr()}});

@@ -100,7 +100,7 @@ bool actor::cleanup(caf::error&& reason, caf::execution_unit* host) {
         acquire_from_caf(element.get());
         if (element->content().match_elements<delivery>())
             if (const frame_ptr& f = element->content().get_as<delivery>(0).f)
-                core_.reject(*f, "actor " + name_ + " has ended");
+                core_.reject(*f, "actor " + name_ + " has ended", true);
     }
     const bool first =
         caf::event_based_actor::cleanup(std::move(reason), host); // tells the watchers

@@ -235,7 +235,7 @@ route_outcome node_core::route(frame_ptr f, actor_address to, std::int64_t now_n
         }
         if (outcome == local_outcome::delivered)
             return {};
-        reject(*f, "there is no actor " + std::to_string(to.actor.value()) + " on this node");
+        reject(*f, "there is no actor " + std::to_string(to.actor.value()) + " on this node", true);
         return {.status = send_status::gone};
     }
     route_outcome outcome{.peer = to.node};
@@ -264,7 +264,7 @@ void node_core::post(frame_ptr f, timer_id timer, caf::execution_unit* host) {
         outcome = deliver_local(f, to.actor, now_ns(), timer, host);
     }
     if (outcome != local_outcome::delivered)
-        reject(*f, "there is no actor " + std::to_string(to.actor.value()) + " on this node");
+        reject(*f, "there is no actor " + std::to_string(to.actor.value()) + " on this node", true);
 }
 
 node_core::local_outcome node_core::deliver_local(const frame_ptr& f, actor_number to,
@@ -278,7 +278,7 @@ node_core::local_outcome node_core::deliver_local(const frame_ptr& f, actor_numb
                : local_outcome::delivered;
 }
 
-void node_core::reject(const frame& f, const std::string& reason) {
+void node_core::reject(const frame& f, const std::string& reason, bool is_gone) {
     rejected_.fetch_add(1, std::memory_order_relaxed);
     const actor_address sender = f.from();
     if (!sender || f.body_type() == type_id_of<proto::Rejected>() || sender == f.to())
@@ -287,6 +287,7 @@ void node_core::reject(const frame& f, const std::string& reason) {
     answer.body().setSequence(f.envelope().getSequence());
     answer.body().setBodyType(f.body_type());
     answer.body().setReason(reason);
+    answer.body().setGone(is_gone);
     answer.envelope().setCause(f.envelope().getSequence());
     answer.envelope().setCauseNode(sender.node.value());
     answer.envelope().setTraceId(f.envelope().getTraceId());

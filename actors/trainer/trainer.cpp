@@ -259,6 +259,8 @@ void trainer::on_end() {
 }
 
 void trainer::on_rejected(proto::Rejected::Reader body, const frame& f) {
+    if (body.getGone())
+        return; // on_down() says why
     // Anybody may write to this actor; only those that it sends something to can have refused it.
     if (f.from() == source_ || is_agent(f.from()) || std::ranges::count(stages_, f.from()) > 0)
         fail({errc::protocol, "a message was refused: " + std::string{body.getReason().cStr()}});

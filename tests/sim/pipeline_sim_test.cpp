@@ -93,6 +93,30 @@ BOOST_AUTO_TEST_CASE(an_automatic_cut_follows_the_modelled_times_of_the_layers) 
     BOOST_TEST(run.observer().planned->stages[0].layers.count == 1u);
 }
 
+// As on a node that is stopped: the answers to the messages that it had not handled must not be taken for the cause.
+BOOST_DATA_TEST_CASE(a_stage_that_ends_ends_the_run_with_its_reason, bdata::xrange(20), seed) {
+    pipeline_sim run{{.seed = static_cast<std::uint64_t>(seed + 1),
+                      .faults = storm,
+                      .app = pipeline_app("pipedream", {3, 3}, 3)}};
+    run.start({});
+    run.sim().run_until([&] { return run.observer().progress.samples_done >= 24; },
+                        std::chrono::minutes{5});
+    const std::size_t s = static_cast<std::size_t>(seed) % 2;
+    const std::string name = "node-" + std::to_string(s);
+    node_runtime& node = run.node(s);
+    const actor_address stage = *node.address_of("stage-" + std::to_string(s));
+    BOOST_TEST_REQUIRE(node.pause(stage));
+    run.sim().run_for(std::chrono::milliseconds{100});
+    node.end(stage, error{errc::cancelled, name + " was stopped"});
+    run.sim().run_until([&] { return run.observer().report.has_value(); }, std::chrono::minutes{5});
+    BOOST_REQUIRE(run.observer().report.has_value());
+    const auto& failure = run.observer().report->failure;
+    BOOST_REQUIRE(failure);
+    BOOST_TEST((failure->code() == errc::lost));
+    BOOST_TEST(failure->message().find(name + " was stopped") != std::string::npos,
+               failure->message());
+}
+
 BOOST_AUTO_TEST_CASE(a_killed_node_ends_the_run_with_its_name) {
     pipeline_sim run{{.faults = calm, .nodes = 2, .app = pipeline_app("pipedream", {3, 3}, 100)}};
     run.start({});
