@@ -5,6 +5,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -64,6 +65,16 @@ struct small_node : node {
     }
     memory_pool pool{8u << 20};
     const monotonic_clock clock;
+};
+
+// Lets go of every frame as it comes.
+struct counting_listener final : endpoint_listener {
+    void peer_up(const peer_info&) override {}
+    void frame_arrived(node_id, frame_ptr) override { ++frames; }
+    void peer_writable(node_id) override {}
+    void peer_down(node_id, const error&) override {}
+    void connect_failed(const std::string&, const error&) override {}
+    std::atomic<std::size_t> frames{0};
 };
 
 } // namespace
@@ -252,6 +263,30 @@ BOOST_AUTO_TEST_CASE(a_peer_that_sends_more_than_may_wait_outside_the_pool_is_gi
     BOOST_TEST_REQUIRE(big.wait_for([&] { return !b.heard->downs().empty(); }));
     BOOST_TEST((b.heard->downs()[0].second == errc::exhausted));
     BOOST_TEST(b.heard->frame_count() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(large_frames_that_one_peer_has_announced_take_memory_in_turn) {
+    ucx_shm_world w;
+    node a = w.add("a");
+    memory_pool pool{256u << 20};
+    const monotonic_clock clock;
+    ucx_options options;
+    options.self = {node_id{999}, "b", "127.0.0.1:0", peer_role::member};
+    options.key = "a key for the tests";
+    options.pool = &pool;
+    options.time = &clock;
+    counting_listener heard;
+    const auto b = make_ucx_endpoint(std::move(options)).value();
+    BOOST_TEST_REQUIRE(b->start(heard).ok());
+    a.end->connect(b->address());
+    BOOST_TEST_REQUIRE(w.wait_for([&] { return !a.heard->ups().empty(); }));
+    constexpr std::size_t count = 24;
+    constexpr std::size_t frame_bytes = 4u << 20;
+    for (std::size_t i = 0; i < count; ++i)
+        a.end->send(node_id{999}, numbered_frame(w.pool, i, {frame_bytes}));
+    BOOST_TEST(w.wait_for([&] { return heard.frames == count; }));
+    b->close();
+    BOOST_TEST(pool.statistics().bytes_in_use_peak <= 4 * frame_bytes);
 }
 
 BOOST_AUTO_TEST_CASE(

@@ -2,13 +2,18 @@
 
 #include <algorithm>
 #include <string>
-#include <unordered_set>
 
 #include "transport/handshake/handshake.hpp"
 
 namespace troupe {
 
 namespace {
+
+// What is transferred from one peer at once. Frames are delivered in order: were all that it has announced transferred
+// together, the first would be late, and all would need memory, more than the caches hold, where few buffers serve in
+// turn. Two, so that the way is not idle between one and the next; more while they are small.
+constexpr std::size_t transfers_min = 2;
+constexpr std::uint64_t transfer_bytes_max = 1u << 20;
 
 error broken(const std::string& what) {
     return {errc::protocol, what};
@@ -60,12 +65,12 @@ void frame_receiver::add(ucx_peer& peer) {
 
 void frame_receiver::remove(ucx_peer& peer) {
     peer.is_heard = false;
-    std::erase_if(waiting_,
-                  [&](const std::shared_ptr<arrival>& a) { return a->peer.get() == &peer; });
+    std::erase_if(waiting_, [&](const auto& waiting) { return waiting.get() == &peer; });
     for (const auto& a : peer.arrivals)
         if (a->rendezvous != nullptr)
             ucp_am_data_release(peer.worker->get(), std::exchange(a->rendezvous, nullptr));
     peer.arrivals.clear();
+    peer.placed = 0;
 }
 
 void frame_receiver::release(ucx_peer& peer) {
@@ -122,16 +127,10 @@ ucs_status_t frame_receiver::admit(const std::shared_ptr<ucx_peer>& peer,
         a->kept.assign(arrived.begin(), arrived.end());
     peer->arrivals.push_back(a);
     peer->backlog_bytes += overhead_bytes(*a) + a->kept.size();
-    const bool others_wait =
-        std::ranges::any_of(waiting_, [&](const auto& w) { return w->peer == peer; });
-    if (others_wait || !place(a)) {
-        a->waiting_since = time_.now();
-        waiting_.push_back(a);
-        if (data_bytes > pool_.bytes_max())
-            fail(peer,
-                 error{errc::exhausted, "a frame of " + std::to_string(data_bytes) +
-                                            " bytes is larger than this node's memory bound"});
-    }
+    if (data_bytes > pool_.bytes_max())
+        fail(peer, error{errc::exhausted, "a frame of " + std::to_string(data_bytes) +
+                                              " bytes is larger than this node's memory bound"});
+    place_next(peer);
     if (peer->backlog_bytes > options_.backlog_bytes_max)
         fail(peer,
              error{errc::exhausted, "more than " + std::to_string(options_.backlog_bytes_max) +
@@ -157,6 +156,32 @@ bool frame_receiver::deliver_at_once(const std::shared_ptr<ucx_peer>& peer, cons
     else
         fail(peer, f.failure());
     return true;
+}
+
+void frame_receiver::place_next(const std::shared_ptr<ucx_peer>& peer) {
+    const bool waited = peer->waits_since.has_value();
+    for (; peer->placed < peer->arrivals.size(); ++peer->placed) {
+        const auto next = peer->arrivals[peer->placed];
+        if (!is_due(*peer, *next))
+            break;
+        if (place(next))
+            continue;
+        if (!waited) {
+            peer->waits_since = time_.now();
+            waiting_.push_back(peer);
+        }
+        return;
+    }
+    peer->waits_since.reset();
+    if (waited)
+        std::erase(waiting_, peer);
+}
+
+// What has come behind a transfer waits outside the pool, so that with much of it the transfer does not wait.
+bool frame_receiver::is_due(const ucx_peer& peer, const arrival& next) const {
+    return next.rendezvous == nullptr || peer.transfers < transfers_min ||
+           peer.transfer_bytes + next.data_bytes <= transfer_bytes_max ||
+           peer.backlog_bytes > options_.backlog_bytes_max / 2;
 }
 
 bool frame_receiver::place(const std::shared_ptr<arrival>& a) {
@@ -187,12 +212,15 @@ void frame_receiver::begin_transfer(const std::shared_ptr<arrival>& a) {
     const auto request =
         ucp_am_recv_data_nbx(a->peer->worker->get(), std::exchange(a->rendezvous, nullptr),
                              a->buffer->data(), a->data_bytes, &params);
-    if (UCS_PTR_IS_PTR(request))
+    if (UCS_PTR_IS_PTR(request)) {
         transfers_.emplace(a.get(), a);
-    else if (UCS_PTR_IS_ERR(request))
+        ++a->peer->transfers;
+        a->peer->transfer_bytes += a->data_bytes;
+    } else if (UCS_PTR_IS_ERR(request)) {
         fail(a->peer, ucx_error(errc::lost, UCS_PTR_STATUS(request)));
-    else
+    } else {
         a->is_complete = true;
+    }
 }
 
 void frame_receiver::transferred(void* request, ucs_status_t status, std::size_t bytes,
@@ -201,6 +229,8 @@ void frame_receiver::transferred(void* request, ucs_status_t status, std::size_t
     auto* done = static_cast<arrival*>(what);
     frame_receiver& self = *done->peer->receiver;
     const auto held = self.transfers_.extract(done);
+    --done->peer->transfers;
+    done->peer->transfer_bytes -= done->data_bytes;
     if (!done->peer->is_heard)
         return; // the peer is gone
     if (status != UCS_OK || bytes != done->data_bytes) {
@@ -208,6 +238,7 @@ void frame_receiver::transferred(void* request, ucs_status_t status, std::size_t
         return;
     }
     done->is_complete = true;
+    self.place_next(done->peer);
     self.deliver_ready(*done->peer);
 }
 
@@ -215,6 +246,7 @@ void frame_receiver::deliver_ready(ucx_peer& peer) {
     while (peer.is_up && !peer.arrivals.empty() && peer.arrivals.front()->is_complete) {
         const auto a = std::move(peer.arrivals.front());
         peer.arrivals.pop_front();
+        --peer.placed;
         peer.backlog_bytes -= overhead_bytes(*a);
         auto f = assemble(a->header, a->words, std::move(a->buffer));
         if (!f) {
@@ -226,27 +258,18 @@ void frame_receiver::deliver_ready(ucx_peer& peer) {
 }
 
 void frame_receiver::retry() {
-    std::unordered_set<const ucx_peer*> blocked;
-    std::vector<std::shared_ptr<arrival>> placed;
     const time_point now = time_.now();
-    for (const auto& a : waiting_) {
-        if (blocked.contains(a->peer.get()))
-            continue;
-        if (place(a)) {
-            placed.push_back(a);
-            continue;
-        }
-        blocked.insert(a->peer.get());
-        if (now - a->waiting_since > options_.memory_timeout)
+    for (const auto& peer : std::vector{waiting_}) {
+        place_next(peer);
+        deliver_ready(*peer);
+        if (peer->waits_since && now - *peer->waits_since > options_.memory_timeout)
             failures.push_back(
-                {a->peer,
+                {peer,
                  error{errc::exhausted,
-                       "no memory for a frame of " + std::to_string(a->data_bytes) + " bytes for " +
+                       "no memory for a frame of " +
+                           std::to_string(peer->arrivals[peer->placed]->data_bytes) +
+                           " bytes for " +
                            std::to_string(options_.memory_timeout.count() / 1000000) + " ms"}});
-    }
-    for (const auto& a : placed) {
-        std::erase(waiting_, a);
-        deliver_ready(*a->peer);
     }
 }
 

@@ -1,7 +1,7 @@
 // The receiving half of a UCX endpoint: active messages become frames, in order per peer, each checked against the
-// connection that it claims to belong to. Large tensors are received straight into memory of the pool; while the
-// pool has no room their transfer waits. Small frames are here already, whatever the pool says: they are kept outside
-// it, and a peer with more of them than the bound of its backlog is given up.
+// connection that it claims to belong to. Large tensors are received straight into memory of the pool, a few of one peer
+// at a time; while the pool has no room they wait. Small frames that have come behind them are kept outside the pool, and
+// a peer with more of them than the bound of its backlog is given up.
 //
 // Threads: the progress thread, under the endpoint's worker lock.
 #pragma once
@@ -25,9 +25,9 @@ struct arrival {
     std::vector<std::byte> words; // empty if they are part of the data
     std::size_t data_bytes = 0;   // (words and padding and) tensors
     buffer_ref buffer;            // for the data
-    std::vector<std::byte> kept;  // data that arrived with the message while the pool had no room
-    void* rendezvous = nullptr;   // data whose transfer has not begun
-    time_point waiting_since;     // for room
+    std::vector<std::byte>
+        kept; // data that arrived with the message before it could be given memory
+    void* rendezvous = nullptr; // data whose transfer has not begun
     bool is_complete = false;
 };
 
@@ -80,6 +80,9 @@ class frame_receiver {
     bool deliver_at_once(const std::shared_ptr<ucx_peer>& peer, const wire::header& h,
                          std::span<const std::byte> words, std::span<const std::byte> data);
     void deliver_ready(ucx_peer& peer);
+    // Gives arrivals their memory, in order, as far as it is their turn and the pool has room.
+    void place_next(const std::shared_ptr<ucx_peer>& peer);
+    bool is_due(const ucx_peer& peer, const arrival& next) const;
     // Takes room for the data and begins or makes the transfer; false if the pool has none.
     bool place(const std::shared_ptr<arrival>& a);
     void begin_transfer(const std::shared_ptr<arrival>& a);
@@ -88,7 +91,7 @@ class frame_receiver {
     const ucx_options& options_;
     memory_pool& pool_;
     const clock& time_;
-    std::vector<std::shared_ptr<arrival>> waiting_; // for room, oldest first
+    std::vector<std::shared_ptr<ucx_peer>> waiting_; // for room
     std::unordered_map<arrival*, std::shared_ptr<arrival>> transfers_;
 };
 

@@ -71,7 +71,11 @@ struct ucx_peer : std::enable_shared_from_this<ucx_peer> {
     bool has_heard_goodbye = false;                // ours
     std::uint64_t next_arrival = 0;
     std::deque<std::shared_ptr<arrival>> arrivals; // not yet reported, in order
-    std::uint64_t backlog_bytes = 0;               // of theirs, outside the pool
+    std::size_t placed = 0;                        // of them, from the front, have their memory
+    std::optional<time_point> waits_since; // the first that has none: for the pool to have room
+    std::size_t transfers = 0;             // of theirs, under way
+    std::uint64_t transfer_bytes = 0;
+    std::uint64_t backlog_bytes = 0; // of theirs, outside the pool
 };
 
 } // namespace troupe
