@@ -63,13 +63,15 @@ result<child_nodes> child_nodes::start(const child_options& options) {
 }
 
 result<std::string> child_nodes::start_one(const child_options& options, std::uint32_t index) {
-    std::vector<std::string> words = {"troupe",          "node",   "--listen",
-                                      "127.0.0.1:0",     "--name", "node-" + std::to_string(index),
-                                      "--devices",       "cpu:1",  "--transport",
-                                      options.transport, "--quiet"};
-    if (!options.key_file.empty()) {
+    std::vector<std::string> words = {"troupe",      "node",
+                                      "--listen",    "127.0.0.1:0",
+                                      "--name",      "node-" + std::to_string(index),
+                                      "--devices",   "cpu:1",
+                                      "--transport", options.access.transport,
+                                      "--quiet"};
+    if (!options.access.key_file.empty()) {
         words.push_back("--key");
-        words.push_back(options.key_file);
+        words.push_back(options.access.key_file);
     }
     if (options.no_trace)
         words.push_back("--no-trace");

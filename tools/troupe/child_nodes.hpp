@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "schemas/base/error.hpp"
+#include "tools/troupe/cluster_access.hpp"
 
 namespace troupe::cli {
 
 struct child_options {
     std::uint32_t nodes = 1;
-    std::string key_file;  // as --key; may be empty: they listen on loopback addresses
-    std::string transport; // as --transport
+    access_choice access; // without a key they listen on loopback addresses
     bool no_trace = false;
 };
 

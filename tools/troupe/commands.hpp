@@ -12,6 +12,7 @@
 
 #include "actors/cluster/heartbeat.hpp"
 #include "schemas/base/error.hpp"
+#include "tools/troupe/cluster_access.hpp"
 
 namespace troupe::cli {
 
@@ -27,8 +28,7 @@ struct node_choice {
     std::string join; // HOST:PORT of any member; empty: the first node
     std::string name; // empty: made from the address or the host's name, and the port
     std::string devices = "cpu:1";
-    std::string key_file;
-    std::string transport = "auto"; // auto, shm, tcp
+    access_choice access;
     std::uint64_t memory_mb = 4096; // bound of each device's memory
     heartbeat_times heartbeat;
 };
@@ -48,8 +48,7 @@ struct plan_options {
         0;               // plan for so many local nodes of one device; 0: this process's devices
     std::string devices; // of this process; empty: one per core
     std::string cluster; // HOST:PORT: plan for the devices of a running cluster
-    std::string key_file;
-    std::string transport = "auto";
+    access_choice access;
     bool json = false;
 };
 int plan(const plan_options& options);
@@ -59,8 +58,7 @@ struct run_options {
     std::uint32_t nodes = 0; // start so many node processes on this machine and train on them
     std::string cluster;     // HOST:PORT: train on the nodes of a running cluster
     std::string devices;     // without nodes and cluster: of this process; empty: one per core
-    std::string key_file;
-    std::string transport = "auto";
+    access_choice access;
     bool resume = false;
     bool json = false;
     bool no_trace = false;  // to measure what tracing costs
@@ -78,8 +76,7 @@ int node(const node_options_cli& options);
 
 struct status_options {
     std::string address;
-    std::string key_file;
-    std::string transport = "auto"; // as the node's
+    access_choice access;
     bool json = false;
 };
 int status(const status_options& options);

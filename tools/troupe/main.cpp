@@ -8,8 +8,8 @@
 
 #include "schemas/base/error.hpp"
 #include "tools/inspector/inspect.hpp"
+#include "tools/troupe/cluster_access.hpp"
 #include "tools/troupe/commands.hpp"
-#include "tools/troupe/key_file.hpp"
 #include "tools/troupe/node_host.hpp"
 #include "tools/troupe/signals.hpp"
 
@@ -48,21 +48,17 @@ CLI::Option* add_milliseconds(CLI::App* command, const char* name, duration& val
 struct inspect_words {
     inspector::inspect_options what;
     std::vector<std::string> words;
-    std::string key_file;
-    std::string transport = "auto";
+    cli::access_choice access;
     double seconds = 0;
 };
 
 int inspect_cluster(const inspect_words& given) {
     inspector::inspect_options options = given.what;
-    auto key = cli::cluster_key(given.key_file);
-    if (!key)
-        return cli::report(key.failure());
-    options.key = *key;
-    auto transports = cli::parse_transport(given.transport);
-    if (!transports)
-        return cli::report(transports.failure());
-    options.transports = *transports;
+    const auto access = cli::open_access(given.access);
+    if (!access)
+        return cli::report(access.failure());
+    options.key = access->key;
+    options.transports = access->transports;
     if (!(given.seconds >= 0 && given.seconds <= export_seconds_max)) // also what is not a number
         return cli::report(
             {errc::usage, "--seconds: must be from 0 to " + std::to_string(export_seconds_max)});
@@ -117,8 +113,8 @@ void add_run(CLI::App& program, cli::run_options& run, int& code) {
                      "Devices of this process, cpu:N for N cores; when it trains alone.")
         ->excludes(run_nodes)
         ->excludes(run_cluster);
-    run_command->add_option("--key", run.key_file, "File with the cluster's key.");
-    add_transport(run_command, run.transport);
+    run_command->add_option("--key", run.access.key_file, "File with the cluster's key.");
+    add_transport(run_command, run.access.transport);
     run_command->add_flag("--resume", run.resume,
                           "Go on from the latest checkpoint of the app's checkpoint folder.");
     run_command->add_flag(
@@ -151,9 +147,9 @@ void add_node(CLI::App& program, cli::node_options_cli& node, int& code) {
     node_command
         ->add_option("--devices", node.node.devices, "cpu:N offers N CPU devices of one core each.")
         ->capture_default_str();
-    node_command->add_option("--key", node.node.key_file,
+    node_command->add_option("--key", node.node.access.key_file,
                              "File with the cluster's key; needed off the loopback address.");
-    add_transport(node_command, node.node.transport);
+    add_transport(node_command, node.node.access.transport);
     node_command->add_option("--memory-mb", node.node.memory_mb, "Bound of each device's memory.")
         ->check(CLI::Range(16u, 1u << 24))
         ->capture_default_str();
@@ -209,9 +205,9 @@ void add_plan(CLI::App& program, cli::plan_options& plan, int& code) {
     plan_command->add_option("--devices", plan.devices, "Devices of one process, cpu:N.")
         ->excludes(plan_nodes)
         ->excludes(plan_cluster);
-    plan_command->add_option("--key", plan.key_file, "File with the cluster's key.")
+    plan_command->add_option("--key", plan.access.key_file, "File with the cluster's key.")
         ->needs(plan_cluster);
-    add_transport(plan_command, plan.transport)->needs(plan_cluster);
+    add_transport(plan_command, plan.access.transport)->needs(plan_cluster);
     plan_command->add_flag("--json", plan.json, "Print the plan as JSON.");
     plan_command->callback([&] { code = cli::plan(plan); });
 }
@@ -228,8 +224,8 @@ void add_status(CLI::App& program, cli::status_options& status, int& code) {
         program.add_subcommand("status", "Show the nodes and devices of a cluster.");
     status_command->footer("Example: troupe status 127.0.0.1:4711");
     status_command->add_option("ADDRESS", status.address, "HOST:PORT of any node.")->required();
-    status_command->add_option("--key", status.key_file, "File with the cluster's key.");
-    add_transport(status_command, status.transport);
+    status_command->add_option("--key", status.access.key_file, "File with the cluster's key.");
+    add_transport(status_command, status.access.transport);
     status_command->add_flag("--json", status.json, "Print JSON.");
     status_command->callback([&] { code = cli::status(status); });
 }
@@ -276,8 +272,8 @@ void add_inspect(CLI::App& program, inspect_words& inspect, int& code) {
         ->required();
     inspect_command->add_option("VIEW", inspect.words,
                                 "actors, tail [KEY=VALUE...], follow minibatch=N, export FILE.");
-    inspect_command->add_option("--key", inspect.key_file, "File with the cluster's key.");
-    add_transport(inspect_command, inspect.transport);
+    inspect_command->add_option("--key", inspect.access.key_file, "File with the cluster's key.");
+    add_transport(inspect_command, inspect.access.transport);
     inspect_command->add_flag("--json", inspect.what.json, "One JSON object per line.");
     inspect_command->add_flag("--watch", inspect.what.watch, "actors: again and again.");
     inspect_command->add_option("--count", inspect.what.count, "tail: end after so many messages.");

@@ -12,8 +12,8 @@
 #include "actors/runtime/inspector_agent.hpp"
 #include "actors/runtime/timers.hpp"
 #include "kernels/cpu/cpu_device.hpp"
+#include "tools/troupe/cluster_access.hpp"
 #include "tools/troupe/handed_over.hpp"
-#include "tools/troupe/key_file.hpp"
 #include "tools/troupe/signals.hpp"
 #include "transport/ucx/socket.hpp"
 #include "transport/ucx/ucx_endpoint.hpp"
@@ -79,16 +79,6 @@ result<void> check_name(const std::string& name) {
 
 } // namespace
 
-result<ucx_transports> parse_transport(const std::string& text) {
-    if (text == "auto")
-        return ucx_transports::automatic;
-    if (text == "shm")
-        return ucx_transports::shm;
-    if (text == "tcp")
-        return ucx_transports::tcp;
-    return error{errc::usage, "--transport: '" + text + "' is none of auto, shm, tcp"};
-}
-
 std::string host_name() {
     char host[limits::name_bytes_max / 2] = "node";
     gethostname(host, sizeof host - 1);
@@ -100,8 +90,8 @@ std::string attach_command(const std::string& address, const node_choice& node) 
     return "troupe inspect " +
            (listening && listening->is_any() ? "HOST" + address.substr(address.rfind(':'))
                                              : address) +
-           (node.key_file.empty() ? "" : " --key " + node.key_file) +
-           (node.transport == "auto" ? "" : " --transport " + node.transport);
+           (node.access.key_file.empty() ? "" : " --key " + node.access.key_file) +
+           (node.access.transport == "auto" ? "" : " --transport " + node.access.transport);
 }
 
 result<unsigned> parse_devices(const std::string& text) {
@@ -165,19 +155,16 @@ result<void> node_host::parts::make_devices(const node_choice& choice) {
 }
 
 result<void> node_host::parts::make_network(const node_choice& choice, peer_role role, node_id id) {
-    auto key = cluster_key(choice.key_file);
-    if (!key)
-        return key.failure();
-    auto transports = parse_transport(choice.transport);
-    if (!transports)
-        return transports.failure();
+    auto access = open_access(choice.access);
+    if (!access)
+        return access.failure();
     pool = std::make_unique<memory_pool>(choice.memory_mb << 20);
     ucx_options ucx;
     ucx.self = {id, name, choice.listen, role};
-    ucx.key = *key;
+    ucx.key = access->key;
     ucx.pool = pool.get();
     ucx.time = &time;
-    ucx.transports = *transports;
+    ucx.transports = access->transports;
     // A run ends with short messages; a peer that hangs must not keep its user waiting.
     if (role == peer_role::client)
         ucx.drain_timeout = std::chrono::seconds{1};

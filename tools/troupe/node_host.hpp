@@ -61,9 +61,6 @@ std::string attach_command(const std::string& address, const node_choice& node);
 // Of this machine, short enough to be part of a node's name.
 std::string host_name();
 
-// "auto", "shm" or "tcp". errc::usage for anything else.
-result<ucx_transports> parse_transport(const std::string& text);
-
 // "cpu:2" as a number of CPU devices. errc::usage for anything else.
 result<unsigned> parse_devices(const std::string& text);
 

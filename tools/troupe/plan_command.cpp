@@ -85,8 +85,7 @@ int plan(const plan_options& options) {
     // Layer times are measured on a device of the cluster, or on one of this process.
     run_options as_run;
     as_run.cluster = options.cluster;
-    as_run.key_file = options.key_file;
-    as_run.transport = options.transport;
+    as_run.access = options.access;
     as_run.devices = options.devices.empty() && options.nodes > 0 ? "cpu:1" : options.devices;
     auto nodes = bring_together(as_run, app->app());
     if (!nodes)

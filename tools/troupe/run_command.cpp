@@ -10,7 +10,7 @@
 #include "actors/trainer/trainer.hpp"
 #include "schemas/base/random.hpp"
 #include "tools/inspector/inspect.hpp"
-#include "tools/troupe/key_file.hpp"
+#include "tools/troupe/cluster_access.hpp"
 #include "tools/troupe/reporter.hpp"
 #include "tools/troupe/run_setup.hpp"
 #include "tools/troupe/signals.hpp"
@@ -47,14 +47,11 @@ run_report watch_over(reporter& reports, node_runtime& runtime, actor_address tr
 int export_trace(const run_options& options, const std::string& address) {
     inspector::inspect_options inspect;
     inspect.address = address;
-    auto key = cluster_key(options.key_file);
-    if (!key)
-        return report(key.failure());
-    inspect.key = *key;
-    auto transports = parse_transport(options.transport);
-    if (!transports)
-        return report(transports.failure());
-    inspect.transports = *transports;
+    const auto access = open_access(options.access);
+    if (!access)
+        return report(access.failure());
+    inspect.key = access->key;
+    inspect.transports = access->transports;
     inspect.view = inspector::view_kind::export_trace;
     inspect.file = options.trace_file;
     return inspector::inspect(inspect, std::cerr, std::cerr);
@@ -110,9 +107,7 @@ int run(const run_options& options) {
     if (!options.json) {
         note_others(*nodes);
         std::cout << "look at this run with: "
-                  << attach_command(host.address(),
-                                    {.key_file = options.key_file, .transport = options.transport})
-                  << '\n'
+                  << attach_command(host.address(), {.access = options.access}) << '\n'
                   << std::endl;
     }
     const bool alone = options.nodes == 0 && options.cluster.empty();

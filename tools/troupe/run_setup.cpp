@@ -102,8 +102,7 @@ std::string default_devices(proto::App::Reader app) {
 result<run_nodes> bring_together(const run_options& options, proto::App::Reader app) {
     run_nodes nodes;
     node_host_options host{.role = peer_role::client, .tracing = !options.no_trace};
-    host.node.key_file = options.key_file;
-    host.node.transport = options.transport;
+    host.node.access = options.access;
     const bool alone = options.nodes == 0 && options.cluster.empty();
     host.node.name = alone ? "local" : "run-" + host_name() + "-" + std::to_string(getpid());
     host.node.join = options.cluster;
@@ -112,15 +111,14 @@ result<run_nodes> bring_together(const run_options& options, proto::App::Reader 
         auto listen = address_towards(options.cluster);
         if (!listen)
             return listen.failure().in("--cluster");
-        if (options.key_file.empty() && !resolve(*listen)->is_loopback())
+        if (options.access.key_file.empty() && !resolve(*listen)->is_loopback())
             return error{errc::usage, "--cluster: " + options.cluster +
                                           " is another machine, whose nodes want the cluster's "
                                           "key; give it by --key FILE"};
         host.node.listen = *listen;
     }
     if (options.nodes > 0) {
-        auto children = child_nodes::start(
-            {options.nodes, options.key_file, options.transport, options.no_trace});
+        auto children = child_nodes::start({options.nodes, options.access, options.no_trace});
         if (!children)
             return children.failure();
         nodes.children.emplace(std::move(children).value());

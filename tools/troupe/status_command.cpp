@@ -8,8 +8,8 @@
 #include "schemas/cluster.capnp.h"
 #include "tools/inspector/observer.hpp"
 #include "tools/inspector/observer_network.hpp"
+#include "tools/troupe/cluster_access.hpp"
 #include "tools/troupe/commands.hpp"
-#include "tools/troupe/key_file.hpp"
 #include "tools/troupe/node_host.hpp"
 #include "tools/troupe/signals.hpp"
 
@@ -18,14 +18,13 @@ namespace troupe::cli {
 namespace {
 
 result<std::vector<member_info>> ask_members(const status_options& options) {
-    auto key = cluster_key(options.key_file);
-    if (!key)
-        return key.failure();
-    auto transports = parse_transport(options.transport);
-    if (!transports)
-        return transports.failure();
-    const auto made = inspector::make_observer_network(
-        {.program = "status", .address = options.address, .key = *key, .transports = *transports});
+    const auto access = open_access(options.access);
+    if (!access)
+        return access.failure();
+    const auto made = inspector::make_observer_network({.program = "status",
+                                                        .address = options.address,
+                                                        .key = access->key,
+                                                        .transports = access->transports});
     if (!made)
         return made.failure();
     const inspector::observer_network& own = **made;

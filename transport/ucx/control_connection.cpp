@@ -5,6 +5,12 @@
 
 namespace troupe {
 
+namespace {
+
+constexpr int messages_per_advance = 16;
+
+} // namespace
+
 control_connection::control_connection(file_descriptor socket, handshake_side side,
                                        const std::string& cluster_key)
     : socket_{std::move(socket)}, connecting_{side == handshake_side::connector},
@@ -18,7 +24,9 @@ result<void> control_connection::advance(std::vector<control_message>& arrived) 
             return connected;
         connecting_ = false;
     }
-    for (bool more = true; more;) {
+    // What is left then, the caller is told of again: one that floods must not hold up the others.
+    bool more = true;
+    for (int i = 0; more && i < messages_per_advance; ++i) {
         auto progress = proven() ? advance_messages(arrived) : advance_proof();
         if (!progress)
             return progress.failure();

@@ -22,7 +22,8 @@ class control_connection {
     // A connector's socket may still be connecting.
     control_connection(file_descriptor socket, handshake_side side, const std::string& cluster_key);
 
-    // Does what can be done without waiting and appends the messages that have arrived. An error is the end.
+    // Does what can be done without waiting and appends messages that have arrived, a few at a time: the descriptor stays
+    // readable while there are more. An error is the end.
     result<void> advance(std::vector<control_message>& arrived);
 
     // Queues a message and sends what can be sent. Once proven.

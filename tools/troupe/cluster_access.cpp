@@ -1,0 +1,36 @@
+#include "tools/troupe/cluster_access.hpp"
+
+#include "transport/handshake/key_file.hpp"
+
+namespace troupe::cli {
+
+namespace {
+
+result<ucx_transports> parse_transport(const std::string& text) {
+    if (text == "auto")
+        return ucx_transports::automatic;
+    if (text == "shm")
+        return ucx_transports::shm;
+    if (text == "tcp")
+        return ucx_transports::tcp;
+    return error{errc::usage, "--transport: '" + text + "' is none of auto, shm, tcp"};
+}
+
+} // namespace
+
+result<cluster_access> open_access(const access_choice& choice) {
+    cluster_access access;
+    if (!choice.key_file.empty()) {
+        auto key = read_key_file(choice.key_file);
+        if (!key)
+            return key.failure();
+        access.key = std::move(*key);
+    }
+    const auto transports = parse_transport(choice.transport);
+    if (!transports)
+        return transports.failure();
+    access.transports = *transports;
+    return access;
+}
+
+} // namespace troupe::cli
