@@ -85,13 +85,16 @@ memory_pool_statistics memory_pool::statistics() const {
     return state_->numbers;
 }
 
-result<buffer_ref> memory_pool::allocate(std::size_t bytes) {
+bool memory_pool::can_ever_hold(std::size_t bytes) const noexcept {
     // Compared before rounding up, which could overflow.
+    return bytes <= state_->bytes_max && class_bytes(bytes) <= state_->bytes_max;
+}
+
+result<buffer_ref> memory_pool::allocate(std::size_t bytes) {
     std::lock_guard guard{state_->lock};
     memory_pool_statistics& numbers = state_->numbers;
-    const bool fits = bytes <= state_->bytes_max;
-    const std::size_t capacity = fits ? class_bytes(bytes) : 0;
-    if (!fits || numbers.bytes_in_use + capacity > state_->bytes_max)
+    const std::size_t capacity = can_ever_hold(bytes) ? class_bytes(bytes) : 0;
+    if (capacity == 0 || numbers.bytes_in_use + capacity > state_->bytes_max)
         return error{errc::exhausted,
                      "out of device memory: " + std::to_string(bytes) + " bytes wanted, " +
                          std::to_string(numbers.bytes_in_use) + " of " +

@@ -84,7 +84,8 @@ struct memory_pool_statistics {
         0; // of these, how many needed new memory from the system
 };
 
-// A bounded pool of host memory, aligned to 64 bytes.
+// A bounded pool of host memory. A buffer begins at a multiple of 64 bytes, one of 2 MiB or more at a multiple of 2 MiB
+// (a huge page).
 class memory_pool {
   public:
     explicit memory_pool(std::uint64_t bytes_max);
@@ -95,6 +96,10 @@ class memory_pool {
     // A buffer of at least `bytes` (0 allowed) with unspecified contents. errc::exhausted past the bound, with the
     // bound and the use in the message.
     result<buffer_ref> allocate(std::size_t bytes);
+
+    // Whether an empty pool could give such a buffer. Sizes are rounded up to classes, so that some sizes just below the
+    // bound never fit.
+    bool can_ever_hold(std::size_t bytes) const noexcept;
 
     memory_pool_statistics statistics() const;
     std::uint64_t bytes_max() const noexcept;

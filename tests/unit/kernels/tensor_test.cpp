@@ -1,6 +1,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <vector>
 
 #include "kernels/tensor/tensor.hpp"
 
@@ -47,6 +49,36 @@ BOOST_AUTO_TEST_CASE(kept_buffers_make_room_for_other_sizes) {
     for (std::size_t bytes : {700000u, 900000u, 1000u, 800000u}) {
         BOOST_TEST(pool.allocate(bytes).ok());
         BOOST_TEST(pool.statistics().bytes_reserved <= pool.bytes_max());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_pool_says_which_sizes_an_empty_one_could_give) {
+    // One byte more than a power of two is rounded up by a quarter of it, which passes this bound.
+    const std::size_t power = 1 << 20;
+    memory_pool pool{power + 1};
+    BOOST_TEST(pool.can_ever_hold(0));
+    BOOST_TEST(pool.can_ever_hold(power));
+    BOOST_TEST(!pool.can_ever_hold(power + 1));
+    BOOST_TEST(!pool.can_ever_hold(~std::size_t{0}));
+    BOOST_TEST(pool.allocate(power).ok());
+    BOOST_TEST(!pool.allocate(power + 1).ok());
+    BOOST_TEST(!memory_pool{255}.can_ever_hold(1)); // the smallest class is 256 bytes
+
+    buffer_ref kept = pool.allocate(power).value();
+    BOOST_TEST(pool.can_ever_hold(power));
+}
+
+BOOST_AUTO_TEST_CASE(a_buffer_begins_at_a_multiple_of_64_bytes_and_a_large_one_at_a_huge_page) {
+    memory_pool pool{16 << 20};
+    const std::size_t huge_page = 2 << 20;
+    for (const std::size_t bytes : {std::size_t{1}, std::size_t{5000}, huge_page, huge_page + 1}) {
+        std::vector<buffer_ref> several;
+        for (int i = 0; i < 3; ++i)
+            several.push_back(pool.allocate(bytes).value());
+        for (const buffer_ref& b : several) {
+            const auto address = reinterpret_cast<std::uintptr_t>(b->data());
+            BOOST_TEST(address % (bytes < huge_page ? 64 : huge_page) == 0u);
+        }
     }
 }
 
