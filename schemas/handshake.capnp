@@ -20,8 +20,8 @@ struct Control {
     farewell @2 :Farewell;
     alive @3 :Void;           # twice a second while frames to the receiver are under way and not stuck: a large one is not
                               # silence
-    wired @4 :Void;           # once: UCX has set up the way of frames to the receiver. Until both have said so, neither takes
-                              # down in a hurry what the other's UCX may still be talking to
+    wired @4 :Void;           # once, before Farewell: UCX has set up the way of frames to the receiver. Only where both have
+                              # said so does each give back what UCX holds for the other when the connection ends
   }
 }
 
@@ -33,7 +33,8 @@ struct Hello {
   address @3 :Text;           # HOST:PORT where the sender listens; at most limits::name_bytes_max
   role @4 :Role;
   link @5 :UInt32;            # what frames to the sender carry as `link`; dies with this connection
-  worker @6 :Data;            # address of the sender's UCX worker; at most limits::worker_address_bytes_max
+  worker @6 :Data;            # address of the UCX worker that the sender keeps for this connection; at most
+                              # limits::worker_address_bytes_max
   sharedMemory @7 :Bool;      # the sender's worker uses shared memory, else TCP; refused by whose worker does not do the same
 }
 

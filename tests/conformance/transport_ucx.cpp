@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
 #include "tests/conformance/hostile_peer.hpp"
 #include "tests/conformance/transport_world.hpp"
@@ -66,6 +67,12 @@ struct small_node : node {
     memory_pool pool{8u << 20};
     const monotonic_clock clock;
 };
+
+// Of this process.
+std::ptrdiff_t descriptors() {
+    const std::filesystem::directory_iterator open{"/proc/self/fd"};
+    return std::distance(begin(open), end(open));
+}
 
 // Lets go of every frame as it comes.
 struct counting_listener final : endpoint_listener {
@@ -265,6 +272,40 @@ BOOST_AUTO_TEST_CASE(a_peer_that_sends_more_than_may_wait_outside_the_pool_is_gi
     BOOST_TEST(b.heard->frame_count() == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(a_peer_is_not_given_up_for_memory_while_its_frames_get_some) {
+    ucx_shm_world big;
+    node a = big.add("a");
+    small_node b{800ms, 64u << 20}; // one frame fits
+    big.join(a, b);
+    constexpr std::size_t count = 10;
+    for (std::size_t i = 0; i < count; ++i)
+        a.end->send(b.id, numbered_frame(big.pool, i, {5u << 20}));
+    std::size_t seen = 0;
+    for (int i = 0; i < 100 && seen < count && b.heard->downs().empty(); ++i) {
+        std::this_thread::sleep_for(250ms); // a slow reader
+        seen += b.heard->frame_count();
+        b.heard->forget_frames();
+    }
+    BOOST_TEST(seen == count);
+    BOOST_TEST(b.heard->downs().empty());
+}
+
+BOOST_AUTO_TEST_CASE(who_proves_the_key_and_leaves_costs_nothing) {
+    ucx_shm_world w;
+    node a = w.add("a");
+    const auto before = descriptors();
+    for (int i = 0; i < 8; ++i) {
+        control_connection c{begin_connect(resolve(a.end->address()).value()).value(),
+                             handshake_side::connector, "a key for the tests"};
+        std::vector<control_message> arrived;
+        BOOST_TEST_REQUIRE(w.wait_for([&] {
+            (void)c.advance(arrived);
+            return !arrived.empty(); // its hello, so that it has made all that it makes for a peer
+        }));
+    }
+    BOOST_TEST(w.wait_for([&] { return descriptors() <= before; }));
+}
+
 BOOST_AUTO_TEST_CASE(large_frames_that_one_peer_has_announced_take_memory_in_turn) {
     ucx_shm_world w;
     node a = w.add("a");
@@ -352,10 +393,6 @@ BOOST_AUTO_TEST_CASE(a_killed_peer_is_noticed_at_once) {
 }
 
 BOOST_AUTO_TEST_CASE(what_a_killed_peer_held_is_given_back) {
-    const auto descriptors = [] {
-        const std::filesystem::directory_iterator open{"/proc/self/fd"};
-        return std::distance(begin(open), end(open));
-    };
     for (const auto transports : {ucx_transports::automatic, ucx_transports::tcp}) {
         ucx_world w{transports};
         node hub = w.add("hub");

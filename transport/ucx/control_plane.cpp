@@ -139,11 +139,10 @@ void control_plane::accept_waiting() {
             }
             return;
         }
-        const auto unproven = std::ranges::count_if(connections_, [](const auto& entry) {
-            return entry.second.state == phase::proof &&
-                   entry.second.side == handshake_side::acceptor;
+        const auto unfinished = std::ranges::count_if(connections_, [](const auto& entry) {
+            return entry.second.state != phase::up && entry.second.side == handshake_side::acceptor;
         });
-        if (static_cast<std::size_t>(unproven) >= options_.handshakes_max)
+        if (static_cast<std::size_t>(unfinished) >= options_.handshakes_max)
             ++refused_; // and closed
         else
             add(std::move(socket), handshake_side::acceptor, options_.handshake_timeout);
@@ -195,12 +194,10 @@ void control_plane::admit(connection& c, const hello_message& hello) {
     if (c.state != phase::hello)
         return end(c.id, error{errc::protocol, "a second hello"});
     ucx_peer& peer = *c.peer;
-    peer.was_declined =
-        hello.self.node == self_.node || hello.shared_memory != context_.shared_memory();
-    if (peer.was_declined)
-        return end(c.id, hello.self.node == self_.node
-                             ? error{errc::refused, "this address is the node itself"}
-                             : other_transport(hello.shared_memory));
+    if (hello.self.node == self_.node)
+        return end(c.id, error{errc::refused, "this address is the node itself"});
+    if (hello.shared_memory != context_.shared_memory())
+        return end(c.id, other_transport(hello.shared_memory));
     peer.info = hello.self;
     peer.info.address = reachable_address(hello.self.address, remote_address(c.wire->descriptor()));
     peer.remote_link = hello.link;
@@ -242,7 +239,7 @@ void control_plane::admit(connection& c, alive_message) {
 
 void control_plane::admit(connection& c, wired_message) {
     if (c.state != phase::up)
-        return end(c.id, error{errc::protocol, "a connection out of turn"});
+        return end(c.id, error{errc::protocol, "a Wired out of turn"});
     c.peer->remote_is_wired = true;
 }
 
@@ -290,6 +287,8 @@ void control_plane::end(std::uint64_t id, const error& why) {
         ++refused_;
     if (c.state == phase::up)
         up_.erase(c.peer->info.node);
+    if (c.state == phase::hello)
+        c.peer->was_declined = true; // without its hello nobody has accepted it
     if (c.state >= phase::hello)
         events_.peer_ended(c.peer, why);
     const bool is_second = c.state >= phase::verdict && has_other(c);

@@ -6,7 +6,6 @@
 // Threads: the progress thread, under the endpoint's worker lock.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <unordered_map>
@@ -86,6 +85,7 @@ class frame_receiver {
     // Takes room for the data and begins or makes the transfer; false if the pool has none.
     bool place(const std::shared_ptr<arrival>& a);
     void begin_transfer(const std::shared_ptr<arrival>& a);
+    bool end_transfer(arrival& a); // false if it had ended
     void fail(const std::shared_ptr<ucx_peer>& peer, error why);
 
     const ucx_options& options_;

@@ -216,7 +216,8 @@ bool ucx_node::make_progress() {
     std::vector<frame_receiver::failure> failures;
     {
         std::lock_guard worker{worker_lock_};
-        for (unsigned i = 0; i < progress_burst; ++i) {
+        const std::size_t rounds = std::max<std::size_t>(progress_burst / (links_.size() + 1), 1);
+        for (std::size_t i = 0; i < rounds; ++i) {
             unsigned now_done = 0;
             for (const peer_ptr& peer : links_)
                 now_done += peer->worker->progress();
@@ -345,8 +346,8 @@ bool ucx_node::arm() {
 int ucx_node::wait_limit_ms() const {
     int limit_ms = -1;
     const auto at_most = [&](int ms) { limit_ms = limit_ms < 0 ? ms : std::min(limit_ms, ms); };
-    if (sender_.in_flight() > 0 || receiver_.transfers() > 0 || any_over_ || is_closing_ ||
-        is_watching_)
+    if (sender_.in_flight() > 0 || receiver_.transfers() > 0 || any_over_ || is_wiring_ ||
+        is_closing_ || is_watching_)
         at_most(in_flight_wait_ms);
     if (receiver_.is_waiting_for_memory())
         at_most(static_cast<int>(frame_receiver::retry_interval.count() / 1000000));

@@ -76,6 +76,7 @@ class ucx_node final : public endpoint, private control_events {
     void take_down(peer_ptr peer, const error& why);
     void begin_closing();
     bool continue_closing();
+    void end_link(ucx_peer& peer);
     void retire_links();
     void drop_worker(ucx_peer& peer);
     void abandon_everything();

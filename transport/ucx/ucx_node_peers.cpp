@@ -160,11 +160,10 @@ void ucx_node::take_down(peer_ptr peer, const error& why) {
         peer->is_open = false;
         unsent.swap(peer->queue);
     }
-    {
+    if (peer->worker != nullptr) {
         std::lock_guard worker{worker_lock_};
         collect();
-        receiver_.remove(*peer);
-        peer->is_over = any_over_ = true;
+        end_link(*peer);
         retire_links();
     }
     control_.drop(*peer);
@@ -174,15 +173,26 @@ void ucx_node::take_down(peer_ptr peer, const error& why) {
              [node = peer->info.node, why](endpoint_listener& l) { l.peer_down(node, why); }});
 }
 
-// Under the worker lock.
+// Under the worker lock, as what follows.
+void ucx_node::end_link(ucx_peer& peer) {
+    if (peer.is_over)
+        return;
+    receiver_.remove(peer);
+    forget(*peer.worker);
+    peer.is_over = any_over_ = true;
+    peer.worker_goes_by = options_.time->now() + options_.drain_timeout;
+}
+
 void ucx_node::retire_links() {
     any_over_ = false;
+    const time_point now = options_.time->now();
     std::erase_if(links_, [&](const peer_ptr& peer) {
         if (!peer->is_over)
             return false;
         if (peer->ep != nullptr && (peer->is_wired || peer->has_failed))
             peer->worker->disconnect(std::exchange(peer->ep, nullptr));
-        const bool is_closing = peer->worker->disconnects_pending() > 0;
+        const bool is_closing =
+            peer->worker->disconnects_pending() > 0 && now < peer->worker_goes_by;
         any_over_ = any_over_ || is_closing;
         if (!is_closing)
             drop_worker(*peer);
@@ -193,7 +203,6 @@ void ucx_node::retire_links() {
 // UCX 1.13 aborts a process, ours or the peer's, whose answer to the setting up of a connection is still under way when
 // the other side goes. Where that could be, the worker is left to the end of the process.
 void ucx_node::drop_worker(ucx_peer& peer) {
-    forget(*peer.worker);
     const bool is_closed = peer.ep == nullptr && peer.worker->disconnects_pending() == 0;
     const bool is_set_up = peer.is_wired && peer.remote_is_wired;
     if (!is_closed || !(is_set_up || peer.was_declined))
@@ -210,6 +219,11 @@ void ucx_node::begin_closing() {
     close_by_ = options_.time->now() + options_.drain_timeout;
     control_.stop_listening();
     control_.drop_unfinished();
+    std::unique_lock worker{worker_lock_};
+    for (const peer_ptr& peer : links_)
+        if (const auto up = peers_.find(peer->info.node); up == peers_.end() || up->second != peer)
+            end_link(*peer);
+    worker.unlock();
     for (const auto& [node, peer] : peers_) {
         std::lock_guard guard{peer->queue_lock};
         peer->is_open = false;
@@ -244,8 +258,6 @@ void ucx_node::abandon_everything() {
     reports_.clear();
     const time_point until = options_.time->now() + abandon_time;
     std::lock_guard worker{worker_lock_};
-    for (const peer_ptr& peer : links_) // those that were not up yet too
-        peer->is_over = true;
     for (retire_links(); !links_.empty() && options_.time->now() < until; retire_links())
         for (const peer_ptr& peer : links_)
             peer->worker->progress();

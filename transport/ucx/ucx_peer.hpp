@@ -25,7 +25,8 @@ class frame_receiver;
 struct ucx_peer : std::enable_shared_from_this<ucx_peer> {
     explicit ucx_peer(const send_bounds& bounds) : window{bounds} {}
 
-    // Set before control_events::peer_accepted; read by all threads from then on.
+    // Set before its worker receives (link, receive_token) or before control_events::peer_accepted; read by all threads
+    // from then on.
     peer_info info;
     std::uint32_t link = 0;        // of frames from it
     std::uint32_t remote_link = 0; // of frames to it
@@ -51,7 +52,8 @@ struct ucx_peer : std::enable_shared_from_this<ucx_peer> {
     std::unique_ptr<ucx_worker> worker; // from the proof of the key on
     frame_receiver* receiver = nullptr; // of the worker's messages
     bool is_heard = false;              // they are taken
-    bool is_over = false;               // the worker goes when UCX allows it
+    bool is_over = false;               // the worker goes when UCX allows it, or at worker_goes_by
+    time_point worker_goes_by;
     ucp_ep_h ep = nullptr;
     std::uint64_t next_sequence = 0;
     std::size_t in_flight = 0;  // sends not yet completed
@@ -62,8 +64,7 @@ struct ucx_peer : std::enable_shared_from_this<ucx_peer> {
     // The progress thread's.
     bool has_said_wired = false;
     bool remote_is_wired = false; // by its word
-    bool was_declined =
-        false; // in favour of another connection or for its hello: neither side sets up a way for frames
+    bool was_declined = false;    // neither side has set up a way for frames
     send_progress sending;
     bool is_up = false;                   // reported; frames that arrive earlier wait in `arrivals`
     std::optional<time_point> give_up_at; // unless the control connection says more before

@@ -2,8 +2,6 @@
 
 #include <ucs/debug/log_def.h>
 
-#include <cstring>
-
 #include "schemas/base/check.hpp"
 
 namespace troupe {
@@ -151,11 +149,11 @@ void ucx_worker::watch_wiring(ucp_ep_h ep, bool* is_wired) {
     ucp_request_param_t params{};
     params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
     params.user_data = is_wired;
-    params.cb.send = [](void* request, ucs_status_t, void* flag) {
-        *static_cast<bool*>(flag) = true;
+    params.cb.send = [](void* request, ucs_status_t status, void* flag) {
+        *static_cast<bool*>(flag) = status == UCS_OK;
         ucp_request_free(request);
     };
-    *is_wired = !UCS_PTR_IS_PTR(ucp_ep_flush_nbx(ep, &params));
+    *is_wired = ucp_ep_flush_nbx(ep, &params) == nullptr;
 }
 
 void ucx_worker::disconnect(ucp_ep_h ep) {

@@ -60,8 +60,7 @@ class ucx_worker {
     // An endpoint to the worker at `address`; `failed` is called during progress when the peer is lost.
     result<ucp_ep_h> connect(const std::vector<std::byte>& address, ucp_err_handler_cb_t failed,
                              void* argument);
-    // Sets *is_wired, which must live as long as the endpoint, once the connection is set up in both directions or
-    // has failed.
+    // Sets *is_wired, which must live as long as the endpoint, once the connection is set up in both directions.
     void watch_wiring(ucp_ep_h ep, bool* is_wired);
     // Gives up what is still under way to the peer; never waits. Only of an endpoint that is wired or has failed:
     // UCX 1.13 may abort the process when one is closed while its connection is being set up.
