@@ -127,7 +127,7 @@ ucs_status_t frame_receiver::admit(const std::shared_ptr<ucx_peer>& peer,
         a->kept.assign(arrived.begin(), arrived.end());
     peer->arrivals.push_back(a);
     peer->backlog_bytes += overhead_bytes(*a) + a->kept.size();
-    if (data_bytes > pool_.bytes_max())
+    if (!pool_.can_ever_hold(data_bytes))
         fail(peer, error{errc::exhausted, "a frame of " + std::to_string(data_bytes) +
                                               " bytes is larger than this node's memory bound"});
     place_next(peer);
