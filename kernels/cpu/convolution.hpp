@@ -6,7 +6,6 @@
 
 #include <compare>
 #include <dnnl.hpp>
-#include <memory>
 #include <optional>
 
 #include "kernels/ops/ops.hpp"

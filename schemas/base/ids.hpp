@@ -12,8 +12,6 @@ namespace troupe {
 template <class Tag, class Representation = std::uint64_t>
 class id {
   public:
-    using representation = Representation;
-
     constexpr id() noexcept = default;
     constexpr explicit id(Representation value) noexcept : value_{value} {}
 
@@ -31,7 +29,6 @@ using node_id = id<struct node_id_tag>;               // drawn at random when a 
 using actor_number = id<struct actor_number_tag>;     // unique within its node for the node's life; 0 is nobody
 using minibatch_id = id<struct minibatch_id_tag>;     // counts from 0 over the whole run
 using weight_version = id<struct weight_version_tag>; // number of updates applied before; 0 is the initialisation
-using microbatch_index = id<struct microbatch_index_tag, std::uint32_t>;
 using stage_index = id<struct stage_index_tag, std::uint32_t>; // 0 is the stage that reads the data
 
 // Where a message goes to or comes from. Stays valid when the actor dies: messages to it are then answered or dropped

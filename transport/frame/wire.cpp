@@ -4,7 +4,6 @@
 
 #include <bit>
 #include <cstring>
-#include <limits>
 #include <string>
 
 namespace troupe::wire {
