@@ -26,11 +26,12 @@ struct Control {
 }
 
 struct Hello {
-  # Sent once by each side. Refused where version is unknown, node is 0 or the receiver's own, or a text too long.
+  # Sent once by each side. Refused where version is unknown, node is 0 or the receiver's own, or a text empty, too
+  # long or not printable.
   version @0 :UInt16 = 1;     # of frames (transport/frame/wire.md) and of everything above
   node @1 :UInt64;            # drawn at random when the node starts; dies with it
   name @2 :Text;              # for people; at most limits::name_bytes_max
-  address @3 :Text;           # HOST:PORT where the sender listens; at most limits::name_bytes_max
+  address @3 :Text;           # HOST:PORT where the sender listens; at most limits::address_bytes_max
   role @4 :Role;
   link @5 :UInt32;            # what frames to the sender carry as `link`; dies with this connection
   worker @6 :Data;            # address of the UCX worker that the sender keeps for this connection; at most

@@ -179,7 +179,7 @@ void cluster_actor::take_welcome(proto::Welcome::Reader answer, const frame& f) 
 
 void cluster_actor::take_refusal(proto::Refused::Reader answer, const frame&) {
     progress_.refused();
-    give_up_join({errc::refused, answer.getText()});
+    give_up_join({errc::refused, read_reason(answer.getText())});
 }
 
 void cluster_actor::take_goodbye(proto::Goodbye::Reader, const frame& f) {

@@ -1,23 +1,18 @@
 #include "actors/cluster/membership.hpp"
 
-#include <algorithm>
 #include <set>
 #include <utility>
 
 #include "schemas/base/limits.hpp"
+#include "schemas/base/printable.hpp"
 #include "transport/handshake/role.hpp"
 
 namespace troupe {
 
 namespace {
 
-bool printable(const std::string& text) {
-    return std::all_of(text.begin(), text.end(),
-                       [](unsigned char c) { return c >= 0x20 && c != 0x7f; });
-}
-
 result<void> check_text(const char* what, const std::string& text, std::size_t bytes_max) {
-    if (text.empty() || text.size() > bytes_max || !printable(text))
+    if (!is_printable_name(text, bytes_max))
         return error{errc::protocol, std::string{what} + " must be 1 to " +
                                          std::to_string(bytes_max) + " bytes of printable text"};
     return {};

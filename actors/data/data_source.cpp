@@ -234,8 +234,7 @@ void data_source::on_rejected(proto::Rejected::Reader body, const frame& f) {
     // trainer, with the cause.
     if (feeding_ && !body.getGone() &&
         (f.from() == options_.first_stage || f.from() == options_.last_stage))
-        fail(
-            {errc::protocol, "a stage refused a message: " + std::string{body.getReason().cStr()}});
+        fail(read_failure(body).in("a stage refused a message"));
 }
 
 void data_source::fail(const error& why) {

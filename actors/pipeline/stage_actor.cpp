@@ -287,8 +287,7 @@ void stage_actor::on_rejected(proto::Rejected::Reader body, const frame& f) {
     if (body.getGone())
         return;
     if (f.from() == previous_ || f.from() == next_)
-        fail({errc::protocol,
-              "a neighbour refused a message: " + std::string{body.getReason().cStr()}});
+        fail(read_failure(body).in("a neighbour refused a message"));
 }
 
 } // namespace troupe

@@ -10,6 +10,7 @@
 #include <yaml-cpp/parser.h>
 
 #include "schemas/base/limits.hpp"
+#include "schemas/base/printable.hpp"
 
 namespace troupe::app_file {
 
@@ -179,15 +180,7 @@ result<node> parse_tree(std::string_view text, const place& start, const sources
 }
 
 std::string printable(std::string_view text) {
-    constexpr std::size_t longest = 60;
-    std::size_t cut = std::min(text.size(), longest);
-    while (cut < text.size() && (static_cast<unsigned char>(text[cut]) & 0xc0) == 0x80)
-        --cut; // not through the middle of a character
-    std::string out{text.substr(0, cut)};
-    for (char& c : out)
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-            c = '?';
-    return text.size() > longest ? out + "..." : out;
+    return troupe::printable(text, 60);
 }
 
 std::string in_quotes(std::string_view text) {

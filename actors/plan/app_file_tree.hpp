@@ -53,7 +53,7 @@ result<node> parse_tree(std::string_view text, const place& start, const sources
 // Appends the keys to names.setting_keys, so that the places of the new values have names.
 result<void> apply_settings(node& root, const std::vector<std::string>& settings, sources& names);
 
-// A text from outside for a message: on one line, without control characters, shortened.
+// A text from outside for a message: printable and shortened.
 std::string printable(std::string_view text);
 std::string in_quotes(std::string_view text); // the same in double quotes
 // What a value is, for messages: `the text "x"`, "a list".

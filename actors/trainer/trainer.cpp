@@ -263,7 +263,7 @@ void trainer::on_rejected(proto::Rejected::Reader body, const frame& f) {
         return; // on_down() says why
     // Anybody may write to this actor; only those that it sends something to can have refused it.
     if (f.from() == source_ || is_agent(f.from()) || std::ranges::count(stages_, f.from()) > 0)
-        fail({errc::protocol, "a message was refused: " + std::string{body.getReason().cStr()}});
+        fail(read_failure(body).in("a message was refused"));
 }
 
 void trainer::finish(std::optional<error> failure) {

@@ -17,6 +17,7 @@ inline constexpr std::size_t control_bytes_max = 1u << 14;     // a message betw
 inline constexpr std::size_t key_bytes_min = 16;               // of the cluster's key
 inline constexpr std::size_t key_bytes_max = 4096;
 inline constexpr std::size_t name_bytes_max = 128;             // of a node, an actor, a layer
+inline constexpr std::size_t reason_bytes_max = 1u << 13;      // of a failure's or a refusal's sentence; a path fits
 inline constexpr std::size_t path_bytes_max = 4096;            // of a file name
 inline constexpr std::size_t nodes_max = 4096;                 // members of one cluster
 inline constexpr std::size_t node_devices_max = 1024;          // of one node

@@ -1,6 +1,8 @@
 // A whole training run in the simulator: a run node with trainer and data source, and nodes with one device each.
 #pragma once
 
+#include <functional>
+
 #include "actors/checkpoint/checkpoint_store.hpp"
 #include "actors/device/node_agent.hpp"
 #include "actors/runtime/simulator.hpp"
@@ -23,6 +25,8 @@ struct pipeline_sim_options {
     std::size_t nodes = 2;
     std::string app;
     double flops_per_second = 1e11; // of every device
+    std::function<void(node_runtime&)>
+        last_agent; // spawns what stands where the last node's agent would; may be empty
 };
 
 class pipeline_sim {
@@ -48,7 +52,11 @@ class pipeline_sim {
                                                    .jitter = 0.3,
                                                    .seed = options.seed + n},
                                                   *operations_));
-            node.spawn_as<node_agent>(well_known::agent, "agent", node_agent_options{{compute}});
+            if (options.last_agent && n + 1 == options.nodes)
+                options.last_agent(node);
+            else
+                node.spawn_as<node_agent>(well_known::agent, "agent",
+                                          node_agent_options{{compute}});
             devices_.push_back({node.node(), name, "sim:0"});
             nodes_.push_back(&node);
         }

@@ -18,39 +18,6 @@ std::string formatted(const char* format, Args... args) {
     return {text.data(), static_cast<std::size_t>(std::clamp(length, 0, int{text.size()} - 1))};
 }
 
-struct code_point {
-    std::uint32_t value = 0;
-    std::size_t bytes = 0; // 0: not UTF-8
-};
-
-// Strict: no overlong forms, surrogates or values past U+10FFFF.
-code_point read_utf8(std::string_view text) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned lead = byte(0);
-    if (lead < 0x80)
-        return {lead, 1};
-    const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-    if (lead < 0xc2 || lead > 0xf4 || text.size() < length)
-        return {};
-    std::uint32_t value = lead & (0x7fu >> length);
-    for (std::size_t i = 1; i < length; ++i) {
-        if ((byte(i) & 0xc0u) != 0x80u)
-            return {};
-        value = value << 6 | (byte(i) & 0x3fu);
-    }
-    const bool overlong = (length == 3 && value < 0x800) || (length == 4 && value < 0x10000);
-    const bool surrogate = value >= 0xd800 && value <= 0xdfff;
-    return overlong || surrogate || value > 0x10ffff ? code_point{} : code_point{value, length};
-}
-
-bool is_obeyed(std::uint32_t c) {
-    return c < 0x20 || (c >= 0x7f && c < 0xa0) ||         // controls
-           (c >= 0x200b && c <= 0x200f) ||                // invisible, direction marks
-           (c >= 0x2028 && c <= 0x202e) ||                // line ends, direction overrides
-           (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || // invisible, isolates
-           (c >= 0xe0000 && c <= 0xe0fff);                // tags
-}
-
 // Columns on a terminal, as far as they can be told without its font.
 std::size_t width_of(std::string_view text) {
     return static_cast<std::size_t>(std::ranges::count_if(
@@ -69,26 +36,6 @@ std::string scaled(double value, double step, const std::array<const char*, 5>& 
 }
 
 } // namespace
-
-std::string printable(std::string_view text, std::size_t bytes_max) {
-    std::string safe;
-    while (!text.empty()) {
-        const code_point c = read_utf8(text);
-        std::string piece;
-        if (c.bytes == 0)
-            piece =
-                formatted("\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(text[0])));
-        else if (is_obeyed(c.value))
-            piece = c.value < 0x80 ? formatted("\\x%02x", c.value) : formatted("\\u{%x}", c.value);
-        else
-            piece = text.substr(0, c.bytes);
-        if (safe.size() + piece.size() > bytes_max)
-            return safe + "...";
-        safe += piece;
-        text.remove_prefix(std::max<std::size_t>(c.bytes, 1));
-    }
-    return safe;
-}
 
 std::string duration_text(std::int64_t ns) {
     const std::string sign = ns < 0 ? "-" : "";

@@ -1,4 +1,4 @@
-// Text for a terminal: what came from outside is made harmless, numbers get units, rows become a table.
+// Text for a terminal: names are made harmless, numbers get units, rows become a table.
 //
 // Pure.
 #pragma once
@@ -9,13 +9,16 @@
 #include <string_view>
 #include <vector>
 
+#include "schemas/base/printable.hpp"
+
 namespace troupe::inspector {
 
-inline constexpr std::size_t printable_name_bytes = 64; // of an actor, a node, a type
+using troupe::printable;
 
-// The text without anything that a terminal would obey: control characters (also the C1 ones), broken UTF-8 and marks
-// that change the direction of writing are written as \xNN or \u{N}. Cut at `bytes_max`, with "..." where it was cut.
-std::string printable(std::string_view text, std::size_t bytes_max = printable_name_bytes);
+// A name: of an actor, a node, a type.
+inline std::string printable(std::string_view name) {
+    return printable(name, 64);
+}
 
 std::string duration_text(std::int64_t ns);  // "12.3 us"; three digits
 std::string bytes_text(std::uint64_t bytes); // "401 kB"; three digits

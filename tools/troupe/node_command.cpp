@@ -7,7 +7,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
-#include "tools/inspector/printable.hpp"
+#include "schemas/base/printable.hpp"
 #include "tools/troupe/node_host.hpp"
 #include "tools/troupe/signals.hpp"
 #include "transport/ucx/socket.hpp"
@@ -32,7 +32,7 @@ class node_log {
                 poll(nullptr, 0, log_interval_ms);
             if (stop_signals() > 0)
                 return;
-            std::cerr << "troupe: " << inspector::printable(*next, 1024) << std::endl;
+            std::cerr << "troupe: " << printable(*next, 1024) << std::endl;
         }
     }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "schemas/base/limits.hpp"
+#include "schemas/base/printable.hpp"
 #include "transport/frame/wire.hpp"
 #include "transport/handshake/role.hpp"
 
@@ -50,13 +51,6 @@ void write(proto::Control::Builder out, wired_message) {
     out.setWired();
 }
 
-// Names go to terminals and logs: bounded and printable.
-bool is_printable(capnp::Text::Reader text) {
-    return text.size() > 0 && text.size() <= limits::name_bytes_max &&
-           std::string_view{text.cStr(), text.size()}.find_first_of(
-               std::string_view{"\0\n\r\t\x1b\x7f", 6}) == std::string_view::npos;
-}
-
 result<control_message> read(proto::Hello::Reader hello) {
     if (hello.getVersion() != wire::version)
         return error{errc::refused, "the other node speaks version " +
@@ -64,7 +58,10 @@ result<control_message> read(proto::Hello::Reader hello) {
                                         ", this build version " + std::to_string(wire::version)};
     if (hello.getNode() == 0)
         return malformed("a node without an id");
-    if (!is_printable(hello.getName()) || !is_printable(hello.getAddress()))
+    const std::string name = hello.getName();
+    const std::string address = hello.getAddress();
+    if (!is_printable_name(name, limits::name_bytes_max) ||
+        !is_printable_name(address, limits::address_bytes_max))
         return malformed("a name or address that is empty, too long or not printable");
     const auto worker = hello.getWorker();
     if (worker.size() == 0 || worker.size() > limits::worker_address_bytes_max)
@@ -73,7 +70,7 @@ result<control_message> read(proto::Hello::Reader hello) {
     if (!role)
         return role.failure();
     hello_message m;
-    m.self = {node_id{hello.getNode()}, hello.getName().cStr(), hello.getAddress().cStr(), *role};
+    m.self = {node_id{hello.getNode()}, name, address, *role};
     m.link = hello.getLink();
     m.shared_memory = hello.getSharedMemory();
     m.worker.resize(worker.size());

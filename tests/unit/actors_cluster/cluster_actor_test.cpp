@@ -84,7 +84,7 @@ class doorkeeper_actor final : public actor {
   private:
     void refuse(proto::Join::Reader, const frame& f) {
         frame_builder<proto::Refused> answer;
-        answer.body().setText("not you");
+        answer.body().setText("not you\x1b[2J");
         send(f.from(), std::move(answer));
     }
 };
@@ -383,7 +383,7 @@ BOOST_AUTO_TEST_CASE(a_newcomer_that_is_refused_says_so_and_does_not_join) {
     BOOST_REQUIRE(c.outcome["b"].has_value());
     BOOST_TEST((c.outcome["b"]->failure().code() == errc::refused));
     BOOST_TEST(c.outcome["b"]->failure().message() ==
-               "cannot join the cluster at sim:doorkeeper: not you");
+               "cannot join the cluster at sim:doorkeeper: not you\\x1b[2J");
 }
 
 BOOST_AUTO_TEST_CASE(joining_what_never_welcomes_fails_in_time) {

@@ -56,6 +56,9 @@ BOOST_AUTO_TEST_CASE(what_makes_no_sense_is_not_read) {
     BOOST_TEST(!read([](auto m) { m.setNode(0); }));
     BOOST_TEST(!read([](auto m) { m.setName(""); }));
     BOOST_TEST(!read([](auto m) { m.setName("a\nb"); }));
+    BOOST_TEST(!read([](auto m) { m.setName("a\u009b31m"); })); // CSI as one C1 control
+    BOOST_TEST(!read([](auto m) { m.initDevices(1)[0].setName("cpu:0\u202e"); }));
+    BOOST_TEST(read([](auto m) { m.setName("Bühne"); }));
     BOOST_TEST(!read([](auto m) { m.setName(std::string(limits::name_bytes_max + 1, 'x')); }));
     BOOST_TEST(!read([](auto m) { m.setAddress(""); }));
     BOOST_TEST(!read([](auto m) { m.setRole(proto::Role::OBSERVER); }));

@@ -165,6 +165,14 @@ BOOST_AUTO_TEST_CASE(a_hello_that_is_out_of_bounds_is_refused) {
     BOOST_TEST(
         is_refused([](auto& m) { m.self.name = std::string(limits::name_bytes_max + 1, 'x'); }));
     BOOST_TEST(is_refused([](auto& m) { m.self.name = "red\x1b[31m"; }));
+    BOOST_TEST(is_refused([](auto& m) { m.self.name = "bell\a"; }));
+    BOOST_TEST(is_refused([](auto& m) { m.self.name = "back\b"; }));
+    BOOST_TEST(is_refused([](auto& m) { m.self.name = "red\u009b31m"; })); // CSI as one C1 control
+    BOOST_TEST(!is_refused([](auto& m) { m.self.name = "Bühne"; }));
+    BOOST_TEST(is_refused([](auto& m) { m.self.address = "127.0.0.1\a:1"; }));
+    BOOST_TEST(!is_refused([](auto& m) { m.self.address.assign(limits::address_bytes_max, 'x'); }));
+    BOOST_TEST(
+        is_refused([](auto& m) { m.self.address.assign(limits::address_bytes_max + 1, 'x'); }));
     BOOST_TEST(is_refused([](auto& m) { m.worker.clear(); }));
     BOOST_TEST(is_refused([](auto& m) { m.worker.resize(limits::worker_address_bytes_max + 1); }));
 }
