@@ -124,7 +124,8 @@ struct Snapshot {
 
 struct ProfileModel {
   # Trainer to an agent, and `troupe plan`, which has no run: measure every layer on this device. Answered by LayerTimes or
-  # PlaceFailed (stage 0).
+  # PlaceFailed (stage 0), which also refuses a second one of a node while its first is under way. Given up when the sender
+  # is gone.
   run @0 :UInt64;
   device @1 :Text;
   batch @2 :UInt32;

@@ -109,11 +109,12 @@ namespace {
 // Forward plus backward of every layer. Where time is modelled nothing is measured, as nothing would pass.
 result<std::vector<std::uint64_t>> layer_times(const device& where, compute_context& context,
                                                proto::ProfileModel::Reader request,
-                                               const clock& time) {
+                                               const clock& time,
+                                               const std::atomic<bool>& given_up) {
     std::vector<std::uint64_t> nanoseconds;
     if (!where.modelled_time(0)) {
-        auto times =
-            profile_layers(context, request.getModel(), {.batch = request.getBatch()}, time);
+        auto times = profile_layers(context, request.getModel(),
+                                    {.batch = request.getBatch(), .given_up = &given_up}, time);
         if (!times)
             return times.failure();
         for (const layer_time& t : *times)
@@ -134,26 +135,39 @@ result<std::vector<std::uint64_t>> layer_times(const device& where, compute_cont
 
 } // namespace
 
-void node_agent::profile(proto::ProfileModel::Reader body, const frame& f) {
+// Why this model cannot be measured now. Whoever waits for an answer has no second question: no node can fill the memory
+// with what its devices are yet to measure.
+result<void> node_agent::check_profile(proto::ProfileModel::Reader body, node_id asking) const {
     if (body.getBatch() == 0 || body.getBatch() > limits::batch_max)
-        return refuse(f.from(), body.getRun(), 0,
-                      {errc::protocol,
-                       "minibatches of " + std::to_string(body.getBatch()) + " samples cannot be"});
+        return error{errc::protocol,
+                     "minibatches of " + std::to_string(body.getBatch()) + " samples cannot be"};
+    const auto is_its = [&](const auto& other) { return other.second.asked_by.node == asking; };
+    if (std::ranges::any_of(profiles_, is_its))
+        return error{errc::exhausted, "node " + runtime().options().name +
+                                          " measures a model for node " + name_of(asking) +
+                                          " already; wait until that has ended"};
+    return {};
+}
+
+void node_agent::profile(proto::ProfileModel::Reader body, const frame& f) {
+    if (auto possible = check_profile(body, f.from().node); !possible)
+        return refuse(f.from(), body.getRun(), 0, possible.failure());
     auto compute = find_device(body.getDevice().cStr());
     if (!compute)
         return refuse(f.from(), body.getRun(), 0, compute.failure());
-    // The device works after this message is gone, so it gets the frame itself.
-    const frame_ptr kept = current();
+    auto shared = std::make_shared<measurement>();
+    shared->request = current();
     const std::uint64_t ticket = ++ticket_;
-    auto nanoseconds = std::make_shared<std::vector<std::uint64_t>>();
-    profiles_[ticket] = {f.from(), body.getRun(), nanoseconds};
+    profiles_[ticket] = {f.from(), body.getRun(), shared};
+    watch(f.from());
     device_task task;
-    task.work = [kept, nanoseconds, where = compute->get(),
+    task.work = [shared, where = compute->get(),
                  time = runtime().options().time](compute_context& context) -> result<void> {
-        auto times = layer_times(*where, context, kept->body<proto::ProfileModel>(), *time);
+        auto times = layer_times(*where, context, shared->request->body<proto::ProfileModel>(),
+                                 *time, shared->given_up);
         if (!times)
             return times.failure();
-        *nanoseconds = std::move(times).value();
+        shared->nanoseconds = std::move(times).value();
         return {};
     };
     task.done = completion_to(self_handle(), ticket);
@@ -164,13 +178,17 @@ void node_agent::work_done(proto::WorkDone::Reader body, const frame&) {
     const auto entry = profiles_.extract(body.getTicket());
     TROUPE_CHECK(!entry.empty(), "the device completes what was submitted");
     const profiling& p = entry.mapped();
+    if (p.work->given_up)
+        return;
+    unwatch_unless_served(p.asked_by);
     if (body.hasFailure())
         return refuse(p.asked_by, p.run, 0, read_failure(body.getFailure()));
     frame_builder<proto::LayerTimes> times;
     times.body().setRun(p.run);
-    auto list = times.body().initNanoseconds(static_cast<unsigned>(p.nanoseconds->size()));
+    const auto& nanoseconds = p.work->nanoseconds;
+    auto list = times.body().initNanoseconds(static_cast<unsigned>(nanoseconds.size()));
     for (unsigned i = 0; i < list.size(); ++i)
-        list.set(i, (*p.nanoseconds)[i]);
+        list.set(i, nanoseconds[i]);
     send(p.asked_by, std::move(times));
 }
 
@@ -187,6 +205,16 @@ void node_agent::on_down(actor_address who, const error& why) {
             orphaned.push_back(number);
     for (const std::uint64_t number : orphaned)
         end_run(number, why.in("the run's trainer is gone"));
+    for (const auto& [ticket, p] : profiles_)
+        if (p.asked_by == who)
+            p.work->given_up = true;
+}
+
+void node_agent::unwatch_unless_served(actor_address who) {
+    const auto is_its_run = [&](const auto& run) { return run.second.trainer == who; };
+    const auto is_its_profile = [&](const auto& p) { return p.second.asked_by == who; };
+    if (std::ranges::none_of(runs_, is_its_run) && std::ranges::none_of(profiles_, is_its_profile))
+        unwatch(who);
 }
 
 std::string node_agent::name_of(node_id node) const {
@@ -204,9 +232,7 @@ void node_agent::log(const std::string& sentence) const {
 void node_agent::end_run(std::uint64_t number, const error& why) {
     const auto run = runs_.extract(number);
     const actor_address trainer = run.mapped().trainer;
-    const auto is_its = [&](const auto& other) { return other.second.trainer == trainer; };
-    if (std::ranges::none_of(runs_, is_its))
-        unwatch(trainer);
+    unwatch_unless_served(trainer);
     log("the stages of " + run.mapped().name + " have ended: " + why.message());
     for (const auto& [index, stage] : run.mapped().stages)
         runtime().end(stage, why);

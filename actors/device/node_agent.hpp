@@ -6,6 +6,7 @@
 // Threads: an actor's.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -40,24 +41,31 @@ class node_agent final : public actor {
     void release(proto::Release::Reader body, const frame& f);
     void on_down(actor_address who, const error& why) override;
 
+    result<void> check_profile(proto::ProfileModel::Reader body, node_id asking) const;
     result<void> check_placement(proto::PlaceStage::Reader body, actor_address trainer) const;
     result<actor_address> spawn_stage(proto::PlaceStage::Reader body, actor_address trainer);
     result<std::shared_ptr<device>> find_device(const std::string& name) const;
     void refuse(actor_address trainer, std::uint64_t run, std::uint32_t stage, const error& why);
     void end_run(std::uint64_t run, const error& why);
+    void unwatch_unless_served(actor_address who);
     std::string name_of(node_id node) const;
     void log(const std::string& sentence) const;
 
-    // A measurement on a device, until its WorkDone.
+    // A measurement on a device, until its WorkDone. Shared with it: it works after the request has been handled.
+    struct measurement {
+        frame_ptr request;
+        std::vector<std::uint64_t> nanoseconds; // written by the device, read after its WorkDone
+        std::atomic<bool> given_up{false};      // whoever asked is gone
+    };
     struct profiling {
         actor_address asked_by;
         std::uint64_t run = 0;
-        std::shared_ptr<std::vector<std::uint64_t>> nanoseconds; // written by the device
+        std::shared_ptr<measurement> work;
     };
 
     node_agent_options options_;
     std::map<std::uint64_t, hosted_run> runs_;
-    std::map<std::uint64_t, profiling> profiles_; // by ticket
+    std::map<std::uint64_t, profiling> profiles_; // by ticket; of a node at most one
     std::uint64_t ticket_ = 0;
 };
 

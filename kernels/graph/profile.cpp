@@ -46,8 +46,14 @@ result<std::vector<timed_step>> prepare(compute_context& context, proto::Model::
 
 // One pass forward and back through all steps, as in a stage of the whole model.
 result<void> time_once(compute_context& context, std::vector<timed_step>& steps, activation current,
-                       const clock& time) {
+                       const profile_options& options, const clock& time) {
+    const auto is_given_up = [&] {
+        return options.given_up != nullptr && options.given_up->load();
+    };
+    const error given_up{errc::cancelled, "nobody waits for the measurement"};
     for (auto& step : steps) {
+        if (is_given_up())
+            return given_up;
         const time_point start = time.now();
         auto next =
             step.layers.made->forward(context, step.parameters, std::move(current), step.saved);
@@ -57,6 +63,8 @@ result<void> time_once(compute_context& context, std::vector<timed_step>& steps,
         current = std::move(*next);
     }
     for (std::size_t i = steps.size(); i-- > 0;) {
+        if (is_given_up())
+            return given_up;
         auto& step = steps[i];
         const time_point start = time.now();
         auto passed = step.layers.made->backward(
@@ -85,7 +93,7 @@ result<std::vector<layer_time>> profile_layers(compute_context& context, proto::
             noise(context, batch_of(options.batch, walked->front().input_shape), ~std::uint64_t{0});
         if (!input)
             return input.failure();
-        if (auto done = time_once(context, *steps, {std::move(*input), 1}, time); !done)
+        if (auto done = time_once(context, *steps, {std::move(*input), 1}, options, time); !done)
             return done.failure();
     }
     std::vector<layer_time> times;

@@ -4,6 +4,7 @@
 // Threads: runs on the thread of the context; blocks it for the time measured.
 #pragma once
 
+#include <atomic>
 #include <vector>
 
 #include "kernels/graph/stage_program.hpp"
@@ -13,6 +14,7 @@ namespace troupe {
 struct profile_options {
     std::size_t batch = 64;
     std::size_t repetitions = 3; // after the first, which compiles; the fastest counts
+    const std::atomic<bool>* given_up = nullptr; // looked at between two layers: errc::cancelled
 };
 
 struct layer_time {

@@ -317,6 +317,11 @@ BOOST_AUTO_TEST_CASE(profiling_times_every_layer) {
     BOOST_TEST(times[3].name == "layers.3 conv2d");
     BOOST_TEST(times[3].forward.count() > 0);
     BOOST_TEST(times[3].backward.count() > 0);
+    const std::atomic<bool> given_up{true};
+    const auto none =
+        profile_layers(context, model.build(), {.batch = 2, .given_up = &given_up}, time);
+    BOOST_REQUIRE(!none.ok());
+    BOOST_TEST((none.failure().code() == errc::cancelled));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
