@@ -26,6 +26,7 @@ class minibatch_watch {
             [&](const linked_node&, const trace_page& page) { seen_.add(page.events); });
     }
     const minibatch_range& seen() const noexcept { return seen_; }
+    void forget() noexcept { seen_ = {}; }
 
   private:
     trace_reader reader_;
@@ -60,12 +61,12 @@ class follower {
         : view_{view}, watch_{view.cluster}, end_{view.cluster.view().time().now() +
                                                   view.options.patience * patience_factor} {}
 
-    // The first minibatch that leaves the data source from now on.
+    // The latest of those that are first seen to be on their way from now on. An earlier run may have had larger numbers.
     result<std::uint64_t> wait_for_next() {
         if (auto looked = watch_.look(); !looked)
             return looked.failure();
-        const std::optional<std::uint64_t> before = watch_.seen().newest;
-        while (watch_.seen().newest == before) {
+        watch_.forget();
+        while (!watch_.seen().newest) {
             if (!view_.cluster.view().rest(poll))
                 return error{errc::cancelled, "stopped before a minibatch came by"};
             if (is_over())
@@ -73,7 +74,7 @@ class follower {
             if (auto looked = watch_.look(); !looked)
                 return looked.failure();
         }
-        return before ? *before + 1 : *watch_.seen().oldest;
+        return *watch_.seen().newest;
     }
 
     // Reads until the path is complete, the time is over, or the minibatch has gone by unseen.

@@ -207,6 +207,71 @@ bool is_complete(const all_work& work) {
     return left_home > 0 && back_home == left_home;
 }
 
+struct time_span {
+    std::int64_t first = std::numeric_limits<std::int64_t>::max();
+    std::int64_t last = std::numeric_limits<std::int64_t>::min();
+
+    void add(const trace_event& e) {
+        first = std::min(first, e.started_ns);
+        last = std::max(last, e.ended_ns);
+    }
+    void add(const time_span& other) {
+        first = std::min(first, other.first);
+        last = std::max(last, other.last);
+    }
+};
+
+time_span span_of(const actor_work& work) {
+    time_span span;
+    for (const auto* list : {&work.forwards, &work.backwards, &work.updates})
+        for (const trace_event& e : *list)
+            span.add(e);
+    for (const auto* list : {&work.activations, &work.gradients})
+        for (const message& m : *list)
+            span.add(m.event);
+    return span;
+}
+
+// By actor, one number for all that an Activation or a Gradient joins: the actors of one run.
+std::map<actor_address, std::size_t> runs_of(const all_work& work) {
+    std::map<actor_address, std::size_t> run;
+    for (const auto& [address, w] : work)
+        run.emplace(address, run.size());
+    const auto join = [&](const message& m) {
+        const std::size_t from = run.at(m.from());
+        const std::size_t to = run.at(m.to);
+        for (auto& [address, number] : run)
+            if (number == from)
+                number = to;
+    };
+    for (const auto& [address, w] : work) {
+        std::ranges::for_each(w.activations, join);
+        std::ranges::for_each(w.gradients, join);
+    }
+    return run;
+}
+
+// Nodes remember several runs, each with a minibatch of this number: the latest is meant. An actor whose messages are lost
+// is taken for one of it if it worked meanwhile.
+void keep_latest_run(all_work& work) {
+    const auto runs = runs_of(work);
+    std::map<std::size_t, time_span> spans;
+    for (const auto& [address, w] : work)
+        spans[runs.at(address)].add(span_of(w));
+    const auto latest =
+        std::ranges::max_element(spans, {}, [](const auto& entry) { return entry.second.last; });
+    if (latest == spans.end())
+        return;
+    const std::size_t kept = latest->first;
+    const time_span meanwhile = latest->second;
+    std::erase_if(work, [&](const auto& entry) {
+        const auto& [address, w] = entry;
+        const bool has_messages =
+            !w.activations.empty() || !w.gradients.empty() || !w.sent_activation_versions.empty();
+        return runs.at(address) != kept && (has_messages || span_of(w).last < meanwhile.first);
+    });
+}
+
 } // namespace
 
 const char* name_of(hop_kind kind) noexcept {
@@ -229,7 +294,8 @@ std::optional<std::uint64_t> stage_weights::lag() const {
 
 minibatch_path join_path(std::uint64_t minibatch, const std::vector<node_trace>& traces,
                          const all_names& names) {
-    const all_work work = sort_events(minibatch, traces, names);
+    all_work work = sort_events(minibatch, traces, names);
+    keep_latest_run(work);
     minibatch_path path;
     path.minibatch = minibatch;
     std::vector<std::pair<std::int64_t, actor_address>> order;

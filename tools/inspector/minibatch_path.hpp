@@ -69,6 +69,7 @@ struct minibatch_path {
     std::int64_t total_ns = 0; // from the first send to the last event
 };
 
+// Of the latest run that has such a minibatch.
 minibatch_path join_path(std::uint64_t minibatch, const std::vector<node_trace>& traces,
                          const all_names& names);
 

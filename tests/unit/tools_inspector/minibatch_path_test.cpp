@@ -95,6 +95,28 @@ BOOST_AUTO_TEST_CASE(other_minibatches_do_not_get_in_the_way) {
     BOOST_TEST(path.stages[0].forward == std::set<std::uint64_t>{7});
 }
 
+BOOST_AUTO_TEST_CASE(of_two_runs_the_latest_is_followed) {
+    pipeline_trace trace{2};
+    trace.run(42, 7);
+    pipeline_trace earlier{3};
+    earlier.run(42, 100);
+    constexpr std::int64_t hour_ns = 3'600'000'000'000;
+    for (std::size_t n = 0; n < 2; ++n)
+        for (trace_event e : earlier.traces[n].events) {
+            e.from_actor = actor_number{e.from_actor.value() + 1000};
+            e.to_actor = actor_number{e.to_actor.value() + 1000};
+            e.sequence += 1000;
+            for (std::int64_t* when : {&e.sent_ns, &e.enqueued_ns, &e.started_ns, &e.ended_ns})
+                *when -= hour_ns;
+            trace.traces[n].events.push_back(e);
+        }
+    const minibatch_path path = joined(trace, 42);
+    BOOST_TEST(path.complete);
+    BOOST_TEST(path.hops.size() == 5u);
+    BOOST_TEST(path.stages.size() == 2u);
+    BOOST_TEST(path.total_ns < hour_ns);
+}
+
 BOOST_AUTO_TEST_CASE(events_that_are_read_twice_count_once) {
     pipeline_trace trace{2};
     trace.run(42, 7);
