@@ -217,6 +217,7 @@ class Ends(TroupeTest):
         name = f"epoch-{epochs:04}" + (f"-plus-{more:04}-minibatches" if more else "")
         self.assertIn(f"{where}, saved in {self.folder}/saved/{name};", result.err)
         result = self.troupe("run", app, "--nodes", 2, "--json", "--resume", "--set", f"train.epochs={epochs + 1}")
+        self.assertIn("saved/epoch-", result.event("start")[0]["resumed_from"])
         self.assertEqual(result.code, 0, str(result))
         self.assertEqual([e["epoch"] for e in result.event("epoch")], [epochs + 1])
 

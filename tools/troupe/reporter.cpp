@@ -89,12 +89,16 @@ void reporter::started(const plan& p) {
         names.insert(s.where.node_name);
     nodes_ = names.size();
     if (options_.json) {
-        const json line = {{"event", "start"},          {"inspect", options_.inspect_address},
-                           {"nodes", nodes_},           {"transport", options_.transport},
-                           {"epochs", options_.epochs}, {"plan", to_json(p)}};
+        json line = {{"event", "start"},          {"inspect", options_.inspect_address},
+                     {"nodes", nodes_},           {"transport", options_.transport},
+                     {"epochs", options_.epochs}, {"plan", to_json(p)}};
+        if (!options_.resumed_from.empty())
+            line["resumed_from"] = options_.resumed_from;
         return queue(out_, line.dump() + "\n");
     }
     queue(out_, describe(p) + "\n");
+    if (!options_.resumed_from.empty())
+        queue(out_, "goes on from " + options_.resumed_from + "\n");
     last_line_ = options_.time->now();
 }
 

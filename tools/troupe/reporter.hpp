@@ -26,6 +26,7 @@ struct reporter_options {
     std::uint32_t nodes = 0;  // node processes that carry stages
     std::string transport;    // "ucx", or "in-process"
     std::uint32_t epochs = 0; // of the app
+    std::string resumed_from; // folder of the checkpoint; empty: the run begins anew
     const clock* time = nullptr;
 };
 
