@@ -1,16 +1,14 @@
-// What only processes and sockets can do to each other: hostile bytes on the control port, forged frames, a pool
-// without room.
+// What only processes and sockets can do to each other: hostile bytes on the control port, forged frames, connections
+// that come and go.
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
 
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <thread>
 
 #include "tests/conformance/hostile_peer.hpp"
 #include "tests/conformance/transport_world.hpp"
@@ -44,45 +42,11 @@ bool is_closed_by_peer(const file_descriptor& s) {
     return got == 0 || errno == ECONNRESET;
 }
 
-// A node with a pool of 8 MiB.
-struct small_node : node {
-    explicit small_node(duration memory_timeout, std::uint64_t backlog_bytes_max) {
-        ucx_options options;
-        id = node_id{999};
-        options.self.node = id;
-        options.self.name = "small";
-        options.self.address = "127.0.0.1:0";
-        options.key = "a key for the tests";
-        options.pool = &pool;
-        options.time = &clock;
-        options.memory_timeout = memory_timeout;
-        options.backlog_bytes_max = backlog_bytes_max;
-        end = make_ucx_endpoint(std::move(options)).value();
-        BOOST_TEST_REQUIRE(end->start(*heard).ok());
-    }
-    ~small_node() {
-        end->close();
-        heard->forget_frames();
-    }
-    memory_pool pool{8u << 20};
-    const monotonic_clock clock;
-};
-
 // Of this process.
 std::ptrdiff_t descriptors() {
     const std::filesystem::directory_iterator open{"/proc/self/fd"};
     return std::distance(begin(open), end(open));
 }
-
-// Lets go of every frame as it comes.
-struct counting_listener final : endpoint_listener {
-    void peer_up(const peer_info&) override {}
-    void frame_arrived(node_id, frame_ptr) override { ++frames; }
-    void peer_writable(node_id) override {}
-    void peer_down(node_id, const error&) override {}
-    void connect_failed(const std::string&, const error&) override {}
-    std::atomic<std::size_t> frames{0};
-};
 
 } // namespace
 
@@ -226,73 +190,6 @@ BOOST_AUTO_TEST_CASE(a_control_message_out_of_turn_ends_the_connection) {
     BOOST_TEST((a.heard->downs()[0].second == errc::protocol));
 }
 
-BOOST_AUTO_TEST_CASE(frames_wait_for_room_in_the_pool_and_keep_their_order) {
-    ucx_shm_world big;
-    node a = big.add("a");
-    small_node b{30s, 1u << 20};
-    big.join(a, b);
-    constexpr std::size_t count = 8;
-    const auto size = [](std::uint64_t i) { return std::size_t{i % 2 == 0 ? 3u << 20 : 3000u}; };
-    for (std::uint64_t i = 0; i < count; ++i)
-        a.end->send(b.id, conformance::numbered_frame(big.pool, i, {size(i)}));
-    std::uint64_t seen = 0; // each frame frees its room once it has been looked at
-    while (seen < count) {
-        BOOST_TEST_REQUIRE(big.wait_for([&] { return b.heard->frame_count() > 0; }));
-        big.settle();
-        const auto frames = b.heard->frames();
-        b.heard->forget_frames();
-        for (const auto& [from, f] : frames) {
-            BOOST_TEST(is_numbered(*f, seen, {size(seen)}));
-            ++seen;
-        }
-    }
-    // One that can never fit is the end.
-    a.end->send(b.id, conformance::numbered_frame(big.pool, 0, {16u << 20}));
-    BOOST_TEST_REQUIRE(big.wait_for([&] { return !b.heard->downs().empty(); }));
-    BOOST_TEST((b.heard->downs()[0].second == errc::exhausted));
-}
-
-BOOST_AUTO_TEST_CASE(a_peer_that_sends_more_than_may_wait_outside_the_pool_is_given_up) {
-    ucx_shm_world big;
-    node a = big.add("a");
-    constexpr std::size_t backlog_bytes_max = 1u << 20;
-    small_node b{1h, backlog_bytes_max};
-    big.join(a, b);
-    a.end->send(b.id, conformance::numbered_frame(big.pool, 0, {6u << 20}));
-    BOOST_TEST_REQUIRE(big.wait_for([&] { return b.heard->frame_count() == 1; })); // it stays
-    a.end->send(b.id, conformance::numbered_frame(big.pool, 1, {6u << 20}));
-    constexpr std::size_t frame_bytes = 3000;
-    const auto send = [&](std::size_t count) {
-        for (std::size_t i = 0; i < count; ++i)
-            a.end->send(b.id, conformance::numbered_frame(big.pool, 2, {frame_bytes}));
-    };
-    send(backlog_bytes_max / frame_bytes / 2);
-    big.settle();
-    BOOST_TEST(b.heard->downs().empty());
-    send(backlog_bytes_max / frame_bytes / 2 + 1);
-    BOOST_TEST_REQUIRE(big.wait_for([&] { return !b.heard->downs().empty(); }));
-    BOOST_TEST((b.heard->downs()[0].second == errc::exhausted));
-    BOOST_TEST(b.heard->frame_count() == 1u);
-}
-
-BOOST_AUTO_TEST_CASE(a_peer_is_not_given_up_for_memory_while_its_frames_get_some) {
-    ucx_shm_world big;
-    node a = big.add("a");
-    small_node b{800ms, 64u << 20}; // one frame fits
-    big.join(a, b);
-    constexpr std::size_t count = 10;
-    for (std::size_t i = 0; i < count; ++i)
-        a.end->send(b.id, numbered_frame(big.pool, i, {5u << 20}));
-    std::size_t seen = 0;
-    for (int i = 0; i < 100 && seen < count && b.heard->downs().empty(); ++i) {
-        std::this_thread::sleep_for(250ms); // a slow reader
-        seen += b.heard->frame_count();
-        b.heard->forget_frames();
-    }
-    BOOST_TEST(seen == count);
-    BOOST_TEST(b.heard->downs().empty());
-}
-
 BOOST_AUTO_TEST_CASE(who_proves_the_key_and_leaves_costs_nothing) {
     ucx_shm_world w;
     node a = w.add("a");
@@ -307,30 +204,6 @@ BOOST_AUTO_TEST_CASE(who_proves_the_key_and_leaves_costs_nothing) {
         }));
     }
     BOOST_TEST(w.wait_for([&] { return descriptors() <= before; }));
-}
-
-BOOST_AUTO_TEST_CASE(large_frames_that_one_peer_has_announced_take_memory_in_turn) {
-    ucx_shm_world w;
-    node a = w.add("a");
-    memory_pool pool{256u << 20};
-    const monotonic_clock clock;
-    ucx_options options;
-    options.self = {node_id{999}, "b", "127.0.0.1:0", peer_role::member};
-    options.key = "a key for the tests";
-    options.pool = &pool;
-    options.time = &clock;
-    counting_listener heard;
-    const auto b = make_ucx_endpoint(std::move(options)).value();
-    BOOST_TEST_REQUIRE(b->start(heard).ok());
-    a.end->connect(b->address());
-    BOOST_TEST_REQUIRE(w.wait_for([&] { return !a.heard->ups().empty(); }));
-    constexpr std::size_t count = 24;
-    constexpr std::size_t frame_bytes = 4u << 20;
-    for (std::size_t i = 0; i < count; ++i)
-        a.end->send(node_id{999}, numbered_frame(w.pool, i, {frame_bytes}));
-    BOOST_TEST(w.wait_for([&] { return heard.frames == count; }));
-    b->close();
-    BOOST_TEST(pool.statistics().bytes_in_use_peak <= 4 * frame_bytes);
 }
 
 BOOST_AUTO_TEST_CASE(
