@@ -123,6 +123,13 @@ def remote_actors(build, transport):
                      [program(build, "tests/bench/bench_remote_actors"), transport], read, timeout_s=60)
 
 
+def wake_up(build):
+    """Keys: "same core", "other core" where there are two; microseconds one way."""
+    def read(output):
+        return {key.removesuffix("_us").replace("_", " "): us for key, us in json_lines(output)[-1].items()}
+    return Contender("wake-up", [program(build, "tests/bench/bench_wake_up")], read, timeout_s=60)
+
+
 def frames(build, transport, size):
     """Keys: "latency" in microseconds, "bandwidth" in GB/s."""
     def read(output):

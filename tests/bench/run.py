@@ -96,18 +96,25 @@ def actors(options):
     for transport in ("shm", "tcp"):
         add(parts, skipped, f"remote actors, {transport}",
             lambda: contenders.remote_actors(options.build, transport))
+    add(parts, skipped, "wake-up", lambda: contenders.wake_up(options.build))
     rpc = [contenders.pytorch(f"RPC of {label}", python, "pytorch_rpc.py", "one_way_us") for label, python in builds]
     outcome = interleave(parts + rpc, options.repetitions)
     rows = [Row(f"within a process, {key}", figure, "ns", aim="<= 500" if "tracing on" in key else "")
             for key, figure in outcome.figures.get("bench_actors", {}).items()]
     best_rpc = min((outcome.figures[peer.name]["one_way_us"] for peer in rpc if peer.name in outcome.figures),
                    key=lambda figure: figure.median, default=None)
+    wake_ups = outcome.figures.get("wake-up", {})
+    floor = wake_ups.get("other core") or wake_ups.get("same core")
     for transport in ("shm", "tcp"):
         for key, figure in outcome.figures.get(f"remote actors, {transport}", {}).items():
-            rows.append(Row(f"across processes, {transport}, {key.removesuffix('_us')}", figure, "us", best_rpc,
-                            "the best PyTorch RPC", aim="<= 25 us" if key == "asleep_us" else ""))
+            row = Row(f"across processes, {transport}, {key.removesuffix('_us')}", figure, "us", best_rpc,
+                      "the best PyTorch RPC", aim="<= 25 us" if key == "asleep_us" else "")
+            if key == "asleep_us" and floor:
+                row.extra["of a wake-up"] = f"{figure.median / floor.median:.2f}"
+            rows.append(row)
     rows += [Row(f"across processes, {peer.name}", outcome.figures[peer.name]["one_way_us"], "us")
              for peer in rpc if peer.name in outcome.figures]
+    rows += [Row(f"a sleeping process woken, {key}", figure, "us") for key, figure in wake_ups.items()]
     return Table("actors", "One message from actor to actor, building it included", rows,
                  skipped + outcome.skipped, outcome.others_busy)
 
