@@ -127,7 +127,14 @@ def wake_up(build):
     """Keys: "same core", "other core" where there are two; microseconds one way."""
     def read(output):
         return {key.removesuffix("_us").replace("_", " "): us for key, us in json_lines(output)[-1].items()}
-    return Contender("wake-up", [program(build, "tests/bench/bench_wake_up")], read, timeout_s=60)
+    return Contender("wake-up", [program(build, "tests/bench/bench_machine"), "wake-up"], read, timeout_s=60)
+
+
+def shared_copy(build, sizes):
+    """Keys: sizes; microseconds one way. None of them on a machine with one core."""
+    def read(output):
+        return {int(size): us for size, us in json_lines(output)[-1].items()}
+    return Contender("copy", [program(build, "tests/bench/bench_machine"), "copy", *map(str, sizes)], read, timeout_s=60)
 
 
 def frames(build, transport, size):

@@ -16,6 +16,7 @@ from measuring import Figures, Skip, interleave
 from tables import Row, Table, number, print_json, print_text
 
 FRAME_SIZES = [64, 4096, 65536, 1 << 20, 8 << 20, 64 << 20]
+COPIED_SIZES = [64, 4096, 65536]    # of frames that UCX writes into shared memory, where the receiver copies them out
 FLOPS_PER_SAMPLE = 24_995_328   # of the network of apps/fashion_mnist, forward and backward, multiply and add as two
 
 
@@ -153,7 +154,9 @@ def frames(options):
             add(parts, skipped, f"frames, {transport}, {size}",
                 lambda: contenders.frames(options.build, transport, size))
             parts += [contenders.ucx_perftest(transport, size, test) for test in ("lat", "bw")]
+    add(parts, skipped, "copy", lambda: contenders.shared_copy(options.build, COPIED_SIZES))
     outcome = interleave(parts, options.repetitions)
+    copies = outcome.figures.get("copy", {})
     rows = []
     for key, test, unit, aim in [("latency", "lat", "us", "<= 1.3"), ("bandwidth", "bw", "GB/s", ">= 0.95")]:
         for transport in contenders.UCX_TRANSPORTS:
@@ -162,7 +165,11 @@ def frames(options):
                 peer = outcome.figures.get(f"ucx_perftest {transport} {size} {test}", {}).get(key)
                 if ours:
                     label = "shm (TCP!)" if transport == "shm" and carrier == "TCP" else transport
-                    rows.append(Row(f"{key}, {label}, {bytes_in_words(size)}", ours, unit, peer, "ucx_perftest", aim))
+                    row = Row(f"{key}, {label}, {bytes_in_words(size)}", ours, unit, peer, "ucx_perftest", aim)
+                    if key == "latency" and label == "shm" and size in copies:
+                        row.extra["of a copy"] = f"{ours.median / copies[size].median:.2f}"
+                    rows.append(row)
+    rows += [Row(f"copied through shared memory, {bytes_in_words(size)}", figure, "us") for size, figure in copies.items()]
     return Table("frames", "Frames between two processes: latency one way, bandwidth of a stream", rows,
                  skipped + outcome.skipped, outcome.others_busy, notes)
 
