@@ -28,15 +28,15 @@ struct Control {
 struct Hello {
   # Sent once by each side. Refused where version is unknown, node is 0 or the receiver's own, or a text empty, too
   # long or not printable.
-  version @0 :UInt16 = 1;     # of frames (transport/frame/wire.md) and of everything above
+  version @0 :UInt16 = 1;     # of frames (transport/frame/wire.md) and of everything above: 2. The default is the first one
+                              # for good: readers of every version then agree about the number
   node @1 :UInt64;            # drawn at random when the node starts; dies with it
   name @2 :Text;              # for people; at most limits::name_bytes_max
   address @3 :Text;           # HOST:PORT where the sender listens; at most limits::address_bytes_max
   role @4 :Role;
-  link @5 :UInt32;            # what frames to the sender carry as `link`; dies with this connection
-  worker @6 :Data;            # address of the UCX worker that the sender keeps for this connection; at most
+  worker @5 :Data;            # address of the UCX worker that the sender keeps for this connection; at most
                               # limits::worker_address_bytes_max
-  sharedMemory @7 :Bool;      # the sender's worker uses shared memory, else TCP; refused by whose worker does not do the same
+  sharedMemory @6 :Bool;      # the sender's worker uses shared memory, else TCP; refused by whose worker does not do the same
 }
 
 enum Role {

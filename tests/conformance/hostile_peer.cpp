@@ -20,7 +20,6 @@ hostile_peer::hostile_peer(ucx_world& w, node& victim, std::uint64_t id)
     hello.self.node = node_id{id};
     hello.self.name = "hostile";
     hello.self.address = "127.0.0.1:1";
-    hello.link = 77;
     hello.worker = worker_->address();
     hello.shared_memory = context_->shared_memory();
     control->send(hello);
@@ -67,7 +66,6 @@ void hostile_peer::send(std::span<const std::byte> header, std::span<const std::
 
 std::vector<std::byte> hostile_peer::rightful(const frame& f, std::uint64_t sequence) const {
     wire::header h = wire::measure(f).value();
-    h.link = theirs.link;
     h.token = control->secrets().send_token;
     h.sequence = sequence;
     std::vector<std::byte> out(wire::header_bytes + h.words * sizeof(capnp::word));

@@ -55,7 +55,7 @@ result<header> measure(const frame& f) {
                                           " tensor bytes is too large to send"};
     header h;
     h.tensors = static_cast<std::uint16_t>(f.tensors().size());
-    h.words = static_cast<std::uint32_t>(words);
+    h.words = words;
     h.tensor_bytes = bytes;
     return h;
 }
@@ -64,8 +64,7 @@ void write_header(const header& h, std::span<std::byte, header_bytes> out) {
     put(out, 0, magic);
     put(out, 4, version);
     put(out, 6, h.tensors);
-    put(out, 8, h.link);
-    put(out, 12, h.words);
+    put(out, 8, h.words);
     put(out, 16, h.token);
     put(out, 32, h.sequence);
     put(out, 40, h.tensor_bytes);
@@ -104,7 +103,6 @@ result<std::vector<std::byte>> serialize(const frame& f, const header& identity)
     if (!measured)
         return measured.failure();
     header h = *measured;
-    h.link = identity.link;
     h.token = identity.token;
     h.sequence = identity.sequence;
     const std::size_t words_bytes = h.words * sizeof(capnp::word);
@@ -131,8 +129,7 @@ result<header> read_header(std::span<const std::byte> in) {
                          std::to_string(version));
     header h;
     h.tensors = get<std::uint16_t>(in, 6);
-    h.link = get<std::uint32_t>(in, 8);
-    h.words = get<std::uint32_t>(in, 12);
+    h.words = get<std::uint64_t>(in, 8);
     h.token = get<link_token>(in, 16);
     h.sequence = get<std::uint64_t>(in, 32);
     h.tensor_bytes = get<std::uint64_t>(in, 40);

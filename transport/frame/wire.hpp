@@ -19,7 +19,7 @@
 namespace troupe::wire {
 
 inline constexpr std::uint32_t magic = 0x46505254; // "TRPF"
-inline constexpr std::uint16_t version = 1;
+inline constexpr std::uint16_t version = 2;
 inline constexpr std::size_t header_bytes = 48;
 inline constexpr std::size_t alignment = 64; // of a tensor within the tensor section
 inline constexpr std::uint64_t traversal_words_max = 8 * limits::frame_words_max;
@@ -29,8 +29,7 @@ using link_token = std::array<std::byte, 16>;
 
 struct header {
     std::uint16_t tensors = 0;
-    std::uint32_t link = 0;
-    std::uint32_t words = 0;
+    std::uint64_t words = 0;
     link_token token{};
     std::uint64_t sequence = 0;
     std::uint64_t tensor_bytes = 0;
@@ -42,7 +41,7 @@ constexpr std::uint64_t aligned(std::uint64_t bytes) noexcept {
 
 // --- writer
 
-// Words and tensors of `f` counted, with link, token and sequence left 0. errc::exhausted for a frame past a limit.
+// Words and tensors of `f` counted, with token and sequence left 0. errc::exhausted for a frame past a limit.
 result<header> measure(const frame& f);
 
 void write_header(const header& h, std::span<std::byte, header_bytes> out);

@@ -26,7 +26,6 @@ void write(proto::Control::Builder out, const hello_message& m) {
     hello.setName(m.self.name);
     hello.setAddress(m.self.address);
     hello.setRole(to_proto(m.self.role));
-    hello.setLink(m.link);
     hello.setWorker({reinterpret_cast<const kj::byte*>(m.worker.data()), m.worker.size()});
     hello.setSharedMemory(m.shared_memory);
 }
@@ -71,7 +70,6 @@ result<control_message> read(proto::Hello::Reader hello) {
         return role.failure();
     hello_message m;
     m.self = {node_id{hello.getNode()}, name, address, *role};
-    m.link = hello.getLink();
     m.shared_memory = hello.getSharedMemory();
     m.worker.resize(worker.size());
     std::memcpy(m.worker.data(), worker.begin(), worker.size());

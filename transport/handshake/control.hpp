@@ -15,7 +15,6 @@ namespace troupe {
 
 struct hello_message {
     peer_info self;
-    std::uint32_t link = 0;
     std::vector<std::byte> worker;
     bool shared_memory = false;
 };

@@ -163,14 +163,12 @@ void control_plane::on_ready(std::uint64_t id) {
     if (c->state == phase::proof && c->wire->proven()) {
         c->state = phase::hello;
         c->peer = std::make_shared<ucx_peer>(options_.bounds);
-        c->peer->link = ++links_total_;
         c->peer->send_token = c->wire->secrets().send_token;
         c->peer->receive_token = c->wire->secrets().receive_token;
         // Before the hello leaves: the peer's first frame may overtake its own hello.
         if (const auto ready = events_.peer_proven(c->peer); !ready)
             return end(id, ready.failure());
-        c->wire->send(hello_message{self_, c->peer->link, c->peer->worker->address(),
-                                    context_.shared_memory()});
+        c->wire->send(hello_message{self_, c->peer->worker->address(), context_.shared_memory()});
     }
     for (const control_message& message : arrived)
         if ((c = find(id)) != nullptr)
@@ -200,7 +198,6 @@ void control_plane::admit(connection& c, const hello_message& hello) {
         return end(c.id, other_transport(hello.shared_memory));
     peer.info = hello.self;
     peer.info.address = reachable_address(hello.self.address, remote_address(c.wire->descriptor()));
-    peer.remote_link = hello.link;
     peer.worker_address = hello.worker;
     c.state = phase::verdict;
     if (self_.node > peer.info.node)

@@ -109,7 +109,6 @@ class control_plane {
     std::map<std::uint64_t, connection> connections_;
     std::map<node_id, std::uint64_t> up_;
     std::uint64_t next_id_ = first_id + 1;
-    std::uint32_t links_total_ = 0;
     std::uint64_t refused_ = 0;
 };
 

@@ -98,7 +98,7 @@ ucs_status_t frame_receiver::admit(const std::shared_ptr<ucx_peer>& peer,
     if (!peer->is_heard)
         return UCS_OK;
     const auto h = wire::read_header(head);
-    if (!h || h->link != peer->link || !same_token(peer->receive_token, h->token)) {
+    if (!h || !same_token(peer->receive_token, h->token)) {
         ++unattributed;
         return UCS_OK;
     }

@@ -74,7 +74,6 @@ bool frame_sender::flush(const std::shared_ptr<ucx_peer>& peer) {
 void frame_sender::post(const std::shared_ptr<ucx_peer>& peer, ucx_peer::outgoing next) {
     operation& op = take_operation();
     wire::header h = next.measured;
-    h.link = peer->remote_link;
     h.token = peer->send_token;
     h.sequence = op.sequence = peer->next_sequence++;
     op.peer = peer;

@@ -25,13 +25,11 @@ class frame_receiver;
 struct ucx_peer : std::enable_shared_from_this<ucx_peer> {
     explicit ucx_peer(const send_bounds& bounds) : window{bounds} {}
 
-    // Set before its worker receives (link, receive_token) or before control_events::peer_accepted; read by all threads
-    // from then on.
+    // Set before its worker receives (receive_token) or before control_events::peer_accepted; read by all threads from then
+    // on.
     peer_info info;
-    std::uint32_t link = 0;        // of frames from it
-    std::uint32_t remote_link = 0; // of frames to it
-    wire::link_token send_token{};
-    wire::link_token receive_token{};
+    wire::link_token send_token{};    // of frames to it
+    wire::link_token receive_token{}; // of frames from it
     std::vector<std::byte> worker_address;
 
     // Guarded by queue_lock, which is taken inside the worker lock.

@@ -126,17 +126,14 @@ BOOST_AUTO_TEST_CASE(the_length_of_a_message_is_bounded_before_it_is_read) {
 }
 
 BOOST_AUTO_TEST_CASE(control_messages_come_back_as_they_were) {
-    const hello_message hello{{node_id{7}, "left", "127.0.0.1:4242", peer_role::client},
-                              3,
-                              bytes(100, std::byte{5}),
-                              true};
+    const hello_message hello{
+        {node_id{7}, "left", "127.0.0.1:4242", peer_role::client}, bytes(100, std::byte{5}), true};
     const auto read = read_control(write_control(hello));
     const auto& again = std::get<hello_message>(read.value());
     BOOST_TEST(again.self.node == node_id{7});
     BOOST_TEST(again.self.name == "left");
     BOOST_TEST(again.self.address == "127.0.0.1:4242");
     BOOST_TEST((again.self.role == peer_role::client));
-    BOOST_TEST(again.link == 3u);
     BOOST_TEST((again.worker == hello.worker));
     BOOST_TEST(again.shared_memory);
     BOOST_TEST((std::get<verdict_message>(
@@ -152,7 +149,7 @@ BOOST_AUTO_TEST_CASE(control_messages_come_back_as_they_were) {
 }
 
 BOOST_AUTO_TEST_CASE(a_hello_that_is_out_of_bounds_is_refused) {
-    const hello_message good{{node_id{7}, "left", "127.0.0.1:1"}, 3, bytes(8)};
+    const hello_message good{{node_id{7}, "left", "127.0.0.1:1"}, bytes(8)};
     const auto is_refused = [&](auto change) {
         hello_message bad = good;
         change(bad);
@@ -179,8 +176,7 @@ BOOST_AUTO_TEST_CASE(a_hello_that_is_out_of_bounds_is_refused) {
 
 BOOST_AUTO_TEST_CASE(damaged_control_messages_are_values_or_errors) {
     random_stream random{3};
-    const bytes good =
-        write_control(hello_message{{node_id{7}, "left", "127.0.0.1:1"}, 3, bytes(64)});
+    const bytes good = write_control(hello_message{{node_id{7}, "left", "127.0.0.1:1"}, bytes(64)});
     std::size_t refused = 0;
     for (int round = 0; round < 20000; ++round) {
         bytes bad = good;
