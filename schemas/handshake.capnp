@@ -6,7 +6,7 @@
 #   lower node id      -> Verdict        accepted: both now report the peer up, and frames may flow
 #   both               -> Wired          frames have a way to the receiver
 #   either, meanwhile  -> Alive          frames to the receiver are under way
-#   whoever closes     -> Farewell       the other answers by closing, once it has all frames
+#   whoever closes     -> Goodbye        the other answers by closing, once it has all frames
 #
 # The connection stays open: its end is the sign that the peer's process has ended.
 
@@ -17,11 +17,16 @@ struct Control {
   union {
     hello @0 :Hello;
     verdict @1 :Verdict;
-    farewell @2 :Farewell;
+    goodbye @2 :Goodbye;
     alive @3 :Void;           # twice a second while frames to the receiver are under way and not stuck: a large one is not
                               # silence
-    wired @4 :Void;           # once, before Farewell: UCX has set up the way of frames to the receiver. Only where both have
+    wired @4 :Void;           # once, before Goodbye: UCX has set up the way of frames to the receiver. Only where both have
                               # said so does each give back what UCX holds for the other when the connection ends
+  }
+
+  struct Goodbye {
+    # The sender sends no frame after this. Of a connection; that of schemas/cluster.capnp is of a member.
+    frames @0 :UInt64;        # how many it has sent on this connection; the receiver waits for the last of them
   }
 }
 
@@ -52,9 +57,4 @@ struct Verdict {
     accepted @0 :Void;
     duplicate @1 :Void;       # the pair has a connection already; the receiver drops this one
   }
-}
-
-struct Farewell {
-  # The sender sends no frame after this.
-  frames @0 :UInt64;          # how many it has sent on this connection; the receiver waits for the last of them
 }

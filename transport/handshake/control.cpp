@@ -39,7 +39,7 @@ void write(proto::Control::Builder out, verdict_message m) {
 }
 
 void write(proto::Control::Builder out, const goodbye_message& m) {
-    out.initFarewell().setFrames(m.frames);
+    out.initGoodbye().setFrames(m.frames);
 }
 
 void write(proto::Control::Builder out, alive_message) {
@@ -111,8 +111,8 @@ result<control_message> read_control(std::span<const std::byte> in) {
             return read(control.getHello());
         case proto::Control::VERDICT:
             return read(control.getVerdict());
-        case proto::Control::FAREWELL:
-            return control_message{goodbye_message{control.getFarewell().getFrames()}};
+        case proto::Control::GOODBYE:
+            return control_message{goodbye_message{control.getGoodbye().getFrames()}};
         case proto::Control::ALIVE:
             return control_message{alive_message{}};
         case proto::Control::WIRED:

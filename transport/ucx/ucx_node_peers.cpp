@@ -75,7 +75,7 @@ void ucx_node::peer_said_goodbye(const peer_ptr& peer, std::uint64_t frames) {
 }
 
 void ucx_node::peer_ended(const peer_ptr& peer, const error& why) {
-    if (peer->has_heard_goodbye) {
+    if (peer->has_said_goodbye) {
         take_down(peer, error{errc::cancelled, "it has answered the goodbye"});
         return;
     }
@@ -239,9 +239,9 @@ bool ucx_node::continue_closing() {
         std::lock_guard guard{peer->queue_lock};
         if (peer->has_failed || (peer->frames_announced && peer->has_said_wired)) {
             failed.push_back(peer);
-        } else if (!peer->has_heard_goodbye && peer->has_said_wired && peer->queue.empty() &&
+        } else if (!peer->has_said_goodbye && peer->has_said_wired && peer->queue.empty() &&
                    peer->in_flight == 0) {
-            peer->has_heard_goodbye = true;
+            peer->has_said_goodbye = true;
             control_.say_goodbye(*peer);
         }
     }

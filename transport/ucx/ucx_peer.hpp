@@ -67,7 +67,7 @@ struct ucx_peer : std::enable_shared_from_this<ucx_peer> {
     bool is_up = false;                   // reported; frames that arrive earlier wait in `arrivals`
     std::optional<time_point> give_up_at; // unless the control connection says more before
     std::optional<std::uint64_t> frames_announced; // by its goodbye
-    bool has_heard_goodbye = false;                // ours
+    bool has_said_goodbye = false;                 // to the peer, which answers by closing
     std::uint64_t next_arrival = 0;
     std::deque<std::shared_ptr<arrival>> arrivals; // not yet reported, in order
     std::size_t placed = 0;                        // of them, from the front, have their memory
