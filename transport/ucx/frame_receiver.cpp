@@ -59,12 +59,11 @@ frame_receiver::frame_receiver(const ucx_options& options)
 
 void frame_receiver::add(ucx_peer& peer) {
     peer.receiver = this;
-    peer.is_heard = true;
     peer.worker->receive_with(&frame_receiver::message, &peer);
 }
 
 void frame_receiver::remove(ucx_peer& peer) {
-    peer.is_heard = false;
+    peer.state = link_state::over;
     std::erase_if(waiting_, [&](const auto& waiting) { return waiting.get() == &peer; });
     for (const auto& a : peer.arrivals)
         if (a->rendezvous != nullptr)
@@ -74,7 +73,8 @@ void frame_receiver::remove(ucx_peer& peer) {
 }
 
 void frame_receiver::release(ucx_peer& peer) {
-    peer.is_up = true;
+    if (peer.state == link_state::early)
+        peer.state = link_state::up;
     deliver_ready(peer);
 }
 
@@ -95,7 +95,7 @@ ucs_status_t frame_receiver::message(void* peer, const void* header, std::size_t
 ucs_status_t frame_receiver::admit(const std::shared_ptr<ucx_peer>& peer,
                                    std::span<const std::byte> head, void* data,
                                    std::size_t data_bytes, bool is_rendezvous) {
-    if (!peer->is_heard)
+    if (!peer->is_heard())
         return UCS_OK;
     const auto h = wire::read_header(head);
     if (!h || !same_token(peer->receive_token, h->token)) {
@@ -112,7 +112,7 @@ ucs_status_t frame_receiver::admit(const std::shared_ptr<ucx_peer>& peer,
     }
     ++peer->next_arrival;
     const std::span<const std::byte> arrived{static_cast<const std::byte*>(data), data_bytes};
-    if (!is_rendezvous && peer->is_up && peer->arrivals.empty() &&
+    if (!is_rendezvous && peer->state == link_state::up && peer->arrivals.empty() &&
         deliver_at_once(peer, *h, words, arrived))
         return UCS_OK;
 
@@ -131,11 +131,11 @@ ucs_status_t frame_receiver::admit(const std::shared_ptr<ucx_peer>& peer,
         fail(peer, error{errc::exhausted, "a frame of " + std::to_string(data_bytes) +
                                               " bytes is larger than this node's memory bound"});
     place_next(peer);
+    deliver_ready(*peer);
     if (peer->backlog_bytes > options_.backlog_bytes_max)
         fail(peer,
              error{errc::exhausted, "more than " + std::to_string(options_.backlog_bytes_max) +
                                         " bytes that it has sent wait for memory"});
-    deliver_ready(*peer);
     return is_rendezvous ? UCS_INPROGRESS : UCS_OK;
 }
 
@@ -159,7 +159,7 @@ bool frame_receiver::deliver_at_once(const std::shared_ptr<ucx_peer>& peer, cons
 }
 
 void frame_receiver::place_next(const std::shared_ptr<ucx_peer>& peer) {
-    if (!peer->is_heard)
+    if (!peer->is_heard())
         return;
     const bool waited = peer->waits_since.has_value();
     for (; peer->placed < peer->arrivals.size(); ++peer->placed) {
@@ -245,7 +245,7 @@ void frame_receiver::transferred(void* request, ucs_status_t status, std::size_t
     frame_receiver& self = *static_cast<arrival*>(what)->peer->receiver;
     const auto done = self.transfers_.at(static_cast<arrival*>(what));
     self.end_transfer(*done);
-    if (!done->peer->is_heard)
+    if (!done->peer->is_heard())
         return;             // the peer is gone
     if (status != UCS_OK) { // the control connection may say more
         done->peer->has_failed = *done->peer->any_failed = true;
@@ -259,7 +259,8 @@ void frame_receiver::transferred(void* request, ucs_status_t status, std::size_t
 }
 
 void frame_receiver::deliver_ready(ucx_peer& peer) {
-    while (peer.is_up && !peer.arrivals.empty() && peer.arrivals.front()->is_complete) {
+    while (peer.state == link_state::up && !peer.arrivals.empty() &&
+           peer.arrivals.front()->is_complete) {
         const auto a = std::move(peer.arrivals.front());
         peer.arrivals.pop_front();
         --peer.placed;
@@ -267,7 +268,6 @@ void frame_receiver::deliver_ready(ucx_peer& peer) {
         auto f = assemble(a->header, a->words, std::move(a->buffer));
         if (!f) {
             fail(a->peer, f.failure());
-            peer.is_up = false; // nothing follows
             return;
         }
         frames.push_back({a->peer, std::move(*f)});
@@ -292,8 +292,10 @@ void frame_receiver::retry() {
 
 // The peer's connection ends soon; until then nothing of it is taken.
 void frame_receiver::fail(const std::shared_ptr<ucx_peer>& peer, error why) {
-    if (std::exchange(peer->is_heard, false))
-        failures.push_back({peer, std::move(why)});
+    if (!peer->is_heard())
+        return;
+    peer->state = link_state::broken;
+    failures.push_back({peer, std::move(why)});
 }
 
 } // namespace troupe

@@ -332,7 +332,7 @@ void ucx_node::forget(const ucx_worker& worker) {
 // True if every worker's descriptor will tell of anything new. Under the worker lock.
 bool ucx_node::arm() {
     for (const peer_ptr& peer : links_) {
-        if (peer->is_over)
+        if (peer->state == link_state::over)
             continue; // what killed it may keep it busy for ever
         const ucs_status_t status = peer->worker->arm();
         if (status == UCS_ERR_BUSY)

@@ -175,11 +175,11 @@ void ucx_node::take_down(peer_ptr peer, const error& why) {
 
 // Under the worker lock, as what follows.
 void ucx_node::end_link(ucx_peer& peer) {
-    if (peer.is_over)
+    if (peer.state == link_state::over)
         return;
     receiver_.remove(peer);
     forget(*peer.worker);
-    peer.is_over = any_over_ = true;
+    any_over_ = true;
     peer.worker_goes_by = options_.time->now() + options_.drain_timeout;
 }
 
@@ -187,7 +187,7 @@ void ucx_node::retire_links() {
     any_over_ = false;
     const time_point now = options_.time->now();
     std::erase_if(links_, [&](const peer_ptr& peer) {
-        if (!peer->is_over)
+        if (peer->state != link_state::over)
             return false;
         if (peer->ep != nullptr && (peer->is_wired || peer->has_failed))
             peer->worker->disconnect(std::exchange(peer->ep, nullptr));

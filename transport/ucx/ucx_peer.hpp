@@ -22,6 +22,19 @@ namespace troupe {
 struct arrival;
 class frame_receiver;
 
+// What becomes of the frames that a peer sends:
+//
+//     early ──release──> up ──fail──> broken ──remove──> over        by frame_receiver
+//
+// An early one may fail, and any be removed. Apart from this are what UCX says of the connection (is_wired, has_failed),
+// what the nodes have told each other on the control connection, and is_open, which is about frames to the peer.
+enum class link_state : std::uint8_t {
+    early,  // the peer is not yet reported: they wait in `arrivals`
+    up,     // delivered
+    broken, // dropped, for what one of them was; the node ends the link soon
+    over,   // dropped; the worker goes when UCX allows it, or at worker_goes_by
+};
+
 struct ucx_peer : std::enable_shared_from_this<ucx_peer> {
     explicit ucx_peer(const send_bounds& bounds) : window{bounds} {}
 
@@ -49,8 +62,8 @@ struct ucx_peer : std::enable_shared_from_this<ucx_peer> {
     // Guarded by the worker lock.
     std::unique_ptr<ucx_worker> worker; // from the proof of the key on
     frame_receiver* receiver = nullptr; // of the worker's messages
-    bool is_heard = false;              // they are taken
-    bool is_over = false;               // the worker goes when UCX allows it, or at worker_goes_by
+    link_state state = link_state::early;
+    bool is_heard() const noexcept { return state <= link_state::up; }
     time_point worker_goes_by;
     ucp_ep_h ep = nullptr;
     std::uint64_t next_sequence = 0;
@@ -64,8 +77,7 @@ struct ucx_peer : std::enable_shared_from_this<ucx_peer> {
     bool remote_is_wired = false; // by its word
     bool was_declined = false;    // neither side has set up a way for frames
     send_progress sending;
-    bool is_up = false;                   // reported; frames that arrive earlier wait in `arrivals`
-    std::optional<time_point> give_up_at; // unless the control connection says more before
+    std::optional<time_point> give_up_at;          // unless the control connection says more before
     std::optional<std::uint64_t> frames_announced; // by its goodbye
     bool has_said_goodbye = false;                 // to the peer, which answers by closing
     std::uint64_t next_arrival = 0;
