@@ -174,9 +174,12 @@ class Cluster(TroupeTest):
                 self.assertEqual(self.troupe(*command).code, 2)
 
     def test_benchmarks_are_handed_their_options(self):
-        result = self.troupe("bench", "frames", "--help")
-        self.assertEqual(result.code, 0)
-        self.assertIn("--repetitions", result.out)
+        own = self.troupe("bench", "--help")
+        of_benchmark = self.troupe("bench", "frames", "--help")
+        self.assertEqual((own.code, of_benchmark.code), (0, 0))
+        self.assertIn("Benchmarks: frames", own.out)
+        self.assertIn("--venv", of_benchmark.out)
+        self.assertNotIn("--venv", own.out)
 
     def test_an_option_without_its_value_is_refused(self):
         app = self.app()

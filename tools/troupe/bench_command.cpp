@@ -9,15 +9,14 @@
 
 namespace troupe::cli {
 
-int bench(const bench_options& options) {
+int bench(const std::vector<std::string>& given) {
     const std::filesystem::path runner = TROUPE_BENCH_RUNNER;
     std::error_code failed;
     if (!std::filesystem::exists(runner, failed))
         return report({errc::usage, "bench: " + runner.string() +
                                         " is not there; benchmarks run from the source tree"});
-    std::vector<std::string> words{"python3", runner.string(), options.name, "--build",
-                                   TROUPE_BUILD_FOLDER};
-    words.insert(words.end(), options.arguments.begin(), options.arguments.end());
+    std::vector<std::string> words{"python3", runner.string(), "--build", TROUPE_BUILD_FOLDER};
+    words.insert(words.end(), given.begin(), given.end());
     std::vector<char*> arguments;
     for (std::string& word : words)
         arguments.push_back(word.data());

@@ -81,11 +81,8 @@ struct status_options {
 };
 int status(const status_options& options);
 
-struct bench_options {
-    std::string name;                   // of the benchmark; empty: list them
-    std::vector<std::string> arguments; // for the benchmark's own program
-};
-int bench(const bench_options& options);
+// The benchmark's name and options, for the benchmarks' own program.
+int bench(const std::vector<std::string>& given);
 
 // One line on standard error, "troupe: SENTENCE", and the exit code for it.
 int report(const error& why);

@@ -230,21 +230,16 @@ void add_status(CLI::App& program, cli::status_options& status, int& code) {
     status_command->callback([&] { code = cli::status(status); });
 }
 
-void add_bench(CLI::App& program, cli::bench_options& bench, int& code) {
+void add_bench(CLI::App& program, int& code) {
     auto* bench_command =
         program.add_subcommand("bench", "Measure beside the peers and the machine's limits.");
     bench_command->footer(
         "Example: troupe bench frames --repetitions 5\n"
-        "What follows NAME goes to the benchmark, --help too.\n"
-        "Benchmarks: frames, actors, operations, tracing, training. They need the source tree.");
-    bench_command->add_option("NAME", bench.name, "Which benchmark.")
-        ->required()
-        ->check(CLI::IsMember({"frames", "actors", "operations", "tracing", "training"}));
-    bench_command->prefix_command();
-    bench_command->callback([bench_command, &bench, &code] {
-        bench.arguments = bench_command->remaining();
-        code = cli::bench(bench);
-    });
+        "Benchmarks: frames, actors, operations, tracing, training. They need the source tree.\n"
+        "What follows the benchmark's name is for the benchmark, --help too.");
+    bench_command->prefix_command(); // from the first word that is not an option of its own
+    bench_command->callback(
+        [bench_command, &code] { code = cli::bench(bench_command->remaining()); });
 }
 
 void add_inspect(CLI::App& program, inspect_words& inspect, int& code) {
@@ -292,7 +287,6 @@ struct command_line {
     cli::plan_options plan;
     std::string key;
     cli::status_options status;
-    cli::bench_options bench;
     inspect_words inspect;
     int code = 0;
 };
@@ -307,7 +301,7 @@ command_line::command_line(CLI::App& program) {
     add_plan(program, plan, code);
     add_explain(program, key, code);
     add_status(program, status, code);
-    add_bench(program, bench, code);
+    add_bench(program, code);
     add_inspect(program, inspect, code);
     // --key "$UNSET" must not run without a key.
     const auto refuse_empty = [](const std::string& value) {
