@@ -153,7 +153,9 @@ std::string sources::name(const place& where) const {
 
 error sources::fail(const place& where, std::string_view path, std::string_view sentence) const {
     std::string message = name(where) + ": ";
-    if (!path.empty())
+    const bool is_named =
+        where.setting >= 0 && path == setting_keys[static_cast<std::size_t>(where.setting)];
+    if (!path.empty() && !is_named)
         message.append(path).append(": ");
     return {errc::usage, message.append(sentence)};
 }

@@ -45,7 +45,7 @@ class AppFile(TroupeTest):
 
     def test_a_bad_override_names_the_switch(self):
         result = self.troupe("run", self.app(), "--set", "train.epoch=3")
-        self.assert_one_line_error(result, 2, "train.epoch", "epochs")
+        self.assert_one_line_error(result, 2, "troupe: --set train.epoch: unknown key", "epochs")
 
     def test_a_missing_app_file(self):
         self.assert_one_line_error(self.troupe("run", "nowhere.yaml"), 2, "nowhere.yaml")

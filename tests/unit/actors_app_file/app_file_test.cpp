@@ -123,8 +123,7 @@ BOOST_AUTO_TEST_CASE(errors_of_later_checks_name_the_place_of_the_value_or_of_wh
                "dir/app.yaml:9:15: model.layers[3].linear: too wide");
     BOOST_TEST(definition.error_at("topology.pipeline", "no").message() ==
                "dir/app.yaml:1:1: topology.pipeline: no");
-    BOOST_TEST(definition.error_at("train.batch", "no").message() ==
-               "--set train.batch: train.batch: no");
+    BOOST_TEST(definition.error_at("train.batch", "no").message() == "--set train.batch: no");
     BOOST_TEST(definition.file() == "dir/app.yaml");
 }
 
