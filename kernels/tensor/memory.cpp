@@ -99,7 +99,8 @@ result<buffer_ref> memory_pool::allocate(std::size_t bytes) {
                      "out of device memory: " + std::to_string(bytes) + " bytes wanted, " +
                          std::to_string(numbers.bytes_in_use) + " of " +
                          std::to_string(state_->bytes_max) +
-                         " in use; use a smaller batch, more stages or a larger memory bound"};
+                         " in use; use a smaller train.batch or more stages, or start nodes with a "
+                         "larger bound: troupe node --memory-mb"};
     buffer*& head = state_->free_lists[class_index(capacity)];
     buffer* b = head;
     if (b != nullptr) {

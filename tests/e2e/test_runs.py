@@ -110,6 +110,12 @@ class Runs(TroupeTest):
         self.finish(first, 15)
         self.assertEqual(self.troupe("plan", self.app(), "--cluster", address).err, "")
 
+    def test_a_run_that_runs_out_of_memory_says_what_needs_less_or_gives_more(self):
+        _, address = self.node("--memory-mb", 16)
+        text = APP.replace("batch: 32", "batch: 4096").replace("train_samples: 512", "train_samples: 4096")
+        result = self.troupe("run", self.app(text.replace("out: 8", "out: 256")), "--cluster", address)
+        self.assert_one_line_error(result, 1, "of 16777216 in use", "train.batch", "troupe node --memory-mb")
+
     def test_a_cluster_over_tcp_is_looked_at_over_tcp(self):
         _, address = self.node("--transport", "tcp")
         for command in ("status", "inspect"):
