@@ -6,7 +6,7 @@ import re
 import signal
 import time
 
-from support import APP, PATIENCE, TroupeTest, main
+from support import APP, PATIENCE, TroupeTest, main, processes
 
 LONG = APP.replace("epochs: 2", "epochs: 100000")
 
@@ -226,6 +226,19 @@ class Ends(TroupeTest):
         self.assertIn("saved/epoch-", result.event("start")[0]["resumed_from"])
         self.assertEqual(result.code, 0, str(result))
         self.assertEqual([e["epoch"] for e in result.event("epoch")], [epochs + 1])
+
+    def test_a_second_interrupt_ends_a_run_at_once_though_a_node_of_it_hangs(self):
+        run = self.start("run", self.app(LONG), "--nodes", 2, "--json", "--trace", "trace.json")
+        self.read_event(run, "epoch")
+        os.kill(max(processes(self.folder) - {run.pid}), signal.SIGSTOP)
+        run.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        self.assertIsNone(run.poll(), "one alone waits for the node")
+        run.send_signal(signal.SIGINT)
+        interrupted = time.monotonic()
+        result = self.finish(run, 15)
+        self.assert_within(1, since=interrupted)
+        self.assert_one_line_error(result, 130, "stopped; nothing was saved")
 
     def test_resuming_after_an_epoch_gives_the_weights_of_an_uninterrupted_run(self):
         text = APP + f"checkpoint: {{directory: {self.folder}/saved}}\n"

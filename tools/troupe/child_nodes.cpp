@@ -11,6 +11,8 @@
 #include <chrono>
 #include <cstring>
 
+#include "tools/troupe/signals.hpp"
+
 namespace troupe::cli {
 
 namespace {
@@ -121,7 +123,7 @@ child_nodes::~child_nodes() {
     for (const pid_t process : processes_) {
         int status = 0;
         while (waitpid(process, &status, WNOHANG) == 0) {
-            if (std::chrono::steady_clock::now() > deadline) {
+            if (stop_signals() > 1 || std::chrono::steady_clock::now() > deadline) {
                 kill(process, SIGKILL);
                 waitpid(process, &status, 0);
                 break;

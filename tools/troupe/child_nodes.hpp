@@ -28,7 +28,8 @@ class child_nodes {
 
     child_nodes(child_nodes&& other) noexcept;
     child_nodes& operator=(child_nodes&&) = delete;
-    ~child_nodes(); // asks them to stop, and kills those that have not after a moment
+    // Asks them to stop, and kills those that have not after a moment, or when a second stop signal comes.
+    ~child_nodes();
 
     // HOST:PORT where the first one listens: the others have joined it.
     const std::string& address() const noexcept { return addresses_.front(); }
