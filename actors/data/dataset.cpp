@@ -15,10 +15,12 @@ result<data_sets> load_data(proto::Data::Reader data, const tensor_shape& input,
     }
     const auto idx = data.getIdx();
     const auto read = depth == data_depth::all ? read_idx_dataset : check_idx_dataset;
-    auto train = read(idx.getTrainImages().cStr(), idx.getTrainLabels().cStr(), input);
+    auto train =
+        read({idx.getTrainImages().cStr(), idx.getTrainLabels().cStr(), "data.idx.train"}, input);
     if (!train)
         return train.failure();
-    auto test = read(idx.getTestImages().cStr(), idx.getTestLabels().cStr(), input);
+    auto test =
+        read({idx.getTestImages().cStr(), idx.getTestLabels().cStr(), "data.idx.test"}, input);
     if (!test)
         return test.failure();
     return data_sets{std::move(*train), std::move(*test)};

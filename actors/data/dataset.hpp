@@ -44,7 +44,8 @@ enum class data_depth : std::uint8_t { outline, all };
 
 // Loads what the app file's `data` names. `input` is the shape of one sample that the model wants;
 // images whose elements cannot be read in this shape are an error. Blocks on files: not for an
-// actor's thread. Errors: errc::data with file and byte offset, errc::io if a file cannot be read.
+// actor's thread. Errors: errc::data with file and byte offset, errc::io if a file cannot be read;
+// both "KEY: SENTENCE", with the key of the app file that they are about.
 result<data_sets> load_data(proto::Data::Reader data, const tensor_shape& input, std::uint64_t seed,
                             data_depth depth = data_depth::all);
 

@@ -205,21 +205,26 @@ struct image_sizes {
     std::uint64_t columns = 0;
 };
 
+error at_images(const idx_files& files, const error& why) {
+    return why.in(files.key + "_images");
+}
+error at_labels(const idx_files& files, const error& why) {
+    return why.in(files.key + "_labels");
+}
+
 // The samples are left out.
-result<dataset> make_dataset(const fs::path& images_file, const image_sizes& images,
-                             const fs::path& labels_file, std::span<const std::uint8_t> labels,
-                             const tensor_shape& input) {
+result<dataset> make_dataset(const idx_files& files, const image_sizes& images,
+                             std::span<const std::uint8_t> labels, const tensor_shape& input) {
+    const auto refuse = [&](const std::string& sentence) {
+        return at_images(files, {errc::data, files.images.string() + ": byte " + sentence});
+    };
     if (images.count != labels.size())
-        return error{errc::data, images_file.string() +
-                                     ": byte 4: " + std::to_string(images.count) + " images, but " +
-                                     labels_file.string() + " has " +
-                                     std::to_string(labels.size()) + " labels"};
+        return refuse("4: " + std::to_string(images.count) + " images, but " +
+                      files.labels.string() + " has " + std::to_string(labels.size()) + " labels");
     if (!fits(input, images.rows, images.columns))
-        return error{errc::data, images_file.string() + ": byte 8: images of " +
-                                     std::to_string(images.rows) + "x" +
-                                     std::to_string(images.columns) + ", but model.input is " +
-                                     to_string(input)};
-    dataset data{labels_file.string(), input, 0, {}, {}};
+        return refuse("8: images of " + std::to_string(images.rows) + "x" +
+                      std::to_string(images.columns) + ", but model.input is " + to_string(input));
+    dataset data{files.labels.string(), input, 0, {}, {}};
     data.labels.assign(labels.begin(), labels.end());
     data.classes = std::size_t{std::ranges::max(labels)} + 1;
     return data;
@@ -242,31 +247,28 @@ result<std::vector<std::uint8_t>> read_idx_labels(const fs::path& file) {
     return std::move(contents->elements);
 }
 
-result<dataset> read_idx_dataset(const fs::path& images_file, const fs::path& labels_file,
-                                 const tensor_shape& input) {
-    auto labels = read_idx_labels(labels_file);
+result<dataset> read_idx_dataset(const idx_files& files, const tensor_shape& input) {
+    auto labels = read_idx_labels(files.labels);
     if (!labels)
-        return labels.failure();
-    auto images = read_idx_images(images_file);
+        return at_labels(files, labels.failure());
+    auto images = read_idx_images(files.images);
     if (!images)
-        return images.failure();
-    auto data = make_dataset(images_file, {images->count, images->rows, images->columns},
-                             labels_file, *labels, input);
+        return at_images(files, images.failure());
+    auto data = make_dataset(files, {images->count, images->rows, images->columns}, *labels, input);
     if (data)
         data->samples = std::move(images->pixels);
     return data;
 }
 
-result<dataset> check_idx_dataset(const fs::path& images_file, const fs::path& labels_file,
-                                  const tensor_shape& input) {
-    auto labels = read_idx_labels(labels_file);
+result<dataset> check_idx_dataset(const idx_files& files, const tensor_shape& input) {
+    auto labels = read_idx_labels(files.labels);
     if (!labels)
-        return labels.failure();
-    auto images = open_idx<3>(images_file, "images");
+        return at_labels(files, labels.failure());
+    auto images = open_idx<3>(files.images, "images");
     if (!images)
-        return images.failure();
+        return at_images(files, images.failure());
     const auto& [count, rows, columns] = images->sizes;
-    return make_dataset(images_file, {count, rows, columns}, labels_file, *labels, input);
+    return make_dataset(files, {count, rows, columns}, *labels, input);
 }
 
 } // namespace troupe

@@ -26,13 +26,18 @@ result<idx_images> read_idx_images(const std::filesystem::path& file); // magic 
 result<std::vector<std::uint8_t>>
 read_idx_labels(const std::filesystem::path& file); // magic 0x00000801
 
+// Where a dataset is. Errors begin with the key that names the file: `key` + "_images" or "_labels".
+struct idx_files {
+    std::filesystem::path images;
+    std::filesystem::path labels;
+    std::string key; // in the app file, as "data.idx.train"
+};
+
 // Images and their labels as a dataset of samples of shape `input`: (1, rows, columns), (rows,
 // columns) or (rows * columns). errc::data if the counts differ or the images have another size.
-result<dataset> read_idx_dataset(const std::filesystem::path& images,
-                                 const std::filesystem::path& labels, const tensor_shape& input);
+result<dataset> read_idx_dataset(const idx_files& files, const tensor_shape& input);
 
 // The same from the labels and the header and length of the images' file: the samples are left out.
-result<dataset> check_idx_dataset(const std::filesystem::path& images,
-                                  const std::filesystem::path& labels, const tensor_shape& input);
+result<dataset> check_idx_dataset(const idx_files& files, const tensor_shape& input);
 
 } // namespace troupe

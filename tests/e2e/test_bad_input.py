@@ -62,8 +62,11 @@ class Data(TroupeTest):
 
     def test_missing_data_file(self):
         for command in ("check", "run"):
-            result = self.troupe(command, self.idx_app(train_images="/nowhere/images.gz"))
-            self.assert_one_line_error(result, 2, "/nowhere/images.gz")
+            for key, line in (("train_images", 4), ("test_labels", 7)):
+                result = self.troupe(command, self.idx_app(**{key: "/nowhere/file.gz"}))
+                self.assert_one_line_error(result, 2, f"/app.yaml:{line}:", f": data.idx.{key}: /nowhere/file.gz: no such")
+            result = self.troupe(command, self.idx_app(), "--set", "data.idx.train_images=/nowhere/file.gz")
+            self.assert_one_line_error(result, 2, "troupe: --set data.idx.train_images: /nowhere/file.gz: no such")
 
     def test_truncated_data_file_says_the_byte(self):
         images = self.folder / "images"

@@ -90,7 +90,7 @@ int run(const run_options& options) {
     auto app = load_app(options.app.file, options.app.settings);
     if (!app)
         return refuse(app.failure());
-    auto data = load_samples(app->app());
+    auto data = load_samples(*app);
     if (!data)
         return refuse(data.failure());
     auto saved = open_checkpoints(app->app(), (*data)->train.size(), options.resume);

@@ -20,13 +20,23 @@ tensor_shape input_shape(proto::Model::Reader model) {
     return tensor_shape{dimensions};
 }
 
+// "KEY: SENTENCE" as "app.yaml:3:26: KEY: SENTENCE".
+error at_its_place(const app_definition& definition, const error& why) {
+    const std::string_view message = why.message();
+    const std::size_t end = message.find(": ");
+    return {why.code(),
+            definition.error_at(message.substr(0, end), message.substr(end + 2)).message()};
+}
+
 } // namespace
 
-result<std::shared_ptr<const data_sets>> load_samples(proto::App::Reader app, data_depth depth) {
+result<std::shared_ptr<const data_sets>> load_samples(const app_definition& definition,
+                                                      data_depth depth) {
+    const auto app = definition.app();
     auto sets =
         load_data(app.getData(), input_shape(app.getModel()), app.getTrain().getSeed(), depth);
     if (!sets)
-        return sets.failure();
+        return at_its_place(definition, sets.failure());
     auto layers = describe_model(app.getModel());
     if (!layers)
         return layers.failure();

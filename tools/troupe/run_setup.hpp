@@ -7,13 +7,15 @@
 
 #include "actors/checkpoint/checkpoint_store.hpp"
 #include "actors/data/dataset.hpp"
+#include "actors/plan/app_file.hpp"
 #include "tools/troupe/child_nodes.hpp"
 #include "tools/troupe/node_host.hpp"
 
 namespace troupe::cli {
 
-// The app's samples, with labels that fit its model. Blocks on files.
-result<std::shared_ptr<const data_sets>> load_samples(proto::App::Reader app,
+// The app's samples, with labels that fit its model. Blocks on files. Errors say where in the app file the wrong one is
+// named.
+result<std::shared_ptr<const data_sets>> load_samples(const app_definition& definition,
                                                       data_depth depth = data_depth::all);
 
 // The folder that the run saves into, and what it goes on from.

@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(plain_and_gzip_files_give_the_same_samples) {
     const auto i = plain("images", images(3));
     const auto l = gzip("labels.gz", labels({1, 0, 7}));
     for (const auto& file : {i, gzip("images.gz", images(3))}) {
-        const auto data = read_idx_dataset(file, l, {1, 2, 3});
+        const auto data = read_idx_dataset({file, l, "data.idx.train"}, {1, 2, 3});
         BOOST_REQUIRE(data.ok());
         BOOST_TEST(data->size() == 3u);
         BOOST_TEST(data->classes == 8u);
@@ -93,19 +93,21 @@ BOOST_AUTO_TEST_CASE(plain_and_gzip_files_give_the_same_samples) {
 BOOST_AUTO_TEST_CASE(images_may_be_taken_flat_but_not_in_another_size) {
     const auto i = plain("images", images(2));
     const auto l = plain("labels", labels({1, 0}));
-    BOOST_TEST(read_idx_dataset(i, l, {6}).ok());
-    BOOST_TEST(read_idx_dataset(i, l, {2, 3}).ok());
+    BOOST_TEST(read_idx_dataset({i, l, "data.idx.train"}, {6}).ok());
+    BOOST_TEST(read_idx_dataset({i, l, "data.idx.train"}, {2, 3}).ok());
     for (const tensor_shape& wrong :
          {tensor_shape{3, 2}, tensor_shape{1, 3, 2}, tensor_shape{2, 1, 3}, tensor_shape{7}})
-        BOOST_TEST(message(read_idx_dataset(i, l, wrong)) ==
-                   i.string() + ": byte 8: images of 2x3, but model.input is " + to_string(wrong));
+        BOOST_TEST(message(read_idx_dataset({i, l, "data.idx.train"}, wrong)) ==
+                   "data.idx.train_images: " + i.string() +
+                       ": byte 8: images of 2x3, but model.input is " + to_string(wrong));
 }
 
 BOOST_AUTO_TEST_CASE(images_and_labels_must_be_as_many) {
     const auto i = plain("images", images(2));
     const auto l = plain("labels", labels({1, 0, 1}));
-    BOOST_TEST(message(read_idx_dataset(i, l, {6})) ==
-               i.string() + ": byte 4: 2 images, but " + l.string() + " has 3 labels");
+    BOOST_TEST(message(read_idx_dataset({i, l, "data.idx.train"}, {6})) ==
+               "data.idx.train_images: " + i.string() + ": byte 4: 2 images, but " + l.string() +
+                   " has 3 labels");
 }
 
 BOOST_AUTO_TEST_CASE(a_label_file_is_no_image_file) {
@@ -193,12 +195,24 @@ BOOST_AUTO_TEST_CASE(files_that_cannot_be_opened_are_named) {
     BOOST_TEST(message(read_idx_labels(folder), errc::io) == folder.string() + ": not a file");
 }
 
+BOOST_AUTO_TEST_CASE(the_key_that_names_a_wrong_file_is_said_though_both_name_the_same) {
+    const auto l = plain("labels", labels({1}));
+    const fs::path none = "/nonexistent/labels";
+    for (const auto read : {read_idx_dataset, check_idx_dataset}) {
+        BOOST_TEST(message(read({l, l, "data.idx.test"}, {6}))
+                       .find("data.idx.test_images: " + l.string() + ": byte 0: not an") == 0u);
+        BOOST_TEST(message(read({l, none, "data.idx.test"}, {6}), errc::io) ==
+                   "data.idx.test_labels: /nonexistent/labels: no such file");
+    }
+}
+
 BOOST_AUTO_TEST_CASE(fashion_mnist_loads_where_it_is_installed) {
     const fs::path data = "/usr/share/datasets/fashion-mnist";
     if (!fs::exists(data))
         return;
-    const auto test = read_idx_dataset(data / "t10k-images-idx3-ubyte.gz",
-                                       data / "t10k-labels-idx1-ubyte.gz", {1, 28, 28});
+    const auto test = read_idx_dataset(
+        {data / "t10k-images-idx3-ubyte.gz", data / "t10k-labels-idx1-ubyte.gz", "data.idx.test"},
+        {1, 28, 28});
     BOOST_REQUIRE(test.ok());
     BOOST_TEST(test->size() == 10000u);
     BOOST_TEST(test->classes == 10u);
