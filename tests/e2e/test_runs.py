@@ -116,6 +116,11 @@ class Runs(TroupeTest):
         result = self.troupe("run", self.app(text.replace("out: 8", "out: 256")), "--cluster", address)
         self.assert_one_line_error(result, 1, "of 16777216 in use", "train.batch", "troupe node --memory-mb")
 
+    def test_a_run_that_learns_nothing_says_so_and_how_to_go_on(self):
+        still = ["--set", "train.optimizer.sgd.learning_rate=0", "--set", "train.shuffle=false"]
+        self.assert_one_line_error(self.troupe("run", self.app(), *still), 0, "note: the ", "learning_rate")
+        self.assertEqual(self.troupe("run", self.app()).err, "")
+
     def test_a_cluster_over_tcp_is_looked_at_over_tcp(self):
         _, address = self.node("--transport", "tcp")
         for command in ("status", "inspect"):

@@ -1,5 +1,7 @@
 #include "tools/troupe/reporter.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -155,9 +157,11 @@ void reporter::epoch_done(const epoch_report& r) {
 
 void reporter::finished(const run_report& report) {
     clear_progress();
-    if (!report.failure)
+    if (!report.failure) {
         queue(out_, done_text(report));
-    else if (options_.json)
+        if (std::string doubt = doubt_text(report); !doubt.empty())
+            queue(talk_, std::move(doubt));
+    } else if (options_.json)
         queue(out_, error_line(*report.failure));
     std::lock_guard guard{lock_};
     report_ = report;
@@ -199,6 +203,26 @@ std::string reporter::done_text(const run_report& report) const {
                     100 * report.stages[s].busy_share)
             << lags_in_words(report.stages[s].lags) << '\n';
     return out.str();
+}
+
+std::string reporter::doubt_text(const run_report& report) const {
+    if (options_.json || report.epochs.empty())
+        return {};
+    const epoch_report& first = report.epochs.front();
+    const epoch_report& last = report.epochs.back();
+    const double guess = std::log(static_cast<double>(options_.classes));
+    std::string doubt;
+    if (options_.classes > 1 && std::min(last.train_loss, last.test_loss) >= guess)
+        doubt = text("the loss ends at %.4f, no better than a guess among %zu classes (%.4f)",
+                     last.test_loss, options_.classes, guess);
+    else if (report.epochs.size() > 1 && last.train_loss >= first.train_loss)
+        doubt = text("the training loss has not fallen: %.4f in epoch %u, %.4f in epoch %u",
+                     first.train_loss, first.epoch + 1, last.train_loss, last.epoch + 1);
+    else
+        return {};
+    return "troupe: note: " + doubt +
+           "; try another train.optimizer.sgd.learning_rate, most often a lower one, or more "
+           "epochs\n";
 }
 
 std::optional<run_report> reporter::wait_finished(duration patience) {

@@ -26,6 +26,7 @@ struct reporter_options {
     std::uint32_t nodes = 0;  // node processes that carry stages
     std::string transport;    // "ucx", or "in-process"
     std::uint32_t epochs = 0; // of the app
+    std::size_t classes = 0;  // of the data
     std::string resumed_from; // folder of the checkpoint; empty: the run begins anew
     const clock* time = nullptr;
 };
@@ -58,6 +59,7 @@ class reporter final : public training_observer {
     bool progress_is_due(const training_progress& progress);
     void clear_progress();
     std::string done_text(const run_report& report) const;
+    std::string doubt_text(const run_report& report) const; // empty if the loss has fallen
     void queue(std::ostream& to, std::string text, bool is_progress = false);
 
     reporter_options options_;

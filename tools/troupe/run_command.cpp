@@ -117,6 +117,7 @@ int run(const run_options& options) {
                       .inspect_address = host.address(),
                       .transport = alone ? "in-process" : "ucx",
                       .epochs = app->app().getTrain().getEpochs(),
+                      .classes = (*data)->train.classes,
                       .resumed_from = saved->resume ? saved->resume->info().folder.string() : "",
                       .time = &host.time()},
                      std::cout,

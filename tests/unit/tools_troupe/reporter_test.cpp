@@ -94,6 +94,34 @@ BOOST_AUTO_TEST_CASE(the_end_says_where_it_ran_and_what_was_saved) {
                "done: in this process, test accuracy 50.00%, checkpoint saved/epoch-0002\n");
 }
 
+BOOST_AUTO_TEST_CASE(a_loss_that_has_not_fallen_is_noted_at_the_end) {
+    const auto noted = [](std::vector<epoch_report> epochs, bool json = false) {
+        std::ostringstream out;
+        std::ostringstream talk;
+        reporter shown{{.json = json, .classes = 10}, out, talk};
+        shown.finished({.epochs = std::move(epochs)});
+        while (shown.print_next()) {
+        }
+        return talk.str();
+    };
+    const epoch_report good{.train_loss = 0.5, .test_loss = 0.6};
+    const epoch_report worse{.epoch = 3, .train_loss = 0.7, .test_loss = 0.8};
+    const epoch_report guess{.epoch = 3, .train_loss = 2.31, .test_loss = 2.304};
+    BOOST_TEST(noted({}) == "");
+    BOOST_TEST(noted({good}) == "");
+    BOOST_TEST(noted({worse, good}) == "");
+    BOOST_TEST(noted({{.train_loss = 2.4, .test_loss = 0.6}}) == "");
+    BOOST_TEST(noted({{.train_loss = 0.1, .test_loss = 2.4}}) == "");
+    BOOST_TEST(noted({good, worse}) ==
+               "troupe: note: the training loss has not fallen: 0.5000 in epoch 1, 0.7000 in epoch "
+               "4; try another train.optimizer.sgd.learning_rate, most often a lower one, or more "
+               "epochs\n");
+    BOOST_TEST(noted({guess}).starts_with("troupe: note: the loss ends at 2.3040, no better than a "
+                                          "guess among 10 classes (2.3026); "));
+    BOOST_TEST(noted({good, guess}).find("a guess among") != std::string::npos);
+    BOOST_TEST(noted({guess}, true) == "");
+}
+
 BOOST_AUTO_TEST_CASE(json_has_objects_for_start_epoch_and_done_alone) {
     printed json{true, false};
     json.train(60);
