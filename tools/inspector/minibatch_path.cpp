@@ -3,98 +3,11 @@
 #include <algorithm>
 #include <limits>
 
-#include "schemas/pipeline.capnp.h"
+#include "tools/inspector/minibatch_work.hpp"
 
 namespace troupe::inspector {
 
 namespace {
-
-const std::uint64_t activation_type = capnp::typeId<proto::Activation>();
-const std::uint64_t gradient_type = capnp::typeId<proto::Gradient>();
-
-struct message {
-    trace_event event; // times aligned
-    actor_address to;
-
-    actor_address from() const { return {event.from_node, event.from_actor}; }
-};
-
-// What one actor did for the minibatch, each list by the time of its start.
-struct actor_work {
-    std::vector<message> activations;
-    std::vector<message> gradients;
-    std::vector<trace_event> forwards;
-    std::vector<trace_event> backwards;
-    std::vector<trace_event> updates;
-    bool passes_on = false; // somebody had an Activation from it
-    std::set<std::uint64_t> sent_activation_versions;
-    std::set<std::uint64_t> sent_gradient_versions;
-};
-
-using all_work = std::map<actor_address, actor_work>;
-
-void put_work(const trace_event& e, const std::string& label, actor_work& work) {
-    if (label == "forward")
-        work.forwards.push_back(e);
-    else if (label == "backward")
-        work.backwards.push_back(e);
-    else if (label == "update")
-        work.updates.push_back(e);
-}
-
-void put_message(const trace_event& e, actor_address to, all_work& work) {
-    const message m{e, to};
-    (e.type == activation_type ? work[to].activations : work[to].gradients).push_back(m);
-    actor_work& sender = work[m.from()];
-    sender.passes_on = sender.passes_on || e.type == activation_type;
-    if (e.weights.value() != none)
-        (e.type == activation_type ? sender.sent_activation_versions
-                                   : sender.sent_gradient_versions)
-            .insert(e.weights.value());
-}
-
-all_work sort_events(std::uint64_t minibatch, const std::vector<node_trace>& traces,
-                     const all_names& names) {
-    std::map<node_id, std::int64_t> offsets;
-    for (const node_trace& trace : traces)
-        offsets[trace.node] = trace.clock.offset_ns;
-    all_work work;
-    std::set<std::pair<node_id, std::uint64_t>>
-        seen; // a message is handled once; a trace may be read twice
-    for (const node_trace& trace : traces) {
-        const auto known = names.find(trace.node);
-        for (trace_event e : trace.events) {
-            if (e.minibatch.value() != minibatch)
-                continue;
-            const auto sender = offsets.find(e.from_node);
-            e.sent_ns -= sender == offsets.end() ? trace.clock.offset_ns : sender->second;
-            e.enqueued_ns -= trace.clock.offset_ns;
-            e.started_ns -= trace.clock.offset_ns;
-            e.ended_ns -= trace.clock.offset_ns;
-            const actor_address to{trace.node, e.to_actor};
-            if (e.kind == trace_kind::compute)
-                put_work(e, known == names.end() ? std::string{} : known->second.type_of(e),
-                         work[to]);
-            else if ((e.type == activation_type || e.type == gradient_type) &&
-                     seen.insert({e.from_node, e.sequence}).second)
-                put_message(e, to, work);
-        }
-    }
-    const auto by_start = [](const trace_event& a, const trace_event& b) {
-        return a.started_ns < b.started_ns;
-    };
-    const auto by_handling = [](const message& a, const message& b) {
-        return a.event.started_ns < b.event.started_ns;
-    };
-    for (auto& [address, w] : work) {
-        std::ranges::stable_sort(w.activations, by_handling);
-        std::ranges::stable_sort(w.gradients, by_handling);
-        std::ranges::stable_sort(w.forwards, by_start);
-        std::ranges::stable_sort(w.backwards, by_start);
-        std::ranges::stable_sort(w.updates, by_start);
-    }
-    return work;
-}
 
 std::optional<std::uint64_t> version_of(const trace_event& e) {
     return e.weights.value() == none ? std::nullopt : std::optional{e.weights.value()};
@@ -109,7 +22,7 @@ const trace_event* claim(const std::vector<trace_event>& passes,
     return nullptr;
 }
 
-hop hop_of(hop_kind kind, const message& m, const trace_event* pass) {
+hop hop_of(hop_kind kind, const minibatch_message& m, const trace_event* pass) {
     hop h;
     h.kind = kind;
     h.from = m.from();
@@ -150,13 +63,13 @@ void add_turns(actor_address stage, const actor_work& work, std::vector<hop>& ho
 
 void add_hops(actor_address actor, const actor_work& work, std::vector<hop>& hops) {
     std::set<const trace_event*> claimed;
-    for (const message& m : work.activations) {
+    for (const minibatch_message& m : work.activations) {
         hop h = hop_of(hop_kind::forward, m, claim(work.forwards, claimed, m.event.started_ns));
         if (!h.weights && work.sent_activation_versions.size() == 1)
             h.weights = *work.sent_activation_versions.begin();
         hops.push_back(h);
     }
-    for (const message& m : work.gradients) {
+    for (const minibatch_message& m : work.gradients) {
         hop h = hop_of(hop_kind::backward, m, claim(work.backwards, claimed, m.event.started_ns));
         if (!h.weights && !work.activations.empty() && work.sent_gradient_versions.size() == 1)
             h.weights = *work.sent_gradient_versions.begin();
@@ -201,75 +114,10 @@ bool is_complete(const all_work& work) {
         if (w.forwards.size() != parts || w.backwards.size() != parts || w.updates.empty() ||
             w.gradients.size() != (w.passes_on ? parts : 0))
             return false;
-        for (const message& m : w.activations)
+        for (const minibatch_message& m : w.activations)
             left_home += work.at(m.from()).activations.empty();
     }
     return left_home > 0 && back_home == left_home;
-}
-
-struct time_span {
-    std::int64_t first = std::numeric_limits<std::int64_t>::max();
-    std::int64_t last = std::numeric_limits<std::int64_t>::min();
-
-    void add(const trace_event& e) {
-        first = std::min(first, e.started_ns);
-        last = std::max(last, e.ended_ns);
-    }
-    void add(const time_span& other) {
-        first = std::min(first, other.first);
-        last = std::max(last, other.last);
-    }
-};
-
-time_span span_of(const actor_work& work) {
-    time_span span;
-    for (const auto* list : {&work.forwards, &work.backwards, &work.updates})
-        for (const trace_event& e : *list)
-            span.add(e);
-    for (const auto* list : {&work.activations, &work.gradients})
-        for (const message& m : *list)
-            span.add(m.event);
-    return span;
-}
-
-// By actor, one number for all that an Activation or a Gradient joins: the actors of one run.
-std::map<actor_address, std::size_t> runs_of(const all_work& work) {
-    std::map<actor_address, std::size_t> run;
-    for (const auto& [address, w] : work)
-        run.emplace(address, run.size());
-    const auto join = [&](const message& m) {
-        const std::size_t from = run.at(m.from());
-        const std::size_t to = run.at(m.to);
-        for (auto& [address, number] : run)
-            if (number == from)
-                number = to;
-    };
-    for (const auto& [address, w] : work) {
-        std::ranges::for_each(w.activations, join);
-        std::ranges::for_each(w.gradients, join);
-    }
-    return run;
-}
-
-// Nodes remember several runs, each with a minibatch of this number: the latest is meant. An actor whose messages are lost
-// is taken for one of it if it worked meanwhile.
-void keep_latest_run(all_work& work) {
-    const auto runs = runs_of(work);
-    std::map<std::size_t, time_span> spans;
-    for (const auto& [address, w] : work)
-        spans[runs.at(address)].add(span_of(w));
-    const auto latest =
-        std::ranges::max_element(spans, {}, [](const auto& entry) { return entry.second.last; });
-    if (latest == spans.end())
-        return;
-    const std::size_t kept = latest->first;
-    const time_span meanwhile = latest->second;
-    std::erase_if(work, [&](const auto& entry) {
-        const auto& [address, w] = entry;
-        const bool has_messages =
-            !w.activations.empty() || !w.gradients.empty() || !w.sent_activation_versions.empty();
-        return runs.at(address) != kept && (has_messages || span_of(w).last < meanwhile.first);
-    });
 }
 
 } // namespace
@@ -294,12 +142,11 @@ std::optional<std::uint64_t> stage_weights::lag() const {
 
 minibatch_path join_path(std::uint64_t minibatch, const std::vector<node_trace>& traces,
                          const all_names& names) {
-    all_work work = sort_events(minibatch, traces, names);
-    keep_latest_run(work);
+    const all_work work = work_on(minibatch, traces, names);
     minibatch_path path;
     path.minibatch = minibatch;
     std::vector<std::pair<std::int64_t, actor_address>> order;
-    std::int64_t last = 0;
+    time_span span;
     for (const auto& [address, w] : work) {
         add_hops(address, w, path.hops);
         if (!w.activations.empty())
@@ -307,12 +154,7 @@ minibatch_path join_path(std::uint64_t minibatch, const std::vector<node_trace>&
         else if (!w.forwards.empty() || !w.backwards.empty() || !w.updates.empty())
             order.emplace_back(std::numeric_limits<std::int64_t>::max(),
                                address); // its messages are lost
-        for (const auto* list : {&w.forwards, &w.backwards, &w.updates})
-            for (const trace_event& e : *list)
-                last = std::max(last, e.ended_ns);
-        for (const auto* list : {&w.activations, &w.gradients})
-            for (const message& m : *list)
-                last = std::max(last, m.event.ended_ns);
+        span.add(span_of(w));
     }
     std::ranges::stable_sort(path.hops, {}, &hop::sent_ns);
     std::ranges::sort(order);
@@ -320,7 +162,7 @@ minibatch_path join_path(std::uint64_t minibatch, const std::vector<node_trace>&
         path.stages.push_back(weights_of(address, work.at(address)));
     path.complete = is_complete(work);
     if (!path.hops.empty())
-        path.total_ns = last - path.hops.front().sent_ns;
+        path.total_ns = span.last - path.hops.front().sent_ns;
     return path;
 }
 

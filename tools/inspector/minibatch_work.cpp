@@ -1,0 +1,132 @@
+#include "tools/inspector/minibatch_work.hpp"
+
+#include <algorithm>
+
+namespace troupe::inspector {
+
+namespace {
+
+void put_work(const trace_event& e, const std::string& label, actor_work& work) {
+    if (label == "forward")
+        work.forwards.push_back(e);
+    else if (label == "backward")
+        work.backwards.push_back(e);
+    else if (label == "update")
+        work.updates.push_back(e);
+}
+
+void put_message(const trace_event& e, actor_address to, all_work& work) {
+    const minibatch_message m{e, to};
+    (e.type == activation_type ? work[to].activations : work[to].gradients).push_back(m);
+    actor_work& sender = work[m.from()];
+    sender.passes_on = sender.passes_on || e.type == activation_type;
+    if (e.weights.value() != none)
+        (e.type == activation_type ? sender.sent_activation_versions
+                                   : sender.sent_gradient_versions)
+            .insert(e.weights.value());
+}
+
+all_work sort_events(std::uint64_t minibatch, const std::vector<node_trace>& traces,
+                     const all_names& names) {
+    std::map<node_id, std::int64_t> offsets;
+    for (const node_trace& trace : traces)
+        offsets[trace.node] = trace.clock.offset_ns;
+    all_work work;
+    std::set<std::pair<node_id, std::uint64_t>>
+        seen; // a message is handled once; a trace may be read twice
+    for (const node_trace& trace : traces) {
+        const auto known = names.find(trace.node);
+        for (trace_event e : trace.events) {
+            if (e.minibatch.value() != minibatch)
+                continue;
+            const auto sender = offsets.find(e.from_node);
+            e.sent_ns -= sender == offsets.end() ? trace.clock.offset_ns : sender->second;
+            e.enqueued_ns -= trace.clock.offset_ns;
+            e.started_ns -= trace.clock.offset_ns;
+            e.ended_ns -= trace.clock.offset_ns;
+            const actor_address to{trace.node, e.to_actor};
+            if (e.kind == trace_kind::compute)
+                put_work(e, known == names.end() ? std::string{} : known->second.type_of(e),
+                         work[to]);
+            else if ((e.type == activation_type || e.type == gradient_type) &&
+                     seen.insert({e.from_node, e.sequence}).second)
+                put_message(e, to, work);
+        }
+    }
+    const auto by_start = [](const trace_event& a, const trace_event& b) {
+        return a.started_ns < b.started_ns;
+    };
+    const auto by_handling = [](const minibatch_message& a, const minibatch_message& b) {
+        return a.event.started_ns < b.event.started_ns;
+    };
+    for (auto& [address, w] : work) {
+        std::ranges::stable_sort(w.activations, by_handling);
+        std::ranges::stable_sort(w.gradients, by_handling);
+        std::ranges::stable_sort(w.forwards, by_start);
+        std::ranges::stable_sort(w.backwards, by_start);
+        std::ranges::stable_sort(w.updates, by_start);
+    }
+    return work;
+}
+
+// By actor, one number for all that an Activation or a Gradient joins: the actors of one run.
+std::map<actor_address, std::size_t> runs_of(const all_work& work) {
+    std::map<actor_address, std::size_t> run;
+    for (const auto& [address, w] : work)
+        run.emplace(address, run.size());
+    const auto join = [&](const minibatch_message& m) {
+        const std::size_t from = run.at(m.from());
+        const std::size_t to = run.at(m.to);
+        for (auto& [address, number] : run)
+            if (number == from)
+                number = to;
+    };
+    for (const auto& [address, w] : work) {
+        std::ranges::for_each(w.activations, join);
+        std::ranges::for_each(w.gradients, join);
+    }
+    return run;
+}
+
+// Nodes remember several runs, each with a minibatch of this number: the latest is meant. An actor whose messages are lost
+// is taken for one of it if it worked meanwhile.
+void keep_latest_run(all_work& work) {
+    const auto runs = runs_of(work);
+    std::map<std::size_t, time_span> spans;
+    for (const auto& [address, w] : work)
+        spans[runs.at(address)].add(span_of(w));
+    const auto latest =
+        std::ranges::max_element(spans, {}, [](const auto& entry) { return entry.second.last; });
+    if (latest == spans.end())
+        return;
+    const std::size_t kept = latest->first;
+    const time_span meanwhile = latest->second;
+    std::erase_if(work, [&](const auto& entry) {
+        const auto& [address, w] = entry;
+        const bool has_messages =
+            !w.activations.empty() || !w.gradients.empty() || !w.sent_activation_versions.empty();
+        return runs.at(address) != kept && (has_messages || span_of(w).last < meanwhile.first);
+    });
+}
+
+} // namespace
+
+time_span span_of(const actor_work& work) {
+    time_span span;
+    for (const auto* list : {&work.forwards, &work.backwards, &work.updates})
+        for (const trace_event& e : *list)
+            span.add(e);
+    for (const auto* list : {&work.activations, &work.gradients})
+        for (const minibatch_message& m : *list)
+            span.add(m.event);
+    return span;
+}
+
+all_work work_on(std::uint64_t minibatch, const std::vector<node_trace>& traces,
+                 const all_names& names) {
+    all_work work = sort_events(minibatch, traces, names);
+    keep_latest_run(work);
+    return work;
+}
+
+} // namespace troupe::inspector

@@ -1,0 +1,60 @@
+// What every actor did for one minibatch, from the traces of all nodes: the first half of minibatch_path.
+//
+// Pure. Times are on the observer's clock.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "schemas/pipeline.capnp.h"
+#include "tools/inspector/minibatch_path.hpp"
+
+namespace troupe::inspector {
+
+inline const std::uint64_t activation_type = capnp::typeId<proto::Activation>();
+inline const std::uint64_t gradient_type = capnp::typeId<proto::Gradient>();
+
+struct minibatch_message {
+    trace_event event; // times aligned
+    actor_address to;
+
+    actor_address from() const { return {event.from_node, event.from_actor}; }
+};
+
+// What one actor did for the minibatch, each list by the time of its start.
+struct actor_work {
+    std::vector<minibatch_message> activations;
+    std::vector<minibatch_message> gradients;
+    std::vector<trace_event> forwards;
+    std::vector<trace_event> backwards;
+    std::vector<trace_event> updates;
+    bool passes_on = false; // somebody had an Activation from it
+    std::set<std::uint64_t> sent_activation_versions;
+    std::set<std::uint64_t> sent_gradient_versions;
+};
+
+using all_work = std::map<actor_address, actor_work>;
+
+// Of the latest run that has such a minibatch.
+all_work work_on(std::uint64_t minibatch, const std::vector<node_trace>& traces,
+                 const all_names& names);
+
+// From the first start to the last end.
+struct time_span {
+    std::int64_t first = std::numeric_limits<std::int64_t>::max();
+    std::int64_t last = std::numeric_limits<std::int64_t>::min();
+
+    void add(const trace_event& e) {
+        first = std::min(first, e.started_ns);
+        last = std::max(last, e.ended_ns);
+    }
+    void add(const time_span& other) {
+        first = std::min(first, other.first);
+        last = std::max(last, other.last);
+    }
+};
+
+time_span span_of(const actor_work& work);
+
+} // namespace troupe::inspector
