@@ -38,7 +38,7 @@ struct Activation {
   # Answered by exactly one Gradient with the same ids; until then the sender keeps what its backward pass needs.
   minibatch @0 :UInt64;
   microbatch @1 :UInt32;
-  weightVersion @2 :UInt64;     # version the sender computed this with; the data source sends 0
+  weightVersion @2 :UInt64;     # version the sender computed this with; all ones: none, it is the data source
 }                               # attachments: [0] (samples, shape...) float32, output of the sender's last layer
 
 struct Gradient {

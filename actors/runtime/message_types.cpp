@@ -66,6 +66,31 @@ const std::vector<message_type>& table() {
     return all;
 }
 
+// ---- bodies as text ----
+
+// All ones: none, in every schema.
+bool is_none(capnp::DynamicValue::Reader value, capnp::Type type) {
+    return (type.isUInt64() && value.as<std::uint64_t>() == ~std::uint64_t{0}) ||
+           (type.isUInt32() && value.as<std::uint32_t>() == ~std::uint32_t{0});
+}
+
+// As Cap'n Proto prints a struct, but for the fields that hold none.
+std::string fields_text(capnp::DynamicStruct::Reader body) {
+    std::string text;
+    for (const auto field : body.getSchema().getFields()) {
+        if (!body.has(field))
+            continue;
+        const auto value = body.get(field);
+        const capnp::Type type = field.getType();
+        if (is_none(value, type))
+            continue;
+        text.append(text.empty() ? "" : ", ").append(field.getProto().getName().cStr());
+        text.append(" = ").append(
+            (type.isFloat32() ? kj::str(value.as<float>()) : kj::str(value)).cStr());
+    }
+    return "(" + text + ")";
+}
+
 } // namespace
 
 std::span<const message_type> message_types() {
@@ -109,7 +134,7 @@ std::string body_text(const frame& f, std::size_t bytes_max) {
         return "(a type that this build does not know)";
     try {
         const auto body = f.root().getBody().getAs<capnp::DynamicStruct>(type->schema);
-        std::string text = kj::str(body).cStr();
+        std::string text = fields_text(body);
         if (text.size() > bytes_max)
             text.replace(bytes_max - 3, std::string::npos, "...");
         return text;

@@ -35,7 +35,7 @@ bool is_of_inspector(std::uint64_t type);
 // Its name, or the id in hexadecimal for a type that is not in the table.
 std::string message_type_name(std::uint64_t id);
 
-// The body's fields as text, cut at `bytes_max`; why not, for a body that cannot be read.
+// The body's fields as text, without those that hold none, cut at `bytes_max`; why not, for a body that cannot be read.
 std::string body_text(const frame& f, std::size_t bytes_max);
 
 // What is attached: "float32 (64, 32, 14, 14), int32 (64)".

@@ -52,6 +52,11 @@ class Inspect(TroupeTest):
         for message in self.lines("tail", "from=stage-0", "node=node-1", "--count", 5):
             self.assertEqual((message["from"]["name"], message["to"]["name"]), ("stage-0", "stage-1"), message)
 
+    def test_tail_shows_a_weight_version_only_where_there_is_one(self):
+        for sender, shown in (("data-source", False), ("stage-0", True)):
+            message = self.lines("tail", "type=Activation", f"from={sender}", "--count", 1)[0]
+            self.assertEqual("weightVersion" in message["body"], shown, message)
+
     def test_help_lists_the_conditions_of_tail(self):
         shown = self.troupe("inspect", "--help").out
         for part in ("type=", "actor=", "node=", "from=", "minibatch=", "FIELD=VALUE", "follow minibatch=N"):

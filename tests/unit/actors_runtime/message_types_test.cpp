@@ -1,0 +1,45 @@
+#include <boost/test/unit_test.hpp>
+
+#include "actors/runtime/message_types.hpp"
+#include "schemas/pipeline.capnp.h"
+#include "schemas/training.capnp.h"
+
+using namespace troupe;
+
+namespace {
+
+template <class Body>
+std::string printed(frame_builder<Body>&& message) {
+    return body_text(*std::move(message).finish(), 4096);
+}
+
+frame_builder<proto::Activation> activation(std::uint64_t version) {
+    frame_builder<proto::Activation> message;
+    message.body().setMinibatch(7);
+    message.body().setWeightVersion(version);
+    return message;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(message_bodies)
+
+BOOST_AUTO_TEST_CASE(a_field_that_holds_none_is_not_printed_and_a_zero_is) {
+    BOOST_TEST(printed(activation(~0ull)) == "(minibatch = 7, microbatch = 0)");
+    BOOST_TEST(printed(activation(0)) == "(minibatch = 7, microbatch = 0, weightVersion = 0)");
+    frame_builder<proto::StageFailed> of_source;
+    BOOST_TEST(printed(std::move(of_source)) == "()");
+}
+
+BOOST_AUTO_TEST_CASE(values_are_printed_as_they_are_written) {
+    frame_builder<proto::EpochBegin> begin;
+    begin.body().setLearningRate(0.05f);
+    BOOST_TEST(printed(std::move(begin)).find("learningRate = 0.05)") != std::string::npos);
+    frame_builder<proto::PlaceStage> place;
+    place.body().setDevice("cpu:0");
+    const std::string text = printed(std::move(place));
+    BOOST_TEST(text.find("device = \"cpu:0\"") != std::string::npos);
+    BOOST_TEST(text.find("seed = 0") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
