@@ -1,6 +1,7 @@
 """The inspector attached to a run on two node processes, without a restart."""
 
 import json
+import signal
 import subprocess
 import sys
 
@@ -66,6 +67,29 @@ class Inspect(TroupeTest):
         text = self.inspect("follow", "minibatch=next").out
         for part in ("stage-0", "stage-1", "forward", "backward", "equal"):
             self.assertIn(part, text)
+
+    def interrupt_when_it_waits(self, *words):
+        process = self.start("inspect", self.address, *words, "--json")
+        line = process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        result = self.finish(process, 10)
+        self.assertIn("stop with Ctrl-C", line)
+        return line, result.out
+
+    def test_a_view_that_waits_says_for_what(self):
+        line, out = self.interrupt_when_it_waits("follow", "minibatch=99999999")
+        self.assertRegex(line, r"waiting for minibatch 99999999; the run is at minibatch \d+; ")
+        self.assertEqual(out, "")
+        line, out = self.interrupt_when_it_waits("tail", "minibatch=0")
+        self.assertRegex(line, "waiting for messages with minibatch=0; .*: follow minibatch=0$")
+        self.assertEqual([json.loads(event)["event"] for event in out.splitlines()], ["end"])
+
+    def test_without_a_run_a_view_says_so(self):
+        _, address = self.node()
+        self.assert_one_line_error(self.troupe("inspect", address, "follow", "minibatch=3"), 1, "no run is active")
+        self.assert_one_line_error(self.troupe("inspect", address, "follow", "minibatch=next"), 1, "no run is active")
+        self.address = address
+        self.assertIn("no run is active", self.interrupt_when_it_waits("tail", "type=Activation")[0])
 
     def test_an_exported_trace_obeys_the_viewers_rules(self):
         self.inspect("export", "trace.json", "--seconds", "0.5")

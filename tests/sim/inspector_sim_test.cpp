@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(every_minibatch_of_pipedream_has_a_complete_path_with_equal
     const recorded_run run{sim};
     minibatch_range range;
     for (const node_trace& t : run.traces)
-        range.add(t.events);
+        range.add(t.node, t.clock, t.events);
     BOOST_TEST(range.oldest.value() == 0u);
     BOOST_TEST(range.newest.value() == 8u); // 70 samples in eights
     for (std::uint64_t m = 0; m <= 8; ++m) {

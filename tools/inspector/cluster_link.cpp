@@ -165,6 +165,26 @@ result<std::string> cluster_link::open_tail(node_id node, std::uint64_t tail,
         });
 }
 
+result<void> run_watch::look() {
+    const time_point now = cluster_.view().time().now();
+    if (now < next_look_)
+        return {};
+    std::set<actor_address> found;
+    const std::vector<linked_node> nodes = cluster_.nodes();
+    for (const linked_node& node : nodes) {
+        const auto list = cluster_.list_actors(node.id);
+        if (!list && list.failure().code() != errc::lost)
+            return list.failure();
+        if (list)
+            for (const actor_row& actor : list->actors)
+                if (actor.number >= well_known::first_free)
+                    found.insert({node.id, actor.number});
+    }
+    actors_ = std::move(found);
+    next_look_ = now + interval_;
+    return {};
+}
+
 bool caught_up(std::uint64_t cursor, const trace_page& page) {
     const std::uint64_t passed = page.next - cursor;
     const std::uint64_t gone = page.lost + page.older;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <ostream>
+#include <set>
 
 #include "actors/runtime/well_known.hpp"
 #include "tools/inspector/observer.hpp"
@@ -61,6 +62,24 @@ class cluster_link {
     all_names names_;                // also of nodes that are gone
     std::map<std::string, bool> unreachable_;
     std::optional<error> loss_; // of a node that did not end in order
+};
+
+// Whether a run is going on: its actors are those without a well-known number.
+class run_watch {
+  public:
+    // The nodes are asked again after `interval`.
+    run_watch(cluster_link& cluster, duration interval) : cluster_{cluster}, interval_{interval} {}
+
+    // Nodes that are lost are left out.
+    result<void> look();
+    bool is_active() const noexcept { return !actors_.empty(); }
+    bool has(actor_address actor) const { return actors_.contains(actor); }
+
+  private:
+    cluster_link& cluster_;
+    const duration interval_;
+    time_point next_look_;
+    std::set<actor_address> actors_;
 };
 
 // Whether a page was the last one there is for now.

@@ -10,6 +10,7 @@ namespace {
 
 constexpr duration poll = std::chrono::milliseconds{50};
 constexpr int patience_factor = 6;           // a minibatch may take longer than an answer
+constexpr std::uint64_t in_flight_max = 64;  // minibatches that a pipeline works on at a time
 constexpr std::size_t events_max = 1u << 20; // of one minibatch on one node
 
 error nothing(std::string sentence) {
@@ -22,8 +23,9 @@ class minibatch_watch {
     explicit minibatch_watch(cluster_link& cluster) : reader_{cluster, {.type = "Activation"}} {}
 
     result<void> look() {
-        return reader_.read(
-            [&](const linked_node&, const trace_page& page) { seen_.add(page.events); });
+        return reader_.read([&](const linked_node& node, const trace_page& page) {
+            seen_.add(node.id, node.clock, page.events);
+        });
     }
     const minibatch_range& seen() const noexcept { return seen_; }
     void forget() noexcept { seen_ = {}; }
@@ -44,6 +46,8 @@ struct collected {
         trace.clock = node.clock;
         if (trace.events.size() + page.events.size() <= events_max)
             trace.events.insert(trace.events.end(), page.events.begin(), page.events.end());
+        else
+            lost += page.events.size();
         lost += page.lost + page.invalid;
     }
 
@@ -58,8 +62,8 @@ struct collected {
 class follower {
   public:
     explicit follower(view_context& view)
-        : view_{view}, watch_{view.cluster}, end_{view.cluster.view().time().now() +
-                                                  view.options.patience * patience_factor} {}
+        : view_{view}, watch_{view.cluster}, runs_{view.cluster, view.options.interval},
+          heard_{view.cluster.view().time().now()} {}
 
     // The latest of those that are first seen to be on their way from now on. An earlier run may have had larger numbers.
     result<std::uint64_t> wait_for_next() {
@@ -67,58 +71,107 @@ class follower {
             return looked.failure();
         watch_.forget();
         while (!watch_.seen().newest) {
+            if (auto looked = runs_.look(); !looked)
+                return looked.failure();
+            if (!runs_.is_active())
+                return nothing("no run is active: no minibatch will come by");
+            if (is_silent())
+                return silence();
+            say_once("the next minibatch");
             if (!view_.cluster.view().rest(poll))
                 return error{errc::cancelled, "stopped before a minibatch came by"};
-            if (is_over())
-                return nothing("no minibatch came by; is a run going on here?");
             if (auto looked = watch_.look(); !looked)
                 return looked.failure();
         }
         return *watch_.seen().newest;
     }
 
-    // Reads until the path is complete, the time is over, or the minibatch has gone by unseen.
+    // Reads until the path is complete, or nothing more of it will come.
     result<minibatch_path> collect(std::uint64_t minibatch, collected& found) {
         trace_reader reader{view_.cluster, {.minibatch = minibatch}};
         for (;;) {
-            const auto read = reader.read(
-                [&](const linked_node& node, const trace_page& page) { found.add(node, page); });
+            // In this order: what a later minibatch has overtaken is in the last, if it is remembered.
+            auto read = look();
+            if (read)
+                read = reader.read([&](const linked_node& node, const trace_page& page) {
+                    found.add(node, page);
+                });
             minibatch_path path = found.join(minibatch, view_.cluster.names());
-            const bool any = !path.hops.empty();
+            const bool any = !path.stages.empty(); // the answer at the data source alone is no way
             if (path.complete || (!read && any))
                 return path;
             if (!read)
                 return read.failure();
-            if (!any)
-                if (auto looked = watch_.look(); !looked)
-                    return looked.failure();
-            if (!any && (is_over() || has_gone_by(minibatch)))
-                return absent(minibatch);
-            if (is_over() || !view_.cluster.view().rest(poll))
-                return any ? result<minibatch_path>{std::move(path)} : absent(minibatch);
+            if (const auto over = why_over(minibatch))
+                return any ? result<minibatch_path>{std::move(path)} : *over;
+            say_once(any ? "the rest of minibatch " + std::to_string(minibatch)
+                         : "minibatch " + std::to_string(minibatch) + present_text());
+            if (!view_.cluster.view().rest(poll))
+                return any ? result<minibatch_path>{std::move(path)}
+                           : error{errc::cancelled, "stopped before the minibatch came by"};
         }
     }
 
   private:
-    bool is_over() const { return end_ <= view_.cluster.view().time().now(); }
-
-    // Later ones are on their way, but not this one: it is not merely late.
-    bool has_gone_by(std::uint64_t minibatch) const {
-        return watch_.seen().newest && *watch_.seen().newest > minibatch + 16;
+    result<void> look() {
+        const auto before = watch_.seen().latest;
+        auto looked = runs_.look();
+        if (looked)
+            looked = watch_.look();
+        const auto& latest = watch_.seen().latest;
+        if (latest && (!before || before->at_ns < latest->at_ns))
+            heard_ = view_.cluster.view().time().now();
+        return looked;
     }
 
-    error absent(std::uint64_t minibatch) const {
+    // The minibatch that the run which is active is at.
+    std::optional<std::uint64_t> present() const {
+        const auto& latest = watch_.seen().latest;
+        return latest && runs_.has(latest->stage) ? std::optional{latest->minibatch} : std::nullopt;
+    }
+
+    std::string present_text() const {
+        const auto at = present();
+        return at ? "; the run is at minibatch " + std::to_string(*at)
+                  : "; the run has not begun any yet";
+    }
+
+    bool is_silent() const { return silence_max() <= view_.cluster.view().time().now() - heard_; }
+    duration silence_max() const { return view_.options.patience * patience_factor; }
+    error silence() const {
+        return nothing("no minibatch has come by for " + duration_text(silence_max().count()) +
+                       "; is a run going on here?");
+    }
+
+    // Why no more of it will come; nothing while it may.
+    std::optional<error> why_over(std::uint64_t minibatch) const {
+        const std::string name = "minibatch " + std::to_string(minibatch);
+        const auto at = present();
+        if (!runs_.is_active())
+            return nothing("no run is active, and " + name + " is not remembered; " + remembered());
+        if (at && *at > minibatch && *at - minibatch > in_flight_max)
+            return nothing(name + " has passed and is no longer remembered; " + remembered());
+        return is_silent() ? std::optional{silence()} : std::nullopt;
+    }
+
+    std::string remembered() const {
         const minibatch_range& seen = watch_.seen();
-        if (!seen.oldest)
-            return nothing("the nodes have no minibatch in their traces; is a run going on here?");
-        return nothing("minibatch " + std::to_string(minibatch) +
-                       " is not in the traces of the nodes; they hold " +
-                       std::to_string(*seen.oldest) + " to " + std::to_string(*seen.newest));
+        return seen.oldest ? "the nodes remember " + std::to_string(*seen.oldest) + " to " +
+                                 std::to_string(*seen.newest)
+                           : "the nodes remember no minibatch";
+    }
+
+    // A view that waits says for what.
+    void say_once(const std::string& what) {
+        if (!std::exchange(said_, true))
+            view_.note("waiting for " + what + "; stop with Ctrl-C");
     }
 
     view_context& view_;
     minibatch_watch watch_;
-    const time_point end_;
+    run_watch runs_;
+    time_point heard_; // when a minibatch was last seen to come by
+    bool said_ = false;
 };
 
 std::string maybe_time(const std::optional<std::int64_t>& ns) {

@@ -47,8 +47,9 @@ struct inspect_options {
     bool terminal = false;   // out is a terminal: watch redraws in place
     std::uint64_t count = 0; // --count: tail ends after so many messages; 0: never
     duration seconds{};      // --seconds: export records the next so long; 0: what the nodes hold
-    duration interval = std::chrono::seconds{1}; // actors: between two samples
-    // A node that does not answer for so long is lost. follow waits six times as long for its minibatch.
+    // actors: between two samples; follow, tail: between two looks whether a run is active.
+    duration interval = std::chrono::seconds{1};
+    // A node that does not answer for so long is lost. follow gives up when no minibatch comes by for six times as long.
     duration patience = std::chrono::seconds{5};
 
     const std::atomic<bool>* stop = nullptr; // set by a signal handler; null: never

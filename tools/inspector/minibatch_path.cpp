@@ -166,13 +166,17 @@ minibatch_path join_path(std::uint64_t minibatch, const std::vector<node_trace>&
     return path;
 }
 
-void minibatch_range::add(const std::vector<trace_event>& events) {
+void minibatch_range::add(node_id node, const clock_offset& clock,
+                          const std::vector<trace_event>& events) {
     for (const trace_event& e : events) {
         if (e.kind != trace_kind::message || e.type != activation_type ||
             e.minibatch.value() == none)
             continue;
         oldest = std::min(oldest.value_or(none), e.minibatch.value());
         newest = std::max(newest.value_or(0), e.minibatch.value());
+        const std::int64_t at_ns = e.started_ns - clock.offset_ns;
+        if (!latest || latest->at_ns < at_ns)
+            latest = {e.minibatch.value(), {node, e.to_actor}, at_ns};
     }
 }
 

@@ -75,10 +75,17 @@ minibatch_path join_path(std::uint64_t minibatch, const std::vector<node_trace>&
 
 // The numbers of the minibatches among some events, from the pipeline's activations alone.
 struct minibatch_range {
+    struct arrival {
+        std::uint64_t minibatch = 0;
+        actor_address stage;
+        std::int64_t at_ns = 0;
+    };
+
     std::optional<std::uint64_t> oldest;
     std::optional<std::uint64_t> newest;
+    std::optional<arrival> latest; // by time: an earlier run may have had larger numbers
 
-    void add(const std::vector<trace_event>& events);
+    void add(node_id node, const clock_offset& clock, const std::vector<trace_event>& events);
 };
 
 } // namespace troupe::inspector

@@ -23,7 +23,8 @@ constexpr duration name_refresh = std::chrono::seconds{1};
 class tail_printer {
   public:
     explicit tail_printer(view_context& view)
-        : view_{view}, began_{view.cluster.view().time().now()} {}
+        : view_{view}, began_{view.cluster.view().time().now()}, runs_{view.cluster,
+                                                                       view.options.interval} {}
 
     result<void> run() {
         if (auto opened = open(); !opened)
@@ -38,6 +39,8 @@ class tail_printer {
             else if (!view_.cluster.drop_departed()) {
                 ended = view_.cluster.end();
                 break;
+            } else {
+                notice_end_of_run();
             }
         }
         finish();
@@ -55,7 +58,6 @@ class tail_printer {
         if (!chosen)
             return chosen.failure();
         const std::vector<linked_node>& nodes = *chosen;
-        hint(*terms, nodes);
         credit_ = std::clamp<std::uint32_t>(static_cast<std::uint32_t>(8192 / nodes.size()), 8,
                                             credit_per_node);
         for (const linked_node& node : nodes) {
@@ -67,6 +69,9 @@ class tail_printer {
         }
         if (!view_.cluster.drop_departed())
             return view_.cluster.end();
+        if (auto looked = runs_.look(); !looked)
+            return looked;
+        say_what_is_awaited(*terms, nodes);
         return {};
     }
 
@@ -98,23 +103,34 @@ class tail_printer {
         return nodes;
     }
 
-    // What may be waited for in vain, though it can come.
-    void hint(const tail_terms& terms, const std::vector<linked_node>& nodes) {
+    // It may be in vain: what has passed is not shown, and nothing comes while no run is going on.
+    void say_what_is_awaited(const tail_terms& terms, const std::vector<linked_node>& nodes) {
+        std::string conditions;
+        for (const std::string& term : view_.options.terms)
+            conditions += (conditions.empty() ? " with " : " ") + term;
+        std::string line =
+            "waiting for messages" + printable(conditions, 256) + "; stop with Ctrl-C";
+        if (!runs_.is_active())
+            line += "; no run is active";
+        const std::string minibatch = "minibatch=" + std::to_string(terms.minibatch);
         if (terms.minibatch != none)
-            view_.note(
-                "minibatch " + std::to_string(terms.minibatch) +
-                " is shown from now on; if it has passed, look at it with: follow minibatch=" +
-                std::to_string(terms.minibatch));
-        if (terms.actor.empty())
-            return;
-        const auto named = actors_named(terms.actor, view_.cluster.names());
-        const bool is_there = std::ranges::any_of(named, [&](actor_address actor) {
-            return std::ranges::find(nodes, actor.node, &linked_node::id) != nodes.end();
-        });
-        if (!is_there)
-            view_.note(printable("waiting for an actor " + terms.actor + "; " +
-                                     actors_there(terms.actor, nodes),
-                                 1024));
+            line += "; what has passed is shown by: follow " + minibatch;
+        if (!terms.actor.empty() && !is_there(terms.actor, nodes))
+            line += "; no actor is called " + terms.actor + ": " + actors_there(terms.actor, nodes);
+        view_.note(printable(line, 1024));
+    }
+
+    bool is_there(const std::string& actor, const std::vector<linked_node>& nodes) {
+        return std::ranges::any_of(
+            actors_named(actor, view_.cluster.names()), [&](actor_address named) {
+                return std::ranges::find(nodes, named.node, &linked_node::id) != nodes.end();
+            });
+    }
+
+    void notice_end_of_run() {
+        const bool was_active = runs_.is_active();
+        if (runs_.look() && was_active && !runs_.is_active())
+            view_.note("the run is over; waiting for the next; stop with Ctrl-C");
     }
 
     std::string actors_there(const std::string& wrong, const std::vector<linked_node>& nodes) {
@@ -196,6 +212,7 @@ class tail_printer {
 
     view_context& view_;
     const time_point began_;
+    run_watch runs_;
     std::uint32_t credit_ = credit_per_node;
     std::map<node_id, std::uint32_t> used_;
     time_point next_refresh_;

@@ -49,4 +49,10 @@ struct two_nodes : scripted_cluster {
     pipeline_trace trace;
 };
 
+// Its actors are gone; what they did is remembered.
+inline void end_run(scripted_cluster& cluster) {
+    for (const std::uint64_t node : {1u, 2u})
+        cluster.at(node).actors.clear();
+}
+
 } // namespace troupe::inspector

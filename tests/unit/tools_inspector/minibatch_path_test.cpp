@@ -216,9 +216,13 @@ BOOST_AUTO_TEST_CASE(the_range_of_minibatches_is_that_of_the_activations) {
     trace.run(5, 0);
     trace.run(6, 1);
     minibatch_range range;
-    range.add(trace.traces[0].events);
-    BOOST_TEST(range.oldest.value() == 5u);
+    trace.run(4, 0); // of a run that began later
+    for (const node_trace& t : trace.traces)
+        range.add(t.node, t.clock, t.events);
+    BOOST_TEST(range.oldest.value() == 4u);
     BOOST_TEST(range.newest.value() == 6u);
+    BOOST_TEST(range.latest->minibatch == 4u);
+    BOOST_TEST(range.latest->stage.actor.value() == 31u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
