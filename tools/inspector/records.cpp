@@ -10,9 +10,10 @@ namespace {
 
 using object = nlohmann::ordered_json;
 
-// Text from a node need not be UTF-8.
+// Text from a node need not be UTF-8, and may hold what a terminal would obey: only ASCII is written as it is.
 std::string line(const object& o) {
-    return o.dump(-1, ' ', false, object::error_handler_t::replace);
+    constexpr bool escape_all_else = true;
+    return o.dump(-1, ' ', escape_all_else, object::error_handler_t::replace);
 }
 
 template <class T>

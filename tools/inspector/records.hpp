@@ -1,6 +1,6 @@
 // JSON: one object per line for every view's --json, and the objects of a trace file. Everything that is written as
 // JSON is written here. Ids of nodes are text ("0x1f3a"), since readers of JSON lose digits of 64-bit numbers. Bytes
-// that are not UTF-8 are replaced.
+// that are not UTF-8 are replaced, characters beyond ASCII escaped.
 //
 // Pure.
 #pragma once

@@ -151,16 +151,20 @@ BOOST_AUTO_TEST_CASE(a_tail_says_when_the_run_is_over) {
 
 BOOST_AUTO_TEST_CASE(what_a_node_sends_does_not_reach_the_terminal_raw) {
     two_nodes cluster;
-    cluster.at(1).actors[0].name = "\x1b]0;evil\x07";
+    cluster.at(1).actors[0].name = "\x1b]0;evil\x07\x7f\xc2\x9b";
     cluster.at(1).info.name = "a\x1b[31m";
     cluster.at(1).info.address = "a:1";
-    cluster.at(1).tail.push_back(tail_event(7, "\x1b[2J\n\rfake line", 1));
+    cluster.at(1).tail.push_back(tail_event(7, "\x1b[2J\n\rfake line\xc2\x9b", 1));
     inspect_options one;
     one.count = 1;
-    for (const outcome& seen : {look(cluster, {"tail"}, one), look(cluster, {"actors"})}) {
+    inspect_options one_json = json();
+    one_json.count = 1;
+    for (const outcome& seen :
+         {look(cluster, {"tail"}, one), look(cluster, {"actors"}),
+          look(cluster, {"tail"}, one_json), look(cluster, {"actors"}, json())}) {
         BOOST_TEST(seen.code == 0);
         for (const std::string& text : {seen.out, seen.talk})
-            BOOST_TEST((text.find_first_of("\x1b\x07\r") == std::string::npos));
+            BOOST_TEST((text.find_first_of("\x1b\x07\r\x7f\x9b") == std::string::npos));
     }
 }
 
