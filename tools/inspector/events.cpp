@@ -127,6 +127,11 @@ void learn(node_names& names, const trace_page& page) {
         learn(names, number, name);
 }
 
+void learn(node_names& names, const tail_message& message) {
+    if (!message.actor.empty())
+        learn(names, message.event.to_actor, message.actor);
+}
+
 std::string name_of(const all_names& names, node_id node, actor_number actor) {
     const auto found = names.find(node);
     if (found == names.end())

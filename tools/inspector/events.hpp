@@ -83,6 +83,7 @@ struct node_names {
 
 void learn(node_names& names, const actor_list& list);
 void learn(node_names& names, const trace_page& page);
+void learn(node_names& names, const tail_message& message); // its receiver
 
 using all_names = std::map<node_id, node_names>;
 

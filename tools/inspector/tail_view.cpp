@@ -158,6 +158,7 @@ class tail_printer {
 
     void print(const tail_message& m, const linked_node& node) {
         const std::int64_t at = m.event.ended_ns - node.clock.offset_ns - began_.ns;
+        learn(view_.cluster.names()[node.id], m);
         learn_sender(m.event);
         dropped_ += m.dropped;
         if (view_.options.json)

@@ -50,6 +50,15 @@ BOOST_AUTO_TEST_CASE(a_tail_shows_messages_and_gives_credit_back) {
     BOOST_TEST(seen.says("300 messages shown, 12 dropped"));
 }
 
+BOOST_AUTO_TEST_CASE(a_receiver_that_is_new_is_named) {
+    two_nodes cluster;
+    cluster.at(1).tail.push_back(tail_event(7, "x"));
+    cluster.at(1).actors.clear(); // no list had it
+    inspect_options options;
+    options.count = 1;
+    BOOST_TEST(look(cluster, {"tail"}, options).shows(" -> a/stage 0  "));
+}
+
 BOOST_AUTO_TEST_CASE(a_tail_as_json_ends_with_what_was_dropped) {
     two_nodes cluster;
     cluster.at(1).tail.push_back(tail_event(7, "x", 3));
