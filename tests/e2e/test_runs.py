@@ -81,7 +81,8 @@ class Runs(TroupeTest):
         for one in expected:
             self.assertTrue([line for line in lines if re.fullmatch(f"troupe: {one}\n", line)], (one, "".join(lines)))
         node.send_signal(signal.SIGTERM)
-        self.assertEqual(self.finish(node, 10).code, 0)
+        result = self.finish(node, 10)
+        self.assertEqual((result.code, result.err), (0, "troupe: stopping: SIGTERM\n"))
 
     def test_a_node_whose_log_nobody_reads_goes_on_and_stops(self):
         node = self.start("node", "--listen", "127.0.0.1:0", pipesize=4096)

@@ -69,7 +69,7 @@ int run(const run_options& options);
 struct node_options_cli {
     node_choice node;
     bool json = false;
-    bool quiet = false;    // says nothing of who joins and which stages are placed
+    bool quiet = false;    // says nothing of who joins, what runs do and its end
     bool no_trace = false; // to measure what tracing costs
 };
 int node(const node_options_cli& options);

@@ -162,7 +162,7 @@ void add_node(CLI::App& program, cli::node_options_cli& node, int& code) {
     node_command->add_flag("--no-trace", node.no_trace, "Record no trace: for benchmarks.");
     node_command->add_flag("--json", node.json, "Say where it listens as JSON.");
     node_command->add_flag("--quiet", node.quiet,
-                           "Log nothing of who joins or leaves and which stages runs place here.");
+                           "Log nothing of who joins or leaves, what runs do here, and its end.");
     node_command->callback([&] { code = cli::node(node); });
 }
 

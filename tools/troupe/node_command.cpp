@@ -2,6 +2,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <deque>
 #include <iostream>
 #include <mutex>
@@ -28,10 +29,11 @@ class node_log {
     void print() {
         pollfd output{STDERR_FILENO, POLLOUT, 0};
         for (auto next = take(); next; next = take()) {
-            while (poll(&output, 1, 0) == 0 && stop_signals() == 0) // nobody reads it
+            while (poll(&output, 1, 0) == 0) { // nobody reads it
+                if (stop_signals() > 0)
+                    return;
                 poll(nullptr, 0, log_interval_ms);
-            if (stop_signals() > 0)
-                return;
+            }
             std::cerr << "troupe: " << printable(*next, 1024) << std::endl;
         }
     }
@@ -106,6 +108,9 @@ int node(const node_options_cli& options) {
         poll(&signal, 1, options.quiet ? -1 : node_log::log_interval_ms);
         log.print();
     }
+    if (!options.quiet)
+        log.say(std::string{"stopping: SIG"} + sigabbrev_np(last_signal()));
+    log.print();
     return 0;
 }
 
