@@ -135,8 +135,9 @@ struct ProfileModel {
 struct LayerTimes { run @0 :UInt64; nanoseconds @1 :List(UInt64); }  # forward plus backward, per layer
 
 struct Release {
-  # Trainer to agent: the run is over, end its stages. Also when it failed.
+  # Trainer to agent: the run is over, end its stages.
   run @0 :UInt64;
+  failure @1 :Device.Failure;   # null: it is done; `cancelled`: it was stopped; else it has failed
 }
 
 struct StopRun $nodeLocal {

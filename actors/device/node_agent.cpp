@@ -192,10 +192,23 @@ void node_agent::work_done(proto::WorkDone::Reader body, const frame&) {
     send(p.asked_by, std::move(times));
 }
 
+namespace {
+
+// How a run ended, for people.
+std::string outcome(proto::Release::Reader body) {
+    if (!body.hasFailure())
+        return "the run is done";
+    const error why = read_failure(body.getFailure());
+    return (why.code() == errc::cancelled ? "the run was cancelled: " : "the run has failed: ") +
+           why.message();
+}
+
+} // namespace
+
 void node_agent::release(proto::Release::Reader body, const frame& f) {
     const auto run = runs_.find(body.getRun());
     if (run != runs_.end() && run->second.trainer == f.from())
-        end_run(body.getRun(), {errc::cancelled, "the run is over"});
+        end_run(body.getRun(), {errc::cancelled, outcome(body)});
 }
 
 void node_agent::on_down(actor_address who, const error& why) {

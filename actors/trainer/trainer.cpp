@@ -278,6 +278,8 @@ void trainer::finish(std::optional<error> failure) {
         unwatch(agent_of(stage.where));
         frame_builder<proto::Release> release;
         release.body().setRun(options_.run);
+        if (report_.failure)
+            write_failure(release.body().initFailure(), *report_.failure);
         send(agent_of(stage.where), std::move(release));
     }
     if (source_)

@@ -68,13 +68,16 @@ class Runs(TroupeTest):
         node, address = self.node(name="a")
         other, _ = self.node("--join", address, name="b")
         self.assertEqual(self.troupe("run", self.app(), "--cluster", address).code, 0)
-        run = self.start("run", self.app(LONG), "--cluster", address, "--json")
-        self.read_event(run, "epoch")
-        run.kill()
-        other.kill()
+        for end, victim in ((signal.SIGINT, None), (signal.SIGKILL, None), (signal.SIGKILL, other)):
+            run = self.start("run", self.app(LONG), "--cluster", address, "--json")
+            self.read_event(run, "epoch")
+            (victim or run).send_signal(end)
+            self.finish(run, 15)
         expected = [r"node b \(127\.0\.0\.1:\d+\) has joined"]
-        for end in (["the stages of run-\\S+ have ended: the run is over", "run-\\S+ has left"],
-                    ["the stages of run-\\S+ have ended: .* is gone.*", "run-\\S+ is lost: .*"]):
+        for end in (["the stages of run-\\S+ have ended: the run is done", "run-\\S+ has left"],
+                    ["the stages of run-\\S+ have ended: the run was cancelled: stopped .*", "run-\\S+ has left"],
+                    ["the stages of run-\\S+ have ended: .* is gone.*", "run-\\S+ is lost: .*"],
+                    ["the stages of run-\\S+ have ended: the run has failed: node b is lost: .*", "run-\\S+ has left"]):
             expected += [r"run-\S+ \(\S+\) has joined", r"run-\S+ has placed stage 0 of 2 on cpu:0", *end]
         expected += ["node b is lost: .*"]
         lines = [node.stderr.readline() for _ in expected]
