@@ -55,6 +55,7 @@ class cluster_actor final : public actor {
     result<member_info> read_sender(proto::Member::Reader said, const frame& f) const;
     result<void> admit(const member_info& m);
     void remove(node_id node, const error& why);
+    bool is_alone() const; // no other node is left; runs may be
     void log(const std::string& sentence) const;
     void report_join(const result<void>& outcome);
     void check_joined();
