@@ -165,6 +165,17 @@ class Runs(TroupeTest):
             self.assertEqual(result.code, 0, str(result))
             self.assertEqual(result.out.count("note: stages that share a device take turns: 0, 1 on local/cpu:0\n"), 1)
 
+    def test_more_devices_than_cores_are_noted(self):
+        cores = len(os.sched_getaffinity(0))
+        for devices in (cores, cores + 1):
+            node, _ = self.node("--devices", f"cpu:{devices}", name=f"node-{devices}")
+            node.send_signal(signal.SIGTERM)
+            noted = [line for line in self.finish(node, 10).err.splitlines() if "note: " in line]
+            noted += self.troupe("plan", self.app(), "--devices", f"cpu:{devices}").err.splitlines()
+            self.assertEqual(len(noted), 2 * (devices - cores), noted)
+            for line in noted:
+                self.assertRegex(line, f"troupe: note: {devices} devices share the .* of this machine; .*stages: auto")
+
 
 class Ends(TroupeTest):
     def checkpointed(self, text=LONG):

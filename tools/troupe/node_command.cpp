@@ -103,6 +103,9 @@ int node(const node_options_cli& options) {
                   << ", devices " << options.node.devices
                   << "; look at it with: " << attach_command(running.address(), options.node)
                   << std::endl;
+    const std::string cores = note_of_cores(*parse_devices(options.node.devices));
+    if (!options.quiet && !cores.empty())
+        log.say("note: " + cores);
     pollfd signal{signal_descriptor(), POLLIN, 0};
     while (stop_signals() == 0) {
         poll(&signal, 1, options.quiet ? -1 : node_log::log_interval_ms);

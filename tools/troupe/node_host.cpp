@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <thread>
 
 #include "actors/cluster/cluster_actor.hpp"
 #include "actors/device/node_agent.hpp"
@@ -105,6 +106,15 @@ result<unsigned> parse_devices(const std::string& text) {
         return error{errc::usage, "--devices: '" + text + "' is not cpu:N with N from 1 to " +
                                       std::to_string(cpu_devices_max)};
     return count;
+}
+
+std::string note_of_cores(std::size_t devices) {
+    const unsigned cores = std::thread::hardware_concurrency(); // 0: not known
+    if (cores == 0 || devices <= cores)
+        return {};
+    return std::to_string(devices) + " devices share the " +
+           (cores == 1 ? "one core" : std::to_string(cores) + " cores") +
+           " of this machine; `stages: auto` makes a stage for each of them";
 }
 
 struct node_host::parts {

@@ -64,4 +64,7 @@ std::string host_name();
 // "cpu:2" as a number of CPU devices. errc::usage for anything else.
 result<unsigned> parse_devices(const std::string& text);
 
+// For people: that so many CPU devices are more than this machine has cores. Empty if they are not.
+std::string note_of_cores(std::size_t devices);
+
 } // namespace troupe::cli

@@ -153,7 +153,10 @@ result<run_nodes> bring_together(const run_options& options, proto::App::Reader 
     return nodes;
 }
 
-void note_others(const run_nodes& nodes) {
+void note_sharing(const run_nodes& nodes) {
+    const auto own = std::ranges::count(nodes.devices, nodes.host->name(), &plan_device::node_name);
+    if (const auto cores = note_of_cores(static_cast<std::size_t>(own)); !cores.empty())
+        note(cores);
     if (!nodes.others.empty())
         note(in_a_row(nodes.others) + (nodes.others.size() == 1 ? " uses" : " use") +
              " this cluster too; runs take turns on the devices that they share");

@@ -39,7 +39,7 @@ struct run_nodes {
 // Starts or joins what the options ask for, and this process as a client among them.
 result<run_nodes> bring_together(const run_options& options, proto::App::Reader app);
 
-// Notes other runs, for people.
-void note_others(const run_nodes& nodes);
+// Notes, for people, other runs on the same devices and devices on the same cores.
+void note_sharing(const run_nodes& nodes);
 
 } // namespace troupe::cli
