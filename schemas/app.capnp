@@ -119,7 +119,8 @@ struct Topology $A.doc("Exactly one way of spreading the model.") {
 struct PipelineTopology {
   schedule @0 :PipelineSchedule = pipedream $A.doc("Order of forward and backward passes and of updates.");
   stages @1 :Stages $A.doc("auto: one stage per device, split by measured layer time. A number: that many stages. "
-      "A list: the stages themselves.");
+      "A list: the stages themselves. Where stages outnumber devices, neighbours share one, by measured layer "
+      "time too.");
   microbatches @2 :UInt32 = 4 $A.min(1) $A.max(65536)
       $A.doc("Parts into which gpipe splits a minibatch; pipedream passes minibatches whole.");
 }

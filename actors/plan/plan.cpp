@@ -11,8 +11,6 @@ namespace troupe {
 
 namespace {
 
-using stage_list = capnp::List<proto::Stage>::Reader;
-
 // How many stages the app wants of this model on so many devices.
 std::size_t stage_count(proto::App::Reader app, std::size_t devices) {
     const auto topology = app.getTopology();
@@ -34,9 +32,23 @@ std::size_t stage_count(proto::App::Reader app, std::size_t devices) {
 // loopback for large tensors (tests/bench/README.md). Only the balance between cuts depends on it.
 constexpr double link_bytes_per_second = 3e9;
 
-result<std::vector<layer_range>> cut(const plan_request& request, std::span<const layer_info> infos,
+// Of every layer. Where nothing was measured only traffic costs.
+std::vector<layer_cost> layer_costs(const plan_request& request,
+                                    std::span<const layer_info> infos) {
+    std::vector<layer_cost> costs;
+    for (std::size_t l = 0; l < infos.size(); ++l) {
+        const double bytes = 2.0 *
+                             static_cast<double>(infos[l].output_shape.elements() * sizeof(float)) *
+                             request.app.getTrain().getBatch();
+        costs.push_back({request.layer_ns.empty() ? 0.0 : request.layer_ns[l],
+                         bytes / link_bytes_per_second * 1e9});
+    }
+    return costs;
+}
+
+result<std::vector<layer_range>> cut(const plan_request& request, std::span<const layer_cost> costs,
                                      std::size_t stages) {
-    const std::size_t layers = request.app.getModel().getLayers().size();
+    const std::size_t layers = costs.size();
     if (stages > layers)
         return error{errc::usage, "topology.pipeline.stages: " + std::to_string(stages) +
                                       " stages for " + std::to_string(layers) +
@@ -55,18 +67,30 @@ result<std::vector<layer_range>> cut(const plan_request& request, std::span<cons
                                           std::to_string(layers)};
         return ranges;
     }
-    if (stages == 1)
-        return std::vector<layer_range>{{0, layers}};
-    TROUPE_CHECK(request.layer_ns.size() == layers,
-                 "the caller measures where needs_layer_times() says so");
-    std::vector<layer_cost> costs;
-    for (std::size_t l = 0; l < layers; ++l) {
-        const double bytes = 2.0 *
-                             static_cast<double>(infos[l].output_shape.elements() * sizeof(float)) *
-                             request.app.getTrain().getBatch();
-        costs.push_back({request.layer_ns[l], bytes / link_bytes_per_second * 1e9});
-    }
     return partition_layers(costs, stages);
+}
+
+// For each stage the number of the device that it has unless it names one. Stages fill the devices in order; with fewer
+// devices than stages, neighbours share one such that the busiest device has as little to do as can be.
+std::vector<std::size_t> spread(std::span<const layer_range> stages,
+                                std::span<const layer_cost> layers, std::size_t devices) {
+    std::vector<layer_cost> costs;
+    for (const layer_range& stage : stages) {
+        layer_cost cost;
+        for (const layer_cost& layer : layers.subspan(stage.first, stage.count))
+            cost = {cost.compute_ns + layer.compute_ns, layer.link_ns};
+        costs.push_back(cost);
+    }
+    // Stages are to a device what layers are to a stage.
+    std::vector<std::size_t> device_of;
+    std::size_t device = 0;
+    for (const layer_range& group : partition_layers(costs, std::min(stages.size(), devices)))
+        device_of.insert(device_of.end(), group.count, device++);
+    return device_of;
+}
+
+bool names_device(proto::Stage::Reader stage) {
+    return stage.getDevice().size() > 0;
 }
 
 // "cpu:0" or "NODE/cpu:0" among the devices.
@@ -82,17 +106,16 @@ result<plan_device> find_device(const std::string& wanted,
                  "topology.pipeline.stages: no device '" + wanted + "'; there are: " + known};
 }
 
-// Stages without a named device fill the devices in order; with fewer devices than stages, neighbours share one.
-result<plan_device> place(const plan_request& request, std::size_t stage, std::size_t stages) {
+// The device that the stage names, or else this one.
+result<plan_device> place(const plan_request& request, std::size_t stage, std::size_t otherwise) {
     const auto topology = request.app.getTopology();
     if (topology.isPipeline() && topology.getPipeline().getStages().isList()) {
         const auto entry =
             topology.getPipeline().getStages().getList()[static_cast<unsigned>(stage)];
-        if (entry.hasDevice() && entry.getDevice().size() > 0)
+        if (names_device(entry))
             return find_device(entry.getDevice().cStr(), request.devices);
     }
-    const std::size_t devices = request.devices.size();
-    return request.devices[stages <= devices ? stage : stage * devices / stages];
+    return request.devices[otherwise];
 }
 
 std::uint64_t float_bytes(const tensor_shape& shape, std::uint64_t samples) {
@@ -103,8 +126,17 @@ std::uint64_t float_bytes(const tensor_shape& shape, std::uint64_t samples) {
 
 bool needs_layer_times(proto::App::Reader app, std::size_t devices) {
     const auto topology = app.getTopology();
-    return topology.isPipeline() && !topology.getPipeline().getStages().isList() &&
-           stage_count(app, devices) > 1;
+    if (!topology.isPipeline())
+        return false;
+    const std::size_t count = stage_count(app, devices);
+    const auto stages = topology.getPipeline().getStages();
+    if (!stages.isList())
+        return count > 1;
+    if (devices > 1 && count > devices)
+        for (const auto stage : stages.getList())
+            if (!names_device(stage))
+                return true;
+    return false;
 }
 
 result<plan> make_plan(const plan_request& request) {
@@ -112,10 +144,15 @@ result<plan> make_plan(const plan_request& request) {
     auto layers = describe_model(request.app.getModel());
     if (!layers)
         return layers.failure();
+    TROUPE_CHECK(request.layer_ns.size() == layers->size() ||
+                     !needs_layer_times(request.app, request.devices.size()),
+                 "the caller measures where needs_layer_times() says so");
     const std::size_t stages = stage_count(request.app, request.devices.size());
-    auto ranges = cut(request, *layers, stages);
+    const std::vector<layer_cost> costs = layer_costs(request, *layers);
+    auto ranges = cut(request, costs, stages);
     if (!ranges)
         return ranges.failure();
+    const std::vector<std::size_t> device_of = spread(*ranges, costs, request.devices.size());
 
     plan p;
     p.batch = request.app.getTrain().getBatch();
@@ -130,7 +167,7 @@ result<plan> make_plan(const plan_request& request) {
         auto program = stage_program::create(request.app.getModel(), (*ranges)[s]);
         if (!program)
             return program.failure();
-        auto where = place(request, s, stages);
+        auto where = place(request, s, device_of[s]);
         if (!where)
             return where.failure();
         const stage_place at{static_cast<std::uint32_t>(s), static_cast<std::uint32_t>(stages)};

@@ -2,7 +2,7 @@
 // between them. Pure; nothing is started.
 //
 //     plan_request request{app, devices};
-//     if (needs_layer_times(app, devices.size())) request.layer_ns = measured;   // `stages: auto` or a number
+//     if (needs_layer_times(app, devices.size())) request.layer_ns = measured;
 //     auto plan = make_plan(request);
 //
 // Errors: errc::usage for a topology that the devices or layers cannot carry.
@@ -60,7 +60,8 @@ struct plan_request {
         layer_ns; // measured, forward and backward of a minibatch, one per layer; or empty
 };
 
-// Whether the app leaves the cut to measured layer times.
+// Whether measured layer times decide something: the cut, or which stages share a device where there are fewer devices
+// than stages.
 bool needs_layer_times(proto::App::Reader app, std::size_t devices);
 
 result<plan> make_plan(const plan_request& request);

@@ -1,0 +1,111 @@
+// Where the stages of an app are placed.
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <bit>
+
+#include "actors/plan/plan.hpp"
+#include "schemas/base/random.hpp"
+#include "tests/support/pipeline_app.hpp"
+
+using namespace troupe;
+using namespace troupe::test;
+
+namespace {
+
+app_definition app_of(const std::vector<std::size_t>& layers) {
+    return parse_app(pipeline_app("pipedream", layers, 1), "app.yaml").value();
+}
+
+std::vector<plan_device> devices_of_nodes(std::size_t count) {
+    std::vector<plan_device> devices;
+    for (std::size_t n = 0; n < count; ++n)
+        devices.push_back({node_id{n + 1}, "node-" + std::to_string(n), "cpu:0"});
+    return devices;
+}
+
+// The number of the device of each stage.
+std::vector<std::size_t> device_of(const plan& p) {
+    std::vector<std::size_t> numbers;
+    for (const planned_stage& stage : p.stages)
+        numbers.push_back(stage.where.node.value() - 1);
+    return numbers;
+}
+
+// The work of the busiest device, by its definition.
+double busiest(const std::vector<double>& stage_ns, const std::vector<std::size_t>& devices) {
+    std::vector<double> work(stage_ns.size());
+    for (std::size_t s = 0; s < stage_ns.size(); ++s)
+        work[devices[s]] += stage_ns[s];
+    return *std::ranges::max_element(work);
+}
+
+// The least that the busiest of so many devices may have to do, each with neighbouring stages.
+double best_by_enumeration(const std::vector<double>& stage_ns, std::size_t devices) {
+    double best = 1e300;
+    for (unsigned ends = 0; ends < 1u << (stage_ns.size() - 1); ++ends) { // bit s: after stage s
+        if (static_cast<std::size_t>(std::popcount(ends)) + 1 != devices)
+            continue;
+        std::vector<std::size_t> numbers{0};
+        for (std::size_t s = 0; s + 1 < stage_ns.size(); ++s)
+            numbers.push_back(numbers.back() + (ends >> s & 1));
+        best = std::min(best, busiest(stage_ns, numbers));
+    }
+    return best;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(plans)
+
+BOOST_AUTO_TEST_CASE(where_stages_share_devices_the_busiest_has_as_little_to_do_as_can_be) {
+    random_stream random{7};
+    for (const std::vector<std::size_t>& cut :
+         {std::vector<std::size_t>{2, 2, 2}, {1, 3, 1, 1}, {1, 1, 1, 2, 1}, {1, 1, 1, 1, 1, 1}}) {
+        const app_definition app = app_of(cut);
+        for (int round = 0; round < 50; ++round) {
+            std::vector<double> layer_ns;
+            for (int l = 0; l < 6; ++l) // seconds: traffic, microseconds, decides between equals
+                layer_ns.push_back(1e9 * static_cast<double>(random.below(20)));
+            for (std::size_t devices = 1; devices <= cut.size(); ++devices) {
+                const plan p = make_plan({app.app(), devices_of_nodes(devices), layer_ns}).value();
+                std::vector<double> stage_ns;
+                for (const planned_stage& stage : p.stages)
+                    stage_ns.push_back(stage.compute_ns);
+                const auto numbers = device_of(p);
+                BOOST_TEST(std::ranges::is_sorted(numbers)); // neighbours share
+                BOOST_TEST(numbers.back() + 1 == devices);
+                BOOST_TEST(busiest(stage_ns, numbers) == best_by_enumeration(stage_ns, devices));
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_two_lightest_neighbours_of_three_share_a_device) {
+    const app_definition app = app_of({2, 2, 2});
+    const auto planned = [&](std::vector<double> layer_ns) {
+        return device_of(make_plan({app.app(), devices_of_nodes(2), std::move(layer_ns)}).value());
+    };
+    using numbers = std::vector<std::size_t>;
+    BOOST_TEST(planned({5e9, 4e9, 1e9, 0, 1e9, 1e9}) == (numbers{0, 1, 1}),
+               boost::test_tools::per_element());
+    BOOST_TEST(planned({1e9, 1e9, 1e9, 0, 5e9, 4e9}) == (numbers{0, 0, 1}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(stages_that_are_spelled_out_are_measured_only_to_share_several_devices) {
+    const app_definition free = app_of({2, 2, 2});
+    BOOST_TEST(!needs_layer_times(free.app(), 1));
+    BOOST_TEST(needs_layer_times(free.app(), 2));
+    BOOST_TEST(!needs_layer_times(free.app(), 3));
+    std::string text = pipeline_app("pipedream", {2, 2, 2}, 1);
+    for (std::size_t at = 0; (at = text.find("{layers: 2}", at)) != std::string::npos;)
+        text.replace(at, 11, "{layers: 2, device: node-1/cpu:0}");
+    const app_definition named = parse_app(text, "app.yaml").value();
+    BOOST_TEST(!needs_layer_times(named.app(), 2));
+    const plan p = make_plan({named.app(), devices_of_nodes(2), {}}).value();
+    BOOST_TEST(device_of(p) == (std::vector<std::size_t>{1, 1, 1}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
