@@ -91,6 +91,14 @@ class Inspect(TroupeTest):
         self.address = address
         self.assertIn("no run is active", self.interrupt_when_it_waits("tail", "type=Activation")[0])
 
+    def test_a_tail_looks_at_the_nodes_of_the_next_run(self):
+        _, address = self.node()
+        tail = self.start("inspect", address, "tail", "type=MinibatchDone", "--count", 1, "--json")
+        self.assertIn("no run is active", tail.stderr.readline())
+        self.start("run", self.app(LONG), "--cluster", address)
+        shown = json.loads(self.finish(tail, 20).out.splitlines()[0])
+        self.assertEqual(shown["to"]["name"], "trainer")
+
     def test_an_exported_trace_obeys_the_viewers_rules(self):
         self.inspect("export", "trace.json", "--seconds", "0.5")
         checked = subprocess.run([sys.executable, SOURCE / "tests/interop/validate_trace.py",

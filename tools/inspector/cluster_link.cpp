@@ -77,8 +77,8 @@ result<void> cluster_link::refresh() {
         // A node that stands alone knows no members.
         if (members.failure().code() == errc::refused)
             return {};
-        if (members.failure().code() == errc::lost && drop_departed())
-            return refresh();
+        if (members.failure().code() == errc::lost)
+            return drop_departed() ? refresh() : end();
         return members.failure();
     }
     for (const member_entry& member : *members) {

@@ -30,21 +30,19 @@ class tail_printer {
         if (auto opened = open(); !opened)
             return opened;
         result<void> ended;
-        while (!view_.cluster.view().stopped() && view_.out.good() &&
+        while (ended && !view_.cluster.view().stopped() && view_.out.good() &&
                (view_.options.count == 0 || shown_ < view_.options.count)) {
             const auto arrival = view_.cluster.view().next(type_id_of<proto::TailEvent>(),
                                                            std::chrono::milliseconds{200});
             if (arrival)
                 show(*arrival);
-            else if (!view_.cluster.drop_departed()) {
+            else if (!view_.cluster.drop_departed())
                 ended = view_.cluster.end();
-                break;
-            } else {
-                notice_end_of_run();
-            }
+            if (ended && next_look_ <= view_.cluster.view().time().now())
+                ended = look_around();
         }
         finish();
-        return ended;
+        return view_.cluster.view().stopped() ? result<void>{} : ended;
     }
 
   private:
@@ -52,26 +50,54 @@ class tail_printer {
         auto terms = parse_tail_terms(view_.options.terms);
         if (!terms)
             return terms.failure();
-        if (auto known = find_senders(*terms); !known)
+        terms_ = std::move(*terms);
+        if (auto known = find_senders(terms_); !known)
             return known;
-        const auto chosen = choose_nodes(*terms);
+        const auto chosen = choose_nodes();
         if (!chosen)
             return chosen.failure();
-        const std::vector<linked_node>& nodes = *chosen;
-        credit_ = std::clamp<std::uint32_t>(static_cast<std::uint32_t>(8192 / nodes.size()), 8,
+        credit_ = std::clamp<std::uint32_t>(static_cast<std::uint32_t>(8192 / chosen->size()), 8,
                                             credit_per_node);
+        if (auto opened = open_at(*chosen); !opened)
+            return opened;
+        if (!view_.cluster.drop_departed())
+            return view_.cluster.end();
+        if (auto looked = runs_.look(); !looked)
+            return looked;
+        say_what_is_awaited(*chosen);
+        next_look_ = view_.cluster.view().time().now() + view_.options.interval;
+        return {};
+    }
+
+    // Of these, at those that are new.
+    result<void> open_at(const std::vector<linked_node>& nodes) {
         for (const linked_node& node : nodes) {
-            const auto problem = view_.cluster.open_tail(node.id, tail_number, *terms, credit_);
+            if (!opened_.insert(node.id).second)
+                continue;
+            const auto problem = view_.cluster.open_tail(node.id, tail_number, terms_, credit_);
             if (!problem && problem.failure().code() != errc::lost)
                 return problem.failure();
             if (problem && !problem->empty())
                 return error{errc::usage, *problem};
         }
-        if (!view_.cluster.drop_departed())
-            return view_.cluster.end();
+        return {};
+    }
+
+    // A run may end, and the next one bring nodes of its own.
+    result<void> look_around() {
+        if (auto refreshed = view_.cluster.refresh(); !refreshed)
+            return refreshed;
+        if (const auto chosen = choose_nodes())
+            if (auto opened = open_at(*chosen); !opened)
+                return opened;
+        const bool was_active = runs_.is_active();
         if (auto looked = runs_.look(); !looked)
             return looked;
-        say_what_is_awaited(*terms, nodes);
+        if (!view_.cluster.drop_departed())
+            return view_.cluster.end();
+        if (was_active && !runs_.is_active())
+            view_.note("the run is over; waiting for the next; stop with Ctrl-C");
+        next_look_ = view_.cluster.view().time().now() + view_.options.interval;
         return {};
     }
 
@@ -88,23 +114,23 @@ class tail_printer {
         return {};
     }
 
-    result<std::vector<linked_node>> choose_nodes(const tail_terms& terms) {
+    result<std::vector<linked_node>> choose_nodes() {
         std::vector<linked_node> nodes = view_.cluster.nodes();
-        if (terms.node.empty())
+        if (terms_.node.empty())
             return nodes;
         std::vector<std::string> names;
         for (const linked_node& node : nodes)
             names.push_back(node.name);
-        std::erase_if(nodes, [&](const linked_node& node) { return node.name != terms.node; });
+        std::erase_if(nodes, [&](const linked_node& node) { return node.name != terms_.node; });
         if (nodes.empty())
-            return error{errc::usage, "there is no node " + terms.node + "; " +
-                                          guess(terms.node, names) + "the nodes are " +
+            return error{errc::usage, "there is no node " + terms_.node + "; " +
+                                          guess(terms_.node, names) + "the nodes are " +
                                           in_a_row(names)};
         return nodes;
     }
 
     // It may be in vain: what has passed is not shown, and nothing comes while no run is going on.
-    void say_what_is_awaited(const tail_terms& terms, const std::vector<linked_node>& nodes) {
+    void say_what_is_awaited(const std::vector<linked_node>& nodes) {
         std::string conditions;
         for (const std::string& term : view_.options.terms)
             conditions += (conditions.empty() ? " with " : " ") + term;
@@ -112,11 +138,12 @@ class tail_printer {
             "waiting for messages" + printable(conditions, 256) + "; stop with Ctrl-C";
         if (!runs_.is_active())
             line += "; no run is active";
-        const std::string minibatch = "minibatch=" + std::to_string(terms.minibatch);
-        if (terms.minibatch != none)
+        const std::string minibatch = "minibatch=" + std::to_string(terms_.minibatch);
+        if (terms_.minibatch != none)
             line += "; what has passed is shown by: follow " + minibatch;
-        if (!terms.actor.empty() && !is_there(terms.actor, nodes))
-            line += "; no actor is called " + terms.actor + ": " + actors_there(terms.actor, nodes);
+        if (!terms_.actor.empty() && !is_there(terms_.actor, nodes))
+            line +=
+                "; no actor is called " + terms_.actor + ": " + actors_there(terms_.actor, nodes);
         view_.note(printable(line, 1024));
     }
 
@@ -125,12 +152,6 @@ class tail_printer {
             actors_named(actor, view_.cluster.names()), [&](actor_address named) {
                 return std::ranges::find(nodes, named.node, &linked_node::id) != nodes.end();
             });
-    }
-
-    void notice_end_of_run() {
-        const bool was_active = runs_.is_active();
-        if (runs_.look() && was_active && !runs_.is_active())
-            view_.note("the run is over; waiting for the next; stop with Ctrl-C");
     }
 
     std::string actors_there(const std::string& wrong, const std::vector<linked_node>& nodes) {
@@ -214,6 +235,9 @@ class tail_printer {
     view_context& view_;
     const time_point began_;
     run_watch runs_;
+    tail_terms terms_;
+    std::set<node_id> opened_;
+    time_point next_look_;
     std::uint32_t credit_ = credit_per_node;
     std::map<node_id, std::uint32_t> used_;
     time_point next_refresh_;

@@ -139,6 +139,25 @@ BOOST_AUTO_TEST_CASE(a_tail_without_a_run_says_so) {
     BOOST_TEST(seen.says("waiting for messages; stop with Ctrl-C; no run is active\n"));
 }
 
+BOOST_AUTO_TEST_CASE(a_node_that_joins_later_is_looked_at_too) {
+    scripted_cluster cluster;
+    std::atomic<bool> stop{false};
+    int asked = 0;
+    cluster.add(1, "a").on_message = [&](const frame& f) {
+        if (f.body_type() != type_id_of<proto::ListMembers>())
+            return;
+        stop = ++asked == 9;
+        if (asked == 2)
+            cluster.add(2, "b").tail.push_back(tail_event(7, "x"));
+    };
+    inspect_options options;
+    options.count = 1;
+    options.stop = &stop;
+    const outcome seen = look(cluster, {"tail"}, options);
+    BOOST_TEST(seen.code == 0);
+    BOOST_TEST(seen.shows(" -> b/stage 0  "));
+}
+
 BOOST_AUTO_TEST_CASE(a_tail_says_when_the_run_is_over) {
     two_nodes cluster;
     std::atomic<bool> stop{false};
@@ -192,6 +211,20 @@ BOOST_AUTO_TEST_CASE(a_tail_ends_with_code_3_when_the_last_node_is_lost) {
     const outcome seen = look(cluster, {"tail"});
     BOOST_TEST(seen.code == 3);
     BOOST_TEST(seen.says("node a was lost: the connection ended"));
+}
+
+BOOST_AUTO_TEST_CASE(a_cluster_that_stops_while_it_is_asked_has_stopped_in_order) {
+    scripted_cluster cluster;
+    int asked = 0;
+    cluster.add(1, "a").on_message = [&](const frame& f) {
+        if (f.body_type() != type_id_of<proto::ListMembers>() || ++asked < 2)
+            return;
+        cluster.at(1).silent = true;
+        cluster.lose(1, errc::cancelled);
+    };
+    const outcome seen = look(cluster, {"tail"});
+    BOOST_TEST(seen.code == 0);
+    BOOST_TEST(seen.says("the cluster has stopped"));
 }
 
 BOOST_AUTO_TEST_CASE(a_tail_ends_with_code_0_when_the_cluster_stops_in_order) {
