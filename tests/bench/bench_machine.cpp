@@ -4,9 +4,9 @@
 //     bench_machine wake-up           to wake a process that sleeps, a millisecond after it fell asleep
 //     bench_machine copy SIZE...      to write bytes into shared memory on one core and copy them out on another
 //
-// Prints one JSON line. `wake-up`: {"same_core_us": ..., "other_core_us": ...}; the other core leaves its own sleep first, in
-// a virtual machine through the host. `copy`: {"64": ...}, a number for each size. Where there is one core, `other_core_us`
-// and all of `copy` are left out.
+// Prints one JSON line. `wake-up`: {"same_core_us": ..., "other_core_us": ...}; the other core leaves its own sleep first,
+// in a virtual machine through the host. `copy`: {"64": ...}, a number for each size. Where there is one core,
+// `other_core_us` and all of `copy` are left out.
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
