@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks what the compiler does not: the include arrows, file sizes, and calls that belong to tools/ alone.
+"""Checks what the compiler does not: include arrows, file sizes, columns, and calls that belong to tools/ alone.
 
 The arrows go one way: schemas <- kernels <- transport <- actors <- apps <- tools; tests sees all and nothing sees it.
 transport may include only kernels/tensor/. Prints one line per offence, "FILE:LINE: what is wrong", and exits 1 if any.
@@ -62,6 +62,15 @@ def check_readmes(root):
                     yield f"{sub.relative_to(root)}: no README.md here or above"
 
 
+def check_prose(root, path):
+    """Lines of a README outside tables, figures and indented examples."""
+    is_figure = False
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        is_figure ^= line.startswith("```")
+        if len(line) > LINE_COLUMNS_MAX and not is_figure and not line.startswith(("|", "    ")):
+            yield f"{path.relative_to(root)}:{number}: longer than {LINE_COLUMNS_MAX} columns"
+
+
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     offences = []
@@ -72,6 +81,8 @@ def main():
                 count += 1
                 offences += check_file(root, path)
     offences += check_readmes(root)
+    for path in [root / "README.md", *(path for folder in MAY_INCLUDE for path in sorted((root / folder).rglob("README.md")))]:
+        offences += check_prose(root, path)
     print("\n".join(offences) or f"{count} files keep the rules")
     return 1 if offences or not count else 0
 
