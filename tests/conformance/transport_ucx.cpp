@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <boost/mpl/list.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <cstdio>
@@ -19,6 +20,7 @@
 using namespace troupe;
 using namespace troupe::conformance;
 using namespace std::chrono_literals;
+using ucx_worlds = boost::mpl::list<ucx_shm_world, ucx_tcp_world>;
 
 namespace {
 
@@ -134,6 +136,20 @@ BOOST_AUTO_TEST_CASE(names_are_not_looked_up_to_connect_but_before) {
         BOOST_TEST(parse_address(*found).ok());
     else
         BOOST_TEST_MESSAGE("skipped: this machine does not know localhost");
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_peer_that_was_quiet_is_heard_by_a_node_that_is_never_idle, World,
+                              ucx_worlds) {
+    World w;
+    node a = w.add_with({.name = "a", .spin = 1h});
+    node b = w.add("b");
+    node c = w.add("c");
+    w.join(a, b);
+    w.join(a, c);
+    w.settle();
+    for (node* quiet : {&b, &c})
+        quiet->end->send(a.id, conformance::numbered_frame(w.pool, 1, {100000}));
+    BOOST_TEST(w.wait_for([&] { return a.heard->frame_count() == 2; }));
 }
 
 BOOST_AUTO_TEST_CASE(frames_without_the_right_token_are_dropped_and_counted) {

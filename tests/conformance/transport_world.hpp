@@ -66,6 +66,7 @@ struct node_settings {
     send_bounds bounds;
     duration handshake_timeout = std::chrono::seconds{20}; // where there is one
     std::size_t handshakes_max = 64;
+    duration spin = std::chrono::microseconds{30}; // where there is a thread that does
 };
 
 // A node elsewhere that echoes every frame: another process where the transport has processes.

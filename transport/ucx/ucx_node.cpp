@@ -12,9 +12,10 @@ namespace troupe {
 
 namespace {
 
-constexpr std::uint64_t ucx_id = 0;
 constexpr std::uint64_t wake_id = 1;
+constexpr std::uint64_t worker_id = 1ull << 63; // and its event descriptor
 constexpr unsigned progress_burst = 16;
+constexpr std::uint64_t busy_rounds = 1000; // after a worker has had something to do
 constexpr duration sockets_poll_interval = std::chrono::milliseconds{1};
 constexpr duration alive_interval = std::chrono::milliseconds{500};
 constexpr duration spin_alone = std::chrono::microseconds{4};
@@ -218,9 +219,7 @@ bool ucx_node::make_progress() {
         std::lock_guard worker{worker_lock_};
         const std::size_t rounds = std::max<std::size_t>(progress_burst / (links_.size() + 1), 1);
         for (std::size_t i = 0; i < rounds; ++i) {
-            unsigned now_done = 0;
-            for (const peer_ptr& peer : links_)
-                now_done += peer->worker->progress();
+            const unsigned now_done = progress_links();
             done += now_done;
             if (now_done == 0 && done > 0)
                 break;
@@ -242,6 +241,27 @@ bool ucx_node::make_progress() {
     if (has_writable || has_failed)
         notice_changes();
     return done > 0;
+}
+
+// Most of many peers are quiet, and to ask all of their workers takes longer than a frame is on its way: in each round it is
+// the turn of one of them. Before a sleep arm() finds who is not quiet, after it the event descriptors say so. Under the
+// worker lock.
+unsigned ucx_node::progress_links() {
+    unsigned done = 0;
+    const std::size_t turn = ++progress_round_ % std::max<std::size_t>(links_.size(), 1);
+    for (std::size_t i = 0; i < links_.size(); ++i) {
+        ucx_peer& peer = *links_[i];
+        const bool is_quiet = peer.is_wired && peer.state != link_state::over &&
+                              peer.in_flight == 0 && peer.transfers == 0 &&
+                              progress_round_ - peer.busy_at > busy_rounds;
+        if (is_quiet && i != turn)
+            continue;
+        const unsigned now_done = peer.worker->progress();
+        if (now_done > 0)
+            peer.busy_at = progress_round_;
+        done += now_done;
+    }
+    return done;
 }
 
 void ucx_node::collect() {
@@ -296,6 +316,8 @@ void ucx_node::poll_sockets(int timeout_ms) {
         if (id == wake_id) {
             std::uint64_t wakes = 0;
             [[maybe_unused]] const ssize_t got = read(wake_up_.get(), &wakes, sizeof wakes);
+        } else if (id >= worker_id) {
+            note_ready(static_cast<int>(id - worker_id));
         } else if (id >= control_plane::first_id) {
             control_.on_ready(id);
         }
@@ -321,7 +343,16 @@ void ucx_node::wait_for_events() {
 }
 
 void ucx_node::watch(const ucx_worker& worker) {
-    watch_descriptor(poll_.get(), worker.event_descriptor(), ucx_id);
+    const int descriptor = worker.event_descriptor();
+    watch_descriptor(poll_.get(), descriptor, worker_id + static_cast<std::uint64_t>(descriptor));
+}
+
+// Nobody's, if the link has ended meanwhile.
+void ucx_node::note_ready(int event_descriptor) {
+    std::lock_guard worker{worker_lock_};
+    for (const peer_ptr& peer : links_)
+        if (peer->worker->event_descriptor() == event_descriptor)
+            peer->busy_at = progress_round_;
 }
 
 void ucx_node::forget(const ucx_worker& worker) {
@@ -335,8 +366,10 @@ bool ucx_node::arm() {
         if (peer->state == link_state::over)
             continue; // what killed it may keep it busy for ever
         const ucs_status_t status = peer->worker->arm();
-        if (status == UCS_ERR_BUSY)
+        if (status == UCS_ERR_BUSY) {
+            peer->busy_at = progress_round_;
             return false;
+        }
         if (status != UCS_OK)
             peer->has_failed = any_failed_ = true;
     }

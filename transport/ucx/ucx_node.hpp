@@ -63,7 +63,9 @@ class ucx_node final : public endpoint, private control_events {
     bool arm();
     void watch(const ucx_worker& worker);
     void forget(const ucx_worker& worker);
+    void note_ready(int event_descriptor);
     bool make_progress();
+    unsigned progress_links();
     void collect();
     bool deliver();
     void poll_sockets(int timeout_ms);
@@ -99,8 +101,9 @@ class ucx_node final : public endpoint, private control_events {
     std::vector<peer_ptr> links_; // every peer with a worker; guarded by the worker lock
     frame_sender sender_;
     frame_receiver receiver_;
-    bool any_failed_ = false; // guarded by the worker lock
-    bool any_over_ = false;   // among links_; guarded by the worker lock
+    bool any_failed_ = false;          // guarded by the worker lock
+    bool any_over_ = false;            // among links_; guarded by the worker lock
+    std::uint64_t progress_round_ = 0; // guarded by the worker lock
 
     mutable std::mutex table_lock_;
     std::unordered_map<node_id, peer_ptr> peers_; // up; written by the progress thread

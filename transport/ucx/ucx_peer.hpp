@@ -68,6 +68,7 @@ struct ucx_peer : std::enable_shared_from_this<ucx_peer> {
     ucp_ep_h ep = nullptr;
     std::uint64_t next_sequence = 0;
     std::size_t in_flight = 0;  // sends not yet completed
+    std::uint64_t busy_at = 0;  // the round of progress in which its worker last had news
     bool is_wired = false;      // UCX has finished setting the connection up
     bool has_failed = false;    // UCX has given the peer up
     bool* any_failed = nullptr; // tells the progress thread to look for peers that have
