@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <optional>
 
 #include "schemas/base/limits.hpp"
 #include "schemas/base/nearest.hpp"
@@ -70,52 +71,84 @@ result<std::vector<layer_range>> cut(const plan_request& request, std::span<cons
     return partition_layers(costs, stages);
 }
 
-// For each stage the number of the device that it has unless it names one. Stages fill the devices in order; with fewer
-// devices than stages, neighbours share one such that the busiest device has as little to do as can be.
-std::vector<std::size_t> spread(std::span<const layer_range> stages,
-                                std::span<const layer_cost> layers, std::size_t devices) {
-    std::vector<layer_cost> costs;
-    for (const layer_range& stage : stages) {
-        layer_cost cost;
-        for (const layer_cost& layer : layers.subspan(stage.first, stage.count))
-            cost = {cost.compute_ns + layer.compute_ns, layer.link_ns};
-        costs.push_back(cost);
-    }
+// Which of so many devices each stage has. Stages fill the devices in order; with fewer devices than stages, neighbours
+// share one such that the busiest device has as little to do as can be.
+std::vector<std::size_t> spread(std::span<const layer_cost> stages, std::size_t devices) {
     // Stages are to a device what layers are to a stage.
     std::vector<std::size_t> device_of;
     std::size_t device = 0;
-    for (const layer_range& group : partition_layers(costs, std::min(stages.size(), devices)))
+    for (const layer_range& group : partition_layers(stages, std::min(stages.size(), devices)))
         device_of.insert(device_of.end(), group.count, device++);
     return device_of;
 }
 
-bool names_device(proto::Stage::Reader stage) {
-    return stage.getDevice().size() > 0;
-}
-
-// "cpu:0" or "NODE/cpu:0" among the devices.
-result<plan_device> find_device(const std::string& wanted,
-                                const std::vector<plan_device>& devices) {
+// The number of "cpu:0" or "NODE/cpu:0" among the devices.
+result<std::size_t> find_device(const std::string& wanted, std::span<const plan_device> devices) {
     std::string known;
-    for (const plan_device& d : devices) {
-        if (wanted == d.device || wanted == d.node_name + "/" + d.device)
+    for (std::size_t d = 0; d < devices.size(); ++d) {
+        const std::string full = devices[d].node_name + "/" + devices[d].device;
+        if (wanted == devices[d].device || wanted == full)
             return d;
-        known += (known.empty() ? "" : ", ") + d.node_name + "/" + d.device;
+        known += (known.empty() ? "" : ", ") + full;
     }
     return error{errc::usage,
                  "topology.pipeline.stages: no device '" + wanted + "'; there are: " + known};
 }
 
-// The device that the stage names, or else this one.
-result<plan_device> place(const plan_request& request, std::size_t stage, std::size_t otherwise) {
-    const auto topology = request.app.getTopology();
+// The devices that stages name, and which are left for the other stages.
+struct seating {
+    std::vector<std::optional<std::size_t>> named; // by stage
+    std::vector<std::size_t> left;                 // in order; all if every device is named
+};
+
+result<seating> seat_named(proto::App::Reader app, std::span<const plan_device> devices) {
+    seating seats;
+    seats.named.resize(stage_count(app, devices.size()));
+    const auto topology = app.getTopology();
     if (topology.isPipeline() && topology.getPipeline().getStages().isList()) {
-        const auto entry =
-            topology.getPipeline().getStages().getList()[static_cast<unsigned>(stage)];
-        if (names_device(entry))
-            return find_device(entry.getDevice().cStr(), request.devices);
+        const auto list = topology.getPipeline().getStages().getList();
+        for (unsigned s = 0; s < list.size(); ++s) {
+            if (list[s].getDevice().size() == 0)
+                continue;
+            auto device = find_device(list[s].getDevice().cStr(), devices);
+            if (!device)
+                return device.failure();
+            seats.named[s] = *device;
+        }
     }
-    return request.devices[otherwise];
+    for (std::size_t d = 0; d < devices.size(); ++d)
+        if (std::ranges::count(seats.named, std::optional{d}) == 0)
+            seats.left.push_back(d);
+    if (seats.left.empty())
+        for (std::size_t d = 0; d < devices.size(); ++d)
+            seats.left.push_back(d);
+    return seats;
+}
+
+// The device of each stage, by its number.
+result<std::vector<std::size_t>> place(const plan_request& request,
+                                       std::span<const layer_range> stages,
+                                       std::span<const layer_cost> layers) {
+    const auto seats = seat_named(request.app, request.devices);
+    if (!seats)
+        return seats.failure();
+    std::vector<layer_cost> others; // of the stages that name no device
+    for (std::size_t s = 0; s < stages.size(); ++s) {
+        if (seats->named[s])
+            continue;
+        layer_cost cost;
+        for (const layer_cost& layer : layers.subspan(stages[s].first, stages[s].count))
+            cost = {cost.compute_ns + layer.compute_ns, layer.link_ns};
+        others.push_back(cost);
+    }
+    std::vector<std::size_t> spread_over;
+    if (!others.empty())
+        spread_over = spread(others, seats->left.size());
+    std::vector<std::size_t> device_of;
+    auto next = spread_over.begin();
+    for (const auto& named : seats->named)
+        device_of.push_back(named ? *named : seats->left[*next++]);
+    return device_of;
 }
 
 std::uint64_t float_bytes(const tensor_shape& shape, std::uint64_t samples) {
@@ -124,19 +157,18 @@ std::uint64_t float_bytes(const tensor_shape& shape, std::uint64_t samples) {
 
 } // namespace
 
-bool needs_layer_times(proto::App::Reader app, std::size_t devices) {
+bool needs_layer_times(proto::App::Reader app, std::span<const plan_device> devices) {
     const auto topology = app.getTopology();
     if (!topology.isPipeline())
         return false;
-    const std::size_t count = stage_count(app, devices);
-    const auto stages = topology.getPipeline().getStages();
-    if (!stages.isList())
-        return count > 1;
-    if (devices > 1 && count > devices)
-        for (const auto stage : stages.getList())
-            if (!names_device(stage))
-                return true;
-    return false;
+    if (!topology.getPipeline().getStages().isList())
+        return stage_count(app, devices.size()) > 1;
+    const auto seats = seat_named(app, devices);
+    if (!seats)
+        return false; // make_plan says why
+    const auto others =
+        static_cast<std::size_t>(std::ranges::count(seats->named, std::optional<std::size_t>{}));
+    return seats->left.size() > 1 && others > seats->left.size();
 }
 
 result<plan> make_plan(const plan_request& request) {
@@ -145,14 +177,16 @@ result<plan> make_plan(const plan_request& request) {
     if (!layers)
         return layers.failure();
     TROUPE_CHECK(request.layer_ns.size() == layers->size() ||
-                     !needs_layer_times(request.app, request.devices.size()),
+                     !needs_layer_times(request.app, request.devices),
                  "the caller measures where needs_layer_times() says so");
     const std::size_t stages = stage_count(request.app, request.devices.size());
     const std::vector<layer_cost> costs = layer_costs(request, *layers);
     auto ranges = cut(request, costs, stages);
     if (!ranges)
         return ranges.failure();
-    const std::vector<std::size_t> device_of = spread(*ranges, costs, request.devices.size());
+    const auto device_of = place(request, *ranges, costs);
+    if (!device_of)
+        return device_of.failure();
 
     plan p;
     p.batch = request.app.getTrain().getBatch();
@@ -167,16 +201,13 @@ result<plan> make_plan(const plan_request& request) {
         auto program = stage_program::create(request.app.getModel(), (*ranges)[s]);
         if (!program)
             return program.failure();
-        auto where = place(request, s, device_of[s]);
-        if (!where)
-            return where.failure();
         const stage_place at{static_cast<std::uint32_t>(s), static_cast<std::uint32_t>(stages)};
         const layer_range range = (*ranges)[s];
         planned_stage stage;
         stage.layers = range;
         stage.first_layer = (*layers)[range.first].name;
         stage.last_layer = (*layers)[range.first + range.count - 1].name;
-        stage.where = std::move(where).value();
+        stage.where = request.devices[(*device_of)[s]];
         stage.parameter_bytes = program->parameter_bytes();
         stage.activation_bytes = s + 1 < stages ? float_bytes(program->output_shape(), p.batch) : 0;
         stage.forward_flops = program->forward_flops_per_sample() * p.batch;

@@ -2,13 +2,14 @@
 // between them. Pure; nothing is started.
 //
 //     plan_request request{app, devices};
-//     if (needs_layer_times(app, devices.size())) request.layer_ns = measured;
+//     if (needs_layer_times(app, devices)) request.layer_ns = measured;
 //     auto plan = make_plan(request);
 //
 // Errors: errc::usage for a topology that the devices or layers cannot carry.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -60,10 +61,11 @@ struct plan_request {
         layer_ns; // measured, forward and backward of a minibatch, one per layer; or empty
 };
 
-// Whether measured layer times decide something: the cut, or which stages share a device where there are fewer devices
-// than stages.
-bool needs_layer_times(proto::App::Reader app, std::size_t devices);
+// Whether measured layer times decide something: the cut, or which stages share a device where more stages name none than
+// devices are left for them.
+bool needs_layer_times(proto::App::Reader app, std::span<const plan_device> devices);
 
+// A stage that names no device gets the next that no stage names; if every device is named, all are shared.
 result<plan> make_plan(const plan_request& request);
 
 // For people: a table of the stages and the traffic between them.

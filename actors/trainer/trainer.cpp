@@ -13,7 +13,7 @@ namespace {
 run_course_options course_of(const trainer_options& o) {
     const auto train = o.app.app().getTrain();
     run_course_options c;
-    c.measures = needs_layer_times(o.app.app(), o.devices.size());
+    c.measures = needs_layer_times(o.app.app(), o.devices);
     c.saves = o.store != nullptr;
     c.save_every_epochs = o.app.app().getCheckpoint().getEveryEpochs();
     c.epochs = train.getEpochs();

@@ -94,7 +94,7 @@ int plan(const plan_options& options) {
         note_sharing(*nodes);
     plan_request request{
         app->app(), options.nodes > 0 ? made_up_nodes(options.nodes) : nodes->devices, {}};
-    if (needs_layer_times(app->app(), request.devices.size())) {
+    if (needs_layer_times(app->app(), request.devices)) {
         auto times = measure_layers(*nodes, *app);
         if (!times)
             return report(times.failure());

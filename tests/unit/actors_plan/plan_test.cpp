@@ -17,6 +17,19 @@ app_definition app_of(const std::vector<std::size_t>& layers) {
     return parse_app(pipeline_app("pipedream", layers, 1), "app.yaml").value();
 }
 
+// Stages of so many layers, each with the device that it names, or "".
+app_definition app_naming(const std::vector<std::size_t>& layers,
+                          const std::vector<std::string>& devices) {
+    std::string text = pipeline_app("pipedream", layers, 1);
+    std::size_t at = 0;
+    for (const std::string& device : devices) {
+        at = text.find("}", text.find("{layers: ", at));
+        if (!device.empty())
+            text.insert(at, ", device: " + device);
+    }
+    return parse_app(text, "app.yaml").value();
+}
+
 std::vector<plan_device> devices_of_nodes(std::size_t count) {
     std::vector<plan_device> devices;
     for (std::size_t n = 0; n < count; ++n)
@@ -95,17 +108,56 @@ BOOST_AUTO_TEST_CASE(the_two_lightest_neighbours_of_three_share_a_device) {
 
 BOOST_AUTO_TEST_CASE(stages_that_are_spelled_out_are_measured_only_to_share_several_devices) {
     const app_definition free = app_of({2, 2, 2});
-    BOOST_TEST(!needs_layer_times(free.app(), 1));
-    BOOST_TEST(needs_layer_times(free.app(), 2));
-    BOOST_TEST(!needs_layer_times(free.app(), 3));
-    std::string text = pipeline_app("pipedream", {2, 2, 2}, 1);
-    for (std::size_t at = 0; (at = text.find("{layers: 2}", at)) != std::string::npos;)
-        text.replace(at, 11, "{layers: 2, device: node-1/cpu:0}");
-    const app_definition named = parse_app(text, "app.yaml").value();
-    BOOST_TEST(!needs_layer_times(named.app(), 2));
-    const plan p = make_plan({named.app(), devices_of_nodes(2), {}}).value();
-    BOOST_TEST(device_of(p) == (std::vector<std::size_t>{1, 1, 1}),
+    BOOST_TEST(!needs_layer_times(free.app(), devices_of_nodes(1)));
+    BOOST_TEST(needs_layer_times(free.app(), devices_of_nodes(2)));
+    BOOST_TEST(!needs_layer_times(free.app(), devices_of_nodes(3)));
+}
+
+BOOST_AUTO_TEST_CASE(a_stage_has_the_device_that_it_names_and_the_others_those_that_are_left) {
+    struct {
+        std::vector<std::string> named; // of three stages; "" names none
+        std::size_t devices;
+        std::vector<std::size_t> expected;
+    } const cases[] = {
+        {{"node-1/cpu:0", "node-1/cpu:0", "node-1/cpu:0"}, 2, {1, 1, 1}},
+        {{"node-1/cpu:0", "", ""}, 3, {1, 0, 2}},
+        {{"", "node-0/cpu:0", ""}, 3, {1, 0, 2}},
+        {{"", "", "node-0/cpu:0"}, 3, {1, 2, 0}},
+        {{"", "cpu:0", "node-2/cpu:0"}, 3, {1, 0, 2}}, // a device without a node is the first's
+        {{"", "node-1/cpu:0", ""}, 2, {0, 1, 0}},      // one is left for both
+        {{"node-1/cpu:0", "node-0/cpu:0", ""}, 2, {1, 0, 0}}, // none is left
+    };
+    for (const auto& c : cases) {
+        const app_definition app = app_naming({2, 2, 2}, c.named);
+        const auto devices = devices_of_nodes(c.devices);
+        BOOST_TEST(!needs_layer_times(app.app(), devices));
+        const auto p = make_plan({app.app(), devices, {}});
+        BOOST_REQUIRE(p.ok());
+        BOOST_TEST(device_of(*p) == c.expected, boost::test_tools::per_element());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(stages_that_share_the_devices_left_do_so_by_their_times) {
+    const app_definition app = app_naming({1, 2, 1, 2}, {"", "node-1/cpu:0", "", ""});
+    const auto planned = [&](std::vector<double> layer_ns) {
+        return device_of(make_plan({app.app(), devices_of_nodes(3), std::move(layer_ns)}).value());
+    };
+    BOOST_TEST(needs_layer_times(app.app(), devices_of_nodes(3)));
+    BOOST_TEST(!needs_layer_times(app.app(), devices_of_nodes(2)));
+    BOOST_TEST(!needs_layer_times(app.app(), devices_of_nodes(4)));
+    using numbers = std::vector<std::size_t>;
+    BOOST_TEST(planned({5e9, 9e9, 9e9, 1e9, 1e9, 1e9}) == (numbers{0, 1, 2, 2}),
                boost::test_tools::per_element());
+    BOOST_TEST(planned({1e9, 9e9, 9e9, 1e9, 5e9, 1e9}) == (numbers{0, 1, 0, 2}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_device_that_is_not_there_is_named_with_those_that_are) {
+    const app_definition app = app_naming({2, 2, 2}, {"", "node-7/cpu:0", ""});
+    BOOST_TEST(!needs_layer_times(app.app(), devices_of_nodes(2)));
+    BOOST_TEST(make_plan({app.app(), devices_of_nodes(2), {}}).failure().message() ==
+               "topology.pipeline.stages: no device 'node-7/cpu:0'; there are: node-0/cpu:0, "
+               "node-1/cpu:0");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
