@@ -96,7 +96,10 @@ class Data(TroupeTest):
     def test_labels_that_do_not_fit_the_model(self):
         for command in ("check", "run"):
             result = self.troupe(command, self.app(APP.replace("classes: 4", "classes: 9")))
-            self.assert_one_line_error(result, 2, "label")
+            self.assert_one_line_error(result, 2, "app.yaml:3:", "data.synthetic.classes: ", "sample 4 has label 4",
+                                       "at least 9")
+            self.assert_one_line_error(self.troupe(command, self.idx_app()), 2, "app.yaml:5:", "data.idx.train_labels: ",
+                                       "train-labels-idx1-ubyte.gz: sample 0 has label 9")
 
 
 class Cluster(TroupeTest):

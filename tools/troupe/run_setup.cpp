@@ -40,9 +40,12 @@ result<std::shared_ptr<const data_sets>> load_samples(const app_definition& defi
     auto layers = describe_model(app.getModel());
     if (!layers)
         return layers.failure();
-    for (const dataset* set : {&sets->train, &sets->test})
+    const bool is_idx = app.getData().isIdx();
+    for (const auto& [set, idx_key] : {std::pair{&sets->train, "data.idx.train_labels"},
+                                       std::pair{&sets->test, "data.idx.test_labels"}})
         if (auto fit = check_labels(*set, layers->back().output_shape.elements()); !fit)
-            return fit.failure();
+            return at_its_place(definition,
+                                fit.failure().in(is_idx ? idx_key : "data.synthetic.classes"));
     return std::make_shared<const data_sets>(std::move(sets).value());
 }
 
