@@ -23,6 +23,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -133,16 +134,20 @@ double wake_up_us(int here, int there) {
 
 // --- copying
 
+// Zeros that a child shares.
+std::byte* shared_memory(std::size_t bytes) {
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    TROUPE_CHECK(memory != MAP_FAILED, "there is memory for the sizes asked for");
+    return static_cast<std::byte*>(memory);
+}
+
 // One direction of a conversation in shared memory: bytes, and behind them how often they have been written.
 class mailbox {
+    using counter = std::atomic<std::uint64_t>;
+
   public:
     explicit mailbox(std::size_t size)
-        : size_{size}, memory_{static_cast<std::byte*>(mmap(nullptr, line + size,
-                                                            PROT_READ | PROT_WRITE,
-                                                            MAP_SHARED | MAP_ANONYMOUS, -1, 0))},
-          written_{*new (memory_) std::atomic<std::uint64_t>{0}} {
-        TROUPE_CHECK(memory_ != MAP_FAILED, "there is memory for the sizes asked for");
-    }
+        : size_{size}, memory_{shared_memory(line + size)}, written_{*new (memory_) counter{0}} {}
     mailbox(const mailbox&) = delete;
     mailbox& operator=(const mailbox&) = delete;
     ~mailbox() { munmap(memory_, line + size_); }
@@ -162,7 +167,7 @@ class mailbox {
     static constexpr std::size_t line = 64;
     std::size_t size_;
     std::byte* memory_;
-    std::atomic<std::uint64_t>& written_;
+    counter& written_;
     std::uint64_t taken_ = 0; // by this process
 };
 
