@@ -171,10 +171,14 @@ class Runs(TroupeTest):
             node, _ = self.node("--devices", f"cpu:{devices}", name=f"node-{devices}")
             node.send_signal(signal.SIGTERM)
             noted = [line for line in self.finish(node, 10).err.splitlines() if "note: " in line]
-            noted += self.troupe("plan", self.app(), "--devices", f"cpu:{devices}").err.splitlines()
-            self.assertEqual(len(noted), 2 * (devices - cores), noted)
+            for command in (["plan", "--devices", f"cpu:{devices}"], ["plan", "--nodes", devices],
+                            ["run", "--nodes", devices, "--set", "train.epochs=1"]):
+                noted += self.troupe(command[0], self.app(), *command[1:]).err.splitlines()
+            self.assertEqual(len(noted), 4 * (devices - cores), noted)
             for line in noted:
-                self.assertRegex(line, f"troupe: note: {devices} devices share the .* of this machine; .*stages: auto")
+                self.assertRegex(line, f"troupe: note: {devices} devices share the .* of this machine")
+            for line in noted[1:]:
+                self.assertRegex(line, "; .*stages: auto")
 
 
 class Ends(TroupeTest):

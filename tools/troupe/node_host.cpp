@@ -113,8 +113,7 @@ std::string note_of_cores(std::size_t devices) {
     if (cores == 0 || devices <= cores)
         return {};
     return std::to_string(devices) + " devices share the " +
-           (cores == 1 ? "one core" : std::to_string(cores) + " cores") +
-           " of this machine; `stages: auto` makes a stage for each of them";
+           (cores == 1 ? "one core" : std::to_string(cores) + " cores") + " of this machine";
 }
 
 struct node_host::parts {

@@ -91,7 +91,7 @@ int plan(const plan_options& options) {
     if (!nodes)
         return stop_signals() > 0 ? stopped(nodes.failure()) : report(nodes.failure());
     if (!options.json)
-        note_sharing(*nodes);
+        note_sharing(*nodes, options.nodes);
     plan_request request{
         app->app(), options.nodes > 0 ? made_up_nodes(options.nodes) : nodes->devices, {}};
     if (needs_layer_times(app->app(), request.devices)) {

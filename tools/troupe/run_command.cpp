@@ -105,7 +105,7 @@ int run(const run_options& options) {
 
     node_host& host = *nodes->host;
     if (!options.json) {
-        note_sharing(*nodes);
+        note_sharing(*nodes, options.nodes);
         std::cout << "look at this run with: "
                   << attach_command(host.address(), {.access = options.access}) << '\n'
                   << std::endl;

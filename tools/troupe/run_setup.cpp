@@ -156,10 +156,11 @@ result<run_nodes> bring_together(const run_options& options, proto::App::Reader 
     return nodes;
 }
 
-void note_sharing(const run_nodes& nodes) {
+void note_sharing(const run_nodes& nodes, std::uint32_t children) {
     const auto own = std::ranges::count(nodes.devices, nodes.host->name(), &plan_device::node_name);
-    if (const auto cores = note_of_cores(static_cast<std::size_t>(own)); !cores.empty())
-        note(cores);
+    const auto here = children > 0 ? children : static_cast<std::size_t>(own);
+    if (const auto cores = note_of_cores(here); !cores.empty())
+        note(cores + "; `stages: auto` makes a stage for each of them");
     if (!nodes.others.empty())
         note(in_a_row(nodes.others) + (nodes.others.size() == 1 ? " uses" : " use") +
              " this cluster too; runs take turns on the devices that they share");

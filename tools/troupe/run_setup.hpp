@@ -39,7 +39,8 @@ struct run_nodes {
 // Starts or joins what the options ask for, and this process as a client among them.
 result<run_nodes> bring_together(const run_options& options, proto::App::Reader app);
 
-// Notes, for people, other runs on the same devices and devices on the same cores.
-void note_sharing(const run_nodes& nodes);
+// Notes, for people, other runs on the same devices and devices on the same cores: of this process, or of so many
+// `children` with one each.
+void note_sharing(const run_nodes& nodes, std::uint32_t children);
 
 } // namespace troupe::cli
