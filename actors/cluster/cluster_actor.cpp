@@ -115,9 +115,8 @@ void cluster_actor::remove(node_id node, const error& why) {
     log(described(*gone) +
         (why.code() == errc::cancelled ? " has left" : " is lost: " + why.message()));
     if (gone->role == peer_role::member && why.code() != errc::cancelled && is_alone())
-        log("this node has lost all others: they have ended, or they have given it up because it "
-            "was stopped or cut off for too long; if they run on, end this one and start it anew "
-            "with --join " +
+        log("this node has lost all others; if they run on, they have given it up because it was "
+            "stopped or cut off for too long: end it and start it anew with --join " +
             gone->address);
     for (const actor_address subscriber : subscribers_) {
         frame_builder<proto::NodeLost> news;
