@@ -194,13 +194,20 @@ void trainer::stop(proto::StopRun::Reader, const frame&) {
 void trainer::stage_failed(proto::StageFailed::Reader body, const frame& f) {
     const error why = read_failure(body.getFailure());
     if (f.from() == source_)
-        return fail(why);
+        return fail(advised(why));
     if (!is_stage(body.getStage(), f))
         return;
     const std::string stage = name_of_stage(body.getStage());
     if (body.getLostStage() < stages_.size())
         return fail(lost(why, name_of_stage(body.getLostStage()) + " (noticed by " + stage + ")"));
-    fail(why.in(stage));
+    fail(advised(why.in(stage)));
+}
+
+// `why` is of computing: what is exhausted is memory.
+error trainer::advised(const error& why) const {
+    return why.code() == errc::exhausted
+               ? error{why.code(), why.message() + "; " + options_.memory_advice}
+               : why;
 }
 
 std::string trainer::name_of_stage(std::size_t s) const {

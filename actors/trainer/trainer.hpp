@@ -76,6 +76,7 @@ struct trainer_options {
     std::shared_ptr<device> worker;          // prepares batches, reads and writes checkpoints
     std::shared_ptr<checkpoint_store> store; // null: nothing is saved
     std::shared_ptr<const loaded_checkpoint> resume; // null: fresh weights
+    std::string memory_advice; // what a user may do where a device's memory does not suffice
     training_observer* observer =
         nullptr; // must outlive the actor; finished() comes whatever ends it
 };
@@ -126,6 +127,7 @@ class trainer final : public actor {
     bool has_momentum() const;
     std::string name_of_stage(std::size_t stage) const;
     std::string advice() const;
+    error advised(const error& why) const;
     error lost(const error& why, const std::string& what) const;
     checkpoint_progress how_far() const;
     std::string stopped_at_once() const;

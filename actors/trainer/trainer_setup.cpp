@@ -82,7 +82,8 @@ void trainer::place() {
 void trainer::place_failed(proto::PlaceFailed::Reader body, const frame& f) {
     if (body.getRun() != options_.run || !is_agent(f.from()))
         return reject("the sender places nothing for this run");
-    fail(read_failure(body.getFailure()));
+    const error why = read_failure(body.getFailure());
+    fail(course_.phase() == run_phase::measuring ? advised(why) : why);
 }
 
 void trainer::stage_placed(proto::StagePlaced::Reader body, const frame& f) {

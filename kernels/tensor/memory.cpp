@@ -95,12 +95,9 @@ result<buffer_ref> memory_pool::allocate(std::size_t bytes) {
     memory_pool_statistics& numbers = state_->numbers;
     const std::size_t capacity = can_ever_hold(bytes) ? class_bytes(bytes) : 0;
     if (capacity == 0 || numbers.bytes_in_use + capacity > state_->bytes_max)
-        return error{errc::exhausted,
-                     "out of device memory: " + std::to_string(bytes) + " bytes wanted, " +
-                         std::to_string(numbers.bytes_in_use) + " of " +
-                         std::to_string(state_->bytes_max) +
-                         " in use; use a smaller train.batch or more stages, or start nodes with a "
-                         "larger bound: troupe node --memory-mb"};
+        return error{errc::exhausted, "out of device memory: " + std::to_string(bytes) +
+                                          " bytes wanted, " + std::to_string(numbers.bytes_in_use) +
+                                          " of " + std::to_string(state_->bytes_max) + " in use"};
     buffer*& head = state_->free_lists[class_index(capacity)];
     buffer* b = head;
     if (b != nullptr) {

@@ -118,7 +118,17 @@ class Runs(TroupeTest):
         _, address = self.node("--memory-mb", 16)
         text = APP.replace("batch: 32", "batch: 4096").replace("train_samples: 512", "train_samples: 4096")
         result = self.troupe("run", self.app(text.replace("out: 8", "out: 256")), "--cluster", address)
-        self.assert_one_line_error(result, 1, "of 16777216 in use", "train.batch", "troupe node --memory-mb")
+        self.assert_one_line_error(result, 1, "of 16777216 in use; ", "train.batch", "troupe node --memory-mb")
+
+    def test_only_nodes_of_a_cluster_are_said_to_take_a_larger_bound_of_memory(self):
+        text = APP.replace("batch: 32", "batch: 65536").replace("train_samples: 512", "train_samples: 65536")
+        text = text.replace("out: 8", "out: 4096")
+        for stages in ("[{layers: 3}, {layers: 1}]", "auto"):  # in training, in measuring
+            app = self.app(text.replace("[{layers: 3}, {layers: 1}]", stages))
+            for command in (["run"], ["plan"])[:2 if stages == "auto" else 1]:
+                result = self.troupe(*command, app, "--devices", "cpu:2")
+                self.assertEqual(result.code, 1, str(result))
+                self.assertRegex(result.err, "of 4294967296 in use; use a smaller train.batch or more stages\n$")
 
     def test_a_run_that_learns_nothing_says_so_and_how_to_go_on(self):
         still = ["--set", "train.optimizer.sgd.learning_rate=0", "--set", "train.shuffle=false"]

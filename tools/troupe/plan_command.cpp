@@ -76,6 +76,13 @@ std::vector<plan_device> made_up_nodes(std::uint32_t count) {
     return devices;
 }
 
+// `why` is of measuring: what is exhausted is memory.
+error advised(const error& why, const plan_options& options) {
+    return why.code() == errc::exhausted
+               ? error{why.code(), why.message() + "; " + memory_advice(options.cluster)}
+               : why;
+}
+
 } // namespace
 
 int plan(const plan_options& options) {
@@ -97,7 +104,7 @@ int plan(const plan_options& options) {
     if (needs_layer_times(app->app(), request.devices)) {
         auto times = measure_layers(*nodes, *app);
         if (!times)
-            return report(times.failure());
+            return report(advised(times.failure(), options));
         request.layer_ns = std::move(times).value();
     }
     auto made = make_plan(request);

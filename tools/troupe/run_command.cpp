@@ -131,6 +131,7 @@ int run(const run_options& options) {
     training.worker = host.worker();
     training.store = saved->store;
     training.resume = std::move(saved->resume);
+    training.memory_advice = memory_advice(options.cluster);
     training.observer = &reports;
     const actor_address trainer_address =
         host.runtime().spawn<trainer>("trainer", std::move(training));

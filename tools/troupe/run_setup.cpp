@@ -156,6 +156,12 @@ result<run_nodes> bring_together(const run_options& options, proto::App::Reader 
     return nodes;
 }
 
+std::string memory_advice(const std::string& cluster) {
+    return cluster.empty() ? "use a smaller train.batch or more stages"
+                           : "use a smaller train.batch or more stages, or start nodes with a "
+                             "larger bound: troupe node --memory-mb";
+}
+
 void note_sharing(const run_nodes& nodes, std::uint32_t children) {
     const auto own = std::ranges::count(nodes.devices, nodes.host->name(), &plan_device::node_name);
     const auto here = children > 0 ? children : static_cast<std::size_t>(own);
