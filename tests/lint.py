@@ -18,7 +18,7 @@ MAY_INCLUDE = {
     "tools": {"schemas", "kernels", "transport", "actors", "apps", "tools"},
     "tests": {"schemas", "kernels", "transport", "actors", "apps", "tools", "tests"},
 }
-LINES_MAX = 800      # hard; 400 is the aim
+LINES_MAX = 400
 LINE_COLUMNS_MAX = 125
 CODE = {".hpp", ".cpp", ".cu", ".cuh"}
 # Only programs look at the environment, and only real clocks and timers (tools, tests, and the files here) sleep.
