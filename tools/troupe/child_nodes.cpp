@@ -19,6 +19,7 @@ namespace {
 
 constexpr int start_timeout_ms = 15000;
 constexpr int stop_timeout_ms = 5000;
+constexpr int look_every_ms = 10;
 
 // In the child, after fork: only async-signal-safe calls until exec.
 [[noreturn]] void become(char* const* arguments, int output, pid_t parent) {
@@ -53,13 +54,13 @@ result<std::string> read_line(int input) {
 
 } // namespace
 
-result<child_nodes> child_nodes::start(const child_options& options) {
-    child_nodes nodes;
+result<std::unique_ptr<child_nodes>> child_nodes::start(const child_options& options) {
+    std::unique_ptr<child_nodes> nodes{new child_nodes};
     for (std::uint32_t i = 0; i < options.nodes; ++i) {
-        auto address = nodes.start_one(options, i);
+        auto address = nodes->start_one(options, i);
         if (!address)
             return address.failure();
-        nodes.addresses_.push_back(std::move(address).value());
+        nodes->addresses_.push_back(std::move(address).value());
     }
     return nodes;
 }
@@ -98,7 +99,10 @@ result<std::string> child_nodes::start_one(const child_options& options, std::ui
         close(channel[0]);
         return error{errc::io, std::string{"cannot start a node process: "} + std::strerror(errno)};
     }
-    processes_.push_back(child);
+    {
+        std::lock_guard guard{lock_};
+        processes_.push_back(child);
+    }
     auto line = read_line(channel[0]);
     close(channel[0]);
     if (!line)
@@ -112,24 +116,37 @@ result<std::string> child_nodes::start_one(const child_options& options, std::ui
     return line->substr(begin, line->find_first_of(", ", begin) - begin);
 }
 
-child_nodes::child_nodes(child_nodes&& other) noexcept
-    : processes_{std::exchange(other.processes_, {})}, addresses_{std::move(other.addresses_)} {}
+void child_nodes::kill_at_second_signal() {
+    impatience_ = std::jthread{[this](const std::stop_token& is_over) {
+        while (!is_over.stop_requested()) {
+            if (stop_signals() > 1)
+                signal_all(SIGKILL);
+            poll(nullptr, 0, look_every_ms);
+        }
+    }};
+}
+
+void child_nodes::signal_all(int signal) {
+    std::lock_guard guard{lock_};
+    for (const pid_t process : processes_)
+        kill(process, signal);
+}
+
+bool child_nodes::reap() {
+    std::lock_guard guard{lock_};
+    std::erase_if(processes_,
+                  [](pid_t process) { return waitpid(process, nullptr, WNOHANG) != 0; });
+    return processes_.empty();
+}
 
 child_nodes::~child_nodes() {
-    for (const pid_t process : processes_)
-        kill(process, SIGTERM);
+    signal_all(SIGTERM);
     const auto deadline =
         std::chrono::steady_clock::now() + std::chrono::milliseconds{stop_timeout_ms};
-    for (const pid_t process : processes_) {
-        int status = 0;
-        while (waitpid(process, &status, WNOHANG) == 0) {
-            if (stop_signals() > 1 || std::chrono::steady_clock::now() > deadline) {
-                kill(process, SIGKILL);
-                waitpid(process, &status, 0);
-                break;
-            }
-            poll(nullptr, 0, 10);
-        }
+    while (!reap()) {
+        if (stop_signals() > 1 || std::chrono::steady_clock::now() > deadline)
+            signal_all(SIGKILL);
+        poll(nullptr, 0, look_every_ms);
     }
 }
 

@@ -2,12 +2,15 @@
 //
 // They get the run's program with the command `node` and loopback addresses. They die with the run, whatever ends it.
 //
-// Threads: one.
+// Threads: one, beside a thread of its own (kill_at_second_signal).
 #pragma once
 
 #include <sys/types.h>
 
+#include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "schemas/base/error.hpp"
@@ -24,12 +27,15 @@ struct child_options {
 class child_nodes {
   public:
     // Starts them all and waits until they listen. errc::io with what went wrong; those that started are ended.
-    static result<child_nodes> start(const child_options& options);
+    static result<std::unique_ptr<child_nodes>> start(const child_options& options);
 
-    child_nodes(child_nodes&& other) noexcept;
-    child_nodes& operator=(child_nodes&&) = delete;
-    // Asks them to stop, and kills those that have not after a moment, or when a second stop signal comes.
+    child_nodes(const child_nodes&) = delete;
+    child_nodes& operator=(const child_nodes&) = delete;
+    // Asks them to stop, and kills those that have not after a moment.
     ~child_nodes();
+
+    // Kills them once two stop signals have come, from now on, so that nobody who ends with them waits for one that hangs.
+    void kill_at_second_signal();
 
     // HOST:PORT where the first one listens: the others have joined it.
     const std::string& address() const noexcept { return addresses_.front(); }
@@ -37,9 +43,13 @@ class child_nodes {
   private:
     child_nodes() = default;
     result<std::string> start_one(const child_options& options, std::uint32_t index);
+    void signal_all(int signal);
+    bool reap(); // true when all have ended
 
-    std::vector<pid_t> processes_;
+    std::mutex lock_;
+    std::vector<pid_t> processes_; // not yet waited for; guarded by lock_
     std::vector<std::string> addresses_;
+    std::jthread impatience_;
 };
 
 } // namespace troupe::cli

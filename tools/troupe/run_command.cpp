@@ -136,11 +136,10 @@ int run(const run_options& options) {
     const actor_address trainer_address =
         host.runtime().spawn<trainer>("trainer", std::move(training));
     const run_report done = watch_over(reports, host.runtime(), trainer_address);
-    const bool at_once = stop_signals() > 1;
-    if (at_once) // before the host ends, which would wait for one of them that hangs
-        nodes->children.reset();
-    if (!options.trace_file.empty() && !at_once && export_trace(options, host.address()) != 0 &&
-        !done.failure)
+    if (nodes->children != nullptr)
+        nodes->children->kill_at_second_signal();
+    if (!options.trace_file.empty() && stop_signals() < 2 &&
+        export_trace(options, host.address()) != 0 && !done.failure)
         return 1;
     if (!done.failure)
         return 0;

@@ -134,7 +134,7 @@ result<run_nodes> bring_together(const run_options& options, proto::App::Reader 
         auto children = child_nodes::start({options.nodes, options.access, options.no_trace});
         if (!children)
             return children.failure();
-        nodes.children.emplace(std::move(children).value());
+        nodes.children = std::move(children).value();
         host.node.join = nodes.children->address();
     } else if (alone) {
         host.node.devices = options.devices.empty() ? default_devices(app) : options.devices;

@@ -30,7 +30,7 @@ result<checkpoints> open_checkpoints(proto::App::Reader app, std::uint64_t train
 
 // The nodes of a run, whoever started them.
 struct run_nodes {
-    std::optional<child_nodes> children; // end last
+    std::unique_ptr<child_nodes> children; // end last
     std::unique_ptr<node_host> host;
     std::vector<plan_device> devices; // not empty
     std::vector<std::string> others;  // runs that use them too
