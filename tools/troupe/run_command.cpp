@@ -70,80 +70,111 @@ int nothing_left(const run_options& options, const checkpoint_info& last) {
     return 0;
 }
 
-} // namespace
+// What a run needs of this machine before any node: the app, its samples, its checkpoints.
+struct run_inputs {
+    app_definition app;
+    std::shared_ptr<const data_sets> data;
+    checkpoints saved;
+};
 
-int run(const run_options& options) {
-    // An error before anything trains, in both forms.
-    const auto refuse = [&](const error& why) {
-        if (options.json)
-            print_error(why, std::cout);
-        return stop_signals() > 0 ? stopped(why) : report(why);
-    };
-    if (!options.trace_file.empty()) {
-        std::error_code failed;
-        const auto folder = std::filesystem::absolute(options.trace_file, failed).parent_path();
-        const auto there = std::filesystem::status(options.trace_file, failed);
-        if (access(folder.c_str(), W_OK) != 0 ||
-            (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)))
-            return refuse({errc::usage, "--trace: " + options.trace_file + " cannot be written"});
-    }
+result<void> check_trace_file(const std::string& file) {
+    std::error_code failed;
+    const auto folder = std::filesystem::absolute(file, failed).parent_path();
+    const auto there = std::filesystem::status(file, failed);
+    if (access(folder.c_str(), W_OK) != 0 ||
+        (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)))
+        return error{errc::usage, "--trace: " + file + " cannot be written"};
+    return {};
+}
+
+result<run_inputs> load_inputs(const run_options& options) {
+    if (!options.trace_file.empty())
+        if (auto writable = check_trace_file(options.trace_file); !writable)
+            return writable.failure();
     auto app = load_app(options.app.file, options.app.settings);
     if (!app)
-        return refuse(app.failure());
+        return app.failure();
     auto data = load_samples(*app);
     if (!data)
-        return refuse(data.failure());
+        return data.failure();
     auto saved = open_checkpoints(app->app(), (*data)->train.size(), options.resume);
     if (!saved)
-        return refuse(saved.failure());
-    if (saved->resume &&
-        saved->resume->info().progress.epochs_done >= app->app().getTrain().getEpochs())
-        return nothing_left(options, saved->resume->info());
-    auto nodes = bring_together(options, app->app());
-    if (!nodes)
-        return refuse(nodes.failure());
+        return saved.failure();
+    return run_inputs{std::move(*app), std::move(*data), std::move(*saved)};
+}
 
-    node_host& host = *nodes->host;
+// An error before anything trains, in both forms.
+int refuse(const run_options& options, const error& why) {
+    if (options.json)
+        print_error(why, std::cout);
+    return stop_signals() > 0 ? stopped(why) : report(why);
+}
+
+reporter_options reporting(const run_options& options, const run_inputs& inputs,
+                           const node_host& host) {
+    const bool alone = options.nodes == 0 && options.cluster.empty();
+    const auto& resume = inputs.saved.resume;
+    return {.json = options.json,
+            .terminal = isatty(STDERR_FILENO) != 0,
+            .color = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr,
+            .inspect_address = host.address(),
+            .transport = alone ? "in-process" : "ucx",
+            .epochs = inputs.app.app().getTrain().getEpochs(),
+            .classes = inputs.data->train.classes,
+            .resumed_from = resume ? resume->info().folder.string() : "",
+            .time = &host.time()};
+}
+
+actor_address spawn_trainer(const run_options& options, run_inputs inputs, run_nodes& nodes,
+                            reporter& reports) {
+    trainer_options training{.app = std::move(inputs.app)};
+    std::uint64_t entropy = draw_node_id().value();
+    training.run = split_mix(entropy);
+    training.devices = nodes.devices;
+    training.data = std::move(inputs.data);
+    training.worker = nodes.host->worker();
+    training.store = std::move(inputs.saved.store);
+    training.resume = std::move(inputs.saved.resume);
+    training.memory_advice = memory_advice(options.cluster);
+    training.observer = &reports;
+    return nodes.host->runtime().spawn<trainer>("trainer", std::move(training));
+}
+
+int train(const run_options& options, run_inputs inputs, run_nodes& nodes) {
+    node_host& host = *nodes.host;
     if (!options.json) {
-        note_sharing(*nodes, options.nodes);
+        note_sharing(nodes, options.nodes);
         std::cout << "look at this run with: "
                   << attach_command(host.address(), {.access = options.access}) << '\n'
                   << std::endl;
     }
-    const bool alone = options.nodes == 0 && options.cluster.empty();
-    reporter reports{{.json = options.json,
-                      .terminal = isatty(STDERR_FILENO) != 0,
-                      .color = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr,
-                      .inspect_address = host.address(),
-                      .transport = alone ? "in-process" : "ucx",
-                      .epochs = app->app().getTrain().getEpochs(),
-                      .classes = (*data)->train.classes,
-                      .resumed_from = saved->resume ? saved->resume->info().folder.string() : "",
-                      .time = &host.time()},
-                     std::cout,
-                     std::cerr};
-
-    trainer_options training{.app = *app};
-    std::uint64_t entropy = draw_node_id().value();
-    training.run = split_mix(entropy);
-    training.devices = nodes->devices;
-    training.data = *data;
-    training.worker = host.worker();
-    training.store = saved->store;
-    training.resume = std::move(saved->resume);
-    training.memory_advice = memory_advice(options.cluster);
-    training.observer = &reports;
-    const actor_address trainer_address =
-        host.runtime().spawn<trainer>("trainer", std::move(training));
-    const run_report done = watch_over(reports, host.runtime(), trainer_address);
-    if (nodes->children != nullptr)
-        nodes->children->kill_at_second_signal();
+    reporter reports{reporting(options, inputs, host), std::cout, std::cerr};
+    const actor_address trainer = spawn_trainer(options, std::move(inputs), nodes, reports);
+    const run_report done = watch_over(reports, host.runtime(), trainer);
+    if (nodes.children != nullptr)
+        nodes.children->kill_at_second_signal();
     if (!options.trace_file.empty() && stop_signals() < 2 &&
         export_trace(options, host.address()) != 0 && !done.failure)
         return 1;
     if (!done.failure)
         return 0;
     return done.failure->code() == errc::cancelled ? stopped(*done.failure) : report(*done.failure);
+}
+
+} // namespace
+
+int run(const run_options& options) {
+    auto inputs = load_inputs(options);
+    if (!inputs)
+        return refuse(options, inputs.failure());
+    const auto app = inputs->app.app();
+    if (const auto& resume = inputs->saved.resume;
+        resume && resume->info().progress.epochs_done >= app.getTrain().getEpochs())
+        return nothing_left(options, resume->info());
+    auto nodes = bring_together(options, app);
+    if (!nodes)
+        return refuse(options, nodes.failure());
+    return train(options, std::move(*inputs), *nodes);
 }
 
 } // namespace troupe::cli
