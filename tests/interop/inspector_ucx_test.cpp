@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_stops_while_it_is_watched_is_noted) {
     inspect_options options;
     options.watch = true;
     options.interval = 50ms;
-    options.stop = &stop;
+    options.stop = [&] { return stop.load(); };
     auto watching = std::async(std::launch::async, [&] { return look(a.address(), {}, options); });
     // Until the observer is there: a has it as a peer.
     const auto is_watched = [&] {

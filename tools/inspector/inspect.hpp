@@ -10,13 +10,13 @@
 // Exit codes: 0 done; 1 there was nothing to show or the file could not be written; 2 the options are wrong; 3 the
 // cluster could not be reached (nobody there, wrong key) or was lost. Every failure is one line on `talk`.
 //
-// Threads: inspect blocks its caller until the view is done, or `stop` becomes true (checked ten times a second).
+// Threads: inspect blocks its caller until the view is done, or `stop` says so (asked ten times a second).
 // What a node sends is not trusted: names and fields are cut and their control characters are shown, not sent.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <ostream>
 #include <span>
 #include <string>
@@ -52,7 +52,7 @@ struct inspect_options {
     // A node that does not answer for so long is lost. follow gives up when no minibatch comes by for six times as long.
     duration patience = std::chrono::seconds{5};
 
-    const std::atomic<bool>* stop = nullptr; // set by a signal handler; null: never
+    std::function<bool()> stop; // whether to end; null: never
 };
 
 // Reads VIEW... of the command line, "tail", "type=Activation", into view, terms and file, and checks them and the

@@ -4,12 +4,11 @@
 // node, and gives up a node that does not answer in time, so an answer is always to the last question.
 //
 // Threads: the public methods belong to one thread; what arrives is queued by the endpoint's. Waiting ends at the latest
-// when the patience is over, when the node is lost, or when `stop` becomes true.
+// when the patience is over, when the node is lost, or when `stop` says so.
 // Errors: errc::lost when the node is gone or silent, errc::refused with its reason when it rejects the question,
 // errc::cancelled when asked to stop.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -29,7 +28,7 @@ class observer final : private endpoint_listener {
     struct options {
         node_id self;
         duration patience = std::chrono::seconds{5};
-        const std::atomic<bool>* stop = nullptr; // null: never
+        std::function<bool()> stop; // null: never
     };
 
     struct arrival {
@@ -89,7 +88,7 @@ class observer final : private endpoint_listener {
     std::vector<departure> departures(); // since the last call
     void give_up(node_id node, error why);
     error give_up_unreadable(node_id node, const std::string& problem); // returns errc::lost
-    bool stopped() const { return options_.stop != nullptr && options_.stop->load(); }
+    bool stopped() const { return options_.stop && options_.stop(); }
     const clock& time() const noexcept { return time_; }
 
     // More than this from nodes that send without being asked ends their connection.

@@ -65,7 +65,7 @@ int inspect_cluster(const inspect_words& given) {
     options.seconds =
         std::chrono::duration_cast<duration>(std::chrono::duration<double>(given.seconds));
     options.terminal = isatty(STDOUT_FILENO) != 0;
-    options.stop = cli::stop_flag();
+    options.stop = [] { return cli::stop_signals() > 0; };
     if (auto parsed = inspector::parse_view(given.words, options); !parsed)
         return cli::report(parsed.failure());
     return inspector::inspect(options, std::cout, std::cerr);

@@ -3,19 +3,18 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 
 namespace troupe::cli {
 
 namespace {
 
-std::atomic<bool> stopped{false};
 std::atomic<int> count{0};
 std::atomic<int> last{0};
 int wake[2] = {-1, -1};
 
 void note(int signal) {
-    stopped.store(true);
     last.store(signal);
     count.fetch_add(1);
     const char byte = 1;
@@ -38,9 +37,6 @@ void install_signal_handlers() {
     std::signal(SIGPIPE, SIG_IGN);
 }
 
-const std::atomic<bool>* stop_flag() noexcept {
-    return &stopped;
-}
 int stop_signals() noexcept {
     return count.load();
 }

@@ -1,17 +1,12 @@
-// SIGINT, SIGTERM and SIGHUP as something that a waiting program notices: a flag and a file descriptor.
+// SIGINT, SIGTERM and SIGHUP as something that a waiting program notices: a count and a file descriptor.
 //
 // This is the one place with process-wide state, because signals are.
 #pragma once
-
-#include <atomic>
 
 namespace troupe::cli {
 
 // Installs handlers that only note the signal. SIGPIPE is ignored: a closed pipe is an error of the write.
 void install_signal_handlers();
-
-// True once one of them has come.
-const std::atomic<bool>* stop_flag() noexcept;
 
 // How many stop signals have come, and the last one's number (0: none).
 int stop_signals() noexcept;

@@ -28,7 +28,8 @@ result<std::vector<member_info>> ask_members(const status_options& options) {
     if (!made)
         return made.failure();
     const inspector::observer_network& own = **made;
-    inspector::observer view{*own.network, own.time, {.self = own.self, .stop = stop_flag()}};
+    inspector::observer view{
+        *own.network, own.time, {.self = own.self, .stop = [] { return stop_signals() > 0; }}};
     if (auto started = view.start(); !started)
         return started.failure();
     auto peer = view.connect(own.address);

@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(a_minibatch_that_is_to_come_is_waited_for_and_where_the_run
         stop = f.body_type() == type_id_of<proto::ReadTrace>() && ++reads == 5;
     };
     inspect_options options = json();
-    options.stop = &stop;
+    options.stop = [&] { return stop.load(); };
     const outcome seen = look(cluster, {"follow", "minibatch=999999"}, options);
     BOOST_TEST(seen.code == 1);
     BOOST_TEST(seen.out == "");

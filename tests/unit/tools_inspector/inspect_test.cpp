@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(watching_ends_when_asked_to_stop_and_is_no_failure) {
     };
     inspect_options options;
     options.watch = true;
-    options.stop = &stop;
+    options.stop = [&] { return stop.load(); };
     const outcome seen = look(cluster, {}, options);
     BOOST_TEST(seen.code == 0);
     BOOST_TEST(seen.out.find("actors on") != seen.out.rfind("actors on"));

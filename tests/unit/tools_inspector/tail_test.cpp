@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_joins_later_is_looked_at_too) {
     };
     inspect_options options;
     options.count = 1;
-    options.stop = &stop;
+    options.stop = [&] { return stop.load(); };
     const outcome seen = look(cluster, {"tail"}, options);
     BOOST_TEST(seen.code == 0);
     BOOST_TEST(seen.shows(" -> b/stage 0  "));
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(a_tail_says_when_the_run_is_over) {
         stop = lists == 10;
     };
     inspect_options options;
-    options.stop = &stop;
+    options.stop = [&] { return stop.load(); };
     const outcome seen = look(cluster, {"tail"}, options);
     BOOST_TEST(seen.code == 0);
     BOOST_TEST(seen.says("waiting for messages; stop with Ctrl-C\n"));
