@@ -5,8 +5,8 @@
 
 namespace troupe {
 
-result<data_sets> load_data(proto::Data::Reader data, const tensor_shape& input, std::uint64_t seed,
-                            data_depth depth) {
+result<data_sets> load_data(proto::Data::Reader data, const tensor_shape& input,
+                            std::uint64_t seed) {
     switch (data.which()) {
     case proto::Data::SYNTHETIC:
         return make_synthetic_data(data.getSynthetic(), input, seed);
@@ -14,13 +14,12 @@ result<data_sets> load_data(proto::Data::Reader data, const tensor_shape& input,
         break;
     }
     const auto idx = data.getIdx();
-    const auto read = depth == data_depth::all ? read_idx_dataset : check_idx_dataset;
-    auto train =
-        read({idx.getTrainImages().cStr(), idx.getTrainLabels().cStr(), "data.idx.train"}, input);
+    auto train = read_idx_dataset(
+        {idx.getTrainImages().cStr(), idx.getTrainLabels().cStr(), "data.idx.train"}, input);
     if (!train)
         return train.failure();
-    auto test =
-        read({idx.getTestImages().cStr(), idx.getTestLabels().cStr(), "data.idx.test"}, input);
+    auto test = read_idx_dataset(
+        {idx.getTestImages().cStr(), idx.getTestLabels().cStr(), "data.idx.test"}, input);
     if (!test)
         return test.failure();
     return data_sets{std::move(*train), std::move(*test)};

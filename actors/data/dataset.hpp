@@ -38,16 +38,12 @@ struct data_sets {
     dataset test;
 };
 
-// How much of the files is read: `outline` leaves out the samples, so that missing, malformed and
-// unfit files are found soon.
-enum class data_depth : std::uint8_t { outline, all };
-
 // Loads what the app file's `data` names. `input` is the shape of one sample that the model wants;
 // images whose elements cannot be read in this shape are an error. Blocks on files: not for an
 // actor's thread. Errors: errc::data with file and byte offset, errc::io if a file cannot be read;
 // both "KEY: SENTENCE", with the key of the app file that they are about.
-result<data_sets> load_data(proto::Data::Reader data, const tensor_shape& input, std::uint64_t seed,
-                            data_depth depth = data_depth::all);
+result<data_sets> load_data(proto::Data::Reader data, const tensor_shape& input,
+                            std::uint64_t seed);
 
 // errc::data if a label does not fit into a model with `outputs` outputs. Names the sample.
 result<void> check_labels(const dataset& data, std::size_t outputs);

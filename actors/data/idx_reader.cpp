@@ -199,12 +199,6 @@ bool fits(const tensor_shape& input, std::size_t rows, std::size_t columns) {
            input == tensor_shape{pixels};
 }
 
-struct image_sizes {
-    std::uint64_t count = 0;
-    std::uint64_t rows = 0;
-    std::uint64_t columns = 0;
-};
-
 error at_images(const idx_files& files, const error& why) {
     return why.in(files.key + "_images");
 }
@@ -212,8 +206,7 @@ error at_labels(const idx_files& files, const error& why) {
     return why.in(files.key + "_labels");
 }
 
-// The samples are left out.
-result<dataset> make_dataset(const idx_files& files, const image_sizes& images,
+result<dataset> make_dataset(const idx_files& files, idx_images images,
                              std::span<const std::uint8_t> labels, const tensor_shape& input) {
     const auto refuse = [&](const std::string& sentence) {
         return at_images(files, {errc::data, files.images.string() + ": byte " + sentence});
@@ -224,7 +217,7 @@ result<dataset> make_dataset(const idx_files& files, const image_sizes& images,
     if (!fits(input, images.rows, images.columns))
         return refuse("8: images of " + std::to_string(images.rows) + "x" +
                       std::to_string(images.columns) + ", but model.input is " + to_string(input));
-    dataset data{files.labels.string(), input, 0, {}, {}};
+    dataset data{files.labels.string(), input, 0, std::move(images.pixels), {}};
     data.labels.assign(labels.begin(), labels.end());
     data.classes = std::size_t{std::ranges::max(labels)} + 1;
     return data;
@@ -254,21 +247,7 @@ result<dataset> read_idx_dataset(const idx_files& files, const tensor_shape& inp
     auto images = read_idx_images(files.images);
     if (!images)
         return at_images(files, images.failure());
-    auto data = make_dataset(files, {images->count, images->rows, images->columns}, *labels, input);
-    if (data)
-        data->samples = std::move(images->pixels);
-    return data;
-}
-
-result<dataset> check_idx_dataset(const idx_files& files, const tensor_shape& input) {
-    auto labels = read_idx_labels(files.labels);
-    if (!labels)
-        return at_labels(files, labels.failure());
-    auto images = open_idx<3>(files.images, "images");
-    if (!images)
-        return at_images(files, images.failure());
-    const auto& [count, rows, columns] = images->sizes;
-    return make_dataset(files, {count, rows, columns}, *labels, input);
+    return make_dataset(files, std::move(*images), *labels, input);
 }
 
 } // namespace troupe

@@ -37,7 +37,4 @@ struct idx_files {
 // columns) or (rows * columns). errc::data if the counts differ or the images have another size.
 result<dataset> read_idx_dataset(const idx_files& files, const tensor_shape& input);
 
-// The same from the labels and the header and length of the images' file: the samples are left out.
-result<dataset> check_idx_dataset(const idx_files& files, const tensor_shape& input);
-
 } // namespace troupe

@@ -82,16 +82,18 @@ class Data(TroupeTest):
         result = self.troupe("run", self.idx_app(train_images=images))
         self.assert_one_line_error(result, 2, "images.gz")
 
-    def test_check_accepts_whole_files_and_reads_no_samples(self):
+    def test_check_accepts_whole_files_and_reads_the_samples(self):
         app = self.idx_app()
         text = pathlib.Path(app).read_text().replace("linear: {out: 4}", "linear: {out: 10}")
         result = self.troupe("check", self.app(text))
         self.assertEqual((result.code, result.err), (0, ""), str(result))
         damaged = self.folder / "images.gz"
-        damaged.write_bytes((FASHION / "train-images-idx3-ubyte.gz").read_bytes()[:-100000])
+        whole = (FASHION / "train-images-idx3-ubyte.gz").read_bytes()
         text = text.replace(str(FASHION / "train-images-idx3-ubyte.gz"), str(damaged))
-        self.assertEqual(self.troupe("check", self.app(text)).code, 0, "only reading it all shows this")
-        self.assert_one_line_error(self.troupe("run", self.app(text)), 2, "images.gz")
+        for content, problem in ((whole[:-100000], "truncated"), (gzip.decompress(whole) + b"x", "more data")):
+            damaged.write_bytes(content)
+            for command in ("check", "run"):
+                self.assert_one_line_error(self.troupe(command, self.app(text)), 2, "images.gz", problem)
 
     def test_labels_that_do_not_fit_the_model(self):
         for command in ("check", "run"):

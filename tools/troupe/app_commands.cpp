@@ -51,7 +51,7 @@ int check(const check_options& options) {
         return report(app.failure());
     if (options.print)
         std::cout << render_app(app->app());
-    if (auto data = load_samples(*app, data_depth::outline); !data)
+    if (auto data = load_samples(*app); !data)
         return report(data.failure());
     for (const std::string& text : app->notes())
         note(text);

@@ -30,11 +30,9 @@ error at_its_place(const app_definition& definition, const error& why) {
 
 } // namespace
 
-result<std::shared_ptr<const data_sets>> load_samples(const app_definition& definition,
-                                                      data_depth depth) {
+result<std::shared_ptr<const data_sets>> load_samples(const app_definition& definition) {
     const auto app = definition.app();
-    auto sets =
-        load_data(app.getData(), input_shape(app.getModel()), app.getTrain().getSeed(), depth);
+    auto sets = load_data(app.getData(), input_shape(app.getModel()), app.getTrain().getSeed());
     if (!sets)
         return at_its_place(definition, sets.failure());
     auto layers = describe_model(app.getModel());

@@ -15,8 +15,7 @@ namespace troupe::cli {
 
 // The app's samples, with labels that fit its model. Blocks on files. Errors say where in the app file the wrong one is
 // named.
-result<std::shared_ptr<const data_sets>> load_samples(const app_definition& definition,
-                                                      data_depth depth = data_depth::all);
+result<std::shared_ptr<const data_sets>> load_samples(const app_definition& definition);
 
 // The folder that the run saves into, and what it goes on from.
 struct checkpoints {
