@@ -104,6 +104,7 @@ bool cluster_link::drop_departed() {
         if (gone == nodes_.end())
             continue;
         nodes_.erase(gone);
+        living_.erase(peer.node);
         const bool in_order = why.code() == errc::cancelled;
         if (!in_order)
             loss_ = error{errc::lost, "node " + printable(peer.name) +
@@ -123,11 +124,21 @@ const linked_node* cluster_link::find(node_id node) const {
     return found == nodes_.end() ? nullptr : &*found;
 }
 
+bool cluster_link::is_living(actor_address actor) const {
+    const auto found = living_.find(actor.node);
+    return found != living_.end() && found->second.contains(actor.actor);
+}
+
 result<actor_list> cluster_link::list_actors(node_id node) {
     auto list = view_.ask<proto::ActorList>(inspector_of(node), frame_builder<proto::ListActors>{},
                                             [](auto answer) { return decode(answer); });
-    if (list)
-        learn(names_[node], *list);
+    if (!list)
+        return list;
+    learn(names_[node], *list);
+    std::set<actor_number>& living = living_[node];
+    living.clear();
+    for (const actor_row& actor : list->actors)
+        living.insert(actor.number);
     return list;
 }
 

@@ -40,6 +40,8 @@ class cluster_link {
 
     const std::vector<linked_node>& nodes() const noexcept { return nodes_; }
     const linked_node* find(node_id node) const;
+    // Whether it was in its node's last list.
+    bool is_living(actor_address actor) const;
     all_names& names() noexcept { return names_; }
     observer& view() noexcept { return view_; }
 
@@ -59,7 +61,8 @@ class cluster_link {
     observer& view_;
     std::ostream& notes_;
     std::vector<linked_node> nodes_; // in the order in which they were found
-    all_names names_;                // also of nodes that are gone
+    all_names names_;                // also of nodes and actors that are gone
+    std::map<node_id, std::set<actor_number>> living_;
     std::map<std::string, bool> unreachable_;
     std::optional<error> loss_; // of a node that did not end in order
 };

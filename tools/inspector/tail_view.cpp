@@ -51,8 +51,11 @@ class tail_printer {
         if (!terms)
             return terms.failure();
         terms_ = std::move(*terms);
-        if (auto known = find_senders(terms_); !known)
+        if (auto known = find_senders(); !known)
             return known;
+        if (!terms_.from.empty() && terms_.senders.empty())
+            return error{errc::usage, "from=" + terms_.from + ": no node has such an actor; " +
+                                          actors_there(terms_.from, view_.cluster.nodes())};
         const auto chosen = choose_nodes();
         if (!chosen)
             return chosen.failure();
@@ -83,16 +86,18 @@ class tail_printer {
         return {};
     }
 
-    // A run may end, and the next one bring nodes of its own.
+    // A run may end, and the next one bring nodes and actors of its own.
     result<void> look_around() {
         if (auto refreshed = view_.cluster.refresh(); !refreshed)
             return refreshed;
-        if (const auto chosen = choose_nodes())
-            if (auto opened = open_at(*chosen); !opened)
-                return opened;
         const bool was_active = runs_.is_active();
         if (auto looked = runs_.look(); !looked)
             return looked;
+        if (auto known = find_senders(); !known)
+            return known;
+        if (const auto chosen = choose_nodes())
+            if (auto opened = open_at(*chosen); !opened)
+                return opened;
         if (!view_.cluster.drop_departed())
             return view_.cluster.end();
         if (was_active && !runs_.is_active())
@@ -101,16 +106,24 @@ class tail_printer {
         return {};
     }
 
-    // An actor that is not there cannot have sent anything: its number is drawn when it starts.
-    result<void> find_senders(tail_terms& terms) {
-        if (terms.from.empty())
+    // Nodes know senders by number, which is drawn when an actor starts: with new ones the tail is opened anew. While there
+    // are none, the old ones are kept, as no senders are all.
+    result<void> find_senders() {
+        if (terms_.from.empty())
             return {};
-        terms.senders = actors_named(terms.from, view_.cluster.names());
-        if (terms.senders.empty())
-            return error{errc::usage, "from=" + terms.from + ": no node has such an actor; " +
-                                          actors_there(terms.from, view_.cluster.nodes())};
-        if (terms.senders.size() > limits::nodes_max)
-            terms.senders.resize(limits::nodes_max);
+        auto found = actors_named(terms_.from, view_.cluster.names());
+        std::erase_if(found, [&](actor_address a) { return !view_.cluster.is_living(a); });
+        if (found.size() > limits::nodes_max)
+            return error{errc::usage,
+                         "from=" + terms_.from + ": " + std::to_string(found.size()) +
+                             " actors go by this name, of which a tail takes at most " +
+                             std::to_string(limits::nodes_max) + "; write NODE/NAME"};
+        if (std::ranges::includes(terms_.senders, found))
+            return {};
+        terms_.senders = std::move(found);
+        close();
+        opened_.clear();
+        used_.clear();
         return {};
     }
 
@@ -218,12 +231,18 @@ class tail_printer {
             .ok(); // a name is not worth an error; a lost node is noticed anyway
     }
 
-    void finish() {
-        for (const linked_node& node : view_.cluster.nodes()) {
-            frame_builder<proto::CloseTail> close;
-            close.body().setTail(tail_number);
-            view_.cluster.view().tell({node.id, well_known::inspector}, std::move(close));
+    void close() {
+        for (const node_id node : opened_) {
+            if (!view_.cluster.find(node))
+                continue;
+            frame_builder<proto::CloseTail> end;
+            end.body().setTail(tail_number);
+            view_.cluster.view().tell({node, well_known::inspector}, std::move(end));
         }
+    }
+
+    void finish() {
+        close();
         if (view_.options.json)
             view_.out << tail_end_record(shown_, dropped_) << std::endl;
         else

@@ -112,6 +112,47 @@ BOOST_AUTO_TEST_CASE(senders_and_nodes_that_are_not_there_are_code_2) {
     BOOST_TEST(nowhere.says("there is no node c; the nodes are a, b"));
 }
 
+BOOST_AUTO_TEST_CASE(senders_of_the_next_run_have_other_numbers_and_are_found) {
+    two_nodes cluster;
+    std::atomic<bool> stop{false};
+    std::vector<std::uint64_t> senders;
+    int lists = 0;
+    cluster.at(1).on_message = [&](const frame& f) {
+        if (f.body_type() == type_id_of<proto::OpenTail>())
+            for (const auto sender : f.body<proto::OpenTail>().getFilter().getSenders())
+                senders.push_back(sender.getActor());
+        if (f.body_type() != type_id_of<proto::ListActors>())
+            return;
+        if (++lists == 7)
+            end_run(cluster);
+        if (lists == 8) {
+            cluster.at(1).actors.push_back({actor_number{50}, "stage 0"});
+            cluster.at(1).tail.push_back(tail_event(7, "x"));
+        }
+        stop = lists == 11;
+    };
+    inspect_options options;
+    options.count = 1;
+    options.stop = &stop;
+    const outcome seen = look(cluster, {"tail", "from=stage 0"}, options);
+    BOOST_TEST(seen.code == 0);
+    BOOST_TEST(senders == (std::vector<std::uint64_t>{30, 50}), boost::test_tools::per_element());
+    BOOST_TEST(seen.says("the run is over; waiting for the next"));
+    BOOST_TEST(seen.shows("minibatch 7"));
+}
+
+BOOST_AUTO_TEST_CASE(more_senders_than_a_tail_takes_are_code_2) {
+    two_nodes cluster;
+    for (std::uint64_t i = 0; i < limits::nodes_max; ++i)
+        cluster.at(1).actors.push_back({actor_number{100 + i}, "stage 0"});
+    cluster.at(1).tail.push_back(tail_event(7, "x"));
+    inspect_options options;
+    options.count = 1;
+    const outcome seen = look(cluster, {"tail", "from=stage 0"}, options);
+    BOOST_TEST(seen.code == 2);
+    BOOST_TEST(seen.says("from=stage 0: 4097 actors go by this name"));
+}
+
 BOOST_AUTO_TEST_CASE(a_tail_says_at_once_for_what_it_waits) {
     two_nodes cluster;
     cluster.at(1).tail.push_back(tail_event(7, "x"));
