@@ -136,6 +136,16 @@ class Cluster(TroupeTest):
             with self.subTest(command=command[0]):
                 self.assert_one_line_error(self.troupe(*command), 3, address)
 
+    def test_a_member_that_does_not_answer(self):
+        with socket.socket() as silent:
+            silent.bind(("127.0.0.1", 0))
+            silent.listen()
+            address = "127.0.0.1:%d" % silent.getsockname()[1]
+            commands = [self.start(*command) for command in (["node", "--join", address], ["status", address])]
+            for command in commands:
+                self.assert_one_line_error(self.finish(command, 20), 3, address, "accepts connections, but has not answered",
+                                           "no Troupe node, or it hangs")
+
     def test_wrong_key(self):
         _, guarded = self.node("--key", self.key())
         _, open_to_all = self.node(name="b")

@@ -32,6 +32,7 @@ class control_connection {
     // Tells a refused peer so, as far as that can be done without waiting.
     void send_last_words();
 
+    bool is_connected() const noexcept { return !connecting_; }
     bool proven() const noexcept { return sealed_.has_value(); }
     const session_secrets& secrets() const { return handshake_.secrets(); }
     bool wants_to_write() const noexcept { return connecting_ || !outgoing_.empty(); }

@@ -301,6 +301,15 @@ control_plane::connection* control_plane::find(std::uint64_t id) {
 
 // --- time
 
+error control_plane::overdue_error(const control_connection& wire) const {
+    if (!wire.is_connected())
+        return {errc::unreachable, "nobody there answers"};
+    const auto waited = std::chrono::ceil<std::chrono::seconds>(options_.connect_timeout).count();
+    return {errc::unreachable, "it accepts connections, but has not answered within " +
+                                   std::to_string(waited) +
+                                   " s: it is no Troupe node, or it hangs"};
+}
+
 void control_plane::expire(time_point now) {
     if (listens_again_at_ && *listens_again_at_ <= now) {
         listens_again_at_.reset();
@@ -312,9 +321,7 @@ void control_plane::expire(time_point now) {
             expired.push_back(id);
     for (const std::uint64_t id : expired)
         if (const connection* c = find(id))
-            end(id, c->state == phase::duplicate
-                        ? duplicate_error()
-                        : error{errc::unreachable, "nobody there answers as a Troupe node"});
+            end(id, c->state == phase::duplicate ? duplicate_error() : overdue_error(*c->wire));
 }
 
 std::optional<time_point> control_plane::next_deadline() const {

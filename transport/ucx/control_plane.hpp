@@ -96,6 +96,7 @@ class control_plane {
     void become_up(connection& c);
     void end(std::uint64_t id, const error& why);
     void end_duplicate(connection& c);
+    error overdue_error(const control_connection& wire) const;
     bool has_other(const connection& c) const; // of the same pair, accepted or about to be
     connection* find(std::uint64_t id);
 
