@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(senders_of_the_next_run_have_other_numbers_and_are_found) {
     };
     inspect_options options;
     options.count = 1;
-    options.stop = &stop;
+    options.stop = [&] { return stop.load(); };
     const outcome seen = look(cluster, {"tail", "from=stage 0"}, options);
     BOOST_TEST(seen.code == 0);
     BOOST_TEST(senders == (std::vector<std::uint64_t>{30, 50}), boost::test_tools::per_element());
