@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -124,6 +125,9 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
         std::vector<caf::strong_actor_ptr> parked;
     };
 
+    static constexpr std::size_t lost_peers_max = 64;
+    error not_connected(node_id peer) const; // why
+
     enum class local_outcome : std::uint8_t { delivered, absent, closed };
     // table_lock_ is held.
     local_outcome deliver_local(const frame_ptr& f, actor_number to, std::int64_t now_ns,
@@ -162,6 +166,8 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
 
     mutable std::mutex peers_lock_;
     std::map<node_id, peer> peers_; // guarded by peers_lock_
+    // Why the last few were lost, oldest first, for who watches an actor of one too late; guarded by peers_lock_.
+    std::deque<std::pair<node_id, error>> lost_peers_;
     std::vector<actor_address> subscribers_;
     bool listening_ = false;
 

@@ -1,5 +1,6 @@
 // The part of node_core that deals with other nodes and with the end of actors.
 #include <algorithm>
+#include <optional>
 
 #include <caf/atom.hpp>
 
@@ -21,9 +22,8 @@ void node_core::watch(actor_address watcher, actor_address target) {
     const bool local = target.node == options_.node;
     const caf::strong_actor_ptr found = local ? find(target.actor) : proxy_of(target, nullptr);
     if (!found) {
-        post_down(
-            watcher, target,
-            error{errc::lost, local ? "there is no such actor" : "its node is not connected"});
+        post_down(watcher, target,
+                  local ? error{errc::lost, "there is no such actor"} : not_connected(target.node));
         return;
     }
     found->get()->detach(end_watch::of(watcher));
@@ -36,6 +36,14 @@ void node_core::watch(actor_address watcher, actor_address target) {
     request.body().setActor(target.actor.value());
     stamp(request.envelope(), watcher.actor, {target.node, well_known::watcher});
     send_to_peer(target.node, std::move(request).finish());
+}
+
+error node_core::not_connected(node_id peer) const {
+    const std::lock_guard guard{peers_lock_};
+    const auto last = std::find_if(lost_peers_.rbegin(), lost_peers_.rend(),
+                                   [&](const auto& lost) { return lost.first == peer; });
+    return last != lost_peers_.rend() ? last->second
+                                      : error{errc::lost, "its node is not connected"};
 }
 
 void node_core::unwatch(actor_address watcher, actor_address target) {
@@ -248,6 +256,7 @@ void node_core::peer_writable(node_id peer) {
 
 void node_core::peer_down(node_id gone, const error& why) {
     peer last;
+    std::optional<error> reason;
     std::vector<actor_address> subscribers;
     {
         const std::lock_guard guard{peers_lock_};
@@ -256,15 +265,18 @@ void node_core::peer_down(node_id gone, const error& why) {
             return;
         last = std::move(found->second);
         peers_.erase(found);
+        reason.emplace(errc::lost, "node " + last.info.name + " is lost: " + why.message());
+        lost_peers_.emplace_back(gone, *reason);
+        if (lost_peers_.size() > lost_peers_max)
+            lost_peers_.pop_front();
         subscribers = subscribers_;
     }
     for (const auto& handle : last.parked)
         static_cast<actor*>(caf::actor_cast<caf::abstract_actor*>(handle))->release();
     tails_->forget_node(gone);
-    const error reason{errc::lost, "node " + last.info.name + " is lost: " + why.message()};
     for (const auto& [number, proxy] : last.proxies)
         static_cast<remote_actor*>(caf::actor_cast<caf::abstract_actor*>(proxy))
-            ->kill_proxy(nullptr, to_caf(reason));
+            ->kill_proxy(nullptr, to_caf(*reason));
     for (const actor_address subscriber : subscribers) {
         frame_builder<proto::PeerDown> news;
         news.body().setNode(gone.value());

@@ -205,6 +205,20 @@ BOOST_FIXTURE_TEST_CASE(the_end_of_a_remote_actor_is_told_once_after_its_last_me
     BOOST_TEST(numbers_when_down == 0u);
 }
 
+BOOST_FIXTURE_TEST_CASE(who_watches_after_a_node_was_lost_hears_the_same_as_who_watched_before,
+                        two_nodes) {
+    const auto worker = b.spawn<probe_actor>("worker", other);
+    probe_log late;
+    watch(worker, log);
+    sim.kill(b);
+    settle();
+    watch(worker, late);
+    BOOST_REQUIRE_EQUAL(log.downs.size(), 1u);
+    BOOST_TEST(log.downs[0].find("lost: node b is lost: ") != std::string::npos, log.downs[0]);
+    BOOST_TEST(late.downs == log.downs, boost::test_tools::per_element());
+    a.stop(); // the log goes before the nodes
+}
+
 BOOST_FIXTURE_TEST_CASE(watching_what_does_not_exist_is_told_at_once, two_nodes) {
     const auto watcher =
         a.spawn<probe_actor>("watcher", log, [&](probe_actor& self, auto, const frame&) {
