@@ -185,8 +185,9 @@ void trainer::evaluation_done(proto::EvaluationDone::Reader body, const frame& f
 // ---- ends -------------------------------------------------------------------------------------------------------------
 
 void trainer::stop(proto::StopRun::Reader, const frame&) {
+    const bool again = course_.stopping();
     if (course_.stop())
-        return finish(error{errc::cancelled, stopped_at_once()});
+        return finish(error{errc::cancelled, stopped_at_once(again)});
     if (course_.phase() == run_phase::training)
         send(source_, frame_builder<proto::StopData>{});
 }
@@ -231,11 +232,19 @@ std::string trainer::stopped_in_order() const {
                 : "; nothing was saved: the app names no checkpoint.directory");
 }
 
-std::string trainer::stopped_at_once() const {
+std::string trainer::stopped_at_once(bool again) const {
+    const std::string stopped =
+        again ? "stopped at once by a second signal; " : "stopped before training; ";
+    // Whether the worker has put it into its place is known by its WorkDone alone.
+    if (course_.phase() == run_phase::writing)
+        return stopped + "the last checkpoint may or may not have been finished" +
+               (report_.checkpoint ? ", the one before it is " + *report_.checkpoint : "") +
+               "; --resume goes on from the newest that was";
     if (report_.checkpoint)
-        return "stopped; the last checkpoint is " + *report_.checkpoint;
-    return options_.store ? "stopped before anything was saved"
-                          : "stopped; nothing was saved: the app names no checkpoint.directory";
+        return stopped + "the last checkpoint is " + *report_.checkpoint +
+               "; go on from it with --resume";
+    return stopped + "nothing was saved" +
+           (options_.store ? "" : ": the app names no checkpoint.directory");
 }
 
 // How to go on after a loss.

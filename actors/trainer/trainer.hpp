@@ -130,7 +130,7 @@ class trainer final : public actor {
     error advised(const error& why) const;
     error lost(const error& why, const std::string& what) const;
     checkpoint_progress how_far() const;
-    std::string stopped_at_once() const;
+    std::string stopped_at_once(bool again) const;
     std::string stopped_in_order() const;
 
     trainer_options options_;

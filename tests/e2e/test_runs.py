@@ -261,8 +261,15 @@ class Ends(TroupeTest):
         self.assertEqual(result.code, 0, str(result))
         self.assertEqual([e["epoch"] for e in result.event("epoch")], [epochs + 1])
 
+    def test_signals_that_come_together_are_one(self):  # `timeout` sends one to the run and one to its group
+        run = self.start("run", self.checkpointed(), "--nodes", 2, "--json")
+        self.read_event(run, "epoch")
+        run.send_signal(signal.SIGINT)
+        run.send_signal(signal.SIGTERM)
+        self.assert_one_line_error(self.finish(run, 15), (130, 143), "stopped ", "saved/epoch-", "--resume")
+
     def test_a_second_interrupt_ends_a_run_at_once_though_a_node_of_it_hangs(self):
-        for waited in (0.3, 2):     # for the hanging node: while the run is stopped, while its own node closes
+        for waited in (0.6, 2):     # for the hanging node: while the run is stopped, while its own node closes
             with self.subTest(waited=waited):
                 run = self.start("run", self.app(LONG), "--nodes", 2, "--json", "--trace", "trace.json")
                 self.read_event(run, "epoch")
@@ -274,7 +281,7 @@ class Ends(TroupeTest):
                 interrupted = time.monotonic()
                 result = self.finish(run, 15)
                 self.assert_within(1, since=interrupted)
-                self.assert_one_line_error(result, 130, "stopped; nothing was saved")
+                self.assert_one_line_error(result, 130, "stopped at once by a second signal; nothing was saved")
 
     def test_resuming_after_an_epoch_gives_the_weights_of_an_uninterrupted_run(self):
         text = APP + f"checkpoint: {{directory: {self.folder}/saved}}\n"

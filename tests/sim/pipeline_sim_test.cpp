@@ -217,6 +217,28 @@ BOOST_DATA_TEST_CASE(a_stopped_run_goes_on_from_its_checkpoint_bit_by_bit,
                   app.app().getModel());
 }
 
+// The second stop comes when the checkpoint of the first stands in its place, but the trainer does not know it yet.
+BOOST_AUTO_TEST_CASE(a_second_stop_does_not_deny_what_was_being_saved) {
+    const temporary_folder folder;
+    pipeline_sim run{{.faults = calm,
+                      .nodes = 2,
+                      .app = pipeline_app("pipedream", {3, 3}, 3) +
+                             "checkpoint: {directory: unused, every_epochs: 3}\n"}};
+    run.start(folder.path());
+    const auto stop = [&](const std::function<bool()>& when) {
+        run.sim().run_until(when, std::chrono::minutes{5});
+        run.run_node().send(run.trainer_address(), frame_builder<proto::StopRun>{});
+    };
+    stop([&] { return run.observer().epochs.size() == 1; });
+    stop([&] { return !list_checkpoints(folder.path()).value().empty(); });
+    run.sim().run_until([&] { return run.observer().report.has_value(); }, std::chrono::minutes{5});
+    BOOST_REQUIRE(run.observer().report.has_value());
+    const std::string& sentence = run.observer().report->failure->message();
+    BOOST_TEST(sentence.find("stopped at once by a second signal; ") == 0u, sentence);
+    BOOST_TEST(sentence.find("may or may not have been finished") != std::string::npos, sentence);
+    BOOST_TEST(sentence.find("nothing was saved") == std::string::npos, sentence);
+}
+
 BOOST_AUTO_TEST_CASE(a_link_that_only_two_stages_lose_ends_the_run) {
     pipeline_sim run{{.faults = calm, .nodes = 2, .app = pipeline_app("pipedream", {3, 3}, 1000)}};
     run.start({});

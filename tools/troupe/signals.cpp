@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdint>
+#include <ctime>
 
 namespace troupe::cli {
 
@@ -12,9 +14,22 @@ namespace {
 
 std::atomic<int> count{0};
 std::atomic<int> last{0};
+std::atomic<std::int64_t> first_ns{0}; // when the first one came, on the steady clock; 0: none has
+static_assert(std::atomic<std::int64_t>::is_always_lock_free, "a handler takes no lock");
+constexpr std::int64_t together_ns = 300'000'000;
 int wake[2] = {-1, -1};
 
+std::int64_t steady_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
 void note(int signal) {
+    const std::int64_t now_ns = steady_ns();
+    std::int64_t before_ns = 0;
+    if (!first_ns.compare_exchange_strong(before_ns, now_ns) && now_ns - before_ns < together_ns)
+        return;
     last.store(signal);
     count.fetch_add(1);
     const char byte = 1;
