@@ -36,15 +36,15 @@ bool is_checkpoint_name(std::string_view name) {
 result<safetensors_file> load_stage(const fs::path& folder, const checkpoint_stage& stage) {
     const fs::path file = folder / stage.file;
     auto bytes = read_file(file, stage.bytes);
+    if (std::error_code failed; !bytes && !fs::exists(file, failed))
+        return error{errc::data, file.string() + ": missing, though the manifest names it"};
     if (!bytes)
         return bytes.failure();
     sha256 hash;
     hash.add(*bytes);
     if (bytes->size() != stage.bytes || hash.hex() != stage.sha256)
-        return error{
-            errc::data,
-            file.string() +
-                ": damaged: not the bytes that the manifest names; use another checkpoint"};
+        return error{errc::data,
+                     file.string() + ": damaged: not the bytes that the manifest names"};
     auto adopted = adopt_safetensors(std::move(*bytes));
     return adopted ? adopted : adopted.failure().in(file.string());
 }

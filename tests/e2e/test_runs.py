@@ -291,6 +291,18 @@ class Ends(TroupeTest):
         self.assertEqual(resumed.code, 0, str(resumed))
         self.assertEqual(whole.event("epoch")[-1]["test_loss"], resumed.event("epoch")[-1]["test_loss"])
 
+    def test_a_damaged_checkpoint_is_named_with_what_is_left_without_it(self):
+        app = self.checkpointed(APP)
+        self.assertEqual(self.troupe("run", app, "--json").code, 0)
+        older, latest = (self.folder / "saved" / name for name in ("epoch-0001", "epoch-0002"))
+        (latest / "stage-0-of-2.safetensors").unlink()
+        result = self.troupe("run", app, "--resume")
+        self.assert_one_line_error(result, 2, f"{latest}/stage-0-of-2.safetensors: missing",
+                                   f"; delete {latest} to go on from {older}")
+        (older / "stage-1-of-2.safetensors").write_bytes(b"x")
+        result = self.troupe("run", app, "--resume")
+        self.assert_one_line_error(result, 2, "no older one", f"delete {latest}, {older} and train anew without --resume")
+
     def test_resuming_when_nothing_is_left_says_so(self):
         app = self.checkpointed(APP)
         self.assertEqual(self.troupe("run", app, "--json").code, 0)

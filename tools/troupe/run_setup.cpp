@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <ranges>
 #include <thread>
 
 #include "actors/plan/app_file.hpp"
@@ -49,6 +50,23 @@ result<std::shared_ptr<const data_sets>> load_samples(const app_definition& defi
 
 namespace {
 
+// What to do about the latest checkpoint, which cannot be loaded: older ones may be damaged, too.
+std::string advice_on_damage(const checkpoint_info& latest) {
+    std::vector<std::string> damaged{latest.folder.string()};
+    auto all = list_checkpoints(latest.folder.parent_path());
+    if (!all)
+        return "; delete " + damaged.front();
+    for (const checkpoint_info& older : *all | std::views::reverse) {
+        if (older.folder == latest.folder)
+            continue;
+        if (load_checkpoint(older))
+            return "; delete " + in_a_row(damaged) + " to go on from " + older.folder.string();
+        damaged.push_back(older.folder.string());
+    }
+    return "; there is no older one to go on from: delete " + in_a_row(damaged) +
+           " and train anew without --resume";
+}
+
 result<void> load_latest(proto::App::Reader app, std::uint64_t train_samples,
                          const checkpoint_info& latest, checkpoints& out) {
     const checkpoint_progress& saved = latest.progress;
@@ -61,6 +79,8 @@ result<void> load_latest(proto::App::Reader app, std::uint64_t train_samples,
                 " was saved with another model, train.seed, train.batch or number of training "
                 "samples; resume with the same, or train into another folder"};
     auto loaded = load_checkpoint(latest);
+    if (!loaded && loaded.failure().code() == errc::data)
+        return error{errc::data, loaded.failure().message() + advice_on_damage(latest)};
     if (!loaded)
         return loaded.failure();
     out.resume = std::make_shared<const loaded_checkpoint>(std::move(loaded).value());
