@@ -291,6 +291,16 @@ class Ends(TroupeTest):
         self.assertEqual(resumed.code, 0, str(resumed))
         self.assertEqual(whole.event("epoch")[-1]["test_loss"], resumed.event("epoch")[-1]["test_loss"])
 
+    def test_a_run_that_is_not_the_one_that_saved_is_told_the_differences(self):
+        self.assertEqual(self.troupe("run", self.checkpointed(APP), "--json").code, 0)
+        for given, said in (
+                (["train.seed=4"], "train.seed 3, not 4"),
+                (["train.batch=16", "data.synthetic.train_samples=256"],
+                 "train.batch 32, not 16, a number of training samples of 512, not 256"),
+                (["model.layers[0].conv2d.out=4"], "another model")):
+            result = self.troupe("run", self.checkpointed(APP), "--resume", *(w for g in given for w in ("--set", g)))
+            self.assert_one_line_error(result, 2, f"epoch-0002 was saved with {said}; resume with the same")
+
     def test_a_damaged_checkpoint_is_named_with_what_is_left_without_it(self):
         app = self.checkpointed(APP)
         self.assertEqual(self.troupe("run", app, "--json").code, 0)

@@ -50,6 +50,23 @@ result<std::shared_ptr<const data_sets>> load_samples(const app_definition& defi
 
 namespace {
 
+// What a run that goes on must have in common with the one that saved, and has not.
+std::vector<std::string> other_than_saved(proto::App::Reader app, std::uint64_t train_samples,
+                                          const checkpoint_progress& saved) {
+    std::vector<std::string> others;
+    const auto compare = [&](const char* what, std::uint64_t then, std::uint64_t now) {
+        if (then != now)
+            others.push_back(std::string{what} + " " + std::to_string(then) + ", not " +
+                             std::to_string(now));
+    };
+    if (saved.model != render_model(app.getModel()))
+        others.emplace_back("another model");
+    compare("train.seed", saved.seed, app.getTrain().getSeed());
+    compare("train.batch", saved.batch, app.getTrain().getBatch());
+    compare("a number of training samples of", saved.train_samples, train_samples);
+    return others;
+}
+
 // What to do about the latest checkpoint, which cannot be loaded: older ones may be damaged, too.
 std::string advice_on_damage(const checkpoint_info& latest) {
     std::vector<std::string> damaged{latest.folder.string()};
@@ -69,15 +86,10 @@ std::string advice_on_damage(const checkpoint_info& latest) {
 
 result<void> load_latest(proto::App::Reader app, std::uint64_t train_samples,
                          const checkpoint_info& latest, checkpoints& out) {
-    const checkpoint_progress& saved = latest.progress;
-    const auto train = app.getTrain();
-    if (saved.model != render_model(app.getModel()) || saved.seed != train.getSeed() ||
-        saved.batch != train.getBatch() || saved.train_samples != train_samples)
-        return error{
-            errc::usage,
-            "--resume: " + latest.folder.string() +
-                " was saved with another model, train.seed, train.batch or number of training "
-                "samples; resume with the same, or train into another folder"};
+    if (const auto others = other_than_saved(app, train_samples, latest.progress); !others.empty())
+        return error{errc::usage, "--resume: " + latest.folder.string() + " was saved with " +
+                                      in_a_row(others) +
+                                      "; resume with the same, or train into another folder"};
     auto loaded = load_checkpoint(latest);
     if (!loaded && loaded.failure().code() == errc::data)
         return error{errc::data, loaded.failure().message() + advice_on_damage(latest)};
