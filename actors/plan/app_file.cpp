@@ -41,6 +41,13 @@ error app_definition::error_at(std::string_view path, std::string_view sentence)
     }
 }
 
+error app_definition::at_its_place(const error& why) const {
+    const std::string_view message = why.message();
+    const std::size_t end = message.find(": ");
+    TROUPE_CHECK(end != std::string_view::npos, "the error begins with a key");
+    return {why.code(), error_at(message.substr(0, end), message.substr(end + 2)).message()};
+}
+
 bool app_definition::is_given(std::string_view path) const {
     return state_->places.contains(path);
 }

@@ -40,6 +40,9 @@ class app_definition {
     // "app.yaml:7:3: topology.pipeline.stages: SENTENCE".
     error error_at(std::string_view path, std::string_view sentence) const;
 
+    // The same of an error whose message is "PATH: SENTENCE"; its code stays.
+    error at_its_place(const error& why) const;
+
     // Whether the file or a setting says something at this path.
     bool is_given(std::string_view path) const;
 

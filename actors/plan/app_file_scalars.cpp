@@ -47,7 +47,10 @@ result<value> tree_reader::read_integer(const node& from, target to,
     if (!looks_like_integer(from))
         return wrong_kind(from, path, "a whole number");
     const number_range range = range_of(to.rules, to.type);
-    const std::string wanted = "must be " + range_text(range) + ", not " + in_quotes(from.text);
+    const bool is_version = range.min && range.min == range.max; // one number alone will do
+    const std::string wanted = (is_version ? "this build reads version " + number_text(*range.min)
+                                           : "must be " + range_text(range)) +
+                               ", not " + in_quotes(from.text);
     std::uint64_t number = 0;
     const char* end = from.text.data() + from.text.size();
     // A minus sign and too many digits fail here, both out of range.

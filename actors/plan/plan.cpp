@@ -91,8 +91,7 @@ result<std::size_t> find_device(const std::string& wanted, std::span<const plan_
             return d;
         known += (known.empty() ? "" : ", ") + full;
     }
-    return error{errc::usage,
-                 "topology.pipeline.stages: no device '" + wanted + "'; there are: " + known};
+    return error{errc::usage, "no device '" + wanted + "'; there are: " + known};
 }
 
 // The devices that stages name, and which are left for the other stages.
@@ -112,7 +111,8 @@ result<seating> seat_named(proto::App::Reader app, std::span<const plan_device> 
                 continue;
             auto device = find_device(list[s].getDevice().cStr(), devices);
             if (!device)
-                return device.failure();
+                return device.failure().in("topology.pipeline.stages[" + std::to_string(s) +
+                                           "].device");
             seats.named[s] = *device;
         }
     }

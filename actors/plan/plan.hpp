@@ -5,7 +5,7 @@
 //     if (needs_layer_times(app, devices)) request.layer_ns = measured;
 //     auto plan = make_plan(request);
 //
-// Errors: errc::usage for a topology that the devices or layers cannot carry.
+// Errors: errc::usage for a topology that the devices or layers cannot carry, "KEY: SENTENCE" with a key of the app file.
 #pragma once
 
 #include <cstdint>

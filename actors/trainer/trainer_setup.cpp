@@ -55,7 +55,7 @@ void trainer::layer_times(proto::LayerTimes::Reader body, const frame& f) {
 void trainer::place() {
     auto made = make_plan({app(), options_.devices, std::move(layer_ns_)});
     if (!made)
-        return fail(made.failure());
+        return fail(options_.app.at_its_place(made.failure()));
     plan_ = std::move(made).value();
     course_.set_stages(plan_.stages.size());
     stages_.resize(plan_.stages.size());

@@ -47,6 +47,14 @@ class AppFile(TroupeTest):
         result = self.troupe("run", self.app(), "--set", "train.epoch=3")
         self.assert_one_line_error(result, 2, "troupe: --set train.epoch: unknown key", "epochs")
 
+    def test_a_device_that_is_not_there(self):
+        app = self.app(APP.replace("{layers: 1}]", "{layers: 1, device: mars}]"))
+        for command in ("plan", "run"):
+            result = self.troupe(command, app, "--devices", "cpu:1")
+            line = result.err.splitlines()[-1]
+            self.assertEqual(result.code, 2, str(result))
+            self.assertRegex(line, r"app.yaml:20:\d+: topology.pipeline.stages\[1\].device: no device 'mars'; .* local/cpu:0$")
+
     def test_a_missing_app_file(self):
         self.assert_one_line_error(self.troupe("run", "nowhere.yaml"), 2, "nowhere.yaml")
 

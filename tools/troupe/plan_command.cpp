@@ -109,7 +109,7 @@ int plan(const plan_options& options) {
     }
     auto made = make_plan(request);
     if (!made)
-        return report(made.failure());
+        return report(app->at_its_place(made.failure()));
     std::cout << (options.json ? to_json(*made).dump() + "\n" : describe(*made));
     return 0;
 }

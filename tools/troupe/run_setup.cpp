@@ -21,21 +21,13 @@ tensor_shape input_shape(proto::Model::Reader model) {
     return tensor_shape{dimensions};
 }
 
-// "KEY: SENTENCE" as "app.yaml:3:26: KEY: SENTENCE".
-error at_its_place(const app_definition& definition, const error& why) {
-    const std::string_view message = why.message();
-    const std::size_t end = message.find(": ");
-    return {why.code(),
-            definition.error_at(message.substr(0, end), message.substr(end + 2)).message()};
-}
-
 } // namespace
 
 result<std::shared_ptr<const data_sets>> load_samples(const app_definition& definition) {
     const auto app = definition.app();
     auto sets = load_data(app.getData(), input_shape(app.getModel()), app.getTrain().getSeed());
     if (!sets)
-        return at_its_place(definition, sets.failure());
+        return definition.at_its_place(sets.failure());
     auto layers = describe_model(app.getModel());
     if (!layers)
         return layers.failure();
@@ -43,8 +35,8 @@ result<std::shared_ptr<const data_sets>> load_samples(const app_definition& defi
     for (const auto& [set, idx_key] : {std::pair{&sets->train, "data.idx.train_labels"},
                                        std::pair{&sets->test, "data.idx.test_labels"}})
         if (auto fit = check_labels(*set, layers->back().output_shape.elements()); !fit)
-            return at_its_place(definition,
-                                fit.failure().in(is_idx ? idx_key : "data.synthetic.classes"));
+            return definition.at_its_place(
+                fit.failure().in(is_idx ? idx_key : "data.synthetic.classes"));
     return std::make_shared<const data_sets>(std::move(sets).value());
 }
 

@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(values_out_of_range_are_refused_with_the_range) {
         std::string::npos);
     BOOST_TEST(with("", {"train.optimizer.sgd.momentum=1e999"}).find("must be 0 to 0.99999") !=
                std::string::npos);
-    BOOST_TEST(with("", {"troupe=2"}) == "--set troupe: must be 1 to 1, not \"2\"");
+    BOOST_TEST(with("", {"troupe=2"}) == "--set troupe: this build reads version 1, not \"2\"");
     BOOST_TEST(with_model("model: {input: [], layers: [relu]}") ==
                "app.yaml:2:16: model.input: must have 1 to 7 elements, not 0");
     BOOST_TEST(with_model("model: {input: [1,2,3,4,5,6,7,8], layers: [relu]}") ==

@@ -155,9 +155,10 @@ BOOST_AUTO_TEST_CASE(stages_that_share_the_devices_left_do_so_by_their_times) {
 BOOST_AUTO_TEST_CASE(a_device_that_is_not_there_is_named_with_those_that_are) {
     const app_definition app = app_naming({2, 2, 2}, {"", "node-7/cpu:0", ""});
     BOOST_TEST(!needs_layer_times(app.app(), devices_of_nodes(2)));
-    BOOST_TEST(make_plan({app.app(), devices_of_nodes(2), {}}).failure().message() ==
-               "topology.pipeline.stages: no device 'node-7/cpu:0'; there are: node-0/cpu:0, "
-               "node-1/cpu:0");
+    BOOST_TEST(
+        make_plan({app.app(), devices_of_nodes(2), {}}).failure().message() ==
+        "topology.pipeline.stages[1].device: no device 'node-7/cpu:0'; there are: node-0/cpu:0, "
+        "node-1/cpu:0");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
