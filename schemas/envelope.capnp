@@ -29,8 +29,8 @@ struct Frame {
 }
 
 struct Rejected {
-  # Answer to a frame that its receiver could not take: unknown type, malformed, wrong ids, no such actor. Sent at most
-  # once per frame, never in answer to a Rejected.
+  # Answer to a frame that its receiver could not take: unknown type, malformed, wrong ids, no such actor; or, by the
+  # node of its sender, that is too large to be sent. Sent at most once per frame, never in answer to a Rejected.
   sequence @0 :UInt64;        # of the frame that is refused
   bodyType @1 :UInt64;        # its type, 0 if unreadable
   reason @2 :Text;            # one sentence for the log

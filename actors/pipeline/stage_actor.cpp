@@ -288,6 +288,8 @@ void stage_actor::on_rejected(proto::Rejected::Reader body, const frame& f) {
         return;
     if (f.from() == previous_ || f.from() == next_)
         fail(read_failure(body).in("a neighbour refused a message"));
+    else if (f.from() == options_.trainer)
+        fail(read_failure(body).in("the trainer refused a message"));
 }
 
 } // namespace troupe

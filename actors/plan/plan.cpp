@@ -7,6 +7,7 @@
 
 #include "schemas/base/limits.hpp"
 #include "schemas/base/nearest.hpp"
+#include "transport/frame/wire.hpp"
 
 namespace troupe {
 
@@ -155,6 +156,30 @@ std::uint64_t float_bytes(const tensor_shape& shape, std::uint64_t samples) {
     return shape.elements() * samples * sizeof(float);
 }
 
+// Whether a checkpoint of the stage can be sent: its weights and the optimizer's state are one message.
+result<void> check_snapshot(proto::App::Reader app, const stage_program& program,
+                            const std::string& stage) {
+    const bool has_momentum = app.getTrain().getOptimizer().getSgd().getMomentum() != 0;
+    const std::size_t sets = has_momentum ? 2 : 1;
+    const std::size_t tensors = sets * program.parameters().size();
+    std::uint64_t bytes = 0;
+    for (const parameter_info& parameter : program.parameters())
+        bytes += sets * wire::aligned(float_bytes(parameter.shape, 1));
+    if (!app.hasCheckpoint() ||
+        (tensors <= limits::frame_tensors_max && bytes <= limits::frame_bytes_max))
+        return {};
+    return error{errc::usage,
+                 stage + " has " + std::to_string(tensors) + " weight tensors of " +
+                     std::to_string(bytes) + " bytes" +
+                     (has_momentum ? " with the optimizer's state" : "") +
+                     "; the message that a checkpoint needs holds " +
+                     std::to_string(limits::frame_tensors_max) + " tensors and " +
+                     std::to_string(limits::frame_bytes_max) + " bytes; " +
+                     (program.range().count > 1 ? "use more stages (topology.pipeline.stages)"
+                                                : "make its layer smaller") +
+                     ", or leave out checkpoint"};
+}
+
 } // namespace
 
 bool needs_layer_times(proto::App::Reader app, std::span<const plan_device> devices) {
@@ -201,12 +226,19 @@ result<plan> make_plan(const plan_request& request) {
         auto program = stage_program::create(request.app.getModel(), (*ranges)[s]);
         if (!program)
             return program.failure();
-        const stage_place at{static_cast<std::uint32_t>(s), static_cast<std::uint32_t>(stages)};
         const layer_range range = (*ranges)[s];
+        const std::string& first_layer = (*layers)[range.first].name;
+        const std::string& last_layer = (*layers)[range.first + range.count - 1].name;
+        if (const auto sendable = check_snapshot(request.app, *program,
+                                                 "stage " + std::to_string(s) + " (" + first_layer +
+                                                     " .. " + last_layer + ")");
+            !sendable)
+            return sendable.failure();
+        const stage_place at{static_cast<std::uint32_t>(s), static_cast<std::uint32_t>(stages)};
         planned_stage stage;
         stage.layers = range;
-        stage.first_layer = (*layers)[range.first].name;
-        stage.last_layer = (*layers)[range.first + range.count - 1].name;
+        stage.first_layer = first_layer;
+        stage.last_layer = last_layer;
         stage.where = request.devices[(*device_of)[s]];
         stage.parameter_bytes = program->parameter_bytes();
         stage.activation_bytes = s + 1 < stages ? float_bytes(program->output_shape(), p.batch) : 0;

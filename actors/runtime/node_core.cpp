@@ -14,6 +14,7 @@
 #include "actors/runtime/caf_order.hpp"
 #include "actors/runtime/remote_actor.hpp"
 #include "actors/runtime/tail.hpp"
+#include "transport/frame/wire.hpp"
 
 namespace troupe {
 
@@ -240,12 +241,14 @@ route_outcome node_core::route(frame_ptr f, actor_address to, std::int64_t now_n
     }
     route_outcome outcome{.peer = to.node};
     if (const caf::strong_actor_ptr proxy = proxy_of(to, &outcome.epoch))
-        outcome.status = static_cast<remote_actor*>(caf::actor_cast<caf::abstract_actor*>(proxy))
-                             ->deliver(std::move(f));
+        outcome.status =
+            static_cast<remote_actor*>(caf::actor_cast<caf::abstract_actor*>(proxy))->deliver(f);
     else // no such peer, or more actors of it than there may be proxies
-        outcome.status = send_to_peer(to.node, std::move(f));
+        outcome.status = send_to_peer(to.node, f);
     if (outcome.status == send_status::gone)
         lost_.fetch_add(1, std::memory_order_relaxed);
+    else if (outcome.status == send_status::too_large)
+        reject(*f, wire::measure(*f).failure().message());
     return outcome;
 }
 
@@ -292,6 +295,8 @@ void node_core::reject(const frame& f, const std::string& reason, bool is_gone) 
     answer.envelope().setCauseNode(sender.node.value());
     answer.envelope().setTraceId(f.envelope().getTraceId());
     stamp(answer.envelope(), f.to().actor, sender);
+    answer.envelope().getFrom().setNode(
+        f.to().node.value()); // a peer that it cannot be sent to, too
     if (sender.node == options_.node)
         post(std::move(answer).finish());
     else // without a proxy: what a peer writes as sender creates nothing here

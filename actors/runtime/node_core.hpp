@@ -82,7 +82,7 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
                         caf::execution_unit* host);
     // From any thread; to an actor of this node also after the end. Who is woken runs on `host`, or on a worker.
     void post(frame_ptr f, timer_id timer = {}, caf::execution_unit* host = nullptr);
-    // Answers by Rejected where that is due, and counts.
+    // Answers by Rejected, in the name of its receiver, where that is due, and counts.
     void reject(const frame& f, const std::string& reason, bool is_gone = false);
     void count_malformed() noexcept { malformed_.fetch_add(1, std::memory_order_relaxed); }
     void count_failed() noexcept { failed_.fetch_add(1, std::memory_order_relaxed); }

@@ -7,7 +7,7 @@
 namespace troupe::limits {
 
 inline constexpr std::size_t frame_words_max = 1u << 20;       // a message body of 8 MiB, without tensors
-inline constexpr std::size_t frame_tensors_max = 256;          // tensors attached to one frame
+inline constexpr std::size_t frame_tensors_max = 4096;         // tensors attached to one frame: a stage's weights
 inline constexpr std::uint64_t frame_bytes_max = 1ull << 32;   // words and tensors together: 4 GiB
 inline constexpr std::size_t tensor_rank_max = 8;              // dimensions of a tensor
 inline constexpr std::uint64_t layer_elements_max = 1ull << 32; // of one sample's output, or of one parameter
@@ -47,6 +47,7 @@ inline constexpr std::size_t peer_queue_frames_soft = 4096;
 inline constexpr std::size_t peer_backlog_bytes_max = 1u << 30; // of one peer, arrived outside the pool; then it is given up
 
 static_assert(frame_words_max * 8 < frame_bytes_max);
+static_assert(frame_tensors_max <= 0xffff); // 16 bits of a frame's header
 static_assert(peer_queue_bytes_soft < peer_queue_bytes_hard);
 static_assert(frame_bytes_max < peer_queue_bytes_hard);
 

@@ -31,22 +31,24 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(frames_of_all_sizes_arrive_whole, World, worlds) {
     node a = w.add("a");
     const auto echo = w.start_echo();
     const node_id peer = w.join(a, *echo);
-    const std::vector<std::vector<std::size_t>> shapes{{},
-                                                       {0},
-                                                       {1},
-                                                       {63},
-                                                       {64},
-                                                       {4000},
-                                                       {8191},
-                                                       {8192},
-                                                       {20000},
-                                                       {65536},
-                                                       {1 << 20},
-                                                       {16u << 20},
-                                                       {256u << 20},
-                                                       {0, 1, 0},
-                                                       {100, 3, 70000, 5},
-                                                       std::vector<std::size_t>(40, 5000)};
+    const std::vector<std::vector<std::size_t>> shapes{
+        {},
+        {0},
+        {1},
+        {63},
+        {64},
+        {4000},
+        {8191},
+        {8192},
+        {20000},
+        {65536},
+        {1 << 20},
+        {16u << 20},
+        {256u << 20},
+        {0, 1, 0},
+        {100, 3, 70000, 5},
+        std::vector<std::size_t>(40, 5000),
+        std::vector<std::size_t>(limits::frame_tensors_max, 100)};
     for (const std::size_t text : {0, 200, 5000, 300000}) {
         std::uint64_t number = 0;
         for (const auto& shape : shapes) {
@@ -61,6 +63,22 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(frames_of_all_sizes_arrive_whole, World, worlds) {
             a.heard->forget_frames();
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_frame_past_a_limit_is_refused_and_its_peer_stays, World, worlds) {
+    World w;
+    node a = w.add("a");
+    node b = w.add("b");
+    w.join(a, b);
+    const std::vector<std::size_t> too_many(limits::frame_tensors_max + 1, 1);
+    BOOST_TEST((a.end->send(b.id, numbered_frame(w.pool, 1, too_many)) == send_status::too_large));
+    BOOST_TEST((a.end->send(b.id, numbered_frame(w.pool, 2)) == send_status::accepted));
+    BOOST_TEST_REQUIRE(w.wait_for([&] { return b.heard->frame_count() == 1; }));
+    BOOST_TEST(is_numbered(*b.heard->frames()[0].second, 2));
+    w.settle();
+    BOOST_TEST(a.heard->downs().empty());
+    BOOST_TEST(b.heard->downs().empty());
+    BOOST_TEST(a.end->statistics().frames_sent == 1u);
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(frames_of_mixed_sizes_arrive_in_order, World, worlds) {

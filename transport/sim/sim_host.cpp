@@ -1,5 +1,6 @@
 // A host of the simulated network: what its process asks for, and what arrives. Its links: sim_links.cpp.
 
+#include "transport/frame/wire.hpp"
 #include "transport/sim/sim_state.hpp"
 
 namespace troupe::sim {
@@ -48,6 +49,8 @@ send_status host::send(node_id peer, frame_ptr f) {
     const auto found = up_.find(peer);
     if (life_ != life::running || found == up_.end())
         return send_status::gone;
+    if (!wire::measure(*f))
+        return send_status::too_large;
     link& l = *find(found->second);
     const std::uint64_t bytes = f->bytes();
     if (l.window.overflows_with(bytes)) {

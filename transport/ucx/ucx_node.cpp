@@ -66,10 +66,8 @@ send_status ucx_node::send(node_id node, frame_ptr f) {
     if (peer == nullptr)
         return send_status::gone;
     const auto measured = wire::measure(*f);
-    if (!measured) {
-        disconnect(node, measured.failure());
-        return send_status::gone;
-    }
+    if (!measured)
+        return send_status::too_large;
     const std::uint64_t bytes = measured->words * sizeof(capnp::word) + measured->tensor_bytes;
     bool is_congested = false;
     bool overflows = false;

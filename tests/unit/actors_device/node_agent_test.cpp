@@ -76,6 +76,46 @@ class asking_actor final : public actor {
     const app_definition& app_;
 };
 
+// A trainer that refuses the weights of its only stage, as its own node does where they are too large to be sent.
+class refusing_trainer final : public actor {
+  public:
+    refusing_trainer(actor_context& context, answers& log, node_id of, const app_definition& app)
+        : actor{context}, log_{log}, agent_{of, well_known::agent}, app_{app} {
+        on<proto::StagePlaced>(&refusing_trainer::placed);
+        on<proto::StageReady>(&refusing_trainer::ready);
+        on<proto::Snapshot>(&refusing_trainer::refuse);
+        on<proto::StageFailed>(&refusing_trainer::failed);
+    }
+
+  private:
+    void on_start() override {
+        frame_builder<proto::PlaceStage> request;
+        request.body().setStages(1);
+        request.body().setLayers(6);
+        request.body().setDevice("held:0");
+        request.body().setModel(app_.app().getModel());
+        request.body().setOptimizer(app_.app().getTrain().getOptimizer());
+        send(agent_, std::move(request));
+    }
+    void placed(proto::StagePlaced::Reader body, const frame&) {
+        frame_builder<proto::ConnectStage> request;
+        write_address(request.body().initPrevious(), agent_); // anybody else
+        write_address(request.body().initSource(), agent_);
+        send(read_address(body.getAddress()), std::move(request));
+    }
+    void ready(proto::StageReady::Reader, const frame& f) {
+        send(f.from(), frame_builder<proto::TakeSnapshot>{});
+    }
+    void refuse(proto::Snapshot::Reader, const frame&) { reject("too large"); }
+    void failed(proto::StageFailed::Reader body, const frame&) {
+        log_.refused.push_back(read_failure(body.getFailure()).message());
+    }
+
+    answers& log_;
+    const actor_address agent_;
+    const app_definition& app_;
+};
+
 // A node with a device, and two others.
 struct measuring_node {
     const app_definition app = parse_app(pipeline_app("gpipe", {6}, 1), "app.yaml").value();
@@ -139,6 +179,16 @@ BOOST_FIXTURE_TEST_CASE(a_measurement_is_given_up_when_its_asker_ends, measuring
     BOOST_TEST(compute->work().ok());
     settle();
     BOOST_TEST(log.measured.size() == 1u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_stage_whose_trainer_refuses_its_weights_fails, measuring_node) {
+    b.spawn<refusing_trainer>("trainer", log, a.node(), app);
+    settle();
+    BOOST_REQUIRE(compute->tasks.size() == 1u); // the first weights
+    BOOST_TEST(compute->work().ok());
+    settle();
+    BOOST_REQUIRE(log.refused.size() == 1u);
+    BOOST_TEST(log.refused[0] == "the trainer refused a message: too large");
 }
 
 BOOST_FIXTURE_TEST_CASE(a_measurement_is_given_up_when_its_askers_node_dies, measuring_node) {

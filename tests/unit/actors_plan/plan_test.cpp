@@ -161,4 +161,33 @@ BOOST_AUTO_TEST_CASE(a_device_that_is_not_there_is_named_with_those_that_are) {
         "node-1/cpu:0");
 }
 
+BOOST_AUTO_TEST_CASE(a_stage_whose_checkpoint_no_message_holds_is_refused_before_anything_runs) {
+    const auto planned = [](std::size_t layers, const std::string& layer, const std::string& rest) {
+        std::string text = "troupe: 1\n"
+                           "data: {synthetic: {train_samples: 8, classes: 2}}\n"
+                           "model:\n  input: [1, 1, 1]\n  layers:\n";
+        for (std::size_t l = 0; l < layers; ++l)
+            text += "    - linear: {out: " + layer + "}\n";
+        text += "    - linear: {out: 2}\n"
+                "train: {batch: 8, optimizer: {sgd: {learning_rate: 0.1, momentum: 0.9}}}\n" +
+                rest;
+        return make_plan({parse_app(text, "app.yaml").value().app(), devices_of_nodes(1), {}});
+    };
+    const std::string checkpoint = "checkpoint: {directory: unused}\n";
+    const std::string two = "topology: {pipeline: {stages: [{layers: 512}, {layers: 513}]}}\n";
+    BOOST_TEST(planned(1023, "1", checkpoint).ok()); // two tensors a layer, and their momentum
+    const auto many = planned(1024, "1", checkpoint);
+    BOOST_TEST_REQUIRE(!many.ok());
+    BOOST_TEST((many.failure().code() == errc::usage));
+    BOOST_TEST(many.failure().message() ==
+               "stage 0 (layers.0 linear .. layers.1024 linear) has 4100 weight tensors of 262400 "
+               "bytes with the optimizer's state; the message that a checkpoint needs holds 4096 "
+               "tensors and 4294967296 bytes; use more stages (topology.pipeline.stages), or leave "
+               "out checkpoint");
+    BOOST_TEST(planned(1024, "1", "").ok());
+    BOOST_TEST(planned(1024, "1", checkpoint + two).ok());
+    BOOST_TEST(planned(2, "20000", checkpoint).ok());
+    BOOST_TEST(!planned(3, "20000", checkpoint).ok()); // 3.2 GB of weights, and their momentum
+}
+
 BOOST_AUTO_TEST_SUITE_END()

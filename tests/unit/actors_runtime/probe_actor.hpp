@@ -15,6 +15,7 @@ struct probe_log {
     std::vector<std::uint64_t> numbers;
     std::vector<std::string> downs; // "NODE/ACTOR code: sentence"
     std::vector<std::string> rejected;
+    std::vector<actor_address> rejected_by;
     bool started = false;
     bool ended = false;
 };
@@ -61,8 +62,9 @@ class probe_actor : public actor {
                              std::to_string(who.actor.value()) + " " +
                              std::string{to_string(why.code())} + ": " + why.message());
     }
-    void on_rejected(proto::Rejected::Reader body, const frame&) override {
+    void on_rejected(proto::Rejected::Reader body, const frame& f) override {
         log_.rejected.push_back(body.getReason());
+        log_.rejected_by.push_back(f.from());
     }
 
     probe_log& log_;

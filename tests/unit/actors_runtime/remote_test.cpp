@@ -276,6 +276,26 @@ BOOST_FIXTURE_TEST_CASE(a_node_that_stops_in_order_ends_its_actors_and_its_conne
     BOOST_TEST(a.peers().empty());
 }
 
+BOOST_FIXTURE_TEST_CASE(a_message_that_is_too_large_is_refused_to_its_sender_and_costs_no_peer,
+                        two_nodes) {
+    const auto target = b.spawn<probe_actor>("target", other);
+    const auto sender = a.spawn<probe_actor>("sender", log, [&](probe_actor& self, auto, auto&) {
+        auto large = probe(1);
+        for (std::size_t i = 0; i <= limits::frame_tensors_max; ++i)
+            large.attach({});
+        self.send(target, std::move(large));
+        self.send(target, probe(2));
+    });
+    a.send(sender, probe(0));
+    settle();
+    BOOST_REQUIRE_EQUAL(log.rejected.size(), 1u);
+    BOOST_TEST(log.rejected[0].find("4097 tensors") != std::string::npos);
+    BOOST_TEST((log.rejected_by[0] == target)); // as if it had refused it itself
+    BOOST_TEST(a.statistics().frames_rejected == 1u);
+    BOOST_TEST(other.numbers == std::vector<std::uint64_t>{2}, boost::test_tools::per_element());
+    BOOST_TEST(a.peers().size() == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(an_actor_rests_while_a_peer_that_it_sends_to_is_congested) {
     simulator_options options;
     options.bounds.frames_soft = 8;
