@@ -7,6 +7,7 @@
 #   both               -> Wired          frames have a way to the receiver
 #   either, meanwhile  -> Alive          frames to the receiver are under way
 #   whoever closes     -> Goodbye        the other answers by closing, once it has all frames
+#   whoever gives up   -> givenUp        the sender closes at once
 #
 # The connection stays open: its end is the sign that the peer's process has ended.
 
@@ -22,6 +23,8 @@ struct Control {
                               # silence
     wired @4 :Void;           # once, before Goodbye: UCX has set up the way of frames to the receiver. Only where both have
                               # said so does each give back what UCX holds for the other when the connection ends
+    givenUp @5 :Text;         # why the sender ends the connection though both processes live; at most
+                              # limits::reason_bytes_max, for people. Last of all, if it can be sent without waiting
   }
 
   struct Goodbye {

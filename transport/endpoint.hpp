@@ -91,7 +91,8 @@ class endpoint {
 
     virtual send_status send(node_id peer, frame_ptr f) = 0;
 
-    // Gives a peer up: peer_down with `why` follows here, and a loss on the other side.
+    // Gives a peer up: peer_down with `why` follows here, and a loss on the other side, which is told: "it gave up the
+    // connection: WHY".
     virtual void disconnect(node_id peer, error why) = 0;
 
     // Sends what is queued (for at most the configured drain time), then ends all connections: peers see an orderly

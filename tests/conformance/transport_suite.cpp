@@ -295,7 +295,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(closing_does_not_wait_for_the_dead_or_the_stopped,
     BOOST_TEST(a.heard->frame_count() + a.heard->downs().size() == heard); // nothing after close
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(a_peer_that_is_given_up_may_come_back, World, worlds) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_peer_that_is_given_up_is_told_why_and_may_come_back, World,
+                              worlds) {
     World w;
     node a = w.add("a");
     node b = w.add("b");
@@ -305,6 +306,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_peer_that_is_given_up_may_come_back, World, worl
         w.wait_for([&] { return a.heard->downs().size() == 1 && b.heard->downs().size() == 1; }));
     BOOST_TEST((a.heard->downs() == downs{{b.id, errc::protocol}}));
     BOOST_TEST((b.heard->downs() == downs{{a.id, errc::lost}}));
+    BOOST_TEST(b.heard->last_reason() == "it gave up the connection: nonsense");
     b.end->connect(a.end->address());
     BOOST_TEST_REQUIRE(
         w.wait_for([&] { return a.heard->ups().size() == 2 && b.heard->ups().size() == 2; }));

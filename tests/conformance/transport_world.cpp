@@ -48,11 +48,13 @@ void remembering_listener::peer_writable(node_id) {
 void remembering_listener::peer_down(node_id peer, const error& why) {
     std::lock_guard guard{lock_};
     downs_.emplace_back(peer, why.code());
+    last_reason_ = why.message();
 }
 
 void remembering_listener::connect_failed(const std::string&, const error& why) {
     std::lock_guard guard{lock_};
     failures_.push_back(why.code());
+    last_reason_ = why.message();
 }
 
 std::vector<peer_info> remembering_listener::ups() const {
@@ -74,6 +76,10 @@ std::size_t remembering_listener::writables() const {
 std::vector<std::pair<node_id, errc>> remembering_listener::downs() const {
     std::lock_guard guard{lock_};
     return downs_;
+}
+std::string remembering_listener::last_reason() const {
+    std::lock_guard guard{lock_};
+    return last_reason_;
 }
 std::vector<errc> remembering_listener::failures() const {
     std::lock_guard guard{lock_};

@@ -33,6 +33,7 @@ class remembering_listener final : public endpoint_listener {
     std::size_t frame_count() const;
     std::size_t writables() const;
     std::vector<std::pair<node_id, errc>> downs() const;
+    std::string last_reason() const; // of the latest down or failure
     std::vector<errc> failures() const;
     void forget_frames();
 
@@ -47,6 +48,7 @@ class remembering_listener final : public endpoint_listener {
     std::size_t writables_ = 0;
     std::vector<std::pair<node_id, errc>> downs_;
     std::vector<errc> failures_;
+    std::string last_reason_;
     endpoint* echo_ = nullptr;
 };
 

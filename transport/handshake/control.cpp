@@ -50,6 +50,10 @@ void write(proto::Control::Builder out, wired_message) {
     out.setWired();
 }
 
+void write(proto::Control::Builder out, const given_up_message& m) {
+    out.setGivenUp(printable(m.why, limits::reason_bytes_max));
+}
+
 result<control_message> read(proto::Hello::Reader hello) {
     if (hello.getVersion() != wire::version)
         return error{errc::refused, "the other node speaks version " +
@@ -117,6 +121,11 @@ result<control_message> read_control(std::span<const std::byte> in) {
             return control_message{alive_message{}};
         case proto::Control::WIRED:
             return control_message{wired_message{}};
+        case proto::Control::GIVEN_UP: {
+            const auto why = control.getGivenUp();
+            return control_message{
+                given_up_message{printable({why.begin(), why.size()}, limits::reason_bytes_max)}};
+        }
         }
         return malformed("unknown kind");
     } catch (const kj::Exception& e) {

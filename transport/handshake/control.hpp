@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -24,8 +25,11 @@ struct goodbye_message {
 };
 struct alive_message {};
 struct wired_message {};
-using control_message =
-    std::variant<hello_message, verdict_message, goodbye_message, alive_message, wired_message>;
+struct given_up_message {
+    std::string why; // printable, also where the sender is hostile
+};
+using control_message = std::variant<hello_message, verdict_message, goodbye_message, alive_message,
+                                     wired_message, given_up_message>;
 
 std::vector<std::byte> write_control(const control_message& message);
 result<control_message> read_control(std::span<const std::byte> in);

@@ -94,6 +94,11 @@ void control_plane::say_goodbye(const ucx_peer& peer) {
     }
 }
 
+void control_plane::say_given_up(const ucx_peer& peer, const error& why) {
+    if (connection* const c = find(peer))
+        c->wire->send(given_up_message{why.message()});
+}
+
 void control_plane::drop(const ucx_peer& peer) {
     std::erase_if(connections_,
                   [&](const auto& entry) { return entry.second.peer.get() == &peer; });
@@ -180,6 +185,9 @@ void control_plane::on_ready(std::uint64_t id) {
         return;
     if (alive)
         watch(*c);
+    else if (c->state == phase::up && alive.failure().code() == errc::lost)
+        end(id, error{errc::lost, "its process at " + c->peer->info.address + " is gone (" +
+                                      alive.failure().message() + ")"});
     else
         end(id, alive.failure());
 }
@@ -240,6 +248,10 @@ void control_plane::admit(connection& c, wired_message) {
     c.peer->remote_is_wired = true;
 }
 
+void control_plane::admit(connection& c, const given_up_message& given_up) {
+    end(c.id, error{errc::lost, "it gave up the connection: " + given_up.why});
+}
+
 void control_plane::become_up(connection& c) {
     c.state = phase::up;
     up_[c.peer->info.node] = c.id;
@@ -296,6 +308,12 @@ void control_plane::end(std::uint64_t id, const error& why) {
 
 control_plane::connection* control_plane::find(std::uint64_t id) {
     const auto found = connections_.find(id);
+    return found != connections_.end() ? &found->second : nullptr;
+}
+
+control_plane::connection* control_plane::find(const ucx_peer& peer) {
+    const auto found = std::ranges::find_if(
+        connections_, [&](const auto& entry) { return entry.second.peer.get() == &peer; });
     return found != connections_.end() ? &found->second : nullptr;
 }
 

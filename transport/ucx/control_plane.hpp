@@ -52,6 +52,8 @@ class control_plane {
     void say_alive(const ucx_peer& peer);
     void say_wired(const ucx_peer& peer);
     void say_goodbye(const ucx_peer& peer);
+    // Before drop(): tells the peer why. It is not waited for.
+    void say_given_up(const ucx_peer& peer, const error& why);
     // Ends the peer's connection without a word to the node.
     void drop(const ucx_peer& peer);
     // Ends every connection that is not up, without a word to the node.
@@ -93,12 +95,14 @@ class control_plane {
     void admit(connection& c, const goodbye_message& goodbye);
     void admit(connection& c, alive_message);
     void admit(connection& c, wired_message);
+    void admit(connection& c, const given_up_message& given_up);
     void become_up(connection& c);
     void end(std::uint64_t id, const error& why);
     void end_duplicate(connection& c);
     error overdue_error(const control_connection& wire) const;
     bool has_other(const connection& c) const; // of the same pair, accepted or about to be
     connection* find(std::uint64_t id);
+    connection* find(const ucx_peer& peer);
 
     const ucx_options& options_;
     const ucx_context& context_;

@@ -79,10 +79,7 @@ void ucx_node::peer_ended(const peer_ptr& peer, const error& why) {
         take_down(peer, error{errc::cancelled, "it has answered the goodbye"});
         return;
     }
-    take_down(peer, why.code() == errc::lost
-                        ? error{errc::lost, "its process at " + peer->info.address + " is gone (" +
-                                                why.message() + ")"}
-                        : why);
+    take_down(peer, why);
 }
 
 void ucx_node::connect_failed(const std::string& address, const error& why) {
@@ -166,6 +163,8 @@ void ucx_node::take_down(peer_ptr peer, const error& why) {
         end_link(*peer);
         retire_links();
     }
+    if (why.code() != errc::cancelled && !is_closing_)
+        control_.say_given_up(*peer, why);
     control_.drop(*peer);
     if (was_up)
         reports_.push_back(

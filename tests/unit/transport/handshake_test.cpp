@@ -1,5 +1,8 @@
 #include <boost/test/unit_test.hpp>
 
+#include <capnp/message.h>
+#include <capnp/serialize.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -9,6 +12,7 @@
 
 #include "schemas/base/limits.hpp"
 #include "schemas/base/random.hpp"
+#include "schemas/handshake.capnp.h"
 #include "transport/handshake/control.hpp"
 #include "transport/handshake/handshake.hpp"
 #include "transport/handshake/key_file.hpp"
@@ -17,6 +21,13 @@ using namespace troupe;
 using bytes = std::vector<std::byte>;
 
 namespace {
+
+// As it is on the wire.
+bytes sent(capnp::MessageBuilder& message) {
+    const auto words = capnp::messageToFlatArray(message);
+    const auto all = std::as_bytes(std::span{words.begin(), words.size()});
+    return {all.begin(), all.end()};
+}
 
 constexpr handshake_nonce nonce_a{std::byte{1}};
 constexpr handshake_nonce nonce_c{std::byte{2}};
@@ -146,6 +157,20 @@ BOOST_AUTO_TEST_CASE(control_messages_come_back_as_they_were) {
     BOOST_TEST(
         std::get<goodbye_message>(read_control(write_control(goodbye_message{9})).value()).frames ==
         9u);
+}
+
+BOOST_AUTO_TEST_CASE(why_a_connection_was_given_up_is_printed_as_text_of_a_stranger) {
+    const auto read = [](const std::string& why) {
+        capnp::MallocMessageBuilder builder; // not as write_control would
+        builder.initRoot<proto::Control>().setGivenUp(why);
+        return std::get<given_up_message>(read_control(sent(builder)).value()).why;
+    };
+    BOOST_TEST(read("no heartbeat for 4000 ms") == "no heartbeat for 4000 ms");
+    BOOST_TEST(read("red\x1b[31m") == "red\\x1b[31m");
+    BOOST_TEST(read(std::string(limits::reason_bytes_max + 1, 'x')) ==
+               std::string(limits::reason_bytes_max, 'x') + "...");
+    const std::string long_one(2 * limits::control_bytes_max, 'x');
+    BOOST_TEST(read_control(write_control(given_up_message{long_one})).ok());
 }
 
 BOOST_AUTO_TEST_CASE(a_hello_that_is_out_of_bounds_is_refused) {
