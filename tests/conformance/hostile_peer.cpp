@@ -6,11 +6,10 @@
 
 namespace troupe::conformance {
 
-hostile_peer::hostile_peer(ucx_world& w, node& victim, std::uint64_t id)
+hostile_peer::hostile_peer(ucx_world& w, node& victim, std::uint64_t id, handshake_side side)
     : world_{w}, context_{ucx_context::create(ucx_transports::automatic, true).value()},
       worker_{ucx_worker::create(*context_).value()} {
-    auto socket = begin_connect(resolve(victim.end->address()).value());
-    control = std::make_unique<control_connection>(std::move(*socket), handshake_side::connector,
+    control = std::make_unique<control_connection>(connection_with(victim, side), side,
                                                    "a key for the tests");
     worker_->receive_with([](void*, const void*, std::size_t, void*, std::size_t,
                              const ucp_am_recv_param_t*) { return UCS_OK; },
@@ -25,6 +24,19 @@ hostile_peer::hostile_peer(ucx_world& w, node& victim, std::uint64_t id)
     control->send(hello);
     advance_until([&] { return !arrived.empty(); });
     theirs = std::get<hello_message>(arrived[0]);
+}
+
+file_descriptor hostile_peer::connection_with(node& victim, handshake_side side) {
+    if (side == handshake_side::connector)
+        return begin_connect(resolve(victim.end->address()).value()).value();
+    const auto listening = listen_on(resolve("127.0.0.1:0").value()).value();
+    victim.end->connect(local_address(listening).text());
+    file_descriptor accepted;
+    BOOST_TEST_REQUIRE(world_.wait_for([&] {
+        accepted = accept_from(listening);
+        return static_cast<bool>(accepted);
+    }));
+    return accepted;
 }
 
 hostile_peer::~hostile_peer() {

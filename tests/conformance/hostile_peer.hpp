@@ -14,8 +14,9 @@ namespace troupe::conformance {
 
 class hostile_peer {
   public:
-    // Connects to the victim, proves the key and says hello as node `id`.
-    hostile_peer(ucx_world& w, node& victim, std::uint64_t id);
+    // Connects to the victim, or has it connect; proves the key and says hello as node `id`.
+    hostile_peer(ucx_world& w, node& victim, std::uint64_t id,
+                 handshake_side side = handshake_side::connector);
     ~hostile_peer();
     hostile_peer(const hostile_peer&) = delete;
     hostile_peer& operator=(const hostile_peer&) = delete;
@@ -34,6 +35,8 @@ class hostile_peer {
     hello_message theirs;
 
   private:
+    file_descriptor connection_with(node& victim, handshake_side side);
+
     ucx_world& world_;
     std::unique_ptr<ucx_context> context_;
     std::unique_ptr<ucx_worker> worker_;

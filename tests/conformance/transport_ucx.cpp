@@ -201,6 +201,22 @@ BOOST_AUTO_TEST_CASE(a_control_message_out_of_turn_ends_the_connection) {
     node a = w.add("a");
     hostile_peer hostile{w, a, 1ull << 60};
     hostile.advance_until([&] { return a.heard->ups().size() == 1; });
+BOOST_AUTO_TEST_CASE(a_malformed_frame_before_the_verdict_is_a_failed_connect) {
+    ucx_shm_world w;
+    w.add("lower");
+    node a = w.add("a");
+    hostile_peer hostile{w, a, a.id.value() - 1, handshake_side::acceptor};    // the verdict is its
+    auto bytes = hostile.rightful(*conformance::numbered_frame(w.pool, 5), 9); // out of sequence
+    hostile.arrived.clear();
+    hostile.send(bytes, {});
+    BOOST_TEST_REQUIRE(w.wait_for([&] { return !a.heard->failures().empty(); }));
+    BOOST_TEST((a.heard->failures() == std::vector{errc::protocol}));
+    BOOST_TEST(a.heard->ups().empty());
+    BOOST_TEST(a.heard->downs().empty());
+    hostile.advance_until([&] { return !hostile.arrived.empty(); });
+    BOOST_TEST(std::holds_alternative<given_up_message>(hostile.arrived[0]));
+}
+
     hostile.control->send(verdict_message::accepted);
     BOOST_TEST(w.wait_for([&] { return a.heard->downs().size() == 1; }));
     BOOST_TEST((a.heard->downs()[0].second == errc::protocol));

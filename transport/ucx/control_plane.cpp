@@ -99,12 +99,15 @@ void control_plane::say_given_up(const ucx_peer& peer, const error& why) {
         c->wire->send(given_up_message{why.message()});
 }
 
-void control_plane::drop(const ucx_peer& peer) {
-    std::erase_if(connections_,
-                  [&](const auto& entry) { return entry.second.peer.get() == &peer; });
-    if (const auto up = up_.find(peer.info.node);
-        up != up_.end() && !connections_.contains(up->second))
-        up_.erase(up);
+void control_plane::drop(const ucx_peer& peer, const error& why) {
+    connection* const found = find(peer);
+    if (found == nullptr)
+        return;
+    const connection c = std::move(*found);
+    connections_.erase(c.id);
+    if (c.state == phase::up)
+        up_.erase(peer.info.node);
+    report_failure(c, why);
 }
 
 void control_plane::drop_unfinished() {
@@ -300,6 +303,10 @@ void control_plane::end(std::uint64_t id, const error& why) {
         c.peer->was_declined = true; // without its hello nobody has accepted it
     if (c.state >= phase::hello)
         events_.peer_ended(c.peer, why);
+    report_failure(c, why);
+}
+
+void control_plane::report_failure(const connection& c, const error& why) {
     const bool is_second = c.state >= phase::verdict && has_other(c);
     if (c.state != phase::up && c.side == handshake_side::connector && !is_second)
         events_.connect_failed(

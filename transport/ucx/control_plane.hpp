@@ -54,8 +54,8 @@ class control_plane {
     void say_goodbye(const ucx_peer& peer);
     // Before drop(): tells the peer why. It is not waited for.
     void say_given_up(const ucx_peer& peer, const error& why);
-    // Ends the peer's connection without a word to the node.
-    void drop(const ucx_peer& peer);
+    // Ends the peer's connection. Of one that is not up only who called connect() is told.
+    void drop(const ucx_peer& peer, const error& why);
     // Ends every connection that is not up, without a word to the node.
     void drop_unfinished();
 
@@ -100,6 +100,7 @@ class control_plane {
     void end(std::uint64_t id, const error& why);
     void end_duplicate(connection& c);
     error overdue_error(const control_connection& wire) const;
+    void report_failure(const connection& c, const error& why); // of a connect(), if it was one
     bool has_other(const connection& c) const; // of the same pair, accepted or about to be
     connection* find(std::uint64_t id);
     connection* find(const ucx_peer& peer);

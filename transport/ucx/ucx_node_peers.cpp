@@ -165,7 +165,7 @@ void ucx_node::take_down(peer_ptr peer, const error& why) {
     }
     if (why.code() != errc::cancelled && !is_closing_)
         control_.say_given_up(*peer, why);
-    control_.drop(*peer);
+    control_.drop(*peer, why);
     if (was_up)
         reports_.push_back(
             {peer->info.node, nullptr,
