@@ -280,13 +280,12 @@ void frame_receiver::retry() {
         place_next(peer);
         deliver_ready(*peer);
         if (peer->waits_since && now - *peer->waits_since > options_.memory_timeout)
-            failures.push_back(
-                {peer,
+            fail(peer,
                  error{errc::exhausted,
                        "no memory for a frame of " +
                            std::to_string(peer->arrivals[peer->placed]->data_bytes) +
                            " bytes for " +
-                           std::to_string(options_.memory_timeout.count() / 1000000) + " ms"}});
+                           std::to_string(options_.memory_timeout.count() / 1000000) + " ms"});
     }
 }
 
