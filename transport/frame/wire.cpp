@@ -130,7 +130,7 @@ result<header> read_header(std::span<const std::byte> in) {
     header h;
     h.tensors = get<std::uint16_t>(in, 6);
     h.words = get<std::uint64_t>(in, 8);
-    h.token = get<link_token>(in, 16);
+    h.token = get<connection_token>(in, 16);
     h.sequence = get<std::uint64_t>(in, 32);
     h.tensor_bytes = get<std::uint64_t>(in, 40);
     if (h.words == 0 || h.words > limits::frame_words_max)

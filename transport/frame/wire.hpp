@@ -25,12 +25,12 @@ inline constexpr std::size_t alignment = 64; // of a tensor within the tensor se
 inline constexpr std::uint64_t traversal_words_max = 8 * limits::frame_words_max;
 inline constexpr int nesting_max = 32;
 
-using link_token = std::array<std::byte, 16>;
+using connection_token = std::array<std::byte, 16>;
 
 struct header {
     std::uint16_t tensors = 0;
     std::uint64_t words = 0;
-    link_token token{};
+    connection_token token{};
     std::uint64_t sequence = 0;
     std::uint64_t tensor_bytes = 0;
 };

@@ -67,7 +67,7 @@ handshake_nonce random_nonce() {
     return nonce;
 }
 
-bool same_token(const wire::link_token& a, const wire::link_token& b) noexcept {
+bool same_token(const wire::connection_token& a, const wire::connection_token& b) noexcept {
     return sodium_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 

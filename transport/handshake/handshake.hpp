@@ -28,14 +28,14 @@ using secret_key = std::array<std::byte, 32>;
 handshake_nonce random_nonce();
 
 // In constant time.
-bool same_token(const wire::link_token& a, const wire::link_token& b) noexcept;
+bool same_token(const wire::connection_token& a, const wire::connection_token& b) noexcept;
 
 // What both sides hold once the proof is done.
 struct session_secrets {
     secret_key send_key;
     secret_key receive_key;
-    wire::link_token send_token;    // of the frames that this side sends
-    wire::link_token receive_token; // of the frames that it accepts
+    wire::connection_token send_token;    // of the frames that this side sends
+    wire::connection_token receive_token; // of the frames that it accepts
 };
 
 class handshake {

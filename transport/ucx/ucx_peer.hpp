@@ -41,8 +41,8 @@ struct ucx_peer : std::enable_shared_from_this<ucx_peer> {
     // Set before its worker receives (receive_token) or before control_events::peer_accepted; read by all threads from then
     // on.
     peer_info info;
-    wire::link_token send_token{};    // of frames to it
-    wire::link_token receive_token{}; // of frames from it
+    wire::connection_token send_token{};    // of frames to it
+    wire::connection_token receive_token{}; // of frames from it
     std::vector<std::byte> worker_address;
 
     // Guarded by queue_lock, which is taken inside the worker lock.
@@ -63,7 +63,6 @@ struct ucx_peer : std::enable_shared_from_this<ucx_peer> {
     std::unique_ptr<ucx_worker> worker; // from the proof of the key on
     frame_receiver* receiver = nullptr; // of the worker's messages
     link_state state = link_state::early;
-    bool is_heard() const noexcept { return state <= link_state::up; }
     time_point worker_goes_by;
     ucp_ep_h ep = nullptr;
     std::uint64_t next_sequence = 0;
@@ -79,7 +78,7 @@ struct ucx_peer : std::enable_shared_from_this<ucx_peer> {
     bool was_declined = false;    // neither side has set up a way for frames
     send_progress sending;
     std::optional<time_point> give_up_at;          // unless the control connection says more before
-    std::optional<std::uint64_t> frames_announced; // by its goodbye
+    std::optional<std::uint64_t> frames_announced; // how many it has sent, once it has said goodbye
     bool has_said_goodbye = false;                 // to the peer, which answers by closing
     std::uint64_t next_arrival = 0;
     std::deque<std::shared_ptr<arrival>> arrivals; // not yet reported, in order
@@ -88,6 +87,8 @@ struct ucx_peer : std::enable_shared_from_this<ucx_peer> {
     std::size_t transfers = 0;             // of theirs, under way
     std::uint64_t transfer_bytes = 0;
     std::uint64_t backlog_bytes = 0; // of theirs, outside the pool
+
+    bool is_heard() const noexcept { return state <= link_state::up; }
 };
 
 } // namespace troupe

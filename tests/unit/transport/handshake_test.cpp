@@ -173,6 +173,21 @@ BOOST_AUTO_TEST_CASE(why_a_connection_was_given_up_is_printed_as_text_of_a_stran
     BOOST_TEST(read_control(write_control(given_up_message{long_one})).ok());
 }
 
+BOOST_AUTO_TEST_CASE(a_node_of_the_first_version_is_refused_with_both_versions) {
+    capnp::MallocMessageBuilder builder;
+    auto hello = builder.initRoot<proto::Control>().initHello(); // version 1 unless it says another
+    hello.setNode(7);
+    hello.setName("left");
+    hello.setAddress("127.0.0.1:1");
+    hello.initWorker(8);
+    const auto read = read_control(sent(builder));
+    BOOST_TEST_REQUIRE(!read.ok());
+    BOOST_TEST((read.failure().code() == errc::refused));
+    BOOST_TEST(read.failure().message() == "the other node speaks version 1, this build version 2");
+    hello.setVersion(2);
+    BOOST_TEST(read_control(sent(builder)).ok());
+}
+
 BOOST_AUTO_TEST_CASE(a_hello_that_is_out_of_bounds_is_refused) {
     const hello_message good{{node_id{7}, "left", "127.0.0.1:1"}, bytes(8)};
     const auto is_refused = [&](auto change) {
