@@ -69,6 +69,7 @@ struct node_settings {
     duration handshake_timeout = std::chrono::seconds{20}; // where there is one
     std::size_t handshakes_max = 64;
     duration spin = std::chrono::microseconds{30}; // where there is a thread that does
+    std::uint64_t busy_rounds = 1000;
 };
 
 // A node elsewhere that echoes every frame: another process where the transport has processes.

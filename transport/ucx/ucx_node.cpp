@@ -15,7 +15,6 @@ namespace {
 constexpr std::uint64_t wake_id = 1;
 constexpr std::uint64_t worker_id = 1ull << 63; // and its event descriptor
 constexpr unsigned progress_burst = 16;
-constexpr std::uint64_t busy_rounds = 1000; // after a worker has had something to do
 constexpr duration sockets_poll_interval = std::chrono::milliseconds{1};
 constexpr duration alive_interval = std::chrono::milliseconds{500};
 constexpr duration spin_alone = std::chrono::microseconds{4};
@@ -215,10 +214,10 @@ bool ucx_node::make_progress() {
     std::vector<frame_receiver::failure> failures;
     {
         std::lock_guard worker{worker_lock_};
-        const std::size_t rounds = std::max<std::size_t>(progress_burst / (links_.size() + 1), 1);
-        for (std::size_t i = 0; i < rounds; ++i) {
-            const unsigned now_done = progress_links();
+        for (unsigned spent = 0; spent < progress_burst;) {
+            const auto [now_done, asked] = progress_links();
             done += now_done;
+            spent += asked + 1;
             if (now_done == 0 && done > 0)
                 break;
         }
@@ -244,22 +243,23 @@ bool ucx_node::make_progress() {
 // Most of many peers are quiet, and to ask all of their workers takes longer than a frame is on its way: in each round it is
 // the turn of one of them. Before a sleep arm() finds who is not quiet, after it the event descriptors say so. Under the
 // worker lock.
-unsigned ucx_node::progress_links() {
-    unsigned done = 0;
+ucx_node::links_progress ucx_node::progress_links() {
+    links_progress all;
     const std::size_t turn = ++progress_round_ % std::max<std::size_t>(links_.size(), 1);
     for (std::size_t i = 0; i < links_.size(); ++i) {
         ucx_peer& peer = *links_[i];
         const bool is_quiet = peer.is_wired && peer.state != link_state::over &&
                               peer.in_flight == 0 && peer.transfers == 0 &&
-                              progress_round_ - peer.busy_at > busy_rounds;
+                              progress_round_ - peer.busy_at > options_.busy_rounds;
         if (is_quiet && i != turn)
             continue;
         const unsigned now_done = peer.worker->progress();
         if (now_done > 0)
             peer.busy_at = progress_round_;
-        done += now_done;
+        all.done += now_done;
+        ++all.asked;
     }
-    return done;
+    return all;
 }
 
 void ucx_node::collect() {

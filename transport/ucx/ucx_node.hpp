@@ -50,6 +50,11 @@ class ucx_node final : public endpoint, private control_events {
         std::function<void(endpoint_listener&)> call;
     };
 
+    struct links_progress {
+        unsigned done = 0;
+        unsigned asked = 0; // workers
+    };
+
     // --- any thread
     peer_ptr find(node_id node) const;
     void kick(const peer_ptr& peer);
@@ -65,7 +70,7 @@ class ucx_node final : public endpoint, private control_events {
     void forget(const ucx_worker& worker);
     void note_ready(int event_descriptor);
     bool make_progress();
-    unsigned progress_links();
+    links_progress progress_links();
     void collect();
     bool deliver();
     void poll_sockets(int timeout_ms);
