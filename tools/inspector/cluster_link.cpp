@@ -82,7 +82,7 @@ result<void> cluster_link::refresh() {
         return members.failure();
     }
     for (const member_entry& member : *members) {
-        if (find(member.node) || member.address.empty() || unreachable_.contains(member.address))
+        if (find(member.node) || member.address.empty() || unreachable_.contains(member.node))
             continue;
         auto peer = view_.connect(member.address);
         const auto added = peer ? add(*peer) : result<void>{peer.failure()};
@@ -91,7 +91,7 @@ result<void> cluster_link::refresh() {
         if (added.failure().code() == errc::cancelled)
             return added.failure();
         if (unreachable_.size() < limits::nodes_max)
-            unreachable_.emplace(member.address, true);
+            unreachable_.insert(member.node);
         note("node " + printable(member.name) + " (" + printable(member.address) +
              ") is left out: " + added.failure().message());
     }

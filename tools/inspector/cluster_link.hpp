@@ -1,7 +1,8 @@
 // All nodes of a cluster as an observer sees them: attached to one, the others are learned from it.
 //
-// Members that cannot be reached are left out, and members that end while attached are taken off the list; both are
-// told in one line on `notes`. The link is lost when no node is left.
+// Members that cannot be reached are left out from then on, but not a process that is started anew at the same address;
+// members that end while attached are taken off the list. Both are told in one line on `notes`. The link is lost when no
+// node is left.
 //
 // Threads: one. Errors: as observer; errc::protocol for a node that sends what cannot be read.
 #pragma once
@@ -63,7 +64,7 @@ class cluster_link {
     std::vector<linked_node> nodes_; // in the order in which they were found
     all_names names_;                // also of nodes and actors that are gone
     std::map<node_id, std::set<actor_number>> living_;
-    std::map<std::string, bool> unreachable_;
+    std::set<node_id> unreachable_;
     std::optional<error> loss_; // of a node that did not end in order
 };
 

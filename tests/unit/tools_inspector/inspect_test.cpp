@@ -91,6 +91,29 @@ BOOST_AUTO_TEST_CASE(a_member_that_cannot_be_reached_is_left_out_with_a_note) {
     BOOST_TEST(seen.lines() == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(a_member_that_is_started_anew_where_none_was_reached_is_looked_at) {
+    two_nodes cluster;
+    cluster.at(2).silent = true;
+    int lists = 0;
+    bool stop = false;
+    cluster.at(1).on_message = [&](const frame& f) {
+        if (f.body_type() != type_id_of<proto::ListActors>())
+            return;
+        if (++lists == 7) {
+            cluster.at(2).info.address = "gone";
+            cluster.add(3, "b");
+        }
+        stop = stop || lists == 10;
+    };
+    inspect_options options;
+    options.watch = true;
+    options.stop = [&] { return stop; };
+    const outcome seen = look(cluster, {}, options);
+    BOOST_TEST(seen.code == 0);
+    BOOST_TEST(seen.says("node b (b:1) is left out: "));
+    BOOST_TEST(seen.shows("on 2 nodes"));
+}
+
 BOOST_AUTO_TEST_CASE(a_member_that_is_lost_while_attached_is_noted_and_the_rest_goes_on) {
     two_nodes cluster;
     int lists = 0;
