@@ -58,7 +58,7 @@ struct ActorList {
   actors @3 :List(Actor);
   struct Actor {
     number @0 :UInt64;
-    name @1 :Text;
+    name @1 :Text;            # those of a run are "trainer", "data-source" and "stage-0", "stage-1"...
     mailboxDepth @2 :UInt64;
     messagesHandled @3 :UInt64;
     handlerNs @4 :UInt64;     # time spent in handlers

@@ -180,18 +180,23 @@ result<void> run_watch::look() {
     const time_point now = cluster_.view().time().now();
     if (now < next_look_)
         return {};
-    std::set<actor_address> found;
+    bool has_trainer = false;
+    std::set<actor_address> stages;
     const std::vector<linked_node> nodes = cluster_.nodes();
     for (const linked_node& node : nodes) {
         const auto list = cluster_.list_actors(node.id);
         if (!list && list.failure().code() != errc::lost)
             return list.failure();
-        if (list)
-            for (const actor_row& actor : list->actors)
-                if (actor.number >= well_known::first_free)
-                    found.insert({node.id, actor.number});
+        if (!list)
+            continue;
+        for (const actor_row& actor : list->actors) {
+            has_trainer = has_trainer || actor.name == "trainer";
+            if (actor.name.starts_with("stage-"))
+                stages.insert({node.id, actor.number});
+        }
     }
-    actors_ = std::move(found);
+    has_trainer_ = has_trainer;
+    stages_ = std::move(stages);
     next_look_ = now + interval_;
     return {};
 }

@@ -68,7 +68,8 @@ class cluster_link {
     std::optional<error> loss_; // of a node that did not end in order
 };
 
-// Whether a run is going on: its actors are those without a well-known number.
+// Whether a run is going on: while there is a trainer or a stage, which go by these names (schemas/trace.capnp). Other
+// actors may ask something, as `troupe plan --cluster` does.
 class run_watch {
   public:
     // The nodes are asked again after `interval`.
@@ -76,14 +77,15 @@ class run_watch {
 
     // Nodes that are lost are left out.
     result<void> look();
-    bool is_active() const noexcept { return !actors_.empty(); }
-    bool has(actor_address actor) const { return actors_.contains(actor); }
+    bool is_active() const noexcept { return has_trainer_ || !stages_.empty(); }
+    const std::set<actor_address>& stages() const noexcept { return stages_; }
 
   private:
     cluster_link& cluster_;
     const duration interval_;
     time_point next_look_;
-    std::set<actor_address> actors_;
+    bool has_trainer_ = false;
+    std::set<actor_address> stages_;
 };
 
 // Whether a page was the last one there is for now.

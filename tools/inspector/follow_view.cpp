@@ -127,7 +127,8 @@ class follower {
     // The minibatch that the run which is active is at.
     std::optional<std::uint64_t> present() const {
         const auto& latest = watch_.seen().latest;
-        return latest && runs_.has(latest->stage) ? std::optional{latest->minibatch} : std::nullopt;
+        return latest && runs_.stages().contains(latest->stage) ? std::optional{latest->minibatch}
+                                                                : std::nullopt;
     }
 
     std::string present_text() const {

@@ -17,8 +17,8 @@ BOOST_AUTO_TEST_CASE(a_minibatch_is_followed_over_all_nodes) {
     BOOST_TEST(seen.talk == "");
     BOOST_TEST(seen.shows("minibatch 1: 2 stages, "));
     BOOST_TEST(seen.shows(
-        "a/stage 0: forward with version 1, backward with 1 (equal); update of 1 made 2, lag 0"));
-    BOOST_TEST(seen.shows("b/stage 1: forward with version 2, backward with 2 (equal)"));
+        "a/stage-0: forward with version 1, backward with 1 (equal); update of 1 made 2, lag 0"));
+    BOOST_TEST(seen.shows("b/stage-1: forward with version 2, backward with 2 (equal)"));
 }
 
 BOOST_AUTO_TEST_CASE(the_next_minibatch_is_the_first_to_come) {
@@ -100,6 +100,15 @@ BOOST_AUTO_TEST_CASE(without_a_run_there_is_nothing_to_wait_for) {
     BOOST_TEST(next.code == 1);
     BOOST_TEST(next.talk == "troupe inspect: no run is active: no minibatch will come by\n");
     BOOST_TEST(look(cluster, {"follow", "minibatch=2"}).code == 0);
+}
+
+BOOST_AUTO_TEST_CASE(an_actor_that_asks_something_is_no_run) {
+    two_nodes cluster{3};
+    end_run(cluster);
+    cluster.at(1).actors.push_back({actor_number{16}, "profile-question"});
+    BOOST_TEST(look(cluster, {"follow", "minibatch=5"}).says("no run is active"));
+    cluster.at(1).actors.push_back({actor_number{17}, "trainer"});
+    BOOST_TEST(!look(cluster, {"follow", "minibatch=5"}).says("no run is active"));
 }
 
 BOOST_AUTO_TEST_CASE(a_run_whose_minibatches_do_not_come_is_not_waited_for_for_ever) {

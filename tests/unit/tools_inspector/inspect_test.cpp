@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(actors_as_json_are_one_line) {
     BOOST_TEST(seen.code == 0);
     BOOST_TEST(std::ranges::count(seen.out, '\n') == 1);
     BOOST_TEST(seen.out.starts_with(R"({"event":"actors",)"));
-    BOOST_TEST(seen.shows(R"("name":"stage 1")"));
+    BOOST_TEST(seen.shows(R"("name":"stage-1")"));
 }
 
 BOOST_AUTO_TEST_CASE(watching_ends_when_asked_to_stop_and_is_no_failure) {

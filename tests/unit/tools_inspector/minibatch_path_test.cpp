@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(each_stage_tells_its_version_at_forward_and_backward_and_wh
         BOOST_TEST(path.stages[s].lag().value() == 0u);
     }
     BOOST_TEST(printed(path, trace.names)
-                   .find("b/stage 1: forward with version 8, backward with 8 (equal); update of 8 "
+                   .find("b/stage-1: forward with version 8, backward with 8 (equal); update of 8 "
                          "made 9, lag 0") != std::string::npos);
 }
 

@@ -29,7 +29,7 @@ class pipeline_trace {
         }
         names[node_id{1}].actors[actor_number{source}] = "data";
         for (int s = 0; s < stages; ++s)
-            names[node_of(s)].actors[actor_of(s)] = "stage " + std::to_string(s);
+            names[node_of(s)].actors[actor_of(s)] = "stage-" + std::to_string(s);
     }
 
     static node_id node_of(int stage) {

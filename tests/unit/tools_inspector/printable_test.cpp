@@ -9,7 +9,7 @@ using namespace troupe::inspector;
 BOOST_AUTO_TEST_SUITE(inspector_printable)
 
 BOOST_AUTO_TEST_CASE(a_name_is_cut_where_a_line_would_grow_long) {
-    BOOST_TEST(printable("stage 0") == "stage 0");
+    BOOST_TEST(printable("stage-0") == "stage-0");
     BOOST_TEST(printable(std::string(65, 'a')) == std::string(64, 'a') + "...");
 }
 

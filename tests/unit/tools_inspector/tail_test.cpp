@@ -14,7 +14,7 @@ frame_ptr tail_event(std::uint64_t minibatch, const std::string& body, std::uint
     frame_builder<proto::TailEvent> b;
     b.body().setTail(1);
     b.body().setTypeName("Activation");
-    b.body().setActorName("stage 0");
+    b.body().setActorName("stage-0");
     b.body().setBody(body);
     b.body().setDropped(dropped);
     b.body().getEvent().setMinibatch(minibatch);
@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(a_tail_shows_messages_and_gives_credit_back) {
     BOOST_TEST(seen.code == 0);
     BOOST_TEST(std::ranges::count(seen.out, '\n') == 300);
     BOOST_TEST(seen.shows(
-        "Activation  a/data -> a/stage 0  minibatch 42  queue 12.3 us  run 2.00 us  0 B  "
+        "Activation  a/data -> a/stage-0  minibatch 42  queue 12.3 us  run 2.00 us  0 B  "
         "(minibatch = 42)\n"));
     BOOST_TEST(cluster.at(1).credit_given == 256u); // in two portions
     BOOST_TEST(cluster.at(1).tail_closed);
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(a_receiver_that_is_new_is_named) {
     cluster.at(1).actors.clear(); // no list had it
     inspect_options options;
     options.count = 1;
-    BOOST_TEST(look(cluster, {"tail"}, options).shows(" -> a/stage 0  "));
+    BOOST_TEST(look(cluster, {"tail"}, options).shows(" -> a/stage-0  "));
 }
 
 BOOST_AUTO_TEST_CASE(a_tail_as_json_ends_with_what_was_dropped) {
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_tail_is_opened_at_the_receivers_node_for_the_senders_that
     cluster.at(2).tail.push_back(tail_event(7, "x"));
     inspect_options options;
     options.count = 1;
-    const outcome seen = look(cluster, {"tail", "actor=b/stage 1", "from=a/stage 0"}, options);
+    const outcome seen = look(cluster, {"tail", "actor=b/stage-1", "from=a/stage-0"}, options);
     BOOST_TEST(seen.code == 0);
     BOOST_TEST(opened == 0);
     BOOST_TEST(seen.lines() == 2u); // what is waited for, and how many were shown
@@ -104,9 +104,9 @@ BOOST_AUTO_TEST_CASE(a_tail_is_opened_at_the_receivers_node_for_the_senders_that
 
 BOOST_AUTO_TEST_CASE(senders_and_nodes_that_are_not_there_are_code_2) {
     two_nodes cluster;
-    const outcome nobody = look(cluster, {"tail", "from=stage 9"});
+    const outcome nobody = look(cluster, {"tail", "from=stage-9"});
     BOOST_TEST(nobody.code == 2);
-    BOOST_TEST(nobody.says("from=stage 9: no node has such an actor; did you mean \"stage 0\"?"));
+    BOOST_TEST(nobody.says("from=stage-9: no node has such an actor; did you mean \"stage-0\"?"));
     const outcome nowhere = look(cluster, {"tail", "node=c"});
     BOOST_TEST(nowhere.code == 2);
     BOOST_TEST(nowhere.says("there is no node c; the nodes are a, b"));
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(senders_of_the_next_run_have_other_numbers_and_are_found) {
         if (++lists == 7)
             end_run(cluster);
         if (lists == 8) {
-            cluster.at(1).actors.push_back({actor_number{50}, "stage 0"});
+            cluster.at(1).actors.push_back({actor_number{50}, "stage-0"});
             cluster.at(1).tail.push_back(tail_event(7, "x"));
         }
         stop = lists == 11;
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(senders_of_the_next_run_have_other_numbers_and_are_found) {
     inspect_options options;
     options.count = 1;
     options.stop = [&] { return stop.load(); };
-    const outcome seen = look(cluster, {"tail", "from=stage 0"}, options);
+    const outcome seen = look(cluster, {"tail", "from=stage-0"}, options);
     BOOST_TEST(seen.code == 0);
     BOOST_TEST(senders == (std::vector<std::uint64_t>{30, 50}), boost::test_tools::per_element());
     BOOST_TEST(seen.says("the run is over; waiting for the next"));
@@ -144,13 +144,13 @@ BOOST_AUTO_TEST_CASE(senders_of_the_next_run_have_other_numbers_and_are_found) {
 BOOST_AUTO_TEST_CASE(more_senders_than_a_tail_takes_are_code_2) {
     two_nodes cluster;
     for (std::uint64_t i = 0; i < limits::nodes_max; ++i)
-        cluster.at(1).actors.push_back({actor_number{100 + i}, "stage 0"});
+        cluster.at(1).actors.push_back({actor_number{100 + i}, "stage-0"});
     cluster.at(1).tail.push_back(tail_event(7, "x"));
     inspect_options options;
     options.count = 1;
-    const outcome seen = look(cluster, {"tail", "from=stage 0"}, options);
+    const outcome seen = look(cluster, {"tail", "from=stage-0"}, options);
     BOOST_TEST(seen.code == 2);
-    BOOST_TEST(seen.says("from=stage 0: 4097 actors go by this name"));
+    BOOST_TEST(seen.says("from=stage-0: 4097 actors go by this name"));
 }
 
 BOOST_AUTO_TEST_CASE(a_tail_says_at_once_for_what_it_waits) {
@@ -158,12 +158,12 @@ BOOST_AUTO_TEST_CASE(a_tail_says_at_once_for_what_it_waits) {
     cluster.at(1).tail.push_back(tail_event(7, "x"));
     inspect_options options = json();
     options.count = 1;
-    const outcome seen = look(cluster, {"tail", "actor=stgae 0", "minibatch=7"}, options);
+    const outcome seen = look(cluster, {"tail", "actor=stgae-0", "minibatch=7"}, options);
     BOOST_TEST(seen.code == 0);
-    BOOST_TEST(seen.talk.starts_with("troupe inspect: waiting for messages with actor=stgae 0 "
+    BOOST_TEST(seen.talk.starts_with("troupe inspect: waiting for messages with actor=stgae-0 "
                                      "minibatch=7; stop with Ctrl-C; what has passed is shown by: "
-                                     "follow minibatch=7; no actor is called stgae 0: did you mean "
-                                     "\"stage 0\"?"));
+                                     "follow minibatch=7; no actor is called stgae-0: did you mean "
+                                     "\"stage-0\"?"));
     BOOST_TEST(seen.lines() == 1u);
     BOOST_TEST(std::ranges::count(seen.out, '\n') == 2);
     BOOST_TEST(std::ranges::count(seen.out, '{') >= 2);
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_joins_later_is_looked_at_too) {
     options.stop = [&] { return stop.load(); };
     const outcome seen = look(cluster, {"tail"}, options);
     BOOST_TEST(seen.code == 0);
-    BOOST_TEST(seen.shows(" -> b/stage 0  "));
+    BOOST_TEST(seen.shows(" -> b/stage-0  "));
 }
 
 BOOST_AUTO_TEST_CASE(a_tail_says_when_the_run_is_over) {

@@ -30,10 +30,10 @@ BOOST_AUTO_TEST_CASE(without_words_the_actors_are_shown) {
 
 BOOST_AUTO_TEST_CASE(conditions_of_a_tail_are_told_apart) {
     const auto terms = parse_tail_terms(
-        words{"type=Activation", "actor=stage 0", "minibatch=42", "member.name=a=b"});
+        words{"type=Activation", "actor=stage-0", "minibatch=42", "member.name=a=b"});
     BOOST_TEST_REQUIRE(terms.ok());
     BOOST_TEST(terms->type == "Activation");
-    BOOST_TEST(terms->actor == "stage 0");
+    BOOST_TEST(terms->actor == "stage-0");
     BOOST_TEST(terms->minibatch == 42u);
     BOOST_TEST_REQUIRE(terms->fields.size() == 1u);
     BOOST_TEST(terms->fields[0].first == "member.name");
