@@ -38,9 +38,16 @@ struct PlaceStage {
   seed @9 :UInt64;
 }                               # the sender is the stage's trainer
 
-struct StagePlaced { run @0 :UInt64; stage @1 :UInt32; address @2 :ActorAddress; }
+struct StagePlaced {
+  # Agent to trainer, the answer to PlaceStage: the stage is there. It gets ConnectStage when all stages are.
+  run @0 :UInt64;
+  stage @1 :UInt32;
+  address @2 :ActorAddress;
+}
 
 struct PlaceFailed {
+  # Agent to the sender of a PlaceStage, or of a ProfileModel (then of stage 0), as its answer: it cannot be done, and
+  # nothing has been spawned. The run ends.
   run @0 :UInt64;
   stage @1 :UInt32;
   failure @2 :Device.Failure;
@@ -57,7 +64,10 @@ struct ConnectStage {
   weightVersion @4 :UInt64;     # of the attached weights
 }
 
-struct StageReady { stage @0 :UInt32; }
+struct StageReady {
+  # Stage to trainer, the answer to ConnectStage: it has its weights. The run begins when all stages have.
+  stage @0 :UInt32;
+}
 
 struct StageFailed {
   # Stage, or data source, to trainer, at any time: the sender cannot go on and has ended. The run ends.
@@ -132,7 +142,11 @@ struct ProfileModel {
   model @3 :App.Model;
 }
 
-struct LayerTimes { run @0 :UInt64; nanoseconds @1 :List(UInt64); }  # forward plus backward, per layer
+struct LayerTimes {
+  # Agent to the sender of a ProfileModel, as its answer. The trainer cuts the model by it and places the stages.
+  run @0 :UInt64;
+  nanoseconds @1 :List(UInt64); # forward plus backward, per layer
+}
 
 struct Release {
   # Trainer to agent: the run is over, end its stages.
