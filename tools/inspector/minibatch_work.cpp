@@ -1,6 +1,7 @@
 #include "tools/inspector/minibatch_work.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace troupe::inspector {
 
@@ -74,17 +75,23 @@ std::map<actor_address, std::size_t> runs_of(const all_work& work) {
     std::map<actor_address, std::size_t> run;
     for (const auto& [address, w] : work)
         run.emplace(address, run.size());
+    // Nodes choose how many there are of both: disjoint sets, each actor pointing to one that stands for more.
+    std::vector<std::size_t> parent(run.size());
+    std::iota(parent.begin(), parent.end(), std::size_t{0});
+    const auto root = [&](std::size_t i) {
+        for (; parent[i] != i; i = parent[i])
+            parent[i] = parent[parent[i]];
+        return i;
+    };
     const auto join = [&](const minibatch_message& m) {
-        const std::size_t from = run.at(m.from());
-        const std::size_t to = run.at(m.to);
-        for (auto& [address, number] : run)
-            if (number == from)
-                number = to;
+        parent[root(run.at(m.from()))] = root(run.at(m.to));
     };
     for (const auto& [address, w] : work) {
         std::ranges::for_each(w.activations, join);
         std::ranges::for_each(w.gradients, join);
     }
+    for (auto& [address, number] : run)
+        number = root(number);
     return run;
 }
 

@@ -211,6 +211,24 @@ BOOST_AUTO_TEST_CASE(nothing_gives_an_empty_path) {
     BOOST_TEST(!path.complete);
 }
 
+// Takes longer than the tests may where every message is compared with every actor.
+BOOST_AUTO_TEST_CASE(as_many_actors_as_a_node_likes_to_name_are_joined_in_time) {
+    constexpr std::uint64_t actors = 200'000;
+    node_trace trace{node_id{1}, {}, {}};
+    for (std::uint64_t i = 0; i < actors; ++i) {
+        trace_event e;
+        e.type = pipeline_trace::type_of("Activation");
+        e.from_node = node_id{1};
+        e.from_actor = actor_number{actors - i};
+        e.to_actor = actor_number{actors - i + 1};
+        e.sequence = i + 1;
+        e.minibatch = minibatch_id{42};
+        e.started_ns = e.ended_ns = static_cast<std::int64_t>(i);
+        trace.events.push_back(e);
+    }
+    BOOST_TEST(join_path(42, {trace}, {}).hops.size() == actors);
+}
+
 BOOST_AUTO_TEST_CASE(the_range_of_minibatches_is_that_of_the_activations) {
     pipeline_trace trace{2};
     trace.run(5, 0);
