@@ -220,10 +220,13 @@ class Cluster(TroupeTest):
         self.assert_one_line_error(result, (2, 3), "--cluster", "192.0.2.1:4711")
 
     def test_a_trace_file_that_cannot_be_written_is_told_before_training(self):
-        for trace in ("/nowhere/t.json", str(self.folder)):
-            result = self.troupe("run", self.app(), "--trace", trace)
-            self.assert_one_line_error(result, 2, "--trace", trace)
+        app = self.app()
+        for trace, said in (("/nowhere/t.json", "No such file or directory"), (str(self.folder), "no ordinary file"),
+                            (app, "is no trace")):
+            result = self.troupe("run", app, "--trace", trace)
+            self.assert_one_line_error(result, 2, "--trace", trace, said)
             self.assertEqual(result.out, "")
+        self.assertEqual(pathlib.Path(app).read_text(), APP, "it is not overwritten")
 
     def test_options_that_would_be_ignored_are_refused(self):
         app = self.app()
@@ -291,13 +294,26 @@ class Output(TroupeTest):
 
 
 class Disk(TroupeTest):
-    def test_a_full_disk_keeps_the_last_checkpoint(self):
+    def small_disk(self):
+        """A folder that holds 96 kB; None without the permission to mount one."""
         mount = self.folder / "small"
         mount.mkdir()
         if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96k", "tmpfs", mount], capture_output=True).returncode:
             print("skipped: a full disk: no permission to mount a small file system")
-            return
+            return None
         self.addCleanup(subprocess.run, ["umount", mount])
+        return mount
+
+    def test_a_full_disk_at_a_trace_is_told_by_the_run(self):
+        if (mount := self.small_disk()) is None:
+            return
+        result = self.troupe("run", self.app(), "--trace", mount / "t.json")
+        self.assert_one_line_error(result, 2, f"troupe: --trace: {mount}/t.json could not be written")
+        self.assertEqual(list(mount.iterdir()), [])
+
+    def test_a_full_disk_keeps_the_last_checkpoint(self):
+        if (mount := self.small_disk()) is None:
+            return
         text = APP.replace("epochs: 2", "epochs: 40") + f"checkpoint: {{directory: {mount}/saved, keep: 60}}\n"
         result = self.troupe("run", self.app(text))
         self.assert_one_line_error(result, 2, str(mount), "space")

@@ -23,7 +23,7 @@ constexpr std::int64_t margin_ns = 3;
 
 chrome_trace::chrome_trace(std::ostream& out, std::int64_t began_ns)
     : out_{out}, began_ns_{began_ns} {
-    out_ << R"({"displayTimeUnit":"ns","traceEvents":[)" << '\n';
+    out_ << trace_begins << '\n';
 }
 
 void chrome_trace::write(const std::string& object) {

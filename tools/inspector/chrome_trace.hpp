@@ -17,11 +17,15 @@
 #include <deque>
 #include <functional>
 #include <limits>
+#include <string_view>
 #include <unordered_map>
 
 #include "tools/inspector/rates.hpp"
 
 namespace troupe::inspector {
+
+// The first bytes of every file.
+inline constexpr std::string_view trace_begins = R"({"displayTimeUnit":"ns","traceEvents":[)";
 
 struct chrome_counts {
     std::uint64_t slices = 0;

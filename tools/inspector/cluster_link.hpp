@@ -26,7 +26,9 @@ struct linked_node {
 
 class cluster_link {
   public:
-    cluster_link(observer& view, std::ostream& notes) : view_{view}, notes_{notes} {}
+    // Every note on `notes` begins with `speaker`.
+    cluster_link(observer& view, std::string speaker, std::ostream& notes)
+        : view_{view}, speaker_{std::move(speaker)}, notes_{notes} {}
 
     result<void> attach(const std::string& address);
 
@@ -55,11 +57,10 @@ class cluster_link {
   private:
     result<void> add(const peer_info& peer);
     result<clock_offset> measure_clock(node_id node);
-    void note(const std::string& line) {
-        notes_ << "troupe inspect: " << line << '\n' << std::flush;
-    }
+    void note(const std::string& line) { notes_ << speaker_ << ": " << line << '\n' << std::flush; }
 
     observer& view_;
+    std::string speaker_;
     std::ostream& notes_;
     std::vector<linked_node> nodes_; // in the order in which they were found
     all_names names_;                // also of nodes and actors that are gone

@@ -1,9 +1,13 @@
 // export: the traces of all nodes as one file for Chrome's and Perfetto's viewers.
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
+
+#include <unistd.h>
 
 #include "tools/inspector/chrome_trace.hpp"
 #include "tools/inspector/printable.hpp"
@@ -16,6 +20,11 @@ namespace {
 
 constexpr duration poll = std::chrono::milliseconds{20};
 constexpr std::uint64_t large_file_bytes = 200'000'000; // more than viewers read with ease
+
+// What has come between a name and a file of it; errno has the reason.
+error failed(const std::string& name, const char* what) {
+    return {errc::io, printable(name, 512) + " " + what + ": " + std::strerror(errno)};
+}
 
 // A file that appears under its name when it is whole, or not at all.
 class whole_file {
@@ -30,28 +39,25 @@ class whole_file {
     }
 
     result<void> open() {
-        std::error_code ignored;
-        const auto there = std::filesystem::status(name_, ignored);
-        if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
-            return failure("is no ordinary file");
+        if (auto replaceable = check_trace_file(name_); !replaceable)
+            return replaceable;
         stream_.open(part_, std::ios::binary | std::ios::trunc);
         opened_ = stream_.is_open();
-        return opened_ ? result<void>{} : failure("cannot be written");
+        return opened_ ? result<void>{} : failed(name_, "cannot be written");
     }
 
     result<void> keep() {
         stream_.close();
         if (stream_.fail())
-            return failure("could not be written whole; is the disk full?");
+            return error{errc::io,
+                         printable(name_, 512) + " could not be written whole; is the disk full?"};
         kept_ = std::rename(part_.c_str(), name_.c_str()) == 0;
-        return kept_ ? result<void>{} : failure("cannot be put in its place");
+        return kept_ ? result<void>{} : failed(name_, "cannot be put in its place");
     }
 
     std::ostream& stream() { return stream_; }
 
   private:
-    error failure(const char* what) const { return {errc::io, printable(name_, 512) + " " + what}; }
-
     std::string name_;
     std::string part_;
     std::ofstream stream_;
@@ -177,6 +183,25 @@ class exporter {
 };
 
 } // namespace
+
+result<void> check_trace_file(const std::string& name) {
+    std::error_code ignored;
+    const auto folder = std::filesystem::absolute(name, ignored).parent_path();
+    if (::access(folder.c_str(), W_OK) != 0)
+        return failed(name, "cannot be written");
+    const auto there = std::filesystem::status(name, ignored);
+    if (!std::filesystem::exists(there))
+        return {};
+    if (!std::filesystem::is_regular_file(there))
+        return error{errc::io, printable(name, 512) + " is no ordinary file"};
+    std::ifstream old{name, std::ios::binary};
+    std::string begins(trace_begins.size(), '\0');
+    old.read(begins.data(), static_cast<std::streamsize>(begins.size()));
+    if (old.gcount() > 0 && begins != trace_begins)
+        return error{errc::io, printable(name, 512) +
+                                   " is there and is no trace; give another name, or delete it"};
+    return {};
+}
 
 result<void> export_trace(view_context& view) {
     return exporter{view}.run();

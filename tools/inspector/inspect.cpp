@@ -11,6 +11,7 @@ namespace {
 int exit_code(errc code) {
     switch (code) {
     case errc::usage:
+    case errc::io:
         return 2;
     case errc::unreachable:
     case errc::refused:
@@ -41,12 +42,13 @@ bool is_open_ended(const inspect_options& options) {
     return options.view == view_kind::tail || (options.view == view_kind::actors && options.watch);
 }
 
-} // namespace
-
-int report(const error& failure, std::ostream& talk) {
-    talk << "troupe inspect: " << printable(failure.message(), 1024) << std::endl;
+// One line for people; the exit code that belongs to the failure.
+int report(const error& failure, const inspect_options& options, std::ostream& talk) {
+    talk << options.speaker << ": " << printable(failure.message(), 1024) << std::endl;
     return exit_code(failure.code());
 }
+
+} // namespace
 
 int inspect(const inspect_options& given, std::ostream& out, std::ostream& talk) {
     const auto made = make_observer_network({.program = "inspector",
@@ -55,7 +57,7 @@ int inspect(const inspect_options& given, std::ostream& out, std::ostream& talk)
                                              .transports = given.transports,
                                              .connect_timeout = given.patience});
     if (!made)
-        return report(made.failure(), talk);
+        return report(made.failure(), given, talk);
     const observer_network& own = **made;
     inspect_options options = given;
     options.address = own.address;
@@ -67,17 +69,19 @@ int inspect_over(endpoint& network, node_id self, const clock& time, const inspe
     observer view{
         network, time, {.self = self, .patience = options.patience, .stop = options.stop}};
     if (auto started = view.start(); !started)
-        return report(started.failure(), talk);
-    cluster_link cluster{view, talk};
+        return report(started.failure(), options, talk);
+    cluster_link cluster{view, options.speaker, talk};
     if (auto attached = cluster.attach(options.address); !attached)
-        return report(attached.failure(), talk);
+        return report(attached.failure(), options, talk);
     view_context context{cluster, options, out, talk};
     const auto shown = show(context);
-    if (!out.good())
-        return report({errc::io, "the output could not be written"}, talk);
+    if (!out.good()) {
+        report({errc::io, "the output could not be written"}, options, talk);
+        return 1;
+    }
     if (shown)
         return 0;
-    const int code = report(shown.failure(), talk);
+    const int code = report(shown.failure(), options, talk);
     if (shown.failure().code() != errc::cancelled)
         return code;
     // Stopped by the user, or by the cluster before there was anything to show.

@@ -7,8 +7,8 @@
 //   follow    the way of one minibatch through all stages and back
 //   export    a trace file for Chrome's and Perfetto's viewers
 //
-// Exit codes: 0 done; 1 there was nothing to show or the file could not be written; 2 the options are wrong; 3 the
-// cluster could not be reached (nobody there, wrong key) or was lost. Every failure is one line on `talk`.
+// Exit codes: 0 done; 1 there was nothing to show or `out` took it not; 2 the options are wrong or the file could not be
+// written; 3 the cluster could not be reached (nobody there, wrong key) or was lost. Every failure is one line on `talk`.
 //
 // Threads: inspect blocks its caller until the view is done, or `stop` says so (asked ten times a second).
 // What a node sends is not trusted: names and fields are cut and their control characters are shown, not sent.
@@ -41,6 +41,8 @@ struct inspect_options {
         terms; // tail: type=, actor=, node=, from=, minibatch=, FIELD=VALUE. follow: minibatch=N or =next
     std::string file; // export: written whole or not at all
 
+    std::string speaker = "troupe inspect"; // begins every line of `talk`
+
     // Where a switch of the command line sets it, that comes first.
     bool json = false;       // --json: one JSON object per line
     bool watch = false;      // --watch: actors again and again until `stop`
@@ -58,6 +60,10 @@ struct inspect_options {
 // Reads VIEW... of the command line, "tail", "type=Activation", into view, terms and file, and checks them and the
 // switches that are already set. No words: actors. errc::usage with a sentence.
 result<void> parse_view(std::span<const std::string> words, inspect_options& options);
+
+// Whether an export may be put under this name: into a folder that can be written, in the place of nothing or of an older
+// trace. errc::io with a sentence.
+result<void> check_trace_file(const std::string& name);
 
 // Over UCX. Results go to `out`, notes and errors to `talk`. Returns the exit code.
 int inspect(const inspect_options& options, std::ostream& out, std::ostream& talk);

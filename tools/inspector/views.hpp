@@ -14,7 +14,7 @@ struct view_context {
     std::ostream& talk;
 
     void note(const std::string& line) const {
-        talk << "troupe inspect: " << line << '\n' << std::flush;
+        talk << options.speaker << ": " << line << '\n' << std::flush;
     }
 };
 
@@ -22,9 +22,6 @@ result<void> show_actors(view_context& view);
 result<void> show_tail(view_context& view);
 result<void> show_path(view_context& view);
 result<void> export_trace(view_context& view);
-
-// One line for people; the exit code that belongs to the failure.
-int report(const error& failure, std::ostream& talk);
 
 // What people read. Pure.
 std::string tail_line(const tail_message& m, node_id node, const all_names& names,

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <iostream>
 
 #include "actors/plan/app_file.hpp"
@@ -54,6 +53,7 @@ int export_trace(const run_options& options, const std::string& address) {
     inspect.transports = access->transports;
     inspect.view = inspector::view_kind::export_trace;
     inspect.file = options.trace_file;
+    inspect.speaker = "troupe: --trace";
     return inspector::inspect(inspect, std::cerr, std::cerr);
 }
 
@@ -77,20 +77,10 @@ struct run_inputs {
     checkpoints saved;
 };
 
-result<void> check_trace_file(const std::string& file) {
-    std::error_code failed;
-    const auto folder = std::filesystem::absolute(file, failed).parent_path();
-    const auto there = std::filesystem::status(file, failed);
-    if (access(folder.c_str(), W_OK) != 0 ||
-        (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)))
-        return error{errc::usage, "--trace: " + file + " cannot be written"};
-    return {};
-}
-
 result<run_inputs> load_inputs(const run_options& options) {
     if (!options.trace_file.empty())
-        if (auto writable = check_trace_file(options.trace_file); !writable)
-            return writable.failure();
+        if (auto writable = inspector::check_trace_file(options.trace_file); !writable)
+            return writable.failure().in("--trace");
     auto app = load_app(options.app.file, options.app.settings);
     if (!app)
         return app.failure();
@@ -153,11 +143,10 @@ int train(const run_options& options, run_inputs inputs, run_nodes& nodes) {
     const run_report done = watch_over(reports, host.runtime(), trainer);
     if (nodes.children != nullptr)
         nodes.children->kill_at_second_signal();
-    if (!options.trace_file.empty() && stop_signals() < 2 &&
-        export_trace(options, host.address()) != 0 && !done.failure)
-        return 1;
+    const bool traces = !options.trace_file.empty() && stop_signals() < 2;
+    const int exported = traces ? export_trace(options, host.address()) : 0;
     if (!done.failure)
-        return 0;
+        return exported;
     return done.failure->code() == errc::cancelled ? stopped(*done.failure) : report(*done.failure);
 }
 
