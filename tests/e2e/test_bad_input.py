@@ -228,6 +228,11 @@ class Cluster(TroupeTest):
             self.assertEqual(result.out, "")
         self.assertEqual(pathlib.Path(app).read_text(), APP, "it is not overwritten")
 
+    def test_a_count_of_messages_is_one_or_more(self):
+        for count in ("-5", "0", "1.5", "18446744073709551615"):
+            result = self.troupe("inspect", "127.0.0.1:1", "tail", "--count", count)
+            self.assert_one_line_error(result, 2, "--count")
+
     def test_options_that_would_be_ignored_are_refused(self):
         app = self.app()
         for command in (["run", app, "--nodes", "2", "--devices", "cpu:2"],

@@ -272,7 +272,10 @@ void add_inspect(CLI::App& program, inspect_words& inspect, int& code) {
     add_transport(inspect_command, inspect.access.transport);
     inspect_command->add_flag("--json", inspect.what.json, "One JSON object per line.");
     inspect_command->add_flag("--watch", inspect.what.watch, "actors: again and again.");
-    inspect_command->add_option("--count", inspect.what.count, "tail: end after so many messages.");
+    inspect_command
+        ->add_option("--count", inspect.what.count,
+                     "tail: end after so many messages, at least 1; without it never.")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
     inspect_command->add_option("--seconds", inspect.seconds,
                                 "export: record the next so long; without it what the nodes hold.");
     inspect_command->callback([&] { code = inspect_cluster(inspect); });
