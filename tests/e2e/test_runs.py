@@ -1,12 +1,16 @@
 """Training as a user does it: one process, several processes, a running cluster; stops, losses and resumption."""
 
+import fcntl
 import json
 import os
 import re
 import signal
+import struct
+import subprocess
+import termios
 import time
 
-from support import APP, PATIENCE, TroupeTest, main, processes
+from support import APP, PATIENCE, TROUPE, TroupeTest, main, processes
 
 LONG = APP.replace("epochs: 2", "epochs: 100000")
 
@@ -312,6 +316,18 @@ class Ends(TroupeTest):
         (older / "stage-1-of-2.safetensors").write_bytes(b"x")
         result = self.troupe("run", app, "--resume")
         self.assert_one_line_error(result, 2, "no older one", f"delete {latest}, {older} and train anew without --resume")
+
+    def test_progress_fits_into_a_narrow_terminal(self):
+        terminal, theirs = os.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 10, 30, 0, 0))
+        run = subprocess.Popen([TROUPE, "run", self.app()], stdout=subprocess.DEVNULL, stderr=theirs, cwd=self.folder)
+        os.close(theirs)
+        self.assertEqual(run.wait(60 * PATIENCE), 0)
+        shown = os.read(terminal, 65536).decode()
+        os.close(terminal)
+        lines = [line for line in re.split("\r\x1b\\[K", shown) if line]
+        self.assertTrue([line for line in lines if line.startswith("epoch 1/2")], shown)
+        self.assertLess(max(map(len, lines)), 30, shown)
 
     def test_resuming_when_nothing_is_left_says_so(self):
         app = self.checkpointed(APP)

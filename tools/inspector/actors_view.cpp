@@ -1,5 +1,6 @@
 // actors: two lists of every node's actors, and what changed between them.
 #include <algorithm>
+#include <sstream>
 
 #include "tools/inspector/printable.hpp"
 #include "tools/inspector/records.hpp"
@@ -63,7 +64,13 @@ void print_table(std::ostream& out, const std::vector<node_rates>& nodes) {
     out << count_text(actors, "actor", "actors") << " on "
         << count_text(nodes.size(), "node", "nodes") << "\n\n";
     rows.print(out);
-    out << std::flush;
+}
+
+// On a terminal the table is written over.
+void redraw(std::ostream& out, const std::vector<node_rates>& nodes, const screen_size& size) {
+    std::ostringstream text;
+    print_table(text, nodes);
+    out << "\x1b[H\x1b[2J" << cut_to(size, text.str()) << std::flush;
 }
 
 } // namespace
@@ -83,12 +90,12 @@ result<void> show_actors(view_context& view) {
         const auto nodes = compare(view.cluster, *before, *after);
         if (view.options.json)
             view.out << actors_record(nodes, view.cluster.view().time().now() - began) << std::endl;
+        else if (view.options.screen && view.options.watch)
+            redraw(view.out, nodes, view.options.screen());
         else {
-            if (view.options.terminal && view.options.watch)
-                view.out << "\x1b[H\x1b[2J";
-            else if (!first)
-                view.out << '\n';
+            view.out << (first ? "" : "\n");
             print_table(view.out, nodes);
+            view.out << std::flush;
         }
         if (!view.options.watch || !view.out.good())
             return {};

@@ -24,6 +24,7 @@
 
 #include "schemas/base/clock.hpp"
 #include "schemas/base/error.hpp"
+#include "tools/inspector/terminal.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/ucx/ucx_endpoint.hpp"
 
@@ -44,9 +45,10 @@ struct inspect_options {
     std::string speaker = "troupe inspect"; // begins every line of `talk`
 
     // Where a switch of the command line sets it, that comes first.
-    bool json = false;       // --json: one JSON object per line
-    bool watch = false;      // --watch: actors again and again until `stop`
-    bool terminal = false;   // out is a terminal: watch redraws in place
+    bool json = false;  // --json: one JSON object per line
+    bool watch = false; // --watch: actors again and again until `stop`
+    std::function<screen_size()>
+        screen; // the size of the terminal that `out` is: watch redraws in place; null: it is none
     std::uint64_t count = 0; // --count: tail ends after so many messages; 0: never
     duration seconds{};      // --seconds: export records the next so long; 0: what the nodes hold
     // actors: between two samples; follow, tail: between two looks whether a run is active.

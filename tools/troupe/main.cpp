@@ -64,7 +64,8 @@ int inspect_cluster(const inspect_words& given) {
             {errc::usage, "--seconds: must be from 0 to " + std::to_string(export_seconds_max)});
     options.seconds =
         std::chrono::duration_cast<duration>(std::chrono::duration<double>(given.seconds));
-    options.terminal = isatty(STDOUT_FILENO) != 0;
+    if (isatty(STDOUT_FILENO) != 0)
+        options.screen = [] { return inspector::screen_of(STDOUT_FILENO); };
     options.stop = [] { return cli::stop_signals() > 0; };
     if (auto parsed = inspector::parse_view(given.words, options); !parsed)
         return cli::report(parsed.failure());

@@ -113,7 +113,7 @@ bool reporter::progress_is_due(const training_progress& p) {
     if (options_.json)
         return false;
     const time_point now = options_.time->now();
-    const bool is_due = options_.terminal
+    const bool is_due = options_.columns
                             ? now - last_line_ >= redraw_interval || p.samples_done >= p.samples
                             : now - last_line_ >= log_interval;
     if (is_due)
@@ -131,12 +131,16 @@ void reporter::progressed(const training_progress& p) {
     const double samples = static_cast<double>(p.samples);
     const double left =
         rate > 0 ? (samples - done + samples * (options_.epochs - p.epoch - 1)) / rate : 0;
-    const std::string line =
+    std::string line =
         text("epoch %u/%u  %3.0f%%  loss %.4f  accuracy %.1f%%  %.0f samples/s  %.0f s left",
              p.epoch + 1, options_.epochs, 100 * done / samples, p.loss_sum / done,
              100 * static_cast<double>(p.correct) / done, rate, left);
-    queue(talk_, options_.terminal ? "\r\x1b[K" + line : line + "\n", true);
-    progress_shown_ = options_.terminal;
+    progress_shown_ = options_.columns != nullptr;
+    if (!progress_shown_)
+        return queue(talk_, line + "\n", true);
+    // A line that wraps cannot be written over, and one that fills its row wraps on some terminals.
+    line.resize(std::min(line.size(), std::max<std::size_t>(options_.columns(), 1) - 1));
+    queue(talk_, "\r\x1b[K" + line, true);
 }
 
 void reporter::epoch_done(const epoch_report& r) {

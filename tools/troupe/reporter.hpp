@@ -9,6 +9,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <ostream>
@@ -20,7 +21,8 @@ namespace troupe::cli {
 
 struct reporter_options {
     bool json = false;
-    bool terminal = false; // `talk` is one
+    std::function<std::size_t()>
+        columns; // how wide the terminal is now that `talk` is; null: it is none
     bool color = false;
     std::string inspect_address;
     std::uint32_t nodes = 0;  // node processes that carry stages

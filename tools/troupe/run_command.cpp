@@ -105,7 +105,9 @@ reporter_options reporting(const run_options& options, const run_inputs& inputs,
     const bool alone = options.nodes == 0 && options.cluster.empty();
     const auto& resume = inputs.saved.resume;
     return {.json = options.json,
-            .terminal = isatty(STDERR_FILENO) != 0,
+            .columns = isatty(STDERR_FILENO) != 0
+                           ? [] { return inspector::screen_of(STDERR_FILENO).columns; }
+                           : std::function<std::size_t()>{},
             .color = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr,
             .inspect_address = host.address(),
             .transport = alone ? "in-process" : "ucx",

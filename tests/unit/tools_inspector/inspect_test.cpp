@@ -49,6 +49,28 @@ BOOST_AUTO_TEST_CASE(watching_ends_when_asked_to_stop_and_is_no_failure) {
     BOOST_TEST(seen.out.find("actors on") != seen.out.rfind("actors on"));
 }
 
+BOOST_AUTO_TEST_CASE(watching_on_a_terminal_neither_wraps_nor_scrolls) {
+    two_nodes cluster;
+    int looks = 0;
+    inspect_options options;
+    options.watch = true;
+    options.stop = [&] { return looks >= 2; };
+    options.screen = [&] {
+        ++looks;
+        return screen_size{.rows = 4, .columns = 12};
+    };
+    const outcome seen = look(cluster, {}, options);
+    const std::string clear = "\x1b[H\x1b[2J";
+    BOOST_TEST(seen.out.find(clear) != seen.out.rfind(clear));
+    const std::string last = seen.out.substr(seen.out.rfind(clear) + clear.size());
+    BOOST_TEST(std::ranges::count(last, '\n') == 3);
+    for (std::istringstream lines{last}; !lines.eof();) {
+        std::string line;
+        std::getline(lines, line);
+        BOOST_TEST(line.size() <= 12u, line);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(an_address_where_nobody_answers_is_one_line_and_code_3) {
     scripted_cluster cluster;
     const outcome seen = look(cluster, {});

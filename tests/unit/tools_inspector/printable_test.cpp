@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "tools/inspector/printable.hpp"
+#include "tools/inspector/terminal.hpp"
 
 using namespace troupe::inspector;
 
@@ -43,6 +44,12 @@ BOOST_AUTO_TEST_CASE(columns_of_a_table_are_as_wide_as_their_widest_cell) {
     std::ostringstream out;
     rows.print(out);
     BOOST_TEST(out.str() == "node       n\na      12345\nBühne      7  paused\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_screen_takes_whole_characters_and_no_last_end_of_line) {
+    BOOST_TEST(cut_to({.rows = 2, .columns = 3}, "abcdef\nghi\njkl\n") == "abc\nghi");
+    BOOST_TEST(cut_to({.rows = 3, .columns = 2}, "a\u00e4b\n\nc\n") == "a\u00e4\n\nc");
+    BOOST_TEST(cut_to({.rows = 1, .columns = 80}, "") == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -20,8 +20,14 @@ class set_clock final : public clock {
 };
 
 struct printed {
-    explicit printed(bool json, bool terminal)
-        : shown{{.json = json, .terminal = terminal, .epochs = 2, .time = &time}, out, talk} {
+    explicit printed(bool json, std::size_t columns)
+        : shown{{.json = json,
+                 .columns =
+                     columns > 0 ? [columns] { return columns; } : std::function<std::size_t()>{},
+                 .epochs = 2,
+                 .time = &time},
+                out,
+                talk} {
         shown.started({});
         print();
     }
@@ -56,7 +62,7 @@ struct printed {
 BOOST_AUTO_TEST_SUITE(reporting)
 
 BOOST_AUTO_TEST_CASE(a_log_gets_a_line_of_progress_every_ten_seconds) {
-    printed log{false, false};
+    printed log{false, 0};
     log.train(35);
     BOOST_TEST(log.lines() == 3);
     BOOST_TEST(log.talk.str().starts_with(
@@ -65,7 +71,7 @@ BOOST_AUTO_TEST_CASE(a_log_gets_a_line_of_progress_every_ten_seconds) {
 }
 
 BOOST_AUTO_TEST_CASE(a_log_gets_no_progress_beside_the_lines_of_short_epochs) {
-    printed log{false, false};
+    printed log{false, 0};
     for (std::uint32_t epoch = 0; epoch < 8; ++epoch) {
         log.train(6);
         log.shown.epoch_done({.epoch = epoch});
@@ -75,13 +81,24 @@ BOOST_AUTO_TEST_CASE(a_log_gets_no_progress_beside_the_lines_of_short_epochs) {
 }
 
 BOOST_AUTO_TEST_CASE(a_terminal_has_one_line_that_is_written_over_and_cleared) {
-    printed terminal{false, true};
+    printed terminal{false, 80};
     terminal.train(5);
     BOOST_TEST(terminal.lines() == 0);
     BOOST_TEST(std::ranges::count(terminal.talk.str(), '\r') == 10);
     terminal.shown.epoch_done({});
     terminal.print();
     BOOST_TEST(terminal.talk.str().ends_with("\r\x1b[K"));
+}
+
+BOOST_AUTO_TEST_CASE(a_line_of_progress_is_cut_to_less_than_the_terminals_width) {
+    for (const std::size_t columns : {1u, 20u, 40u, 200u}) {
+        printed terminal{false, columns};
+        terminal.train(5);
+        const std::string last =
+            terminal.talk.str().substr(terminal.talk.str().rfind("\x1b[K") + 3);
+        BOOST_TEST(last.size() < columns);
+        BOOST_TEST(last.ends_with("left") == (columns == 200));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(the_end_says_where_it_ran_and_what_was_saved) {
@@ -123,7 +140,7 @@ BOOST_AUTO_TEST_CASE(a_loss_that_has_not_fallen_is_noted_at_the_end) {
 }
 
 BOOST_AUTO_TEST_CASE(json_has_objects_for_start_epoch_and_done_alone) {
-    printed json{true, false};
+    printed json{true, 0};
     json.train(60);
     json.shown.epoch_done({});
     json.shown.finished({});
@@ -133,7 +150,7 @@ BOOST_AUTO_TEST_CASE(json_has_objects_for_start_epoch_and_done_alone) {
 }
 
 BOOST_AUTO_TEST_CASE(who_reports_prints_nothing_and_the_owner_all_of_it_in_order_and_once) {
-    printed run{true, false};
+    printed run{true, 0};
     const std::string started = run.out.str();
     for (std::uint32_t epoch = 0; epoch < 3; ++epoch)
         run.shown.epoch_done({.epoch = epoch});
@@ -151,7 +168,7 @@ BOOST_AUTO_TEST_CASE(who_reports_prints_nothing_and_the_owner_all_of_it_in_order
 }
 
 BOOST_AUTO_TEST_CASE(progress_that_nobody_has_seen_gives_way_to_newer) {
-    printed log{false, false};
+    printed log{false, 0};
     for (std::uint64_t done : {10, 20, 30}) {
         log.time.pass(std::chrono::seconds{11});
         log.shown.progressed({.samples_done = done, .samples = 100, .loss_sum = 1});
