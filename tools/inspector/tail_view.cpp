@@ -246,9 +246,11 @@ class tail_printer {
         if (view_.options.json)
             view_.out << tail_end_record(shown_, dropped_) << std::endl;
         else
-            view_.note(count_text(shown_, "message", "messages") + " shown, " +
-                       std::to_string(dropped_) +
-                       " dropped because they came faster than they could be printed");
+            view_.note(count_text(shown_, "message", "messages") + " shown" +
+                       (dropped_ == 0 ? ""
+                                      : ", " + std::to_string(dropped_) +
+                                            " dropped because they came "
+                                            "faster than they could be printed"));
     }
 
     view_context& view_;

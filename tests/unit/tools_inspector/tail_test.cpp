@@ -56,7 +56,9 @@ BOOST_AUTO_TEST_CASE(a_receiver_that_is_new_is_named) {
     cluster.at(1).actors.clear(); // no list had it
     inspect_options options;
     options.count = 1;
-    BOOST_TEST(look(cluster, {"tail"}, options).shows(" -> a/stage-0  "));
+    const outcome seen = look(cluster, {"tail"}, options);
+    BOOST_TEST(seen.shows(" -> a/stage-0  "));
+    BOOST_TEST(seen.says("1 message shown\n")); // and none dropped
 }
 
 BOOST_AUTO_TEST_CASE(a_tail_as_json_ends_with_what_was_dropped) {
