@@ -267,6 +267,7 @@ class JsonErrors(TroupeTest):
                                    "  idx: {train_images: a, train_labels: a, test_images: a, test_labels: a}\n"), "idx.yaml")
         self.write("a", "no images")
         cases = (("usage", [app, "--set", "train.batch=0"]), ("data", [idx]), ("io", ["nowhere.yaml"]),
+                 ("usage", [app, "--nodes", "2", "--key", "/nowhere/cluster.key"]),
                  ("unreachable", [app, "--cluster", address]), ("refused", [app, "--cluster", member, "--key", key]))
         for code, words in cases:
             with self.subTest(code=code):

@@ -45,7 +45,7 @@ result<std::string> read_line(int input) {
         char next = 0;
         if (read(input, &next, 1) != 1)
             return error{errc::io,
-                         "a node process ended before it listened; what it said is above"};
+                         "a node process ended before it listened; it said why on standard error"};
         if (next == '\n')
             return line;
         line += next;
