@@ -204,10 +204,16 @@ void trainer::stage_failed(proto::StageFailed::Reader body, const frame& f) {
     fail(advised(why.in(stage)));
 }
 
-// `why` is of computing: what is exhausted is memory.
+// `why` is of computing: what is exhausted is memory. What a stage makes first are its weights, of the same size with any
+// batch.
 error trainer::advised(const error& why) const {
+    const bool is_of_weights = course_.phase() == run_phase::connecting;
     return why.code() == errc::exhausted
-               ? error{why.code(), why.message() + "; " + options_.memory_advice}
+               ? error{why.code(),
+                       why.message() +
+                           (is_of_weights ? "; use smaller layers or more stages"
+                                          : "; use a smaller train.batch or more stages") +
+                           options_.memory_advice}
                : why;
 }
 

@@ -76,7 +76,8 @@ struct trainer_options {
     std::shared_ptr<device> worker;          // prepares batches, reads and writes checkpoints
     std::shared_ptr<checkpoint_store> store; // null: nothing is saved
     std::shared_ptr<const loaded_checkpoint> resume; // null: fresh weights
-    std::string memory_advice; // what a user may do where a device's memory does not suffice
+    std::string
+        memory_advice; // what else a user may do where a device's memory does not suffice: ", or ..."
     training_observer* observer =
         nullptr; // must outlive the actor; finished() comes whatever ends it
 };

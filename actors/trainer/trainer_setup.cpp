@@ -83,7 +83,10 @@ void trainer::place_failed(proto::PlaceFailed::Reader body, const frame& f) {
     if (body.getRun() != options_.run || !is_agent(f.from()))
         return reject("the sender places nothing for this run");
     const error why = read_failure(body.getFailure());
-    fail(course_.phase() == run_phase::measuring ? advised(why) : why);
+    const plan_device& where = options_.devices[0];
+    fail(course_.phase() == run_phase::measuring
+             ? advised(why.in("measuring the layers on " + where.node_name + "/" + where.device))
+             : why);
 }
 
 void trainer::stage_placed(proto::StagePlaced::Reader body, const frame& f) {

@@ -20,6 +20,10 @@ result<tensor> noise(compute_context& context, const tensor_shape& shape, std::u
     return t;
 }
 
+std::string name_of(const walked_layer& layer) {
+    return "layers." + std::to_string(layer.index) + " " + std::string{layer.made->kind()};
+}
+
 struct timed_step {
     walked_layer layers;
     std::vector<tensor> parameters;
@@ -36,7 +40,7 @@ result<std::vector<timed_step>> prepare(compute_context& context, proto::Model::
         for (const auto& parameter : joined.made->parameters()) {
             auto values = noise(context, parameter.shape, steps.size());
             if (!values)
-                return values.failure();
+                return values.failure().in("the weights of " + name_of(joined));
             step.parameters.push_back(std::move(*values));
         }
         steps.push_back(std::move(step));
@@ -58,7 +62,7 @@ result<void> time_once(compute_context& context, std::vector<timed_step>& steps,
         auto next =
             step.layers.made->forward(context, step.parameters, std::move(current), step.saved);
         if (!next)
-            return next.failure();
+            return next.failure().in("forward of " + name_of(step.layers));
         step.forward = std::min(step.forward, time.now() - start);
         current = std::move(*next);
     }
@@ -70,7 +74,7 @@ result<void> time_once(compute_context& context, std::vector<timed_step>& steps,
         auto passed = step.layers.made->backward(
             context, {step.parameters, std::move(step.saved), std::move(current), i > 0});
         if (!passed)
-            return passed.failure();
+            return passed.failure().in("backward of " + name_of(step.layers));
         step.backward = std::min(step.backward, time.now() - start);
         step.saved = {};
         current = std::move(passed->input);
@@ -107,9 +111,7 @@ result<std::vector<layer_time>> profile_layers(compute_context& context, proto::
             const auto part = [share](duration d) {
                 return duration{static_cast<duration::rep>(static_cast<double>(d.count()) * share)};
             };
-            times.push_back(
-                {"layers." + std::to_string(layer.index) + " " + std::string{layer.made->kind()},
-                 part(step.forward), part(step.backward)});
+            times.push_back({name_of(layer), part(step.forward), part(step.backward)});
         }
     }
     return times;

@@ -109,13 +109,13 @@ result<weights_ptr> stage_program::initialise(compute_context& context, std::uin
                                             : normal(context, parameter,
                                                      random_stream{seed, purpose_of(s.layer, p)});
             if (!values)
-                return values.failure();
+                return values.failure().in(parameter.name);
             made->parameters.push_back(std::move(*values));
         }
     for (std::size_t p = 0; with_momentum && p < parameters_.size(); ++p) {
         auto values = zeros(context, parameters_[p].shape);
         if (!values)
-            return values.failure();
+            return values.failure().in("momentum." + parameters_[p].name);
         made->momentum.push_back(std::move(*values));
     }
     return weights_ptr{std::move(made)};

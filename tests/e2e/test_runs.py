@@ -134,6 +134,18 @@ class Runs(TroupeTest):
                 self.assertEqual(result.code, 1, str(result))
                 self.assertRegex(result.err, "of 4294967296 in use; use a smaller train.batch or more stages\n$")
 
+    def test_weights_that_no_memory_holds_are_named_with_their_device(self):
+        text = APP.replace("    - linear: {out: 4}\n", "    - linear: {out: 9000000}\n    - linear: {out: 4}\n")
+        where = r"troupe: stage 1 on local/cpu:1: initialise: layers\.3\.weight: out of device memory: .* of 4294967296 in use"
+        result = self.troupe("run", self.app(text.replace("{layers: 1}", "{layers: 2}")), "--devices", "cpu:2")
+        self.assertEqual(result.code, 1, str(result))
+        self.assertRegex(result.err, f"^{where}; use smaller layers or more stages\n$")
+        auto = self.app(text.replace("[{layers: 3}, {layers: 1}]", "auto"))
+        for command in ("run", "plan"):
+            result = self.troupe(command, auto, "--devices", "cpu:2")
+            self.assertEqual(result.code, 1, str(result))
+            self.assertRegex(result.err, r"^troupe: measuring the layers on local/cpu:0: the weights of layers\.3 linear: out of ")
+
     def test_a_run_that_learns_nothing_says_so_and_how_to_go_on(self):
         still = ["--set", "train.optimizer.sgd.learning_rate=0", "--set", "train.shuffle=false"]
         self.assert_one_line_error(self.troupe("run", self.app(), *still), 0, "note: the ", "learning_rate")

@@ -48,7 +48,8 @@ class profile_question final : public actor {
         end(std::move(measured));
     }
     void failed(proto::PlaceFailed::Reader body, const frame&) {
-        end(read_failure(body.getFailure()));
+        end(read_failure(body.getFailure())
+                .in("measuring the layers on " + where_.node_name + "/" + where_.device));
     }
     void on_down(actor_address, const error& why) override { end(why); }
     void end(result<layer_times> outcome) {
@@ -79,7 +80,8 @@ std::vector<plan_device> made_up_nodes(std::uint32_t count) {
 // `why` is of measuring: what is exhausted is memory.
 error advised(const error& why, const plan_options& options) {
     return why.code() == errc::exhausted
-               ? error{why.code(), why.message() + "; " + memory_advice(options.cluster)}
+               ? error{why.code(), why.message() + "; use a smaller train.batch or more stages" +
+                                       memory_advice(options.cluster)}
                : why;
 }
 

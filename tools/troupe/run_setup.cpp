@@ -182,9 +182,7 @@ result<run_nodes> bring_together(const run_options& options, proto::App::Reader 
 }
 
 std::string memory_advice(const std::string& cluster) {
-    return cluster.empty() ? "use a smaller train.batch or more stages"
-                           : "use a smaller train.batch or more stages, or start nodes with a "
-                             "larger bound: troupe node --memory-mb";
+    return cluster.empty() ? "" : ", or start nodes with a larger bound: troupe node --memory-mb";
 }
 
 void note_sharing(const run_nodes& nodes, std::uint32_t children) {

@@ -38,8 +38,8 @@ struct run_nodes {
 // Starts or joins what the options ask for, and this process as a client among them.
 result<run_nodes> bring_together(const run_options& options, proto::App::Reader app);
 
-// What a user may do where the memory of a device does not suffice; only nodes of a running cluster can have been given
-// more.
+// What else a user may do, ", or ...", where the memory of a device does not suffice; only nodes of a running cluster can
+// have been given more.
 std::string memory_advice(const std::string& cluster);
 
 // Notes, for people, other runs on the same devices and devices on the same cores: of this process, or of so many
