@@ -36,7 +36,7 @@ struct Control {
 struct Hello {
   # Sent once by each side. Refused where version is unknown, node is 0 or the receiver's own, or a text empty, too
   # long or not printable.
-  version @0 :UInt16 = 1;     # of frames (transport/frame/wire.md) and of everything above: 2. The default is the first one
+  version @0 :UInt16 = 1;     # of frames (transport/frame/wire.md) and of everything above: 3. The default is the first one
                               # for good: readers of every version then agree about the number
   node @1 :UInt64;            # drawn at random when the node starts; dies with it
   name @2 :Text;              # for people; at most limits::name_bytes_max

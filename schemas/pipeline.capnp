@@ -38,14 +38,14 @@ struct Activation {
   # Answered by exactly one Gradient with the same ids; until then the sender keeps what its backward pass needs.
   minibatch @0 :UInt64;
   microbatch @1 :UInt32;
-  weightVersion @2 :UInt64;     # version the sender computed this with; all ones: none, it is the data source
+  weightVersion @2 :UInt64 = 0xffffffffffffffff;  # the sender computed this with; all ones: none, it is the data source
 }                               # attachments: [0] (samples, shape...) float32, output of the sender's last layer
 
 struct Gradient {
   # Stage s+1 to stage s, stage 0 to the data source. The answer to the Activation with the same ids.
   minibatch @0 :UInt64;
   microbatch @1 :UInt32;
-  weightVersion @2 :UInt64;     # echo of the Activation's: the receiver checks that it is the version it stashed
+  weightVersion @2 :UInt64 = 0xffffffffffffffff;  # echo of the Activation's: the receiver checks that it stashed this one
 }                               # attachments: [0] gradient of the loss by the Activation's tensor; none to the data source
 
 struct Labels {
@@ -84,3 +84,13 @@ struct EndOfEvaluation {
   epoch @0 :UInt32;
   batches @1 :UInt64;
 }
+
+# ---- device work ----
+
+# What a stage's device does stands in its node's trace (trace.capnp, compute) under these names, with the minibatch and
+# the weight version that it used. A forward pass follows an Activation; a backward pass a Gradient, on the last stage a
+# forward pass; an update the last backward pass of a minibatch, and makes the version after the one it names.
+
+const forwardWork :Text = "forward";
+const backwardWork :Text = "backward";
+const updateWork :Text = "update";

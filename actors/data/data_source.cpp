@@ -169,7 +169,6 @@ void data_source::send_minibatch(const batch& b) {
 
         auto activation = microbatch_message<proto::Activation>(minibatch, m);
         activation.envelope().setTraceId(minibatch + 1);
-        activation.body().setWeightVersion(~0ull);
         activation.attach(b.input.rows(rows.first, rows.count));
         send(options_.first_stage, std::move(activation));
         ++pass.microbatches_sent;

@@ -137,8 +137,8 @@ class stage_actor final : public actor {
     struct job {
         std::optional<instruction> what; // of the schedule; nothing for other work
         std::string label;               // in the trace
-        minibatch_id minibatch{~0ull};
-        weight_version version{~0ull};
+        minibatch_id minibatch{none};
+        weight_version version{none};
         double flops = 0;
         std::function<result<void>(compute_context&, work_results&)> work;
         std::function<void()> then;

@@ -72,7 +72,7 @@ void stage_actor::start_forward(const instruction& i) {
     stash_[{i.minibatch, i.microbatch}] = {
         latest_, {}, {}, activation->body<proto::Activation>().getWeightVersion()};
     submit({.what = i,
-            .label = "forward",
+            .label = proto::FORWARD_WORK->cStr(),
             .minibatch = minibatch_id{run_minibatch(i)},
             .version = latest_->version,
             .flops = options_.program->forward_flops_per_sample() * samples,
@@ -152,7 +152,7 @@ void stage_actor::start_backward(const instruction& i) {
     // Moved into the work, so that it is the only holder of what can be overwritten.
     submit(
         {.what = i,
-         .label = "backward",
+         .label = proto::BACKWARD_WORK->cStr(),
          .minibatch = minibatch_id{run_minibatch(i)},
          .version = s.used->version,
          .flops = options_.program->backward_flops_per_sample() * samples,
@@ -216,7 +216,7 @@ void stage_actor::start_update(const instruction& i) {
     const sgd rule{epoch_->learning_rate, options_.momentum};
     const weight_version version = latest_->version;
     submit({.what = i,
-            .label = "update",
+            .label = proto::UPDATE_WORK->cStr(),
             .minibatch = minibatch_id{run_minibatch(i)},
             .version = version,
             .flops = static_cast<double>(options_.program->parameter_bytes()),

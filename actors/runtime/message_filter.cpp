@@ -104,7 +104,7 @@ result<message_filter> message_filter::parse(proto::Filter::Reader from) {
 bool message_filter::matches(const trace_event& event, const std::string& receiver) const {
     if (type_ != 0 && (event.kind != trace_kind::message || event.type != type_))
         return false;
-    if (minibatch_ != ~0ull && event.minibatch.value() != minibatch_)
+    if (minibatch_ != none && event.minibatch.value() != minibatch_)
         return false;
     if (!senders_.empty() &&
         std::ranges::find(senders_, actor_address{event.from_node, event.from_actor}) ==

@@ -30,7 +30,7 @@ class message_filter {
   private:
     std::uint64_t type_ = 0;
     std::string actor_;
-    std::uint64_t minibatch_ = ~0ull;
+    std::uint64_t minibatch_ = none;     // any
     std::vector<actor_address> senders_; // none: anybody
     std::vector<field_condition> fields_;
 };

@@ -68,10 +68,15 @@ const std::vector<message_type>& table() {
 
 // ---- bodies as text ----
 
-// All ones: none, in every schema.
-bool is_none(capnp::DynamicValue::Reader value, capnp::Type type) {
-    return (type.isUInt64() && value.as<std::uint64_t>() == ~std::uint64_t{0}) ||
-           (type.isUInt32() && value.as<std::uint32_t>() == ~std::uint32_t{0});
+// All ones where that is the default, see schemas/README.md.
+bool is_none(capnp::DynamicValue::Reader value, capnp::StructSchema::Field field) {
+    if (!field.getProto().isSlot())
+        return false;
+    const auto initial = field.getProto().getSlot().getDefaultValue();
+    return (initial.isUint64() && initial.getUint64() == none &&
+            value.as<std::uint64_t>() == none) ||
+           (initial.isUint32() && initial.getUint32() == ~std::uint32_t{0} &&
+            value.as<std::uint32_t>() == ~std::uint32_t{0});
 }
 
 // As Cap'n Proto prints a struct, but for the fields that hold none.
@@ -81,12 +86,11 @@ std::string fields_text(capnp::DynamicStruct::Reader body) {
         if (!body.has(field))
             continue;
         const auto value = body.get(field);
-        const capnp::Type type = field.getType();
-        if (is_none(value, type))
+        if (is_none(value, field))
             continue;
         text.append(text.empty() ? "" : ", ").append(field.getProto().getName().cStr());
         text.append(" = ").append(
-            (type.isFloat32() ? kj::str(value.as<float>()) : kj::str(value)).cStr());
+            (field.getType().isFloat32() ? kj::str(value.as<float>()) : kj::str(value)).cStr());
     }
     return "(" + text + ")";
 }

@@ -38,9 +38,9 @@ struct trace_event {
     std::uint64_t cause = 0;    // sequence of the message whose handler sent this one
     node_id cause_node;         // the node that gave `cause` its number
     std::uint64_t trace_id = 0;
-    minibatch_id minibatch{~0ull}; // all ones: none
-    weight_version weights{~0ull}; // all ones: none
-    std::uint64_t bytes = 0;       // message words and tensors
+    minibatch_id minibatch{none};
+    weight_version weights{none};
+    std::uint64_t bytes = 0; // message words and tensors
     std::int64_t sent_ns = 0;
     std::int64_t enqueued_ns = 0;
     std::int64_t started_ns = 0;

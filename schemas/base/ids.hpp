@@ -31,6 +31,8 @@ using minibatch_id = id<struct minibatch_id_tag>;     // counts from 0 over the 
 using weight_version = id<struct weight_version_tag>; // number of updates applied before; 0 is the initialisation
 using stage_index = id<struct stage_index_tag, std::uint32_t>; // 0 is the stage that reads the data
 
+inline constexpr std::uint64_t none = ~0ull; // in place of a minibatch's or a weight version's number: there is none
+
 // Where a message goes to or comes from. Stays valid when the actor dies: messages to it are then answered or dropped
 // as the protocol says.
 struct actor_address {

@@ -19,7 +19,6 @@
 
 namespace troupe::inspector {
 
-inline constexpr std::uint64_t none = ~0ull; // no minibatch, no weight version
 inline constexpr std::uint32_t page_events_max = limits::trace_batch_events_max;
 inline constexpr std::size_t listed_actors_max = 1u << 16;
 inline constexpr std::size_t body_bytes_max = limits::tail_body_bytes_max;

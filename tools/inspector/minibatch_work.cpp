@@ -8,11 +8,11 @@ namespace troupe::inspector {
 namespace {
 
 void put_work(const trace_event& e, const std::string& label, actor_work& work) {
-    if (label == "forward")
+    if (label == proto::FORWARD_WORK->cStr())
         work.forwards.push_back(e);
-    else if (label == "backward")
+    else if (label == proto::BACKWARD_WORK->cStr())
         work.backwards.push_back(e);
-    else if (label == "update")
+    else if (label == proto::UPDATE_WORK->cStr())
         work.updates.push_back(e);
 }
 

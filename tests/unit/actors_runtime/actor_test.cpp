@@ -118,7 +118,7 @@ BOOST_FIXTURE_TEST_CASE(the_envelope_says_where_from_because_of_what_and_in_whic
     BOOST_TEST(second->envelope().getCauseNode() == node.node().value());
     BOOST_TEST(second->envelope().getTraceId() == 77u);
     BOOST_TEST(second->envelope().getMinibatch() == 42u);
-    BOOST_TEST(second->envelope().getWeightVersion() == ~0ull);
+    BOOST_TEST(second->envelope().getWeightVersion() == none);
     BOOST_TEST(second->envelope().getSequence() > first->envelope().getSequence());
 }
 

@@ -25,10 +25,17 @@ frame_builder<proto::Activation> activation(std::uint64_t version) {
 BOOST_AUTO_TEST_SUITE(message_bodies)
 
 BOOST_AUTO_TEST_CASE(a_field_that_holds_none_is_not_printed_and_a_zero_is) {
-    BOOST_TEST(printed(activation(~0ull)) == "(minibatch = 7, microbatch = 0)");
+    BOOST_TEST(printed(frame_builder<proto::Gradient>{}) == "(minibatch = 0, microbatch = 0)");
+    BOOST_TEST(printed(activation(none)) == "(minibatch = 7, microbatch = 0)");
     BOOST_TEST(printed(activation(0)) == "(minibatch = 7, microbatch = 0, weightVersion = 0)");
     frame_builder<proto::StageFailed> of_source;
     BOOST_TEST(printed(std::move(of_source)) == "()");
+}
+
+BOOST_AUTO_TEST_CASE(all_ones_are_printed_where_they_are_a_value) {
+    frame_builder<proto::PlaceStage> place;
+    place.body().setSeed(~0ull);
+    BOOST_TEST(printed(std::move(place)).find("seed = 18446744073709551615") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(values_are_printed_as_they_are_written) {
