@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "tools/inspector/minibatch_work.hpp"
-
 namespace troupe::inspector {
 
 namespace {

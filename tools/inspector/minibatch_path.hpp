@@ -11,16 +11,9 @@
 #include <optional>
 #include <set>
 
-#include "tools/inspector/rates.hpp"
+#include "tools/inspector/minibatch_work.hpp"
 
 namespace troupe::inspector {
-
-// What one node recorded about the minibatch.
-struct node_trace {
-    node_id node;
-    clock_offset clock;
-    std::vector<trace_event> events; // in any order; of other minibatches, too
-};
 
 enum class hop_kind : std::uint8_t {
     forward,  // an Activation and the forward pass that it led to

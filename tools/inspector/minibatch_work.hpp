@@ -8,12 +8,19 @@
 #include <set>
 
 #include "schemas/pipeline.capnp.h"
-#include "tools/inspector/minibatch_path.hpp"
+#include "tools/inspector/rates.hpp"
 
 namespace troupe::inspector {
 
 inline const std::uint64_t activation_type = capnp::typeId<proto::Activation>();
 inline const std::uint64_t gradient_type = capnp::typeId<proto::Gradient>();
+
+// What one node recorded about the minibatch.
+struct node_trace {
+    node_id node;
+    clock_offset clock;
+    std::vector<trace_event> events; // in any order; of other minibatches, too
+};
 
 struct minibatch_message {
     trace_event event; // times aligned
