@@ -1,4 +1,5 @@
 // follow: the traces of all nodes, joined into the way of one minibatch.
+#include <algorithm>
 
 #include "tools/inspector/printable.hpp"
 #include "tools/inspector/records.hpp"
@@ -37,25 +38,23 @@ class minibatch_watch {
 
 // The events of one minibatch.
 struct collected {
-    std::map<node_id, node_trace> traces;
+    std::vector<node_trace> traces; // one for each node
     std::uint64_t lost = 0;
 
-    void add(const linked_node& node, const trace_page& page) {
-        node_trace& trace = traces[node.id];
-        trace.node = node.id;
-        trace.clock = node.clock;
-        if (trace.events.size() + page.events.size() <= events_max)
-            trace.events.insert(trace.events.end(), page.events.begin(), page.events.end());
+    // True if there is anything new.
+    bool add(const linked_node& node, const trace_page& page) {
+        lost += page.lost + page.invalid;
+        if (page.events.empty())
+            return false;
+        auto trace = std::ranges::find(traces, node.id, &node_trace::node);
+        if (trace == traces.end())
+            trace = traces.insert(trace, {node.id, node.clock, {}});
+        const bool fits = trace->events.size() + page.events.size() <= events_max;
+        if (fits)
+            trace->events.insert(trace->events.end(), page.events.begin(), page.events.end());
         else
             lost += page.events.size();
-        lost += page.lost + page.invalid;
-    }
-
-    minibatch_path join(std::uint64_t minibatch, const all_names& names) const {
-        std::vector<node_trace> list;
-        for (const auto& [node, trace] : traces)
-            list.push_back(trace);
-        return join_path(minibatch, list, names);
+        return fits;
     }
 };
 
@@ -89,14 +88,17 @@ class follower {
     // Reads until the path is complete, or nothing more of it will come.
     result<minibatch_path> collect(std::uint64_t minibatch, collected& found) {
         trace_reader reader{view_.cluster, {.minibatch = minibatch}};
+        minibatch_path path;
         for (;;) {
+            bool news = false;
             // In this order: what a later minibatch has overtaken is in the last, if it is remembered.
             auto read = look();
             if (read)
                 read = reader.read([&](const linked_node& node, const trace_page& page) {
-                    found.add(node, page);
+                    news = found.add(node, page) || news;
                 });
-            minibatch_path path = found.join(minibatch, view_.cluster.names());
+            if (news)
+                path = join_path(minibatch, found.traces, view_.cluster.names());
             const bool any = !path.stages.empty(); // the answer at the data source alone is no way
             if (path.complete || (!read && any))
                 return path;

@@ -11,14 +11,22 @@ std::optional<std::uint64_t> version_of(const trace_event& e) {
     return e.weights.value() == none ? std::nullopt : std::optional{e.weights.value()};
 }
 
-// The first pass that nothing has claimed yet and that began after the message was taken from the mailbox.
-const trace_event* claim(const std::vector<trace_event>& passes,
-                         std::set<const trace_event*>& claimed, std::int64_t not_before_ns) {
-    for (const trace_event& pass : passes)
-        if (pass.started_ns >= not_before_ns && claimed.insert(&pass).second)
-            return &pass;
-    return nullptr;
-}
+// Gives each message, in the order in which an actor took them from its mailbox, the first pass that began after that and
+// that no earlier one has. A node chooses how many there are of both: the position only moves on.
+class pass_queue {
+  public:
+    explicit pass_queue(const std::vector<trace_event>& passes) : passes_{passes} {}
+
+    const trace_event* claim(std::int64_t not_before_ns) {
+        while (next_ < passes_.size() && passes_[next_].started_ns < not_before_ns)
+            ++next_;
+        return next_ < passes_.size() ? &passes_[next_++] : nullptr;
+    }
+
+  private:
+    const std::vector<trace_event>& passes_; // by start
+    std::size_t next_ = 0;
+};
 
 hop hop_of(hop_kind kind, const minibatch_message& m, const trace_event* pass) {
     hop h;
@@ -40,13 +48,14 @@ hop hop_of(hop_kind kind, const minibatch_message& m, const trace_event* pass) {
 // A stage that turns around runs backward what it last ran forward: each backward pass belongs to the latest forward
 // pass before it that has none.
 void add_turns(actor_address stage, const actor_work& work, std::vector<hop>& hops) {
-    std::set<const trace_event*> claimed;
+    std::vector<const trace_event*> open; // run forward and not yet backward
+    auto next = work.forwards.begin();
     for (const trace_event& backward : work.backwards) {
-        const trace_event* forward = nullptr;
-        for (const trace_event& f : work.forwards)
-            if (f.ended_ns <= backward.started_ns && !claimed.contains(&f))
-                forward = &f;
-        claimed.insert(forward);
+        for (; next != work.forwards.end() && next->ended_ns <= backward.started_ns; ++next)
+            open.push_back(&*next);
+        const trace_event* forward = open.empty() ? nullptr : open.back();
+        if (forward)
+            open.pop_back();
         hop h;
         h.kind = hop_kind::turn;
         h.from = h.to = stage;
@@ -60,15 +69,16 @@ void add_turns(actor_address stage, const actor_work& work, std::vector<hop>& ho
 }
 
 void add_hops(actor_address actor, const actor_work& work, std::vector<hop>& hops) {
-    std::set<const trace_event*> claimed;
+    pass_queue forwards{work.forwards};
     for (const minibatch_message& m : work.activations) {
-        hop h = hop_of(hop_kind::forward, m, claim(work.forwards, claimed, m.event.started_ns));
+        hop h = hop_of(hop_kind::forward, m, forwards.claim(m.event.started_ns));
         if (!h.weights && work.sent_activation_versions.size() == 1)
             h.weights = *work.sent_activation_versions.begin();
         hops.push_back(h);
     }
+    pass_queue backwards{work.backwards};
     for (const minibatch_message& m : work.gradients) {
-        hop h = hop_of(hop_kind::backward, m, claim(work.backwards, claimed, m.event.started_ns));
+        hop h = hop_of(hop_kind::backward, m, backwards.claim(m.event.started_ns));
         if (!h.weights && !work.activations.empty() && work.sent_gradient_versions.size() == 1)
             h.weights = *work.sent_gradient_versions.begin();
         hops.push_back(h);

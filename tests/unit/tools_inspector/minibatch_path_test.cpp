@@ -229,6 +229,20 @@ BOOST_AUTO_TEST_CASE(as_many_actors_as_a_node_likes_to_name_are_joined_in_time) 
     BOOST_TEST(join_path(42, {trace}, {}).hops.size() == actors);
 }
 
+// Likewise where every message, or every pass backward, is compared with every pass forward.
+BOOST_AUTO_TEST_CASE(as_many_microbatches_as_a_node_likes_to_report_are_joined_in_time) {
+    constexpr std::uint64_t microbatches = 200'000;
+    pipeline_trace one{1};
+    one.run(42, 7);
+    node_trace trace{node_id{1}, {}, {}};
+    for (const trace_event& e : one.traces[0].events)
+        for (std::uint64_t i = 0; i < microbatches; ++i) {
+            trace.events.push_back(e);
+            trace.events.back().sequence += 1000 * i;
+        }
+    BOOST_TEST(join_path(42, {trace}, one.names).hops.size() == 3 * microbatches);
+}
+
 BOOST_AUTO_TEST_CASE(the_range_of_minibatches_is_that_of_the_activations) {
     pipeline_trace trace{2};
     trace.run(5, 0);
