@@ -41,11 +41,9 @@ struct collected {
     std::vector<node_trace> traces; // one for each node
     std::uint64_t lost = 0;
 
-    // True if there is anything new.
+    // True if there is anything new. A node that has no events may have sent what others have: its clock is needed.
     bool add(const linked_node& node, const trace_page& page) {
         lost += page.lost + page.invalid;
-        if (page.events.empty())
-            return false;
         auto trace = std::ranges::find(traces, node.id, &node_trace::node);
         if (trace == traces.end())
             trace = traces.insert(trace, {node.id, node.clock, {}});
@@ -54,7 +52,7 @@ struct collected {
             trace->events.insert(trace->events.end(), page.events.begin(), page.events.end());
         else
             lost += page.events.size();
-        return fits;
+        return fits && !page.events.empty();
     }
 };
 

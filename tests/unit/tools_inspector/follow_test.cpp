@@ -72,6 +72,18 @@ BOOST_AUTO_TEST_CASE(what_is_left_of_a_minibatch_that_has_gone_by_is_shown_at_on
     BOOST_TEST(!seen.says("waiting"));
 }
 
+BOOST_AUTO_TEST_CASE(the_clock_of_a_sender_that_remembers_nothing_is_taken_into_account) {
+    two_nodes cluster{100};
+    const auto look_without_sender = [&] {
+        std::erase_if(cluster.at(1).events,
+                      [](const trace_event& e) { return e.minibatch.value() == 5; });
+        return look(cluster, {"follow", "minibatch=5"}, json());
+    };
+    BOOST_TEST(look_without_sender().shows(R"("wire_ns":50000)"));
+    cluster.at(1).list_takes_ns = 1; // it has just been started
+    BOOST_TEST(!look_without_sender().shows(R"("wire_ns":50000)"));
+}
+
 BOOST_AUTO_TEST_CASE(a_minibatch_that_is_to_come_is_waited_for_and_where_the_run_is_is_said) {
     two_nodes cluster{3};
     std::atomic<bool> stop{false};
