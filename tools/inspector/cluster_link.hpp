@@ -79,7 +79,7 @@ class run_watch {
     // Nodes that are lost are left out.
     result<void> look();
     bool is_active() const noexcept { return has_trainer_ || !stages_.empty(); }
-    const std::set<actor_address>& stages() const noexcept { return stages_; }
+    const std::set<actor_address>& stages() const noexcept { return stages_; } // of all runs
 
   private:
     cluster_link& cluster_;

@@ -60,7 +60,7 @@ class follower {
   public:
     explicit follower(view_context& view)
         : view_{view}, watch_{view.cluster}, runs_{view.cluster, view.options.interval},
-          heard_{view.cluster.view().time().now()} {}
+          heard_{view.cluster.view().time().now()}, home_{view.cluster.nodes().front().id} {}
 
     // The latest of those that are first seen to be on their way from now on. An earlier run may have had larger numbers.
     result<std::uint64_t> wait_for_next() {
@@ -87,6 +87,7 @@ class follower {
     result<minibatch_path> collect(std::uint64_t minibatch, collected& found) {
         trace_reader reader{view_.cluster, {.minibatch = minibatch}};
         minibatch_path path;
+        path.minibatch = minibatch;
         for (;;) {
             bool news = false;
             // In this order: what a later minibatch has overtaken is in the last, if it is remembered.
@@ -96,13 +97,14 @@ class follower {
                     news = found.add(node, page) || news;
                 });
             if (news)
-                path = join_path(minibatch, found.traces, view_.cluster.names());
+                path = join_path(minibatch, found.traces, view_.cluster.names(),
+                                 {runs_.stages(), home_});
             const bool any = !path.stages.empty(); // the answer at the data source alone is no way
             if (path.complete || (!read && any))
                 return path;
             if (!read)
                 return read.failure();
-            if (const auto over = why_over(minibatch))
+            if (const auto over = why_over(path))
                 return any ? result<minibatch_path>{std::move(path)} : *over;
             say_once(any ? "the rest of minibatch " + std::to_string(minibatch)
                          : "minibatch " + std::to_string(minibatch) + present_text());
@@ -114,27 +116,46 @@ class follower {
 
   private:
     result<void> look() {
-        const auto before = watch_.seen().latest;
+        const auto before = watch_.seen().latest_ns;
         auto looked = runs_.look();
         if (looked)
             looked = watch_.look();
-        const auto& latest = watch_.seen().latest;
-        if (latest && (!before || before->at_ns < latest->at_ns))
+        if (before < watch_.seen().latest_ns)
             heard_ = view_.cluster.view().time().now();
         return looked;
     }
 
-    // The minibatch that the run which is active is at.
-    std::optional<std::uint64_t> present() const {
-        const auto& latest = watch_.seen().latest;
-        return latest && runs_.stages().contains(latest->stage) ? std::optional{latest->minibatch}
-                                                                : std::nullopt;
+    // The minibatches that the stages of the runs which are active are at.
+    std::string present_text() const {
+        using arrival = minibatch_range::arrival;
+        std::vector<arrival> at;
+        for (const auto& [stage, latest] : watch_.seen().latest)
+            if (runs_.stages().contains(stage))
+                at.push_back(latest);
+        if (at.empty())
+            return "; the run has not begun any yet";
+        const auto [low, high] = std::ranges::minmax(at, {}, &arrival::minibatch);
+        if (high.minibatch - low.minibatch > in_flight_max)
+            return "; the runs are at minibatches from " + std::to_string(low.minibatch) + " to " +
+                   std::to_string(high.minibatch);
+        return "; the run is at minibatch " +
+               std::to_string(std::ranges::max(at, {}, &arrival::at_ns).minibatch);
     }
 
-    std::string present_text() const {
-        const auto at = present();
-        return at ? "; the run is at minibatch " + std::to_string(*at)
-                  : "; the run has not begun any yet";
+    // Several runs may be active, at different minibatches: if some of it is there, those stages count, otherwise all.
+    bool has_passed(const minibatch_path& path) const {
+        std::set<actor_address> stages;
+        for (const stage_weights& s : path.stages)
+            if (runs_.stages().contains(s.stage))
+                stages.insert(s.stage);
+        if (stages.empty())
+            stages = runs_.stages();
+        const auto& latest = watch_.seen().latest;
+        return !stages.empty() && std::ranges::all_of(stages, [&](actor_address stage) {
+            const auto at = latest.find(stage);
+            return at != latest.end() && at->second.minibatch > path.minibatch &&
+                   at->second.minibatch - path.minibatch > in_flight_max;
+        });
     }
 
     bool is_silent() const { return silence_max() <= view_.cluster.view().time().now() - heard_; }
@@ -145,12 +166,11 @@ class follower {
     }
 
     // Why no more of it will come; nothing while it may.
-    std::optional<error> why_over(std::uint64_t minibatch) const {
-        const std::string name = "minibatch " + std::to_string(minibatch);
-        const auto at = present();
+    std::optional<error> why_over(const minibatch_path& path) const {
+        const std::string name = "minibatch " + std::to_string(path.minibatch);
         if (!runs_.is_active())
             return nothing("no run is active, and " + name + " is not remembered; " + remembered());
-        if (at && *at > minibatch && *at - minibatch > in_flight_max)
+        if (has_passed(path))
             return nothing(name + " has passed and is no longer remembered; " + remembered());
         return is_silent() ? std::optional{silence()} : std::nullopt;
     }
@@ -171,7 +191,8 @@ class follower {
     view_context& view_;
     minibatch_watch watch_;
     run_watch runs_;
-    time_point heard_; // when a minibatch was last seen to come by
+    time_point heard_;   // when a minibatch was last seen to come by
+    const node_id home_; // the node that was attached to: a run's own, if it is a run's address
     bool said_ = false;
 };
 
@@ -196,6 +217,18 @@ std::string weights_line(const stage_weights& s, const all_names& names) {
     if (const auto lag = s.lag())
         line += ", lag " + std::to_string(*lag);
     return line;
+}
+
+// Runs that share a cluster count their minibatches alike.
+std::string note_on_runs(const minibatch_path& path, const all_names& names) {
+    const auto name = [&](actor_address source) {
+        return name_of(names, source.node, source.actor);
+    };
+    const std::size_t others = path.other_sources.size();
+    return "note: this is minibatch " + std::to_string(path.minibatch) + " of the run of " +
+           name(path.source) + "; the run of " + name(path.other_sources.front()) +
+           (others > 1 ? " and " + std::to_string(others - 1) + " more have" : " has") +
+           " one, too; to see that, attach to the node of that run";
 }
 
 } // namespace
@@ -243,6 +276,8 @@ result<void> show_path(view_context& view) {
         view.out << path_record(*path, view.cluster.names(), found.lost) << std::endl;
     else
         print_path(view.out, *path, view.cluster.names());
+    if (!path->other_sources.empty())
+        view.note(note_on_runs(*path, view.cluster.names()));
     if (found.lost > 0)
         view.note(count_text(found.lost, "event was", "events were") +
                   " overwritten before they could be read; the path may have gaps");

@@ -7,6 +7,8 @@ namespace troupe::inspector {
 
 namespace {
 
+constexpr std::size_t stages_max = 1u << 16;
+
 std::optional<std::uint64_t> version_of(const trace_event& e) {
     return e.weights.value() == none ? std::nullopt : std::optional{e.weights.value()};
 }
@@ -149,10 +151,13 @@ std::optional<std::uint64_t> stage_weights::lag() const {
 }
 
 minibatch_path join_path(std::uint64_t minibatch, const std::vector<node_trace>& traces,
-                         const all_names& names) {
-    const all_work work = work_on(minibatch, traces, names);
+                         const all_names& names, const known_runs& known) {
+    const work_of_run run = work_on(minibatch, traces, names, known);
+    const all_work& work = run.actors;
     minibatch_path path;
     path.minibatch = minibatch;
+    path.source = run.source;
+    path.other_sources = run.other_sources;
     std::vector<std::pair<std::int64_t, actor_address>> order;
     time_span span;
     for (const auto& [address, w] : work) {
@@ -183,8 +188,13 @@ void minibatch_range::add(node_id node, const clock_offset& clock,
         oldest = std::min(oldest.value_or(none), e.minibatch.value());
         newest = std::max(newest.value_or(0), e.minibatch.value());
         const std::int64_t at_ns = e.started_ns - clock.offset_ns;
-        if (!latest || latest->at_ns < at_ns)
-            latest = {e.minibatch.value(), {node, e.to_actor}, at_ns};
+        latest_ns = std::max(latest_ns.value_or(at_ns), at_ns);
+        const actor_address stage{node, e.to_actor};
+        if (latest.size() >= stages_max && !latest.contains(stage))
+            continue; // a node may name as many as it likes
+        const auto [known, is_new] = latest.try_emplace(stage);
+        if (is_new || known->second.at_ns < at_ns)
+            known->second = {e.minibatch.value(), at_ns};
     }
 }
 

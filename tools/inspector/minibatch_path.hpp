@@ -59,24 +59,27 @@ struct minibatch_path {
     std::vector<stage_weights> stages; // in the order in which activations reached them
     bool complete =
         false; // every activation became a gradient that came back, every stage has updated
-    std::int64_t total_ns = 0; // from the first send to the last event
+    std::int64_t total_ns = 0;                // from the first send to the last event
+    actor_address source;                     // of the run that this is of
+    std::vector<actor_address> other_sources; // of other active runs with such a minibatch
 };
 
-// Of the latest run that has such a minibatch.
+// Of the latest run that has such a minibatch, or of the one at home.
 minibatch_path join_path(std::uint64_t minibatch, const std::vector<node_trace>& traces,
-                         const all_names& names);
+                         const all_names& names, const known_runs& known = {});
 
 // The numbers of the minibatches among some events, from the pipeline's activations alone.
 struct minibatch_range {
     struct arrival {
         std::uint64_t minibatch = 0;
-        actor_address stage;
         std::int64_t at_ns = 0;
     };
 
     std::optional<std::uint64_t> oldest;
     std::optional<std::uint64_t> newest;
-    std::optional<arrival> latest; // by time: an earlier run may have had larger numbers
+    // By stage, and of each by time. Several runs may go on, and an earlier one may have had larger numbers.
+    std::map<actor_address, arrival> latest;
+    std::optional<std::int64_t> latest_ns; // of all
 
     void add(node_id node, const clock_offset& clock, const std::vector<trace_event>& events);
 };

@@ -95,25 +95,50 @@ std::map<actor_address, std::size_t> runs_of(const all_work& work) {
     return run;
 }
 
-// Nodes remember several runs, each with a minibatch of this number: the latest is meant. An actor whose messages are lost
-// is taken for one of it if it worked meanwhile.
-void keep_latest_run(all_work& work) {
-    const auto runs = runs_of(work);
-    std::map<std::size_t, time_span> spans;
+struct one_run {
+    time_span span;
+    actor_address source;
+    bool has_source = false; // who sends activations and receives none
+    bool active = false;
+
+    void add(actor_address address, const actor_work& w, const known_runs& known) {
+        span.add(span_of(w));
+        const bool is_stage = known.stages.contains(address);
+        active = active || is_stage;
+        const bool is_source = w.passes_on && w.activations.empty() && !is_stage;
+        if (!source || (is_source && !has_source))
+            source = address;
+        has_source = has_source || is_source;
+    }
+};
+
+// Nodes remember several runs, each with a minibatch of this number. An actor whose messages are lost is taken for one of
+// the run that is kept if it worked meanwhile.
+work_of_run keep_one_run(all_work work, const known_runs& known) {
+    const auto number = runs_of(work);
+    std::map<std::size_t, one_run> runs;
     for (const auto& [address, w] : work)
-        spans[runs.at(address)].add(span_of(w));
-    const auto latest =
-        std::ranges::max_element(spans, {}, [](const auto& entry) { return entry.second.last; });
-    if (latest == spans.end())
-        return;
-    const std::size_t kept = latest->first;
-    const time_span meanwhile = latest->second;
+        runs[number.at(address)].add(address, w, known);
+    const auto rank = [&](const auto& entry) {
+        const one_run& run = entry.second;
+        return std::pair{run.active && run.source.node == known.home, run.span.last};
+    };
+    const auto chosen = std::ranges::max_element(runs, {}, rank);
+    if (chosen == runs.end())
+        return {};
+    const auto& [kept, run] = *chosen;
+    work_of_run result{{}, run.source, {}};
+    for (const auto& [other, its] : runs)
+        if (other != kept && its.active && its.has_source)
+            result.other_sources.push_back(its.source);
     std::erase_if(work, [&](const auto& entry) {
         const auto& [address, w] = entry;
         const bool has_messages =
             !w.activations.empty() || !w.gradients.empty() || !w.sent_activation_versions.empty();
-        return runs.at(address) != kept && (has_messages || span_of(w).last < meanwhile.first);
+        return number.at(address) != kept && (has_messages || span_of(w).last < run.span.first);
     });
+    result.actors = std::move(work);
+    return result;
 }
 
 } // namespace
@@ -129,11 +154,9 @@ time_span span_of(const actor_work& work) {
     return span;
 }
 
-all_work work_on(std::uint64_t minibatch, const std::vector<node_trace>& traces,
-                 const all_names& names) {
-    all_work work = sort_events(minibatch, traces, names);
-    keep_latest_run(work);
-    return work;
+work_of_run work_on(std::uint64_t minibatch, const std::vector<node_trace>& traces,
+                    const all_names& names, const known_runs& known) {
+    return keep_one_run(sort_events(minibatch, traces, names), known);
 }
 
 } // namespace troupe::inspector

@@ -43,9 +43,21 @@ struct actor_work {
 
 using all_work = std::map<actor_address, actor_work>;
 
-// Of the latest run that has such a minibatch.
-all_work work_on(std::uint64_t minibatch, const std::vector<node_trace>& traces,
-                 const all_names& names);
+// What tells several runs apart that have such a minibatch.
+struct known_runs {
+    std::set<actor_address> stages; // of the runs that are active
+    node_id home;                   // the active run whose data source is here comes first
+};
+
+struct work_of_run {
+    all_work actors;
+    actor_address source;                     // its data source; if that is not known, any of them
+    std::vector<actor_address> other_sources; // those of the other active runs
+};
+
+// Of the latest run that has such a minibatch, or of the one at home.
+work_of_run work_on(std::uint64_t minibatch, const std::vector<node_trace>& traces,
+                    const all_names& names, const known_runs& known = {});
 
 // From the first start to the last end.
 struct time_span {

@@ -101,6 +101,52 @@ BOOST_AUTO_TEST_CASE(a_minibatch_that_is_to_come_is_waited_for_and_where_the_run
     BOOST_TEST(seen.lines() == 2u); // and that it was stopped
 }
 
+BOOST_AUTO_TEST_CASE(a_minibatch_that_one_of_two_runs_has_yet_to_reach_is_waited_for) {
+    two_nodes cluster{100};
+    for (const std::uint64_t node : {1u, 2u})
+        std::erase_if(cluster.at(node).events,
+                      [](const trace_event& e) { return e.minibatch.value() == 20; });
+    BOOST_TEST(look(cluster, {"follow", "minibatch=20"}).says("minibatch 20 has passed"));
+    add_second_run(cluster, 10);
+    std::atomic<bool> stop{false};
+    int reads = 0;
+    cluster.at(1).on_message = [&](const frame& f) {
+        stop = stop || (f.body_type() == type_id_of<proto::ReadTrace>() && ++reads == 20);
+    };
+    inspect_options options;
+    options.stop = [&] { return stop.load(); };
+    const outcome seen = look(cluster, {"follow", "minibatch=20"}, options);
+    BOOST_TEST(seen.code == 1);
+    BOOST_TEST(seen.says("waiting for minibatch 20; the runs are at minibatches from 9 to 99"));
+    BOOST_TEST(!seen.says("has passed"));
+}
+
+BOOST_AUTO_TEST_CASE(a_minibatch_that_both_of_two_runs_have_passed_has_passed) {
+    two_nodes cluster{100};
+    add_second_run(cluster, 90);
+    for (const std::uint64_t node : {1u, 2u})
+        std::erase_if(cluster.at(node).events,
+                      [](const trace_event& e) { return e.minibatch.value() == 5; });
+    BOOST_TEST(look(cluster, {"follow", "minibatch=5"}).says("minibatch 5 has passed"));
+}
+
+BOOST_AUTO_TEST_CASE(of_two_runs_that_of_the_node_attached_to_is_shown_and_the_other_told) {
+    two_nodes cluster{3};
+    add_second_run(cluster, 3);
+    const outcome first = look(cluster, {"follow", "minibatch=1"});
+    BOOST_TEST(first.code == 0);
+    BOOST_TEST(first.shows("minibatch 1: 2 stages, "));
+    BOOST_TEST(first.shows("a/stage-0: "));
+    BOOST_TEST(first.talk ==
+               "troupe inspect: note: this is minibatch 1 of the run of a/data; the run of b/data "
+               "has one, too; to see that, attach to the node of that run\n");
+    inspect_options options;
+    options.address = "b:1";
+    const outcome second = look(cluster, {"follow", "minibatch=1"}, options);
+    BOOST_TEST(second.shows("b/stage-0: "));
+    BOOST_TEST(second.says("minibatch 1 of the run of b/data; the run of a/data has one"));
+}
+
 BOOST_AUTO_TEST_CASE(without_a_run_there_is_nothing_to_wait_for) {
     two_nodes cluster{3};
     end_run(cluster);

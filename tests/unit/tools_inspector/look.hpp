@@ -49,6 +49,25 @@ struct two_nodes : scripted_cluster {
     pipeline_trace trace;
 };
 
+// Another run of the same cluster, with actors of its own; its data source is on node b.
+inline void add_second_run(scripted_cluster& cluster, int minibatches) {
+    constexpr std::uint64_t more = 1'000'000;
+    const auto other = [](node_id node) { return node_id{3 - node.value()}; };
+    const two_nodes second{minibatches};
+    for (const node_trace& t : second.trace.traces) {
+        scripted_cluster::node& n = cluster.at(other(t.node).value());
+        for (trace_event e : t.events) {
+            e.from_node = other(e.from_node);
+            e.from_actor = actor_number{e.from_actor.value() + more};
+            e.to_actor = actor_number{e.to_actor.value() + more};
+            e.sequence += more;
+            n.events.push_back(e);
+        }
+        for (const auto& [number, name] : second.trace.names.at(t.node).actors)
+            n.actors.push_back({actor_number{number.value() + more}, name});
+    }
+}
+
 // Its actors are gone; what they did is remembered.
 inline void end_run(scripted_cluster& cluster) {
     for (const std::uint64_t node : {1u, 2u})
