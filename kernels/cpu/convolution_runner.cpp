@@ -33,23 +33,23 @@ void convolution_runner::run(const Operands& operands) {
         run_parts(operands, compiled(with_samples(operands.shape, rest)), done);
 }
 
-void convolution_runner::forward(const conv2d_forward_operands& o) {
+void convolution_runner::forward(const conv2d_forward& o) {
     run(forward_convolution{shape_of(o.settings, o.input, o.weight), o.input, o.weight, o.bias,
                             o.output});
 }
 
-void convolution_runner::forward(const conv2d_pool_forward_operands& o) {
+void convolution_runner::forward(const conv2d_pool_forward& o) {
     run(forward_convolution{shape_of(o.settings, o.input, o.weight), o.input, o.weight, o.bias,
                             o.output, &o.pool, &o.positions});
 }
 
-void convolution_runner::backward(const conv2d_backward_operands& o) {
+void convolution_runner::backward(const conv2d_backward& o) {
     run(backward_convolution{shape_of(o.settings, o.input, o.weight), o.input, o.weight,
                              o.output_gradient, o.input_gradient, o.weight_gradient,
                              o.bias_gradient});
 }
 
-void convolution_runner::backward(const conv2d_pool_backward_operands& o) {
+void convolution_runner::backward(const conv2d_pool_backward& o) {
     run(backward_convolution{shape_of(o.settings, o.input, o.weight), o.input, o.weight,
                              o.output_gradient, o.input_gradient, o.weight_gradient,
                              o.bias_gradient, &o.pool, &o.output, &o.positions});

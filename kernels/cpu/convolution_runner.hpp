@@ -17,10 +17,10 @@ class convolution_runner {
     // `winograd`: see winograd_runner.
     convolution_runner(memory_pool& pool, const loops& loops, bool winograd);
 
-    void forward(const conv2d_forward_operands& operands);
-    void forward(const conv2d_pool_forward_operands& operands);
-    void backward(const conv2d_backward_operands& operands);
-    void backward(const conv2d_pool_backward_operands& operands);
+    void forward(const conv2d_forward& operands);
+    void forward(const conv2d_pool_forward& operands);
+    void backward(const conv2d_backward& operands);
+    void backward(const conv2d_pool_backward& operands);
 
   private:
     struct weight_sums;

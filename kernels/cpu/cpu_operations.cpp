@@ -89,25 +89,21 @@ class cpu_operations final : public operations {
     }
 
   private:
-    result<void> do_linear_forward(const linear_forward_operands& operands) override;
-    result<void> do_linear_backward(const linear_backward_operands& operands) override;
-    result<void> do_conv2d_forward(const conv2d_forward_operands& operands) override;
-    result<void> do_conv2d_backward(const conv2d_backward_operands& operands) override;
-    result<void> do_max_pool_forward(const max_pool_forward_operands& operands) override;
-    result<void> do_max_pool_backward(const max_pool_backward_operands& operands) override;
-    result<void> do_conv2d_pool_forward(const conv2d_pool_forward_operands& operands) override;
-    result<void> do_conv2d_pool_backward(const conv2d_pool_backward_operands& operands) override;
-    result<void> do_relu_forward(const tensor& input, tensor& output) override;
-    result<void> do_relu_backward(const tensor& output, const tensor& output_gradient,
-                                  tensor& input_gradient) override;
-    result<softmax_cross_entropy_sums>
-    do_softmax_cross_entropy(const softmax_cross_entropy_operands& operands) override;
-    result<void> do_momentum_update(const momentum_update_operands& operands) override;
-    result<void> do_add_scaled(const tensor& x, float factor, const tensor& y,
-                               tensor& result) override;
-    result<void> do_fill(tensor& output, float value) override;
-    result<void> do_change_block(const tensor& input, std::size_t input_block, tensor& output,
-                                 std::size_t output_block) override;
+    result<void> compute(const linear_forward& op) override;
+    result<void> compute(const linear_backward& op) override;
+    result<void> compute(const conv2d_forward& op) override;
+    result<void> compute(const conv2d_backward& op) override;
+    result<void> compute(const max_pool_forward& op) override;
+    result<void> compute(const max_pool_backward& op) override;
+    result<void> compute(const conv2d_pool_forward& op) override;
+    result<void> compute(const conv2d_pool_backward& op) override;
+    result<void> compute(const change_block& op) override;
+    result<void> compute(const relu_forward& op) override;
+    result<void> compute(const relu_backward& op) override;
+    result<void> compute(const add_scaled& op) override;
+    result<void> compute(const fill& op) override;
+    result<void> compute(const softmax_cross_entropy& op) override;
+    result<void> compute(const momentum_update& op) override;
 
     const std::size_t block_ = vector_floats();
     const loops& loops_;
@@ -121,28 +117,27 @@ float* floats(tensor& t) {
     return t.mutable_values<float>().data();
 }
 
-result<void> cpu_operations::do_linear_forward(const linear_forward_operands& operands) {
-    const std::size_t samples = operands.input.shape()[0];
-    const std::size_t outs = operands.weight.shape()[0];
-    const std::size_t ins = operands.weight.shape()[1];
-    float* output = floats(operands.output);
+result<void> cpu_operations::compute(const linear_forward& op) {
+    const std::size_t samples = op.input.shape()[0];
+    const std::size_t outs = op.weight.shape()[0];
+    const std::size_t ins = op.weight.shape()[1];
+    float* output = floats(op.output);
     for (std::size_t s = 0; s < samples; ++s)
-        std::copy_n(floats(operands.bias), outs, output + s * outs);
+        std::copy_n(floats(op.bias), outs, output + s * outs);
     return guarded([&] {
-        matrix_product{
-            false, true,  samples, outs, ins, floats(operands.input), floats(operands.weight),
-            1,     output}
+        matrix_product{false, true,  samples, outs, ins, floats(op.input), floats(op.weight),
+                       1,     output}
             .run();
     });
 }
 
-result<void> cpu_operations::do_linear_backward(const linear_backward_operands& operands) {
-    const std::size_t samples = operands.input.shape()[0];
-    const std::size_t outs = operands.weight.shape()[0];
-    const std::size_t ins = operands.weight.shape()[1];
-    const float* gradient = floats(operands.output_gradient);
+result<void> cpu_operations::compute(const linear_backward& op) {
+    const std::size_t samples = op.input.shape()[0];
+    const std::size_t outs = op.weight.shape()[0];
+    const std::size_t ins = op.weight.shape()[1];
+    const float* gradient = floats(op.output_gradient);
     return guarded([&] {
-        float* bias = floats(operands.bias_gradient);
+        float* bias = floats(op.bias_gradient);
         std::copy_n(gradient, outs, bias);
         for (std::size_t s = 1; s < samples; ++s)
             loops_.add_scaled(bias, 1, gradient + s * outs, bias, outs);
@@ -152,83 +147,77 @@ result<void> cpu_operations::do_linear_backward(const linear_backward_operands& 
                        ins,
                        samples,
                        gradient,
-                       floats(operands.input),
+                       floats(op.input),
                        0,
-                       floats(operands.weight_gradient)}
+                       floats(op.weight_gradient)}
             .run();
-        if (operands.input_gradient != nullptr)
+        if (op.input_gradient != nullptr)
             matrix_product{false,
                            false,
                            samples,
                            ins,
                            outs,
                            gradient,
-                           floats(operands.weight),
+                           floats(op.weight),
                            0,
-                           floats(*operands.input_gradient)}
+                           floats(*op.input_gradient)}
                 .run();
     });
 }
 
-result<void> cpu_operations::do_conv2d_forward(const conv2d_forward_operands& operands) {
-    return guarded([&] { convolutions_.forward(operands); });
+result<void> cpu_operations::compute(const conv2d_forward& op) {
+    return guarded([&] { convolutions_.forward(op); });
 }
 
-result<void> cpu_operations::do_conv2d_backward(const conv2d_backward_operands& operands) {
-    return guarded([&] { convolutions_.backward(operands); });
+result<void> cpu_operations::compute(const conv2d_backward& op) {
+    return guarded([&] { convolutions_.backward(op); });
 }
 
-result<void> cpu_operations::do_conv2d_pool_forward(const conv2d_pool_forward_operands& operands) {
-    return guarded([&] { convolutions_.forward(operands); });
+result<void> cpu_operations::compute(const conv2d_pool_forward& op) {
+    return guarded([&] { convolutions_.forward(op); });
 }
 
-result<void>
-cpu_operations::do_conv2d_pool_backward(const conv2d_pool_backward_operands& operands) {
-    return guarded([&] { convolutions_.backward(operands); });
+result<void> cpu_operations::compute(const conv2d_pool_backward& op) {
+    return guarded([&] { convolutions_.backward(op); });
 }
 
-result<void> cpu_operations::do_max_pool_forward(const max_pool_forward_operands& operands) {
+result<void> cpu_operations::compute(const max_pool_forward& op) {
     const cpu::arithmetic_scope scope;
-    const auto task = cpu::pooling(operands.settings, operands.input.shape(), false);
-    loops_.pool_forward(task, floats(operands.input), floats(operands.output),
-                        operands.positions.mutable_data());
+    const auto task = cpu::pooling(op.settings, op.input.shape(), false);
+    loops_.pool_forward(task, floats(op.input), floats(op.output), op.positions.mutable_data());
     return {};
 }
 
-result<void> cpu_operations::do_max_pool_backward(const max_pool_backward_operands& operands) {
+result<void> cpu_operations::compute(const max_pool_backward& op) {
     const cpu::arithmetic_scope scope;
-    const auto task = cpu::pooling(operands.settings, operands.input_gradient.shape(), false);
-    const float* gradient = floats(operands.output_gradient);
-    loops_.pool_backward(task, gradient, gradient, operands.positions.data(),
-                         floats(operands.input_gradient));
+    const auto task = cpu::pooling(op.settings, op.input_gradient.shape(), false);
+    const float* gradient = floats(op.output_gradient);
+    loops_.pool_backward(task, gradient, gradient, op.positions.data(), floats(op.input_gradient));
     return {};
 }
 
-result<void> cpu_operations::do_relu_forward(const tensor& input, tensor& output) {
+result<void> cpu_operations::compute(const relu_forward& op) {
     const cpu::arithmetic_scope scope;
-    loops_.relu_forward(floats(input), floats(output), input.elements());
+    loops_.relu_forward(floats(op.input), floats(op.output), op.input.elements());
     return {};
 }
 
-result<void> cpu_operations::do_relu_backward(const tensor& output, const tensor& output_gradient,
-                                              tensor& input_gradient) {
+result<void> cpu_operations::compute(const relu_backward& op) {
     const cpu::arithmetic_scope scope;
-    loops_.relu_backward(floats(output), floats(output_gradient), floats(input_gradient),
-                         output.elements());
+    loops_.relu_backward(floats(op.output), floats(op.output_gradient), floats(op.input_gradient),
+                         op.output.elements());
     return {};
 }
 
-result<softmax_cross_entropy_sums>
-cpu_operations::do_softmax_cross_entropy(const softmax_cross_entropy_operands& operands) {
+result<void> cpu_operations::compute(const softmax_cross_entropy& op) {
     const cpu::arithmetic_scope scope;
-    const std::size_t samples = operands.logits.shape()[0];
-    const std::size_t classes = operands.logits.shape()[1];
-    softmax_cross_entropy_sums sums;
+    const std::size_t samples = op.logits.shape()[0];
+    const std::size_t classes = op.logits.shape()[1];
+    op.sums = {};
     for (std::size_t s = 0; s < samples; ++s) {
-        const float* row = floats(operands.logits) + s * classes;
-        float* gradient =
-            operands.gradient != nullptr ? floats(*operands.gradient) + s * classes : nullptr;
-        const auto label = static_cast<std::size_t>(operands.labels.values<std::int32_t>()[s]);
+        const float* row = floats(op.logits) + s * classes;
+        float* gradient = op.gradient != nullptr ? floats(*op.gradient) + s * classes : nullptr;
+        const auto label = static_cast<std::size_t>(op.labels.values<std::int32_t>()[s]);
         const float largest = *std::max_element(row, row + classes);
         double total = 0;
         bool correct = true; // written so that a NaN is never correct
@@ -239,51 +228,48 @@ cpu_operations::do_softmax_cross_entropy(const softmax_cross_entropy_operands& o
                 gradient[c] = power;
             correct = correct && (c < label ? row[c] < row[label] : row[c] <= row[label]);
         }
-        sums.loss += std::log(total) + double{largest} - double{row[label]};
-        sums.correct += correct;
+        op.sums.loss += std::log(total) + double{largest} - double{row[label]};
+        op.sums.correct += correct;
         if (gradient != nullptr) {
-            const float share = static_cast<float>(double{operands.scale} / total);
+            const float share = static_cast<float>(double{op.scale} / total);
             for (std::size_t c = 0; c < classes; ++c)
                 gradient[c] *= share;
-            gradient[label] -= operands.scale;
+            gradient[label] -= op.scale;
         }
     }
-    return sums;
+    return {};
 }
 
-result<void> cpu_operations::do_momentum_update(const momentum_update_operands& operands) {
+result<void> cpu_operations::compute(const momentum_update& op) {
     const cpu::arithmetic_scope scope;
-    loops_.momentum_update(operands.learning_rate, operands.momentum, floats(operands.gradient),
-                           floats(operands.weight), floats(operands.velocity),
-                           floats(operands.new_weight), floats(operands.new_velocity),
-                           operands.weight.elements());
+    loops_.momentum_update(op.learning_rate, op.momentum, floats(op.gradient), floats(op.weight),
+                           floats(op.velocity), floats(op.new_weight), floats(op.new_velocity),
+                           op.weight.elements());
     return {};
 }
 
-result<void> cpu_operations::do_add_scaled(const tensor& x, float factor, const tensor& y,
-                                           tensor& result) {
+result<void> cpu_operations::compute(const add_scaled& op) {
     const cpu::arithmetic_scope scope;
-    loops_.add_scaled(floats(x), factor, floats(y), floats(result), x.elements());
+    loops_.add_scaled(floats(op.x), op.factor, floats(op.y), floats(op.sum), op.x.elements());
     return {};
 }
 
-result<void> cpu_operations::do_fill(tensor& output, float value) {
-    std::ranges::fill(output.mutable_values<float>(), value);
+result<void> cpu_operations::compute(const fill& op) {
+    std::ranges::fill(op.output.mutable_values<float>(), op.value);
     return {};
 }
 
-result<void> cpu_operations::do_change_block(const tensor& input, std::size_t input_block,
-                                             tensor& output, std::size_t output_block) {
-    const auto& shape = input.shape();
+result<void> cpu_operations::compute(const change_block& op) {
+    const auto& shape = op.input.shape();
     const std::size_t pixels = shape[2] * shape[3];
-    const std::size_t block = std::max(input_block, output_block);
+    const std::size_t block = std::max(op.input_block, op.output_block);
     const std::size_t groups = shape[0] * shape[1] / block;
-    if (input_block == output_block)
-        std::copy_n(floats(input), input.elements(), floats(output));
-    else if (input_block == 1)
-        loops_.interleave(floats(input), floats(output), groups, block, pixels);
-    else if (output_block == 1)
-        loops_.separate(floats(input), floats(output), groups, block, pixels);
+    if (op.input_block == op.output_block)
+        std::copy_n(floats(op.input), op.input.elements(), floats(op.output));
+    else if (op.input_block == 1)
+        loops_.interleave(floats(op.input), floats(op.output), groups, block, pixels);
+    else if (op.output_block == 1)
+        loops_.separate(floats(op.input), floats(op.output), groups, block, pixels);
     else
         return error{errc::usage,
                      "change_block: this back end converts from and to row-major only"};

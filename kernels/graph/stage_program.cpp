@@ -30,7 +30,7 @@ result<void> check_batch(std::string_view what, const tensor& t, const tensor_sh
 result<tensor> zeros(compute_context& context, const tensor_shape& shape) {
     auto t = tensor::allocate(context.memory, data_type::float32, shape);
     if (t)
-        if (auto done = context.ops.fill(*t, 0); !done)
+        if (auto done = context.ops.run(fill{*t, 0}); !done)
             return done.failure();
     return t;
 }
@@ -190,15 +190,17 @@ result<loss_result> stage_program::loss(compute_context& context, const tensor& 
             return gradient.failure();
         done.gradient = std::move(*gradient);
     }
-    auto sums =
-        context.ops.softmax_cross_entropy({.logits = logits,
-                                           .labels = labels,
-                                           .scale = scale,
-                                           .gradient = scale != 0 ? &done.gradient : nullptr});
-    if (!sums)
-        return sums.failure();
-    done.loss_sum = sums->loss;
-    done.correct = sums->correct;
+    softmax_cross_entropy_sums sums;
+    auto computed =
+        context.ops.run(softmax_cross_entropy{.logits = logits,
+                                              .labels = labels,
+                                              .scale = scale,
+                                              .gradient = scale != 0 ? &done.gradient : nullptr,
+                                              .sums = sums});
+    if (!computed)
+        return computed.failure();
+    done.loss_sum = sums.loss;
+    done.correct = sums.correct;
     return done;
 }
 

@@ -74,12 +74,13 @@ result<activation> conv2d_layer::forward(compute_context& context,
             tensor::allocate(context.memory, position_type(pool_->settings.kernel), shape);
         if (!positions)
             return positions.failure();
-        done = context.ops.conv2d_pool_forward({settings, pool_settings(settings), images,
+        done =
+            context.ops.run(conv2d_pool_forward{settings, pool_settings(settings), images,
                                                 parameters[0], parameters[1], *output, *positions});
         saved.tensors = {images, *output, *positions};
     } else {
-        done =
-            context.ops.conv2d_forward({settings, images, parameters[0], parameters[1], *output});
+        done = context.ops.run(
+            conv2d_forward{settings, images, parameters[0], parameters[1], *output});
         saved.tensors = {images};
     }
     if (!done)
@@ -102,11 +103,12 @@ result<layer::gradients> conv2d_layer::backward(compute_context& context,
     tensor& to_bias = made->parameters[1];
     tensor* to_input = pass.want_input_gradient ? &made->input.values : nullptr;
     const result<void> done =
-        pool_ ? context.ops.conv2d_pool_backward({settings, pool_settings(settings), input, weight,
-                                                  pass.saved.tensors[1], pass.saved.tensors[2],
-                                                  blocked->values, to_input, to_weight, to_bias})
-              : context.ops.conv2d_backward(
-                    {settings, input, weight, blocked->values, to_input, to_weight, to_bias});
+        pool_
+            ? context.ops.run(conv2d_pool_backward{settings, pool_settings(settings), input, weight,
+                                                   pass.saved.tensors[1], pass.saved.tensors[2],
+                                                   blocked->values, to_input, to_weight, to_bias})
+            : context.ops.run(conv2d_backward{settings, input, weight, blocked->values, to_input,
+                                              to_weight, to_bias});
     if (!done)
         return done.failure();
     made->input.block = settings.input_block;

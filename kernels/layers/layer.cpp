@@ -10,7 +10,7 @@ result<activation> in_block(compute_context& context, activation from, std::size
     auto moved = tensor::allocate(context.memory, data_type::float32, from.values.shape());
     if (!moved)
         return moved.failure();
-    if (auto done = context.ops.change_block(from.values, from.block, *moved, block); !done)
+    if (auto done = context.ops.run(change_block{from.values, from.block, *moved, block}); !done)
         return done.failure();
     return activation{std::move(*moved), block};
 }

@@ -31,8 +31,8 @@ class linear_layer final : public layer {
         auto output = tensor::allocate(context.memory, data_type::float32, {samples, out_});
         if (!output)
             return output.failure();
-        auto done = context.ops.linear_forward(
-            {.input = flat, .weight = parameters[0], .bias = parameters[1], .output = *output});
+        auto done = context.ops.run(linear_forward{
+            .input = flat, .weight = parameters[0], .bias = parameters[1], .output = *output});
         if (!done)
             return done.failure();
         saved.tensors = {flat};
@@ -45,13 +45,13 @@ class linear_layer final : public layer {
         if (!made)
             return made.failure();
         tensor& to_input = made->input.values;
-        auto done = context.ops.linear_backward(
-            {.input = input,
-             .weight = pass.parameters[0],
-             .output_gradient = pass.output_gradient.values,
-             .input_gradient = pass.want_input_gradient ? &to_input : nullptr,
-             .weight_gradient = made->parameters[0],
-             .bias_gradient = made->parameters[1]});
+        auto done = context.ops.run(
+            linear_backward{.input = input,
+                            .weight = pass.parameters[0],
+                            .output_gradient = pass.output_gradient.values,
+                            .input_gradient = pass.want_input_gradient ? &to_input : nullptr,
+                            .weight_gradient = made->parameters[0],
+                            .bias_gradient = made->parameters[1]});
         if (!done)
             return done.failure();
         if (to_input)

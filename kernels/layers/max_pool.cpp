@@ -28,10 +28,10 @@ class max_pool_layer final : public layer {
         auto positions = tensor::allocate(context.memory, position_type(settings.kernel), shape);
         if (!output || !positions)
             return output ? positions.failure() : output.failure();
-        auto done = context.ops.max_pool_forward({.settings = settings,
-                                                  .input = input.values,
-                                                  .output = *output,
-                                                  .positions = *positions});
+        auto done = context.ops.run(max_pool_forward{.settings = settings,
+                                                     .input = input.values,
+                                                     .output = *output,
+                                                     .positions = *positions});
         if (!done)
             return done.failure();
         saved.tensors = {std::move(*positions)};
@@ -50,11 +50,11 @@ class max_pool_layer final : public layer {
                                          batch_of(positions.shape()[0], input_));
         if (!to_input)
             return to_input.failure();
-        auto done = context.ops.max_pool_backward(
-            {.settings = {settings_.kernel, settings_.stride, pass.saved.block},
-             .output_gradient = blocked->values,
-             .positions = positions,
-             .input_gradient = *to_input});
+        auto done = context.ops.run(
+            max_pool_backward{.settings = {settings_.kernel, settings_.stride, pass.saved.block},
+                              .output_gradient = blocked->values,
+                              .positions = positions,
+                              .input_gradient = *to_input});
         if (!done)
             return done.failure();
         return gradients{{std::move(*to_input), pass.saved.block}, {}};

@@ -22,7 +22,7 @@ class relu_layer final : public layer {
         auto output = writable(context, input.values);
         if (!output)
             return output.failure();
-        if (auto done = context.ops.relu_forward(input.values, *output); !done)
+        if (auto done = context.ops.run(relu_forward{input.values, *output}); !done)
             return done.failure();
         saved.tensors = {*output};
         return activation{std::move(*output), saved.block = input.block};
@@ -37,7 +37,8 @@ class relu_layer final : public layer {
         auto to_input = writable(context, blocked->values);
         if (!to_input)
             return to_input.failure();
-        auto done = context.ops.relu_backward(pass.saved.tensors[0], blocked->values, *to_input);
+        auto done =
+            context.ops.run(relu_backward{pass.saved.tensors[0], blocked->values, *to_input});
         if (!done)
             return done.failure();
         return gradients{{std::move(*to_input), pass.saved.block}, {}};

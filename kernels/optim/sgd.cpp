@@ -20,7 +20,7 @@ result<void> accumulate(compute_context& context, std::vector<tensor>& sum,
     TROUPE_CHECK(sum.size() == more.size(), "gradients of the same parameters are added");
     for (std::size_t i = 0; i < sum.size(); ++i) {
         TROUPE_CHECK(sum[i].unique(), "a sum is written by its only holder");
-        if (auto done = context.ops.add_scaled(sum[i], 1, more[i], sum[i]); !done)
+        if (auto done = context.ops.run(add_scaled{sum[i], 1, more[i], sum[i]}); !done)
             return done;
     }
     return {};
@@ -42,7 +42,7 @@ result<weights_ptr> sgd::step(compute_context& context, weights_ptr current,
             return new_weight.failure();
         if (momentum == 0) {
             if (auto done =
-                    context.ops.add_scaled(weight, -learning_rate, gradients[i], *new_weight);
+                    context.ops.run(add_scaled{weight, -learning_rate, gradients[i], *new_weight});
                 !done)
                 return done.failure();
         } else {
@@ -50,13 +50,13 @@ result<weights_ptr> sgd::step(compute_context& context, weights_ptr current,
             auto new_velocity = target_for(context, velocity);
             if (!new_velocity)
                 return new_velocity.failure();
-            auto done = context.ops.momentum_update({.learning_rate = learning_rate,
-                                                     .momentum = momentum,
-                                                     .gradient = gradients[i],
-                                                     .weight = weight,
-                                                     .velocity = velocity,
-                                                     .new_weight = *new_weight,
-                                                     .new_velocity = *new_velocity});
+            auto done = context.ops.run(momentum_update{.learning_rate = learning_rate,
+                                                        .momentum = momentum,
+                                                        .gradient = gradients[i],
+                                                        .weight = weight,
+                                                        .velocity = velocity,
+                                                        .new_weight = *new_weight,
+                                                        .new_velocity = *new_velocity});
             if (!done)
                 return done.failure();
             next->momentum.push_back(std::move(*new_velocity));

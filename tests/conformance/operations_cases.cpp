@@ -24,7 +24,8 @@ tensor in_block(compute_context& context, const tensor& from, std::size_t from_b
     if (from_block == block)
         return from;
     tensor to = poisoned(context, from.shape());
-    TROUPE_CHECK(context.ops.change_block(from, from_block, to, block).ok(), "the shapes agree");
+    TROUPE_CHECK(context.ops.run(change_block{from, from_block, to, block}).ok(),
+                 "the shapes agree");
     return to;
 }
 
@@ -64,11 +65,11 @@ struct linear_case final : operation_case {
               poisoned(context, inputs[1].shape()), poisoned(context, inputs[2].shape())};
         auto& ops = context.ops;
         return {[=, &ops] {
-                    return ops.linear_forward({inputs[0], inputs[1], inputs[2], s->output});
+                    return ops.run(linear_forward{inputs[0], inputs[1], inputs[2], s->output});
                 },
                 [=, &ops] {
-                    return ops.linear_backward({inputs[0], inputs[1], output_gradient, &s->to_input,
-                                                s->to_weight, s->to_bias});
+                    return ops.run(linear_backward{inputs[0], inputs[1], output_gradient,
+                                                   &s->to_input, s->to_weight, s->to_bias});
                 },
                 [=] { return std::vector{s->output}; },
                 [=] {
@@ -155,17 +156,18 @@ struct conv2d_case final : operation_case {
     }
 
     result<void> forward(operations& ops, state& s) const {
-        return row.pool == 0 ? ops.conv2d_forward({s.settings, s.input, s.weight, s.bias, s.output})
-                             : ops.conv2d_pool_forward({s.settings, s.pool, s.input, s.weight,
-                                                        s.bias, s.output, s.positions});
+        return row.pool == 0
+                   ? ops.run(conv2d_forward{s.settings, s.input, s.weight, s.bias, s.output})
+                   : ops.run(conv2d_pool_forward{s.settings, s.pool, s.input, s.weight, s.bias,
+                                                 s.output, s.positions});
     }
     result<void> backward(operations& ops, state& s) const {
         return row.pool == 0
-                   ? ops.conv2d_backward({s.settings, s.input, s.weight, s.output_gradient,
-                                          &s.to_input, s.to_weight, s.to_bias})
-                   : ops.conv2d_pool_backward({s.settings, s.pool, s.input, s.weight, s.output,
-                                               s.positions, s.output_gradient, &s.to_input,
-                                               s.to_weight, s.to_bias});
+                   ? ops.run(conv2d_backward{s.settings, s.input, s.weight, s.output_gradient,
+                                             &s.to_input, s.to_weight, s.to_bias})
+                   : ops.run(conv2d_pool_backward{s.settings, s.pool, s.input, s.weight, s.output,
+                                                  s.positions, s.output_gradient, &s.to_input,
+                                                  s.to_weight, s.to_bias});
     }
 };
 
@@ -206,15 +208,16 @@ struct max_pool_case final : operation_case {
               poisoned(context, output_shape(), position_type(kernel)),
               in_block(context, output_gradient, 1, block),
               poisoned(context, images)};
-        return {[=, &ops] {
-                    return ops.max_pool_forward({s->settings, s->input, s->output, s->positions});
-                },
-                [=, &ops] {
-                    return ops.max_pool_backward(
-                        {s->settings, s->output_gradient, s->positions, s->to_input});
-                },
-                [=, &context] { return std::vector{in_block(context, s->output, block, 1)}; },
-                [=, &context] { return std::vector{in_block(context, s->to_input, block, 1)}; }};
+        return {
+            [=, &ops] {
+                return ops.run(max_pool_forward{s->settings, s->input, s->output, s->positions});
+            },
+            [=, &ops] {
+                return ops.run(
+                    max_pool_backward{s->settings, s->output_gradient, s->positions, s->to_input});
+            },
+            [=, &context] { return std::vector{in_block(context, s->output, block, 1)}; },
+            [=, &context] { return std::vector{in_block(context, s->to_input, block, 1)}; }};
     }
 };
 
@@ -235,8 +238,12 @@ struct relu_case final : operation_case {
         auto output = std::make_shared<tensor>(poisoned(context, shape));
         auto to_input = std::make_shared<tensor>(poisoned(context, shape));
         auto& ops = context.ops;
-        return {[=, &ops] { return ops.relu_forward(inputs[0], *output); },
-                [=, &ops] { return ops.relu_backward(*output, output_gradient, *to_input); },
+        return {[=, &ops] {
+                    return ops.run(relu_forward{inputs[0], *output});
+                },
+                [=, &ops] {
+                    return ops.run(relu_backward{*output, output_gradient, *to_input});
+                },
                 [=] { return std::vector{*output}; }, [=] { return std::vector{*to_input}; }};
     }
 };
@@ -265,11 +272,13 @@ struct loss_case final : operation_case {
         const float scale = output_gradient.values<float>()[0];
         auto& ops = context.ops;
         const auto run = [=, &ops](tensor* gradient) -> result<void> {
-            auto sums = ops.softmax_cross_entropy({inputs[0], s->labels, scale, gradient});
-            if (!sums)
-                return sums.failure();
-            s->loss.mutable_values<float>()[0] = static_cast<float>(sums->loss);
-            s->correct.mutable_values<float>()[0] = static_cast<float>(sums->correct);
+            softmax_cross_entropy_sums sums;
+            if (auto done =
+                    ops.run(softmax_cross_entropy{inputs[0], s->labels, scale, gradient, sums});
+                !done)
+                return done;
+            s->loss.mutable_values<float>()[0] = static_cast<float>(sums.loss);
+            s->correct.mutable_values<float>()[0] = static_cast<float>(sums.correct);
             return {};
         };
         return {[=] { return run(nullptr); }, [=] { return run(&s->to_input); },
@@ -300,13 +309,13 @@ struct update_case final : operation_case {
         auto& ops = context.ops;
         return {[=, &ops]() -> result<void> {
                     auto& o = *outputs;
-                    if (auto done = ops.momentum_update(
-                            {0.1f, 0.9f, inputs[0], inputs[1], inputs[2], o[0], o[1]});
+                    if (auto done = ops.run(momentum_update{0.1f, 0.9f, inputs[0], inputs[1],
+                                                            inputs[2], o[0], o[1]});
                         !done)
                         return done;
-                    if (auto done = ops.add_scaled(inputs[0], -0.3f, inputs[1], o[2]); !done)
+                    if (auto done = ops.run(add_scaled{inputs[0], -0.3f, inputs[1], o[2]}); !done)
                         return done;
-                    return ops.fill(o[3], 0.25f);
+                    return ops.run(fill{o[3], 0.25f});
                 },
                 nullptr, [=] { return *outputs; }, nullptr};
     }

@@ -86,10 +86,10 @@ BOOST_AUTO_TEST_CASE(momentum_that_fades_away_becomes_zero_instead_of_denormal) 
     tensor velocity = random_tensor(pool, {100}, 1);
     tensor weight = random_tensor(pool, {100}, 2);
     tensor gradient = random_tensor(pool, {100}, 3);
-    BOOST_REQUIRE(ops->fill(velocity, std::numeric_limits<float>::min()).ok());
-    BOOST_REQUIRE(ops->fill(gradient, 0).ok());
+    BOOST_REQUIRE(ops->run(fill{velocity, std::numeric_limits<float>::min()}).ok());
+    BOOST_REQUIRE(ops->run(fill{gradient, 0}).ok());
     BOOST_REQUIRE(
-        ops->momentum_update({0.1f, 0.5f, gradient, weight, velocity, weight, velocity}).ok());
+        ops->run(momentum_update{0.1f, 0.5f, gradient, weight, velocity, weight, velocity}).ok());
     BOOST_TEST(velocity.values<float>()[99] == 0.f);
     // The caller's own arithmetic is as it was.
     volatile float tiny = std::numeric_limits<float>::min();
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(scratch_memory_past_the_bound_is_an_error) {
     const tensor weight = random_tensor(pool, {16, 16, 3, 3}, 2);
     const tensor bias = random_tensor(pool, {16}, 3);
     tensor output = random_tensor(pool, {2, 16, 8, 8}, 4);
-    const auto refused = ops->conv2d_forward({{.padding = 1}, images, weight, bias, output});
+    const auto refused = ops->run(conv2d_forward{{.padding = 1}, images, weight, bias, output});
     BOOST_REQUIRE(!refused);
     BOOST_TEST((refused.failure().code() == errc::exhausted));
     BOOST_TEST(little.statistics().bytes_in_use == 0u);
@@ -114,8 +114,8 @@ BOOST_AUTO_TEST_CASE(a_diverged_network_stays_visible_through_relu) {
     memory_pool pool{1 << 20};
     const auto ops = make_cpu_operations(pool);
     tensor x = random_tensor(pool, {20}, 1);
-    BOOST_REQUIRE(ops->fill(x, std::numeric_limits<float>::quiet_NaN()).ok());
-    BOOST_REQUIRE(ops->relu_forward(x, x).ok());
+    BOOST_REQUIRE(ops->run(fill{x, std::numeric_limits<float>::quiet_NaN()}).ok());
+    BOOST_REQUIRE(ops->run(relu_forward{x, x}).ok());
     BOOST_TEST(std::isnan(x.values<float>()[19]));
 }
 

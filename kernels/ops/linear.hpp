@@ -1,0 +1,29 @@
+// Matrix products with a bias.
+#pragma once
+
+#include "kernels/tensor/tensor.hpp"
+
+namespace troupe {
+
+// output[s][o] = bias[o] + sum over i of input[s][i] * weight[o][i]
+struct linear_forward {
+    const tensor& input;  // (samples, in)
+    const tensor& weight; // (out, in)
+    const tensor& bias;   // (out)
+    tensor& output;       // (samples, out)
+
+    result<void> check() const;
+};
+
+struct linear_backward {
+    const tensor& input;           // (samples, in)
+    const tensor& weight;          // (out, in)
+    const tensor& output_gradient; // (samples, out)
+    tensor* input_gradient;        // (samples, in), or null where nobody wants it
+    tensor& weight_gradient;       // (out, in)
+    tensor& bias_gradient;         // (out)
+
+    result<void> check() const;
+};
+
+} // namespace troupe
