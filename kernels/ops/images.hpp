@@ -99,7 +99,8 @@ struct max_pool_backward {
     result<void> check() const;
 };
 
-// pool(relu(conv2d(input))) without its intermediate results in memory; the same bits. pool.block is the convolution's output_block.
+// pool(relu(conv2d(input))) without its intermediate results in memory; the same bits. pool.block is the convolution's
+// output_block.
 struct conv2d_pool_forward {
     conv2d_settings settings;
     max_pool_settings pool;
