@@ -1,0 +1,62 @@
+#include "kernels/cpu/cpu_operations.hpp"
+
+#include <algorithm>
+
+#include "kernels/cpu/convolution_runner.hpp"
+#include "kernels/cpu/floats.hpp"
+#include "kernels/cpu/guarded.hpp"
+#include "kernels/cpu/loops.hpp"
+
+namespace troupe {
+
+using cpu::floats;
+
+result<void> cpu_operations::compute(const conv2d_forward& op) {
+    return cpu::guarded([&] { convolutions_->forward(op); });
+}
+
+result<void> cpu_operations::compute(const conv2d_backward& op) {
+    return cpu::guarded([&] { convolutions_->backward(op); });
+}
+
+result<void> cpu_operations::compute(const max_pool_forward& op) {
+    const cpu::arithmetic_scope scope;
+    const auto task = cpu::pooling(op.settings, op.input.shape(), false);
+    loops_.pool_forward(task, floats(op.input), floats(op.output), op.positions.mutable_data());
+    return {};
+}
+
+result<void> cpu_operations::compute(const max_pool_backward& op) {
+    const cpu::arithmetic_scope scope;
+    const auto task = cpu::pooling(op.settings, op.input_gradient.shape(), false);
+    const float* gradient = floats(op.output_gradient);
+    loops_.pool_backward(task, gradient, gradient, op.positions.data(), floats(op.input_gradient));
+    return {};
+}
+
+result<void> cpu_operations::compute(const conv2d_pool_forward& op) {
+    return cpu::guarded([&] { convolutions_->forward(op); });
+}
+
+result<void> cpu_operations::compute(const conv2d_pool_backward& op) {
+    return cpu::guarded([&] { convolutions_->backward(op); });
+}
+
+result<void> cpu_operations::compute(const change_block& op) {
+    const auto& shape = op.input.shape();
+    const std::size_t pixels = shape[2] * shape[3];
+    const std::size_t block = std::max(op.input_block, op.output_block);
+    const std::size_t groups = shape[0] * shape[1] / block;
+    if (op.input_block == op.output_block)
+        std::copy_n(floats(op.input), op.input.elements(), floats(op.output));
+    else if (op.input_block == 1)
+        loops_.interleave(floats(op.input), floats(op.output), groups, block, pixels);
+    else if (op.output_block == 1)
+        loops_.separate(floats(op.input), floats(op.output), groups, block, pixels);
+    else
+        return error{errc::usage,
+                     "change_block: this back end converts from and to row-major only"};
+    return {};
+}
+
+} // namespace troupe
