@@ -121,16 +121,9 @@ checkpoint_writer::~checkpoint_writer() = default;
 
 result<void> checkpoint_writer::write_stage(stage_index index, const stage_tensors& stage) {
     TROUPE_CHECK(index.value() < state_->stages.size(), "the stage is one of the checkpoint's");
-    TROUPE_CHECK(stage.momentum.empty() || stage.momentum.size() == stage.parameters.size(),
-                 "every parameter has its momentum, or none has");
-    std::vector<named_tensor> tensors = stage.parameters;
-    for (named_tensor momentum : stage.momentum) {
-        momentum.name = momentum_prefix + momentum.name;
-        tensors.push_back(std::move(momentum));
-    }
-    const std::string header = safetensors_header(tensors, {{"format", "pt"}});
+    const std::string header = safetensors_header(stage.tensors, {{"format", "pt"}});
     std::vector<std::span<const std::byte>> pieces{std::as_bytes(std::span{header})};
-    for (const named_tensor& t : tensors)
+    for (const named_tensor& t : stage.tensors)
         pieces.push_back(t.bytes);
     const std::string name = stage_file_name(index.value(), state_->stages.size());
     auto written = write_file(state_->partial / name, pieces);

@@ -1,7 +1,7 @@
 // Checkpoints on disk: all of a run's weights at one moment, or nothing.
 //
 //     DIRECTORY/epoch-0003/manifest.json               format, progress, model, stages, SHA-256 of files
-//     DIRECTORY/epoch-0003/stage-0-of-2.safetensors    "layers.0.weight", "momentum.layers.0.weight"
+//     DIRECTORY/epoch-0003/stage-0-of-2.safetensors    "layers.0.weight", "momentum_buffer.layers.0.weight"
 //     DIRECTORY/epoch-0003/stage-1-of-2.safetensors
 //
 // The number is of whole epochs; one taken in the middle of the fourth is
@@ -32,8 +32,10 @@
 
 namespace troupe {
 
-// Before a parameter's name, the name of its momentum in a checkpoint.
-inline constexpr const char* momentum_prefix = "momentum.";
+// The name in a checkpoint of what an optimizer keeps beside a parameter: "exp_avg.layers.0.weight".
+inline std::string state_name(std::string_view kind, std::string_view parameter) {
+    return std::string{kind} + "." + std::string{parameter};
+}
 
 // How far a run has come, and what run it is.
 struct checkpoint_progress {
@@ -65,13 +67,11 @@ struct checkpoint_info {
     std::vector<checkpoint_stage> stages;
 };
 
-// One stage's tensors on their way into a checkpoint; names as in parameter_info. `momentum` is
-// empty or has one per parameter, under the parameter's name. The bytes must live until write_stage
-// returns.
+// One stage's tensors on their way into a checkpoint: parameters, named as in parameter_info, and the optimizer's state
+// (state_name). The bytes must live until write_stage returns.
 struct stage_tensors {
     layer_range layers;
-    std::vector<named_tensor> parameters;
-    std::vector<named_tensor> momentum;
+    std::vector<named_tensor> tensors;
 };
 
 // A checkpoint in the making: every stage once, in any order, then commit. Destroyed before that,
@@ -106,10 +106,10 @@ class loaded_checkpoint {
     const named_tensor* find(std::string_view name) const noexcept; // nullptr if there is none
 
     // The weights of a stage with these parameters, whatever cut they were saved from, in memory of
-    // `memory`. `with_momentum` takes the saved momentum, or zeros if none was saved. errc::data if
-    // a tensor is missing or has another shape than the model wants.
-    result<weights_ptr> restore(std::span<const parameter_info> parameters, bool with_momentum,
-                                memory_pool& memory) const;
+    // `memory`, with the optimizer's state of these kinds: as it was saved, or zeros if it was
+    // not. errc::data if a tensor is missing or has another shape than the model wants.
+    result<weights_ptr> restore(std::span<const parameter_info> parameters,
+                                std::span<const std::string> state, memory_pool& memory) const;
 
   private:
     checkpoint_info info_;

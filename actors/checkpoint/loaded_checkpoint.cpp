@@ -129,7 +129,8 @@ const named_tensor* loaded_checkpoint::find(std::string_view name) const noexcep
 }
 
 result<weights_ptr> loaded_checkpoint::restore(std::span<const parameter_info> parameters,
-                                               bool with_momentum, memory_pool& memory) const {
+                                               std::span<const std::string> state,
+                                               memory_pool& memory) const {
     weights restored{info_.progress.version, {}, {}};
     const auto where = [&](const error& e) { return e.in(info_.folder.string()); };
     for (const parameter_info& parameter : parameters) {
@@ -141,14 +142,14 @@ result<weights_ptr> loaded_checkpoint::restore(std::span<const parameter_info> p
         if (!copy)
             return where(copy.failure());
         restored.parameters.push_back(std::move(*copy));
-        if (!with_momentum)
-            continue;
-        const named_tensor* momentum = find(momentum_prefix + parameter.name);
-        auto state =
-            momentum ? copy_checked(*momentum, parameter, memory) : zeros(parameter.shape, memory);
-        if (!state)
-            return where(state.failure());
-        restored.momentum.push_back(std::move(*state));
+        for (const std::string& kind : state) {
+            const named_tensor* kept = find(state_name(kind, parameter.name));
+            auto values =
+                kept ? copy_checked(*kept, parameter, memory) : zeros(parameter.shape, memory);
+            if (!values)
+                return where(values.failure());
+            restored.state.push_back(std::move(*values));
+        }
     }
     return std::make_shared<const weights>(std::move(restored));
 }

@@ -6,6 +6,7 @@
 
 #include "actors/messages.hpp"
 #include "actors/pipeline/stage_actor.hpp"
+#include "actors/plan/value_ranges.hpp"
 #include "kernels/graph/profile.hpp"
 #include "schemas/base/limits.hpp"
 
@@ -55,10 +56,8 @@ result<void> node_agent::check_placement(proto::PlaceStage::Reader body,
     if (!is_known(body.getSchedule()))
         return error{errc::protocol,
                      "node " + runtime().options().name + " does not know this schedule"};
-    const float momentum = body.getOptimizer().getSgd().getMomentum();
-    if (!(momentum >= 0 && momentum < 1))
-        return error{errc::protocol,
-                     "a momentum of " + std::to_string(momentum) + " is not between 0 and 1"};
+    if (auto fits = check_ranges(capnp::toDynamic(body.getOptimizer())); !fits)
+        return fits.failure().in("optimizer");
     std::size_t hosted = 0;
     for (const auto& [number, run] : runs_)
         hosted += run.stages.size();
@@ -88,7 +87,10 @@ result<actor_address> node_agent::spawn_stage(proto::PlaceStage::Reader body,
     options.schedule = body.getSchedule();
     options.program = std::make_shared<const stage_program>(std::move(program).value());
     options.compute = std::move(compute).value();
-    options.momentum = body.getOptimizer().getSgd().getMomentum();
+    options.rule = make_optimizer(body.getOptimizer());
+    if (options.rule == nullptr)
+        return error{errc::protocol,
+                     "node " + runtime().options().name + " does not know this optimizer"};
     options.seed = body.getSeed();
     options.trainer = trainer;
     return runtime().spawn<stage_actor>("stage-" + std::to_string(body.getStage()),

@@ -56,9 +56,9 @@ void stage_actor::connect(proto::ConnectStage::Reader body, const frame& f) {
     }
     submit({.label = "initialise",
             .work = [program = options_.program, seed = options_.seed,
-                     momentum = options_.momentum != 0](compute_context& context,
-                                                        work_results& out) -> result<void> {
-                auto initial = program->initialise(context, seed, momentum);
+                     state = options_.rule->state().size()](compute_context& context,
+                                                            work_results& out) -> result<void> {
+                auto initial = program->initialise(context, seed, state);
                 if (!initial)
                     return initial.failure();
                 out.weights = std::move(initial).value();
@@ -73,7 +73,7 @@ void stage_actor::connect(proto::ConnectStage::Reader body, const frame& f) {
 
 result<weights_ptr> stage_actor::weights_from(const frame& f, weight_version version) const {
     const auto& infos = options_.program->parameters();
-    const std::size_t sets = options_.momentum != 0 ? 2 : 1;
+    const std::size_t sets = 1 + options_.rule->state().size();
     if (f.tensors().size() != infos.size() * sets)
         return error{errc::data,
                      "the weights to start from have " + std::to_string(f.tensors().size()) +
@@ -82,12 +82,13 @@ result<weights_ptr> stage_actor::weights_from(const frame& f, weight_version ver
     restored->version = version;
     for (std::size_t i = 0; i < f.tensors().size(); ++i) {
         const tensor& t = f.tensors()[i];
-        const parameter_info& info = infos[i % infos.size()];
+        const bool is_parameter = i < infos.size();
+        const parameter_info& info = infos[is_parameter ? i : (i - infos.size()) / (sets - 1)];
         if (t.type() != data_type::float32 || t.shape() != info.shape)
             return error{errc::data, "the weights to start from have " + to_string(t.shape()) +
                                          " for " + info.name + ", the model has " +
                                          to_string(info.shape)};
-        (i < infos.size() ? restored->parameters : restored->momentum).push_back(t);
+        (is_parameter ? restored->parameters : restored->state).push_back(t);
     }
     return weights_ptr{std::move(restored)};
 }
@@ -103,7 +104,7 @@ void stage_actor::snapshot(proto::TakeSnapshot::Reader, const frame& f) {
     answer.envelope().setWeightVersion(latest_->version.value());
     for (const tensor& t : latest_->parameters)
         answer.attach(t);
-    for (const tensor& t : latest_->momentum)
+    for (const tensor& t : latest_->state)
         answer.attach(t);
     send(f.from(), std::move(answer));
 }

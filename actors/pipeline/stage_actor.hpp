@@ -33,7 +33,7 @@ struct stage_options {
     proto::PipelineSchedule schedule = proto::PipelineSchedule::PIPEDREAM;
     std::shared_ptr<const stage_program> program;
     std::shared_ptr<device> compute;
-    float momentum = 0;
+    optimizer_ptr rule;
     std::uint64_t seed = 0;
     actor_address trainer;
 };

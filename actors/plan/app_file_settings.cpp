@@ -99,7 +99,8 @@ result<void> apply_setting(node& root, std::string_view setting, const place& wh
     if (!steps)
         return names.fail(where, "", "not a key; write it as in model.layers[0].linear.out");
     if (equals + 1 == setting.size())
-        return names.fail(where, "", "needs a value, as in --set train.epochs=3; null removes a key");
+        return names.fail(where, "",
+                          "needs a value, as in --set train.epochs=3; null removes a key");
     auto value = parse_tree(setting.substr(equals + 1), where, names);
     if (!value)
         return value.failure();

@@ -213,7 +213,7 @@ class actor : public caf::event_based_actor {
     // Belongs to the handlers.
     std::vector<std::pair<std::uint64_t, handler>> handlers_;
     frame_ptr current_;
-    std::int64_t ended_ns_ = 0; // the message before in this turn, if it was traced
+    std::int64_t ended_ns_ = 0;                 // the message before in this turn, if it was traced
     proto::Envelope::Reader envelope_;          // of current_
     std::unordered_set<actor_address> watched_; // never iterated
     std::unordered_map<timer_id, timer_id>

@@ -1,8 +1,8 @@
 #include "actors/runtime/simulator.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <utility>
 

@@ -7,10 +7,10 @@ namespace troupe {
 
 void trainer::restore() {
     restored_ = std::make_shared<std::vector<weights_ptr>>();
-    submit([from = std::move(options_.resume), programs = programs(), momentum = has_momentum(),
+    submit([from = std::move(options_.resume), programs = programs(), state = optimizer_state(),
             restored = restored_](compute_context& context) -> result<void> {
         for (const stage_program& program : programs) {
-            auto made = from->restore(program.parameters(), momentum, context.memory);
+            auto made = from->restore(program.parameters(), state, context.memory);
             if (!made)
                 return made.failure();
             restored->push_back(std::move(made).value());
@@ -38,34 +38,41 @@ void trainer::snapshot(proto::Snapshot::Reader body, const frame& f) {
 namespace {
 
 // A stage's snapshot as the store wants it, checked against the model. The bytes live as long as the frame.
-result<stage_tensors> tensors_of(const frame& f, const stage_program& program, bool with_momentum) {
+result<stage_tensors> tensors_of(const frame& f, const stage_program& program,
+                                 const std::vector<std::string>& state) {
+    stage_tensors out{program.range(), {}};
     const auto& infos = program.parameters();
-    const std::size_t count = infos.size();
-    if (f.tensors().size() != count * (with_momentum ? 2 : 1))
+    if (f.tensors().size() != infos.size() * (1 + state.size()))
         return error{errc::protocol, "a snapshot has " + std::to_string(f.tensors().size()) +
-                                         " tensors for " + std::to_string(count) + " parameters"};
-    stage_tensors out;
-    out.layers = program.range();
-    for (std::size_t i = 0; i < f.tensors().size(); ++i) {
-        const tensor& t = f.tensors()[i];
-        const parameter_info& info = infos[i % count];
+                                         " tensors for " + std::to_string(infos.size()) +
+                                         " parameters"};
+    auto next = f.tensors().begin();
+    const auto take = [&](const parameter_info& info, std::string name) -> result<void> {
+        const tensor& t = *next++;
         if (t.type() != data_type::float32 || t.shape() != info.shape)
-            return error{errc::protocol,
-                         "a snapshot has " + to_string(t.shape()) + " for " + info.name};
-        (i < count ? out.parameters : out.momentum)
-            .push_back({info.name, t.type(), t.shape(), {t.data(), t.bytes()}});
-    }
+            return error{errc::protocol, "a snapshot has " + to_string(t.shape()) + " for " + name};
+        out.tensors.push_back({std::move(name), t.type(), t.shape(), {t.data(), t.bytes()}});
+        return {};
+    };
+    for (const parameter_info& info : infos)
+        if (auto taken = take(info, info.name); !taken)
+            return taken.failure();
+    for (const parameter_info& info : infos)
+        for (const std::string& kind : state)
+            if (auto taken = take(info, state_name(kind, info.name)); !taken)
+                return taken.failure();
     return out;
 }
 
 result<std::string> write_all(checkpoint_store& store, const checkpoint_progress& progress,
-                              const std::vector<stage_program>& stages, bool with_momentum,
+                              const std::vector<stage_program>& stages,
+                              const std::vector<std::string>& state,
                               const std::vector<frame_ptr>& snapshots) {
     auto writer = store.begin(progress, stages.size());
     if (!writer)
         return writer.failure();
     for (std::uint32_t s = 0; s < stages.size(); ++s) {
-        auto tensors = tensors_of(*snapshots[s], stages[s], with_momentum);
+        auto tensors = tensors_of(*snapshots[s], stages[s], state);
         if (!tensors)
             return tensors.failure();
         if (auto written = writer->write_stage(stage_index{s}, *tensors); !written)
@@ -94,9 +101,9 @@ checkpoint_progress trainer::how_far() const {
 void trainer::write_checkpoint() {
     saved_folder_ = std::make_shared<std::string>();
     submit([store = options_.store, progress = how_far(), programs = programs(),
-            momentum = has_momentum(), snapshots = std::move(snapshots_),
+            state = optimizer_state(), snapshots = std::move(snapshots_),
             folder = saved_folder_](compute_context&) -> result<void> {
-        auto written = write_all(*store, progress, programs, momentum, snapshots);
+        auto written = write_all(*store, progress, programs, state, snapshots);
         if (!written)
             return written.failure();
         *folder = std::move(written).value();

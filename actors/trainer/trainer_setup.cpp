@@ -4,6 +4,7 @@
 #include "actors/data/data_source.hpp"
 #include "actors/messages.hpp"
 #include "actors/trainer/trainer.hpp"
+#include "kernels/optim/optimizer.hpp"
 
 namespace troupe {
 
@@ -17,8 +18,10 @@ std::vector<stage_program> trainer::programs() const {
     return made;
 }
 
-bool trainer::has_momentum() const {
-    return app().getTrain().getOptimizer().getSgd().getMomentum() != 0;
+std::vector<std::string> trainer::optimizer_state() const {
+    const auto rule = make_optimizer(app().getTrain().getOptimizer());
+    TROUPE_CHECK(rule != nullptr, "the app file was checked by this build");
+    return {rule->state().begin(), rule->state().end()};
 }
 
 actor_address trainer::agent_of(const plan_device& where) const {
@@ -139,7 +142,7 @@ void trainer::connect() {
             request.body().setWeightVersion(from.version.value());
             for (const tensor& t : from.parameters)
                 request.attach(t);
-            for (const tensor& t : from.momentum)
+            for (const tensor& t : from.state)
                 request.attach(t);
         }
         send(stages_[s], std::move(request));

@@ -2,12 +2,11 @@
 
 #include "kernels/cpu/convolution_runner.hpp"
 #include "kernels/cpu/loops.hpp"
+#include "kernels/cpu/update_loops.hpp"
 
 namespace troupe {
 
 namespace {
-
-using cpu::loops;
 
 bool has_avx512() noexcept {
 #if defined(__x86_64__)
@@ -18,14 +17,17 @@ bool has_avx512() noexcept {
 #endif
 }
 
-const loops& fastest_loops() noexcept {
+// The table of this machine's instruction set.
+template <class Loops>
+const Loops& fastest([[maybe_unused]] const Loops& avx512, [[maybe_unused]] const Loops& avx2,
+                     const Loops& baseline) noexcept {
 #if defined(__x86_64__)
     if (has_avx512())
-        return cpu::loops_avx512;
+        return avx512;
     if (__builtin_cpu_supports("avx2"))
-        return cpu::loops_avx2;
+        return avx2;
 #endif
-    return cpu::loops_baseline;
+    return baseline;
 }
 
 // The widest vector of floats that oneDNN's convolutions use here.
@@ -44,7 +46,10 @@ std::size_t vector_floats() noexcept {
 } // namespace
 
 cpu_operations::cpu_operations(memory_pool& pool)
-    : block_{vector_floats()}, loops_{fastest_loops()},
+    : block_{vector_floats()}, loops_{fastest(cpu::loops_avx512, cpu::loops_avx2,
+                                              cpu::loops_baseline)},
+      update_loops_{
+          fastest(cpu::update_loops_avx512, cpu::update_loops_avx2, cpu::update_loops_baseline)},
       convolutions_{
           std::make_unique<cpu::convolution_runner>(pool, loops_, has_avx512() && block_ == 16)} {}
 

@@ -14,6 +14,7 @@ namespace troupe {
 namespace cpu {
 class convolution_runner;
 struct loops;
+struct update_loops;
 } // namespace cpu
 
 class cpu_operations final : public operations {
@@ -42,10 +43,18 @@ class cpu_operations final : public operations {
     result<void> compute(const add_scaled& op) override;
     result<void> compute(const fill& op) override;
     result<void> compute(const softmax_cross_entropy& op) override;
-    result<void> compute(const momentum_update& op) override;
+    result<void> compute(const sgd_update& op) override;
+    result<void> compute(const adagrad_update& op) override;
+    result<void> compute(const rmsprop_update& op) override;
+    result<void> compute(const adadelta_update& op) override;
+    result<void> compute(const adam_update& op) override;
+    result<void> compute(const lamb_direction& op) override;
+    result<void> compute(const sum_of_squares& op) override;
+    result<void> compute(const clip& op) override;
 
     const std::size_t block_;
     const cpu::loops& loops_;
+    const cpu::update_loops& update_loops_;
     const std::unique_ptr<cpu::convolution_runner> convolutions_;
 };
 

@@ -26,16 +26,6 @@ void add_scaled(const float* x, float factor, const float* y, float* out, std::s
         out[i] = x[i] + factor * y[i];
 }
 
-void momentum_update(float rate, float momentum, const float* gradient, const float* weight,
-                     const float* velocity, float* new_weight, float* new_velocity,
-                     std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) {
-        const float v = momentum * velocity[i] + gradient[i];
-        new_weight[i] = weight[i] - rate * v;
-        new_velocity[i] = v;
-    }
-}
-
 // `Block` neighbouring channels as one vector. The compiler splits what is wider than the machine's registers.
 template <int Block>
 struct vectors {
@@ -297,7 +287,7 @@ void separate(const float* x, float* y, std::size_t groups, std::size_t block, s
 
 } // namespace
 
-const loops TROUPE_LOOPS{relu_forward, relu_backward, add_scaled, momentum_update,
-                         pool_forward, pool_backward, interleave, separate};
+const loops TROUPE_LOOPS{relu_forward,  relu_backward, add_scaled, pool_forward,
+                         pool_backward, interleave,    separate};
 
 } // namespace troupe::cpu

@@ -28,10 +28,6 @@ struct loops {
     void (*relu_backward)(const float* y, const float* dy, float* dx, std::size_t count);
     // out[i] = x[i] + factor * y[i]
     void (*add_scaled)(const float* x, float factor, const float* y, float* out, std::size_t count);
-    // new_velocity[i] = momentum * velocity[i] + gradient[i]; new_weight[i] = weight[i] - rate * new_velocity[i]
-    void (*momentum_update)(float rate, float momentum, const float* gradient, const float* weight,
-                            const float* velocity, float* new_weight, float* new_velocity,
-                            std::size_t count);
     // positions: one byte or, for windows larger than 16x16, four bytes each
     void (*pool_forward)(const pool_task& task, const float* images, float* pooled,
                          void* positions);

@@ -99,7 +99,7 @@ std::size_t stage_program::parameter_bytes() const noexcept {
 }
 
 result<weights_ptr> stage_program::initialise(compute_context& context, std::uint64_t seed,
-                                              bool with_momentum) const {
+                                              std::size_t state_per_parameter) const {
     auto made = std::make_shared<weights>();
     std::size_t next = 0;
     for (const step& s : steps_)
@@ -112,12 +112,13 @@ result<weights_ptr> stage_program::initialise(compute_context& context, std::uin
                 return values.failure().in(parameter.name);
             made->parameters.push_back(std::move(*values));
         }
-    for (std::size_t p = 0; with_momentum && p < parameters_.size(); ++p) {
-        auto values = zeros(context, parameters_[p].shape);
-        if (!values)
-            return values.failure().in("momentum." + parameters_[p].name);
-        made->momentum.push_back(std::move(*values));
-    }
+    for (const auto& parameter : parameters_)
+        for (std::size_t kind = 0; kind < state_per_parameter; ++kind) {
+            auto values = zeros(context, parameter.shape);
+            if (!values)
+                return values.failure().in("the optimizer's state of " + parameter.name);
+            made->state.push_back(std::move(*values));
+        }
     return weights_ptr{std::move(made)};
 }
 

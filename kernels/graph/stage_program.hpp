@@ -39,7 +39,8 @@ struct layer_range {
 struct weights {
     weight_version version;
     std::vector<tensor> parameters; // in the order of stage_program::parameters()
-    std::vector<tensor> momentum;   // one per parameter; empty without momentum
+    std::vector<tensor>
+        state; // what the optimizer keeps: so many per parameter, in order of the parameters
 };
 using weights_ptr = std::shared_ptr<const weights>;
 
@@ -95,9 +96,9 @@ class stage_program {
 
     // Version 0: zero for biases, normal for weights: of variance 2 / fan_in where a relu follows (He et al. 2015), else
     // 2 / (fan_in + fan_out) (Glorot and Bengio 2010).
-    // `with_momentum` adds zeroed momentum.
+    // With so many zeroed tensors of optimizer state per parameter.
     result<weights_ptr> initialise(compute_context& context, std::uint64_t seed,
-                                   bool with_momentum) const;
+                                   std::size_t state_per_parameter) const;
 
     // input: (batch, input_shape...), float32. Overwritten where nobody else holds it. For
     // inference drop `saved`. errc::protocol for an input, and below for a gradient, of another

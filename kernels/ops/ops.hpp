@@ -51,7 +51,14 @@ class operations {
     virtual result<void> compute(const add_scaled& op) = 0;
     virtual result<void> compute(const fill& op) = 0;
     virtual result<void> compute(const softmax_cross_entropy& op) = 0;
-    virtual result<void> compute(const momentum_update& op) = 0;
+    virtual result<void> compute(const sgd_update& op) = 0;
+    virtual result<void> compute(const adagrad_update& op) = 0;
+    virtual result<void> compute(const rmsprop_update& op) = 0;
+    virtual result<void> compute(const adadelta_update& op) = 0;
+    virtual result<void> compute(const adam_update& op) = 0;
+    virtual result<void> compute(const lamb_direction& op) = 0;
+    virtual result<void> compute(const sum_of_squares& op) = 0;
+    virtual result<void> compute(const clip& op) = 0;
 };
 
 } // namespace troupe

@@ -6,7 +6,7 @@
 namespace troupe {
 
 float learning_rate_at(proto::Train::Reader train, std::uint32_t epoch) {
-    const double rate = train.getOptimizer().getSgd().getLearningRate();
+    const double rate = double{base_learning_rate(train.getOptimizer())};
     const auto schedule = train.getSchedule();
     switch (schedule.which()) {
     case proto::LearningRateSchedule::CONSTANT:

@@ -1,29 +1,57 @@
 // Optimizers read one immutable version of the weights and write the next.
 #pragma once
 
+#include <memory>
 #include <span>
+#include <string_view>
 
 #include "kernels/graph/stage_program.hpp"
 
 namespace troupe {
 
-// Adds `more` to `sum`, element by element, in the order of the elements. `sum` must be unique to
-// the caller.
+// Adds `more` to `sum`, element by element, in the order of the elements. `sum` must be unique to the caller.
 result<void> accumulate(compute_context& context, std::vector<tensor>& sum,
                         std::span<const tensor> more);
 
-// Stochastic gradient descent with momentum: m' = momentum * m + g; w' = w - learning_rate * m'.
-// Without momentum w' = w - learning_rate * g. Source: PyTorch's SGD, dampening 0.
-struct sgd {
-    float learning_rate = 0;
-    float momentum = 0;
+// An update rule with its settings. Its formulas stand in kernels/ops/updates.hpp.
+//
+// Threads: const and shared freely.
+class optimizer {
+  public:
+    virtual ~optimizer() = default;
 
-    // Version current.version + 1. Hand `current` over by moving: where the caller was the only
-    // holder of a buffer, the new version takes it over; otherwise it is left as it is and new
-    // memory is used.
+    // What it keeps beside each parameter, by PyTorch's names: "momentum_buffer", or "exp_avg" and "exp_avg_sq". In the
+    // order of weights::state.
+    virtual std::span<const std::string_view> state() const noexcept = 0;
+
+    // Version current.version + 1, which is the number of the step that it has come from. Hand `current` over by moving:
+    // where the caller was the only holder of a buffer, the new version takes it over; otherwise it is left as it is and
+    // new memory is used.
     result<weights_ptr> step(compute_context& context, weights_ptr current,
-                             std::span<const tensor> gradients) const;
+                             std::span<const tensor> gradients, float learning_rate) const;
+
+  protected:
+    // One parameter of a step. The new tensors have memory, perhaps that of the old ones.
+    struct parameter_step {
+        float learning_rate;
+        std::uint64_t number; // of the step, from 1
+        const tensor& gradient;
+        const tensor& weight;
+        std::span<const tensor> state;
+        tensor& new_weight;
+        std::span<tensor> new_state;
+    };
+
+  private:
+    virtual result<void> update(compute_context& context, const parameter_step& step) const = 0;
 };
+using optimizer_ptr = std::shared_ptr<const optimizer>;
+
+// The rule that the description, whose settings are in their ranges, asks for; null for one that this build does not know.
+optimizer_ptr make_optimizer(proto::Optimizer::Reader description);
+
+// The rule's learning rate, before any schedule.
+float base_learning_rate(proto::Optimizer::Reader description);
 
 // The learning rate of an epoch (counted from 0).
 float learning_rate_at(proto::Train::Reader train, std::uint32_t epoch);

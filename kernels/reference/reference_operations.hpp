@@ -27,7 +27,14 @@ class reference_operations final : public operations {
     result<void> compute(const add_scaled& op) override;
     result<void> compute(const fill& op) override;
     result<void> compute(const softmax_cross_entropy& op) override;
-    result<void> compute(const momentum_update& op) override;
+    result<void> compute(const sgd_update& op) override;
+    result<void> compute(const adagrad_update& op) override;
+    result<void> compute(const rmsprop_update& op) override;
+    result<void> compute(const adadelta_update& op) override;
+    result<void> compute(const adam_update& op) override;
+    result<void> compute(const lamb_direction& op) override;
+    result<void> compute(const sum_of_squares& op) override;
+    result<void> compute(const clip& op) override;
 
     // Memory for the output of a convolution.
     tensor convolved(const conv2d_settings& settings, const tensor& input, const tensor& weight);

@@ -12,6 +12,7 @@
 #include "kernels/optim/optimizer.hpp"
 #include "tests/bench/sgemm_peak.hpp"
 #include "tests/unit/kernels/models.hpp"
+#include "tests/unit/kernels/rules.hpp"
 
 using namespace troupe;
 
@@ -35,10 +36,10 @@ int main(int argc, char** argv) {
         .linear(10);
     const auto model = net.build();
     const auto program = stage_program::create(model, {0, 9}).value();
-    auto w = program.initialise(context, 1, true).value();
+    auto w = program.initialise(context, 1, 1).value();
     const tensor input = test::random_tensor(pool, {batch, 1, 28, 28}, 1);
     const tensor labels = test::labels(pool, batch, 10, 2);
-    const sgd optimizer{.learning_rate = 0.01f, .momentum = 0.9f};
+    const optimizer_ptr rule = test::sgd_rule(0.9f);
 
     duration forward{}, backward{}, update{};
     std::vector<duration> steps;
@@ -52,7 +53,7 @@ int main(int argc, char** argv) {
             program.backward(context, *w, std::move(passed.saved), std::move(loss.gradient), false)
                 .value();
         const time_point before_update = time.now();
-        w = optimizer.step(context, std::move(w), back.parameter_gradients).value();
+        w = rule->step(context, std::move(w), back.parameter_gradients, 0.01f).value();
         const time_point end = time.now();
         if (step < 0)
             continue; // compiles and warms up

@@ -20,10 +20,11 @@ const std::vector<std::vector<std::size_t>> cuts = {
 constexpr sim_faults calm{.delay_min = std::chrono::microseconds{20},
                           .delay_max = std::chrono::microseconds{20}};
 void check_run(const std::string& schedule, const std::vector<std::size_t>& layers,
-               const sim_faults& faults, std::uint64_t seed) {
+               const sim_faults& faults, std::uint64_t seed,
+               const std::string& optimizer = "sgd: {learning_rate: 0.05, momentum: 0.9}") {
     BOOST_TEST_CONTEXT(schedule << ", " << layers.size() << " stages, seed " << seed) {
         const bool delayed = schedule == "pipedream";
-        const std::string text = pipeline_app(schedule, layers, 3);
+        const std::string text = pipeline_app(schedule, layers, 3, optimizer);
         const temporary_folder folder;
         pipeline_sim run{{.seed = seed,
                           .faults = faults,
@@ -62,6 +63,13 @@ BOOST_DATA_TEST_CASE(pipedream_is_bit_equal_to_the_delayed_version_equation,
 BOOST_DATA_TEST_CASE(gpipe_is_bit_equal_to_one_process_with_the_same_microbatches,
                      bdata::xrange(cuts.size()), cut) {
     check_run("gpipe", cuts[cut], calm, 1);
+}
+
+BOOST_AUTO_TEST_CASE(every_optimizer_keeps_its_state_per_version) {
+    for (const char* optimizer : {"sgd: {learning_rate: 0.05, momentum: 0.9, nesterov: true}",
+                                  "adam: {learning_rate: 0.01}", "adadelta: {decay: 0.8}",
+                                  "lamb: {learning_rate: 0.01, weight_decay: 0.1}"})
+        check_run("pipedream", {1, 3, 2}, calm, 1, optimizer);
 }
 
 BOOST_DATA_TEST_CASE(the_equalities_hold_under_delay_loss_duplication_and_reordering,

@@ -10,8 +10,9 @@
 namespace troupe::test {
 
 // An app over synthetic data with six layers that can be cut into up to six stages.
-inline std::string pipeline_app(const std::string& schedule, const std::vector<std::size_t>& layers,
-                                unsigned epochs) {
+inline std::string
+pipeline_app(const std::string& schedule, const std::vector<std::size_t>& layers, unsigned epochs,
+             const std::string& optimizer = "sgd: {learning_rate: 0.05, momentum: 0.9}") {
     std::string stages;
     for (const std::size_t count : layers)
         stages +=
@@ -28,8 +29,8 @@ inline std::string pipeline_app(const std::string& schedule, const std::vector<s
            "    - relu\n"
            "    - linear: {out: 3}\n"
            "train: {batch: 8, seed: 5, epochs: " +
-           std::to_string(epochs) +
-           ", optimizer: {sgd: {learning_rate: 0.05, momentum: 0.9}}}\n"
+           std::to_string(epochs) + ", optimizer: {" + optimizer +
+           "}}\n"
            "topology: {pipeline: {schedule: " +
            schedule + ", microbatches: 3, stages: [" + stages + "]}}\n";
 }

@@ -40,18 +40,18 @@ class sequential_trainer {
 
     sequential_result run() {
         const auto train = app_.getTrain();
-        const float momentum = train.getOptimizer().getSgd().getMomentum();
+        const optimizer_ptr rule = make_optimizer(train.getOptimizer());
         result_.weights.clear();
         for (const stage_program& stage : stages_)
             result_.weights.push_back(
-                stage.initialise(context_, train.getSeed(), momentum != 0).value());
+                stage.initialise(context_, train.getSeed(), rule->state().size()).value());
         for (std::uint32_t epoch = 0; epoch < train.getEpochs(); ++epoch)
-            run_epoch(epoch, sgd{learning_rate_at(train, epoch), momentum});
+            run_epoch(epoch, *rule, learning_rate_at(train, epoch));
         return std::move(result_);
     }
 
   private:
-    void run_epoch(std::uint32_t epoch, const sgd& rule) {
+    void run_epoch(std::uint32_t epoch, const optimizer& rule, float rate) {
         const auto train = app_.getTrain();
         auto order = train.getShuffle() ? epoch_order(train.getSeed(), epoch, data_.size())
                                         : file_order(data_.size());
@@ -73,7 +73,8 @@ class sequential_trainer {
             }
             auto sums = gradients(plan, shape, b, used);
             for (std::size_t s = 0; s < stages; ++s)
-                versions[s].push_back(rule.step(context_, versions[s].back(), sums[s]).value());
+                versions[s].push_back(
+                    rule.step(context_, versions[s].back(), sums[s], rate).value());
         }
         for (std::size_t s = 0; s < stages; ++s)
             result_.weights[s] = versions[s].back();

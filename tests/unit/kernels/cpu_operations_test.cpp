@@ -7,6 +7,7 @@
 
 #include "kernels/cpu/cpu_operations.hpp"
 #include "kernels/cpu/loops.hpp"
+#include "kernels/cpu/update_loops.hpp"
 #include "tests/unit/kernels/models.hpp"
 
 using namespace troupe;
@@ -33,10 +34,6 @@ std::vector<float> everything(const cpu::loops& loops) {
     keep(out);
     loops.add_scaled(x.data(), 0.3f, y.data(), out.data(), out.size());
     keep(out);
-    loops.momentum_update(0.01f, 0.9f, x.data(), y.data(), x.data() + 1, out.data(), other.data(),
-                          out.size());
-    keep(out);
-    keep(other);
     for (const std::size_t block : {1, 8, 16})
         for (const std::size_t kernel : {2, 3})
             for (const std::size_t stride : {2, 3})
@@ -61,6 +58,38 @@ std::vector<float> everything(const cpu::loops& loops) {
     return all;
 }
 
+std::vector<float> all_updates(const cpu::update_loops& loops) {
+    random_stream random{2};
+    constexpr std::size_t count = 997; // no multiple of any vector
+    const auto numbers = [&] {
+        std::vector<float> x(count);
+        for (float& value : x)
+            value = static_cast<float>(random.uniform()) + 0.001f;
+        return x;
+    };
+    const auto gradient = numbers(), weight = numbers(), first = numbers(), second = numbers();
+    std::vector<float> all;
+    const auto keep = [&](auto* loop, const float* velocity, bool decoupled) {
+        std::vector<float> new_weight(count), new_first(count), new_second(count);
+        loop(cpu::update_task{count, gradient.data(), weight.data(), velocity, second.data(),
+                              new_weight.data(), new_first.data(), new_second.data(), 0.1f,
+                              decoupled ? 0.01f : 0, 0.5f, 1e-8f, 0.9f, 0.99f, 1.3f, 1.7f,
+                              decoupled, decoupled});
+        for (const auto* part : {&new_weight, &new_first, &new_second})
+            all.insert(all.end(), part->begin(), part->end());
+    };
+    keep(loops.sgd, nullptr, false);
+    for (const bool flag : {false, true})
+        for (auto* loop : {loops.sgd, loops.adagrad, loops.rmsprop, loops.adadelta, loops.adam,
+                           loops.lamb_direction})
+            keep(loop, first.data(), flag);
+    all.push_back(static_cast<float>(loops.sum_of_squares(weight.data(), count)));
+    std::vector<float> clipped(count);
+    loops.clip(weight.data(), 0.4f, clipped.data(), count);
+    all.insert(all.end(), clipped.begin(), clipped.end());
+    return all;
+}
+
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
     return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
@@ -72,11 +101,16 @@ BOOST_AUTO_TEST_SUITE(cpu_back_end)
 #if defined(__x86_64__)
 BOOST_AUTO_TEST_CASE(every_instruction_set_gives_the_same_bits) {
     const auto expected = everything(cpu::loops_baseline);
-    if (__builtin_cpu_supports("avx2"))
+    const auto updated = all_updates(cpu::update_loops_baseline);
+    if (__builtin_cpu_supports("avx2")) {
         BOOST_TEST(same_bits(everything(cpu::loops_avx2), expected));
+        BOOST_TEST(same_bits(all_updates(cpu::update_loops_avx2), updated));
+    }
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
         BOOST_TEST(same_bits(everything(cpu::loops_avx512), expected));
+        BOOST_TEST(same_bits(all_updates(cpu::update_loops_avx512), updated));
+    }
 }
 #endif
 
@@ -88,8 +122,14 @@ BOOST_AUTO_TEST_CASE(momentum_that_fades_away_becomes_zero_instead_of_denormal) 
     tensor gradient = random_tensor(pool, {100}, 3);
     BOOST_REQUIRE(ops->run(fill{velocity, std::numeric_limits<float>::min()}).ok());
     BOOST_REQUIRE(ops->run(fill{gradient, 0}).ok());
-    BOOST_REQUIRE(
-        ops->run(momentum_update{0.1f, 0.5f, gradient, weight, velocity, weight, velocity}).ok());
+    BOOST_REQUIRE(ops->run(sgd_update{.learning_rate = 0.1f,
+                                      .momentum = 0.5f,
+                                      .gradient = gradient,
+                                      .weight = weight,
+                                      .velocity = &velocity,
+                                      .new_weight = weight,
+                                      .new_velocity = &velocity})
+                      .ok());
     BOOST_TEST(velocity.values<float>()[99] == 0.f);
     // The caller's own arithmetic is as it was.
     volatile float tiny = std::numeric_limits<float>::min();

@@ -10,6 +10,7 @@
 #include "kernels/reference/reference.hpp"
 #include "tests/unit/kernels/backends.hpp"
 #include "tests/unit/kernels/models.hpp"
+#include "tests/unit/kernels/rules.hpp"
 
 using namespace troupe;
 using namespace troupe::test;
@@ -38,11 +39,11 @@ struct cut_model {
     tensor input_gradient;
 
     cut_model(compute_context& context, proto::Model::Reader model,
-              const std::vector<std::size_t>& counts, bool with_momentum = true) {
+              const std::vector<std::size_t>& counts, std::size_t state = 1) {
         std::size_t first = 0;
         for (std::size_t count : counts) {
             stages.push_back(stage_program::create(model, {first, count}).value());
-            versions.push_back(stages.back().initialise(context, 7, with_momentum).value());
+            versions.push_back(stages.back().initialise(context, 7, state).value());
             first += count;
         }
     }
@@ -74,11 +75,11 @@ struct cut_model {
     }
 
     void train(compute_context& context, const tensor& input, const tensor& labels,
-               const sgd& optimizer) {
+               const optimizer& rule, float rate) {
         // A copy: the first stage may overwrite an input that nobody else holds.
         const auto all = gradients(context, input, labels);
         for (std::size_t s = 0; s < stages.size(); ++s)
-            versions[s] = optimizer.step(context, std::move(versions[s]), all[s]).value();
+            versions[s] = rule.step(context, std::move(versions[s]), all[s], rate).value();
     }
 
     std::vector<tensor> parameters() const {
@@ -121,7 +122,7 @@ BOOST_AUTO_TEST_CASE(a_model_gives_the_same_bits_wherever_it_is_cut) {
             const auto trained = [&](const std::vector<std::size_t>& counts) {
                 cut_model cut{context, model.build(), counts};
                 for (int step = 0; step < 2; ++step)
-                    cut.train(context, input, truth, {.learning_rate = 0.05f, .momentum = 0.9f});
+                    cut.train(context, input, truth, *sgd_rule(0.9f), 0.05f);
                 return cut;
             };
             const cut_model whole = trained({layers});
@@ -152,7 +153,7 @@ BOOST_AUTO_TEST_CASE(training_learns_its_batch) {
         whole.gradients(context, input, truth);
         const double before = whole.loss;
         for (int step = 0; step < 40; ++step)
-            whole.train(context, input, truth, {.learning_rate = 0.05f, .momentum = 0.9f});
+            whole.train(context, input, truth, *sgd_rule(0.9f), 0.05f);
         BOOST_TEST(whole.loss < before / 10,
                    backend.name << ": " << before << " became " << whole.loss);
     }
@@ -212,9 +213,9 @@ BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_weights_and_another_seed_other
     compute_context context{*ops, pool};
     auto model = conv_net(8);
     const auto program = stage_program::create(model.build(), {0, 9}).value();
-    const auto first = program.initialise(context, 1, false).value();
-    const auto again = program.initialise(context, 1, false).value();
-    const auto other = program.initialise(context, 2, false).value();
+    const auto first = program.initialise(context, 1, 0).value();
+    const auto again = program.initialise(context, 1, 0).value();
+    const auto other = program.initialise(context, 2, 0).value();
     check_bit_equal(first->parameters, again->parameters);
     BOOST_TEST(!bit_equal(first->parameters[0], other->parameters[0]));
     // He before a relu, variance 2 / fan_in: layers.6.weight is (24, 128). Glorot before none, 2 / (fan_in + fan_out):
@@ -234,9 +235,7 @@ BOOST_AUTO_TEST_CASE(training_takes_nothing_from_the_system_after_its_first_step
         cut_model parts{context, model.build(), {3, 6}};
         const tensor input = random_tensor(pool, {8, 1, 8, 8}, 1);
         const tensor truth = labels(pool, 8, 10, 2);
-        const auto step = [&] {
-            parts.train(context, input, truth, {.learning_rate = 0.05f, .momentum = 0.9f});
-        };
+        const auto step = [&] { parts.train(context, input, truth, *sgd_rule(0.9f), 0.05f); };
         step();
         step();
         const auto before = pool.statistics();
@@ -271,7 +270,7 @@ BOOST_AUTO_TEST_CASE(tensors_that_do_not_fit_the_stage_are_refused) {
     compute_context context{*ops, pool};
     auto model = conv_net(8);
     const auto program = stage_program::create(model.build(), {0, 9}).value();
-    const auto w = program.initialise(context, 1, false).value();
+    const auto w = program.initialise(context, 1, 0).value();
     const auto refused = [&](tensor t) {
         auto passed = program.forward(context, *w, std::move(t));
         return !passed && passed.failure().code() == errc::protocol;

@@ -1,0 +1,14 @@
+// Whether numbers of the app file that came from another process keep the ranges of schemas/app.capnp. Those that a user
+// writes are checked by the loader (app_file.hpp).
+#pragma once
+
+#include <capnp/dynamic.h>
+
+#include "schemas/base/error.hpp"
+
+namespace troupe {
+
+// Looks at every number of `value` and of what it holds, lists left out. errc::protocol with the key and its range.
+result<void> check_ranges(capnp::DynamicStruct::Reader value);
+
+} // namespace troupe

@@ -1,0 +1,66 @@
+#include "kernels/optim/optimizer.hpp"
+
+#include "kernels/ops/ops.hpp"
+
+namespace troupe {
+
+namespace {
+
+// Memory for the new values of `old`: its own where we are its only holder, so that the update happens in place.
+result<tensor> target_for(compute_context& context, const tensor& old) {
+    if (old.unique())
+        return old;
+    return tensor::allocate(context.memory, data_type::float32, old.shape());
+}
+
+} // namespace
+
+result<void> accumulate(compute_context& context, std::vector<tensor>& sum,
+                        std::span<const tensor> more) {
+    TROUPE_CHECK(sum.size() == more.size(), "gradients of the same parameters are added");
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+        TROUPE_CHECK(sum[i].unique(), "a sum is written by its only holder");
+        if (auto done = context.ops.run(add_scaled{sum[i], 1, more[i], sum[i]}); !done)
+            return done;
+    }
+    return {};
+}
+
+result<weights_ptr> optimizer::step(compute_context& context, weights_ptr current,
+                                    std::span<const tensor> gradients, float learning_rate) const {
+    const std::size_t kinds = state().size();
+    TROUPE_CHECK(gradients.size() == current->parameters.size(), "one gradient per parameter");
+    TROUPE_CHECK(current->state.size() == kinds * gradients.size(),
+                 "the state was made for this optimizer");
+    auto next = std::make_shared<weights>();
+    next->version = current->version.next();
+    const weights old = *current;
+    current.reset(); // from here on unique() means that nobody else reads the old version
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+        auto new_weight = target_for(context, old.parameters[i]);
+        if (!new_weight)
+            return new_weight.failure();
+        const auto old_state = std::span{old.state}.subspan(i * kinds, kinds);
+        std::vector<tensor> new_state;
+        for (const tensor& kept : old_state) {
+            auto target = target_for(context, kept);
+            if (!target)
+                return target.failure();
+            new_state.push_back(std::move(*target));
+        }
+        auto done = update(context, {.learning_rate = learning_rate,
+                                     .number = next->version.value(),
+                                     .gradient = gradients[i],
+                                     .weight = old.parameters[i],
+                                     .state = old_state,
+                                     .new_weight = *new_weight,
+                                     .new_state = new_state});
+        if (!done)
+            return done.failure();
+        next->parameters.push_back(std::move(*new_weight));
+        std::ranges::move(new_state, std::back_inserter(next->state));
+    }
+    return weights_ptr{std::move(next)};
+}
+
+} // namespace troupe

@@ -1,0 +1,39 @@
+// What the families of cases share, and where each adds its own.
+#pragma once
+
+#include <string>
+
+#include "tests/conformance/operations_cases.hpp"
+
+namespace troupe::test {
+
+using cases = std::vector<std::unique_ptr<operation_case>>;
+
+template <class Case, class... Arguments>
+void add(cases& to, Arguments... arguments) {
+    to.push_back(std::make_unique<Case>(arguments...));
+}
+
+// Memory full of NaN.
+tensor poisoned(compute_context& context, const tensor_shape& shape,
+                data_type type = data_type::float32);
+
+// The same images in another channel block.
+tensor in_block(compute_context& context, const tensor& from, std::size_t from_block,
+                std::size_t block);
+
+double count(const tensor_shape& shape);
+std::string by(const tensor_shape& shape); // "3x5x7"
+
+void add_linear_cases(cases& to);
+void add_timed_linear_cases(cases& to, std::size_t batch);
+void add_images_cases(cases& to);
+void add_timed_images_cases(cases& to, std::size_t batch);
+void add_elementwise_cases(cases& to);
+void add_timed_elementwise_cases(cases& to, std::size_t batch);
+void add_losses_cases(cases& to);
+void add_timed_losses_cases(cases& to, std::size_t batch);
+void add_updates_cases(cases& to);
+void add_timed_updates_cases(cases& to, std::size_t batch);
+
+} // namespace troupe::test

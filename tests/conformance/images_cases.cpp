@@ -1,0 +1,200 @@
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "tests/conformance/case_tools.hpp"
+
+namespace troupe::test {
+
+namespace {
+
+struct conv2d_row {
+    std::size_t samples, in, height, width, out, kernel;
+    std::size_t stride = 1, padding = 0;
+    std::size_t pool = 0, pool_stride = 0; // with relu and max_pool behind it
+    bool blocked = true; // in the back end's favourite blocks, otherwise row-major
+};
+
+struct conv2d_case final : operation_case {
+    conv2d_row row;
+
+    explicit conv2d_case(const conv2d_row& row) : row{row} {}
+
+    std::string name() const override {
+        return "conv2d " + by(input_shapes()[0]) + " to " + std::to_string(row.out) + ", kernel " +
+               std::to_string(row.kernel) + ", stride " + std::to_string(row.stride) +
+               ", padding " + std::to_string(row.padding) +
+               (row.pool > 0 ? ", relu, pool " + std::to_string(row.pool) + "/" +
+                                   std::to_string(row.pool_stride)
+                             : "") +
+               (row.blocked ? "" : ", row-major");
+    }
+    std::vector<tensor_shape> input_shapes() const override {
+        return {{row.samples, row.in, row.height, row.width},
+                {row.out, row.in, row.kernel, row.kernel},
+                {row.out}};
+    }
+    tensor_shape convolved() const {
+        return {row.samples, row.out,
+                windows_along(row.height, row.kernel, row.stride, row.padding),
+                windows_along(row.width, row.kernel, row.stride, row.padding)};
+    }
+    tensor_shape output_shape() const override {
+        const tensor_shape c = convolved();
+        return row.pool == 0
+                   ? c
+                   : tensor_shape{c[0], c[1], windows_along(c[2], row.pool, row.pool_stride, 0),
+                                  windows_along(c[3], row.pool, row.pool_stride, 0)};
+    }
+    double forward_flops() const override {
+        return 2.0 * count(convolved()) * count({row.in, row.kernel, row.kernel});
+    }
+    bool has_kinks() const override { return row.pool > 0; }
+
+    struct state {
+        conv2d_settings settings;
+        max_pool_settings pool;
+        tensor input, weight, bias, output, positions, output_gradient, to_input, to_weight,
+            to_bias;
+    };
+
+    prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
+                          const tensor& output_gradient) const override {
+        auto& ops = context.ops;
+        const std::size_t in_block_size = row.blocked ? ops.channel_block(row.in) : 1;
+        const std::size_t out_block_size = row.blocked ? ops.channel_block(row.out) : 1;
+        auto s = std::make_shared<state>();
+        s->settings = {row.stride, row.padding, in_block_size, out_block_size};
+        s->pool = {row.pool, row.pool_stride, out_block_size};
+        s->input = in_block(context, inputs[0], 1, in_block_size);
+        s->weight = inputs[1];
+        s->bias = inputs[2];
+        s->output = poisoned(context, output_shape());
+        s->positions = poisoned(context, output_shape(), position_type(row.pool));
+        s->output_gradient = in_block(context, output_gradient, 1, out_block_size);
+        s->to_input = poisoned(context, inputs[0].shape());
+        s->to_weight = poisoned(context, inputs[1].shape());
+        s->to_bias = poisoned(context, inputs[2].shape());
+        return {
+            [=, this, &ops] { return forward(ops, *s); },
+            [=, this, &ops] { return backward(ops, *s); },
+            [=, &context] { return std::vector{in_block(context, s->output, out_block_size, 1)}; },
+            [=, &context] {
+                return std::vector{in_block(context, s->to_input, in_block_size, 1), s->to_weight,
+                                   s->to_bias};
+            }};
+    }
+
+    result<void> forward(operations& ops, state& s) const {
+        return row.pool == 0
+                   ? ops.run(conv2d_forward{s.settings, s.input, s.weight, s.bias, s.output})
+                   : ops.run(conv2d_pool_forward{s.settings, s.pool, s.input, s.weight, s.bias,
+                                                 s.output, s.positions});
+    }
+    result<void> backward(operations& ops, state& s) const {
+        return row.pool == 0
+                   ? ops.run(conv2d_backward{s.settings, s.input, s.weight, s.output_gradient,
+                                             &s.to_input, s.to_weight, s.to_bias})
+                   : ops.run(conv2d_pool_backward{s.settings, s.pool, s.input, s.weight, s.output,
+                                                  s.positions, s.output_gradient, &s.to_input,
+                                                  s.to_weight, s.to_bias});
+    }
+};
+
+struct max_pool_case final : operation_case {
+    tensor_shape images;
+    std::size_t kernel, stride;
+
+    max_pool_case(tensor_shape images, std::size_t kernel, std::size_t stride)
+        : images{images}, kernel{kernel}, stride{stride} {}
+
+    std::string name() const override {
+        return "max_pool " + by(images) + ", kernel " + std::to_string(kernel) + ", stride " +
+               std::to_string(stride);
+    }
+    std::vector<tensor_shape> input_shapes() const override { return {images}; }
+    tensor_shape output_shape() const override {
+        return {images[0], images[1], windows_along(images[2], kernel, stride, 0),
+                windows_along(images[3], kernel, stride, 0)};
+    }
+    double forward_flops() const override {
+        return count(output_shape()) * static_cast<double>(kernel * kernel);
+    }
+    double backward_flops() const override { return count(output_shape()); }
+    bool has_kinks() const override { return true; }
+
+    prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
+                          const tensor& output_gradient) const override {
+        struct state {
+            max_pool_settings settings;
+            tensor input, output, positions, output_gradient, to_input;
+        };
+        auto& ops = context.ops;
+        const std::size_t block = ops.channel_block(images[1]);
+        auto s = std::make_shared<state>();
+        *s = {{kernel, stride, block},
+              in_block(context, inputs[0], 1, block),
+              poisoned(context, output_shape()),
+              poisoned(context, output_shape(), position_type(kernel)),
+              in_block(context, output_gradient, 1, block),
+              poisoned(context, images)};
+        return {
+            [=, &ops] {
+                return ops.run(max_pool_forward{s->settings, s->input, s->output, s->positions});
+            },
+            [=, &ops] {
+                return ops.run(
+                    max_pool_backward{s->settings, s->output_gradient, s->positions, s->to_input});
+            },
+            [=, &context] { return std::vector{in_block(context, s->output, block, 1)}; },
+            [=, &context] { return std::vector{in_block(context, s->to_input, block, 1)}; }};
+    }
+};
+
+} // namespace
+
+void add_images_cases(cases& to) {
+    for (const conv2d_row& row : std::initializer_list<conv2d_row>{
+             {1, 1, 1, 1, 1, 1},
+             {2, 3, 5, 7, 4, 3},
+             {3, 3, 6, 5, 16, 3, 2, 1},
+             {2, 16, 5, 4, 32, 3, 1, 1},
+             {2, 16, 5, 4, 32, 3, 1, 1, 0, 0, false},
+             {3, 32, 13, 10, 16, 3, 1, 0},
+             {1, 64, 4, 4, 80, 3, 1, 2},
+             {9, 32, 24, 20, 32, 3, 1, 1, 2, 2, false},
+             {1, 32, 4, 4, 16, 1},
+             {2, 8, 7, 7, 24, 5, 2, 2},
+             {1, 6, 9, 9, 16, 5, 3, 4},
+             {19, 16, 24, 24, 16, 3, 1,
+              1}, // more samples than are convolved at a time, and some left over
+             {2, 1, 8, 8, 16, 3, 1, 1, 2, 2},
+             {3, 16, 7, 9, 32, 3, 1, 1, 3, 2},
+             {2, 5, 9, 9, 6, 3, 2, 0, 2, 1},
+             {2, 16, 8, 8, 16, 3, 1, 1, 2, 3},
+             {19, 16, 24, 24, 16, 3, 1, 1, 2, 2},
+         })
+        add<conv2d_case>(to, row);
+    for (const auto& [images, kernel, stride] :
+         std::initializer_list<std::tuple<tensor_shape, std::size_t, std::size_t>>{
+             {{1, 1, 2, 2}, 2, 2},
+             {{2, 3, 7, 5}, 2, 2},
+             {{2, 16, 6, 6}, 2, 2},
+             {{2, 16, 7, 7}, 3, 2},
+             {{1, 32, 7, 7}, 2, 3},
+             {{2, 16, 5, 5}, 5, 1},
+             {{1, 2, 18, 19}, 17, 1}})
+        add<max_pool_case>(to, images, kernel, stride);
+}
+
+void add_timed_images_cases(cases& to, std::size_t batch) {
+    add<conv2d_case>(to, conv2d_row{batch, 1, 28, 28, 32, 3, 1, 1});
+    add<conv2d_case>(to, conv2d_row{batch, 1, 28, 28, 32, 3, 1, 1, 2, 2});
+    add<conv2d_case>(to, conv2d_row{batch, 32, 14, 14, 64, 3, 1, 1});
+    add<conv2d_case>(to, conv2d_row{batch, 32, 14, 14, 64, 3, 1, 1, 2, 2});
+    add<conv2d_case>(to, conv2d_row{batch, 32, 14, 14, 64, 3, 1, 1, 0, 0, false});
+    add<conv2d_case>(to, conv2d_row{batch, 3, 32, 32, 6, 5});
+    add<max_pool_case>(to, tensor_shape{batch, 32, 28, 28}, 2u, 2u);
+}
+
+} // namespace troupe::test

@@ -1,0 +1,62 @@
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "tests/conformance/case_tools.hpp"
+
+namespace troupe::test {
+
+namespace {
+
+struct linear_case final : operation_case {
+    std::size_t samples, ins, outs;
+
+    linear_case(std::size_t samples, std::size_t ins, std::size_t outs)
+        : samples{samples}, ins{ins}, outs{outs} {}
+
+    std::string name() const override {
+        return "linear " + by({samples, ins}) + " to " + std::to_string(outs);
+    }
+    std::vector<tensor_shape> input_shapes() const override {
+        return {{samples, ins}, {outs, ins}, {outs}};
+    }
+    tensor_shape output_shape() const override { return {samples, outs}; }
+    double forward_flops() const override { return 2.0 * count({samples, ins, outs}); }
+
+    prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
+                          const tensor& output_gradient) const override {
+        struct state {
+            tensor output, to_input, to_weight, to_bias;
+        };
+        auto s = std::make_shared<state>();
+        *s = {poisoned(context, output_shape()), poisoned(context, inputs[0].shape()),
+              poisoned(context, inputs[1].shape()), poisoned(context, inputs[2].shape())};
+        auto& ops = context.ops;
+        return {[=, &ops] {
+                    return ops.run(linear_forward{inputs[0], inputs[1], inputs[2], s->output});
+                },
+                [=, &ops] {
+                    return ops.run(linear_backward{inputs[0], inputs[1], output_gradient,
+                                                   &s->to_input, s->to_weight, s->to_bias});
+                },
+                [=] { return std::vector{s->output}; },
+                [=] {
+                    return std::vector{s->to_input, s->to_weight, s->to_bias};
+                }};
+    }
+};
+
+} // namespace
+
+void add_linear_cases(cases& to) {
+    for (const auto& [samples, ins, outs] : std::initializer_list<std::array<std::size_t, 3>>{
+             {1, 1, 1}, {3, 5, 7}, {1, 33, 10}, {17, 64, 31}})
+        add<linear_case>(to, samples, ins, outs);
+}
+
+void add_timed_linear_cases(cases& to, std::size_t batch) {
+    add<linear_case>(to, batch, 3136u, 128u);
+    add<linear_case>(to, batch, 128u, 10u);
+}
+
+} // namespace troupe::test
