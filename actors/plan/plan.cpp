@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "kernels/optim/optimizer.hpp"
 #include "schemas/base/limits.hpp"
 #include "schemas/base/nearest.hpp"
 #include "transport/frame/wire.hpp"
@@ -159,8 +160,8 @@ std::uint64_t float_bytes(const tensor_shape& shape, std::uint64_t samples) {
 // Whether a checkpoint of the stage can be sent: its weights and the optimizer's state are one message.
 result<void> check_snapshot(proto::App::Reader app, const stage_program& program,
                             const std::string& stage) {
-    const bool has_momentum = app.getTrain().getOptimizer().getSgd().getMomentum() != 0;
-    const std::size_t sets = has_momentum ? 2 : 1;
+    const optimizer_ptr rule = make_optimizer(app.getTrain().getOptimizer());
+    const std::size_t sets = 1 + (rule != nullptr ? rule->state().size() : 0);
     const std::size_t tensors = sets * program.parameters().size();
     std::uint64_t bytes = 0;
     for (const parameter_info& parameter : program.parameters())
@@ -171,7 +172,7 @@ result<void> check_snapshot(proto::App::Reader app, const stage_program& program
     return error{errc::usage,
                  stage + " has " + std::to_string(tensors) + " weight tensors of " +
                      std::to_string(bytes) + " bytes" +
-                     (has_momentum ? " with the optimizer's state" : "") +
+                     (sets > 1 ? " with the optimizer's state" : "") +
                      "; the message that a checkpoint needs holds " +
                      std::to_string(limits::frame_tensors_max) + " tensors and " +
                      std::to_string(limits::frame_bytes_max) + " bytes; " +
