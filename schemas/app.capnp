@@ -53,6 +53,11 @@ struct Layer $A.doc("One layer: exactly one of these.") {
     relu @1 :Void $A.doc("max(x, 0).");
     maxPool @2 :MaxPool $A.doc("Largest value of each window.");
     linear @3 :Linear $A.doc("Matrix product with bias; inputs of more than one dimension are flattened first.");
+    gelu @4 :Void $A.doc("x times the share of a standard normal distribution below x.");
+    geluTanh @5 :Void $A.doc("The approximation of gelu by tanh, as in GPT-2.");
+    silu @6 :Void $A.doc("x * sigmoid(x), also called swish.");
+    sigmoid @7 :Void $A.doc("1 / (1 + e^-x).");
+    tanh @8 :Void $A.doc("Hyperbolic tangent.");
   }
 }
 

@@ -14,6 +14,7 @@ namespace troupe {
 namespace cpu {
 class convolution_runner;
 struct loops;
+struct pointwise_loops;
 struct update_loops;
 } // namespace cpu
 
@@ -40,6 +41,10 @@ class cpu_operations final : public operations {
     result<void> compute(const change_block& op) override;
     result<void> compute(const relu_forward& op) override;
     result<void> compute(const relu_backward& op) override;
+    result<void> compute(const pointwise_forward& op) override;
+    result<void> compute(const pointwise_backward& op) override;
+    result<void> compute(const swiglu_forward& op) override;
+    result<void> compute(const swiglu_backward& op) override;
     result<void> compute(const add_scaled& op) override;
     result<void> compute(const fill& op) override;
     result<void> compute(const softmax_cross_entropy& op) override;
@@ -54,6 +59,7 @@ class cpu_operations final : public operations {
 
     const std::size_t block_;
     const cpu::loops& loops_;
+    const cpu::pointwise_loops& pointwise_loops_;
     const cpu::update_loops& update_loops_;
     const std::unique_ptr<cpu::convolution_runner> convolutions_;
 };

@@ -1,8 +1,7 @@
 // Compiled several times, with TROUPE_UPDATE_LOOPS naming the table; see loops.cpp for what it must not use.
 #include "kernels/cpu/update_loops.hpp"
 
-// Before a loop in which no element depends on another: what is written lies apart from what is read, or in the same place.
-#define TROUPE_EACH_BY_ITSELF _Pragma("GCC ivdep")
+#include "kernels/cpu/loop_marks.hpp"
 
 namespace troupe::cpu {
 

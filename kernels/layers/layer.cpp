@@ -15,6 +15,12 @@ result<activation> in_block(compute_context& context, activation from, std::size
     return activation{std::move(*moved), block};
 }
 
+result<tensor> writable(compute_context& context, const tensor& t) {
+    if (t.unique())
+        return t;
+    return tensor::allocate(context.memory, data_type::float32, t.shape());
+}
+
 result<layer::gradients> layer::allocate_gradients(compute_context& context,
                                                    const backward_pass& pass) {
     gradients made;
@@ -44,6 +50,16 @@ std::string_view layer_kind(proto::Layer::Reader description) noexcept {
         return "max_pool";
     case proto::Layer::LINEAR:
         return "linear";
+    case proto::Layer::GELU:
+        return "gelu";
+    case proto::Layer::GELU_TANH:
+        return "gelu_tanh";
+    case proto::Layer::SILU:
+        return "silu";
+    case proto::Layer::SIGMOID:
+        return "sigmoid";
+    case proto::Layer::TANH:
+        return "tanh";
     }
     return "unknown";
 }
@@ -59,6 +75,16 @@ result<std::shared_ptr<const layer>> make_layer(proto::Layer::Reader description
         return make_max_pool(description.getMaxPool(), input_shape);
     case proto::Layer::LINEAR:
         return make_linear(description.getLinear(), input_shape);
+    case proto::Layer::GELU:
+        return make_pointwise(layer_kind(description), pointwise::gelu, input_shape);
+    case proto::Layer::GELU_TANH:
+        return make_pointwise(layer_kind(description), pointwise::gelu_tanh, input_shape);
+    case proto::Layer::SILU:
+        return make_pointwise(layer_kind(description), pointwise::silu, input_shape);
+    case proto::Layer::SIGMOID:
+        return make_pointwise(layer_kind(description), pointwise::sigmoid, input_shape);
+    case proto::Layer::TANH:
+        return make_pointwise(layer_kind(description), pointwise::tanh, input_shape);
     }
     return error{errc::usage, "is a kind of layer that this build does not know"};
 }

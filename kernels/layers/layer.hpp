@@ -29,6 +29,9 @@ struct activation {
 // The same values in channel block `block`; those of `from` itself where it is that already.
 result<activation> in_block(compute_context& context, activation from, std::size_t block);
 
+// `t` itself where nobody else can see it change, otherwise new memory of its shape.
+result<tensor> writable(compute_context& context, const tensor& t);
+
 class layer {
   public:
     virtual ~layer() = default;

@@ -45,13 +45,6 @@ class relu_layer final : public layer {
     }
 
   private:
-    // `t` itself where nobody else can see it change, otherwise new memory of its shape.
-    static result<tensor> writable(compute_context& context, const tensor& t) {
-        if (t.unique())
-            return t;
-        return tensor::allocate(context.memory, data_type::float32, t.shape());
-    }
-
     tensor_shape shape_;
 };
 

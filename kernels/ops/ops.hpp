@@ -48,6 +48,10 @@ class operations {
     virtual result<void> compute(const change_block& op) = 0;
     virtual result<void> compute(const relu_forward& op) = 0;
     virtual result<void> compute(const relu_backward& op) = 0;
+    virtual result<void> compute(const pointwise_forward& op) = 0;
+    virtual result<void> compute(const pointwise_backward& op) = 0;
+    virtual result<void> compute(const swiglu_forward& op) = 0;
+    virtual result<void> compute(const swiglu_backward& op) = 0;
     virtual result<void> compute(const add_scaled& op) = 0;
     virtual result<void> compute(const fill& op) = 0;
     virtual result<void> compute(const softmax_cross_entropy& op) = 0;

@@ -24,6 +24,10 @@ class reference_operations final : public operations {
     result<void> compute(const change_block& op) override;
     result<void> compute(const relu_forward& op) override;
     result<void> compute(const relu_backward& op) override;
+    result<void> compute(const pointwise_forward& op) override;
+    result<void> compute(const pointwise_backward& op) override;
+    result<void> compute(const swiglu_forward& op) override;
+    result<void> compute(const swiglu_backward& op) override;
     result<void> compute(const add_scaled& op) override;
     result<void> compute(const fill& op) override;
     result<void> compute(const softmax_cross_entropy& op) override;

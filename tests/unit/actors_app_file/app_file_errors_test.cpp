@@ -161,9 +161,8 @@ BOOST_AUTO_TEST_CASE(unions_take_exactly_one_member) {
                "app.yaml:2:30: model.layers[0]: unknown word \"rleu\"; did you mean \"relu\"?");
     BOOST_TEST(with_model("model: {input: [4], layers: [{relu: {a: 1}}]}") ==
                "app.yaml:2:37: model.layers[0].relu: takes no settings, but got a map");
-    BOOST_TEST(with_model("model: {input: [4], layers: [[relu]]}") ==
-               "app.yaml:2:30: model.layers[0]: must be a map with conv2d, relu, max_pool or "
-               "linear, not a list");
+    BOOST_TEST(with_data("data: [synthetic]") ==
+               "app.yaml:2:7: data: must be a map with idx or synthetic, not a list");
     BOOST_TEST(with("topology: {pipeline: {stages: atuo}}") ==
                "app.yaml:2:31: topology.pipeline.stages: must be \"auto\", a whole number or a "
                "list, not \"atuo\"");

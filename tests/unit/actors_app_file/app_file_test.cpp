@@ -161,7 +161,7 @@ train:
   epochs: 1
   seed: 1
   optimizer:
-    sgd: {learning_rate: 0.1, momentum: 0}
+    sgd: {learning_rate: 0.1, momentum: 0, nesterov: false, weight_decay: 0}
   schedule: constant
   shuffle: true
 topology: single

@@ -7,7 +7,9 @@
 
 #include "kernels/cpu/cpu_operations.hpp"
 #include "kernels/cpu/loops.hpp"
+#include "kernels/cpu/pointwise_loops.hpp"
 #include "kernels/cpu/update_loops.hpp"
+#include "kernels/reference/reference.hpp"
 #include "tests/unit/kernels/models.hpp"
 
 using namespace troupe;
@@ -90,6 +92,28 @@ std::vector<float> all_updates(const cpu::update_loops& loops) {
     return all;
 }
 
+std::vector<float> all_functions(const cpu::pointwise_loops& loops) {
+    constexpr std::size_t count = 997; // no multiple of any vector
+    std::vector<float> x(count), dy(count, 1.5f), y(count), z(count), all;
+    for (std::size_t i = 0; i < count; ++i)
+        x[i] = (static_cast<float>(i) - 500) * 0.03f;
+    for (auto* loop : {loops.gelu, loops.gelu_tanh, loops.silu, loops.sigmoid, loops.tanh}) {
+        loop(x.data(), y.data(), count);
+        all.insert(all.end(), y.begin(), y.end());
+    }
+    for (auto* loop : {loops.gelu_back, loops.gelu_tanh_back, loops.silu_back, loops.sigmoid_back,
+                       loops.tanh_back}) {
+        loop(x.data(), dy.data(), y.data(), count);
+        all.insert(all.end(), y.begin(), y.end());
+    }
+    loops.swiglu(x.data(), dy.data(), y.data(), count);
+    all.insert(all.end(), y.begin(), y.end());
+    loops.swiglu_back(x.data(), dy.data(), x.data(), y.data(), z.data(), count);
+    all.insert(all.end(), y.begin(), y.end());
+    all.insert(all.end(), z.begin(), z.end());
+    return all;
+}
+
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
     return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
@@ -102,17 +126,52 @@ BOOST_AUTO_TEST_SUITE(cpu_back_end)
 BOOST_AUTO_TEST_CASE(every_instruction_set_gives_the_same_bits) {
     const auto expected = everything(cpu::loops_baseline);
     const auto updated = all_updates(cpu::update_loops_baseline);
+    const auto evaluated = all_functions(cpu::pointwise_loops_baseline);
     if (__builtin_cpu_supports("avx2")) {
         BOOST_TEST(same_bits(everything(cpu::loops_avx2), expected));
         BOOST_TEST(same_bits(all_updates(cpu::update_loops_avx2), updated));
+        BOOST_TEST(same_bits(all_functions(cpu::pointwise_loops_avx2), evaluated));
     }
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
         BOOST_TEST(same_bits(everything(cpu::loops_avx512), expected));
         BOOST_TEST(same_bits(all_updates(cpu::update_loops_avx512), updated));
+        BOOST_TEST(same_bits(all_functions(cpu::pointwise_loops_avx512), evaluated));
     }
 }
 #endif
+
+BOOST_AUTO_TEST_CASE(functions_are_exact_from_tiny_to_huge_arguments) {
+    memory_pool pool{1 << 20};
+    const auto ops = make_cpu_operations(pool);
+    const auto oracle = make_reference_operations();
+    std::vector<float> arguments{0.f};
+    for (float size = 1e-6f; size < 2e4f; size *= 1.07f)
+        arguments.insert(arguments.end(), {size, -size});
+    tensor x = tensor::allocate(pool, data_type::float32, {arguments.size()}).value();
+    std::ranges::copy(arguments, x.mutable_values<float>().begin());
+    tensor one = random_tensor(pool, x.shape(), 1), given = one, expected = one;
+    BOOST_REQUIRE(ops->run(fill{one, 1}).ok());
+    const auto compare = [&](const char* what) {
+        for (std::size_t i = 0; i < arguments.size(); ++i) {
+            const double a = double{given.values<float>()[i]};
+            const double b = double{expected.values<float>()[i]};
+            BOOST_TEST(std::abs(a - b) <= 2e-6 * std::abs(b) + 2e-7,
+                       what << " at " << arguments[i] << " is " << a << ", exactly " << b);
+        }
+    };
+    for (const pointwise f : {pointwise::gelu, pointwise::gelu_tanh, pointwise::silu,
+                              pointwise::sigmoid, pointwise::tanh}) {
+        given = tensor::allocate(pool, data_type::float32, x.shape()).value();
+        expected = tensor::allocate(pool, data_type::float32, x.shape()).value();
+        BOOST_REQUIRE(ops->run(pointwise_forward{f, x, given}).ok());
+        BOOST_REQUIRE(oracle->run(pointwise_forward{f, x, expected}).ok());
+        compare("a value");
+        BOOST_REQUIRE(ops->run(pointwise_backward{f, x, one, given}).ok());
+        BOOST_REQUIRE(oracle->run(pointwise_backward{f, x, one, expected}).ok());
+        compare("a slope");
+    }
+}
 
 BOOST_AUTO_TEST_CASE(momentum_that_fades_away_becomes_zero_instead_of_denormal) {
     memory_pool pool{1 << 20};

@@ -34,6 +34,14 @@ class model_builder {
         add_.push_back([](proto::Layer::Builder layer) { layer.setRelu(); });
         return *this;
     }
+    model_builder& gelu() {
+        add_.push_back([](proto::Layer::Builder layer) { layer.setGelu(); });
+        return *this;
+    }
+    model_builder& tanh() {
+        add_.push_back([](proto::Layer::Builder layer) { layer.setTanh(); });
+        return *this;
+    }
     model_builder& max_pool(std::uint32_t kernel, std::uint32_t stride = 0) {
         add_.push_back([=](proto::Layer::Builder layer) {
             auto pool = layer.initMaxPool();

@@ -110,8 +110,13 @@ BOOST_AUTO_TEST_CASE(a_model_gives_the_same_bits_wherever_it_is_cut) {
     // The second: more samples than are convolved at a time, overlapping windows, channels that do not fill a vector.
     model_builder odd{16, 25, 23};
     odd.conv2d(32, 3, 1, 1).relu().max_pool(3, 2).conv2d(6, 3, 2, 0).relu().max_pool(2).linear(10);
+    // Functions that keep their input, of images in blocks and of rows.
+    model_builder smooth{16, 9, 9};
+    smooth.conv2d(32, 3, 1, 1).gelu().max_pool(3, 2).conv2d(6, 3, 1, 0).tanh().linear(7).gelu();
     const std::vector<std::tuple<model_builder, tensor_shape, std::size_t>> models{
-        {conv_net(8), {5, 1, 8, 8}, 9}, {odd, {11, 16, 25, 23}, 7}};
+        {conv_net(8), {5, 1, 8, 8}, 9},
+        {odd, {11, 16, 25, 23}, 7},
+        {smooth.linear(10), {3, 16, 9, 9}, 8}};
     for (const auto& backend : backends())
         for (auto [model, shape, layers] : models) {
             memory_pool pool{1ull << 30};
