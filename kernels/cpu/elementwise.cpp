@@ -11,59 +11,40 @@ namespace troupe {
 
 using cpu::floats;
 
-result<void> cpu_operations::compute(const relu_forward& op) {
-    const cpu::arithmetic_scope scope;
-    loops_.relu_forward(floats(op.input), floats(op.output), op.input.elements());
-    return {};
+namespace {
+
+const cpu::pointwise_loops::function& loops_of(const cpu::pointwise_loops& loops, pointwise f) {
+    switch (f) {
+    case pointwise::relu:
+        return loops.relu;
+    case pointwise::gelu:
+        return loops.gelu;
+    case pointwise::gelu_tanh:
+        return loops.gelu_tanh;
+    case pointwise::silu:
+        return loops.silu;
+    case pointwise::sigmoid:
+        return loops.sigmoid;
+    case pointwise::tanh:
+        break;
+    }
+    return loops.tanh;
 }
 
-result<void> cpu_operations::compute(const relu_backward& op) {
-    const cpu::arithmetic_scope scope;
-    loops_.relu_backward(floats(op.output), floats(op.output_gradient), floats(op.input_gradient),
-                         op.output.elements());
-    return {};
-}
+} // namespace
 
 result<void> cpu_operations::compute(const pointwise_forward& op) {
     const cpu::arithmetic_scope scope;
-    const auto loop = [&] {
-        switch (op.function) {
-        case pointwise::gelu:
-            return pointwise_loops_.gelu;
-        case pointwise::gelu_tanh:
-            return pointwise_loops_.gelu_tanh;
-        case pointwise::silu:
-            return pointwise_loops_.silu;
-        case pointwise::sigmoid:
-            return pointwise_loops_.sigmoid;
-        case pointwise::tanh:
-            break;
-        }
-        return pointwise_loops_.tanh;
-    }();
-    loop(floats(op.input), floats(op.output), op.input.elements());
+    loops_of(pointwise_loops_, op.function)
+        .forward(floats(op.input), floats(op.output), op.input.elements());
     return {};
 }
 
 result<void> cpu_operations::compute(const pointwise_backward& op) {
     const cpu::arithmetic_scope scope;
-    const auto loop = [&] {
-        switch (op.function) {
-        case pointwise::gelu:
-            return pointwise_loops_.gelu_back;
-        case pointwise::gelu_tanh:
-            return pointwise_loops_.gelu_tanh_back;
-        case pointwise::silu:
-            return pointwise_loops_.silu_back;
-        case pointwise::sigmoid:
-            return pointwise_loops_.sigmoid_back;
-        case pointwise::tanh:
-            break;
-        }
-        return pointwise_loops_.tanh_back;
-    }();
-    loop(floats(op.input), floats(op.output_gradient), floats(op.input_gradient),
-         op.input.elements());
+    loops_of(pointwise_loops_, op.function)
+        .backward(floats(op.kept), floats(op.output_gradient), floats(op.input_gradient),
+                  op.kept.elements());
     return {};
 }
 

@@ -11,16 +11,6 @@ namespace troupe::cpu {
 
 namespace {
 
-void relu_forward(const float* x, float* y, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i)
-        y[i] = x[i] < 0 ? 0 : x[i];
-}
-
-void relu_backward(const float* y, const float* dy, float* dx, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i)
-        dx[i] = y[i] > 0 ? dy[i] : 0;
-}
-
 void add_scaled(const float* x, float factor, const float* y, float* out, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i)
         out[i] = x[i] + factor * y[i];
@@ -287,7 +277,6 @@ void separate(const float* x, float* y, std::size_t groups, std::size_t block, s
 
 } // namespace
 
-const loops TROUPE_LOOPS{relu_forward,  relu_backward, add_scaled, pool_forward,
-                         pool_backward, interleave,    separate};
+const loops TROUPE_LOOPS{add_scaled, pool_forward, pool_backward, interleave, separate};
 
 } // namespace troupe::cpu

@@ -22,10 +22,6 @@ struct pool_task {
 };
 
 struct loops {
-    // y[i] = max(x[i], 0)
-    void (*relu_forward)(const float* x, float* y, std::size_t count);
-    // dx[i] = y[i] > 0 ? dy[i] : 0
-    void (*relu_backward)(const float* y, const float* dy, float* dx, std::size_t count);
     // out[i] = x[i] + factor * y[i]
     void (*add_scaled)(const float* x, float factor, const float* y, float* out, std::size_t count);
     // positions: one byte or, for windows larger than 16x16, four bytes each

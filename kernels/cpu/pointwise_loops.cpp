@@ -77,6 +77,18 @@ constexpr float density_constant = 0.39894228f; // 1 / sqrt(2 pi)
 constexpr float two_root = 1.59576912f;         // 2 sqrt(2 / pi)
 constexpr float cubic = 0.044715f;
 
+void relu(const float* x, float* y, std::size_t count) {
+    TROUPE_EACH_BY_ITSELF
+    for (std::size_t i = 0; i < count; ++i)
+        y[i] = x[i] < 0 ? 0 : x[i];
+}
+
+void relu_back(const float* y, const float* dy, float* dx, std::size_t count) {
+    TROUPE_EACH_BY_ITSELF
+    for (std::size_t i = 0; i < count; ++i)
+        dx[i] = y[i] > 0 ? dy[i] : 0;
+}
+
 void gelu(const float* x, float* y, std::size_t count) {
     TROUPE_EACH_BY_ITSELF
     for (std::size_t i = 0; i < count; ++i)
@@ -129,12 +141,10 @@ void sigmoid(const float* x, float* y, std::size_t count) {
         y[i] = logistic(x[i]);
 }
 
-void sigmoid_back(const float* x, const float* dy, float* dx, std::size_t count) {
+void sigmoid_back(const float* y, const float* dy, float* dx, std::size_t count) {
     TROUPE_EACH_BY_ITSELF
-    for (std::size_t i = 0; i < count; ++i) {
-        const float s = logistic(x[i]);
-        dx[i] = dy[i] * s * (1.f - s);
-    }
+    for (std::size_t i = 0; i < count; ++i)
+        dx[i] = dy[i] * y[i] * (1.f - y[i]);
 }
 
 void tanh(const float* x, float* y, std::size_t count) {
@@ -143,13 +153,11 @@ void tanh(const float* x, float* y, std::size_t count) {
         y[i] = tangent(x[i]);
 }
 
-void tanh_back(const float* x, const float* dy, float* dx, std::size_t count) {
+void tanh_back(const float* y, const float* dy, float* dx, std::size_t count) {
     TROUPE_EACH_BY_ITSELF
-    for (std::size_t i = 0; i < count; ++i) {
-        // 1 - tanh(x)^2 = 4 / (e^x + e^-x)^2, which loses nothing where tanh(x) is near 1.
-        const float e = exponential(x[i] < 0 ? 2.f * x[i] : -2.f * x[i]);
-        dx[i] = dy[i] * (4.f * e / ((1.f + e) * (1.f + e)));
-    }
+    for (std::size_t i = 0; i < count; ++i)
+        dx[i] =
+            dy[i] * (1.f - y[i]) * (1.f + y[i]); // not y^2, whose rounding is much beside 1 - y^2
 }
 
 void swiglu(const float* gate, const float* up, float* y, std::size_t count) {
@@ -174,8 +182,13 @@ void swiglu_back(const float* gate, const float* up, const float* dy, float* dga
 } // namespace
 
 extern const pointwise_loops TROUPE_POINTWISE_LOOPS;
-const pointwise_loops TROUPE_POINTWISE_LOOPS{gelu,         gelu_tanh, silu,           sigmoid,
-                                             tanh,         gelu_back, gelu_tanh_back, silu_back,
-                                             sigmoid_back, tanh_back, swiglu,         swiglu_back};
+const pointwise_loops TROUPE_POINTWISE_LOOPS{{relu, relu_back},
+                                             {gelu, gelu_back},
+                                             {gelu_tanh, gelu_tanh_back},
+                                             {silu, silu_back},
+                                             {sigmoid, sigmoid_back},
+                                             {tanh, tanh_back},
+                                             swiglu,
+                                             swiglu_back};
 
 } // namespace troupe::cpu

@@ -8,13 +8,14 @@
 namespace troupe::cpu {
 
 struct pointwise_loops {
-    // y[i] = f(x[i]); y may be x
-    using forward = void (*)(const float* x, float* y, std::size_t count);
-    // dx[i] = f'(x[i]) * dy[i]; dx may be x or dy
-    using backward = void (*)(const float* x, const float* dy, float* dx, std::size_t count);
+    struct function {
+        // y[i] = f(x[i]); y may be x
+        void (*forward)(const float* x, float* y, std::size_t count);
+        // dx[i] = f' * dy[i], f' at the input or output kept[i] (keeps_output); dx may be kept or dy
+        void (*backward)(const float* kept, const float* dy, float* dx, std::size_t count);
+    };
 
-    forward gelu, gelu_tanh, silu, sigmoid, tanh;
-    backward gelu_back, gelu_tanh_back, silu_back, sigmoid_back, tanh_back;
+    function relu, gelu, gelu_tanh, silu, sigmoid, tanh;
     // y[i] = silu(gate[i]) * up[i]
     void (*swiglu)(const float* gate, const float* up, float* y, std::size_t count);
     void (*swiglu_back)(const float* gate, const float* up, const float* dy, float* dgate,

@@ -13,62 +13,69 @@ inline float root(float x) {
 
 // Decay and Velocity: whether there is any. Known when this is compiled, so that nothing is loaded in vain.
 template <bool Decay, bool Velocity>
-void sgd_loop(const update_task& t) {
+void sgd_loop(sgd_settings s, update_task t) {
     TROUPE_EACH_BY_ITSELF
     for (std::size_t i = 0; i < t.count; ++i) {
         const float w = t.weight[i];
         const float g =
-            t.gradient_scale * (Decay ? t.gradient[i] + t.weight_decay * w : t.gradient[i]);
+            s.gradient_scale * (Decay ? t.gradient[i] + s.weight_decay * w : t.gradient[i]);
         float step = g;
         if (Velocity) {
-            const float v = t.decay1 * t.first[i] + g;
-            step = t.nesterov ? g + t.decay1 * v : v;
-            t.new_first[i] = v;
+            const float v = s.momentum * t.state[0][i] + g;
+            step = s.nesterov ? g + s.momentum * v : v;
+            t.new_state[0][i] = v;
         }
-        t.new_weight[i] = w - t.rate * step;
+        t.new_weight[i] = w - t.learning_rate * step;
     }
 }
 
-void sgd(const update_task& t) {
-    if (t.weight_decay != 0)
-        t.first != nullptr ? sgd_loop<true, true>(t) : sgd_loop<true, false>(t);
+void sgd(sgd_settings s, update_task t) {
+    if (s.weight_decay != 0)
+        s.momentum != 0 ? sgd_loop<true, true>(s, t) : sgd_loop<true, false>(s, t);
     else
-        t.first != nullptr ? sgd_loop<false, true>(t) : sgd_loop<false, false>(t);
+        s.momentum != 0 ? sgd_loop<false, true>(s, t) : sgd_loop<false, false>(s, t);
 }
 
-void adagrad(const update_task& t) {
+void adagrad(adagrad_settings s, update_task t) {
     TROUPE_EACH_BY_ITSELF
     for (std::size_t i = 0; i < t.count; ++i) {
         const float w = t.weight[i];
-        const float g = t.gradient[i] + t.weight_decay * w;
-        const float s = t.first[i] + g * g;
-        t.new_weight[i] = w - t.rate * g / (root(s) + t.epsilon);
-        t.new_first[i] = s;
+        const float g = t.gradient[i] + s.weight_decay * w;
+        const float squares = t.state[0][i] + g * g;
+        t.new_weight[i] = w - t.learning_rate * g / (root(squares) + s.epsilon);
+        t.new_state[0][i] = squares;
     }
 }
 
-void rmsprop(const update_task& t) {
+void rmsprop(rmsprop_settings s, update_task t) {
     TROUPE_EACH_BY_ITSELF
     for (std::size_t i = 0; i < t.count; ++i) {
         const float w = t.weight[i];
-        const float g = t.gradient[i] + t.weight_decay * w;
-        const float s = t.decay1 * t.first[i] + (1 - t.decay1) * g * g;
-        t.new_weight[i] = w - t.rate * g / (root(s) + t.epsilon);
-        t.new_first[i] = s;
+        const float g = t.gradient[i] + s.weight_decay * w;
+        const float squares = s.decay * t.state[0][i] + (1 - s.decay) * g * g;
+        t.new_weight[i] = w - t.learning_rate * g / (root(squares) + s.epsilon);
+        t.new_state[0][i] = squares;
     }
 }
 
-void adadelta(const update_task& t) {
+void adadelta(adadelta_settings s, update_task t) {
     TROUPE_EACH_BY_ITSELF
     for (std::size_t i = 0; i < t.count; ++i) {
         const float w = t.weight[i];
-        const float g = t.gradient[i] + t.weight_decay * w;
-        const float s = t.decay1 * t.first[i] + (1 - t.decay1) * g * g;
-        const float d = root(t.second[i] + t.epsilon) / root(s + t.epsilon) * g;
-        t.new_second[i] = t.decay1 * t.second[i] + (1 - t.decay1) * d * d;
-        t.new_weight[i] = w - t.rate * d;
-        t.new_first[i] = s;
+        const float u = t.state[1][i];
+        const float g = t.gradient[i] + s.weight_decay * w;
+        const float squares = s.decay * t.state[0][i] + (1 - s.decay) * g * g;
+        const float d = root(u + s.epsilon) / root(squares + s.epsilon) * g;
+        t.new_weight[i] = w - t.learning_rate * d;
+        t.new_state[0][i] = squares;
+        t.new_state[1][i] = s.decay * u + (1 - s.decay) * d * d;
     }
+}
+
+// 1 / (1 - beta^t), for an average that began with 0.
+float bias_scale(float beta, std::uint64_t t) {
+    return static_cast<float>(
+        1 / (1 - __builtin_pow(static_cast<double>(beta), static_cast<double>(t))));
 }
 
 // The mean and the squares of Adam and their quotient.
@@ -78,32 +85,39 @@ struct moments {
     float direction;
 };
 
-inline moments advance(const update_task& t, std::size_t i, float g) {
-    const float m = t.decay1 * t.first[i] + (1 - t.decay1) * g;
-    const float s = t.decay2 * t.second[i] + (1 - t.decay2) * g * g;
-    return {m, s, m * t.mean_scale / (root(s * t.squares_scale) + t.epsilon)};
+template <class Settings>
+moments advance(const Settings& s, float mean_scale, float squares_scale, const update_task& t,
+                std::size_t i, float g) {
+    const float mean = s.beta1 * t.state[0][i] + (1 - s.beta1) * g;
+    const float squares = s.beta2 * t.state[1][i] + (1 - s.beta2) * g * g;
+    return {mean, squares, mean * mean_scale / (root(squares * squares_scale) + s.epsilon)};
 }
 
-void adam(const update_task& t) {
-    const float coupled = t.decoupled ? 0 : t.weight_decay;
-    const float kept = t.decoupled ? 1 - t.rate * t.weight_decay : 1;
+void adam(adam_settings s, update_task t) {
+    const float mean_scale = bias_scale(s.beta1, t.step);
+    const float squares_scale = bias_scale(s.beta2, t.step);
+    const float coupled = s.decoupled ? 0 : s.weight_decay;
+    const float kept = s.decoupled ? 1 - t.learning_rate * s.weight_decay : 1;
     TROUPE_EACH_BY_ITSELF
     for (std::size_t i = 0; i < t.count; ++i) {
         const float w = t.weight[i];
-        const moments next = advance(t, i, t.gradient[i] + coupled * w);
-        t.new_weight[i] = kept * w - t.rate * next.direction;
-        t.new_first[i] = next.mean;
-        t.new_second[i] = next.squares;
+        const moments next =
+            advance(s, mean_scale, squares_scale, t, i, t.gradient[i] + coupled * w);
+        t.new_weight[i] = kept * w - t.learning_rate * next.direction;
+        t.new_state[0][i] = next.mean;
+        t.new_state[1][i] = next.squares;
     }
 }
 
-void lamb_direction(const update_task& t) {
+void lamb_direction(lamb_settings s, update_task t) {
+    const float mean_scale = bias_scale(s.beta1, t.step);
+    const float squares_scale = bias_scale(s.beta2, t.step);
     TROUPE_EACH_BY_ITSELF
     for (std::size_t i = 0; i < t.count; ++i) {
-        const moments next = advance(t, i, t.gradient[i]);
-        t.new_weight[i] = next.direction + t.weight_decay * t.weight[i];
-        t.new_first[i] = next.mean;
-        t.new_second[i] = next.squares;
+        const moments next = advance(s, mean_scale, squares_scale, t, i, t.gradient[i]);
+        t.new_weight[i] = next.direction + s.weight_decay * t.weight[i];
+        t.new_state[0][i] = next.mean;
+        t.new_state[1][i] = next.squares;
     }
 }
 

@@ -3,39 +3,35 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+
+#include "kernels/ops/update_settings.hpp"
 
 namespace troupe::cpu {
 
-// What a loop reads and writes per element. Unused members are null; written ones may be the read ones.
+// As update_operands. What a rule does not keep is null; what is written may be what is read.
 struct update_task {
     std::size_t count;
+    float learning_rate;
+    std::uint64_t step;
     const float* gradient;
     const float* weight;
-    const float* first;  // velocity, mean, or squares where they are all
-    const float* second; // squares, or step_squares
+    const float* state[2];
     float* new_weight;
-    float* new_first;
-    float* new_second;
-
-    float rate;
-    float weight_decay;
-    float gradient_scale;
-    float epsilon;
-    float decay1;        // momentum, beta1, or decay
-    float decay2;        // beta2
-    float mean_scale;    // 1 / (1 - beta1^t)
-    float squares_scale; // 1 / (1 - beta2^t)
-    bool nesterov;
-    bool decoupled;
+    float* new_state[2];
 };
 
 struct update_loops {
-    void (*sgd)(const update_task& task);
-    void (*adagrad)(const update_task& task);
-    void (*rmsprop)(const update_task& task);
-    void (*adadelta)(const update_task& task);
-    void (*adam)(const update_task& task);
-    void (*lamb_direction)(const update_task& task); // into new_weight
+    // By value, so that nothing that is written can be one of them.
+    template <class Settings>
+    using step = void (*)(Settings settings, update_task task);
+
+    step<sgd_settings> sgd;
+    step<adagrad_settings> adagrad;
+    step<rmsprop_settings> rmsprop;
+    step<adadelta_settings> adadelta;
+    step<adam_settings> adam;
+    step<lamb_settings> lamb_direction;
     double (*sum_of_squares)(const float* x, std::size_t count);
     void (*clip)(const float* x, float limit, float* y, std::size_t count);
 };

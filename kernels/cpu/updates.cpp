@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include "kernels/cpu/arithmetic_scope.hpp"
 #include "kernels/cpu/cpu_operations.hpp"
 #include "kernels/cpu/floats.hpp"
@@ -11,108 +9,50 @@ using cpu::floats;
 
 namespace {
 
-// 1 / (1 - beta^t), for an average that began with 0.
-float bias_scale(float beta, std::uint64_t t) {
-    return static_cast<float>(1 / (1 - std::pow(double{beta}, static_cast<double>(t))));
-}
-
-template <class Update>
-cpu::update_task task_of(const Update& op) {
-    cpu::update_task task{};
-    task.count = op.weight.elements();
-    task.gradient = floats(op.gradient);
-    task.weight = floats(op.weight);
-    task.weight_decay = op.weight_decay;
-    return task;
-}
-
-template <class Update>
-cpu::update_task adam_task(const Update& op, tensor& output) {
-    auto task = task_of(op);
-    task.first = floats(op.mean);
-    task.second = floats(op.squares);
-    task.new_weight = floats(output);
-    task.new_first = floats(op.new_mean);
-    task.new_second = floats(op.new_squares);
-    task.epsilon = op.epsilon;
-    task.decay1 = op.beta1;
-    task.decay2 = op.beta2;
-    task.mean_scale = bias_scale(op.beta1, op.step);
-    task.squares_scale = bias_scale(op.beta2, op.step);
-    return task;
+template <class Settings>
+result<void> step(cpu::update_loops::step<Settings> loop, const weight_update<Settings>& op) {
+    const cpu::arithmetic_scope scope;
+    const update_operands& o = op.operands;
+    cpu::update_task task{.count = o.weight.elements(),
+                          .learning_rate = o.learning_rate,
+                          .step = o.step,
+                          .gradient = floats(o.gradient),
+                          .weight = floats(o.weight),
+                          .state = {},
+                          .new_weight = floats(o.new_weight),
+                          .new_state = {}};
+    for (std::size_t i = 0; i < o.state.size(); ++i) {
+        task.state[i] = floats(o.state[i]);
+        task.new_state[i] = floats(o.new_state[i]);
+    }
+    loop(op.settings, task);
+    return {};
 }
 
 } // namespace
 
 result<void> cpu_operations::compute(const sgd_update& op) {
-    const cpu::arithmetic_scope scope;
-    auto task = task_of(op);
-    if (op.velocity != nullptr) {
-        task.first = floats(*op.velocity);
-        task.new_first = floats(*op.new_velocity);
-    }
-    task.new_weight = floats(op.new_weight);
-    task.rate = op.learning_rate;
-    task.decay1 = op.momentum;
-    task.gradient_scale = op.gradient_scale;
-    task.nesterov = op.nesterov;
-    update_loops_.sgd(task);
-    return {};
+    return step(update_loops_.sgd, op);
 }
 
 result<void> cpu_operations::compute(const adagrad_update& op) {
-    const cpu::arithmetic_scope scope;
-    auto task = task_of(op);
-    task.first = floats(op.squares);
-    task.new_weight = floats(op.new_weight);
-    task.new_first = floats(op.new_squares);
-    task.rate = op.learning_rate;
-    task.epsilon = op.epsilon;
-    update_loops_.adagrad(task);
-    return {};
+    return step(update_loops_.adagrad, op);
 }
 
 result<void> cpu_operations::compute(const rmsprop_update& op) {
-    const cpu::arithmetic_scope scope;
-    auto task = task_of(op);
-    task.first = floats(op.squares);
-    task.new_weight = floats(op.new_weight);
-    task.new_first = floats(op.new_squares);
-    task.rate = op.learning_rate;
-    task.decay1 = op.decay;
-    task.epsilon = op.epsilon;
-    update_loops_.rmsprop(task);
-    return {};
+    return step(update_loops_.rmsprop, op);
 }
 
 result<void> cpu_operations::compute(const adadelta_update& op) {
-    const cpu::arithmetic_scope scope;
-    auto task = task_of(op);
-    task.first = floats(op.squares);
-    task.second = floats(op.step_squares);
-    task.new_weight = floats(op.new_weight);
-    task.new_first = floats(op.new_squares);
-    task.new_second = floats(op.new_step_squares);
-    task.rate = op.learning_rate;
-    task.decay1 = op.decay;
-    task.epsilon = op.epsilon;
-    update_loops_.adadelta(task);
-    return {};
+    return step(update_loops_.adadelta, op);
 }
 
 result<void> cpu_operations::compute(const adam_update& op) {
-    const cpu::arithmetic_scope scope;
-    auto task = adam_task(op, op.new_weight);
-    task.rate = op.learning_rate;
-    task.decoupled = op.decoupled;
-    update_loops_.adam(task);
-    return {};
+    return step(update_loops_.adam, op);
 }
 
 result<void> cpu_operations::compute(const lamb_direction& op) {
-    const cpu::arithmetic_scope scope;
-    update_loops_.lamb_direction(adam_task(op, op.direction));
-    return {};
+    return step(update_loops_.lamb_direction, op);
 }
 
 result<void> cpu_operations::compute(const sum_of_squares& op) {

@@ -15,7 +15,6 @@ result<std::shared_ptr<const layer>> make_max_pool(proto::MaxPool::Reader descri
                                                    const tensor_shape& input_shape);
 result<std::shared_ptr<const layer>> make_linear(proto::Linear::Reader description,
                                                  const tensor_shape& input_shape);
-result<std::shared_ptr<const layer>> make_relu(const tensor_shape& input_shape);
 // `kind` as it stands in app files; it must outlive the layer.
 result<std::shared_ptr<const layer>> make_pointwise(std::string_view kind, pointwise function,
                                                     const tensor_shape& input_shape);

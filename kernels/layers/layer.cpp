@@ -70,7 +70,7 @@ result<std::shared_ptr<const layer>> make_layer(proto::Layer::Reader description
     case proto::Layer::CONV2D:
         return make_conv2d(description.getConv2d(), input_shape);
     case proto::Layer::RELU:
-        return make_relu(input_shape);
+        return make_pointwise(layer_kind(description), pointwise::relu, input_shape);
     case proto::Layer::MAX_POOL:
         return make_max_pool(description.getMaxPool(), input_shape);
     case proto::Layer::LINEAR:

@@ -13,7 +13,7 @@ class pointwise_layer final : public layer {
     tensor_shape output_shape() const noexcept override { return shape_; }
     // An exponential and a division count as some ten.
     double forward_flops() const noexcept override {
-        return 20 * static_cast<double>(shape_.elements());
+        return (function_ == pointwise::relu ? 1 : 20) * static_cast<double>(shape_.elements());
     }
     double backward_flops(bool want_input_gradient) const noexcept override {
         return want_input_gradient ? forward_flops() : 0;
@@ -21,12 +21,15 @@ class pointwise_layer final : public layer {
 
     result<activation> forward(compute_context& context, std::span<const tensor>, activation input,
                                saved_layer& saved) const override {
-        auto output = tensor::allocate(context.memory, data_type::float32, input.values.shape());
+        const bool overwrites = keeps_output(function_);
+        auto output =
+            overwrites ? writable(context, input.values)
+                       : tensor::allocate(context.memory, data_type::float32, input.values.shape());
         if (!output)
             return output.failure();
         if (auto done = context.ops.run(pointwise_forward{function_, input.values, *output}); !done)
             return done.failure();
-        saved.tensors = {input.values};
+        saved.tensors = {overwrites ? *output : input.values};
         return activation{std::move(*output), saved.block = input.block};
     }
 

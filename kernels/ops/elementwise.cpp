@@ -4,21 +4,6 @@
 
 namespace troupe {
 
-result<void> relu_forward::check() const {
-    return operand_check{"relu_forward"}
-        .is("input", input, input.shape())
-        .is("output", output, input.shape())
-        .outcome();
-}
-
-result<void> relu_backward::check() const {
-    return operand_check{"relu_backward"}
-        .is("output", output, output.shape())
-        .is("output_gradient", output_gradient, output.shape())
-        .is("input_gradient", input_gradient, output.shape())
-        .outcome();
-}
-
 result<void> pointwise_forward::check() const {
     return operand_check{"pointwise_forward"}
         .is("input", input, input.shape())
@@ -28,9 +13,9 @@ result<void> pointwise_forward::check() const {
 
 result<void> pointwise_backward::check() const {
     return operand_check{"pointwise_backward"}
-        .is("input", input, input.shape())
-        .is("output_gradient", output_gradient, input.shape())
-        .is("input_gradient", input_gradient, input.shape())
+        .is(keeps_output(function) ? "output" : "input", kept, kept.shape())
+        .is("output_gradient", output_gradient, kept.shape())
+        .is("input_gradient", input_gradient, kept.shape())
         .outcome();
 }
 

@@ -5,31 +5,21 @@
 
 namespace troupe {
 
-// output = max(input, 0); output may be input.
-struct relu_forward {
-    const tensor& input;
-    tensor& output;
-
-    result<void> check() const;
-};
-
-// input_gradient = output > 0 ? output_gradient : 0; input_gradient may be output_gradient.
-struct relu_backward {
-    const tensor& output;
-    const tensor& output_gradient;
-    tensor& input_gradient;
-
-    result<void> check() const;
-};
-
 // A function of one number.
 enum class pointwise {
+    relu, // max(x, 0)
     gelu, // x * P(a standard normal variable is below x); Hendrycks and Gimpel 2016
     gelu_tanh, // 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))), their approximation, as in GPT-2
     silu,    // x * sigmoid(x)
     sigmoid, // 1 / (1 + e^-x)
     tanh
 };
+
+// Whether backward takes the function's output, so that forward may overwrite its input; else it takes the input.
+constexpr bool keeps_output(pointwise function) noexcept {
+    return function == pointwise::relu || function == pointwise::sigmoid ||
+           function == pointwise::tanh;
+}
 
 // output = function(input); output may be input.
 struct pointwise_forward {
@@ -40,10 +30,10 @@ struct pointwise_forward {
     result<void> check() const;
 };
 
-// input_gradient = function'(input) * output_gradient; input_gradient may be either of them.
+// input_gradient = function'(input) * output_gradient, that of relu at 0 being 0. input_gradient may be either operand.
 struct pointwise_backward {
     pointwise function;
-    const tensor& input;
+    const tensor& kept; // the output where keeps_output(function), else the input
     const tensor& output_gradient;
     tensor& input_gradient;
 

@@ -19,6 +19,33 @@
 
 namespace troupe {
 
+// The list itself, one line per operation: X(name of its struct).
+#define TROUPE_OPERATIONS(X)                                                                       \
+    X(linear_forward)                                                                              \
+    X(linear_backward)                                                                             \
+    X(conv2d_forward)                                                                              \
+    X(conv2d_backward)                                                                             \
+    X(max_pool_forward)                                                                            \
+    X(max_pool_backward)                                                                           \
+    X(conv2d_pool_forward)                                                                         \
+    X(conv2d_pool_backward)                                                                        \
+    X(change_block)                                                                                \
+    X(pointwise_forward)                                                                           \
+    X(pointwise_backward)                                                                          \
+    X(swiglu_forward)                                                                              \
+    X(swiglu_backward)                                                                             \
+    X(add_scaled)                                                                                  \
+    X(fill)                                                                                        \
+    X(softmax_cross_entropy)                                                                       \
+    X(sgd_update)                                                                                  \
+    X(adagrad_update)                                                                              \
+    X(rmsprop_update)                                                                              \
+    X(adadelta_update)                                                                             \
+    X(adam_update)                                                                                 \
+    X(lamb_direction)                                                                              \
+    X(sum_of_squares)                                                                              \
+    X(clip)
+
 class operations {
   public:
     virtual ~operations() = default;
@@ -37,32 +64,9 @@ class operations {
 
   private:
     // May rely on check().
-    virtual result<void> compute(const linear_forward& op) = 0;
-    virtual result<void> compute(const linear_backward& op) = 0;
-    virtual result<void> compute(const conv2d_forward& op) = 0;
-    virtual result<void> compute(const conv2d_backward& op) = 0;
-    virtual result<void> compute(const max_pool_forward& op) = 0;
-    virtual result<void> compute(const max_pool_backward& op) = 0;
-    virtual result<void> compute(const conv2d_pool_forward& op) = 0;
-    virtual result<void> compute(const conv2d_pool_backward& op) = 0;
-    virtual result<void> compute(const change_block& op) = 0;
-    virtual result<void> compute(const relu_forward& op) = 0;
-    virtual result<void> compute(const relu_backward& op) = 0;
-    virtual result<void> compute(const pointwise_forward& op) = 0;
-    virtual result<void> compute(const pointwise_backward& op) = 0;
-    virtual result<void> compute(const swiglu_forward& op) = 0;
-    virtual result<void> compute(const swiglu_backward& op) = 0;
-    virtual result<void> compute(const add_scaled& op) = 0;
-    virtual result<void> compute(const fill& op) = 0;
-    virtual result<void> compute(const softmax_cross_entropy& op) = 0;
-    virtual result<void> compute(const sgd_update& op) = 0;
-    virtual result<void> compute(const adagrad_update& op) = 0;
-    virtual result<void> compute(const rmsprop_update& op) = 0;
-    virtual result<void> compute(const adadelta_update& op) = 0;
-    virtual result<void> compute(const adam_update& op) = 0;
-    virtual result<void> compute(const lamb_direction& op) = 0;
-    virtual result<void> compute(const sum_of_squares& op) = 0;
-    virtual result<void> compute(const clip& op) = 0;
+#define TROUPE_DECLARE(name) virtual result<void> compute(const name& op) = 0;
+    TROUPE_OPERATIONS(TROUPE_DECLARE)
+#undef TROUPE_DECLARE
 };
 
 } // namespace troupe

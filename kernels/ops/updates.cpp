@@ -1,84 +1,85 @@
 #include "kernels/ops/updates.hpp"
 
+#include <array>
+
 #include "kernels/ops/operand_check.hpp"
 
 namespace troupe {
 
 namespace {
 
-template <class Update>
-operand_check weight_check(std::string_view name, const Update& u) {
-    operand_check check{name};
-    check.is("weight", u.weight, u.weight.shape()).is("gradient", u.gradient, u.weight.shape());
-    return check;
+constexpr std::array<std::string_view, 1> velocity{"momentum_buffer"};
+constexpr std::array<std::string_view, 1> sum_of_gradients{"sum"};
+constexpr std::array<std::string_view, 2> averages{"square_avg", "acc_delta"};
+constexpr std::array<std::string_view, 2> moments{"exp_avg", "exp_avg_sq"};
+
+constexpr std::string_view name_of(const sgd_settings&) {
+    return "sgd_update";
+}
+constexpr std::string_view name_of(const adagrad_settings&) {
+    return "adagrad_update";
+}
+constexpr std::string_view name_of(const rmsprop_settings&) {
+    return "rmsprop_update";
+}
+constexpr std::string_view name_of(const adadelta_settings&) {
+    return "adadelta_update";
+}
+constexpr std::string_view name_of(const adam_settings&) {
+    return "adam_update";
+}
+constexpr std::string_view name_of(const lamb_settings&) {
+    return "lamb_direction";
 }
 
 } // namespace
 
-result<void> sgd_update::check() const {
-    const auto& shape = weight.shape();
-    auto check = weight_check("sgd_update", *this);
-    check.is("new_weight", new_weight, shape)
-        .require((momentum != 0) == (velocity != nullptr) &&
-                     (momentum != 0) == (new_velocity != nullptr),
-                 "there is a velocity where there is momentum");
-    if (velocity != nullptr && new_velocity != nullptr)
-        check.is("velocity", *velocity, shape).is("new_velocity", *new_velocity, shape);
+std::span<const std::string_view> state_of(const sgd_settings& settings) noexcept {
+    return std::span{velocity}.first(settings.momentum != 0 ? 1 : 0);
+}
+std::span<const std::string_view> state_of(const adagrad_settings&) noexcept {
+    return sum_of_gradients;
+}
+std::span<const std::string_view> state_of(const rmsprop_settings&) noexcept {
+    return std::span{averages}.first(1);
+}
+std::span<const std::string_view> state_of(const adadelta_settings&) noexcept {
+    return averages;
+}
+std::span<const std::string_view> state_of(const adam_settings&) noexcept {
+    return moments;
+}
+std::span<const std::string_view> state_of(const lamb_settings&) noexcept {
+    return moments;
+}
+
+template <class Settings>
+result<void> weight_update<Settings>::check() const {
+    const update_operands& o = operands;
+    const auto& shape = o.weight.shape();
+    const auto names = state_of(settings);
+    operand_check check{name_of(settings)};
+    check.is("weight", o.weight, shape)
+        .is("gradient", o.gradient, shape)
+        .is("new_weight", o.new_weight, shape)
+        .require(o.step > 0, "steps count from 1")
+        .require(o.state.size() == names.size() && o.new_state.size() == names.size(),
+                 "keeps " + std::to_string(names.size()) + " tensors beside the weight, not " +
+                     std::to_string(o.state.size()) + " and " + std::to_string(o.new_state.size()) +
+                     " new ones");
+    if (check.ok())
+        for (std::size_t i = 0; i < names.size(); ++i)
+            check.is(names[i], o.state[i], shape)
+                .is("new " + std::string{names[i]}, o.new_state[i], shape);
     return check.outcome();
 }
 
-result<void> adagrad_update::check() const {
-    const auto& shape = weight.shape();
-    return weight_check("adagrad_update", *this)
-        .is("squares", squares, shape)
-        .is("new_weight", new_weight, shape)
-        .is("new_squares", new_squares, shape)
-        .outcome();
-}
-
-result<void> rmsprop_update::check() const {
-    const auto& shape = weight.shape();
-    return weight_check("rmsprop_update", *this)
-        .is("squares", squares, shape)
-        .is("new_weight", new_weight, shape)
-        .is("new_squares", new_squares, shape)
-        .outcome();
-}
-
-result<void> adadelta_update::check() const {
-    const auto& shape = weight.shape();
-    return weight_check("adadelta_update", *this)
-        .is("squares", squares, shape)
-        .is("step_squares", step_squares, shape)
-        .is("new_weight", new_weight, shape)
-        .is("new_squares", new_squares, shape)
-        .is("new_step_squares", new_step_squares, shape)
-        .outcome();
-}
-
-result<void> adam_update::check() const {
-    const auto& shape = weight.shape();
-    return weight_check("adam_update", *this)
-        .require(step > 0, "steps count from 1")
-        .is("mean", mean, shape)
-        .is("squares", squares, shape)
-        .is("new_weight", new_weight, shape)
-        .is("new_mean", new_mean, shape)
-        .is("new_squares", new_squares, shape)
-        .outcome();
-}
-
-result<void> lamb_direction::check() const {
-    const auto& shape = weight.shape();
-    return weight_check("lamb_direction", *this)
-        .require(step > 0, "steps count from 1")
-        .is("mean", mean, shape)
-        .is("squares", squares, shape)
-        .is("direction", direction, shape)
-        .is("new_mean", new_mean, shape)
-        .is("new_squares", new_squares, shape)
-        .outcome();
-}
+template struct weight_update<sgd_settings>;
+template struct weight_update<adagrad_settings>;
+template struct weight_update<rmsprop_settings>;
+template struct weight_update<adadelta_settings>;
+template struct weight_update<adam_settings>;
+template struct weight_update<lamb_settings>;
 
 result<void> sum_of_squares::check() const {
     return operand_check{"sum_of_squares"}.is("input", input, input.shape()).outcome();

@@ -1,5 +1,4 @@
 // Rules that scale the step of each weight by its norm, so that large batches may take large steps.
-#include <array>
 #include <cmath>
 
 #include "kernels/ops/ops.hpp"
@@ -8,9 +7,6 @@
 namespace troupe {
 
 namespace {
-
-constexpr std::array<std::string_view, 1> velocity{"momentum_buffer"};
-constexpr std::array<std::string_view, 2> moments{"exp_avg", "exp_avg_sq"};
 
 result<double> norm(compute_context& context, const tensor& t) {
     double squares = 0;
@@ -29,44 +25,36 @@ bool is_scaled(const tensor& parameter) {
 class lars final : public optimizer {
   public:
     explicit lars(proto::Lars::Reader s)
-        : momentum_{s.getMomentum()}, weight_decay_{s.getWeightDecay()}, trust_{s.getTrust()} {}
+        : settings_{.momentum = s.getMomentum(), .weight_decay = s.getWeightDecay()},
+          trust_{s.getTrust()} {}
 
     std::span<const std::string_view> state() const noexcept override {
-        return std::span{velocity}.first(momentum_ != 0 ? 1 : 0);
+        return state_of(settings_);
     }
 
   private:
-    result<void> update(compute_context& context, const parameter_step& step) const override {
-        auto ratio = rate_of(context, step);
+    result<void> update(compute_context& context, const update_operands& operands) const override {
+        auto ratio = ratio_of(context, operands);
         if (!ratio)
             return ratio.failure();
-        const bool has_velocity = momentum_ != 0;
-        return context.ops.run(
-            sgd_update{.learning_rate = step.learning_rate,
-                       .momentum = momentum_,
-                       .weight_decay = weight_decay_,
-                       .gradient_scale = *ratio,
-                       .gradient = step.gradient,
-                       .weight = step.weight,
-                       .velocity = has_velocity ? &step.state[0] : nullptr,
-                       .new_weight = step.new_weight,
-                       .new_velocity = has_velocity ? &step.new_state[0] : nullptr});
+        sgd_settings scaled = settings_;
+        scaled.gradient_scale = *ratio;
+        return context.ops.run(sgd_update{scaled, operands});
     }
 
-    result<float> rate_of(compute_context& context, const parameter_step& step) const {
-        if (!is_scaled(step.weight))
+    result<float> ratio_of(compute_context& context, const update_operands& operands) const {
+        if (!is_scaled(operands.weight))
             return 1.f;
-        const auto weight = norm(context, step.weight);
-        const auto gradient = norm(context, step.gradient);
+        const auto weight = norm(context, operands.weight);
+        const auto gradient = norm(context, operands.gradient);
         if (!weight || !gradient)
             return (weight ? gradient : weight).failure();
-        const double below = *gradient + double{weight_decay_} * *weight;
+        const double below = *gradient + double{settings_.weight_decay} * *weight;
         return *weight > 0 && below > 0 ? static_cast<float>(double{trust_} * *weight / below)
                                         : 1.f;
     }
 
-    float momentum_;
-    float weight_decay_;
+    sgd_settings settings_;
     float trust_;
 };
 
@@ -74,35 +62,36 @@ class lars final : public optimizer {
 class lamb final : public optimizer {
   public:
     explicit lamb(proto::Lamb::Reader s)
-        : beta1_{s.getBeta1()}, beta2_{s.getBeta2()}, epsilon_{s.getEpsilon()},
-          weight_decay_{s.getWeightDecay()} {}
+        : settings_{.beta1 = s.getBeta1(),
+                    .beta2 = s.getBeta2(),
+                    .epsilon = s.getEpsilon(),
+                    .weight_decay = s.getWeightDecay()} {}
 
-    std::span<const std::string_view> state() const noexcept override { return moments; }
+    std::span<const std::string_view> state() const noexcept override {
+        return state_of(settings_);
+    }
 
   private:
-    result<void> update(compute_context& context, const parameter_step& step) const override {
-        auto direction = tensor::allocate(context.memory, data_type::float32, step.weight.shape());
+    result<void> update(compute_context& context, const update_operands& operands) const override {
+        const tensor& weight = operands.weight;
+        auto direction = tensor::allocate(context.memory, data_type::float32, weight.shape());
         if (!direction)
             return direction.failure();
-        auto done = context.ops.run(lamb_direction{.beta1 = beta1_,
-                                                   .beta2 = beta2_,
-                                                   .epsilon = epsilon_,
-                                                   .weight_decay = weight_decay_,
-                                                   .step = step.number,
-                                                   .gradient = step.gradient,
-                                                   .weight = step.weight,
-                                                   .mean = step.state[0],
-                                                   .squares = step.state[1],
-                                                   .direction = *direction,
-                                                   .new_mean = step.new_state[0],
-                                                   .new_squares = step.new_state[1]});
+        auto done = context.ops.run(lamb_direction{settings_,
+                                                   {.learning_rate = operands.learning_rate,
+                                                    .step = operands.step,
+                                                    .gradient = operands.gradient,
+                                                    .weight = weight,
+                                                    .state = operands.state,
+                                                    .new_weight = *direction,
+                                                    .new_state = operands.new_state}});
         if (!done)
             return done;
-        auto ratio = ratio_of(context, step.weight, *direction);
+        auto ratio = ratio_of(context, weight, *direction);
         if (!ratio)
             return ratio.failure();
         return context.ops.run(
-            add_scaled{step.weight, -step.learning_rate * *ratio, *direction, step.new_weight});
+            add_scaled{weight, -operands.learning_rate * *ratio, *direction, operands.new_weight});
     }
 
     result<float> ratio_of(compute_context& context, const tensor& weight,
@@ -116,10 +105,7 @@ class lamb final : public optimizer {
         return *length > 0 && *step > 0 ? static_cast<float>(*length / *step) : 1.f;
     }
 
-    float beta1_;
-    float beta2_;
-    float epsilon_;
-    float weight_decay_;
+    lamb_settings settings_;
 };
 
 } // namespace

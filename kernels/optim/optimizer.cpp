@@ -49,7 +49,7 @@ result<weights_ptr> optimizer::step(compute_context& context, weights_ptr curren
             new_state.push_back(std::move(*target));
         }
         auto done = update(context, {.learning_rate = learning_rate,
-                                     .number = next->version.value(),
+                                     .step = next->version.value(),
                                      .gradient = gradients[i],
                                      .weight = old.parameters[i],
                                      .state = old_state,

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "kernels/graph/stage_program.hpp"
+#include "kernels/ops/updates.hpp"
 
 namespace troupe {
 
@@ -30,20 +31,10 @@ class optimizer {
     result<weights_ptr> step(compute_context& context, weights_ptr current,
                              std::span<const tensor> gradients, float learning_rate) const;
 
-  protected:
-    // One parameter of a step. The new tensors have memory, perhaps that of the old ones.
-    struct parameter_step {
-        float learning_rate;
-        std::uint64_t number; // of the step, from 1
-        const tensor& gradient;
-        const tensor& weight;
-        std::span<const tensor> state;
-        tensor& new_weight;
-        std::span<tensor> new_state;
-    };
-
   private:
-    virtual result<void> update(compute_context& context, const parameter_step& step) const = 0;
+    // Of one parameter. The new tensors have memory, perhaps that of the old ones.
+    virtual result<void> update(compute_context& context,
+                                const update_operands& operands) const = 0;
 };
 using optimizer_ptr = std::shared_ptr<const optimizer>;
 

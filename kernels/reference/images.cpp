@@ -158,7 +158,7 @@ result<void> reference_operations::compute(const conv2d_pool_forward& op) {
     tensor between = convolved(op.settings, op.input, op.weight);
     if (auto done = run(conv2d_forward{op.settings, op.input, op.weight, op.bias, between}); !done)
         return done;
-    if (auto done = run(relu_forward{between, between}); !done)
+    if (auto done = run(pointwise_forward{pointwise::relu, between, between}); !done)
         return done;
     return run(max_pool_forward{op.pool, between, op.output, op.positions});
 }
@@ -166,7 +166,9 @@ result<void> reference_operations::compute(const conv2d_pool_forward& op) {
 result<void> reference_operations::compute(const conv2d_pool_backward& op) {
     // An output of 0 means that relu let nothing through its window.
     tensor gradient = tensor::allocate(scratch_, data_type::float32, op.output.shape()).value();
-    if (auto done = run(relu_backward{op.output, op.output_gradient, gradient}); !done)
+    if (auto done =
+            run(pointwise_backward{pointwise::relu, op.output, op.output_gradient, gradient});
+        !done)
         return done;
     tensor between = convolved(op.settings, op.input, op.weight);
     if (auto done = run(max_pool_backward{op.pool, gradient, op.positions, between}); !done)

@@ -19,93 +19,98 @@ double bias_correction(float beta, std::uint64_t t) {
     return 1 - std::pow(double{beta}, static_cast<double>(t));
 }
 
-template <class Update>
-double decayed_gradient(const Update& op, std::size_t i) {
-    return at(op.gradient, i) + double{op.weight_decay} * at(op.weight, i);
+double decayed_gradient(const update_operands& o, float weight_decay, std::size_t i) {
+    return at(o.gradient, i) + double{weight_decay} * at(o.weight, i);
 }
 
 double average(float decay, double old, double next) {
     return double{decay} * old + (1 - double{decay}) * next;
 }
 
+// Writes the moments of Adam and returns its direction.
+template <class Settings>
+double advance_moments(const Settings& s, const update_operands& o, double g, std::size_t i) {
+    const double m = average(s.beta1, at(o.state[0], i), g);
+    const double v = average(s.beta2, at(o.state[1], i), g * g);
+    set(o.new_state[0], i, m);
+    set(o.new_state[1], i, v);
+    return m / bias_correction(s.beta1, o.step) /
+           (std::sqrt(v / bias_correction(s.beta2, o.step)) + double{s.epsilon});
+}
+
 } // namespace
 
 result<void> reference_operations::compute(const sgd_update& op) {
-    for (std::size_t i = 0; i < op.weight.elements(); ++i) {
-        const double g = double{op.gradient_scale} * decayed_gradient(op, i);
+    const auto& [s, o] = op;
+    for (std::size_t i = 0; i < o.weight.elements(); ++i) {
+        const double g = double{s.gradient_scale} * decayed_gradient(o, s.weight_decay, i);
         double step = g;
-        if (op.velocity != nullptr) {
-            const double m = double{op.momentum} * at(*op.velocity, i) + g;
-            step = op.nesterov ? g + double{op.momentum} * m : m;
-            set(*op.new_velocity, i, m);
+        if (s.momentum != 0) {
+            const double m = double{s.momentum} * at(o.state[0], i) + g;
+            step = s.nesterov ? g + double{s.momentum} * m : m;
+            set(o.new_state[0], i, m);
         }
-        set(op.new_weight, i, at(op.weight, i) - double{op.learning_rate} * step);
+        set(o.new_weight, i, at(o.weight, i) - double{o.learning_rate} * step);
     }
     return {};
 }
 
 result<void> reference_operations::compute(const adagrad_update& op) {
-    for (std::size_t i = 0; i < op.weight.elements(); ++i) {
-        const double g = decayed_gradient(op, i);
-        const double s = at(op.squares, i) + g * g;
-        set(op.new_weight, i,
-            at(op.weight, i) - double{op.learning_rate} * g / (std::sqrt(s) + double{op.epsilon}));
-        set(op.new_squares, i, s);
+    const auto& [s, o] = op;
+    for (std::size_t i = 0; i < o.weight.elements(); ++i) {
+        const double g = decayed_gradient(o, s.weight_decay, i);
+        const double squares = at(o.state[0], i) + g * g;
+        const double step = double{o.learning_rate} * g / (std::sqrt(squares) + double{s.epsilon});
+        set(o.new_weight, i, at(o.weight, i) - step);
+        set(o.new_state[0], i, squares);
     }
     return {};
 }
 
 result<void> reference_operations::compute(const rmsprop_update& op) {
-    for (std::size_t i = 0; i < op.weight.elements(); ++i) {
-        const double g = decayed_gradient(op, i);
-        const double s = average(op.decay, at(op.squares, i), g * g);
-        set(op.new_weight, i,
-            at(op.weight, i) - double{op.learning_rate} * g / (std::sqrt(s) + double{op.epsilon}));
-        set(op.new_squares, i, s);
+    const auto& [s, o] = op;
+    for (std::size_t i = 0; i < o.weight.elements(); ++i) {
+        const double g = decayed_gradient(o, s.weight_decay, i);
+        const double squares = average(s.decay, at(o.state[0], i), g * g);
+        const double step = double{o.learning_rate} * g / (std::sqrt(squares) + double{s.epsilon});
+        set(o.new_weight, i, at(o.weight, i) - step);
+        set(o.new_state[0], i, squares);
     }
     return {};
 }
 
 result<void> reference_operations::compute(const adadelta_update& op) {
-    for (std::size_t i = 0; i < op.weight.elements(); ++i) {
-        const double g = decayed_gradient(op, i);
-        const double s = average(op.decay, at(op.squares, i), g * g);
-        const double d = std::sqrt(at(op.step_squares, i) + double{op.epsilon}) /
-                         std::sqrt(s + double{op.epsilon}) * g;
-        const double u = average(op.decay, at(op.step_squares, i), d * d);
-        set(op.new_weight, i, at(op.weight, i) - double{op.learning_rate} * d);
-        set(op.new_squares, i, s);
-        set(op.new_step_squares, i, u);
+    const auto& [s, o] = op;
+    for (std::size_t i = 0; i < o.weight.elements(); ++i) {
+        const double g = decayed_gradient(o, s.weight_decay, i);
+        const double squares = average(s.decay, at(o.state[0], i), g * g);
+        const double d = std::sqrt(at(o.state[1], i) + double{s.epsilon}) /
+                         std::sqrt(squares + double{s.epsilon}) * g;
+        set(o.new_weight, i, at(o.weight, i) - double{o.learning_rate} * d);
+        set(o.new_state[0], i, squares);
+        set(o.new_state[1], i, average(s.decay, at(o.state[1], i), d * d));
     }
     return {};
 }
 
 result<void> reference_operations::compute(const adam_update& op) {
-    const double rate = double{op.learning_rate};
-    for (std::size_t i = 0; i < op.weight.elements(); ++i) {
-        const double g = op.decoupled ? at(op.gradient, i) : decayed_gradient(op, i);
-        const double m = average(op.beta1, at(op.mean, i), g);
-        const double s = average(op.beta2, at(op.squares, i), g * g);
-        const double d = m / bias_correction(op.beta1, op.step) /
-                         (std::sqrt(s / bias_correction(op.beta2, op.step)) + double{op.epsilon});
-        const double kept = op.decoupled ? 1 - rate * double{op.weight_decay} : 1;
-        set(op.new_weight, i, kept * at(op.weight, i) - rate * d);
-        set(op.new_mean, i, m);
-        set(op.new_squares, i, s);
+    const auto& [s, o] = op;
+    const double rate = double{o.learning_rate};
+    const double kept = s.decoupled ? 1 - rate * double{s.weight_decay} : 1;
+    for (std::size_t i = 0; i < o.weight.elements(); ++i) {
+        const double w = at(o.weight, i);
+        const double g = decayed_gradient(o, s.decoupled ? 0 : s.weight_decay, i);
+        set(o.new_weight, i, kept * w - rate * advance_moments(s, o, g, i));
     }
     return {};
 }
 
 result<void> reference_operations::compute(const lamb_direction& op) {
-    for (std::size_t i = 0; i < op.weight.elements(); ++i) {
-        const double g = at(op.gradient, i);
-        const double m = average(op.beta1, at(op.mean, i), g);
-        const double s = average(op.beta2, at(op.squares, i), g * g);
-        const double d = m / bias_correction(op.beta1, op.step) /
-                         (std::sqrt(s / bias_correction(op.beta2, op.step)) + double{op.epsilon});
-        set(op.direction, i, d + double{op.weight_decay} * at(op.weight, i));
-        set(op.new_mean, i, m);
-        set(op.new_squares, i, s);
+    const auto& [s, o] = op;
+    for (std::size_t i = 0; i < o.weight.elements(); ++i) {
+        const double w = at(o.weight, i);
+        set(o.new_weight, i,
+            advance_moments(s, o, at(o.gradient, i), i) + double{s.weight_decay} * w);
     }
     return {};
 }

@@ -8,33 +8,6 @@ namespace troupe::test {
 
 namespace {
 
-struct relu_case final : operation_case {
-    tensor_shape shape;
-
-    explicit relu_case(tensor_shape shape) : shape{shape} {}
-
-    std::string name() const override { return "relu " + by(shape); }
-    std::vector<tensor_shape> input_shapes() const override { return {shape}; }
-    tensor_shape output_shape() const override { return shape; }
-    double forward_flops() const override { return count(shape); }
-    double backward_flops() const override { return count(shape); }
-    bool has_kinks() const override { return true; }
-
-    prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
-                          const tensor& output_gradient) const override {
-        auto output = std::make_shared<tensor>(poisoned(context, shape));
-        auto to_input = std::make_shared<tensor>(poisoned(context, shape));
-        auto& ops = context.ops;
-        return {[=, &ops] {
-                    return ops.run(relu_forward{inputs[0], *output});
-                },
-                [=, &ops] {
-                    return ops.run(relu_backward{*output, output_gradient, *to_input});
-                },
-                [=] { return std::vector{*output}; }, [=] { return std::vector{*to_input}; }};
-    }
-};
-
 // A function of one number.
 struct pointwise_case final : operation_case {
     pointwise function;
@@ -47,8 +20,11 @@ struct pointwise_case final : operation_case {
     std::string name() const override { return function_name + " " + by(shape); }
     std::vector<tensor_shape> input_shapes() const override { return {shape}; }
     tensor_shape output_shape() const override { return shape; }
-    double forward_flops() const override { return 20 * count(shape); }
-    double backward_flops() const override { return 20 * count(shape); }
+    double forward_flops() const override {
+        return (function == pointwise::relu ? 1 : 20) * count(shape);
+    }
+    double backward_flops() const override { return forward_flops(); }
+    bool has_kinks() const override { return function == pointwise::relu; }
 
     prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
                           const tensor& output_gradient) const override {
@@ -60,7 +36,8 @@ struct pointwise_case final : operation_case {
                     return ops.run(pointwise_forward{f, inputs[0], *output});
                 },
                 [=, &ops] {
-                    return ops.run(pointwise_backward{f, inputs[0], output_gradient, *to_input});
+                    return ops.run(pointwise_backward{f, keeps_output(f) ? *output : inputs[0],
+                                                      output_gradient, *to_input});
                 },
                 [=] { return std::vector{*output}; }, [=] { return std::vector{*to_input}; }};
     }
@@ -101,11 +78,9 @@ struct function_row {
     pointwise function;
     const char* name;
 };
-constexpr function_row functions[] = {{pointwise::gelu, "gelu"},
-                                      {pointwise::gelu_tanh, "gelu_tanh"},
-                                      {pointwise::silu, "silu"},
-                                      {pointwise::sigmoid, "sigmoid"},
-                                      {pointwise::tanh, "tanh"}};
+constexpr function_row functions[] = {
+    {pointwise::relu, "relu"}, {pointwise::gelu, "gelu"},       {pointwise::gelu_tanh, "gelu_tanh"},
+    {pointwise::silu, "silu"}, {pointwise::sigmoid, "sigmoid"}, {pointwise::tanh, "tanh"}};
 
 } // namespace
 
@@ -116,15 +91,12 @@ void add_elementwise_cases(cases& to) {
     }
     add<swiglu_case>(to, tensor_shape{1});
     add<swiglu_case>(to, tensor_shape{3, 67});
-    add<relu_case>(to, tensor_shape{1});
-    add<relu_case>(to, tensor_shape{3, 67});
 }
 
 void add_timed_elementwise_cases(cases& to, std::size_t batch) {
     for (const auto& [function, name] : functions)
         add<pointwise_case>(to, function, name, tensor_shape{batch, 32, 28, 28});
     add<swiglu_case>(to, tensor_shape{batch, 32, 28, 28});
-    add<relu_case>(to, tensor_shape{batch, 32, 28, 28});
 }
 
 } // namespace troupe::test

@@ -197,8 +197,24 @@ BOOST_AUTO_TEST_CASE(operands_that_do_not_fit_are_refused_with_their_shapes) {
         BOOST_TEST(!ops->run(conv2d_forward{{}, images, kernel, bias, convolved}).ok());
         BOOST_TEST(
             !ops->run(conv2d_forward{{.input_block = 2}, images, kernel, bias, convolved}).ok());
-        BOOST_TEST(!ops->run(relu_forward{images, output}).ok());
-        BOOST_TEST(!ops->run(relu_forward{tensor{}, output}).ok());
+        BOOST_TEST(!ops->run(pointwise_forward{pointwise::relu, images, output}).ok());
+        BOOST_TEST(!ops->run(pointwise_forward{pointwise::relu, tensor{}, output}).ok());
+        const auto adam = [&](std::span<const tensor> state, std::span<tensor> new_state) {
+            return ops->run(adam_update{{},
+                                        {.learning_rate = 1,
+                                         .step = 1,
+                                         .gradient = bias,
+                                         .weight = bias,
+                                         .state = state,
+                                         .new_weight = new_state[0],
+                                         .new_state = new_state}});
+        };
+        const std::vector<tensor> moments{bias, output};
+        std::vector<tensor> new_moments{random_tensor(pool, {4}, 5), random_tensor(pool, {4}, 6)};
+        BOOST_TEST(adam(moments, new_moments).failure().message() ==
+                   "adam_update: exp_avg_sq is float32 [2, 5], expected float32 [4]");
+        BOOST_TEST(adam(std::span{moments}.first(1), new_moments).failure().message() ==
+                   "adam_update: keeps 2 tensors beside the weight, not 1 and 2 new ones");
     }
 }
 
