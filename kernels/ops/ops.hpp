@@ -37,6 +37,7 @@ namespace troupe {
     X(add_scaled)                                                                                  \
     X(fill)                                                                                        \
     X(softmax_cross_entropy)                                                                       \
+    X(mean_squared_error)                                                                          \
     X(sgd_update)                                                                                  \
     X(adagrad_update)                                                                              \
     X(rmsprop_update)                                                                              \
