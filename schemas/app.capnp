@@ -82,8 +82,10 @@ struct Train {
   epochs @1 :UInt32 = 1 $A.min(1) $A.max(1000000) $A.doc("Passes over the training data.");
   seed @2 :UInt64 = 1 $A.doc("Seed of initialisation and shuffling. Same seed, same run.");
   optimizer @3 :Optimizer $A.required $A.doc("Update rule.");
-  schedule @4 :LearningRateSchedule $A.doc("How the learning rate changes over the epochs. Constant when absent.");
+  schedule @4 :LearningRateSchedule $A.doc("How the learning rate changes over the run. Constant when absent.");
   shuffle @5 :Bool = true $A.doc("Visit the training samples in a new order every epoch.");
+  warmupMinibatches @6 :UInt32 = 0 $A.min(0) $A.max(1000000000)
+      $A.doc("The rate grows linearly over so many minibatches at the start of the run, whatever the schedule.");
 }
 
 struct Optimizer $A.doc("The update rule: exactly one of these, as PyTorch's rules of these names.") {
@@ -162,7 +164,10 @@ struct LearningRateSchedule {
   union {
     constant @0 :Void $A.doc("The same rate throughout.");
     step @1 :StepSchedule $A.doc("Multiply the rate by a factor every so many epochs.");
-    cosine @2 :CosineSchedule $A.doc("Half a cosine from the rate down to a share of it over the run.");
+    cosine @2 :CosineSchedule $A.doc("Half a cosine down to a share of the rate, in one step per epoch.");
+    polynomial @3 :PolynomialSchedule
+        $A.doc("Down to a share of the rate, in one step per minibatch, from the end of the warm-up to that of the run; "
+               "a straight line unless it has a power.");
   }
 }
 
@@ -173,6 +178,11 @@ struct StepSchedule {
 
 struct CosineSchedule {
   finalFactor @0 :Float32 = 0 $A.min(0) $A.max(1) $A.doc("The last epoch's rate as a share of the first's.");
+}
+
+struct PolynomialSchedule {
+  power @0 :Float32 = 1 $A.min(0) $A.max(100) $A.doc("Of the share of the way that is left: 1 is a straight line, 2 a parabola.");
+  finalFactor @1 :Float32 = 0 $A.min(0) $A.max(1) $A.doc("Where the rate arrives after the last minibatch, as a share of it.");
 }
 
 struct Topology $A.doc("Exactly one way of spreading the model.") {

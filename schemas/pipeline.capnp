@@ -29,7 +29,6 @@ struct EpochBegin {
   samplesPerMinibatch @3 :UInt32;
   samplesInLast @4 :UInt32;     # of the epoch's last minibatch, 1..samplesPerMinibatch
   microbatches @5 :UInt32;      # per minibatch; a minibatch of fewer samples has one microbatch per sample
-  learningRate @6 :Float32;     # of this epoch
 }
 
 struct Activation {

@@ -34,8 +34,8 @@ struct PlaceStage {
   device @5 :Text;              # "cpu:0"
   schedule @6 :App.PipelineSchedule;
   model @7 :App.Model;
-  optimizer @8 :App.Optimizer;
-  seed @9 :UInt64;
+  train @8 :App.Train;
+  minibatches @9 :UInt64;       # in the whole run: the stage computes the learning rate of each update from its place there
 }                               # the sender is the stage's trainer
 
 struct StagePlaced {
@@ -81,7 +81,6 @@ struct RunEpoch {
   epoch @0 :UInt32;
   firstMinibatch @1 :UInt64;    # id of the first one to run
   skipMinibatches @2 :UInt64;   # of this epoch, already done before a resume
-  learningRate @3 :Float32;
 }
 
 struct RunEvaluation {

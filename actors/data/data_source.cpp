@@ -72,7 +72,6 @@ void data_source::run_epoch(proto::RunEpoch::Reader body, const frame& f) {
     begin.body().setSamplesPerMinibatch(feeding_->shape.samples_per_minibatch);
     begin.body().setSamplesInLast(feeding_->shape.samples_in_last);
     begin.body().setMicrobatches(feeding_->shape.microbatches_max);
-    begin.body().setLearningRate(body.getLearningRate());
     send(options_.first_stage, std::move(begin));
     prepare();
 }

@@ -56,8 +56,8 @@ result<void> node_agent::check_placement(proto::PlaceStage::Reader body,
     if (!is_known(body.getSchedule()))
         return error{errc::protocol,
                      "node " + runtime().options().name + " does not know this schedule"};
-    if (auto fits = check_ranges(capnp::toDynamic(body.getOptimizer())); !fits)
-        return fits.failure().in("optimizer");
+    if (auto fits = check_ranges(capnp::toDynamic(body.getTrain())); !fits)
+        return fits.failure().in("train");
     std::size_t hosted = 0;
     for (const auto& [number, run] : runs_)
         hosted += run.stages.size();
@@ -87,11 +87,16 @@ result<actor_address> node_agent::spawn_stage(proto::PlaceStage::Reader body,
     options.schedule = body.getSchedule();
     options.program = std::make_shared<const stage_program>(std::move(program).value());
     options.compute = std::move(compute).value();
-    options.rule = make_optimizer(body.getOptimizer());
+    const auto train = body.getTrain();
+    options.rule = make_optimizer(train.getOptimizer());
     if (options.rule == nullptr)
         return error{errc::protocol,
                      "node " + runtime().options().name + " does not know this optimizer"};
-    options.seed = body.getSeed();
+    options.rates = make_learning_rates(train, body.getMinibatches());
+    if (options.rates == nullptr)
+        return error{errc::protocol, "node " + runtime().options().name +
+                                         " does not know this schedule of the learning rate"};
+    options.seed = train.getSeed();
     options.trainer = trainer;
     return runtime().spawn<stage_actor>("stage-" + std::to_string(body.getStage()),
                                         std::move(options));

@@ -127,7 +127,6 @@ void stage_actor::begin_epoch(proto::EpochBegin::Reader body, const frame& f) {
     epoch_->first_version = latest_->version;
     epoch_->shape = {body.getMinibatches(), body.getSamplesPerMinibatch(), body.getSamplesInLast(),
                      body.getMinibatches() - 1, body.getMicrobatches()};
-    epoch_->learning_rate = body.getLearningRate();
     epoch_->began = now();
     if (!is_last()) {
         frame_builder<proto::EpochBegin> onward;
@@ -137,7 +136,6 @@ void stage_actor::begin_epoch(proto::EpochBegin::Reader body, const frame& f) {
         onward.body().setSamplesPerMinibatch(body.getSamplesPerMinibatch());
         onward.body().setSamplesInLast(body.getSamplesInLast());
         onward.body().setMicrobatches(body.getMicrobatches());
-        onward.body().setLearningRate(body.getLearningRate());
         send(next_, std::move(onward));
     }
 }

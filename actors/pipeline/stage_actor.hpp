@@ -22,6 +22,7 @@
 #include "actors/runtime/actor.hpp"
 #include "kernels/device/device.hpp"
 #include "kernels/graph/stage_program.hpp"
+#include "kernels/optim/learning_rate.hpp"
 #include "kernels/optim/optimizer.hpp"
 #include "schemas/pipeline.capnp.h"
 #include "schemas/training.capnp.h"
@@ -34,6 +35,7 @@ struct stage_options {
     std::shared_ptr<const stage_program> program;
     std::shared_ptr<device> compute;
     optimizer_ptr rule;
+    learning_rates rates;
     std::uint64_t seed = 0;
     actor_address trainer;
 };
@@ -68,7 +70,6 @@ class stage_actor final : public actor {
         std::uint64_t first_minibatch = 0;
         weight_version first_version;
         epoch_shape shape;
-        float learning_rate = 0;
         schedule_position position; // instructions that have ended
         bool data_ended = false;
         bool end_passed_on = false;

@@ -10,6 +10,10 @@ run_course::run_course(const run_course_options& options)
     : options_{options}, phase_{options.measures ? run_phase::measuring : run_phase::placing},
       epoch_{options.epochs_done}, minibatches_done_{options.minibatches_done} {}
 
+std::uint64_t run_course::minibatches() const noexcept {
+    return options_.epochs * options_.minibatches_per_epoch;
+}
+
 std::uint64_t run_course::minibatches_done_of_epoch() const {
     const std::uint64_t before = std::uint64_t{epoch_} * options_.minibatches_per_epoch;
     TROUPE_CHECK(minibatches_done_ >= before,

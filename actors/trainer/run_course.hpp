@@ -54,6 +54,7 @@ class run_course {
     run_phase phase() const noexcept { return phase_; }
     bool stopping() const noexcept { return stopping_; }
     std::uint32_t epoch() const noexcept { return epoch_; } // the one running, or the next
+    std::uint64_t minibatches() const noexcept;             // of all epochs
     std::uint64_t minibatches_done() const noexcept { return minibatches_done_; } // of all epochs
     std::uint64_t minibatches_done_of_epoch() const; // before this run resumed it
     // Whether the epoch may end after so many minibatches of this run.

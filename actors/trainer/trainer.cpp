@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "actors/messages.hpp"
-#include "kernels/optim/optimizer.hpp"
 
 namespace troupe {
 
@@ -104,7 +103,6 @@ void trainer::train() {
     request.body().setEpoch(course_.epoch());
     request.body().setFirstMinibatch(course_.minibatches_done());
     request.body().setSkipMinibatches(skip);
-    request.body().setLearningRate(learning_rate_at(app().getTrain(), course_.epoch()));
     send(source_, std::move(request));
 }
 

@@ -75,8 +75,8 @@ void trainer::place() {
         body.setDevice(stage.where.device.c_str());
         body.setSchedule(plan_.schedule);
         body.setModel(app().getModel());
-        body.setOptimizer(app().getTrain().getOptimizer());
-        body.setSeed(app().getTrain().getSeed());
+        body.setTrain(app().getTrain());
+        body.setMinibatches(course_.minibatches());
         watch(agent_of(stage.where));
         send(agent_of(stage.where), std::move(request));
     }

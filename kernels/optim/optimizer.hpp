@@ -44,7 +44,4 @@ optimizer_ptr make_optimizer(proto::Optimizer::Reader description);
 // The rule's learning rate, before any schedule.
 float base_learning_rate(proto::Optimizer::Reader description);
 
-// The learning rate of an epoch (counted from 0).
-float learning_rate_at(proto::Train::Reader train, std::uint32_t epoch);
-
 } // namespace troupe

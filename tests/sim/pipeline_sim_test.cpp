@@ -21,10 +21,11 @@ constexpr sim_faults calm{.delay_min = std::chrono::microseconds{20},
                           .delay_max = std::chrono::microseconds{20}};
 void check_run(const std::string& schedule, const std::vector<std::size_t>& layers,
                const sim_faults& faults, std::uint64_t seed,
-               const std::string& optimizer = "sgd: {learning_rate: 0.05, momentum: 0.9}") {
-    BOOST_TEST_CONTEXT(schedule << ", " << layers.size() << " stages, seed " << seed) {
+               const std::string& optimizer = default_optimizer, const std::string& more = "") {
+    BOOST_TEST_CONTEXT(schedule << ", " << layers.size() << " stages, seed " << seed << " "
+                                << more) {
         const bool delayed = schedule == "pipedream";
-        const std::string text = pipeline_app(schedule, layers, 3, optimizer);
+        const std::string text = pipeline_app(schedule, layers, 3, optimizer, more);
         const temporary_folder folder;
         pipeline_sim run{{.seed = seed,
                           .faults = faults,
@@ -70,6 +71,14 @@ BOOST_AUTO_TEST_CASE(every_optimizer_keeps_its_state_per_version) {
                                   "adam: {learning_rate: 0.01}", "adadelta: {decay: 0.8}",
                                   "lamb: {learning_rate: 0.01, weight_decay: 0.1}"})
         check_run("pipedream", {1, 3, 2}, calm, 1, optimizer);
+}
+
+BOOST_AUTO_TEST_CASE(every_update_has_the_rate_of_its_place_in_the_run) {
+    for (const char* schedule :
+         {"schedule: {step: {every_epochs: 1, factor: 0.5}}", "schedule: {cosine: {}}",
+          "schedule: {polynomial: {power: 2}}, warmup_minibatches: 12"})
+        for (const char* order : {"pipedream", "gpipe"})
+            check_run(order, {1, 3, 2}, calm, 1, default_optimizer, schedule);
 }
 
 BOOST_DATA_TEST_CASE(the_equalities_hold_under_delay_loss_duplication_and_reordering,
@@ -173,7 +182,7 @@ BOOST_AUTO_TEST_CASE(a_trainer_of_two_runs_is_watched_until_both_are_over) {
             request.body().setDevice("sim:0");
             request.body().setSchedule(proto::PipelineSchedule::GPIPE);
             request.body().setModel(app.app().getModel());
-            request.body().setOptimizer(app.app().getTrain().getOptimizer());
+            request.body().setTrain(app.app().getTrain());
             self.send(agent, std::move(request));
         });
     const auto ask = [&](std::uint64_t number) {
@@ -193,8 +202,9 @@ BOOST_DATA_TEST_CASE(a_stopped_run_goes_on_from_its_checkpoint_bit_by_bit,
                      bdata::xrange(cuts.size()), cut) {
     const auto& layers = cuts[cut];
     const temporary_folder folder;
-    const std::string text =
-        pipeline_app("pipedream", layers, 3) + "checkpoint: {directory: unused}\n";
+    const std::string text = pipeline_app("pipedream", layers, 3, default_optimizer,
+                                          "schedule: {polynomial: {}}, warmup_minibatches: 15") +
+                             "checkpoint: {directory: unused}\n";
     std::uint64_t stopped_at = 0;
     {
         pipeline_sim run{{.faults = calm, .nodes = layers.size(), .app = text}};

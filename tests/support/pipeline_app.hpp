@@ -9,10 +9,12 @@
 
 namespace troupe::test {
 
-// An app over synthetic data with six layers that can be cut into up to six stages.
-inline std::string
-pipeline_app(const std::string& schedule, const std::vector<std::size_t>& layers, unsigned epochs,
-             const std::string& optimizer = "sgd: {learning_rate: 0.05, momentum: 0.9}") {
+inline const std::string default_optimizer = "sgd: {learning_rate: 0.05, momentum: 0.9}";
+
+// An app over synthetic data with six layers that can be cut into up to six stages. `more`: further keys of train.
+inline std::string pipeline_app(const std::string& schedule, const std::vector<std::size_t>& layers,
+                                unsigned epochs, const std::string& optimizer = default_optimizer,
+                                const std::string& more = "") {
     std::string stages;
     for (const std::size_t count : layers)
         stages +=
@@ -29,8 +31,9 @@ pipeline_app(const std::string& schedule, const std::vector<std::size_t>& layers
            "    - relu\n"
            "    - linear: {out: 3}\n"
            "train: {batch: 8, seed: 5, epochs: " +
-           std::to_string(epochs) + ", optimizer: {" + optimizer +
-           "}}\n"
+           std::to_string(epochs) + ", optimizer: {" + optimizer + "}" +
+           (more.empty() ? "" : ", " + more) +
+           "}\n"
            "topology: {pipeline: {schedule: " +
            schedule + ", microbatches: 3, stages: [" + stages + "]}}\n";
 }

@@ -12,6 +12,7 @@
 #include "actors/data/dataset.hpp"
 #include "actors/pipeline/epoch_shape.hpp"
 #include "kernels/graph/stage_program.hpp"
+#include "kernels/optim/learning_rate.hpp"
 #include "kernels/optim/optimizer.hpp"
 
 namespace troupe::test {
@@ -41,17 +42,20 @@ class sequential_trainer {
     sequential_result run() {
         const auto train = app_.getTrain();
         const optimizer_ptr rule = make_optimizer(train.getOptimizer());
+        const std::uint64_t per_epoch =
+            epoch_shape::of(data_.size(), train.getBatch(), microbatches_).minibatches;
+        const learning_rates rates = make_learning_rates(train, train.getEpochs() * per_epoch);
         result_.weights.clear();
         for (const stage_program& stage : stages_)
             result_.weights.push_back(
                 stage.initialise(context_, train.getSeed(), rule->state().size()).value());
         for (std::uint32_t epoch = 0; epoch < train.getEpochs(); ++epoch)
-            run_epoch(epoch, *rule, learning_rate_at(train, epoch));
+            run_epoch(epoch, *rule, rates);
         return std::move(result_);
     }
 
   private:
-    void run_epoch(std::uint32_t epoch, const optimizer& rule, float rate) {
+    void run_epoch(std::uint32_t epoch, const optimizer& rule, const learning_rates& rates) {
         const auto train = app_.getTrain();
         auto order = train.getShuffle() ? epoch_order(train.getSeed(), epoch, data_.size())
                                         : file_order(data_.size());
@@ -64,7 +68,8 @@ class sequential_trainer {
             versions[s].push_back(result_.weights[s]);
         std::uint64_t filled = 0; // the minibatch with which the pipeline was filled last
         for (std::uint64_t b = 0; b < shape.minibatches; ++b) {
-            if (drained_.contains(std::uint64_t{epoch} * shape.minibatches + b))
+            const run_position at{epoch, epoch * shape.minibatches + b};
+            if (drained_.contains(at.minibatch))
                 filled = b;
             std::vector<weights_ptr> used;
             for (std::size_t s = 0; s < stages; ++s) {
@@ -74,7 +79,7 @@ class sequential_trainer {
             auto sums = gradients(plan, shape, b, used);
             for (std::size_t s = 0; s < stages; ++s)
                 versions[s].push_back(
-                    rule.step(context_, versions[s].back(), sums[s], rate).value());
+                    rule.step(context_, versions[s].back(), sums[s], rates(at)).value());
         }
         for (std::size_t s = 0; s < stages; ++s)
             result_.weights[s] = versions[s].back();

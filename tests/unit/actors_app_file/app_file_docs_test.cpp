@@ -45,6 +45,10 @@ BOOST_AUTO_TEST_CASE(a_key_is_explained_with_kind_range_and_default) {
     BOOST_TEST(*explain_app_key("train.optimizer.sgd.momentum") ==
                "train.optimizer.sgd.momentum: Share of the last step that is kept.\n  number, 0 to "
                "0.99999; default 0\n");
+    BOOST_TEST(explain_app_key("train.warmup_minibatches")->find("whole number, 0 to 1000000000") !=
+               std::string::npos);
+    BOOST_TEST(explain_app_key("train.schedule")->find("one step per minibatch") !=
+               std::string::npos);
     BOOST_TEST(explain_app_key("model")->find("layers  Layers in order") != std::string::npos);
     BOOST_TEST(explain_app_key("model.layers")->find("exactly one of:\n    conv2d ") !=
                std::string::npos);

@@ -97,8 +97,10 @@ BOOST_AUTO_TEST_CASE(wrong_kinds_are_refused) {
     BOOST_TEST(with("train") == "app.yaml:3:5: not valid YAML: illegal map value");
     BOOST_TEST(message("- 1") == "app.yaml:1:1: must be a map with troupe, data, model, train, "
                                  "topology or checkpoint, not a list");
-    BOOST_TEST(with_train("train: [1]") == "app.yaml:2:8: train: must be a map with batch, epochs, "
-                                           "seed, optimizer, schedule or shuffle, not a list");
+    BOOST_TEST(with_train("train: [1]") ==
+               "app.yaml:2:8: train: must be a map with batch, epochs, "
+               "seed, optimizer, schedule, shuffle or warmup_minibatches, not "
+               "a list");
     BOOST_TEST(with_model("model: {input: 4, layers: [relu]}") ==
                "app.yaml:2:16: model.input: must be a list, not \"4\"");
     BOOST_TEST(with("checkpoint: {directory: [a]}") ==
@@ -133,6 +135,12 @@ BOOST_AUTO_TEST_CASE(values_out_of_range_are_refused_with_the_range) {
         std::string::npos);
     BOOST_TEST(with("", {"train.optimizer.sgd.momentum=1e999"}).find("must be 0 to 0.99999") !=
                std::string::npos);
+    const std::string rate = "schedule={polynomial: {power: 101}}";
+    BOOST_TEST(
+        with("", {"train.schedule={polynomial: {power: 101}}"}) ==
+        "--set train.schedule: train.schedule.polynomial.power: must be 0 to 100, not \"101\"");
+    BOOST_TEST(with("", {"train.warmup_minibatches=-1"}) ==
+               "--set train.warmup_minibatches: must be 0 to 1000000000, not \"-1\"");
     BOOST_TEST(with("", {"troupe=2"}) == "--set troupe: this build reads version 1, not \"2\"");
     BOOST_TEST(with_model("model: {input: [], layers: [relu]}") ==
                "app.yaml:2:16: model.input: must have 1 to 7 elements, not 0");

@@ -164,6 +164,7 @@ train:
     sgd: {learning_rate: 0.1, momentum: 0, nesterov: false, weight_decay: 0}
   schedule: constant
   shuffle: true
+  warmup_minibatches: 0
 topology: single
 )");
 }

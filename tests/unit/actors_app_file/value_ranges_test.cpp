@@ -30,4 +30,15 @@ BOOST_AUTO_TEST_CASE(an_optimizer_with_settings_out_of_range_is_refused_with_its
     BOOST_TEST(outcome() == "adam: beta2 must be 0 to 0.999999, not 1");
 }
 
+BOOST_AUTO_TEST_CASE(a_learning_rate_schedule_with_settings_out_of_range_is_refused_with_its_key) {
+    capnp::MallocMessageBuilder message;
+    auto train = message.initRoot<proto::Train>();
+    train.setBatch(1);
+    train.initSchedule().initPolynomial().setPower(-1);
+    const auto checked = check_ranges(capnp::toDynamic(train.asReader()));
+    BOOST_REQUIRE(!checked);
+    BOOST_TEST(checked.failure().message() ==
+               "schedule: polynomial: power must be 0 to 100, not -1");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -94,7 +94,7 @@ class refusing_trainer final : public actor {
         request.body().setLayers(6);
         request.body().setDevice("held:0");
         request.body().setModel(app_.app().getModel());
-        request.body().setOptimizer(app_.app().getTrain().getOptimizer());
+        request.body().setTrain(app_.app().getTrain());
         send(agent_, std::move(request));
     }
     void placed(proto::StagePlaced::Reader body, const frame&) {

@@ -248,21 +248,21 @@ BOOST_FIXTURE_TEST_CASE(names_and_values_that_no_message_has_are_refused, inspec
     BOOST_TEST(problem("Probe", "number", "-1").ends_with("never '-1'"));
     BOOST_TEST(problem("Probe", "number.of", "1") ==
                "field number of Probe has no fields of its own");
-    BOOST_TEST(problem("RunEpoch", "learningRate", "fast").ends_with("is a number, never 'fast'"));
+    BOOST_TEST(problem("MinibatchDone", "lossSum", "low").ends_with("is a number, never 'low'"));
     BOOST_TEST(problem("PeerUp", "role", "boss").find(", never 'boss'") != std::string::npos);
     // Without a type: of any.
     BOOST_TEST(problem("", "numbr", "1")
                    .starts_with("no message has a field numbr; did you mean \"number\"?"));
     BOOST_TEST(problem("", "hops", "x").ends_with("never 'x'"));
     BOOST_TEST(problem("", "number", "1") == "");
-    BOOST_TEST(problem("RunEpoch", "learningRate", "0.05") == "");
+    BOOST_TEST(problem("MinibatchDone", "lossSum", "0.05") == "");
     BOOST_TEST(problem("PeerUp", "role", "observer") == "");
 }
 
 BOOST_FIXTURE_TEST_CASE(numbers_in_filters_are_compared_as_numbers, inspected) {
-    frame_builder<proto::RunEpoch> epoch;
-    epoch.body().setLearningRate(0.05f);
-    const frame_ptr message = std::move(epoch).finish();
+    frame_builder<proto::PlaceStage> place;
+    place.body().initTrain().initOptimizer().initSgd().setLearningRate(0.05f);
+    const frame_ptr message = std::move(place).finish();
     const auto holds = [&](const std::string& field, const std::string& value) {
         capnp::MallocMessageBuilder scratch;
         auto fields = scratch.initRoot<proto::Filter>().initFields(1);
@@ -272,11 +272,11 @@ BOOST_FIXTURE_TEST_CASE(numbers_in_filters_are_compared_as_numbers, inspected) {
             .value()
             .matches_fields(*message);
     };
-    BOOST_TEST(holds("learningRate", "0.05"));
-    BOOST_TEST(holds("learningRate", "5e-2"));
-    BOOST_TEST(!holds("learningRate", "0.06"));
-    BOOST_TEST(holds("epoch", "00"));
-    BOOST_TEST(!holds("epoch", "1"));
+    BOOST_TEST(holds("train.optimizer.sgd.learningRate", "0.05"));
+    BOOST_TEST(holds("train.optimizer.sgd.learningRate", "5e-2"));
+    BOOST_TEST(!holds("train.optimizer.sgd.learningRate", "0.06"));
+    BOOST_TEST(holds("stage", "00"));
+    BOOST_TEST(!holds("stage", "1"));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_tail_can_want_certain_senders, inspected) {

@@ -34,19 +34,19 @@ BOOST_AUTO_TEST_CASE(a_field_that_holds_none_is_not_printed_and_a_zero_is) {
 
 BOOST_AUTO_TEST_CASE(all_ones_are_printed_where_they_are_a_value) {
     frame_builder<proto::PlaceStage> place;
-    place.body().setSeed(~0ull);
-    BOOST_TEST(printed(std::move(place)).find("seed = 18446744073709551615") != std::string::npos);
+    place.body().setMinibatches(~0ull);
+    BOOST_TEST(printed(std::move(place)).find("minibatches = 18446744073709551615") !=
+               std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(values_are_printed_as_they_are_written) {
-    frame_builder<proto::EpochBegin> begin;
-    begin.body().setLearningRate(0.05f);
-    BOOST_TEST(printed(std::move(begin)).find("learningRate = 0.05)") != std::string::npos);
     frame_builder<proto::PlaceStage> place;
     place.body().setDevice("cpu:0");
+    place.body().initTrain().initOptimizer().initSgd().setLearningRate(0.05f);
     const std::string text = printed(std::move(place));
     BOOST_TEST(text.find("device = \"cpu:0\"") != std::string::npos);
-    BOOST_TEST(text.find("seed = 0") != std::string::npos);
+    BOOST_TEST(text.find("learningRate = 0.05,") != std::string::npos);
+    BOOST_TEST(text.find("minibatches = 0") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

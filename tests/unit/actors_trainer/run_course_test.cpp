@@ -110,6 +110,7 @@ BOOST_AUTO_TEST_CASE(a_resumed_run_does_what_is_left) {
     run_course course = course_at(training, options);
     BOOST_TEST(course.epoch() == 1u);
     BOOST_TEST(course.minibatches_done_of_epoch() == 4u);
+    BOOST_TEST(course.minibatches() == 2 * per_epoch);
     BOOST_TEST(!course.may_end_after(per_epoch));
     BOOST_TEST((complete(course, per_epoch - 4) == evaluating));
     BOOST_TEST(course.minibatches_done() == 2 * per_epoch);

@@ -166,21 +166,4 @@ BOOST_AUTO_TEST_CASE(gradients_add_up) {
     BOOST_TEST(sum[0].values<float>()[8] == expected);
 }
 
-BOOST_AUTO_TEST_CASE(learning_rates_follow_their_schedule) {
-    capnp::MallocMessageBuilder message;
-    auto train = message.initRoot<proto::Train>();
-    train.setEpochs(5);
-    train.initOptimizer().initSgd().setLearningRate(0.8f);
-    BOOST_TEST(learning_rate_at(train.asReader(), 3) == 0.8f);
-    auto step = train.initSchedule().initStep();
-    step.setEveryEpochs(2);
-    step.setFactor(0.5f);
-    BOOST_TEST(learning_rate_at(train.asReader(), 1) == 0.8f);
-    BOOST_TEST(learning_rate_at(train.asReader(), 4) == 0.2f);
-    train.initSchedule().initCosine().setFinalFactor(0.25f);
-    BOOST_TEST(learning_rate_at(train.asReader(), 0) == 0.8f);
-    BOOST_TEST(learning_rate_at(train.asReader(), 2) == 0.5f);
-    BOOST_TEST(learning_rate_at(train.asReader(), 4) == 0.2f);
-}
-
 BOOST_AUTO_TEST_SUITE_END()
