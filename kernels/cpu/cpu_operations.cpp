@@ -3,6 +3,7 @@
 #include "kernels/cpu/convolution_runner.hpp"
 #include "kernels/cpu/loops.hpp"
 #include "kernels/cpu/loss_loops.hpp"
+#include "kernels/cpu/norm_loops.hpp"
 #include "kernels/cpu/pointwise_loops.hpp"
 #include "kernels/cpu/update_loops.hpp"
 
@@ -51,6 +52,7 @@ cpu_operations::cpu_operations(memory_pool& pool)
     : block_{vector_floats()}, loops_{fastest(cpu::loops_avx512, cpu::loops_avx2,
                                               cpu::loops_baseline)},
       loss_loops_{fastest(cpu::loss_loops_avx512, cpu::loss_loops_avx2, cpu::loss_loops_baseline)},
+      norm_loops_{fastest(cpu::norm_loops_avx512, cpu::norm_loops_avx2, cpu::norm_loops_baseline)},
       pointwise_loops_{fastest(cpu::pointwise_loops_avx512, cpu::pointwise_loops_avx2,
                                cpu::pointwise_loops_baseline)},
       update_loops_{

@@ -15,6 +15,7 @@ namespace cpu {
 class convolution_runner;
 struct loops;
 struct loss_loops;
+struct norm_loops;
 struct pointwise_loops;
 struct update_loops;
 } // namespace cpu
@@ -38,6 +39,7 @@ class cpu_operations final : public operations {
     const std::size_t block_;
     const cpu::loops& loops_;
     const cpu::loss_loops& loss_loops_;
+    const cpu::norm_loops& norm_loops_;
     const cpu::pointwise_loops& pointwise_loops_;
     const cpu::update_loops& update_loops_;
     const std::unique_ptr<cpu::convolution_runner> convolutions_;

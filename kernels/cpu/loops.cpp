@@ -1,7 +1,8 @@
 // Compiled several times, with TROUPE_LOOPS naming the table. Must not use inline functions from elsewhere (but the
-// compiler's own): the linker
-// keeps one copy of each, which could be one that this machine cannot run.
+// compiler's own): the linker keeps one copy of each, which could be one that this machine cannot run.
 #include "kernels/cpu/loops.hpp"
+
+#include "kernels/cpu/vectors.hpp"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -15,14 +16,6 @@ void add_scaled(const float* x, float factor, const float* y, float* out, std::s
     for (std::size_t i = 0; i < count; ++i)
         out[i] = x[i] + factor * y[i];
 }
-
-// `Block` neighbouring channels as one vector. The compiler splits what is wider than the machine's registers.
-template <int Block>
-struct vectors {
-    typedef float values __attribute__((vector_size(Block * 4), aligned(4)));
-    typedef std::int32_t integers __attribute__((vector_size(Block * 4)));
-    typedef std::uint8_t bytes __attribute__((vector_size(Block), aligned(1)));
-};
 
 #if defined(__AVX512F__)
 constexpr __mmask16 all = 0xffff; // the forms without a mask make GCC 12 warn

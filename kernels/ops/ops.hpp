@@ -15,6 +15,7 @@
 #include "kernels/ops/images.hpp"
 #include "kernels/ops/linear.hpp"
 #include "kernels/ops/losses.hpp"
+#include "kernels/ops/norms.hpp"
 #include "kernels/ops/updates.hpp"
 
 namespace troupe {
@@ -36,6 +37,10 @@ namespace troupe {
     X(swiglu_backward)                                                                             \
     X(add_scaled)                                                                                  \
     X(fill)                                                                                        \
+    X(layer_norm_forward)                                                                          \
+    X(layer_norm_backward)                                                                         \
+    X(rms_norm_forward)                                                                            \
+    X(rms_norm_backward)                                                                           \
     X(softmax_cross_entropy)                                                                       \
     X(mean_squared_error)                                                                          \
     X(sgd_update)                                                                                  \

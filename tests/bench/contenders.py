@@ -92,15 +92,17 @@ def kernels_training(build):
 
 
 def operations(build):
-    """Keys: "CASE, forward", "CASE, backward", and "sgemm" for the peak; values in GFLOP/s."""
+    """Keys: "CASE, forward, UNIT/s", "CASE, backward, UNIT/s", and "sgemm" and "memcpy" for the peaks."""
     def figures(match):
-        case, forward, backward = match[1].strip(), match[2], match[3]
-        return {f"{case}, forward": float(forward), **({f"{case}, backward": float(backward)} if backward else {})}
+        case, unit, forward, backward = match[1].strip(), match[2] + "/s", match[3], match[4]
+        return {f"{case}, forward, {unit}": float(forward),
+                **({f"{case}, backward, {unit}": float(backward)} if backward else {})}
 
     def read(output):
-        peak = read_matches(output, r"^sgemm peak.*: ([\d.]+) GFLOP/s", lambda m: {"sgemm": float(m[1])})
-        cases = read_matches(output, r"^(\S.*?) +[\d.]+ +([\d.]+) +\d+%(?: +[\d.]+ +([\d.]+) +\d+%)?$", figures)
-        return {**peak, **cases}
+        peaks = read_matches(output, r"^(sgemm|memcpy).*: ([\d.]+) G", lambda m: {m[1]: float(m[2])})
+        cases = read_matches(output, r"^(\S.*?) +(GFLOP|GB) +[\d.]+ +([\d.]+) +\d+%(?: +[\d.]+ +([\d.]+) +\d+%)?$",
+                             figures)
+        return {**peaks, **cases}
     return Contender("bench_operations", [*FIRST_CORE, program(build, "tests/bench/bench_operations")], read)
 
 

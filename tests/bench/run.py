@@ -128,9 +128,13 @@ def operations(options):
     outcome = interleave(parts, options.repetitions)
     figures = dict(outcome.figures.pop("bench_operations", {}))
     peak = figures.pop("sgemm", None)
-    rows = [Row(name, figure, "GFLOP/s", peak, "sgemm of oneDNN") for name, figure in figures.items()]
+    copied = figures.pop("memcpy", None)
+    rows = []
+    for key, figure in figures.items():
+        name, unit = key.rsplit(", ", 1)
+        rows.append(Row(name, figure, unit, *((copied, "memcpy") if unit == "GB/s" else (peak, "sgemm of oneDNN"))))
     rows += [Row(name, keys["gflops"], "GFLOP/s", peak, "sgemm of oneDNN") for name, keys in outcome.figures.items()]
-    return Table("operations", "Operations on one core beside the peak of sgemm", rows,
+    return Table("operations", "Operations on one core beside the peak of sgemm, or memcpy", rows,
                  skipped + outcome.skipped, outcome.others_busy)
 
 

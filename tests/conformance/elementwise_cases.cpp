@@ -24,6 +24,10 @@ struct pointwise_case final : operation_case {
         return (function == pointwise::relu ? 1 : 20) * count(shape);
     }
     double backward_flops() const override { return forward_flops(); }
+    double forward_bytes() const override {
+        return function == pointwise::relu ? 2 * 4 * count(shape) : 0;
+    }
+    double backward_bytes() const override { return 1.5 * forward_bytes(); }
     bool has_kinks() const override { return function == pointwise::relu; }
 
     prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,

@@ -29,6 +29,9 @@ class operation_case {
     virtual tensor_shape output_shape() const = 0;
     virtual double forward_flops() const = 0;
     virtual double backward_flops() const { return 2 * forward_flops(); }
+    // Of the operands that are as large as the images, for operations that do little but move memory; otherwise 0.
+    virtual double forward_bytes() const { return 0; }
+    virtual double backward_bytes() const { return 0; }
     // Inputs must be further apart than the steps of a finite difference: the operation has kinks.
     virtual bool has_kinks() const { return false; }
 

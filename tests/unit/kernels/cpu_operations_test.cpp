@@ -7,6 +7,7 @@
 
 #include "kernels/cpu/cpu_operations.hpp"
 #include "kernels/cpu/loops.hpp"
+#include "kernels/cpu/norm_loops.hpp"
 #include "kernels/cpu/pointwise_loops.hpp"
 #include "kernels/cpu/update_loops.hpp"
 #include "kernels/reference/reference.hpp"
@@ -118,6 +119,33 @@ std::vector<float> all_functions(const cpu::pointwise_loops& loops) {
     return all;
 }
 
+std::vector<float> all_norms(const cpu::norm_loops& loops) {
+    constexpr std::size_t rows = 3, width = 333; // no multiple of any vector
+    random_stream random{3};
+    std::vector<float> all;
+    const auto numbers = [&](std::size_t count) {
+        std::vector<float> x(count);
+        for (float& value : x)
+            value = static_cast<float>(random.normal());
+        return x;
+    };
+    const auto x = numbers(rows * width), dy = numbers(rows * width), weight = numbers(width),
+               bias = numbers(width);
+    const auto keep = [&](auto* forward, auto* backward) {
+        std::vector<float> y(rows * width), dx(rows * width), mean(rows), r(rows), dw(width),
+            db(width);
+        forward({rows, width, 1e-5f, x.data(), weight.data(), bias.data(), y.data(), mean.data(),
+                 r.data()});
+        backward({rows, width, x.data(), weight.data(), mean.data(), r.data(), dy.data(), dx.data(),
+                  dw.data(), db.data()});
+        for (const auto* part : {&y, &dx, &mean, &r, &dw, &db})
+            all.insert(all.end(), part->begin(), part->end());
+    };
+    keep(loops.layer_norm, loops.layer_norm_back);
+    keep(loops.rms_norm, loops.rms_norm_back);
+    return all;
+}
+
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
     return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
@@ -131,16 +159,19 @@ BOOST_AUTO_TEST_CASE(every_instruction_set_gives_the_same_bits) {
     const auto expected = everything(cpu::loops_baseline);
     const auto updated = all_updates(cpu::update_loops_baseline);
     const auto evaluated = all_functions(cpu::pointwise_loops_baseline);
+    const auto normalised = all_norms(cpu::norm_loops_baseline);
     if (__builtin_cpu_supports("avx2")) {
         BOOST_TEST(same_bits(everything(cpu::loops_avx2), expected));
         BOOST_TEST(same_bits(all_updates(cpu::update_loops_avx2), updated));
         BOOST_TEST(same_bits(all_functions(cpu::pointwise_loops_avx2), evaluated));
+        BOOST_TEST(same_bits(all_norms(cpu::norm_loops_avx2), normalised));
     }
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
         BOOST_TEST(same_bits(everything(cpu::loops_avx512), expected));
         BOOST_TEST(same_bits(all_updates(cpu::update_loops_avx512), updated));
         BOOST_TEST(same_bits(all_functions(cpu::pointwise_loops_avx512), evaluated));
+        BOOST_TEST(same_bits(all_norms(cpu::norm_loops_avx512), normalised));
     }
 }
 #endif
