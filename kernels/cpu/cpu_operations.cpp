@@ -1,10 +1,12 @@
 #include "kernels/cpu/cpu_operations.hpp"
 
+#include "kernels/cpu/batch_norm_loops.hpp"
 #include "kernels/cpu/convolution_runner.hpp"
 #include "kernels/cpu/loops.hpp"
 #include "kernels/cpu/loss_loops.hpp"
 #include "kernels/cpu/norm_loops.hpp"
 #include "kernels/cpu/pointwise_loops.hpp"
+#include "kernels/cpu/response_norm_loops.hpp"
 #include "kernels/cpu/update_loops.hpp"
 
 namespace troupe {
@@ -48,17 +50,19 @@ std::size_t vector_floats() noexcept {
 
 } // namespace
 
+#define TROUPE_FASTEST(table)                                                                      \
+    table##_ {                                                                                     \
+        fastest(cpu::table##_avx512, cpu::table##_avx2, cpu::table##_baseline)                     \
+    }
+
 cpu_operations::cpu_operations(memory_pool& pool)
-    : block_{vector_floats()}, loops_{fastest(cpu::loops_avx512, cpu::loops_avx2,
-                                              cpu::loops_baseline)},
-      loss_loops_{fastest(cpu::loss_loops_avx512, cpu::loss_loops_avx2, cpu::loss_loops_baseline)},
-      norm_loops_{fastest(cpu::norm_loops_avx512, cpu::norm_loops_avx2, cpu::norm_loops_baseline)},
-      pointwise_loops_{fastest(cpu::pointwise_loops_avx512, cpu::pointwise_loops_avx2,
-                               cpu::pointwise_loops_baseline)},
-      update_loops_{
-          fastest(cpu::update_loops_avx512, cpu::update_loops_avx2, cpu::update_loops_baseline)},
-      convolutions_{
-          std::make_unique<cpu::convolution_runner>(pool, loops_, has_avx512() && block_ == 16)} {}
+    : pool_{pool}, block_{vector_floats()}, TROUPE_FASTEST(batch_norm_loops), TROUPE_FASTEST(loops),
+      TROUPE_FASTEST(loss_loops), TROUPE_FASTEST(norm_loops), TROUPE_FASTEST(pointwise_loops),
+      TROUPE_FASTEST(response_norm_loops),
+      TROUPE_FASTEST(update_loops), convolutions_{std::make_unique<cpu::convolution_runner>(
+                                        pool, loops_, has_avx512() && block_ == 16)} {}
+
+#undef TROUPE_FASTEST
 
 cpu_operations::~cpu_operations() = default;
 

@@ -12,11 +12,13 @@
 namespace troupe {
 
 namespace cpu {
+struct batch_norm_loops;
 class convolution_runner;
 struct loops;
 struct loss_loops;
 struct norm_loops;
 struct pointwise_loops;
+struct response_norm_loops;
 struct update_loops;
 } // namespace cpu
 
@@ -36,11 +38,14 @@ class cpu_operations final : public operations {
     TROUPE_OPERATIONS(TROUPE_DECLARE)
 #undef TROUPE_DECLARE
 
+    memory_pool& pool_;
     const std::size_t block_;
+    const cpu::batch_norm_loops& batch_norm_loops_;
     const cpu::loops& loops_;
     const cpu::loss_loops& loss_loops_;
     const cpu::norm_loops& norm_loops_;
     const cpu::pointwise_loops& pointwise_loops_;
+    const cpu::response_norm_loops& response_norm_loops_;
     const cpu::update_loops& update_loops_;
     const std::unique_ptr<cpu::convolution_runner> convolutions_;
 };

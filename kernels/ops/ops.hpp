@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "kernels/ops/elementwise.hpp"
+#include "kernels/ops/image_norms.hpp"
 #include "kernels/ops/images.hpp"
 #include "kernels/ops/linear.hpp"
 #include "kernels/ops/losses.hpp"
@@ -37,6 +38,11 @@ namespace troupe {
     X(swiglu_backward)                                                                             \
     X(add_scaled)                                                                                  \
     X(fill)                                                                                        \
+    X(batch_norm_forward)                                                                          \
+    X(batch_norm_inference)                                                                        \
+    X(batch_norm_backward)                                                                         \
+    X(local_response_norm_forward)                                                                 \
+    X(local_response_norm_backward)                                                                \
     X(layer_norm_forward)                                                                          \
     X(layer_norm_backward)                                                                         \
     X(rms_norm_forward)                                                                            \

@@ -31,6 +31,8 @@ void add_images_cases(cases& to);
 void add_timed_images_cases(cases& to, std::size_t batch);
 void add_elementwise_cases(cases& to);
 void add_timed_elementwise_cases(cases& to, std::size_t batch);
+void add_image_norms_cases(cases& to);
+void add_timed_image_norms_cases(cases& to, std::size_t batch);
 void add_norms_cases(cases& to);
 void add_timed_norms_cases(cases& to, std::size_t batch);
 void add_losses_cases(cases& to);

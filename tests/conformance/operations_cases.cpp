@@ -42,6 +42,7 @@ cases operation_cases() {
     add_linear_cases(all);
     add_images_cases(all);
     add_elementwise_cases(all);
+    add_image_norms_cases(all);
     add_norms_cases(all);
     add_losses_cases(all);
     add_updates_cases(all);
@@ -53,6 +54,7 @@ cases timed_cases(std::size_t batch) {
     add_timed_linear_cases(all, batch);
     add_timed_images_cases(all, batch);
     add_timed_elementwise_cases(all, batch);
+    add_timed_image_norms_cases(all, batch);
     add_timed_norms_cases(all, batch);
     add_timed_losses_cases(all, batch);
     add_timed_updates_cases(all, batch);
