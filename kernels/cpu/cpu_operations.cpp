@@ -6,6 +6,7 @@
 #include "kernels/cpu/loss_loops.hpp"
 #include "kernels/cpu/norm_loops.hpp"
 #include "kernels/cpu/pointwise_loops.hpp"
+#include "kernels/cpu/recurrent_loops.hpp"
 #include "kernels/cpu/response_norm_loops.hpp"
 #include "kernels/cpu/update_loops.hpp"
 
@@ -58,7 +59,7 @@ std::size_t vector_floats() noexcept {
 cpu_operations::cpu_operations(memory_pool& pool)
     : pool_{pool}, block_{vector_floats()}, TROUPE_FASTEST(batch_norm_loops), TROUPE_FASTEST(loops),
       TROUPE_FASTEST(loss_loops), TROUPE_FASTEST(norm_loops), TROUPE_FASTEST(pointwise_loops),
-      TROUPE_FASTEST(response_norm_loops),
+      TROUPE_FASTEST(recurrent_loops), TROUPE_FASTEST(response_norm_loops),
       TROUPE_FASTEST(update_loops), convolutions_{std::make_unique<cpu::convolution_runner>(
                                         pool, loops_, has_avx512() && block_ == 16)} {}
 

@@ -18,6 +18,7 @@ struct loops;
 struct loss_loops;
 struct norm_loops;
 struct pointwise_loops;
+struct recurrent_loops;
 struct response_norm_loops;
 struct update_loops;
 } // namespace cpu
@@ -45,6 +46,7 @@ class cpu_operations final : public operations {
     const cpu::loss_loops& loss_loops_;
     const cpu::norm_loops& norm_loops_;
     const cpu::pointwise_loops& pointwise_loops_;
+    const cpu::recurrent_loops& recurrent_loops_;
     const cpu::response_norm_loops& response_norm_loops_;
     const cpu::update_loops& update_loops_;
     const std::unique_ptr<cpu::convolution_runner> convolutions_;

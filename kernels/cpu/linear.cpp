@@ -5,29 +5,11 @@
 #include "kernels/cpu/floats.hpp"
 #include "kernels/cpu/guarded.hpp"
 #include "kernels/cpu/loops.hpp"
+#include "kernels/cpu/matrix_product.hpp"
 
 namespace troupe {
 
 using cpu::floats;
-
-namespace {
-
-// c = alpha a b + beta c, all row-major; a is (m, k) or, transposed, (k, m); b likewise.
-struct matrix_product {
-    bool transpose_a, transpose_b;
-    std::size_t m, n, k;
-    const float *a, *b;
-    float beta;
-    float* c;
-
-    void run() const {
-        const auto d = [](std::size_t size) { return static_cast<dnnl::memory::dim>(size); };
-        dnnl::sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', d(m), d(n), d(k), 1, a,
-                    d(transpose_a ? m : k), b, d(transpose_b ? k : n), beta, c, d(n));
-    }
-};
-
-} // namespace
 
 result<void> cpu_operations::compute(const linear_forward& op) {
     const std::size_t samples = op.input.shape()[0];
@@ -37,8 +19,14 @@ result<void> cpu_operations::compute(const linear_forward& op) {
     for (std::size_t s = 0; s < samples; ++s)
         std::copy_n(floats(op.bias), outs, output + s * outs);
     return cpu::guarded([&] {
-        matrix_product{false, true,  samples, outs, ins, floats(op.input), floats(op.weight),
-                       1,     output}
+        cpu::matrix_product{.m = samples,
+                            .n = outs,
+                            .k = ins,
+                            .a = {floats(op.input), ins},
+                            .b = {floats(op.weight), ins, true},
+                            .beta = 1,
+                            .c = output,
+                            .c_stride = outs}
             .run();
     });
 }
@@ -53,26 +41,22 @@ result<void> cpu_operations::compute(const linear_backward& op) {
         std::copy_n(gradient, outs, bias);
         for (std::size_t s = 1; s < samples; ++s)
             loops_.add_scaled(bias, 1, gradient + s * outs, bias, outs);
-        matrix_product{true,
-                       false,
-                       outs,
-                       ins,
-                       samples,
-                       gradient,
-                       floats(op.input),
-                       0,
-                       floats(op.weight_gradient)}
+        cpu::matrix_product{.m = outs,
+                            .n = ins,
+                            .k = samples,
+                            .a = {gradient, outs, true},
+                            .b = {floats(op.input), ins},
+                            .c = floats(op.weight_gradient),
+                            .c_stride = ins}
             .run();
         if (op.input_gradient != nullptr)
-            matrix_product{false,
-                           false,
-                           samples,
-                           ins,
-                           outs,
-                           gradient,
-                           floats(op.weight),
-                           0,
-                           floats(*op.input_gradient)}
+            cpu::matrix_product{.m = samples,
+                                .n = ins,
+                                .k = outs,
+                                .a = {gradient, outs},
+                                .b = {floats(op.weight), ins},
+                                .c = floats(*op.input_gradient),
+                                .c_stride = ins}
                 .run();
     });
 }

@@ -4,27 +4,11 @@
 
 #include "kernels/cpu/exponential.hpp"
 #include "kernels/cpu/loop_marks.hpp"
+#include "kernels/cpu/sigmoid.hpp"
 
 namespace troupe::cpu {
 
 namespace {
-
-// 1 / (1 + e^-x)
-inline float logistic(float x) {
-    return 1.f / (1.f + exponential(-x));
-}
-
-inline float tangent(float x) {
-    const float z = x * x;
-    const float near =
-        ((((-6.104948398e-3f * z + 2.100364156e-2f) * z - 5.385249757e-2f) * z + 0.1333278227f) *
-             z -
-         0.333333291f) *
-            z * x +
-        x;
-    const float far = 1.f - 2.f / (exponential(2.f * x) + 1.f);
-    return z < 0.390625f ? near : far;
-}
 
 // e^(x^2) erfc(x) for x >= 0 as a polynomial in 2 / (2 + x).
 inline float scaled_complement(float x) {

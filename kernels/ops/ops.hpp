@@ -17,6 +17,7 @@
 #include "kernels/ops/linear.hpp"
 #include "kernels/ops/losses.hpp"
 #include "kernels/ops/norms.hpp"
+#include "kernels/ops/recurrent.hpp"
 #include "kernels/ops/updates.hpp"
 
 namespace troupe {
@@ -36,6 +37,10 @@ namespace troupe {
     X(pointwise_backward)                                                                          \
     X(swiglu_forward)                                                                              \
     X(swiglu_backward)                                                                             \
+    X(gru_forward)                                                                                 \
+    X(gru_backward)                                                                                \
+    X(lstm_forward)                                                                                \
+    X(lstm_backward)                                                                               \
     X(add_scaled)                                                                                  \
     X(fill)                                                                                        \
     X(batch_norm_forward)                                                                          \

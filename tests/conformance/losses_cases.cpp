@@ -15,14 +15,15 @@ struct cross_entropy_case final : operation_case {
         : logits{logits}, smoothing{smoothing}, ignores{ignores} {}
 
     std::string name() const override {
-        return "softmax_cross_entropy " + by(logits) + (smoothing > 0 ? ", smoothed" : "") +
-               (ignores ? ", some ignored" : "");
+        return "softmax_cross_entropy " + by(logits) +
+               (smoothing > 0 ? ", smoothing " + std::to_string(smoothing) : "") +
+               (ignores ? ", ignored -100" : "");
     }
     std::vector<tensor_shape> input_shapes() const override { return {logits}; }
     tensor_shape output_shape() const override { return {1}; }
     double forward_flops() const override { return 4 * count(logits); }
 
-    tensor labels(compute_context& context) const {
+    std::vector<tensor> constants(compute_context& context) const override {
         const auto axes = logits.dimensions();
         tensor made =
             poisoned(context, tensor_shape{axes.first(axes.size() - 1)}, data_type::int32);
@@ -30,7 +31,7 @@ struct cross_entropy_case final : operation_case {
         for (std::size_t i = 0; i < values.size(); ++i)
             values[i] =
                 ignores && i % 3 == 1 ? -100 : static_cast<std::int32_t>(i * 7 % axes.back());
-        return made;
+        return {made};
     }
 
     prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
@@ -39,7 +40,7 @@ struct cross_entropy_case final : operation_case {
             tensor labels, loss, counts, to_input;
         };
         auto s = std::make_shared<state>();
-        *s = {labels(context), poisoned(context, {1}), poisoned(context, {2}),
+        *s = {constants(context)[0], poisoned(context, {1}), poisoned(context, {2}),
               poisoned(context, logits)};
         const float scale = output_gradient.values<float>()[0];
         auto& ops = context.ops;
@@ -79,16 +80,21 @@ struct squared_error_case final : operation_case {
     double forward_flops() const override { return 3 * count(shape); }
     double backward_flops() const override { return 5 * count(shape); }
 
+    std::vector<tensor> constants(compute_context& context) const override {
+        tensor targets = poisoned(context, shape);
+        const auto values = targets.mutable_values<float>();
+        for (std::size_t i = 0; i < values.size(); ++i)
+            values[i] = static_cast<float>(i % 5) * 0.3f - 0.5f;
+        return {targets};
+    }
+
     prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
                           const tensor& output_gradient) const override {
         struct state {
             tensor targets, loss, to_input;
         };
         auto s = std::make_shared<state>();
-        *s = {poisoned(context, shape), poisoned(context, {1}), poisoned(context, shape)};
-        const auto targets = s->targets.mutable_values<float>();
-        for (std::size_t i = 0; i < targets.size(); ++i)
-            targets[i] = static_cast<float>(i % 5) * 0.3f - 0.5f;
+        *s = {constants(context)[0], poisoned(context, {1}), poisoned(context, shape)};
         const float scale = output_gradient.values<float>()[0];
         auto& ops = context.ops;
         const auto run = [=, &ops](tensor* gradient) -> result<void> {

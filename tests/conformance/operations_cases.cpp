@@ -45,6 +45,7 @@ cases operation_cases() {
     add_image_norms_cases(all);
     add_norms_cases(all);
     add_losses_cases(all);
+    add_recurrent_cases(all);
     add_updates_cases(all);
     return all;
 }
@@ -57,6 +58,7 @@ cases timed_cases(std::size_t batch) {
     add_timed_image_norms_cases(all, batch);
     add_timed_norms_cases(all, batch);
     add_timed_losses_cases(all, batch);
+    add_timed_recurrent_cases(all, batch);
     add_timed_updates_cases(all, batch);
     return all;
 }

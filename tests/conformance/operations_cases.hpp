@@ -32,6 +32,8 @@ class operation_case {
     // Of the operands that are as large as the images, for operations that do little but move memory; otherwise 0.
     virtual double forward_bytes() const { return 0; }
     virtual double backward_bytes() const { return 0; }
+    // Operands beside the inputs: labels, targets.
+    virtual std::vector<tensor> constants(compute_context&) const { return {}; }
     // Inputs must be further apart than the steps of a finite difference: the operation has kinks.
     virtual bool has_kinks() const { return false; }
 

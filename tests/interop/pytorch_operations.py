@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Operations and their gradients are PyTorch's, within 1e-4 of the largest value.
+
+    tests/interop/pytorch_operations.py PROGRAM      PROGRAM: operation_results of the build folder
+
+Every case of tests/conformance whose kind stands in KINDS: a function that computes the output with PyTorch, whose
+gradients then come from autograd. Skipped (exit code 77) where python3-torch is not installed.
+"""
+import collections
+import json
+import math
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+try:
+    import torch
+    from torch.nn import functional
+except ImportError:
+    print("skipped: this python has no torch (Debian: python3-torch)")
+    sys.exit(77)
+
+TOLERANCE = 1e-4
+TYPES = {"F32": torch.float32, "I32": torch.int32, "U8": torch.uint8}
+
+
+class Case:
+    def __init__(self, name):
+        self.name = name
+        self.tensors = {}
+
+    def several(self, name):
+        return [t for key, t in self.tensors.items() if key.rsplit(" ", 1)[0] == name]
+
+    def setting(self, name, default=None):
+        """The number behind a word of the case's name: "kernel 3"."""
+        found = re.search(rf"\b{name} (-?[0-9.]+)", self.name)
+        return default if found is None else float(found[1]) if "." in found[1] else int(found[1])
+
+
+def cases_of(path):
+    """Of a safetensors file whose tensors are named CASE/NAME."""
+    content = bytearray(path.read_bytes())
+    begin = 8 + struct.unpack("<Q", content[:8])[0]
+    cases = {}
+    for name, entry in json.loads(content[8:begin]).items():
+        if name != "__metadata__":
+            case, _, part = name.rpartition("/")
+            values = torch.frombuffer(content, dtype=TYPES[entry["dtype"]], count=math.prod(entry["shape"]),
+                                      offset=begin + entry["data_offsets"][0])
+            cases.setdefault(case, Case(case)).tensors[part] = values.reshape(entry["shape"])
+    return cases.values()
+
+
+def cross_entropy(case, logits):
+    return functional.cross_entropy(
+        logits.flatten(0, -2), case.several("constant")[0].flatten().long(), reduction="sum",
+        label_smoothing=float(case.setting("smoothing", 0)), ignore_index=case.setting("ignored", -1))
+
+
+def mean_squared_error(case, outputs):
+    return functional.mse_loss(outputs, case.several("constant")[0]) * outputs.shape[0]
+
+
+def gru(_, x, w_ih, w_hh, b_ih, b_hh, state=None):
+    state = torch.zeros(x.shape[0], w_hh.shape[1]) if state is None else state
+    return torch._VF.gru(x, state[None], [w_ih, w_hh, b_ih, b_hh], True, 1, 0.0, False, False, True)[0]
+
+
+def lstm(_, x, w_ih, w_hh, b_ih, b_hh, state=None, cell=None):
+    if state is None:
+        state = cell = torch.zeros(x.shape[0], w_hh.shape[1])
+    return torch._VF.lstm(x, [state[None], cell[None]], [w_ih, w_hh, b_ih, b_hh], True, 1, 0.0, False, False, True)[0]
+
+
+KINDS = {
+    "linear": lambda _, *operands: functional.linear(*operands),
+    "relu": lambda _, x: torch.relu(x),
+    "gelu": lambda _, x: functional.gelu(x),
+    "gelu_tanh": lambda _, x: functional.gelu(x, approximate="tanh"),
+    "silu": lambda _, x: functional.silu(x),
+    "sigmoid": lambda _, x: torch.sigmoid(x),
+    "tanh": lambda _, x: torch.tanh(x),
+    "swiglu": lambda _, gate, up: functional.silu(gate) * up,
+    "softmax_cross_entropy": cross_entropy,
+    "mean_squared_error": mean_squared_error,
+    "gru": gru,
+    "lstm": lstm,
+}
+
+
+def off_by(given, expected):
+    return float((given - expected).abs().max() / expected.abs().max().clamp(min=1e-3))
+
+
+def error_of(case):
+    """The largest of the errors of the output and of every gradient."""
+    inputs = [t.requires_grad_() for t in case.several("input")]
+    output = KINDS[case.name.split()[0]](case, *inputs)
+    gradients = torch.autograd.grad(output, inputs, case.tensors["output_gradient"].reshape(output.shape))
+    errors = [off_by(case.tensors["output"].reshape(output.shape), output.detach())]
+    given = case.several("gradient")
+    assert len(given) == len(inputs), "a gradient for every input"
+    return max(errors + [off_by(a, b) for a, b in zip(given, gradients)])
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "results.safetensors"
+        subprocess.run([sys.argv[1], str(path)], check=True)
+        cases = [case for case in cases_of(path) if case.name.split()[0] in KINDS]
+    failed = 0
+    for case in cases:
+        error = error_of(case)
+        failed += not error <= TOLERANCE
+        print(f"{'ok' if error <= TOLERANCE else 'FAILED':8} {case.name:60} off by {error:.1e}")
+    compared = collections.Counter(case.name.split()[0] for case in cases)
+    missing = [kind for kind in KINDS if not compared[kind]]
+    print(f"{len(cases)} cases" + (f"; no case of {', '.join(missing)}" if missing else ""))
+    return 1 if failed or missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
