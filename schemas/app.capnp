@@ -16,11 +16,17 @@ struct App $A.doc("A training job: data, model, training and topology.") {
   checkpoint @5 :Checkpoint $A.doc("Where and how often to save the weights. Nothing is saved when absent.");
 }
 
-struct Data $A.doc("Exactly one source of samples.") {
+struct Data $A.doc("Exactly one source of samples, and what is made of them.") {
   union {
     idx @0 :IdxData $A.doc("IDX files as MNIST and Fashion-MNIST come in, plain or gzip.");
-    synthetic @1 :SyntheticData $A.doc("Random images with learnable labels, for tests and benchmarks.");
+    synthetic @1 :SyntheticData $A.doc("Random samples with learnable labels, for tests and benchmarks.");
   }
+  target @2 :DataTarget = labels $A.doc("What the model's outputs are compared with.");
+}
+
+enum DataTarget {
+  labels @0 $A.doc("The labels that come with the samples.");
+  input @1 $A.doc("The sample itself, as for an autoencoder.");
 }
 
 struct IdxData {
@@ -34,6 +40,8 @@ struct SyntheticData {
   trainSamples @0 :UInt32 = 1024 $A.min(1) $A.max(100000000) $A.doc("Number of training samples.");
   testSamples @1 :UInt32 = 256 $A.min(1) $A.max(100000000) $A.doc("Number of test samples.");
   classes @2 :UInt32 = 10 $A.min(2) $A.max(65536) $A.doc("Number of different labels.");
+  vocabulary @3 :UInt32 = 0 $A.min(0) $A.max(16777216) $A.doc("Samples are tokens from 0 to below this; 0: they are numbers from 0 to 1.");
+  nextToken @4 :Bool = false $A.doc("Label every position with the token after it, instead of every sample with a class.");
 }
 
 struct Model {

@@ -38,7 +38,8 @@ struct Activation {
   minibatch @0 :UInt64;
   microbatch @1 :UInt32;
   weightVersion @2 :UInt64 = 0xffffffffffffffff;  # the sender computed this with; all ones: none, it is the data source
-}                               # attachments: [0] (samples, shape...) float32, output of the sender's last layer
+}                               # attachments: [0] (samples, shape...) float32, output of the sender's last layer;
+                                # of the data source what the first layer takes: float32 values or int32 tokens
 
 struct Gradient {
   # Stage s+1 to stage s, stage 0 to the data source. The answer to the Activation with the same ids.
@@ -48,11 +49,12 @@ struct Gradient {
 }                               # attachments: [0] gradient of the loss by the Activation's tensor; none to the data source
 
 struct Labels {
-  # Data source to the last stage: what the samples of a microbatch are. Sent just before the Activation, which takes the
+  # Data source to the last stage: what the outputs of a microbatch are compared with. Sent just before the Activation, which takes the
   # longer way: Labels of an epoch may arrive before its EpochBegin. The receiver keeps it until the Activation arrives.
   minibatch @0 :UInt64;
   microbatch @1 :UInt32;
-}                               # attachments: [0] (samples) int32
+}                               # attachments: [0] (samples, shape...) what the loss takes beside the outputs: int32 classes
+                                # (one, or one per position), or float32 values
 
 struct EndOfData {
   # Data source to stage 0, each stage to the next, after the last Activation of the epoch: no more will come. The
@@ -62,15 +64,15 @@ struct EndOfData {
 }
 
 struct EvaluationBatch {
-  # Data source to stage 0, each stage to the next: samples to classify with the weights as they are. Only while no
+  # Data source to stage 0, each stage to the next: samples to pass forward with the weights as they are. Only while no
   # training minibatch is in flight. The answer comes from the last stage, to the EvaluationLabels.
   batch @0 :UInt64;             # counts from 0 within the evaluation
-}                               # attachments: [0] (samples, shape...) float32
+}                               # attachments: [0] as of an Activation
 
 struct EvaluationLabels {
   # Data source to the last stage, just before the EvaluationBatch with the same number. Answered by EvaluationTaken.
   batch @0 :UInt64;
-}                               # attachments: [0] (samples) int32
+}                               # attachments: [0] as of Labels
 
 struct EvaluationTaken {
   # Last stage to the data source: the batch has been evaluated. Bounds what is in flight.

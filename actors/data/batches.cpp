@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 
 #include "schemas/base/random.hpp"
@@ -45,23 +46,55 @@ std::span<const std::uint32_t> batch_plan::indices(std::size_t index) const noex
     return std::span{order_}.subspan(first, std::min(batch_, order_.size() - first));
 }
 
+namespace {
+
+template <class Out, class Value>
+Out converted(Value value) noexcept {
+    if constexpr (std::is_same_v<Value, std::uint8_t> && std::is_same_v<Out, float>)
+        return static_cast<float>(value) * (1.0f / 255.0f); // 255 gives exactly 1
+    else
+        return static_cast<Out>(value);
+}
+
+template <class Out, class Value>
+void gather(const column& from, std::span<const std::uint32_t> indices, tensor& into) {
+    Out* out = into.mutable_values<Out>().data();
+    for (const std::uint32_t index : indices)
+        for (const Value value : from.block<Value>(index))
+            *out++ = converted<Out>(value);
+}
+
+// The blocks of a column at `indices` as one tensor.
+result<tensor> gather(const column& from, std::span<const std::uint32_t> indices,
+                      memory_pool& memory) {
+    auto into = tensor::allocate(memory, from.type, batch_of(indices.size(), from.shape));
+    if (!into)
+        return into;
+    std::visit(
+        [&]<class Value>(const std::vector<Value>&) {
+            if (from.type == data_type::float32)
+                gather<float, Value>(from, indices, *into);
+            else
+                gather<std::int32_t, Value>(from, indices, *into);
+        },
+        *from.array);
+    return into;
+}
+
+} // namespace
+
 result<batch> fill_batch(const dataset& data, std::span<const std::uint32_t> indices,
                          memory_pool& memory) {
-    auto input =
-        tensor::allocate(memory, data_type::float32, batch_of(indices.size(), data.sample_shape));
+    for (const std::uint32_t index : indices)
+        TROUPE_CHECK(index < data.size(), "a minibatch names samples of its data set");
+    auto input = gather(data.inputs, indices, memory);
     if (!input)
         return input.failure();
-    auto labels = tensor::allocate(memory, data_type::int32, tensor_shape{indices.size()});
+    if (data.labels_are_inputs)
+        return batch{*input, input->reshaped(batch_of(indices.size(), data.labels.shape))};
+    auto labels = gather(data.labels, indices, memory);
     if (!labels)
         return labels.failure();
-    float* out = input->mutable_values<float>().data();
-    std::int32_t* label = labels->mutable_values<std::int32_t>().data();
-    for (const std::uint32_t index : indices) {
-        TROUPE_CHECK(index < data.size(), "a minibatch names samples of its data set");
-        for (const std::uint8_t value : data.sample(index))
-            *out++ = static_cast<float>(value) * (1.0f / 255.0f); // 255 gives exactly 1
-        *label++ = data.labels[index];
-    }
     return batch{std::move(*input), std::move(*labels)};
 }
 

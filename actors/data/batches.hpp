@@ -34,8 +34,8 @@ class batch_plan {
 };
 
 struct batch {
-    tensor input;  // float32 (samples, sample shape...), scaled to 0..1
-    tensor labels; // int32 (samples)
+    tensor input;  // (samples, sample shape...): float32, bytes scaled to 0..1, or int32
+    tensor labels; // (samples, label shape...): int32 or float32; may share the input's elements
 };
 
 // The samples at `indices` (each < data.size()) as tensors in memory of `memory`. errc::exhausted

@@ -1,41 +1,126 @@
 #include "actors/data/dataset.hpp"
 
+#include <algorithm>
+#include <optional>
+
 #include "actors/data/idx_reader.hpp"
 #include "actors/data/synthetic.hpp"
 
 namespace troupe {
 
-result<data_sets> load_data(proto::Data::Reader data, const tensor_shape& input,
+column make_column(value_array values, data_type type, const tensor_shape& shape) {
+    return {std::make_shared<const value_array>(std::move(values)), type, shape, 0,
+            shape.elements()};
+}
+
+namespace {
+
+void take_inputs_as_labels(dataset& data) {
+    data.labels = data.inputs;
+    data.labels_are_inputs = true;
+}
+
+result<data_sets> read_data(proto::Data::Reader data, const tensor_shape& input,
                             std::uint64_t seed) {
     switch (data.which()) {
     case proto::Data::SYNTHETIC:
         return make_synthetic_data(data.getSynthetic(), input, seed);
     case proto::Data::IDX:
-        break;
+        return read_idx_data(data.getIdx(), input);
     }
-    const auto idx = data.getIdx();
-    auto train = read_idx_dataset(
-        {idx.getTrainImages().cStr(), idx.getTrainLabels().cStr(), "data.idx.train"}, input);
-    if (!train)
-        return train.failure();
-    auto test = read_idx_dataset(
-        {idx.getTestImages().cStr(), idx.getTestLabels().cStr(), "data.idx.test"}, input);
-    if (!test)
-        return test.failure();
-    return data_sets{std::move(*train), std::move(*test)};
+    TROUPE_CHECK(false, "the app file was checked by this build");
 }
 
-result<void> check_labels(const dataset& data, std::size_t outputs) {
-    if (data.classes <= outputs)
-        return {};
-    for (std::size_t i = 0; i < data.size(); ++i)
-        if (static_cast<std::size_t>(data.labels[i]) >= outputs)
-            return error{errc::data, data.name + ": sample " + std::to_string(i) + " has label " +
-                                         std::to_string(data.labels[i]) + ", but the model has " +
-                                         std::to_string(outputs) +
-                                         " outputs; give the last layer at least " +
-                                         std::to_string(data.classes)};
-    TROUPE_CHECK(false, "classes is the largest label + 1");
+} // namespace
+
+result<data_sets> load_data(proto::Data::Reader data, const tensor_shape& input,
+                            std::uint64_t seed) {
+    auto sets = read_data(data, input, seed);
+    if (sets && data.getTarget() == proto::DataTarget::INPUT) {
+        take_inputs_as_labels(sets->train);
+        take_inputs_as_labels(sets->test);
+    }
+    return sets;
+}
+
+namespace {
+
+// The first value of a column that is none of 0 .. values - 1, and the largest of all.
+struct range_check {
+    std::optional<std::size_t> sample;
+    std::int64_t value = 0;
+    std::int64_t largest = 0;
+};
+
+template <class Value>
+range_check check_range(const column& c, const std::vector<Value>& array, std::size_t samples,
+                        std::size_t values) {
+    range_check found;
+    std::size_t end = 0; // of what has been looked at: blocks may overlap
+    for (std::size_t s = 0; s < samples; ++s) {
+        const std::size_t begin = c.first + s * c.stride;
+        for (std::size_t i = std::max(begin, end); i < begin + c.block_elements(); ++i) {
+            const auto value = static_cast<std::int64_t>(array[i]);
+            found.largest = std::max(found.largest, value);
+            if (!found.sample && value >= static_cast<std::int64_t>(values)) {
+                found.sample = s;
+                found.value = value;
+            }
+        }
+        end = begin + c.block_elements();
+    }
+    return found;
+}
+
+// 1 + the largest value of a column of int32, 0 of another. `what` is "label" or "token", `owner` says which layer must
+// have more of them.
+result<std::size_t> check_range(const dataset& data, const column& c, const value_form& wanted,
+                                const std::string& what, const std::string& owner) {
+    if (wanted.type != data_type::int32)
+        return std::size_t{0};
+    const range_check found = std::visit(
+        [&](const auto& array) { return check_range(c, array, data.size(), wanted.values); },
+        *c.array);
+    if (!found.sample)
+        return static_cast<std::size_t>(found.largest + 1);
+    return error{errc::data, data.name + ": sample " + std::to_string(*found.sample) + " has " +
+                                 what + " " + std::to_string(found.value) + ", but the model has " +
+                                 std::to_string(wanted.values) + " " + owner + " at least " +
+                                 std::to_string(found.largest + 1)};
+}
+
+std::string form_text(data_type type, const tensor_shape& shape) {
+    const std::string each = type == data_type::int32 ? "whole number" : "number";
+    return shape.rank() == 0 ? "one " + each : each + "s of shape " + to_string(shape);
+}
+
+} // namespace
+
+result<void> fit_to_model(dataset& data, const value_form& input, const value_form& labels) {
+    const auto refuse = [&](const std::string& sentence) {
+        return error{errc::data, data.key + ": " + data.name + ": " + sentence};
+    };
+    if (data.inputs.type != input.type || data.inputs.shape != input.shape)
+        return refuse("a sample is " + form_text(data.inputs.type, data.inputs.shape) +
+                      ", but the model's first layer takes " + form_text(input.type, input.shape) +
+                      "; choose another first layer or other data");
+    const bool fits = data.labels.type == labels.type &&
+                      data.labels.block_elements() == labels.shape.elements();
+    if (!fits)
+        return refuse("a sample's label is " + form_text(data.labels.type, data.labels.shape) +
+                      ", but the loss takes " + form_text(labels.type, labels.shape) +
+                      "; choose another loss, last layer or data.target");
+    data.labels.shape = labels.shape;
+    const auto tokens =
+        check_range(data, data.inputs, input, "token", "tokens; give its first layer");
+    if (!tokens)
+        return tokens.failure().in(data.key);
+    const auto classes =
+        check_range(data, data.labels, labels, "label", "outputs; give the last layer");
+    if (!classes)
+        return classes.failure().in(data.key);
+    data.classes = *classes;
+    return {};
 }
 
 } // namespace troupe

@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <memory>
-#include <new>
 
-#include <zlib.h>
-
+#include "actors/data/input_file.hpp"
 #include "schemas/base/limits.hpp"
 
 namespace troupe {
@@ -17,91 +14,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint8_t unsigned_byte = 0x08;
-constexpr std::uint64_t deflate_ratio_max =
-    1032; // of the deflate format: no byte can stand for more
-
-struct gz_closer {
-    void operator()(gzFile_s* file) const noexcept { gzclose_r(file); }
-};
-
-// A plain or gzip file, read from front to back.
-class idx_stream {
-  public:
-    static result<idx_stream> open(const fs::path& path) {
-        std::error_code failed;
-        const auto status = fs::status(path, failed);
-        if (!fs::exists(status))
-            return error{errc::io, path.string() + ": no such file"};
-        if (!fs::is_regular_file(status))
-            return error{errc::io, path.string() + ": not a file"};
-        const std::uint64_t stored_bytes = fs::file_size(path, failed);
-        gzFile file = failed ? nullptr : gzopen(path.c_str(), "rb");
-        if (file == nullptr)
-            return error{errc::io, path.string() + ": cannot be opened; check its permissions"};
-        gzbuffer(file, 1u << 18);
-        return idx_stream{path, file, stored_bytes};
-    }
-
-    error fail(std::uint64_t offset, std::string_view sentence) const {
-        std::string message = path_.string() + ": byte " + std::to_string(offset) + ": ";
-        return {errc::data, message.append(sentence)};
-    }
-
-    // Reads all of `into`, or says where the file ends.
-    result<void> read(std::span<std::uint8_t> into, std::string_view what) {
-        const std::uint64_t begin = offset_;
-        while (offset_ - begin < into.size()) {
-            const auto rest = into.subspan(offset_ - begin);
-            const int got =
-                gzread(file_.get(), rest.data(),
-                       static_cast<unsigned>(std::min<std::size_t>(rest.size(), 1u << 30)));
-            if (got > 0) {
-                offset_ += static_cast<std::uint64_t>(got);
-                continue;
-            }
-            int code = Z_OK;
-            const char* reason = gzerror(file_.get(), &code);
-            if (code == Z_ERRNO)
-                return error{errc::io, path_.string() + ": cannot be read: " + reason};
-            if (code != Z_OK && code != Z_BUF_ERROR)
-                return fail(offset_, "damaged gzip data; fetch the file again");
-            return fail(offset_, "truncated: " + std::string{what} + " ends after " +
-                                     std::to_string(offset_ - begin) + " of " +
-                                     std::to_string(into.size()) + " bytes; fetch the file again");
-        }
-        return {};
-    }
-
-    // Nothing may follow. For gzip this also checks the sum at the end.
-    result<void> expect_end() {
-        std::uint8_t extra = 0;
-        const int got = gzread(file_.get(), &extra, 1);
-        if (got > 0)
-            return fail(offset_, "more data than the header says");
-        int code = Z_OK; // also set where the file ends in the middle of the checksum
-        gzerror(file_.get(), &code);
-        if (code != Z_OK)
-            return fail(offset_, "damaged gzip data; fetch the file again");
-        return {};
-    }
-
-    // Whether the file is long enough to hold `bytes` after what was read, as far as its stored length tells.
-    bool can_hold(std::uint64_t bytes) const noexcept {
-        return gzdirect(file_.get()) ? bytes <= stored_bytes_ - std::min(offset_, stored_bytes_)
-                                     : bytes / deflate_ratio_max <= stored_bytes_;
-    }
-
-    std::uint64_t offset() const noexcept { return offset_; }
-
-  private:
-    idx_stream(fs::path path, gzFile file, std::uint64_t stored_bytes)
-        : path_{std::move(path)}, file_{file}, stored_bytes_{stored_bytes} {}
-
-    fs::path path_;
-    std::unique_ptr<gzFile_s, gz_closer> file_;
-    std::uint64_t stored_bytes_;
-    std::uint64_t offset_ = 0; // of decompressed bytes
-};
 
 std::string hex(std::span<const std::uint8_t> bytes) {
     std::string out;
@@ -121,7 +33,7 @@ struct idx_contents {
 };
 
 template <std::size_t Rank>
-result<std::array<std::uint64_t, Rank>> read_header(idx_stream& in, std::string_view what) {
+result<std::array<std::uint64_t, Rank>> read_header(input_file& in, std::string_view what) {
     std::array<std::uint8_t, 4> magic{};
     if (auto got = in.read(magic, "the header"); !got)
         return got.failure();
@@ -143,54 +55,26 @@ result<std::array<std::uint64_t, Rank>> read_header(idx_stream& in, std::string_
     return sizes;
 }
 
-// A file whose header has been read and fits its length.
 template <std::size_t Rank>
-struct opened_idx {
-    idx_stream in;
-    std::array<std::uint64_t, Rank> sizes{};
-    std::uint64_t bytes = 1; // of elements
-};
-
-template <std::size_t Rank>
-result<opened_idx<Rank>> open_idx(const fs::path& path, std::string_view what) {
-    auto in = idx_stream::open(path);
+result<idx_contents<Rank>> read_idx(const fs::path& path, std::string_view what) {
+    auto in = input_file::open(path);
     if (!in)
         return in.failure();
     auto sizes = read_header<Rank>(*in, what);
     if (!sizes)
         return sizes.failure();
-    opened_idx<Rank> opened{std::move(*in), *sizes};
+    std::uint64_t bytes = 1;
     for (const std::uint64_t size :
          *sizes) // each below 2^32, the product before it below 2^36: no overflow
-        if ((opened.bytes *= size) > limits::dataset_bytes_max)
-            return opened.in.fail(4, "the header claims more than " +
-                                         std::to_string(limits::dataset_bytes_max) + " bytes");
-    if (!opened.in.can_hold(opened.bytes))
-        return opened.in.fail(opened.in.offset(),
-                              "truncated: the header claims " + std::to_string(opened.bytes) +
-                                  " bytes of " + std::string{what} +
-                                  ", which the file is too short for; fetch the file again");
-    return opened;
-}
-
-template <std::size_t Rank>
-result<idx_contents<Rank>> read_idx(const fs::path& path, std::string_view what) {
-    auto opened = open_idx<Rank>(path, what);
-    if (!opened)
-        return opened.failure();
-    idx_contents<Rank> contents{opened->sizes, {}};
-    try {
-        contents.elements.resize(opened->bytes);
-    } catch (const std::bad_alloc&) {
-        return error{errc::exhausted, path.string() + ": no memory for " +
-                                          std::to_string(opened->bytes) + " bytes of " +
-                                          std::string{what}};
-    }
-    if (auto got = opened->in.read(contents.elements, what); !got)
-        return got.failure();
-    if (auto ended = opened->in.expect_end(); !ended)
+        if ((bytes *= size) > limits::dataset_bytes_max)
+            return in->fail(4, "the header claims more than " +
+                                   std::to_string(limits::dataset_bytes_max) + " bytes");
+    auto elements = in->read_claimed(bytes, what);
+    if (!elements)
+        return elements.failure();
+    if (auto ended = in->expect_end(); !ended)
         return ended.failure();
-    return contents;
+    return idx_contents<Rank>{*sizes, std::move(*elements)};
 }
 
 bool fits(const tensor_shape& input, std::size_t rows, std::size_t columns) {
@@ -207,7 +91,7 @@ error at_labels(const idx_files& files, const error& why) {
 }
 
 result<dataset> make_dataset(const idx_files& files, idx_images images,
-                             std::span<const std::uint8_t> labels, const tensor_shape& input) {
+                             std::vector<std::uint8_t> labels, const tensor_shape& input) {
     const auto refuse = [&](const std::string& sentence) {
         return at_images(files, {errc::data, files.images.string() + ": byte " + sentence});
     };
@@ -217,9 +101,12 @@ result<dataset> make_dataset(const idx_files& files, idx_images images,
     if (!fits(input, images.rows, images.columns))
         return refuse("8: images of " + std::to_string(images.rows) + "x" +
                       std::to_string(images.columns) + ", but model.input is " + to_string(input));
-    dataset data{files.labels.string(), input, 0, std::move(images.pixels), {}};
-    data.labels.assign(labels.begin(), labels.end());
-    data.classes = std::size_t{std::ranges::max(labels)} + 1;
+    dataset data;
+    data.name = files.labels.string();
+    data.key = files.key + "_labels";
+    data.samples = images.count;
+    data.inputs = make_column(std::move(images.pixels), data_type::float32, input);
+    data.labels = make_column(std::move(labels), data_type::int32, {});
     return data;
 }
 
@@ -247,7 +134,19 @@ result<dataset> read_idx_dataset(const idx_files& files, const tensor_shape& inp
     auto images = read_idx_images(files.images);
     if (!images)
         return at_images(files, images.failure());
-    return make_dataset(files, std::move(*images), *labels, input);
+    return make_dataset(files, std::move(*images), std::move(*labels), input);
+}
+
+result<data_sets> read_idx_data(proto::IdxData::Reader idx, const tensor_shape& input) {
+    auto train = read_idx_dataset(
+        {idx.getTrainImages().cStr(), idx.getTrainLabels().cStr(), "data.idx.train"}, input);
+    if (!train)
+        return train.failure();
+    auto test = read_idx_dataset(
+        {idx.getTestImages().cStr(), idx.getTestLabels().cStr(), "data.idx.test"}, input);
+    if (!test)
+        return test.failure();
+    return data_sets{std::move(*train), std::move(*test)};
 }
 
 } // namespace troupe

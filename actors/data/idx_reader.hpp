@@ -4,9 +4,7 @@
 // the number of dimensions, one 32-bit size per dimension, then the elements in row-major order and
 // nothing after them. Source: http://yann.lecun.com/exdb/mnist/, "The IDX file format".
 //
-// Errors: errc::io if the file cannot be read; errc::data "FILE: byte OFFSET: SENTENCE" for
-// anything else. For gzip the offset counts decompressed bytes. A size that a header claims is
-// believed only as far as the file's length allows, before memory is taken for it.
+// Errors: as those of input_file.hpp.
 #pragma once
 
 #include <filesystem>
@@ -36,5 +34,8 @@ struct idx_files {
 // Images and their labels as a dataset of samples of shape `input`: (1, rows, columns), (rows,
 // columns) or (rows * columns). errc::data if the counts differ or the images have another size.
 result<dataset> read_idx_dataset(const idx_files& files, const tensor_shape& input);
+
+// Training and test data as `data.idx` names them.
+result<data_sets> read_idx_data(proto::IdxData::Reader idx, const tensor_shape& input);
 
 } // namespace troupe

@@ -127,6 +127,7 @@ class stage_actor final : public actor {
     result<void> check_activation(proto::Activation::Reader body, const frame& f) const;
     result<void> check_gradient(const instruction& i, const stashed& s) const;
     result<void> check_labels(const instruction& i) const;
+    result<void> check_label_tensor(const frame& f, std::size_t samples) const;
     bool is_first() const noexcept { return options_.place.stage == 0; }
     bool is_last() const noexcept { return options_.place.stage + 1 == options_.place.stages; }
     std::uint64_t run_minibatch(const instruction& i) const {

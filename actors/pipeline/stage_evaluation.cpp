@@ -54,7 +54,7 @@ void stage_actor::start_evaluation() {
     if (is_last()) {
         const frame_ptr with = std::move(evaluation_.labels.front());
         evaluation_.labels.pop_front();
-        auto fits = check_tensor(*with, data_type::int32, {samples});
+        auto fits = check_label_tensor(*with, samples);
         if (!fits || with->body<proto::EvaluationLabels>().getBatch() != batch)
             return fail({errc::protocol,
                          "labels of evaluation batch " + std::to_string(batch) + " do not fit"});

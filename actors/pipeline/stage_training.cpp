@@ -101,11 +101,16 @@ result<void> stage_actor::check_labels(const instruction& i) const {
         return error{errc::protocol,
                      "labels of " + name_of(body.getMinibatch(), body.getMicrobatch()) +
                          " arrive where " + name_of(run_minibatch(i), i.microbatch) + " is due"};
-    if (auto fits = check_tensor(f, data_type::int32,
-                                 {epoch_->shape.rows_of(i.minibatch, i.microbatch).count});
-        !fits)
+    const std::uint32_t samples = epoch_->shape.rows_of(i.minibatch, i.microbatch).count;
+    if (auto fits = check_label_tensor(f, samples); !fits)
         return fits.failure().in("labels of " + name_of(body.getMinibatch(), body.getMicrobatch()));
     return {};
+}
+
+// What the loss takes beside the outputs for so many samples.
+result<void> stage_actor::check_label_tensor(const frame& f, std::size_t samples) const {
+    const value_form& wanted = options_.program->labels();
+    return check_tensor(f, wanted.type, batch_of(samples, wanted.shape));
 }
 
 void stage_actor::finish_forward(const instruction& i) {

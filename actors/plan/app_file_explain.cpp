@@ -34,7 +34,7 @@ std::string kind_text(const field_rules& rules, capnp::Type type) {
     case capnp::schema::Type::STRUCT: {
         const struct_rules below = rules_of(type.asStruct());
         return below.by_kind     ? "word, number or list"
-               : below.has_union ? "one of " + alternatives(below.keys())
+               : below.has_union ? "one of " + alternatives(below.union_keys())
                                  : "map";
     }
     case capnp::schema::Type::LIST:
@@ -59,19 +59,27 @@ std::string summary(const field_rules& rules) {
     return rules.in_union ? out : out + "; optional";
 }
 
-void list_keys(std::string& out, capnp::StructSchema schema, const std::string& whose = "") {
-    const struct_rules rules = rules_of(schema);
+void list_keys(std::string& out, const std::string& title, const struct_rules& rules,
+               bool of_union) {
     std::size_t width = 0;
     for (const field_rules& f : rules.fields)
-        width = std::max(width, f.key.size());
-    out += std::string{rules.by_kind     ? "  forms"
-                       : rules.has_union ? "  exactly one of"
-                                         : "  keys"} +
-           whose + ":\n";
+        if (f.in_union == of_union)
+            width = std::max(width, f.key.size());
+    if (width == 0)
+        return;
+    out += "  " + title + ":\n";
     for (const field_rules& f : rules.fields) {
+        if (f.in_union != of_union)
+            continue;
         out += "    " + f.key + std::string(width - f.key.size() + 2, ' ') + f.doc + "\n";
         out += "    " + std::string(width + 2, ' ') + "(" + summary(f) + ")\n";
     }
+}
+
+void list_keys(std::string& out, capnp::StructSchema schema, const std::string& whose = "") {
+    const struct_rules rules = rules_of(schema);
+    list_keys(out, (rules.by_kind ? "forms" : "exactly one of") + whose, rules, true);
+    list_keys(out, (rules.has_union ? "and keys" : "keys") + whose, rules, false);
 }
 
 std::optional<capnp::StructSchema> struct_below(capnp::Type type) {

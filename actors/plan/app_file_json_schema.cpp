@@ -36,13 +36,18 @@ class schema_writer {
 
     json struct_json(capnp::StructSchema schema) {
         const struct_rules rules = rules_of(schema);
-        if (rules.has_union)
-            return union_json(rules);
+        return rules.has_union ? union_json(rules) : object_json(rules, nullptr);
+    }
+
+    // A map with the keys of a struct and, of its union, `member` if there is one.
+    json object_json(const struct_rules& rules, const field_rules* member) {
         json properties = json::object();
         json required = json::array();
         for (const field_rules& f : rules.fields) {
+            if (f.in_union && &f != member)
+                continue;
             properties[f.key] = field_json(f);
-            if (f.required)
+            if (f.required || f.in_union)
                 required.push_back(f.key);
         }
         json out = {
@@ -55,15 +60,14 @@ class schema_writer {
     json union_json(const struct_rules& rules) {
         json choices = json::array();
         for (const field_rules& f : rules.fields) {
+            if (!f.in_union)
+                continue;
             if (f.type().isVoid())
                 choices.push_back({{"const", f.key}, {"description", f.doc}});
             if (!f.type().isVoid() && rules.by_kind)
                 choices.push_back(field_json(f));
             else if (!rules.by_kind)
-                choices.push_back({{"type", "object"},
-                                   {"additionalProperties", false},
-                                   {"required", json::array({f.key})},
-                                   {"properties", {{f.key, field_json(f)}}}});
+                choices.push_back(object_json(rules, &f));
         }
         return {{"oneOf", choices}};
     }

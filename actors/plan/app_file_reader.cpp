@@ -8,14 +8,6 @@ namespace troupe::app_file {
 
 namespace {
 
-std::vector<std::string> union_keys(const struct_rules& rules) {
-    std::vector<std::string> keys;
-    for (const field_rules& f : rules.fields)
-        if (f.in_union)
-            keys.push_back(f.key);
-    return keys;
-}
-
 std::string below(const std::string& path, const std::string& key) {
     return path.empty() ? key : path + "." + key;
 }
@@ -67,7 +59,7 @@ result<void> tree_reader::read_map(const node& from, const struct_rules& rules,
             return names_.fail(e.where, key_path,
                                "conflicts with \"" + member->key + "\" at " +
                                    names_.name(member->where) + "; give exactly one of " +
-                                   alternatives(union_keys(rules)));
+                                   alternatives(rules.union_keys()));
         first = &e;
         if (field->in_union)
             member = &e;
@@ -89,7 +81,7 @@ result<void> tree_reader::check_complete(const node& from, const struct_rules& r
     }
     if (rules.has_union && !has_member)
         return names_.fail(from.where, path,
-                           "empty; give exactly one of " + alternatives(union_keys(rules)));
+                           "empty; give exactly one of " + alternatives(rules.union_keys()));
     return {};
 }
 
@@ -99,7 +91,7 @@ result<void> tree_reader::read_word(const node& from, const struct_rules& rules,
     if (member == nullptr || !member->in_union)
         return names_.fail(from.where, path,
                            "unknown word " + in_quotes(from.text) + "; " +
-                               suggestion(from.text, union_keys(rules)));
+                               suggestion(from.text, rules.union_keys()));
     if (!member->type().isVoid())
         return names_.fail(from.where, path,
                            "\"" + member->key + "\" needs settings; write it as a key, {" +

@@ -64,6 +64,14 @@ std::vector<std::string> struct_rules::keys() const {
     return keys;
 }
 
+std::vector<std::string> struct_rules::union_keys() const {
+    std::vector<std::string> keys;
+    for (const field_rules& f : fields)
+        if (f.in_union)
+            keys.push_back(f.key);
+    return keys;
+}
+
 struct_rules rules_of(capnp::StructSchema schema) {
     const auto list = schema.getProto().getAnnotations();
     struct_rules rules;

@@ -35,6 +35,7 @@ struct struct_rules {
 
     const field_rules* find(std::string_view key) const;
     std::vector<std::string> keys() const;
+    std::vector<std::string> union_keys() const;
 };
 
 struct_rules rules_of(capnp::StructSchema schema);

@@ -88,6 +88,8 @@ result<stage_program> stage_program::create(proto::Model::Reader model, layer_ra
             {step.index, step.made->parameters().size(), std::move(step.made)});
     program.input_shape_ = (*walked)[range.first].input_shape;
     program.output_shape_ = program.steps_.back().run->output_shape();
+    if (program.has_loss_)
+        program.labels_ = label_form(model.getLoss(), program.output_shape_);
     return program;
 }
 

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "kernels/device/device.hpp"
+#include "kernels/graph/value_form.hpp"
 #include "kernels/tensor/tensor.hpp"
 #include "schemas/app.capnp.h"
 #include "schemas/base/ids.hpp"
@@ -87,6 +88,7 @@ class stage_program {
     const tensor_shape& input_shape() const noexcept { return input_shape_; }   // of one sample
     const tensor_shape& output_shape() const noexcept { return output_shape_; } // of one sample
     bool has_loss() const noexcept { return has_loss_; }
+    const value_form& labels() const noexcept { return labels_; } // only where has_loss()
     const std::vector<parameter_info>& parameters() const noexcept { return parameters_; }
     std::size_t parameter_bytes() const noexcept;
     double forward_flops_per_sample() const noexcept {
@@ -110,7 +112,7 @@ class stage_program {
                                      saved_activations saved, tensor output_gradient,
                                      bool want_input_gradient) const;
 
-    // Softmax cross entropy of the last layer's output. labels: (batch), int32. errc::data for a
+    // Softmax cross entropy of the last layer's output. labels: as labels() says. errc::data for a
     // label that is not smaller than the number of classes. Only where has_loss(). The gradient is
     // of scale * sum of losses, so that the gradients of microbatches add up to that of their
     // minibatch with scale = 1 / samples of the minibatch.
@@ -129,6 +131,7 @@ class stage_program {
     tensor_shape input_shape_;
     tensor_shape output_shape_;
     bool has_loss_ = false;
+    value_form labels_;
     std::vector<parameter_info> parameters_;
     std::vector<step> steps_;
     double forward_flops_ = 0;

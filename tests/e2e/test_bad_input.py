@@ -111,6 +111,16 @@ class Data(TroupeTest):
             self.assert_one_line_error(self.troupe(command, self.idx_app()), 2, "app.yaml:5:", "data.idx.train_labels: ",
                                        "train-labels-idx1-ubyte.gz: sample 0 has label 9")
 
+    def test_samples_and_labels_that_the_model_does_not_take(self):
+        for options, said in (("vocabulary: 20", ("data.synthetic.classes: ", "whole numbers of shape [1, 8, 8]", "first layer")),
+                              ("next_token: true", ("data.synthetic.next_token: ", "give data.synthetic.vocabulary"))):
+            for command in ("check", "run"):
+                result = self.troupe(command, self.app(APP.replace("classes: 4", "classes: 4, " + options)))
+                self.assert_one_line_error(result, 2, "app.yaml:3:", *said)
+        result = self.troupe("check", self.app(APP.replace("model:\n", "  target: input\nmodel:\n")))
+        self.assert_one_line_error(result, 2, "app.yaml:", "label is numbers of shape [1, 8, 8]", "loss takes one whole number",
+                                   "data.target")
+
 
 class Cluster(TroupeTest):
     def key(self, text="a key that is long enough"):

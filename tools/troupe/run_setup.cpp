@@ -12,31 +12,19 @@
 
 namespace troupe::cli {
 
-namespace {
-
-tensor_shape input_shape(proto::Model::Reader model) {
-    std::vector<std::size_t> dimensions;
-    for (const std::uint32_t d : model.getInput())
-        dimensions.push_back(d);
-    return tensor_shape{dimensions};
-}
-
-} // namespace
-
 result<std::shared_ptr<const data_sets>> load_samples(const app_definition& definition) {
     const auto app = definition.app();
-    auto sets = load_data(app.getData(), input_shape(app.getModel()), app.getTrain().getSeed());
-    if (!sets)
-        return definition.at_its_place(sets.failure());
-    auto layers = describe_model(app.getModel());
+    const auto layers = describe_model(app.getModel());
     if (!layers)
         return layers.failure();
-    const bool is_idx = app.getData().isIdx();
-    for (const auto& [set, idx_key] : {std::pair{&sets->train, "data.idx.train_labels"},
-                                       std::pair{&sets->test, "data.idx.test_labels"}})
-        if (auto fit = check_labels(*set, layers->back().output_shape.elements()); !fit)
-            return definition.at_its_place(
-                fit.failure().in(is_idx ? idx_key : "data.synthetic.classes"));
+    const value_form inputs = input_form(app.getModel());
+    const value_form labels = label_form(app.getModel().getLoss(), layers->back().output_shape);
+    auto sets = load_data(app.getData(), inputs.shape, app.getTrain().getSeed());
+    if (!sets)
+        return definition.at_its_place(sets.failure());
+    for (dataset* set : {&sets->train, &sets->test})
+        if (auto fits = fit_to_model(*set, inputs, labels); !fits)
+            return definition.at_its_place(fits.failure());
     return std::make_shared<const data_sets>(std::move(sets).value());
 }
 

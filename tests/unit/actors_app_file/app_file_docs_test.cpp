@@ -52,6 +52,9 @@ BOOST_AUTO_TEST_CASE(a_key_is_explained_with_kind_range_and_default) {
     BOOST_TEST(explain_app_key("model")->find("layers  Layers in order") != std::string::npos);
     BOOST_TEST(explain_app_key("model.layers")->find("exactly one of:\n    conv2d ") !=
                std::string::npos);
+    const std::string data = *explain_app_key("data");
+    BOOST_TEST(data.find("exactly one of:\n    idx ") != std::string::npos);
+    BOOST_TEST(data.find("and keys:\n    target  ") != std::string::npos);
     BOOST_TEST(explain_app_key("topology")->find("default single") != std::string::npos);
     BOOST_TEST(explain_app_key("topology.pipeline.schedule")->find("gpipe: Synchronous") !=
                std::string::npos);
@@ -89,6 +92,9 @@ BOOST_AUTO_TEST_CASE(the_json_schema_holds_keys_ranges_defaults_and_choices) {
     BOOST_TEST(conv["stride"]["default"] == 1);
     BOOST_TEST(schema["definitions"]["Topology"]["oneOf"].size() ==
                3u); // single as a word and as a key
+    const auto& idx = schema["definitions"]["Data"]["oneOf"][0];
+    BOOST_TEST(idx["required"] == nlohmann::json({"idx"}));
+    BOOST_TEST(idx["properties"]["target"]["default"] == "labels");
     BOOST_TEST(schema["definitions"]["Stages"]["oneOf"].size() == 3u);
     BOOST_TEST(schema["properties"]["topology"]["default"] == "single");
 }

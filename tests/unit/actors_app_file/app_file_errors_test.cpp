@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(unions_take_exactly_one_member) {
     BOOST_TEST(with_model("model: {input: [4], layers: [{relu: {a: 1}}]}") ==
                "app.yaml:2:37: model.layers[0].relu: takes no settings, but got a map");
     BOOST_TEST(with_data("data: [synthetic]") ==
-               "app.yaml:2:7: data: must be a map with idx or synthetic, not a list");
+               "app.yaml:2:7: data: must be a map with idx, synthetic or target, not a list");
     BOOST_TEST(with("topology: {pipeline: {stages: atuo}}") ==
                "app.yaml:2:31: topology.pipeline.stages: must be \"auto\", a whole number or a "
                "list, not \"atuo\"");

@@ -147,7 +147,8 @@ BOOST_AUTO_TEST_CASE(a_rendered_definition_loads_to_the_same_definition) {
 BOOST_AUTO_TEST_CASE(rendering_fills_in_defaults_and_reads_like_a_hand_written_file) {
     BOOST_TEST(render_app(parse(small_app).app()) == R"(troupe: 1
 data:
-  synthetic: {train_samples: 1024, test_samples: 256, classes: 10}
+  synthetic: {train_samples: 1024, test_samples: 256, classes: 10, vocabulary: 0, next_token: false}
+  target: labels
 model:
   input: [1, 8, 8]
   layers:

@@ -1,26 +1,29 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
-#include <numeric>
-
-#include <capnp/message.h>
 
 #include "actors/data/batches.hpp"
-#include "actors/data/synthetic.hpp"
+#include "tests/support/data_values.hpp"
 
 using namespace troupe;
+using namespace troupe::test;
 
 namespace {
 
-result<data_sets> synthetic(std::uint32_t train, std::uint32_t test, std::uint32_t classes,
-                            const tensor_shape& shape, std::uint64_t seed = 1) {
-    capnp::MallocMessageBuilder message;
-    auto data = message.initRoot<proto::Data>();
-    auto options = data.initSynthetic();
-    options.setTrainSamples(train);
-    options.setTestSamples(test);
-    options.setClasses(classes);
-    return load_data(data.asReader(), shape, seed);
+using bytes = std::vector<std::uint8_t>;
+using floats = std::vector<float>;
+using tokens = std::vector<std::int32_t>;
+
+dataset images_of(bytes pixels, const tensor_shape& shape, tokens labels) {
+    dataset data{"test", "data.test", labels.size(), {}, {}};
+    data.inputs = make_column(std::move(pixels), data_type::float32, shape);
+    data.labels = make_column(std::move(labels), data_type::int32, {});
+    return data;
+}
+
+batch filled(const dataset& data, const std::vector<std::uint32_t>& indices) {
+    static memory_pool memory{1 << 20};
+    return fill_batch(data, indices, memory).value();
 }
 
 } // namespace
@@ -60,78 +63,54 @@ BOOST_AUTO_TEST_CASE(the_last_batch_of_an_epoch_may_be_short) {
 }
 
 BOOST_AUTO_TEST_CASE(a_batch_holds_its_samples_scaled_to_one_and_their_labels) {
-    const dataset data{"test", {1, 2}, 9, {0, 255, 51, 102, 1, 2}, {3, 8, 0}};
-    memory_pool memory{1 << 20};
-    const std::uint32_t indices[] = {1, 0};
-    const auto b = fill_batch(data, indices, memory);
-    BOOST_REQUIRE(b.ok());
-    BOOST_TEST((b->input.shape() == tensor_shape{2, 1, 2}));
-    const auto values = b->input.values<float>();
+    const batch b = filled(images_of({0, 255, 51, 102, 1, 2}, {1, 2}, {3, 8, 0}), {1, 0});
+    BOOST_TEST((b.input.shape() == tensor_shape{2, 1, 2}));
+    const auto values = b.input.values<float>();
     BOOST_TEST(values[0] == 0.2f, boost::test_tools::tolerance(1e-6f));
     BOOST_TEST(values[2] == 0.0f);
     BOOST_TEST(values[3] == 1.0f);
-    BOOST_TEST((b->labels.shape() == tensor_shape{2}));
-    BOOST_TEST(b->labels.values<std::int32_t>()[0] == 8);
-    BOOST_TEST(b->labels.values<std::int32_t>()[1] == 3);
+    BOOST_TEST((b.labels.shape() == tensor_shape{2}));
+    BOOST_TEST((values_of<std::int32_t>(b.labels) == tokens{8, 3}));
+}
+
+BOOST_AUTO_TEST_CASE(numbers_tokens_and_labels_of_any_shape_pass_as_they_are) {
+    dataset data{"test", "data.test", 2, {}, {}};
+    data.inputs = make_column(tokens{5, 6, 7, 8, 9, 10}, data_type::int32, {3});
+    data.labels = make_column(floats{0.5f, -1e9f, 3.0f, 4.0f}, data_type::float32, {1, 2});
+    const batch b = filled(data, {1, 0, 1});
+    BOOST_TEST((b.input.shape() == tensor_shape{3, 3}));
+    BOOST_TEST((values_of<std::int32_t>(b.input) == tokens{8, 9, 10, 5, 6, 7, 8, 9, 10}));
+    BOOST_TEST((b.labels.shape() == tensor_shape{3, 1, 2}));
+    BOOST_TEST((values_of<float>(b.labels) == floats{3.0f, 4.0f, 0.5f, -1e9f, 3.0f, 4.0f}));
+}
+
+BOOST_AUTO_TEST_CASE(windows_of_a_text_share_its_bytes) {
+    const auto text = std::make_shared<const value_array>(bytes{10, 11, 12, 13, 14, 15, 250});
+    dataset data{"text", "data.text", 3, {}, {}};
+    data.inputs = {text, data_type::int32, {2}, 0, 2};
+    data.labels = {text, data_type::int32, {2}, 1, 2};
+    const batch b = filled(data, {0, 2});
+    BOOST_TEST((values_of<std::int32_t>(b.input) == tokens{10, 11, 14, 15}));
+    BOOST_TEST((values_of<std::int32_t>(b.labels) == tokens{11, 12, 15, 250}));
+}
+
+BOOST_AUTO_TEST_CASE(an_input_that_is_its_own_label_is_there_once) {
+    dataset data = images_of({0, 255, 51, 102}, {1, 2}, {0, 0});
+    data.labels = data.inputs;
+    data.labels.shape = {2};
+    data.labels_are_inputs = true;
+    const batch b = filled(data, {0, 1});
+    BOOST_TEST((b.labels.shape() == tensor_shape{2, 2}));
+    BOOST_TEST(b.labels.data() == b.input.data());
 }
 
 BOOST_AUTO_TEST_CASE(a_full_pool_is_an_error) {
-    const dataset data{"test", {1000}, 1, std::vector<std::uint8_t>(1000), {0}};
+    const dataset data = images_of(bytes(1000), {1000}, {0});
     memory_pool memory{1024};
     const std::uint32_t indices[] = {0};
     const auto b = fill_batch(data, indices, memory);
     BOOST_REQUIRE(!b.ok());
     BOOST_TEST((b.failure().code() == errc::exhausted));
-}
-
-BOOST_AUTO_TEST_CASE(synthetic_data_repeats_with_its_seed_and_shares_prototypes) {
-    const auto a = synthetic(100, 40, 10, {1, 8, 8});
-    const auto b = synthetic(100, 40, 10, {1, 8, 8});
-    const auto c = synthetic(100, 40, 10, {1, 8, 8}, 2);
-    BOOST_REQUIRE((a.ok() && b.ok() && c.ok()));
-    BOOST_TEST((a->train.samples == b->train.samples));
-    BOOST_TEST((a->train.samples != c->train.samples));
-    BOOST_TEST(a->train.size() == 100u);
-    BOOST_TEST(a->test.size() == 40u);
-    BOOST_TEST(a->train.classes == 10u);
-    BOOST_TEST(
-        !std::equal(a->test.samples.begin(), a->test.samples.end(), a->train.samples.begin()));
-}
-
-// The mean of a class's training samples is closest to the class's test samples.
-BOOST_AUTO_TEST_CASE(synthetic_labels_can_be_learned) {
-    const auto sets = synthetic(200, 50, 5, {64});
-    BOOST_REQUIRE(sets.ok());
-    std::vector<std::vector<double>> means(5, std::vector<double>(64));
-    for (std::size_t i = 0; i < sets->train.size(); ++i)
-        for (std::size_t k = 0; k < 64; ++k)
-            means[static_cast<std::size_t>(sets->train.labels[i])][k] +=
-                sets->train.sample(i)[k] / 40.0;
-    std::size_t right = 0;
-    for (std::size_t i = 0; i < sets->test.size(); ++i) {
-        std::vector<double> distances;
-        for (const auto& mean : means)
-            distances.push_back(std::inner_product(
-                mean.begin(), mean.end(), sets->test.sample(i).begin(), 0.0, std::plus{},
-                [](double x, double y) { return (x - y) * (x - y); }));
-        right += std::ranges::min_element(distances) - distances.begin() == sets->test.labels[i];
-    }
-    BOOST_TEST(right == 50u);
-}
-
-BOOST_AUTO_TEST_CASE(synthetic_data_larger_than_any_memory_is_refused) {
-    const auto huge = synthetic(100'000'000, 1, 2, {1'000'000, 1'000'000, 1'000'000, 1'000'000});
-    BOOST_REQUIRE(!huge.ok());
-    BOOST_TEST(huge.failure().message().find("data.synthetic: the samples would take more than") ==
-               0u);
-}
-
-BOOST_AUTO_TEST_CASE(labels_that_the_model_has_no_output_for_are_found) {
-    const dataset data{"labels.gz", {1}, 8, {0, 0, 0}, {3, 7, 7}};
-    BOOST_TEST(check_labels(data, 8).ok());
-    BOOST_TEST(check_labels(data, 7).failure().message() ==
-               "labels.gz: sample 1 has label 7, but the model has 7 outputs; give the last layer "
-               "at least 8");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
