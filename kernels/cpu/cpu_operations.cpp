@@ -8,6 +8,7 @@
 #include "kernels/cpu/pointwise_loops.hpp"
 #include "kernels/cpu/recurrent_loops.hpp"
 #include "kernels/cpu/response_norm_loops.hpp"
+#include "kernels/cpu/sequence_loops.hpp"
 #include "kernels/cpu/update_loops.hpp"
 
 namespace troupe {
@@ -60,6 +61,7 @@ cpu_operations::cpu_operations(memory_pool& pool)
     : pool_{pool}, block_{vector_floats()}, TROUPE_FASTEST(batch_norm_loops), TROUPE_FASTEST(loops),
       TROUPE_FASTEST(loss_loops), TROUPE_FASTEST(norm_loops), TROUPE_FASTEST(pointwise_loops),
       TROUPE_FASTEST(recurrent_loops), TROUPE_FASTEST(response_norm_loops),
+      TROUPE_FASTEST(sequence_loops),
       TROUPE_FASTEST(update_loops), convolutions_{std::make_unique<cpu::convolution_runner>(
                                         pool, loops_, has_avx512() && block_ == 16)} {}
 

@@ -20,6 +20,7 @@ struct norm_loops;
 struct pointwise_loops;
 struct recurrent_loops;
 struct response_norm_loops;
+struct sequence_loops;
 struct update_loops;
 } // namespace cpu
 
@@ -48,6 +49,7 @@ class cpu_operations final : public operations {
     const cpu::pointwise_loops& pointwise_loops_;
     const cpu::recurrent_loops& recurrent_loops_;
     const cpu::response_norm_loops& response_norm_loops_;
+    const cpu::sequence_loops& sequence_loops_;
     const cpu::update_loops& update_loops_;
     const std::unique_ptr<cpu::convolution_runner> convolutions_;
 };

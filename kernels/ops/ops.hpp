@@ -11,6 +11,7 @@
 
 #include <string_view>
 
+#include "kernels/ops/dropout.hpp"
 #include "kernels/ops/elementwise.hpp"
 #include "kernels/ops/image_norms.hpp"
 #include "kernels/ops/images.hpp"
@@ -18,6 +19,8 @@
 #include "kernels/ops/losses.hpp"
 #include "kernels/ops/norms.hpp"
 #include "kernels/ops/recurrent.hpp"
+#include "kernels/ops/sequences.hpp"
+#include "kernels/ops/shapes.hpp"
 #include "kernels/ops/updates.hpp"
 
 namespace troupe {
@@ -52,6 +55,17 @@ namespace troupe {
     X(layer_norm_backward)                                                                         \
     X(rms_norm_forward)                                                                            \
     X(rms_norm_backward)                                                                           \
+    X(dropout)                                                                                     \
+    X(embedding_forward)                                                                           \
+    X(embedding_backward)                                                                          \
+    X(add_to_samples)                                                                              \
+    X(sum_of_samples)                                                                              \
+    X(softmax_forward)                                                                             \
+    X(softmax_backward)                                                                            \
+    X(attention_forward)                                                                           \
+    X(attention_backward)                                                                          \
+    X(concat)                                                                                      \
+    X(split)                                                                                       \
     X(softmax_cross_entropy)                                                                       \
     X(mean_squared_error)                                                                          \
     X(sgd_update)                                                                                  \

@@ -39,6 +39,12 @@ void add_losses_cases(cases& to);
 void add_timed_losses_cases(cases& to, std::size_t batch);
 void add_recurrent_cases(cases& to);
 void add_timed_recurrent_cases(cases& to, std::size_t batch);
+void add_sequences_cases(cases& to);
+void add_timed_sequences_cases(cases& to, std::size_t batch);
+void add_attention_cases(cases& to);
+void add_timed_attention_cases(cases& to);
+void add_shapes_cases(cases& to);
+void add_timed_shapes_cases(cases& to, std::size_t batch);
 void add_updates_cases(cases& to);
 void add_timed_updates_cases(cases& to, std::size_t batch);
 

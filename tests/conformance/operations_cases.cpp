@@ -46,6 +46,8 @@ cases operation_cases() {
     add_norms_cases(all);
     add_losses_cases(all);
     add_recurrent_cases(all);
+    add_sequences_cases(all);
+    add_shapes_cases(all);
     add_updates_cases(all);
     return all;
 }
@@ -59,6 +61,8 @@ cases timed_cases(std::size_t batch) {
     add_timed_norms_cases(all, batch);
     add_timed_losses_cases(all, batch);
     add_timed_recurrent_cases(all, batch);
+    add_timed_sequences_cases(all, batch);
+    add_timed_shapes_cases(all, batch);
     add_timed_updates_cases(all, batch);
     return all;
 }

@@ -10,6 +10,7 @@
 #include "kernels/cpu/norm_loops.hpp"
 #include "kernels/cpu/pointwise_loops.hpp"
 #include "kernels/cpu/response_norm_loops.hpp"
+#include "kernels/cpu/sequence_loops.hpp"
 #include "kernels/cpu/update_loops.hpp"
 #include "kernels/ops/images.hpp"
 #include "schemas/base/random.hpp"
@@ -191,6 +192,43 @@ std::vector<float> all_response_norms(const cpu::response_norm_loops& loops) {
     return all;
 }
 
+std::vector<float> all_sequences(const cpu::sequence_loops& loops) {
+    random_stream random{6};
+    constexpr std::size_t rows = 7, columns = 133; // no multiple of any vector
+    auto x = normal_numbers(random, rows * columns), y = normal_numbers(random, x.size());
+    std::vector<float> z(x.size()), all;
+    const auto keep = [&](const std::vector<float>& result) {
+        all.insert(all.end(), result.begin(), result.end());
+    };
+    loops.dropout({0x3ffffffffu, {2, 3}, {4, 5}, 0x7fffffff, 1.7f}, x.data(), z.data(), z.size());
+    keep(z);
+    loops.softmax(x.data(), z.data(), rows, columns);
+    keep(z);
+    loops.softmax_back(z.data(), y.data(), z.data(), rows, columns);
+    keep(z);
+    std::vector<float> largest(rows), totals(rows), output(y.begin(), y.begin() + rows * 19);
+    for (const bool causal : {false, true}) {
+        const std::size_t visible = causal ? 50 : columns;
+        for (const bool is_first : {true, false}) {
+            z = x;
+            loops.attention({z.data(), rows, columns, visible, causal}, is_first, largest.data(),
+                            totals.data(), output.data(), 19, 19);
+            for (const auto* part : {&z, &largest, &totals, &output})
+                keep(*part);
+        }
+        std::vector<float> scores = x, gradients = y;
+        loops.attention_back({scores.data(), rows, columns, visible, causal}, totals.data(),
+                             largest.data(), 0.3f, gradients.data());
+        keep(scores);
+        keep(gradients);
+    }
+    loops.dots(x.data(), y.data(), rows, columns, 61, totals.data());
+    keep(totals);
+    loops.scale(x.data(), 0.7f, x.size());
+    keep(x);
+    return all;
+}
+
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
     return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
@@ -216,6 +254,7 @@ BOOST_AUTO_TEST_CASE(every_instruction_set_gives_the_same_bits) {
     TROUPE_CHECK_TABLE(norm_loops, all_norms);
     TROUPE_CHECK_TABLE(pointwise_loops, all_functions);
     TROUPE_CHECK_TABLE(response_norm_loops, all_response_norms);
+    TROUPE_CHECK_TABLE(sequence_loops, all_sequences);
     TROUPE_CHECK_TABLE(update_loops, all_updates);
 #undef TROUPE_CHECK_TABLE
 }

@@ -1,0 +1,46 @@
+#include <algorithm>
+
+#include "kernels/cpu/cpu_operations.hpp"
+#include "kernels/cpu/floats.hpp"
+
+namespace troupe {
+
+using cpu::floats;
+
+namespace {
+
+// How many runs of neighbouring elements each part of `whole` has: one for every index of the dimensions before `axis`. The
+// channel block, the last dimension in memory, is split off the channels.
+std::size_t runs_along(const tensor_shape& whole, std::size_t axis, std::size_t block) {
+    std::size_t runs = 1;
+    for (std::size_t d = 0; d < axis; ++d)
+        runs *= whole[d];
+    return axis > 1 ? runs / block : runs;
+}
+
+} // namespace
+
+result<void> cpu_operations::compute(const concat& op) {
+    const std::size_t runs = runs_along(op.output.shape(), op.axis, op.block);
+    float* output = floats(op.output);
+    for (std::size_t r = 0; r < runs; ++r)
+        for (const tensor& input : op.inputs) {
+            const std::size_t run = input.elements() / runs;
+            output = std::copy_n(floats(input) + r * run, run, output);
+        }
+    return {};
+}
+
+result<void> cpu_operations::compute(const split& op) {
+    const std::size_t runs = runs_along(op.input.shape(), op.axis, op.block);
+    const float* input = floats(op.input);
+    for (std::size_t r = 0; r < runs; ++r)
+        for (tensor& output : op.outputs) {
+            const std::size_t run = output.elements() / runs;
+            std::copy_n(input, run, floats(output) + r * run);
+            input += run;
+        }
+    return {};
+}
+
+} // namespace troupe

@@ -1,0 +1,110 @@
+// Operations on sequences: (samples, positions, width).
+#pragma once
+
+#include "kernels/tensor/tensor.hpp"
+
+namespace troupe {
+
+// output[i] = table[indices[i]]. errc::data for an index that the table has no row for.
+struct embedding_forward {
+    const tensor& indices; // any shape, int32
+    const tensor& table;   // (vocabulary, width)
+    tensor& output;        // (shape of the indices..., width)
+
+    result<void> check() const;
+};
+
+// table_gradient[v] = sum over i with indices[i] == v of output_gradient[i], in the order of i.
+struct embedding_backward {
+    const tensor& indices;
+    const tensor& output_gradient; // (shape of the indices..., width)
+    tensor& table_gradient;        // (vocabulary, width)
+
+    result<void> check() const;
+};
+
+// output[s] = input[s] + addend, as learned positions are added to every sample.
+struct add_to_samples {
+    const tensor& input;  // (samples, ...)
+    const tensor& addend; // (...)
+    tensor& output;       // like input; may be it
+
+    result<void> check() const;
+};
+
+// sum = sum over s of input[s], in the order of s: the gradient of add_to_samples' addend.
+struct sum_of_samples {
+    const tensor& input; // (samples, ...)
+    tensor& sum;         // (...)
+
+    result<void> check() const;
+};
+
+// Along the last dimension, output[i] = exp(input[i]) / sum over j of exp(input[j]); output may be input.
+struct softmax_forward {
+    const tensor& input;
+    tensor& output;
+
+    result<void> check() const;
+};
+
+// input_gradient may be output_gradient.
+struct softmax_backward {
+    const tensor& output;
+    const tensor& output_gradient;
+    tensor& input_gradient;
+
+    result<void> check() const;
+};
+
+struct attention_settings {
+    std::size_t heads = 1;
+    bool causal =
+        false; // a position sees the keys up to its own; there are as many queries as keys then
+};
+
+// Columns first .. first + width of a tensor of (samples, positions, columns), so that queries, keys and values may lie
+// beside one another in one tensor. The width is that of the attention's output.
+struct columns {
+    const tensor& of;
+    std::size_t first = 0;
+};
+struct mutable_columns {
+    tensor& of;
+    std::size_t first = 0;
+};
+
+// Multi-head scaled dot product attention. Vaswani et al. 2017. Head h has the columns from h * d on, d = width / heads:
+//     score[i][j] = sum over c of queries[i][c] * keys[j][c] / sqrt(d)
+//     output[i][c] = sum over j of softmax(score[i])[j] * values[j][c]
+// over the keys j that i sees: with `causal` those up to i, with `key_lengths` those before its sample's length.
+struct attention_forward {
+    attention_settings settings;
+    columns queries;           // of (samples, queries)
+    columns keys;              // of (samples, keys)
+    columns values;            // of (samples, keys)
+    const tensor* key_lengths; // (samples), int32, 1 to keys; or null: all. errc::data for others
+    tensor& output;            // (samples, queries, width)
+    tensor& log_sums;          // (samples, heads, queries): log(sum over j of exp(score[i][j]))
+
+    result<void> check() const;
+};
+
+// The three gradients may be columns of one tensor that do not overlap.
+struct attention_backward {
+    attention_settings settings;
+    columns queries;
+    columns keys;
+    columns values;
+    const tensor* key_lengths;
+    const tensor& output;          // as the forward pass left it
+    const tensor& log_sums;        // as the forward pass left them
+    const tensor& output_gradient; // like output
+    mutable_columns query_gradient;
+    mutable_columns key_gradient; // 0 for keys that nobody sees
+    mutable_columns value_gradient;
+
+    result<void> check() const;
+};
+
+} // namespace troupe

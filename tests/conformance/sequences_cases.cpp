@@ -1,0 +1,173 @@
+#include <string>
+
+#include "schemas/base/random.hpp"
+#include "tests/conformance/case_tools.hpp"
+
+namespace troupe::test {
+
+namespace {
+
+// Operations with one input, one output and a gradient each.
+struct sequence_case : operation_case {
+    struct state {
+        tensor output, to_input;
+    };
+    std::shared_ptr<state> state_for(compute_context& context, const tensor& input) const {
+        return std::make_shared<state>(
+            state{poisoned(context, output_shape()), poisoned(context, input.shape())});
+    }
+    static prepared_case prepared(std::shared_ptr<state> s, std::function<result<void>()> forward,
+                                  std::function<result<void>()> backward) {
+        return {std::move(forward), std::move(backward), [=] { return std::vector{s->output}; },
+                [=] { return std::vector{s->to_input}; }};
+    }
+};
+
+struct dropout_case final : sequence_case {
+    tensor_shape shape;
+
+    explicit dropout_case(tensor_shape shape) : shape{shape} {}
+
+    std::string name() const override { return "dropout " + by(shape); }
+    std::vector<tensor_shape> input_shapes() const override { return {shape}; }
+    tensor_shape output_shape() const override { return shape; }
+    double forward_flops() const override { return count(shape); }
+    double backward_flops() const override { return count(shape); }
+
+    prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
+                          const tensor& output_gradient) const override {
+        auto s = state_for(context, inputs[0]);
+        const dropout_key key{.seed = 0x123456789abcdef, .minibatch = 0x17fffffff, .layer = 3};
+        auto& ops = context.ops;
+        return prepared(
+            s,
+            [=, &ops] {
+                return ops.run(dropout{0.3f, key, 5, inputs[0], s->output});
+            },
+            [=, &ops] {
+                return ops.run(dropout{0.3f, key, 5, output_gradient, s->to_input});
+            });
+    }
+};
+
+struct embedding_case final : sequence_case {
+    tensor_shape indices;
+    std::size_t vocabulary, width;
+
+    embedding_case(tensor_shape indices, std::size_t vocabulary, std::size_t width)
+        : indices{indices}, vocabulary{vocabulary}, width{width} {}
+
+    std::string name() const override {
+        return "embedding " + by(indices) + " of " + by({vocabulary, width});
+    }
+    std::vector<tensor_shape> input_shapes() const override { return {{vocabulary, width}}; }
+    tensor_shape output_shape() const override {
+        std::vector<std::size_t> shape{indices.dimensions().begin(), indices.dimensions().end()};
+        shape.push_back(width);
+        return tensor_shape{shape};
+    }
+    double forward_flops() const override { return count(output_shape()); }
+    double backward_flops() const override { return count(output_shape()); }
+
+    prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
+                          const tensor& output_gradient) const override {
+        auto s = state_for(context, inputs[0]);
+        tensor at = poisoned(context, indices, data_type::int32);
+        random_stream random{7}; // some indices more than once, some never
+        for (auto& index : at.mutable_values<std::int32_t>())
+            index = static_cast<std::int32_t>(random.below(vocabulary));
+        auto& ops = context.ops;
+        return prepared(
+            s,
+            [=, &ops] {
+                return ops.run(embedding_forward{at, inputs[0], s->output});
+            },
+            [=, &ops] {
+                return ops.run(embedding_backward{at, output_gradient, s->to_input});
+            });
+    }
+};
+
+struct softmax_case final : sequence_case {
+    tensor_shape shape;
+
+    explicit softmax_case(tensor_shape shape) : shape{shape} {}
+
+    std::string name() const override { return "softmax " + by(shape); }
+    std::vector<tensor_shape> input_shapes() const override { return {shape}; }
+    tensor_shape output_shape() const override { return shape; }
+    double forward_flops() const override { return 20 * count(shape); }
+    double backward_flops() const override { return 4 * count(shape); }
+
+    prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
+                          const tensor& output_gradient) const override {
+        auto s = state_for(context, inputs[0]);
+        auto& ops = context.ops;
+        return prepared(
+            s,
+            [=, &ops] {
+                return ops.run(softmax_forward{inputs[0], s->output});
+            },
+            [=, &ops] {
+                return ops.run(softmax_backward{s->output, output_gradient, s->to_input});
+            });
+    }
+};
+
+// Learned positions; the gradient of the input is that of the output.
+struct positions_case final : operation_case {
+    tensor_shape shape;
+
+    explicit positions_case(tensor_shape shape) : shape{shape} {}
+
+    std::string name() const override { return "add_to_samples " + by(shape); }
+    std::vector<tensor_shape> input_shapes() const override {
+        return {shape, shape.without_first()};
+    }
+    tensor_shape output_shape() const override { return shape; }
+    double forward_flops() const override { return count(shape); }
+    double backward_flops() const override { return count(shape); }
+
+    prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
+                          const tensor& output_gradient) const override {
+        auto output = std::make_shared<tensor>(poisoned(context, shape));
+        auto to_addend = std::make_shared<tensor>(poisoned(context, shape.without_first()));
+        auto& ops = context.ops;
+        return {[=, &ops] {
+                    return ops.run(add_to_samples{inputs[0], inputs[1], *output});
+                },
+                [=, &ops] {
+                    return ops.run(sum_of_samples{output_gradient, *to_addend});
+                },
+                [=] { return std::vector{*output}; },
+                [=] {
+                    return std::vector{output_gradient, *to_addend};
+                }};
+    }
+};
+
+} // namespace
+
+void add_sequences_cases(cases& to) {
+    add<dropout_case>(to, tensor_shape{1, 1});
+    add<dropout_case>(to, tensor_shape{7, 3, 37}); // rows that no group of four words fits
+    add<embedding_case>(to, tensor_shape{1}, 1u, 1u);
+    add<embedding_case>(to, tensor_shape{5, 11}, 13u, 7u);
+    add<embedding_case>(to, tensor_shape{2, 3, 5}, 40u, 33u);
+    add<softmax_case>(to, tensor_shape{1});
+    add<softmax_case>(to, tensor_shape{3, 5, 67});
+    add<positions_case>(to, tensor_shape{1, 1});
+    add<positions_case>(to, tensor_shape{5, 3, 37});
+    add_attention_cases(to);
+}
+
+void add_timed_sequences_cases(cases& to, std::size_t) {
+    // A small GPT: 8 samples of 256 positions.
+    add<dropout_case>(to, tensor_shape{8, 256, 320});
+    add<embedding_case>(to, tensor_shape{8, 256}, 16384u, 320u);
+    add<positions_case>(to, tensor_shape{8, 256, 320});
+    add<softmax_case>(to, tensor_shape{8, 256, 256});
+    add_timed_attention_cases(to);
+}
+
+} // namespace troupe::test
