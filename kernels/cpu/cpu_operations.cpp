@@ -1,5 +1,6 @@
 #include "kernels/cpu/cpu_operations.hpp"
 
+#include "kernels/cpu/additive_loops.hpp"
 #include "kernels/cpu/batch_norm_loops.hpp"
 #include "kernels/cpu/convolution_runner.hpp"
 #include "kernels/cpu/loops.hpp"
@@ -58,10 +59,10 @@ std::size_t vector_floats() noexcept {
     }
 
 cpu_operations::cpu_operations(memory_pool& pool)
-    : pool_{pool}, block_{vector_floats()}, TROUPE_FASTEST(batch_norm_loops), TROUPE_FASTEST(loops),
-      TROUPE_FASTEST(loss_loops), TROUPE_FASTEST(norm_loops), TROUPE_FASTEST(pointwise_loops),
-      TROUPE_FASTEST(recurrent_loops), TROUPE_FASTEST(response_norm_loops),
-      TROUPE_FASTEST(sequence_loops),
+    : pool_{pool}, block_{vector_floats()}, TROUPE_FASTEST(additive_loops),
+      TROUPE_FASTEST(batch_norm_loops), TROUPE_FASTEST(loops), TROUPE_FASTEST(loss_loops),
+      TROUPE_FASTEST(norm_loops), TROUPE_FASTEST(pointwise_loops), TROUPE_FASTEST(recurrent_loops),
+      TROUPE_FASTEST(response_norm_loops), TROUPE_FASTEST(sequence_loops),
       TROUPE_FASTEST(update_loops), convolutions_{std::make_unique<cpu::convolution_runner>(
                                         pool, loops_, has_avx512() && block_ == 16)} {}
 

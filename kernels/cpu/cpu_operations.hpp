@@ -12,6 +12,7 @@
 namespace troupe {
 
 namespace cpu {
+struct additive_loops;
 struct batch_norm_loops;
 class convolution_runner;
 struct loops;
@@ -42,6 +43,7 @@ class cpu_operations final : public operations {
 
     memory_pool& pool_;
     const std::size_t block_;
+    const cpu::additive_loops& additive_loops_;
     const cpu::batch_norm_loops& batch_norm_loops_;
     const cpu::loops& loops_;
     const cpu::loss_loops& loss_loops_;

@@ -8,19 +8,14 @@ namespace troupe::cpu {
 
 namespace {
 
-template <class Float>
-Float* row(sample_rows<Float> rows, std::size_t sample) {
-    return rows.first + sample * rows.stride;
-}
-
 void gru_forward(const gru_forward_task& t) {
     const std::size_t width = t.width;
     const float *b_r = t.bias_ih, *b_z = b_r + width, *b_n = b_z + width;
     const float *c_r = t.bias_hh, *c_z = c_r + width, *c_n = c_z + width;
     for (std::size_t s = 0; s < t.samples; ++s) {
         const float *p_r = t.product + 3 * s * width, *p_z = p_r + width, *p_n = p_z + width;
-        float *r = row(t.gates, s), *z = r + width, *n = z + width, *hn = n + width;
-        float *state = t.state + s * width, *output = row(t.output, s);
+        float *r = t.gates.of(s), *z = r + width, *n = z + width, *hn = n + width;
+        float *state = t.state + s * width, *output = t.output.of(s);
         TROUPE_EACH_BY_ITSELF
         for (std::size_t j = 0; j < width; ++j) {
             const float reset = logistic(r[j] + p_r[j] + (b_r[j] + c_r[j]));
@@ -42,11 +37,10 @@ void gru_backward(const gru_backward_task& t) {
     const std::size_t width = t.width;
     float *b_r = t.to_bias, *b_z = b_r + width, *b_n = b_z + width, *b_hn = b_n + width;
     for (std::size_t s = 0; s < t.samples; ++s) {
-        const float *r = row(t.gates, s), *z = r + width, *n = z + width, *hn = n + width;
-        const float *previous = row(t.previous, s), *dy = row(t.output_gradient, s);
+        const float *r = t.gates.of(s), *z = r + width, *n = z + width, *hn = n + width;
+        const float *previous = t.previous.of(s), *dy = t.output_gradient.of(s);
         float* to_state = t.to_state + s * width;
-        float *g_r = row(t.to_gates, s), *g_z = g_r + width, *g_n = g_z + width,
-              *g_hn = g_n + width;
+        float *g_r = t.to_gates.of(s), *g_z = g_r + width, *g_n = g_z + width, *g_hn = g_n + width;
         float *p_r = t.to_product + 3 * s * width, *p_z = p_r + width, *p_n = p_z + width;
         TROUPE_EACH_BY_ITSELF
         for (std::size_t j = 0; j < width; ++j) {
@@ -75,9 +69,9 @@ void lstm_forward(const lstm_forward_task& t) {
     for (std::size_t s = 0; s < t.samples; ++s) {
         const float *p_i = t.product + 4 * s * width, *p_f = p_i + width, *p_g = p_f + width,
                     *p_o = p_g + width;
-        float *i = row(t.gates, s), *f = i + width, *g = f + width, *o = g + width;
+        float *i = t.gates.of(s), *f = i + width, *g = f + width, *o = g + width;
         float *state = t.state + s * width, *cell = t.cell + s * width;
-        float *output = row(t.output, s), *cells = row(t.cells, s);
+        float *output = t.output.of(s), *cells = t.cells.of(s);
         TROUPE_EACH_BY_ITSELF
         for (std::size_t j = 0; j < width; ++j) {
             const float in = logistic(i[j] + p_i[j] + (b_i[j] + c_i[j]));
@@ -100,11 +94,11 @@ void lstm_backward(const lstm_backward_task& t) {
     const std::size_t width = t.width;
     float *b_i = t.to_bias, *b_f = b_i + width, *b_g = b_f + width, *b_o = b_g + width;
     for (std::size_t s = 0; s < t.samples; ++s) {
-        const float *i = row(t.gates, s), *f = i + width, *g = f + width, *o = g + width;
-        const float *cells = row(t.cells, s), *previous = row(t.previous_cells, s);
-        const float *dy = row(t.output_gradient, s), *to_state = t.to_state + s * width;
+        const float *i = t.gates.of(s), *f = i + width, *g = f + width, *o = g + width;
+        const float *cells = t.cells.of(s), *previous = t.previous_cells.of(s);
+        const float *dy = t.output_gradient.of(s), *to_state = t.to_state + s * width;
         float* to_cell = t.to_cell + s * width;
-        float *g_i = row(t.to_gates, s), *g_f = g_i + width, *g_g = g_f + width, *g_o = g_g + width;
+        float *g_i = t.to_gates.of(s), *g_f = g_i + width, *g_g = g_f + width, *g_o = g_g + width;
         float *p_i = t.to_product + 4 * s * width, *p_f = p_i + width, *p_g = p_f + width,
               *p_o = p_g + width;
         TROUPE_EACH_BY_ITSELF

@@ -1,18 +1,12 @@
 // The loops over gates of recurrent layers (kernels/ops/recurrent.hpp), compiled once per instruction set as those of
-// loops.hpp and under the same rule: no result depends on the instruction set. A loop takes one position of all samples;
-// what differs by sample lies `stride` floats apart.
+// loops.hpp and under the same rule: no result depends on the instruction set. A loop takes one position of all samples.
 #pragma once
 
 #include <cstddef>
 
-namespace troupe::cpu {
+#include "kernels/cpu/sample_rows.hpp"
 
-// One row per sample.
-template <class Float>
-struct sample_rows {
-    Float* first;
-    std::size_t stride;
-};
+namespace troupe::cpu {
 
 struct gru_forward_task {
     std::size_t samples;

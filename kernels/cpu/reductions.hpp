@@ -32,6 +32,19 @@ static inline float largest_of(const float* x, std::size_t count) {
     return largest;
 }
 
+static inline float dot_of(const float* x, const float* y, std::size_t count) {
+    lane_values sums = {};
+    std::size_t i = 0;
+    for (; i + lanes <= count; i += lanes)
+        sums += load_lanes(x + i) * load_lanes(y + i);
+    double sum = 0;
+    for (std::size_t l = 0; l < lanes; ++l)
+        sum += static_cast<double>(sums[l]);
+    for (; i < count; ++i)
+        sum += static_cast<double>(x[i] * y[i]);
+    return static_cast<float>(sum);
+}
+
 // Each lane adds up at most 64 floats before they go on as doubles.
 static inline double sum_of(const float* x, std::size_t count) {
     constexpr std::size_t block = 64 * lanes;

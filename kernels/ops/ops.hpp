@@ -11,6 +11,7 @@
 
 #include <string_view>
 
+#include "kernels/ops/additive_attention.hpp"
 #include "kernels/ops/dropout.hpp"
 #include "kernels/ops/elementwise.hpp"
 #include "kernels/ops/image_norms.hpp"
@@ -44,6 +45,10 @@ namespace troupe {
     X(gru_backward)                                                                                \
     X(lstm_forward)                                                                                \
     X(lstm_backward)                                                                               \
+    X(additive_attention_forward)                                                                  \
+    X(additive_attention_backward)                                                                 \
+    X(attention_gru_forward)                                                                       \
+    X(attention_gru_backward)                                                                      \
     X(add_scaled)                                                                                  \
     X(fill)                                                                                        \
     X(batch_norm_forward)                                                                          \

@@ -1,6 +1,7 @@
 #include "kernels/ops/recurrent.hpp"
 
 #include "kernels/ops/operand_check.hpp"
+#include "kernels/ops/recurrent_check.hpp"
 
 namespace troupe {
 
@@ -34,20 +35,6 @@ sequence_shapes check_sequences(operand_check& check, const tensor& input,
     return shapes;
 }
 
-void check_gradients(operand_check& check, const recurrent_gradients& g, const tensor& input,
-                     const recurrent_parameters& p, const sequence_shapes& shapes) {
-    if (!check.ok())
-        return;
-    if (g.input != nullptr)
-        check.is("the gradient of input", *g.input, input.shape());
-    check.is("the gradient of weight_ih", g.weight_ih, p.weight_ih.shape())
-        .is("the gradient of weight_hh", g.weight_hh, p.weight_hh.shape())
-        .is("the gradient of bias_ih", g.bias_ih, p.bias_ih.shape())
-        .is("the gradient of bias_hh", g.bias_hh, p.bias_hh.shape());
-    if (g.initial_state != nullptr)
-        check.is("the gradient of initial_state", *g.initial_state, shapes.state);
-}
-
 } // namespace
 
 result<void> gru_forward::check() const {
@@ -65,7 +52,8 @@ result<void> gru_backward::check() const {
         check.is("output", output, shapes.states)
             .is("gates", gates, shapes.gates)
             .is("output_gradient", output_gradient, shapes.states);
-    check_gradients(check, gradients, input, parameters, shapes);
+    if (check.ok())
+        check_recurrent_gradients(check, gradients, input, parameters);
     return check.outcome();
 }
 
@@ -91,7 +79,8 @@ result<void> lstm_backward::check() const {
             .is("cells", cells, shapes.states)
             .is("gates", gates, shapes.gates)
             .is("output_gradient", output_gradient, shapes.states);
-    check_gradients(check, gradients, input, parameters, shapes);
+    if (check.ok())
+        check_recurrent_gradients(check, gradients, input, parameters);
     if (check.ok() && initial_cell_gradient != nullptr)
         check.is("initial_cell_gradient", *initial_cell_gradient, shapes.state);
     return check.outcome();

@@ -37,6 +37,8 @@ void add_norms_cases(cases& to);
 void add_timed_norms_cases(cases& to, std::size_t batch);
 void add_losses_cases(cases& to);
 void add_timed_losses_cases(cases& to, std::size_t batch);
+void add_additive_attention_cases(cases& to);
+void add_timed_additive_attention_cases(cases& to, std::size_t batch);
 void add_recurrent_cases(cases& to);
 void add_timed_recurrent_cases(cases& to, std::size_t batch);
 void add_sequences_cases(cases& to);

@@ -76,6 +76,23 @@ def lstm(_, x, w_ih, w_hh, b_ih, b_hh, state=None, cell=None):
     return torch._VF.lstm(x, [state[None], cell[None]], [w_ih, w_hh, b_ih, b_hh], True, 1, 0.0, False, False, True)[0]
 
 
+def additive_attention(case, state, memory, projected, query_weight, score_weight):
+    scores = torch.tanh((state @ query_weight.T)[:, None] + projected) @ score_weight
+    for lengths in case.several("constant"):
+        scores = scores.masked_fill(torch.arange(memory.shape[1]) >= lengths[:, None], -math.inf)
+    return (torch.softmax(scores, 1)[:, :, None] * memory).sum(1)
+
+
+def attention_gru(case, x, w_ih, w_hh, b_ih, b_hh, memory, projected, query_weight, score_weight, state=None):
+    state = torch.zeros(x.shape[0], w_hh.shape[1]) if state is None else state
+    outputs = []
+    for position in x.unbind(1):
+        context = additive_attention(case, state, memory, projected, query_weight, score_weight)
+        state = torch.gru_cell(torch.cat([position, context], 1), state, w_ih, w_hh, b_ih, b_hh)
+        outputs.append(torch.cat([state, context], 1) if ", contexts" in case.name else state)
+    return torch.stack(outputs, 1)
+
+
 KINDS = {
     "linear": lambda _, *operands: functional.linear(*operands),
     "relu": lambda _, x: torch.relu(x),
@@ -89,6 +106,9 @@ KINDS = {
     "mean_squared_error": mean_squared_error,
     "gru": gru,
     "lstm": lstm,
+    "additive_attention": additive_attention,
+    "attention_gru": attention_gru,
+    "layer_norm": lambda _, x, *operands: functional.layer_norm(x, x.shape[-1:], *operands),
 }
 
 
