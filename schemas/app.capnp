@@ -20,6 +20,9 @@ struct Data $A.doc("Exactly one source of samples, and what is made of them.") {
   union {
     idx @0 :IdxData $A.doc("IDX files as MNIST and Fashion-MNIST come in, plain or gzip.");
     synthetic @1 :SyntheticData $A.doc("Random samples with learnable labels, for tests and benchmarks.");
+    npy @3 :NpyData $A.doc("Arrays as NumPy saves them: .npy files, or members of .npz archives as FILE.npz:MEMBER.");
+    cifar @4 :CifarData $A.doc("CIFAR-10 or CIFAR-100 in the binary version, plain or gzip. Scaled to 0..1.");
+    text @5 :TextData $A.doc("Text for a language model of bytes: tokens 0 to 255, each position labelled with the next one.");
   }
   target @2 :DataTarget = labels $A.doc("What the model's outputs are compared with.");
 }
@@ -34,6 +37,32 @@ struct IdxData {
   trainLabels @1 :Text $A.required $A.path $A.doc("Training labels: unsigned bytes, one per image.");
   testImages @2 :Text $A.required $A.path $A.doc("Test images, same shape as the training images.");
   testLabels @3 :Text $A.required $A.path $A.doc("Test labels.");
+}
+
+struct NpyData $A.doc("Arrays of types u1, i4, i8, f4 and f8, little-endian, in C order; the first dimension is over the samples.") {
+  trainInputs @0 :Text $A.required $A.path
+      $A.doc("Training samples of model.input's shape: bytes, scaled to 0..1, numbers, or (i4, i8) tokens.");
+  trainLabels @1 :Text $A.path $A.doc("Their labels, of any shape: whole numbers are classes, others numbers. Not used with target: input.");
+  testInputs @2 :Text $A.required $A.path $A.doc("Test samples.");
+  testLabels @3 :Text $A.path $A.doc("Their labels.");
+}
+
+struct CifarData {
+  classes @0 :UInt32 = 10 $A.min(10) $A.max(100) $A.doc("10: CIFAR-10; 100: CIFAR-100 with its fine labels.");
+  folder @1 :Text $A.path
+      $A.doc("Where the files are under their own names: data_batch_1.bin to data_batch_5.bin and test_batch.bin, or train.bin and test.bin.");
+  train @2 :List(Text) $A.path $A.minItems(1) $A.maxItems(1000) $A.doc("Instead of a folder: the training files.");
+  test @3 :List(Text) $A.path $A.minItems(1) $A.maxItems(1000) $A.doc("Instead of a folder: the test files.");
+}
+
+struct TextData {
+  train @0 :List(Text) $A.required $A.path $A.minItems(1) $A.maxItems(1000)
+      $A.doc("Files to train on, plain or gzip, one behind the other; *, ? and [...] in a name stand for all files that match.");
+  test @1 :List(Text) $A.path $A.minItems(1) $A.maxItems(1000)
+      $A.doc("Files to test on. When absent, the end of the training text is held out.");
+  testShare @2 :Float32 = 0.1 $A.min(0) $A.max(0.9) $A.doc("How much of the text is held out for the test where test names no files.");
+  stride @3 :UInt32 = 0 $A.min(0) $A.max(16777216)
+      $A.doc("Bytes from a sample's begin to the next one's; 0 means the sample's length, which is model.input: [LENGTH].");
 }
 
 struct SyntheticData {

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "actors/data/cifar_reader.hpp"
 #include "actors/data/idx_reader.hpp"
+#include "actors/data/npy_reader.hpp"
 #include "actors/data/synthetic.hpp"
+#include "actors/data/text_reader.hpp"
 
 namespace troupe {
 
@@ -14,6 +17,8 @@ column make_column(value_array values, data_type type, const tensor_shape& shape
 }
 
 namespace {
+
+constexpr std::size_t samples_max = 0xffffffff; // an epoch's order is of 32-bit numbers
 
 void take_inputs_as_labels(dataset& data) {
     data.labels = data.inputs;
@@ -27,6 +32,12 @@ result<data_sets> read_data(proto::Data::Reader data, const tensor_shape& input,
         return make_synthetic_data(data.getSynthetic(), input, seed);
     case proto::Data::IDX:
         return read_idx_data(data.getIdx(), input);
+    case proto::Data::NPY:
+        return read_npy_data(data.getNpy(), input, data.getTarget() == proto::DataTarget::LABELS);
+    case proto::Data::CIFAR:
+        return read_cifar_data(data.getCifar(), input);
+    case proto::Data::TEXT:
+        return read_text_data(data.getText(), input);
     }
     TROUPE_CHECK(false, "the app file was checked by this build");
 }
@@ -36,9 +47,15 @@ result<data_sets> read_data(proto::Data::Reader data, const tensor_shape& input,
 result<data_sets> load_data(proto::Data::Reader data, const tensor_shape& input,
                             std::uint64_t seed) {
     auto sets = read_data(data, input, seed);
-    if (sets && data.getTarget() == proto::DataTarget::INPUT) {
-        take_inputs_as_labels(sets->train);
-        take_inputs_as_labels(sets->test);
+    if (!sets)
+        return sets;
+    for (dataset* set : {&sets->train, &sets->test}) {
+        if (set->size() > samples_max)
+            return error{errc::data, set->key + ": " + set->name + ": " +
+                                         std::to_string(set->size()) + " samples; at most " +
+                                         std::to_string(samples_max) + " are numbered"};
+        if (data.getTarget() == proto::DataTarget::INPUT)
+            take_inputs_as_labels(*set);
     }
     return sets;
 }
@@ -104,8 +121,8 @@ result<void> fit_to_model(dataset& data, const value_form& input, const value_fo
         return refuse("a sample is " + form_text(data.inputs.type, data.inputs.shape) +
                       ", but the model's first layer takes " + form_text(input.type, input.shape) +
                       "; choose another first layer or other data");
-    const bool fits = data.labels.type == labels.type &&
-                      data.labels.block_elements() == labels.shape.elements();
+    const bool fits =
+        data.labels.type == labels.type && data.labels.block_elements() == labels.shape.elements();
     if (!fits)
         return refuse("a sample's label is " + form_text(data.labels.type, data.labels.shape) +
                       ", but the loss takes " + form_text(labels.type, labels.shape) +

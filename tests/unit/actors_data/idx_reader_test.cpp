@@ -2,14 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-
-#include <sys/stat.h>
-#include <unistd.h>
-#include <zlib.h>
 
 #include "actors/data/idx_reader.hpp"
 #include "schemas/base/random.hpp"
+#include "tests/support/data_files.hpp"
 #include "tests/support/data_values.hpp"
 
 using namespace troupe;
@@ -17,33 +13,6 @@ using namespace troupe::test;
 namespace fs = std::filesystem;
 
 namespace {
-
-struct files {
-    fs::path folder;
-
-    files() {
-        std::string pattern = (fs::temp_directory_path() / "troupe-idx-XXXXXX").string();
-        BOOST_REQUIRE(mkdtemp(pattern.data()) != nullptr);
-        folder = pattern;
-    }
-    ~files() { fs::remove_all(folder); }
-
-    fs::path plain(const std::string& name, const std::string& bytes) const {
-        std::ofstream{folder / name, std::ios::binary} << bytes;
-        return folder / name;
-    }
-    fs::path gzip(const std::string& name, const std::string& bytes) const {
-        gzFile out = gzopen((folder / name).c_str(), "wb");
-        BOOST_REQUIRE(gzwrite(out, bytes.data(), static_cast<unsigned>(bytes.size())) ==
-                      static_cast<int>(bytes.size()));
-        BOOST_REQUIRE(gzclose(out) == Z_OK);
-        return folder / name;
-    }
-    std::string read(const fs::path& file) const {
-        std::ifstream in{file, std::ios::binary};
-        return {std::istreambuf_iterator<char>{in}, {}};
-    }
-};
 
 std::string word(std::uint32_t value) {
     std::string out;
@@ -67,16 +36,9 @@ std::string images(std::uint32_t count) {
     return out;
 }
 
-template <class T>
-std::string message(const result<T>& r, errc code = errc::data) {
-    BOOST_REQUIRE(!r.ok());
-    BOOST_TEST((r.failure().code() == code));
-    return r.failure().message();
-}
-
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(idx_reader, files)
+BOOST_FIXTURE_TEST_SUITE(idx_reader, data_files)
 
 BOOST_AUTO_TEST_CASE(plain_and_gzip_files_give_the_same_samples) {
     const auto i = plain("images", images(3));
@@ -98,82 +60,82 @@ BOOST_AUTO_TEST_CASE(images_may_be_taken_flat_but_not_in_another_size) {
     BOOST_TEST(read_idx_dataset({i, l, "data.idx.train"}, {2, 3}).ok());
     for (const tensor_shape& wrong :
          {tensor_shape{3, 2}, tensor_shape{1, 3, 2}, tensor_shape{2, 1, 3}, tensor_shape{7}})
-        BOOST_TEST(message(read_idx_dataset({i, l, "data.idx.train"}, wrong)) ==
-                   "data.idx.train_images: " + i.string() +
-                       ": byte 8: images of 2x3, but model.input is " + to_string(wrong));
+        BOOST_TEST(refusal_of(read_idx_dataset({i, l, "data.idx.train"}, wrong)) ==
+                   "data.idx.train_images: " + i + ": byte 8: images of 2x3, but model.input is " +
+                       to_string(wrong));
 }
 
 BOOST_AUTO_TEST_CASE(images_and_labels_must_be_as_many) {
     const auto i = plain("images", images(2));
     const auto l = plain("labels", labels({1, 0, 1}));
-    BOOST_TEST(message(read_idx_dataset({i, l, "data.idx.train"}, {6})) ==
-               "data.idx.train_images: " + i.string() + ": byte 4: 2 images, but " + l.string() +
-                   " has 3 labels");
+    BOOST_TEST(refusal_of(read_idx_dataset({i, l, "data.idx.train"}, {6})) ==
+               "data.idx.train_images: " + i + ": byte 4: 2 images, but " + l + " has 3 labels");
 }
 
 BOOST_AUTO_TEST_CASE(a_label_file_is_no_image_file) {
     const auto l = plain("labels", labels({1}));
-    BOOST_TEST(message(read_idx_images(l)) ==
-               l.string() + ": byte 0: not an IDX file of images: begins with "
-                            "00 00 08 01, expected 00 00 08 03");
+    BOOST_TEST(refusal_of(read_idx_images(l)) ==
+               l + ": byte 0: not an IDX file of images: begins with "
+                   "00 00 08 01, expected 00 00 08 03");
     const auto text = plain("text", "hello, world");
-    BOOST_TEST(message(read_idx_labels(text))
+    BOOST_TEST(refusal_of(read_idx_labels(text))
                    .find(": byte 0: not an IDX file of labels: begins with 68 65 6c 6c") !=
                std::string::npos);
     auto floats = images(1);
     floats[2] = 0x0d;
-    BOOST_TEST(message(read_idx_images(plain("floats", floats))).find("begins with 00 00 0d 03") !=
-               std::string::npos);
+    BOOST_TEST(
+        refusal_of(read_idx_images(plain("floats", floats))).find("begins with 00 00 0d 03") !=
+        std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(truncation_is_found_at_every_byte) {
     const std::string whole = images(2);
     for (std::size_t length = 0; length < whole.size(); ++length) {
         const auto file = plain("cut", whole.substr(0, length));
-        const std::string said = message(read_idx_images(file));
+        const std::string said = refusal_of(read_idx_images(file));
         const std::size_t offset =
             length < 16 ? length : 16; // after the header the length of the file tells at once
-        BOOST_TEST(
-            said.find(file.string() + ": byte " + std::to_string(offset) + ": truncated: ") == 0u,
-            said);
+        BOOST_TEST(said.find(file + ": byte " + std::to_string(offset) + ": truncated: ") == 0u,
+                   said);
     }
     const std::string packed = read(gzip("whole.gz", whole));
     for (std::size_t length = 2; length < packed.size(); ++length)
         BOOST_TEST(!read_idx_images(plain("cut.gz", packed.substr(0, length))).ok(), length);
     const auto shorter = gzip("shorter.gz", whole.substr(0, 20));
-    BOOST_TEST(message(read_idx_images(shorter)) ==
-               shorter.string() +
+    BOOST_TEST(refusal_of(read_idx_images(shorter)) ==
+               shorter +
                    ": byte 20: truncated: images ends after 4 of 12 bytes; fetch the file again");
 }
 
 BOOST_AUTO_TEST_CASE(data_after_the_end_is_refused) {
     const auto file = plain("long", labels({1, 2}) + "x");
-    BOOST_TEST(message(read_idx_labels(file)) ==
-               file.string() + ": byte 10: more data than the header says");
-    BOOST_TEST(message(read_idx_labels(gzip("long.gz", labels({1, 2}) + "x")))
+    BOOST_TEST(refusal_of(read_idx_labels(file)) ==
+               file + ": byte 10: more data than the header says");
+    BOOST_TEST(refusal_of(read_idx_labels(gzip("long.gz", labels({1, 2}) + "x")))
                    .find(": byte 10: more data") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(sizes_that_the_file_cannot_hold_take_no_memory) {
     const std::string huge = word(0x803) + word(0xffffffff) + word(0xffffffff) + word(0xffffffff);
-    BOOST_TEST(message(read_idx_images(plain("huge", huge)))
+    BOOST_TEST(refusal_of(read_idx_images(plain("huge", huge)))
                    .find(": byte 4: the header claims more than") != std::string::npos);
     const std::string large = word(0x803) + word(1u << 20) + word(128) + word(256); // 32 GiB
-    BOOST_TEST(message(read_idx_images(plain("large", large)))
+    BOOST_TEST(refusal_of(read_idx_images(plain("large", large)))
                    .find(": byte 16: truncated: the header claims 34359738368") !=
                std::string::npos);
-    BOOST_TEST(message(read_idx_images(gzip("large.gz", large)))
+    BOOST_TEST(refusal_of(read_idx_images(gzip("large.gz", large)))
                    .find(": byte 16: truncated: the header claims") != std::string::npos);
-    BOOST_TEST(message(read_idx_labels(plain("none", labels({})))).find(": byte 4: a size of 0") !=
-               std::string::npos);
-    BOOST_TEST(message(read_idx_images(plain("flat", word(0x803) + word(1) + word(0) + word(1))))
+    BOOST_TEST(
+        refusal_of(read_idx_labels(plain("none", labels({})))).find(": byte 4: a size of 0") !=
+        std::string::npos);
+    BOOST_TEST(refusal_of(read_idx_images(plain("flat", word(0x803) + word(1) + word(0) + word(1))))
                    .find(": byte 8: a size of 0") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(damaged_gzip_is_refused) {
     std::string bytes = read(gzip("good.gz", images(40)));
     bytes[bytes.size() - 6] ^= 1; // in the checksum
-    BOOST_TEST(message(read_idx_images(plain("bad.gz", bytes))).find("damaged gzip data") !=
+    BOOST_TEST(refusal_of(read_idx_images(plain("bad.gz", bytes))).find("damaged gzip data") !=
                std::string::npos);
 }
 
@@ -191,17 +153,18 @@ BOOST_AUTO_TEST_CASE(mutated_files_never_crash_the_reader) {
 }
 
 BOOST_AUTO_TEST_CASE(files_that_cannot_be_opened_are_named) {
-    BOOST_TEST(message(read_idx_labels("/nonexistent/labels"), errc::io) ==
+    BOOST_TEST(refusal_of(read_idx_labels("/nonexistent/labels"), errc::io) ==
                "/nonexistent/labels: no such file");
-    BOOST_TEST(message(read_idx_labels(folder), errc::io) == folder.string() + ": not a file");
+    BOOST_TEST(refusal_of(read_idx_labels(folder()), errc::io) ==
+               folder().string() + ": not a file");
 }
 
 BOOST_AUTO_TEST_CASE(the_key_that_names_a_wrong_file_is_said_though_both_name_the_same) {
     const auto l = plain("labels", labels({1}));
     const fs::path none = "/nonexistent/labels";
-    BOOST_TEST(message(read_idx_dataset({l, l, "data.idx.test"}, {6}))
-                   .find("data.idx.test_images: " + l.string() + ": byte 0: not an") == 0u);
-    BOOST_TEST(message(read_idx_dataset({l, none, "data.idx.test"}, {6}), errc::io) ==
+    BOOST_TEST(refusal_of(read_idx_dataset({l, l, "data.idx.test"}, {6}))
+                   .find("data.idx.test_images: " + l + ": byte 0: not an") == 0u);
+    BOOST_TEST(refusal_of(read_idx_dataset({l, none, "data.idx.test"}, {6}), errc::io) ==
                "data.idx.test_labels: /nonexistent/labels: no such file");
 }
 
