@@ -32,10 +32,12 @@ memory::desc any_format(const memory::desc& description) {
     return {description.dims(), memory::data_type::f32, memory::format_tag::any};
 }
 
-// Not oneDNN's plain loops and not matrix products of unrolled images.
-bool is_direct(const char* implementation) {
+// The higher the faster: plain loops, matrix products of unrolled images, direct convolutions.
+int speed_of(const char* implementation) {
     const std::string_view name{implementation};
-    return name.starts_with("jit") || name.starts_with("brg");
+    if (name.starts_with("jit") || name.starts_with("brg"))
+        return 2;
+    return name.starts_with("gemm") ? 1 : 0;
 }
 
 // The primitive for the images as they are given or, where oneDNN has no fast one for these, for those that it likes:
@@ -43,10 +45,11 @@ bool is_direct(const char* implementation) {
 template <class Describe>
 auto fastest(const memory::desc& input, const memory::desc& output, Describe describe) {
     auto as_given = describe(input, output);
-    if (is_direct(as_given.impl_info_str()))
+    const int speed = speed_of(as_given.impl_info_str());
+    if (speed == 2)
         return as_given;
     auto as_liked = describe(any_format(input), any_format(output));
-    return is_direct(as_liked.impl_info_str()) ? as_liked : as_given;
+    return speed_of(as_liked.impl_info_str()) > speed ? as_liked : as_given;
 }
 
 constexpr auto algorithm = dnnl::algorithm::convolution_direct;
@@ -61,9 +64,16 @@ convolution::convolution(const dnnl::engine& engine, const convolution_shape& sh
                                 shape.settings.output_block)},
       strides_{dim(shape.settings.stride), dim(shape.settings.stride)},
       padding_{dim(shape.settings.padding), dim(shape.settings.padding)} {
-    const memory::dims weight{dim(shape.out), dim(shape.in), dim(shape.kernel_height),
-                              dim(shape.kernel_width)};
-    weight_ = {weight, memory::data_type::f32, memory::format_tag::oihw};
+    const std::size_t groups = shape.settings.groups;
+    const memory::dims weight{dim(shape.out / groups), dim(shape.in / groups),
+                              dim(shape.kernel_height), dim(shape.kernel_width)};
+    if (groups == 1) {
+        weight_ = {weight, memory::data_type::f32, memory::format_tag::oihw};
+    } else {
+        memory::dims grouped{dim(groups)};
+        grouped.insert(grouped.end(), weight.begin(), weight.end());
+        weight_ = {grouped, memory::data_type::f32, memory::format_tag::goihw};
+    }
     any_weight_ = any_format(weight_);
     bias_ = {{dim(shape.out)}, memory::data_type::f32, memory::format_tag::a};
 }

@@ -28,7 +28,9 @@ struct convolution_shape {
     std::size_t output_elements() const noexcept {
         return samples * out * out_height() * out_width();
     }
-    std::size_t weight_elements() const noexcept { return out * in * kernel_height * kernel_width; }
+    std::size_t weight_elements() const noexcept {
+        return out * (in / settings.groups) * kernel_height * kernel_width;
+    }
 
     friend auto operator<=>(const convolution_shape&, const convolution_shape&) = default;
 };

@@ -19,10 +19,13 @@ pool_task pooling(const max_pool_settings& settings, const tensor_shape& images,
     return {.planes = images[0] * images[1] / settings.block,
             .height = images[2],
             .width = images[3],
-            .windows_down = windows_along(images[2], settings.kernel, settings.stride, 0),
-            .windows_across = windows_along(images[3], settings.kernel, settings.stride, 0),
+            .windows_down =
+                windows_along(images[2], settings.kernel, settings.stride, settings.padding),
+            .windows_across =
+                windows_along(images[3], settings.kernel, settings.stride, settings.padding),
             .kernel = settings.kernel,
             .stride = settings.stride,
+            .padding = settings.padding,
             .block = settings.block,
             .relu = relu};
 }

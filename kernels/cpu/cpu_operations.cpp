@@ -1,6 +1,7 @@
 #include "kernels/cpu/cpu_operations.hpp"
 
 #include "kernels/cpu/additive_loops.hpp"
+#include "kernels/cpu/average_pool_loops.hpp"
 #include "kernels/cpu/batch_norm_loops.hpp"
 #include "kernels/cpu/convolution_runner.hpp"
 #include "kernels/cpu/loops.hpp"
@@ -54,17 +55,12 @@ std::size_t vector_floats() noexcept {
 } // namespace
 
 #define TROUPE_FASTEST(table)                                                                      \
-    table##_ {                                                                                     \
-        fastest(cpu::table##_avx512, cpu::table##_avx2, cpu::table##_baseline)                     \
-    }
+    table##_{fastest(cpu::table##_avx512, cpu::table##_avx2, cpu::table##_baseline)},
 
 cpu_operations::cpu_operations(memory_pool& pool)
-    : pool_{pool}, block_{vector_floats()}, TROUPE_FASTEST(additive_loops),
-      TROUPE_FASTEST(batch_norm_loops), TROUPE_FASTEST(loops), TROUPE_FASTEST(loss_loops),
-      TROUPE_FASTEST(norm_loops), TROUPE_FASTEST(pointwise_loops), TROUPE_FASTEST(recurrent_loops),
-      TROUPE_FASTEST(response_norm_loops), TROUPE_FASTEST(sequence_loops),
-      TROUPE_FASTEST(update_loops), convolutions_{std::make_unique<cpu::convolution_runner>(
-                                        pool, loops_, has_avx512() && block_ == 16)} {}
+    : pool_{pool}, block_{vector_floats()},
+      TROUPE_LOOP_TABLES(TROUPE_FASTEST) convolutions_{
+          std::make_unique<cpu::convolution_runner>(pool, loops_, has_avx512() && block_ == 16)} {}
 
 #undef TROUPE_FASTEST
 

@@ -11,18 +11,25 @@
 
 namespace troupe {
 
+// The tables of loops that are compiled once per instruction set, one line each.
+#define TROUPE_LOOP_TABLES(X)                                                                      \
+    X(additive_loops)                                                                              \
+    X(average_pool_loops)                                                                          \
+    X(batch_norm_loops)                                                                            \
+    X(loops)                                                                                       \
+    X(loss_loops)                                                                                  \
+    X(norm_loops)                                                                                  \
+    X(pointwise_loops)                                                                             \
+    X(recurrent_loops)                                                                             \
+    X(response_norm_loops)                                                                         \
+    X(sequence_loops)                                                                              \
+    X(update_loops)
+
 namespace cpu {
-struct additive_loops;
-struct batch_norm_loops;
 class convolution_runner;
-struct loops;
-struct loss_loops;
-struct norm_loops;
-struct pointwise_loops;
-struct recurrent_loops;
-struct response_norm_loops;
-struct sequence_loops;
-struct update_loops;
+#define TROUPE_DECLARE(table) struct table;
+TROUPE_LOOP_TABLES(TROUPE_DECLARE)
+#undef TROUPE_DECLARE
 } // namespace cpu
 
 class cpu_operations final : public operations {
@@ -43,16 +50,9 @@ class cpu_operations final : public operations {
 
     memory_pool& pool_;
     const std::size_t block_;
-    const cpu::additive_loops& additive_loops_;
-    const cpu::batch_norm_loops& batch_norm_loops_;
-    const cpu::loops& loops_;
-    const cpu::loss_loops& loss_loops_;
-    const cpu::norm_loops& norm_loops_;
-    const cpu::pointwise_loops& pointwise_loops_;
-    const cpu::recurrent_loops& recurrent_loops_;
-    const cpu::response_norm_loops& response_norm_loops_;
-    const cpu::sequence_loops& sequence_loops_;
-    const cpu::update_loops& update_loops_;
+#define TROUPE_DECLARE(table) const cpu::table& table##_;
+    TROUPE_LOOP_TABLES(TROUPE_DECLARE)
+#undef TROUPE_DECLARE
     const std::unique_ptr<cpu::convolution_runner> convolutions_;
 };
 

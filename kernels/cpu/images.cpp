@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/average_pool_loops.hpp"
 #include "kernels/cpu/convolution_runner.hpp"
 #include "kernels/cpu/floats.hpp"
 #include "kernels/cpu/guarded.hpp"
@@ -10,6 +11,24 @@
 namespace troupe {
 
 using cpu::floats;
+
+namespace {
+
+cpu::average_pool_task averaging(const average_pool_settings& settings, const tensor_shape& images,
+                                 const tensor_shape& pooled) {
+    return {.planes = images[0] * images[1] / settings.block,
+            .height = images[2],
+            .width = images[3],
+            .windows_down = pooled[2],
+            .windows_across = pooled[3],
+            .kernel_height = settings.kernel_height,
+            .kernel_width = settings.kernel_width,
+            .stride = settings.stride,
+            .padding = settings.padding,
+            .block = settings.block};
+}
+
+} // namespace
 
 result<void> cpu_operations::compute(const conv2d_forward& op) {
     return cpu::guarded([&] { convolutions_->forward(op); });
@@ -31,6 +50,21 @@ result<void> cpu_operations::compute(const max_pool_backward& op) {
     const auto task = cpu::pooling(op.settings, op.input_gradient.shape(), false);
     const float* gradient = floats(op.output_gradient);
     loops_.pool_backward(task, gradient, gradient, op.positions.data(), floats(op.input_gradient));
+    return {};
+}
+
+result<void> cpu_operations::compute(const average_pool_forward& op) {
+    const cpu::arithmetic_scope scope;
+    average_pool_loops_.forward(averaging(op.settings, op.input.shape(), op.output.shape()),
+                                floats(op.input), floats(op.output));
+    return {};
+}
+
+result<void> cpu_operations::compute(const average_pool_backward& op) {
+    const cpu::arithmetic_scope scope;
+    average_pool_loops_.backward(
+        averaging(op.settings, op.input_gradient.shape(), op.output_gradient.shape()),
+        floats(op.output_gradient), floats(op.input_gradient));
     return {};
 }
 

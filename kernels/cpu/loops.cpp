@@ -3,6 +3,7 @@
 #include "kernels/cpu/loops.hpp"
 
 #include "kernels/cpu/vectors.hpp"
+#include "kernels/cpu/windows.hpp"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -52,7 +53,13 @@ void store_positions(std::uint8_t* positions, typename vectors<Block>::integers 
     *reinterpret_cast<bytes*>(positions) = __builtin_convertvector(values, bytes);
 }
 
-// With Kernel > 0 the window's size is known when this is compiled.
+// The rows or columns of a window that lie in the image. With Kernel > 0 the window's size is known when this is compiled,
+// and there is no padding.
+template <int Kernel>
+range part_inside(const pool_task& t, std::size_t window, std::size_t size) {
+    return Kernel > 0 ? range{0, Kernel} : inside(window, t.stride, t.padding, t.kernel, size);
+}
+
 template <int Block, int Kernel>
 void pool_forward_blocked(const pool_task& t, const float* images, float* pooled,
                           std::uint8_t* positions) {
@@ -60,16 +67,21 @@ void pool_forward_blocked(const pool_task& t, const float* images, float* pooled
     using integers = typename vectors<Block>::integers;
     const std::size_t kernel = Kernel > 0 ? Kernel : t.kernel;
     for (std::size_t plane = 0; plane < t.planes; ++plane, images += t.height * t.width * Block)
-        for (std::size_t y = 0; y < t.windows_down; ++y)
+        for (std::size_t y = 0; y < t.windows_down; ++y) {
+            const range rows = part_inside<Kernel>(t, y, t.height);
             for (std::size_t x = 0; x < t.windows_across;
                  ++x, pooled += Block, positions += Block) {
-                const float* window = images + (y * t.stride * t.width + x * t.stride) * Block;
-                values largest = *reinterpret_cast<const values*>(window);
-                integers position = {};
-                for (std::size_t r = 0; r < kernel; ++r)
-                    for (std::size_t c = 0; c < kernel; ++c) {
+                const range columns = part_inside<Kernel>(t, x, t.width);
+                const std::size_t row = y * t.stride + rows.begin - t.padding;
+                const std::size_t column = x * t.stride + columns.begin - t.padding;
+                const float* from = images + (row * t.width + column) * Block;
+                values largest = *reinterpret_cast<const values*>(from);
+                integers position =
+                    integers{} + static_cast<std::int32_t>(rows.begin * kernel + columns.begin);
+                for (std::size_t r = rows.begin; r < rows.end; ++r, from += t.width * Block)
+                    for (std::size_t c = columns.begin; c < columns.end; ++c) {
                         const values v =
-                            *reinterpret_cast<const values*>(window + (r * t.width + c) * Block);
+                            *reinterpret_cast<const values*>(from + (c - columns.begin) * Block);
                         const integers here =
                             integers{} + static_cast<std::int32_t>(r * kernel + c);
                         const auto more = v > largest;
@@ -81,6 +93,7 @@ void pool_forward_blocked(const pool_task& t, const float* images, float* pooled
                 *reinterpret_cast<values*>(pooled) = largest;
                 store_positions<Block>(positions, position);
             }
+        }
 }
 
 void zero(float* x, std::size_t count) {
@@ -88,36 +101,44 @@ void zero(float* x, std::size_t count) {
         x[i] = 0;
 }
 
-// Windows side by side or apart: every element has one writer at most.
 template <int Block, int Kernel>
 void pool_backward_blocked(const pool_task& t, const float* pooled_gradient, const float* pooled,
                            const std::uint8_t* positions, float* gradient) {
     using values = typename vectors<Block>::values;
     using integers = typename vectors<Block>::integers;
     const std::size_t kernel = Kernel > 0 ? Kernel : t.kernel;
-    const bool covered = t.stride == t.kernel && t.windows_down * t.stride == t.height &&
+    // Then every element is in one window, and need not be zeroed before.
+    const bool covered = t.padding == 0 && t.stride == t.kernel &&
+                         t.windows_down * t.stride == t.height &&
                          t.windows_across * t.stride == t.width;
     for (std::size_t plane = 0; plane < t.planes; ++plane, gradient += t.height * t.width * Block) {
         if (!covered)
             zero(gradient, t.height * t.width * Block);
-        for (std::size_t y = 0; y < t.windows_down; ++y)
+        for (std::size_t y = 0; y < t.windows_down; ++y) {
+            const range rows = part_inside<Kernel>(t, y, t.height);
             for (std::size_t x = 0; x < t.windows_across; ++x) {
+                const range columns = part_inside<Kernel>(t, x, t.width);
                 // + 0 makes -0 to 0, as adding to a zeroed image does.
                 values g = *reinterpret_cast<const values*>(pooled_gradient) + 0.f;
                 if (t.relu)
                     g = *reinterpret_cast<const values*>(pooled) > 0 ? g : values{};
                 const integers position = load_positions<Block>(positions);
-                float* window = gradient + (y * t.stride * t.width + x * t.stride) * Block;
-                for (std::size_t r = 0; r < kernel; ++r)
-                    for (std::size_t c = 0; c < kernel; ++c) {
+                const std::size_t row = y * t.stride + rows.begin - t.padding;
+                const std::size_t column = x * t.stride + columns.begin - t.padding;
+                float* to = gradient + (row * t.width + column) * Block;
+                for (std::size_t r = rows.begin; r < rows.end; ++r, to += t.width * Block)
+                    for (std::size_t c = columns.begin; c < columns.end; ++c) {
                         const auto here = position == static_cast<std::int32_t>(r * kernel + c);
-                        *reinterpret_cast<values*>(window + (r * t.width + c) * Block) =
-                            here ? g : values{};
+                        const values share = here ? g : values{};
+                        values* element =
+                            reinterpret_cast<values*>(to + (c - columns.begin) * Block);
+                        *element = covered ? share : *element + share;
                     }
                 pooled_gradient += Block;
                 pooled += Block;
                 positions += Block;
             }
+        }
     }
 }
 
@@ -125,22 +146,27 @@ void pool_backward_blocked(const pool_task& t, const float* pooled_gradient, con
 template <class Position>
 void pool_forward_any(const pool_task& t, const float* images, float* pooled, Position* positions) {
     for (std::size_t plane = 0; plane < t.planes; ++plane, images += t.height * t.width * t.block)
-        for (std::size_t y = 0; y < t.windows_down; ++y)
-            for (std::size_t x = 0; x < t.windows_across; ++x)
+        for (std::size_t y = 0; y < t.windows_down; ++y) {
+            const range rows = part_inside<0>(t, y, t.height);
+            for (std::size_t x = 0; x < t.windows_across; ++x) {
+                const range columns = part_inside<0>(t, x, t.width);
+                const std::size_t row = y * t.stride + rows.begin - t.padding;
+                const std::size_t column = x * t.stride + columns.begin - t.padding;
                 for (std::size_t lane = 0; lane < t.block; ++lane) {
-                    const float* window =
-                        images + (y * t.stride * t.width + x * t.stride) * t.block + lane;
-                    float largest = *window;
-                    std::size_t position = 0;
-                    for (std::size_t r = 0; r < t.kernel; ++r)
-                        for (std::size_t c = 0; c < t.kernel; ++c) {
-                            const float v = window[(r * t.width + c) * t.block];
+                    const float* from = images + (row * t.width + column) * t.block + lane;
+                    float largest = *from;
+                    std::size_t position = rows.begin * t.kernel + columns.begin;
+                    for (std::size_t r = rows.begin; r < rows.end; ++r, from += t.width * t.block)
+                        for (std::size_t c = columns.begin; c < columns.end; ++c) {
+                            const float v = from[(c - columns.begin) * t.block];
                             position = v > largest ? r * t.kernel + c : position;
                             largest = v > largest ? v : largest;
                         }
                     *pooled++ = t.relu && largest < 0 ? 0 : largest;
                     *positions++ = static_cast<Position>(position);
                 }
+            }
+        }
 }
 
 template <class Position>
@@ -154,8 +180,8 @@ void pool_backward_any(const pool_task& t, const float* pooled_gradient, const f
                 for (std::size_t lane = 0; lane < t.block;
                      ++lane, ++pooled_gradient, ++pooled, ++positions) {
                     const auto position = static_cast<std::size_t>(*positions);
-                    const std::size_t row = y * t.stride + position / t.kernel;
-                    const std::size_t column = x * t.stride + position % t.kernel;
+                    const std::size_t row = y * t.stride + position / t.kernel - t.padding;
+                    const std::size_t column = x * t.stride + position % t.kernel - t.padding;
                     if (!t.relu || *pooled > 0)
                         gradient[(row * t.width + column) * t.block + lane] += *pooled_gradient;
                 }
@@ -165,7 +191,7 @@ void pool_backward_any(const pool_task& t, const float* pooled_gradient, const f
 template <int Block>
 void pool_forward_sized(const pool_task& t, const float* images, float* pooled,
                         std::uint8_t* positions) {
-    if (t.kernel == 2)
+    if (t.kernel == 2 && t.padding == 0)
         pool_forward_blocked<Block, 2>(t, images, pooled, positions);
     else
         pool_forward_blocked<Block, 0>(t, images, pooled, positions);
@@ -174,7 +200,7 @@ void pool_forward_sized(const pool_task& t, const float* images, float* pooled,
 template <int Block>
 void pool_backward_sized(const pool_task& t, const float* pooled_gradient, const float* pooled,
                          const std::uint8_t* positions, float* gradient) {
-    if (t.kernel == 2)
+    if (t.kernel == 2 && t.padding == 0)
         pool_backward_blocked<Block, 2>(t, pooled_gradient, pooled, positions, gradient);
     else
         pool_backward_blocked<Block, 0>(t, pooled_gradient, pooled, positions, gradient);
@@ -198,9 +224,9 @@ void pool_backward(const pool_task& t, const float* pooled_gradient, const float
     if (t.kernel > 16)
         pool_backward_any(t, pooled_gradient, pooled, static_cast<const std::int32_t*>(positions),
                           gradient);
-    else if (t.block == 16 && t.stride >= t.kernel)
+    else if (t.block == 16)
         pool_backward_sized<16>(t, pooled_gradient, pooled, bytes, gradient);
-    else if (t.block == 8 && t.stride >= t.kernel)
+    else if (t.block == 8)
         pool_backward_sized<8>(t, pooled_gradient, pooled, bytes, gradient);
     else
         pool_backward_any(t, pooled_gradient, pooled, bytes, gradient);

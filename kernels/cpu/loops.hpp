@@ -17,6 +17,7 @@ struct pool_task {
     std::size_t windows_across;
     std::size_t kernel;
     std::size_t stride;
+    std::size_t padding;
     std::size_t block;
     bool relu; // between the larger images and the pool
 };

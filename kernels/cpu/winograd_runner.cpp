@@ -35,7 +35,7 @@ std::size_t round_up_to_tiles(std::size_t pixels) noexcept {
 
 bool winograd_runner::suits(const convolution_shape& s) const noexcept {
     if (!enabled_ || s.kernel_height != 3 || s.kernel_width != 3 || s.settings.stride != 1 ||
-        s.settings.padding > 2 || s.in % lanes != 0 || s.out % lanes != 0)
+        s.settings.groups != 1 || s.settings.padding > 2 || s.in % lanes != 0 || s.out % lanes != 0)
         return false;
     // Few channels give products too small, many give more transformed weights than a cache holds; results that do not
     // fill their tiles waste work. Measured beside oneDNN's direct convolutions of 16 to 512 channels, 4 to 112 pixels.

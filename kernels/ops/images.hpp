@@ -39,16 +39,19 @@ struct conv2d_settings {
     std::size_t padding = 0;      // zeros on every side
     std::size_t input_block = 1;  // channel block of input and input_gradient
     std::size_t output_block = 1; // channel block of output and output_gradient
+    std::size_t groups =
+        1; // each takes its share of the input's channels and gives its share of the output's
 
     friend auto operator<=>(const conv2d_settings&, const conv2d_settings&) = default;
 };
 
 // output[s][o][y][x] = bias[o] + sum over i, r, c of weight[o][i][r][c] *
-//                      input[s][i][y * stride + r - padding][x * stride + c - padding]
+//                      input[s][first + i][y * stride + r - padding][x * stride + c - padding]
+// where `first` is the first channel of the group of input channels that belongs to output channel o.
 struct conv2d_forward {
     conv2d_settings settings;
     const tensor& input;  // (samples, in, height, width)
-    const tensor& weight; // (out, in, kernel, kernel), row-major
+    const tensor& weight; // (out, in / groups, kernel, kernel), row-major
     const tensor& bias;   // (out)
     tensor& output;       // (samples, out, windows, windows)
 
@@ -58,7 +61,7 @@ struct conv2d_forward {
 struct conv2d_backward {
     conv2d_settings settings;
     const tensor& input;           // (samples, in, height, width)
-    const tensor& weight;          // (out, in, kernel, kernel)
+    const tensor& weight;          // (out, in / groups, kernel, kernel)
     const tensor& output_gradient; // (samples, out, windows, windows)
     tensor* input_gradient;        // like input, or null where nobody wants it
     tensor& weight_gradient;       // like weight
@@ -70,7 +73,8 @@ struct conv2d_backward {
 struct max_pool_settings {
     std::size_t kernel = 2;
     std::size_t stride = 2;
-    std::size_t block = 1; // channel block of input, output and positions
+    std::size_t block = 1;   // channel block of input, output and positions
+    std::size_t padding = 0; // on every side, smaller than all numbers; at most half the kernel
 };
 
 // The type of `positions`: small windows need one byte.
@@ -78,7 +82,7 @@ constexpr data_type position_type(std::size_t kernel) noexcept {
     return kernel <= 16 ? data_type::uint8 : data_type::int32;
 }
 
-// output[s][c][y][x] = largest of the kernel x kernel window of input[s][c] that begins at (y, x) * stride
+// output[s][c][y][x] = largest of the kernel x kernel window of input[s][c] that begins at (y, x) * stride - padding
 struct max_pool_forward {
     max_pool_settings settings;
     const tensor& input; // (samples, channels, height, width)
@@ -124,6 +128,33 @@ struct conv2d_pool_backward {
     tensor* input_gradient;        // like input, or null where nobody wants it
     tensor& weight_gradient;       // like weight
     tensor& bias_gradient;         // (out)
+
+    result<void> check() const;
+};
+
+struct average_pool_settings {
+    std::size_t kernel_height = 2;
+    std::size_t kernel_width = 2;
+    std::size_t stride = 2;
+    std::size_t padding = 0; // zeros on every side, at most half the kernel
+    std::size_t block = 1;   // channel block of input and output
+};
+
+// output[s][c][y][x] = mean of the window of input[s][c] that begins at (y, x) * stride - padding, zeros of the padding
+// included, as in torch.nn.AvgPool2d. A window of the image's size makes it global.
+struct average_pool_forward {
+    average_pool_settings settings;
+    const tensor& input; // (samples, channels, height, width)
+    tensor& output;      // (samples, channels, windows, windows)
+
+    result<void> check() const;
+};
+
+// Every window's gradient in equal shares to its elements.
+struct average_pool_backward {
+    average_pool_settings settings;
+    const tensor& output_gradient; // (samples, channels, windows, windows)
+    tensor& input_gradient;        // (samples, channels, height, width)
 
     result<void> check() const;
 };

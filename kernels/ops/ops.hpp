@@ -34,6 +34,8 @@ namespace troupe {
     X(conv2d_backward)                                                                             \
     X(max_pool_forward)                                                                            \
     X(max_pool_backward)                                                                           \
+    X(average_pool_forward)                                                                        \
+    X(average_pool_backward)                                                                       \
     X(conv2d_pool_forward)                                                                         \
     X(conv2d_pool_backward)                                                                        \
     X(change_block)                                                                                \

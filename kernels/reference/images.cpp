@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "kernels/reference/reference_operations.hpp"
 
@@ -13,22 +14,40 @@ template <class Function>
 void for_each_product(const conv2d_settings& settings, const tensor_shape& in,
                       const tensor_shape& weight, const tensor_shape& out, std::size_t sample,
                       std::size_t o, Function f) {
+    const std::size_t first = o / (out[1] / settings.groups) * weight[1]; // of the group's inputs
     for (std::size_t y = 0; y < out[2]; ++y)
         for (std::size_t x = 0; x < out[3]; ++x)
-            for (std::size_t i = 0; i < in[1]; ++i)
+            for (std::size_t i = 0; i < weight[1]; ++i)
                 for (std::size_t r = 0; r < weight[2]; ++r)
                     for (std::size_t c = 0; c < weight[3]; ++c) {
                         // Unsigned wrap-around makes rows above the image larger than its height.
                         const std::size_t in_y = y * settings.stride + r - settings.padding;
                         const std::size_t in_x = x * settings.stride + c - settings.padding;
                         if (in_y < in[2] && in_x < in[3])
-                            f(y, x, ((o * in[1] + i) * weight[2] + r) * weight[3] + c,
-                              std::array{sample, i, in_y, in_x});
+                            f(y, x, ((o * weight[1] + i) * weight[2] + r) * weight[3] + c,
+                              std::array{sample, first + i, in_y, in_x});
                     }
 }
 
 std::size_t at(const image_layout& layout, const std::array<std::size_t, 4>& i) {
     return layout.offset(i[0], i[1], i[2], i[3]);
+}
+
+// Calls f(window, pixel) with the indices of every window of an average_pool and of each of its pixels in the image.
+template <class Function>
+void for_each_averaged(const average_pool_settings& settings, const image_layout& input,
+                       const tensor_shape& out, Function f) {
+    for (std::size_t s = 0; s < out[0]; ++s)
+        for (std::size_t channel = 0; channel < out[1]; ++channel)
+            for (std::size_t y = 0; y < out[2]; ++y)
+                for (std::size_t x = 0; x < out[3]; ++x)
+                    for (std::size_t r = 0; r < settings.kernel_height; ++r)
+                        for (std::size_t c = 0; c < settings.kernel_width; ++c) {
+                            const std::size_t in_y = y * settings.stride + r - settings.padding;
+                            const std::size_t in_x = x * settings.stride + c - settings.padding;
+                            if (in_y < input.height && in_x < input.width)
+                                f(std::array{s, channel, y, x}, std::array{s, channel, in_y, in_x});
+                        }
 }
 
 std::size_t position(const tensor& positions, std::size_t i) {
@@ -109,18 +128,25 @@ result<void> reference_operations::compute(const max_pool_forward& op) {
         for (std::size_t channel = 0; channel < out[1]; ++channel)
             for (std::size_t y = 0; y < out[2]; ++y)
                 for (std::size_t x = 0; x < out[3]; ++x) {
-                    const auto element = [&](std::size_t p) {
-                        return input[input_at.offset(s, channel,
-                                                     y * settings.stride + p / settings.kernel,
-                                                     x * settings.stride + p % settings.kernel)];
-                    };
-                    std::size_t largest = 0;
-                    for (std::size_t p = 1; p < settings.kernel * settings.kernel; ++p)
-                        if (element(p) > element(largest))
+                    std::optional<std::size_t> largest; // position of
+                    float value = 0;
+                    for (std::size_t p = 0; p < settings.kernel * settings.kernel; ++p) {
+                        // Unsigned wrap-around makes rows above the image larger than its height.
+                        const std::size_t in_y =
+                            y * settings.stride + p / settings.kernel - settings.padding;
+                        const std::size_t in_x =
+                            x * settings.stride + p % settings.kernel - settings.padding;
+                        if (in_y >= input_at.height || in_x >= input_at.width)
+                            continue;
+                        const float v = input[input_at.offset(s, channel, in_y, in_x)];
+                        if (!largest || v > value) {
                             largest = p;
+                            value = v;
+                        }
+                    }
                     const std::size_t i = output_at.offset(s, channel, y, x);
-                    op.output.mutable_values<float>()[i] = element(largest);
-                    set_position(op.positions, i, largest);
+                    op.output.mutable_values<float>()[i] = value;
+                    set_position(op.positions, i, *largest);
                 }
     return {};
 }
@@ -138,10 +164,39 @@ result<void> reference_operations::compute(const max_pool_backward& op) {
                 for (std::size_t x = 0; x < out[3]; ++x) {
                     const std::size_t i = output_at.offset(s, channel, y, x);
                     const std::size_t p = position(op.positions, i);
-                    to_input[input_at.offset(s, channel, y * settings.stride + p / settings.kernel,
-                                             x * settings.stride + p % settings.kernel)] +=
+                    to_input[input_at.offset(
+                        s, channel, y * settings.stride + p / settings.kernel - settings.padding,
+                        x * settings.stride + p % settings.kernel - settings.padding)] +=
                         op.output_gradient.values<float>()[i];
                 }
+    return {};
+}
+
+result<void> reference_operations::compute(const average_pool_forward& op) {
+    const auto& shape = op.output.shape();
+    const image_layout input_at{op.input.shape(), op.settings.block};
+    const image_layout output_at{shape, op.settings.block};
+    std::vector<double> sums = zeros(op.output.elements());
+    for_each_averaged(op.settings, input_at, shape, [&](const auto& window, const auto& pixel) {
+        sums[at(output_at, window)] += double{op.input.values<float>()[at(input_at, pixel)]};
+    });
+    for (double& sum : sums)
+        sum /= static_cast<double>(op.settings.kernel_height * op.settings.kernel_width);
+    round_into(sums, op.output);
+    return {};
+}
+
+result<void> reference_operations::compute(const average_pool_backward& op) {
+    const auto& shape = op.output_gradient.shape();
+    const image_layout input_at{op.input_gradient.shape(), op.settings.block};
+    const image_layout output_at{shape, op.settings.block};
+    std::vector<double> sums = zeros(op.input_gradient.elements());
+    for_each_averaged(op.settings, input_at, shape, [&](const auto& window, const auto& pixel) {
+        sums[at(input_at, pixel)] +=
+            double{op.output_gradient.values<float>()[at(output_at, window)]} /
+            static_cast<double>(op.settings.kernel_height * op.settings.kernel_width);
+    });
+    round_into(sums, op.input_gradient);
     return {};
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdio>
 
 #include "tests/conformance/case_tools.hpp"
 
@@ -8,6 +9,12 @@ namespace {
 
 double bytes_of(const tensor_shape& images) {
     return count(images) * static_cast<double>(sizeof(float));
+}
+
+std::string decimal(float x) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", double{x});
+    return text;
 }
 
 // Images in a channel block, or in the back end's favourite for 0. Those of two dimensions are row-major.
@@ -118,7 +125,8 @@ struct local_response_norm_case final : image_norm_case {
 
     std::string name() const override {
         return "local_response_norm " + description() + ", size " + std::to_string(settings.size) +
-               (settings.beta == 0.75f ? "" : ", beta " + std::to_string(settings.beta));
+               ", alpha " + decimal(settings.alpha) + ", beta " + decimal(settings.beta) + ", k " +
+               decimal(settings.k);
     }
     std::vector<tensor_shape> input_shapes() const override { return {images}; }
     double forward_flops() const override { return 12 * count(images); }

@@ -13,6 +13,8 @@ struct conv2d_row {
     std::size_t stride = 1, padding = 0;
     std::size_t pool = 0, pool_stride = 0; // with relu and max_pool behind it
     bool blocked = true; // in the back end's favourite blocks, otherwise row-major
+    std::size_t groups = 1;
+    std::size_t pool_padding = 0;
 };
 
 struct conv2d_case final : operation_case {
@@ -27,11 +29,13 @@ struct conv2d_case final : operation_case {
                (row.pool > 0 ? ", relu, pool " + std::to_string(row.pool) + "/" +
                                    std::to_string(row.pool_stride)
                              : "") +
+               (row.pool_padding > 0 ? ", padded " + std::to_string(row.pool_padding) : "") +
+               (row.groups > 1 ? ", groups " + std::to_string(row.groups) : "") +
                (row.blocked ? "" : ", row-major");
     }
     std::vector<tensor_shape> input_shapes() const override {
         return {{row.samples, row.in, row.height, row.width},
-                {row.out, row.in, row.kernel, row.kernel},
+                {row.out, row.in / row.groups, row.kernel, row.kernel},
                 {row.out}};
     }
     tensor_shape convolved() const {
@@ -43,11 +47,12 @@ struct conv2d_case final : operation_case {
         const tensor_shape c = convolved();
         return row.pool == 0
                    ? c
-                   : tensor_shape{c[0], c[1], windows_along(c[2], row.pool, row.pool_stride, 0),
-                                  windows_along(c[3], row.pool, row.pool_stride, 0)};
+                   : tensor_shape{c[0], c[1],
+                                  windows_along(c[2], row.pool, row.pool_stride, row.pool_padding),
+                                  windows_along(c[3], row.pool, row.pool_stride, row.pool_padding)};
     }
     double forward_flops() const override {
-        return 2.0 * count(convolved()) * count({row.in, row.kernel, row.kernel});
+        return 2.0 * count(convolved()) * count({row.in / row.groups, row.kernel, row.kernel});
     }
     bool has_kinks() const override { return row.pool > 0; }
 
@@ -64,8 +69,8 @@ struct conv2d_case final : operation_case {
         const std::size_t in_block_size = row.blocked ? ops.channel_block(row.in) : 1;
         const std::size_t out_block_size = row.blocked ? ops.channel_block(row.out) : 1;
         auto s = std::make_shared<state>();
-        s->settings = {row.stride, row.padding, in_block_size, out_block_size};
-        s->pool = {row.pool, row.pool_stride, out_block_size};
+        s->settings = {row.stride, row.padding, in_block_size, out_block_size, row.groups};
+        s->pool = {row.pool, row.pool_stride, out_block_size, row.pool_padding};
         s->input = in_block(context, inputs[0], 1, in_block_size);
         s->weight = inputs[1];
         s->bias = inputs[2];
@@ -103,19 +108,20 @@ struct conv2d_case final : operation_case {
 
 struct max_pool_case final : operation_case {
     tensor_shape images;
-    std::size_t kernel, stride;
+    std::size_t kernel, stride, padding;
 
-    max_pool_case(tensor_shape images, std::size_t kernel, std::size_t stride)
-        : images{images}, kernel{kernel}, stride{stride} {}
+    max_pool_case(tensor_shape images, std::size_t kernel, std::size_t stride,
+                  std::size_t padding = 0)
+        : images{images}, kernel{kernel}, stride{stride}, padding{padding} {}
 
     std::string name() const override {
         return "max_pool " + by(images) + ", kernel " + std::to_string(kernel) + ", stride " +
-               std::to_string(stride);
+               std::to_string(stride) + (padding > 0 ? ", padding " + std::to_string(padding) : "");
     }
     std::vector<tensor_shape> input_shapes() const override { return {images}; }
     tensor_shape output_shape() const override {
-        return {images[0], images[1], windows_along(images[2], kernel, stride, 0),
-                windows_along(images[3], kernel, stride, 0)};
+        return {images[0], images[1], windows_along(images[2], kernel, stride, padding),
+                windows_along(images[3], kernel, stride, padding)};
     }
     double forward_flops() const override {
         return count(output_shape()) * static_cast<double>(kernel * kernel);
@@ -132,7 +138,7 @@ struct max_pool_case final : operation_case {
         auto& ops = context.ops;
         const std::size_t block = ops.channel_block(images[1]);
         auto s = std::make_shared<state>();
-        *s = {{kernel, stride, block},
+        *s = {{kernel, stride, block, padding},
               in_block(context, inputs[0], 1, block),
               poisoned(context, output_shape()),
               poisoned(context, output_shape(), position_type(kernel)),
@@ -145,6 +151,56 @@ struct max_pool_case final : operation_case {
             [=, &ops] {
                 return ops.run(
                     max_pool_backward{s->settings, s->output_gradient, s->positions, s->to_input});
+            },
+            [=, &context] { return std::vector{in_block(context, s->output, block, 1)}; },
+            [=, &context] { return std::vector{in_block(context, s->to_input, block, 1)}; }};
+    }
+};
+
+struct average_pool_case final : operation_case {
+    tensor_shape images;
+    average_pool_settings settings;
+    bool blocked; // in the back end's favourite block, otherwise row-major
+
+    average_pool_case(tensor_shape images, average_pool_settings settings, bool blocked = true)
+        : images{images}, settings{settings}, blocked{blocked} {}
+
+    std::string name() const override {
+        return "average_pool " + by(images) + ", kernel " +
+               by({settings.kernel_height, settings.kernel_width}) + ", stride " +
+               std::to_string(settings.stride) + ", padding " + std::to_string(settings.padding) +
+               (blocked ? "" : ", row-major");
+    }
+    std::vector<tensor_shape> input_shapes() const override { return {images}; }
+    tensor_shape output_shape() const override {
+        return {images[0], images[1],
+                windows_along(images[2], settings.kernel_height, settings.stride, settings.padding),
+                windows_along(images[3], settings.kernel_width, settings.stride, settings.padding)};
+    }
+    double forward_flops() const override {
+        return count(output_shape()) * count({settings.kernel_height, settings.kernel_width});
+    }
+    double forward_bytes() const override { return 4 * (count(images) + count(output_shape())); }
+    double backward_bytes() const override { return forward_bytes(); }
+
+    prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
+                          const tensor& output_gradient) const override {
+        struct state {
+            average_pool_settings settings;
+            tensor input, output, output_gradient, to_input;
+        };
+        auto& ops = context.ops;
+        const std::size_t block = blocked ? ops.channel_block(images[1]) : 1;
+        auto s = std::make_shared<state>();
+        *s = {settings, in_block(context, inputs[0], 1, block), poisoned(context, output_shape()),
+              in_block(context, output_gradient, 1, block), poisoned(context, images)};
+        s->settings.block = block;
+        return {
+            [=, &ops] {
+                return ops.run(average_pool_forward{s->settings, s->input, s->output});
+            },
+            [=, &ops] {
+                return ops.run(average_pool_backward{s->settings, s->output_gradient, s->to_input});
             },
             [=, &context] { return std::vector{in_block(context, s->output, block, 1)}; },
             [=, &context] { return std::vector{in_block(context, s->to_input, block, 1)}; }};
@@ -173,18 +229,39 @@ void add_images_cases(cases& to) {
              {2, 5, 9, 9, 6, 3, 2, 0, 2, 1},
              {2, 16, 8, 8, 16, 3, 1, 1, 2, 3},
              {19, 16, 24, 24, 16, 3, 1, 1, 2, 2},
+             {2, 16, 9, 8, 32, 3, 1, 1, 3, 2, true, 1, 1},
+             {3, 5, 6, 7, 6, 3, 1, 0, 3, 2, true, 1, 1},
+             {2, 32, 7, 6, 64, 3, 1, 1, 0, 0, true, 2},
+             {2, 32, 9, 9, 32, 5, 1, 2, 3, 2, true, 2},
+             {3, 6, 5, 7, 4, 3, 2, 1, 0, 0, true, 2},
+             {2, 16, 6, 5, 32, 3, 1, 1, 0, 0, true, 4},
+             {2, 16, 6, 5, 16, 3, 1, 1, 0, 0, true, 16},
+             {2, 16, 6, 5, 16, 3, 1, 1, 0, 0, false, 16},
          })
         add<conv2d_case>(to, row);
-    for (const auto& [images, kernel, stride] :
-         std::initializer_list<std::tuple<tensor_shape, std::size_t, std::size_t>>{
-             {{1, 1, 2, 2}, 2, 2},
-             {{2, 3, 7, 5}, 2, 2},
-             {{2, 16, 6, 6}, 2, 2},
-             {{2, 16, 7, 7}, 3, 2},
-             {{1, 32, 7, 7}, 2, 3},
-             {{2, 16, 5, 5}, 5, 1},
-             {{1, 2, 18, 19}, 17, 1}})
-        add<max_pool_case>(to, images, kernel, stride);
+    for (const auto& [images, kernel, stride, padding] :
+         std::initializer_list<std::tuple<tensor_shape, std::size_t, std::size_t, std::size_t>>{
+             {{1, 1, 2, 2}, 2, 2, 0},
+             {{2, 3, 7, 5}, 2, 2, 0},
+             {{2, 16, 6, 6}, 2, 2, 0},
+             {{2, 16, 7, 7}, 3, 2, 0},
+             {{1, 32, 7, 7}, 2, 3, 0},
+             {{2, 16, 5, 5}, 5, 1, 0},
+             {{2, 16, 7, 6}, 3, 2, 1},
+             {{2, 3, 7, 6}, 3, 2, 1},
+             {{1, 16, 5, 5}, 2, 1, 1},
+             {{1, 2, 18, 19}, 17, 1, 0},
+             {{1, 2, 18, 19}, 18, 3, 9}})
+        add<max_pool_case>(to, images, kernel, stride, padding);
+    for (const auto& [images, settings, blocked] :
+         std::initializer_list<std::tuple<tensor_shape, average_pool_settings, bool>>{
+             {{1, 1, 2, 2}, {}, true},
+             {{2, 3, 7, 5}, {3, 2, 1, 1}, true},
+             {{2, 16, 7, 6}, {3, 3, 2, 1}, true},
+             {{1, 32, 7, 5}, {7, 5, 1, 0}, true},
+             {{2, 3, 6, 7}, {6, 7, 1, 0}, true},
+             {{2, 16, 5, 7}, {5, 7, 1, 0}, false}})
+        add<average_pool_case>(to, images, settings, blocked);
 }
 
 void add_timed_images_cases(cases& to, std::size_t batch) {
@@ -194,7 +271,20 @@ void add_timed_images_cases(cases& to, std::size_t batch) {
     add<conv2d_case>(to, conv2d_row{batch, 32, 14, 14, 64, 3, 1, 1, 2, 2});
     add<conv2d_case>(to, conv2d_row{batch, 32, 14, 14, 64, 3, 1, 1, 0, 0, false});
     add<conv2d_case>(to, conv2d_row{batch, 3, 32, 32, 6, 5});
+    add<conv2d_case>(to, conv2d_row{.samples = batch,
+                                    .in = 96,
+                                    .height = 27,
+                                    .width = 27,
+                                    .out = 256,
+                                    .kernel = 5,
+                                    .padding = 2,
+                                    .groups = 2});
     add<max_pool_case>(to, tensor_shape{batch, 32, 28, 28}, 2u, 2u);
+    add<max_pool_case>(to, tensor_shape{batch, 64, 56, 56}, 3u, 2u, 1u);
+    add<average_pool_case>(to, tensor_shape{batch, 64, 56, 56}, average_pool_settings{});
+    add<average_pool_case>(to, tensor_shape{batch, 512, 7, 7}, average_pool_settings{7, 7, 1, 0});
+    add<average_pool_case>(to, tensor_shape{batch, 512, 7, 7}, average_pool_settings{7, 7, 1, 0},
+                           false);
 }
 
 } // namespace troupe::test

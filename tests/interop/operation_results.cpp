@@ -1,6 +1,6 @@
 // Runs every case of tests/conformance/operations_cases.hpp that has a backward pass on the CPU back end and writes its
 // operands and results to a safetensors file, for pytorch_operations.py to compare. Tensors are named CASE/input 0,
-// CASE/constant 0, CASE/output, CASE/output_gradient and CASE/gradient 0, the gradient of input 0.
+// CASE/constant 0, CASE/output 0, CASE/output_gradient, of the first output, and CASE/gradient 0, that of input 0.
 //
 //   operation_results FILE
 #include <cstdio>
@@ -39,7 +39,7 @@ void run(compute_context& context, const operation_case& row, std::vector<record
     const std::string name = row.name() + "/";
     record(all, name + "input", inputs);
     record(all, name + "constant", row.constants(context));
-    all.push_back({name + "output", prepared.outputs().front()});
+    record(all, name + "output", prepared.outputs());
     all.push_back({name + "output_gradient", gradient});
     record(all, name + "gradient", prepared.gradients());
 }

@@ -4,7 +4,7 @@
     tests/interop/pytorch_operations.py PROGRAM      PROGRAM: operation_results of the build folder
 
 Every case of tests/conformance whose kind stands in KINDS: a function that computes the output with PyTorch, whose
-gradients then come from autograd. Skipped (exit code 77) where python3-torch is not installed.
+gradients then come from autograd, or a tuple of the output and others without gradients. Skipped (exit code 77) where python3-torch is not installed.
 """
 import collections
 import json
@@ -35,10 +35,13 @@ class Case:
     def several(self, name):
         return [t for key, t in self.tensors.items() if key.rsplit(" ", 1)[0] == name]
 
+    def settings(self, name, default=None):
+        """The numbers behind a word of the case's name: "kernel 3x2"."""
+        found = re.search(rf"\b{name} (-?[0-9.ex-]+)", self.name)
+        return [default] if found is None else [float(n) if re.search("[.e]", n) else int(n) for n in found[1].split("x")]
+
     def setting(self, name, default=None):
-        """The number behind a word of the case's name: "kernel 3"."""
-        found = re.search(rf"\b{name} (-?[0-9.]+)", self.name)
-        return default if found is None else float(found[1]) if "." in found[1] else int(found[1])
+        return self.settings(name, default)[0]
 
 
 def cases_of(path):
@@ -93,8 +96,36 @@ def attention_gru(case, x, w_ih, w_hh, b_ih, b_hh, memory, projected, query_weig
     return torch.stack(outputs, 1)
 
 
+def conv2d(case, x, weight, bias):
+    y = functional.conv2d(x, weight, bias, case.setting("stride"), case.setting("padding"), groups=case.setting("groups", 1))
+    pool = re.search(r"pool (\d+)/(\d+)", case.name)
+    return y if pool is None else functional.max_pool2d(torch.relu(y), int(pool[1]), int(pool[2]), case.setting("padded", 0))
+
+
+def batch_norm(_, x, weight, bias):
+    """Also mean and unbiased variance: running averages that take all of this batch."""
+    mean, variance = torch.zeros_like(weight), torch.zeros_like(weight)
+    y = functional.batch_norm(x, mean, variance, weight, bias, training=True, momentum=1.0)
+    return y, mean.detach(), variance.detach()
+
+
+def local_response_norm(case, x):
+    images = x.reshape(*x.shape[:2], -1)
+    return functional.local_response_norm(
+        images, case.setting("size"), case.setting("alpha"), case.setting("beta"), case.setting("k")).reshape(x.shape)
+
+
 KINDS = {
     "linear": lambda _, *operands: functional.linear(*operands),
+    "conv2d": conv2d,
+    "max_pool": lambda case, x: functional.max_pool2d(
+        x, case.setting("kernel"), case.setting("stride"), case.setting("padding", 0)),
+    "average_pool": lambda case, x: functional.avg_pool2d(
+        x, case.settings("kernel"), case.setting("stride"), case.setting("padding")),
+    "batch_norm": batch_norm,
+    "local_response_norm": local_response_norm,
+    "layer_norm": lambda _, x, weight, bias: functional.layer_norm(x, weight.shape, weight, bias),
+    "rms_norm": lambda _, x, weight: x * torch.rsqrt((x * x).mean(-1, keepdim=True) + 1e-6) * weight,
     "relu": lambda _, x: torch.relu(x),
     "gelu": lambda _, x: functional.gelu(x),
     "gelu_tanh": lambda _, x: functional.gelu(x, approximate="tanh"),
@@ -117,11 +148,12 @@ def off_by(given, expected):
 
 
 def error_of(case):
-    """The largest of the errors of the output and of every gradient."""
+    """The largest of the errors of the outputs and of every gradient."""
     inputs = [t.requires_grad_() for t in case.several("input")]
-    output = KINDS[case.name.split()[0]](case, *inputs)
-    gradients = torch.autograd.grad(output, inputs, case.tensors["output_gradient"].reshape(output.shape))
-    errors = [off_by(case.tensors["output"].reshape(output.shape), output.detach())]
+    outputs = KINDS[case.name.split()[0]](case, *inputs)
+    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+    gradients = torch.autograd.grad(outputs[0], inputs, case.tensors["output_gradient"].reshape(outputs[0].shape))
+    errors = [off_by(a.reshape(b.shape), b.detach()) for a, b in zip(case.several("output"), outputs)]
     given = case.several("gradient")
     assert len(given) == len(inputs), "a gradient for every input"
     return max(errors + [off_by(a, b) for a, b in zip(given, gradients)])

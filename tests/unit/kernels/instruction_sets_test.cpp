@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "kernels/cpu/average_pool_loops.hpp"
 #include "kernels/cpu/batch_norm_loops.hpp"
 #include "kernels/cpu/loops.hpp"
 #include "kernels/cpu/norm_loops.hpp"
@@ -38,19 +39,20 @@ std::vector<float> all_images(const cpu::loops& loops) {
     for (const std::size_t block : {1, 8, 16})
         for (const std::size_t kernel : {2, 3})
             for (const std::size_t stride : {2, 3})
-                for (const bool relu : {false, true}) {
-                    const std::size_t windows = windows_along(7, kernel, stride, 0);
-                    const cpu::pool_task task{1,      7,      7,     windows, windows,
-                                              kernel, stride, block, relu};
-                    std::vector<float> pooled(windows * windows * block), gradient(49 * block);
-                    std::vector<std::uint8_t> positions(pooled.size());
-                    loops.pool_forward(task, x.data(), pooled.data(), positions.data());
-                    loops.pool_backward(task, y.data(), pooled.data(), positions.data(),
-                                        gradient.data());
-                    keep(pooled);
-                    keep(gradient);
-                    keep({positions.begin(), positions.end()});
-                }
+                for (const std::size_t padding : {0, 1})
+                    for (const bool relu : {false, true}) {
+                        const std::size_t windows = windows_along(7, kernel, stride, padding);
+                        const cpu::pool_task task{1,      7,      7,       windows, windows,
+                                                  kernel, stride, padding, block,   relu};
+                        std::vector<float> pooled(windows * windows * block), gradient(49 * block);
+                        std::vector<std::uint8_t> positions(pooled.size());
+                        loops.pool_forward(task, x.data(), pooled.data(), positions.data());
+                        loops.pool_backward(task, y.data(), pooled.data(), positions.data(),
+                                            gradient.data());
+                        keep(pooled);
+                        keep(gradient);
+                        keep({positions.begin(), positions.end()});
+                    }
     out.assign(16 * 49, 0);
     loops.interleave(x.data(), out.data(), 1, 16, 49);
     keep(out);
@@ -146,6 +148,25 @@ std::vector<float> all_norms(const cpu::norm_loops& loops) {
     };
     keep(loops.layer_norm, loops.layer_norm_back);
     keep(loops.rms_norm, loops.rms_norm_back);
+    return all;
+}
+
+std::vector<float> all_averages(const cpu::average_pool_loops& loops) {
+    random_stream random{6};
+    const auto x = normal_numbers(random, 1000);
+    std::vector<float> all;
+    for (const std::size_t block : {1, 8, 16})
+        for (const std::size_t kernel : {2, 3, 7}) {
+            const std::size_t padding = kernel == 3 ? 1 : 0;
+            const std::size_t windows = windows_along(7, kernel, 2, padding);
+            const cpu::average_pool_task task{1,      7,      7, windows, windows,
+                                              kernel, kernel, 2, padding, block};
+            std::vector<float> pooled(windows * windows * block), gradient(49 * block);
+            loops.forward(task, x.data(), pooled.data());
+            loops.backward(task, x.data(), gradient.data());
+            for (const auto* part : {&pooled, &gradient})
+                all.insert(all.end(), part->begin(), part->end());
+        }
     return all;
 }
 
@@ -250,6 +271,7 @@ BOOST_AUTO_TEST_CASE(every_instruction_set_gives_the_same_bits) {
 #define TROUPE_CHECK_TABLE(table, all)                                                             \
     check_same_bits(cpu::table##_baseline, cpu::table##_avx2, cpu::table##_avx512, all)
     TROUPE_CHECK_TABLE(loops, all_images);
+    TROUPE_CHECK_TABLE(average_pool_loops, all_averages);
     TROUPE_CHECK_TABLE(batch_norm_loops, all_batch_norms);
     TROUPE_CHECK_TABLE(norm_loops, all_norms);
     TROUPE_CHECK_TABLE(pointwise_loops, all_functions);

@@ -33,6 +33,9 @@ BOOST_AUTO_TEST_CASE(suits_three_by_three_kernels_at_stride_one_with_enough_chan
     BOOST_TEST(!runner.suits(shape(32, 14, 64, 5)));
     BOOST_TEST(!runner.suits(shape(32, 14, 64, 3, 2)));
     BOOST_TEST(!runner.suits(shape(32, 14, 64, 3, 1, 3)));
+    convolution_shape grouped = shape(32, 14, 64);
+    grouped.settings.groups = 2;
+    BOOST_TEST(!runner.suits(grouped));
 }
 
 BOOST_AUTO_TEST_CASE(nothing_suits_where_the_machine_lacks_the_instructions) {
