@@ -123,6 +123,7 @@ struct Train {
   shuffle @5 :Bool = true $A.doc("Visit the training samples in a new order every epoch.");
   warmupMinibatches @6 :UInt32 = 0 $A.min(0) $A.max(1000000000)
       $A.doc("The rate grows linearly over so many minibatches at the start of the run, whatever the schedule.");
+  clip @7 :GradientClip $A.doc("A bound on the gradients that the weights are updated with. None when absent.");
 }
 
 struct Optimizer $A.doc("The update rule: exactly one of these, as PyTorch's rules of these names.") {
@@ -220,6 +221,17 @@ struct CosineSchedule {
 struct PolynomialSchedule {
   power @0 :Float32 = 1 $A.min(0) $A.max(100) $A.doc("Of the share of the way that is left: 1 is a straight line, 2 a parabola.");
   finalFactor @1 :Float32 = 0 $A.min(0) $A.max(1) $A.doc("Where the rate arrives after the last minibatch, as a share of it.");
+}
+
+struct GradientClip {
+  union {
+    none @0 :Void $A.doc("Gradients as they are.");
+    value @1 :Float32 $A.min(0.000001) $A.max(1000000)
+        $A.doc("No element of a gradient is above this, or below its negative.");
+    norm @2 :Float32 $A.min(0.000001) $A.max(1000000)
+        $A.doc("Gradients are scaled down where their norm over all weights of the model is larger than this. Under "
+               "pipedream, whose stages do not wait for each other, over the weights of each stage by itself.");
+  }
 }
 
 struct Topology $A.doc("Exactly one way of spreading the model.") {

@@ -48,6 +48,19 @@ struct Gradient {
   weightVersion @2 :UInt64 = 0xffffffffffffffff;  # echo of the Activation's: the receiver checks that it stashed this one
 }                               # attachments: [0] gradient of the loss by the Activation's tensor; none to the data source
 
+struct PartialNorm {
+  # Stage s+1 to stage s, where gradients are clipped by their norm over all stages (app.capnp, clip; synchronous schedules
+  # only), when its last backward pass of the minibatch is done. Answered by GlobalNorm, without which it does not update.
+  minibatch @0 :UInt64;
+  squares @1 :Float64;          # sum over the gradients of stage s+1 and all after it
+}
+
+struct GlobalNorm {
+  # Stage s to stage s+1: first from stage 0, which ends the sum, then from each that was told.
+  minibatch @0 :UInt64;
+  squares @1 :Float64;          # sum over all stages: parameter by parameter, from the model's last to its first
+}
+
 struct Labels {
   # Data source to the last stage: what the outputs of a microbatch are compared with. Sent just before the Activation, which takes the
   # longer way: Labels of an epoch may arrive before its EpochBegin. The receiver keeps it until the Activation arrives.
@@ -90,8 +103,10 @@ struct EndOfEvaluation {
 
 # What a stage's device does stands in its node's trace (trace.capnp, compute) under these names, with the minibatch and
 # the weight version that it used. A forward pass follows an Activation; a backward pass a Gradient, on the last stage a
-# forward pass; an update the last backward pass of a minibatch, and makes the version after the one it names.
+# forward pass; an update the last backward pass of a minibatch, and makes the version after the one it names. Between
+# these two a stage that sends PartialNorm sums its squares.
 
 const forwardWork :Text = "forward";
 const backwardWork :Text = "backward";
+const normWork :Text = "norm";
 const updateWork :Text = "update";

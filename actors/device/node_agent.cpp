@@ -96,6 +96,11 @@ result<actor_address> node_agent::spawn_stage(proto::PlaceStage::Reader body,
     if (options.rates == nullptr)
         return error{errc::protocol, "node " + runtime().options().name +
                                          " does not know this schedule of the learning rate"};
+    const auto clip = make_clip(train.getClip());
+    if (!clip)
+        return error{errc::protocol, "node " + runtime().options().name +
+                                         " does not know this way to clip gradients"};
+    options.clip = *clip;
     options.seed = train.getSeed();
     options.trainer = trainer;
     return runtime().spawn<stage_actor>("stage-" + std::to_string(body.getStage()),

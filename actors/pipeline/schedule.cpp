@@ -91,6 +91,10 @@ bool cuts_minibatches(proto::PipelineSchedule schedule) {
     return row_of(schedule).cuts_minibatches;
 }
 
+bool is_synchronous(proto::PipelineSchedule schedule) {
+    return !row_of(schedule).stashes_weights;
+}
+
 std::optional<instruction> next_instruction(proto::PipelineSchedule schedule, stage_place place,
                                             const epoch_shape& epoch,
                                             const schedule_position& position) {

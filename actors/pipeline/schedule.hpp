@@ -63,6 +63,7 @@ struct stage_place {
 bool is_known(proto::PipelineSchedule schedule);
 std::string_view name_of(proto::PipelineSchedule schedule); // "pipedream"
 bool cuts_minibatches(proto::PipelineSchedule schedule);    // into microbatches, as the app says
+bool is_synchronous(proto::PipelineSchedule schedule); // all stages have updated before any goes on
 
 // What the stage does next; nothing when the epoch is finished.
 std::optional<instruction> next_instruction(proto::PipelineSchedule schedule, stage_place place,

@@ -13,6 +13,8 @@ stage_actor::stage_actor(actor_context& context, stage_options options)
     on<proto::EpochBegin>(&stage_actor::begin_epoch);
     on<proto::Activation>(&stage_actor::admit);
     on<proto::Gradient>(&stage_actor::admit_gradient);
+    on<proto::PartialNorm>(&stage_actor::admit_partial_norm);
+    on<proto::GlobalNorm>(&stage_actor::admit_global_norm);
     on<proto::Labels>(&stage_actor::admit_labels);
     on<proto::EndOfData>(&stage_actor::end_data);
     on<proto::EvaluationBatch>(&stage_actor::admit_evaluation);

@@ -22,6 +22,7 @@
 #include "actors/runtime/actor.hpp"
 #include "kernels/device/device.hpp"
 #include "kernels/graph/stage_program.hpp"
+#include "kernels/optim/clip.hpp"
 #include "kernels/optim/learning_rate.hpp"
 #include "kernels/optim/optimizer.hpp"
 #include "schemas/pipeline.capnp.h"
@@ -36,6 +37,7 @@ struct stage_options {
     std::shared_ptr<device> compute;
     optimizer_ptr rule;
     learning_rates rates;
+    gradient_clip clip;
     std::uint64_t seed = 0;
     actor_address trainer;
 };
@@ -61,6 +63,7 @@ class stage_actor final : public actor {
         forward_result forward;
         backward_result backward;
         std::vector<tensor> gradient_sum;
+        std::vector<double> squares; // of each parameter's gradient
         loss_result loss;
     };
 
@@ -89,10 +92,19 @@ class stage_actor final : public actor {
         std::uint64_t correct = 0;
     };
 
+    // What is known of the norm of a minibatch's gradients over all stages: sums of squares.
+    struct shared_norm {
+        std::optional<std::vector<double>> own; // of each parameter's gradient
+        std::optional<double> later;            // of all stages after this one
+        std::optional<double> all;
+    };
+
     void connect(proto::ConnectStage::Reader body, const frame& f);
     void begin_epoch(proto::EpochBegin::Reader body, const frame& f);
     void admit(proto::Activation::Reader body, const frame& f);
     void admit_gradient(proto::Gradient::Reader body, const frame& f);
+    void admit_partial_norm(proto::PartialNorm::Reader body, const frame& f);
+    void admit_global_norm(proto::GlobalNorm::Reader body, const frame& f);
     void admit_labels(proto::Labels::Reader body, const frame& f);
     void end_data(proto::EndOfData::Reader body, const frame& f);
     void admit_evaluation(proto::EvaluationBatch::Reader body, const frame& f);
@@ -114,6 +126,9 @@ class stage_actor final : public actor {
     void start_forward(const instruction& i);
     void start_backward(const instruction& i);
     void start_update(const instruction& i);
+    void start_norm(const instruction& i);
+    void add_to_norm();
+    void tell_norm(double squares);
     void start_evaluation();
     void finish_forward(const instruction& i);
     void finish_backward(const instruction& i);
@@ -128,6 +143,10 @@ class stage_actor final : public actor {
     result<void> check_gradient(const instruction& i, const stashed& s) const;
     result<void> check_labels(const instruction& i) const;
     result<void> check_label_tensor(const frame& f, std::size_t samples) const;
+    bool shares_norm() const;
+    std::uint64_t minibatch_of_update() const { // the next one; over the run
+        return epoch_->first_minibatch + epoch_->position.updates;
+    }
     bool is_first() const noexcept { return options_.place.stage == 0; }
     bool is_last() const noexcept { return options_.place.stage + 1 == options_.place.stages; }
     std::uint64_t run_minibatch(const instruction& i) const {
@@ -159,6 +178,7 @@ class stage_actor final : public actor {
     std::deque<frame_ptr> gradients_;
     std::map<work_key, stashed> stash_;
     std::vector<tensor> gradient_sum_;
+    shared_norm norm_; // of the next update
     evaluation_run evaluation_;
 
     // The work on the device, if any, and what it leaves behind.

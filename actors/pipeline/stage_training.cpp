@@ -217,33 +217,6 @@ void stage_actor::finish_backward(const instruction& i) {
     }
 }
 
-void stage_actor::start_update(const instruction& i) {
-    const weight_version version = latest_->version;
-    submit(
-        {.what = i,
-         .label = proto::UPDATE_WORK->cStr(),
-         .minibatch = minibatch_id{run_minibatch(i)},
-         .version = version,
-         .flops = static_cast<double>(options_.program->parameter_bytes()),
-         .work = [rule = options_.rule, rate = options_.rates({epoch_->number, run_minibatch(i)}),
-                  current = std::make_shared<weights_ptr>(std::move(latest_)),
-                  sum = std::make_shared<std::vector<tensor>>(std::move(gradient_sum_))](
-                     compute_context& context, work_results& out) -> result<void> {
-             auto updated = rule->step(context, std::move(*current), *sum, rate);
-             if (!updated)
-                 return updated.failure();
-             out.weights = std::move(updated).value();
-             return {};
-         },
-         .then = [this, i] { finish_update(i); }});
-    latest_.reset();
-    gradient_sum_.clear();
-}
-
-void stage_actor::finish_update(const instruction&) {
-    latest_ = std::move(results_->weights);
-}
-
 void stage_actor::finish_epoch() {
     TROUPE_CHECK(stash_.empty() && gradient_sum_.empty(), "a drained pipeline holds nothing");
     frame_builder<proto::StageEpochDone> done;

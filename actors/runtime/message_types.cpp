@@ -55,8 +55,8 @@ const std::vector<message_type>& table() {
         // device.capnp
         WorkDone,
         // pipeline.capnp
-        EpochBegin, Activation, Gradient, Labels, EndOfData, EvaluationBatch, EvaluationLabels,
-        EvaluationTaken, EndOfEvaluation,
+        EpochBegin, Activation, Gradient, PartialNorm, GlobalNorm, Labels, EndOfData,
+        EvaluationBatch, EvaluationLabels, EvaluationTaken, EndOfEvaluation,
         // probe.capnp
         Probe,
         // training.capnp

@@ -137,6 +137,12 @@ double sum_of_squares(const float* x, std::size_t count) {
     return sum;
 }
 
+void scale(const float* x, float factor, float* y, std::size_t count) {
+    TROUPE_EACH_BY_ITSELF
+    for (std::size_t i = 0; i < count; ++i)
+        y[i] = factor * x[i];
+}
+
 void clip(const float* x, float limit, float* y, std::size_t count) {
     TROUPE_EACH_BY_ITSELF
     for (std::size_t i = 0; i < count; ++i)
@@ -146,7 +152,7 @@ void clip(const float* x, float limit, float* y, std::size_t count) {
 } // namespace
 
 extern const update_loops TROUPE_UPDATE_LOOPS;
-const update_loops TROUPE_UPDATE_LOOPS{sgd,  adagrad,        rmsprop,        adadelta,
-                                       adam, lamb_direction, sum_of_squares, clip};
+const update_loops TROUPE_UPDATE_LOOPS{
+    sgd, adagrad, rmsprop, adadelta, adam, lamb_direction, sum_of_squares, scale, clip};
 
 } // namespace troupe::cpu

@@ -33,6 +33,7 @@ struct update_loops {
     step<adam_settings> adam;
     step<lamb_settings> lamb_direction;
     double (*sum_of_squares)(const float* x, std::size_t count);
+    void (*scale)(const float* x, float factor, float* y, std::size_t count);
     void (*clip)(const float* x, float limit, float* y, std::size_t count);
 };
 

@@ -61,6 +61,12 @@ result<void> cpu_operations::compute(const sum_of_squares& op) {
     return {};
 }
 
+result<void> cpu_operations::compute(const scale& op) {
+    const cpu::arithmetic_scope scope;
+    update_loops_.scale(floats(op.input), op.factor, floats(op.output), op.input.elements());
+    return {};
+}
+
 result<void> cpu_operations::compute(const clip& op) {
     const cpu::arithmetic_scope scope;
     update_loops_.clip(floats(op.input), op.limit, floats(op.output), op.input.elements());

@@ -82,6 +82,7 @@ namespace troupe {
     X(adam_update)                                                                                 \
     X(lamb_direction)                                                                              \
     X(sum_of_squares)                                                                              \
+    X(scale)                                                                                       \
     X(clip)
 
 class operations {

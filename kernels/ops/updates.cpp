@@ -85,6 +85,13 @@ result<void> sum_of_squares::check() const {
     return operand_check{"sum_of_squares"}.is("input", input, input.shape()).outcome();
 }
 
+result<void> scale::check() const {
+    return operand_check{"scale"}
+        .is("input", input, input.shape())
+        .is("output", output, input.shape())
+        .outcome();
+}
+
 result<void> clip::check() const {
     return operand_check{"clip"}
         .is("input", input, input.shape())

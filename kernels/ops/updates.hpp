@@ -76,6 +76,15 @@ struct sum_of_squares {
     result<void> check() const;
 };
 
+// output = factor * input. Output may be input.
+struct scale {
+    const tensor& input;
+    float factor;
+    tensor& output;
+
+    result<void> check() const;
+};
+
 // output = input, no element below -limit or above limit; NaN stays. Output may be input.
 struct clip {
     const tensor& input;

@@ -122,6 +122,12 @@ result<void> reference_operations::compute(const sum_of_squares& op) {
     return {};
 }
 
+result<void> reference_operations::compute(const scale& op) {
+    for (std::size_t i = 0; i < op.input.elements(); ++i)
+        op.output.mutable_values<float>()[i] = op.factor * op.input.values<float>()[i];
+    return {};
+}
+
 result<void> reference_operations::compute(const clip& op) {
     for (std::size_t i = 0; i < op.input.elements(); ++i) {
         const float x = op.input.values<float>()[i];

@@ -17,7 +17,7 @@ struct update_case final : operation_case {
     std::string name() const override { return "updates, add_scaled, fill " + by(shape); }
     std::vector<tensor_shape> input_shapes() const override { return {shape, shape, shape, shape}; }
     tensor_shape output_shape() const override { return shape; }
-    double forward_flops() const override { return 74 * count(shape); }
+    double forward_flops() const override { return 75 * count(shape); }
     double backward_flops() const override { return 0; }
 
     prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
@@ -33,7 +33,7 @@ struct update_case final : operation_case {
                                    [](float x) { return x * x; });
             s->kept.push_back(squared);
         }
-        for (int i = 0; i < 24; ++i)
+        for (int i = 0; i < 25; ++i)
             s->outputs.push_back(poisoned(context, shape));
         s->outputs.push_back(poisoned(context, {1}));
         auto& ops = context.ops;
@@ -81,8 +81,9 @@ struct update_case final : operation_case {
                                      ops.run(add_scaled{g, -0.3f, w, o[next]}),
                                      ops.run(clip{g, 0.5f, o[next + 1]}),
                                      ops.run(fill{o[next + 2], 0.25f}),
+                                     ops.run(scale{g, 0.3f, o[next + 3]}),
                                      ops.run(sum_of_squares{w, sum})};
-        TROUPE_CHECK(next + 4 == o.size(), "every output is written");
+        TROUPE_CHECK(next + 5 == o.size(), "every output is written");
         o.back().mutable_values<float>()[0] = static_cast<float>(sum);
         for (const auto& outcome : done)
             if (!outcome)

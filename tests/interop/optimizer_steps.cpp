@@ -1,10 +1,11 @@
-// Ten steps of every update rule that PyTorch has, for pytorch_optimizers.py to compare: one JSON object per line with the
-// rule, its settings, the first values of a parameter, ten gradients and the last values. Numbers are written so that they
-// read back as the same floats.
+// Ten steps of every update rule that PyTorch has, and of one with clipped gradients, for pytorch_optimizers.py to compare:
+// one JSON object per line with the rule, its settings, the first values of a parameter, ten gradients and the last values.
+// Numbers are written so that they read back as the same floats.
 #include <cstdio>
 #include <string>
 
 #include "kernels/cpu/cpu_operations.hpp"
+#include "kernels/optim/clip.hpp"
 #include "tests/unit/kernels/models.hpp"
 #include "tests/unit/kernels/rules.hpp"
 
@@ -27,7 +28,8 @@ std::string numbers(const tensor& t) {
 }
 
 template <class Describe>
-void print(const char* name, const char* settings, float learning_rate, Describe describe) {
+void print(const char* name, const char* settings, float learning_rate, Describe describe,
+           const gradient_clip& clip = {}) {
     memory_pool pool{1 << 20};
     const auto ops = make_cpu_operations(pool);
     compute_context context{*ops, pool};
@@ -42,15 +44,17 @@ void print(const char* name, const char* settings, float learning_rate, Describe
     std::string gradients;
     weights_ptr w = std::move(first);
     for (int s = 0; s < steps; ++s) {
-        const std::vector<tensor> gradient{
+        std::vector<tensor> gradient{
             random_tensor(pool, {elements}, 10 + static_cast<unsigned>(s))};
         gradients += (s > 0 ? "," : "") + numbers(gradient[0]);
+        TROUPE_CHECK(clip_gradients(context, clip, gradient).ok(), "it has memory");
         w = r->step(context, std::move(w), gradient, learning_rate).value();
     }
-    std::printf("{\"rule\": \"%s\", \"settings\": %s, \"learning_rate\": %.9g, \"before\": %s, "
-                "\"gradients\": [%s], "
-                "\"after\": %s}\n",
-                name, settings, double{learning_rate}, before.c_str(), gradients.c_str(),
+    std::printf("{\"rule\": \"%s\", \"settings\": %s, \"learning_rate\": %.9g, "
+                "\"clip_value\": %.9g, \"clip_norm\": %.9g, \"before\": %s, "
+                "\"gradients\": [%s], \"after\": %s}\n",
+                name, settings, double{learning_rate}, double{clip.value.value_or(0)},
+                double{clip.norm.value_or(0)}, before.c_str(), gradients.c_str(),
                 numbers(w->parameters[0]).c_str());
 }
 
@@ -84,5 +88,8 @@ int main() {
     print("Adam", "{}", 0.01f, [](description o) { o.initAdam(); });
     print("AdamW", R"({"weight_decay": 0.1})", 0.01f,
           [](description o) { o.initAdamw().setWeightDecay(0.1f); });
+    print("SGD", "{}", 0.1f, [](description o) { o.initSgd(); }, {.value = 0.3f});
+    print("SGD", R"({"momentum": 0.9})", 0.1f, [](description o) { o.initSgd().setMomentum(0.9f); },
+          {.norm = 0.5f});
     return 0;
 }

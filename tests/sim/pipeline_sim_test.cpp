@@ -81,6 +81,39 @@ BOOST_AUTO_TEST_CASE(every_update_has_the_rate_of_its_place_in_the_run) {
             check_run(order, {1, 3, 2}, calm, 1, default_optimizer, schedule);
 }
 
+BOOST_DATA_TEST_CASE(gradients_are_clipped_by_the_norm_over_all_stages_or_of_each,
+                     bdata::make({"gpipe", "pipedream"}) * bdata::xrange(cuts.size()), schedule,
+                     cut) {
+    check_run(schedule, cuts[cut], calm, 1, default_optimizer, "clip: {norm: 0.3}");
+    check_run(schedule, cuts[cut], storm, 2, default_optimizer, "clip: {norm: 0.3}");
+}
+
+BOOST_AUTO_TEST_CASE(gradients_are_clipped_by_value) {
+    check_run("gpipe", {1, 3, 2}, calm, 1, default_optimizer, "clip: {value: 0.01}");
+    check_run("pipedream", {1, 3, 2}, calm, 1, default_optimizer, "clip: {value: 0.01}");
+}
+
+BOOST_AUTO_TEST_CASE(a_norm_over_all_stages_has_the_same_bits_in_any_cut) {
+    const auto trained = [](const std::vector<std::size_t>& layers, const std::string& more) {
+        const temporary_folder folder;
+        pipeline_sim run{{.faults = calm,
+                          .nodes = layers.size(),
+                          .app = pipeline_app("gpipe", layers, 1, default_optimizer, more) +
+                                 "checkpoint: {directory: unused}\n"}};
+        run.train(folder.path());
+        return load_checkpoint(list_checkpoints(folder.path()).value().back()).value();
+    };
+    const auto same = [](const loaded_checkpoint& a, const loaded_checkpoint& b) {
+        return std::ranges::equal(a.find("layers.0.weight")->bytes,
+                                  b.find("layers.0.weight")->bytes);
+    };
+    const std::string clip = "clip: {norm: 0.3}";
+    const loaded_checkpoint whole = trained({6}, clip);
+    for (std::size_t cut = 1; cut < cuts.size(); ++cut)
+        BOOST_TEST(same(trained(cuts[cut], clip), whole));
+    BOOST_TEST(!same(trained({6}, ""), whole));
+}
+
 BOOST_DATA_TEST_CASE(the_equalities_hold_under_delay_loss_duplication_and_reordering,
                      bdata::xrange(1, 13), seed) {
     check_run(seed % 3 == 0 ? "gpipe" : "pipedream", cuts[1 + seed % 4], storm, seed);
@@ -296,6 +329,8 @@ BOOST_AUTO_TEST_CASE(messages_of_strangers_change_nothing) {
         run.run_node().send(stage, frame_builder<proto::EpochBegin>{});
         run.run_node().send(stage, frame_builder<proto::Activation>{});
         run.run_node().send(stage, frame_builder<proto::Gradient>{});
+        run.run_node().send(stage, frame_builder<proto::PartialNorm>{});
+        run.run_node().send(stage, frame_builder<proto::GlobalNorm>{});
         run.run_node().send(stage, frame_builder<proto::Labels>{});
         run.run_node().send(stage, frame_builder<proto::EndOfData>{});
         run.run_node().send(stage, frame_builder<proto::EvaluationBatch>{});

@@ -12,6 +12,8 @@
 #include "actors/data/dataset.hpp"
 #include "actors/pipeline/epoch_shape.hpp"
 #include "kernels/graph/stage_program.hpp"
+#include "kernels/ops/ops.hpp"
+#include "kernels/optim/clip.hpp"
 #include "kernels/optim/learning_rate.hpp"
 #include "kernels/optim/optimizer.hpp"
 
@@ -77,12 +79,31 @@ class sequential_trainer {
                 used.push_back(versions[s][b < filled + delay ? filled : b - delay]);
             }
             auto sums = gradients(plan, shape, b, used);
+            clip(sums);
             for (std::size_t s = 0; s < stages; ++s)
                 versions[s].push_back(
                     rule.step(context_, versions[s].back(), sums[s], rates(at)).value());
         }
         for (std::size_t s = 0; s < stages; ++s)
             result_.weights[s] = versions[s].back();
+    }
+
+    // A norm is that of all stages, or with delays of each; squares are added from the last parameter to the first.
+    void clip(std::vector<std::vector<tensor>>& sums) {
+        const gradient_clip bound = make_clip(app_.getTrain().getClip()).value();
+        double squares = 0;
+        for (std::size_t s = stages_.size(); s-- > 0;) {
+            squares = delayed_ ? 0 : squares;
+            for (std::size_t p = sums[s].size(); p-- > 0;) {
+                double of_one = 0;
+                TROUPE_CHECK(context_.ops.run(sum_of_squares{sums[s][p], of_one}).ok(), "it fits");
+                squares += of_one;
+            }
+            if (delayed_)
+                TROUPE_CHECK(clip_gradients(context_, bound, sums[s], squares).ok(), "it fits");
+        }
+        for (std::size_t s = 0; !delayed_ && s < stages_.size(); ++s)
+            TROUPE_CHECK(clip_gradients(context_, bound, sums[s], squares).ok(), "it fits");
     }
 
     std::vector<std::vector<tensor>> gradients(const batch_plan& plan, const epoch_shape& shape,

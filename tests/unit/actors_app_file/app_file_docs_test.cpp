@@ -47,6 +47,8 @@ BOOST_AUTO_TEST_CASE(a_key_is_explained_with_kind_range_and_default) {
                "0.99999; default 0\n");
     BOOST_TEST(explain_app_key("train.warmup_minibatches")->find("whole number, 0 to 1000000000") !=
                std::string::npos);
+    BOOST_TEST(explain_app_key("train.clip")->find("over the weights of each stage") !=
+               std::string::npos);
     BOOST_TEST(explain_app_key("train.schedule")->find("one step per minibatch") !=
                std::string::npos);
     BOOST_TEST(explain_app_key("model")->find("layers  Layers in order") != std::string::npos);

@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(wrong_kinds_are_refused) {
                                  "topology or checkpoint, not a list");
     BOOST_TEST(with_train("train: [1]") ==
                "app.yaml:2:8: train: must be a map with batch, epochs, "
-               "seed, optimizer, schedule, shuffle or warmup_minibatches, not "
+               "seed, optimizer, schedule, shuffle, warmup_minibatches or clip, not "
                "a list");
     BOOST_TEST(with_model("model: {input: 4, layers: [relu]}") ==
                "app.yaml:2:16: model.input: must be a list, not \"4\"");
@@ -141,6 +141,8 @@ BOOST_AUTO_TEST_CASE(values_out_of_range_are_refused_with_the_range) {
         "--set train.schedule: train.schedule.polynomial.power: must be 0 to 100, not \"101\"");
     BOOST_TEST(with("", {"train.warmup_minibatches=-1"}) ==
                "--set train.warmup_minibatches: must be 0 to 1000000000, not \"-1\"");
+    BOOST_TEST(with("", {"train.clip={norm: 0}"}) ==
+               "--set train.clip: train.clip.norm: must be 1e-06 to 1000000, not \"0\"");
     BOOST_TEST(with("", {"troupe=2"}) == "--set troupe: this build reads version 1, not \"2\"");
     BOOST_TEST(with_model("model: {input: [], layers: [relu]}") ==
                "app.yaml:2:16: model.input: must have 1 to 7 elements, not 0");
@@ -172,6 +174,9 @@ BOOST_AUTO_TEST_CASE(unions_take_exactly_one_member) {
     BOOST_TEST(with_data("data: [synthetic]") ==
                "app.yaml:2:7: data: must be a map with idx, synthetic, target, npy, cifar or text, "
                "not a list");
+    BOOST_TEST(
+        with("", {"train.clip={norm: 1, value: 1}"}).find("exactly one of none, value or norm") !=
+        std::string::npos);
     BOOST_TEST(with("topology: {pipeline: {stages: atuo}}") ==
                "app.yaml:2:31: topology.pipeline.stages: must be \"auto\", a whole number or a "
                "list, not \"atuo\"");

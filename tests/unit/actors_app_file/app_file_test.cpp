@@ -166,6 +166,7 @@ train:
   schedule: constant
   shuffle: true
   warmup_minibatches: 0
+  clip: none
 topology: single
 )");
 }

@@ -1,0 +1,120 @@
+#include "actors/pipeline/stage_actor.hpp"
+
+namespace troupe {
+
+// ---- updates ------------------------------------------------------------------------------------------------------
+
+void stage_actor::start_update(const instruction& i) {
+    if (shares_norm() && !norm_.own)
+        return start_norm(i);
+    if (shares_norm() && !norm_.all)
+        return; // until the other stages have said theirs
+    submit({.what = i,
+            .label = proto::UPDATE_WORK->cStr(),
+            .minibatch = minibatch_id{run_minibatch(i)},
+            .version = latest_->version,
+            .flops = static_cast<double>(options_.program->parameter_bytes()),
+            .work = [rule = options_.rule, clip = options_.clip, squares = norm_.all,
+                     rate = options_.rates({epoch_->number, run_minibatch(i)}),
+                     current = std::make_shared<weights_ptr>(std::move(latest_)),
+                     sum = std::make_shared<std::vector<tensor>>(std::move(gradient_sum_))](
+                        compute_context& context, work_results& out) -> result<void> {
+                if (auto clipped = clip_gradients(context, clip, *sum, squares); !clipped)
+                    return clipped;
+                auto updated = rule->step(context, std::move(*current), *sum, rate);
+                if (!updated)
+                    return updated.failure();
+                out.weights = std::move(updated).value();
+                return {};
+            },
+            .then = [this, i] { finish_update(i); }});
+    latest_.reset();
+    gradient_sum_.clear();
+    norm_ = {};
+}
+
+void stage_actor::finish_update(const instruction&) {
+    latest_ = std::move(results_->weights);
+}
+
+// ---- the norm over all stages ---------------------------------------------------------------------------------------
+
+// Where each stage updates on its own, it clips by its own norm.
+bool stage_actor::shares_norm() const {
+    return options_.clip.norm && options_.place.stages > 1 && is_synchronous(options_.schedule);
+}
+
+void stage_actor::start_norm(const instruction& i) {
+    submit({.label = proto::NORM_WORK->cStr(),
+            .minibatch = minibatch_id{run_minibatch(i)},
+            .version = latest_->version,
+            .flops = static_cast<double>(options_.program->parameter_bytes()),
+            .work = [sum = std::make_shared<std::vector<tensor>>(std::move(gradient_sum_))](
+                        compute_context& context, work_results& out) -> result<void> {
+                auto squares = squares_of(context, *sum);
+                if (!squares)
+                    return squares.failure();
+                out.squares = std::move(squares).value();
+                out.gradient_sum = std::move(*sum);
+                return {};
+            },
+            .then =
+                [this] {
+                    gradient_sum_ = std::move(results_->gradient_sum);
+                    norm_.own = std::move(results_->squares);
+                    if (is_last())
+                        norm_.later = 0;
+                    add_to_norm();
+                }});
+    gradient_sum_.clear();
+}
+
+void stage_actor::add_to_norm() {
+    if (!norm_.own || !norm_.later)
+        return;
+    const double squares = add_squares(*norm_.later, *norm_.own);
+    if (is_first())
+        return tell_norm(squares);
+    frame_builder<proto::PartialNorm> partial;
+    partial.body().setMinibatch(minibatch_of_update());
+    partial.body().setSquares(squares);
+    partial.envelope().setMinibatch(minibatch_of_update());
+    send(previous_, std::move(partial));
+}
+
+void stage_actor::admit_partial_norm(proto::PartialNorm::Reader body, const frame& f) {
+    if (!comes_from(next_, f))
+        return;
+    if (!shares_norm() || !epoch_ || norm_.later || body.getMinibatch() != minibatch_of_update())
+        return fail({errc::protocol, "a norm for minibatch " + std::to_string(body.getMinibatch()) +
+                                         " arrives where none is due"});
+    norm_.later = body.getSquares();
+    add_to_norm();
+    advance();
+}
+
+void stage_actor::tell_norm(double squares) {
+    norm_.all = squares;
+    if (is_last())
+        return;
+    frame_builder<proto::GlobalNorm> all;
+    all.body().setMinibatch(minibatch_of_update());
+    all.body().setSquares(squares);
+    all.envelope().setMinibatch(minibatch_of_update());
+    send(next_, std::move(all));
+}
+
+void stage_actor::admit_global_norm(proto::GlobalNorm::Reader body, const frame& f) {
+    if (!comes_from(previous_, f))
+        return;
+    const bool has_said_its_own = norm_.own && norm_.later; // never true where none is shared
+    if (is_first() || !has_said_its_own || norm_.all ||
+        body.getMinibatch() != minibatch_of_update())
+        return fail({errc::protocol, "the norm of minibatch " +
+                                         std::to_string(body.getMinibatch()) +
+                                         " arrives where none is due"});
+    tell_norm(body.getSquares());
+    advance();
+}
+
+} // namespace troupe

@@ -1,0 +1,71 @@
+#include "kernels/optim/clip.hpp"
+
+#include <cmath>
+#include <ranges>
+
+#include "kernels/ops/ops.hpp"
+
+namespace troupe {
+
+std::optional<gradient_clip> make_clip(proto::GradientClip::Reader description) {
+    switch (description.which()) {
+    case proto::GradientClip::NONE:
+        return gradient_clip{};
+    case proto::GradientClip::VALUE:
+        return gradient_clip{.value = description.getValue()};
+    case proto::GradientClip::NORM:
+        return gradient_clip{.norm = description.getNorm()};
+    }
+    return std::nullopt;
+}
+
+result<std::vector<double>> squares_of(compute_context& context,
+                                       std::span<const tensor> gradients) {
+    std::vector<double> squares(gradients.size());
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+        if (auto done = context.ops.run(sum_of_squares{gradients[i], squares[i]}); !done)
+            return done.failure();
+    return squares;
+}
+
+double add_squares(double sum, std::span<const double> squares) {
+    for (const double of_one : squares | std::views::reverse)
+        sum += of_one;
+    return sum;
+}
+
+namespace {
+
+result<void> clip_by_norm(compute_context& context, float limit, std::span<tensor> gradients,
+                          std::optional<double> squares) {
+    if (!squares) {
+        const auto own = squares_of(context, gradients);
+        if (!own)
+            return own.failure();
+        squares = add_squares(0, *own);
+    }
+    const double factor = limit / (std::sqrt(*squares) + 1e-6);
+    if (factor >= 1)
+        return {};
+    // A norm that is not a number makes all gradients that, as PyTorch's does, so that the run ends and says so.
+    for (tensor& gradient : gradients)
+        if (auto done = context.ops.run(scale{gradient, static_cast<float>(factor), gradient});
+            !done)
+            return done;
+    return {};
+}
+
+} // namespace
+
+result<void> clip_gradients(compute_context& context, const gradient_clip& clip,
+                            std::span<tensor> gradients, std::optional<double> squares) {
+    if (clip.value)
+        for (tensor& gradient : gradients)
+            if (auto done = context.ops.run(troupe::clip{gradient, *clip.value, gradient}); !done)
+                return done;
+    if (clip.norm)
+        return clip_by_norm(context, *clip.norm, gradients, squares);
+    return {};
+}
+
+} // namespace troupe
