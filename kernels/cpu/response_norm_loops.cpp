@@ -56,6 +56,12 @@ void zero(float* x, std::size_t count) {
 
 // y[i] = sum of x[i], x[i + step] ... x[i + (terms - 1) * step]
 void add_shifted(const float* x, std::size_t step, std::size_t terms, float* y, std::size_t count) {
+    if (terms == 5) { // AlexNet's: at once
+        TROUPE_EACH_BY_ITSELF
+        for (std::size_t i = 0; i < count; ++i)
+            y[i] = x[i] + x[i + step] + x[i + 2 * step] + x[i + 3 * step] + x[i + 4 * step];
+        return;
+    }
     zero(y, count);
     for (std::size_t j = 0; j < terms; ++j) {
         const float* shifted = x + j * step;
@@ -65,14 +71,25 @@ void add_shifted(const float* x, std::size_t step, std::size_t terms, float* y, 
     }
 }
 
-// scale[i] to power[i] = scale[i]^-beta
+// s^-0.75 for s > 0, with a relative error below 6e-7: s^-0.25 from its exponent, then three steps of Newton's method, which
+// is less work than roots and a division.
+inline float inverse_three_quarters(float s) {
+    const int guess = 0x4f58cae5 - (__builtin_bit_cast(int, s) >> 2);
+    float y = __builtin_bit_cast(float, guess);
+    const float quarter = 0.25f * s;
+    for (int step = 0; step < 3; ++step) {
+        const float square = y * y;
+        y = y * (1.25f - quarter * (square * square));
+    }
+    return y * y * y;
+}
+
+// power[i] = scale[i]^-beta
 void powers(const float* scale, float beta, float* power, std::size_t count) {
     if (beta == 0.75f) {
         TROUPE_EACH_BY_ITSELF
-        for (std::size_t i = 0; i < count; ++i) {
-            const float root = __builtin_sqrtf(scale[i]);
-            power[i] = 1.f / (root * __builtin_sqrtf(root));
-        }
+        for (std::size_t i = 0; i < count; ++i)
+            power[i] = inverse_three_quarters(scale[i]);
     } else
         for (std::size_t i = 0; i < count; ++i)
             power[i] = __builtin_powf(scale[i], -beta);
