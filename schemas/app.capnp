@@ -25,11 +25,22 @@ struct Data $A.doc("Exactly one source of samples, and what is made of them.") {
     text @5 :TextData $A.doc("Text for a language model of bytes: tokens 0 to 255, each position labelled with the next one.");
   }
   target @2 :DataTarget = labels $A.doc("What the model's outputs are compared with.");
+  images @6 :ImageTransforms $A.doc("What is done to images on their way into a minibatch. Nothing when absent.");
 }
 
 enum DataTarget {
   labels @0 $A.doc("The labels that come with the samples.");
   input @1 $A.doc("The sample itself, as for an autoencoder.");
+}
+
+struct ImageTransforms {
+  mean @0 :List(Float32) $A.min(-1000000) $A.max(1000000) $A.minItems(1) $A.maxItems(65536)
+      $A.doc("Subtracted from the values, which are 0 to 1 for bytes: one number, or one per channel. 0 when absent.");
+  deviation @1 :List(Float32) $A.min(0.000001) $A.max(1000000) $A.minItems(1) $A.maxItems(65536)
+      $A.doc("What the difference is then divided by: one number, or one per channel. 1 when absent.");
+  cropPadding @2 :UInt32 = 0 $A.min(0) $A.max(1024)
+      $A.doc("Training images get a black border so wide and are cut back to their size at a place that differs every epoch.");
+  flip @3 :Bool = false $A.doc("Mirror training images left to right, each in about every other epoch.");
 }
 
 struct IdxData {

@@ -81,13 +81,24 @@ result<tensor> gather(const column& from, std::span<const std::uint32_t> indices
     return into;
 }
 
+result<tensor> transformed(const dataset& data, std::span<const std::uint32_t> indices,
+                           std::uint32_t epoch, memory_pool& memory) {
+    auto into =
+        tensor::allocate(memory, data_type::float32, batch_of(indices.size(), data.inputs.shape));
+    if (into)
+        transform_images(*data.transforms, data.inputs, indices, epoch,
+                         into->mutable_values<float>());
+    return into;
+}
+
 } // namespace
 
 result<batch> fill_batch(const dataset& data, std::span<const std::uint32_t> indices,
-                         memory_pool& memory) {
+                         std::uint32_t epoch, memory_pool& memory) {
     for (const std::uint32_t index : indices)
         TROUPE_CHECK(index < data.size(), "a minibatch names samples of its data set");
-    auto input = gather(data.inputs, indices, memory);
+    auto input = data.transforms ? transformed(data, indices, epoch, memory)
+                                 : gather(data.inputs, indices, memory);
     if (!input)
         return input.failure();
     if (data.labels_are_inputs)

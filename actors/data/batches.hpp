@@ -38,9 +38,9 @@ struct batch {
     tensor labels; // (samples, label shape...): int32 or float32; may share the input's elements
 };
 
-// The samples at `indices` (each < data.size()) as tensors in memory of `memory`. errc::exhausted
-// if it is full.
+// The samples at `indices` (each < data.size()) as tensors in memory of `memory`, as they are in this epoch (counted from
+// 0). errc::exhausted if the memory is full.
 result<batch> fill_batch(const dataset& data, std::span<const std::uint32_t> indices,
-                         memory_pool& memory);
+                         std::uint32_t epoch, memory_pool& memory);
 
 } // namespace troupe

@@ -17,7 +17,7 @@ class data_source::pass_batches {
             plan_.emplace(shuffle_ ? epoch_order(seed_, epoch_, data_.size())
                                    : file_order(data_.size()),
                           batch_);
-        return fill_batch(data_, plan_->indices(index), memory);
+        return fill_batch(data_, plan_->indices(index), epoch_, memory);
     }
 
   private:

@@ -56,6 +56,12 @@ result<data_sets> load_data(proto::Data::Reader data, const tensor_shape& input,
                                          std::to_string(samples_max) + " are numbered"};
         if (data.getTarget() == proto::DataTarget::INPUT)
             take_inputs_as_labels(*set);
+        if (!data.hasImages())
+            continue;
+        auto transforms = make_image_transforms(data.getImages(), set->inputs, seed);
+        if (!transforms)
+            return transforms.failure();
+        set->transforms = set == &sets->train ? *transforms : normalisation_of(*transforms);
     }
     return sets;
 }

@@ -78,7 +78,9 @@ class sequential_trainer {
                 const std::uint64_t delay = delayed_ ? stages - 1 - s : 0;
                 used.push_back(versions[s][b < filled + delay ? filled : b - delay]);
             }
-            auto sums = gradients(plan, shape, b, used);
+            const batch samples =
+                fill_batch(data_, plan.indices(b), epoch, context_.memory).value();
+            auto sums = gradients(samples, shape, b, used);
             clip(sums);
             for (std::size_t s = 0; s < stages; ++s)
                 versions[s].push_back(
@@ -106,10 +108,9 @@ class sequential_trainer {
             TROUPE_CHECK(clip_gradients(context_, bound, sums[s], squares).ok(), "it fits");
     }
 
-    std::vector<std::vector<tensor>> gradients(const batch_plan& plan, const epoch_shape& shape,
+    std::vector<std::vector<tensor>> gradients(const batch& samples, const epoch_shape& shape,
                                                std::uint64_t b,
                                                const std::vector<weights_ptr>& used) {
-        const batch samples = fill_batch(data_, plan.indices(b), context_.memory).value();
         std::vector<std::vector<tensor>> sums(stages_.size());
         double loss = 0;
         for (std::uint32_t m = shape.microbatches_of(b); m-- > 0;) {

@@ -172,8 +172,8 @@ BOOST_AUTO_TEST_CASE(unions_take_exactly_one_member) {
     BOOST_TEST(with_model("model: {input: [4], layers: [{relu: {a: 1}}]}") ==
                "app.yaml:2:37: model.layers[0].relu: takes no settings, but got a map");
     BOOST_TEST(with_data("data: [synthetic]") ==
-               "app.yaml:2:7: data: must be a map with idx, synthetic, target, npy, cifar or text, "
-               "not a list");
+               "app.yaml:2:7: data: must be a map with idx, synthetic, target, npy, cifar, text "
+               "or images, not a list");
     BOOST_TEST(
         with("", {"train.clip={norm: 1, value: 1}"}).find("exactly one of none, value or norm") !=
         std::string::npos);

@@ -23,7 +23,7 @@ dataset images_of(bytes pixels, const tensor_shape& shape, tokens labels) {
 
 batch filled(const dataset& data, const std::vector<std::uint32_t>& indices) {
     static memory_pool memory{1 << 20};
-    return fill_batch(data, indices, memory).value();
+    return fill_batch(data, indices, 0, memory).value();
 }
 
 } // namespace
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(a_full_pool_is_an_error) {
     const dataset data = images_of(bytes(1000), {1000}, {0});
     memory_pool memory{1024};
     const std::uint32_t indices[] = {0};
-    const auto b = fill_batch(data, indices, memory);
+    const auto b = fill_batch(data, indices, 0, memory);
     BOOST_REQUIRE(!b.ok());
     BOOST_TEST((b.failure().code() == errc::exhausted));
 }
