@@ -23,6 +23,7 @@ struct Data $A.doc("Exactly one source of samples, and what is made of them.") {
     npy @3 :NpyData $A.doc("Arrays as NumPy saves them: .npy files, or members of .npz archives as FILE.npz:MEMBER.");
     cifar @4 :CifarData $A.doc("CIFAR-10 or CIFAR-100 in the binary version, plain or gzip. Scaled to 0..1.");
     text @5 :TextData $A.doc("Text for a language model of bytes: tokens 0 to 255, each position labelled with the next one.");
+    translation @7 :TranslationData $A.doc("Sentences and their translations, as tokens of one vocabulary of subwords.");
   }
   target @2 :DataTarget = labels $A.doc("What the model's outputs are compared with.");
   images @6 :ImageTransforms $A.doc("What is done to images on their way into a minibatch. Nothing when absent.");
@@ -74,6 +75,20 @@ struct TextData {
   testShare @2 :Float32 = 0.1 $A.min(0) $A.max(0.9) $A.doc("How much of the text is held out for the test where test names no files.");
   stride @3 :UInt32 = 0 $A.min(0) $A.max(16777216)
       $A.doc("Bytes from a sample's begin to the next one's; 0 means the sample's length, which is model.input: [LENGTH].");
+}
+
+struct TranslationData $A.doc("A sample is the source's tokens, padded to source_length, and then the target's for the rest of model.input.") {
+  trainSource @0 :Text $A.required $A.path $A.doc("Sentences to train on, one a line, plain or gzip.");
+  trainTarget @1 :Text $A.path
+      $A.doc("Their translations, line by line. When absent, train_source has both in every line, with a tab between them.");
+  testSource @2 :Text $A.required $A.path $A.doc("Sentences to test on.");
+  testTarget @3 :Text $A.path $A.doc("Their translations; as train_target.");
+  sourceLength @4 :UInt32 $A.required $A.min(2) $A.max(1000000)
+      $A.doc("Tokens of a source, its end included: what is longer is cut. model.input is [source_length + length of a target].");
+  vocabulary @5 :UInt32 = 8000 $A.min(16) $A.max(1000000)
+      $A.doc("Tokens at most. Token 0 is padding, as which its label is left out of the loss.");
+  vocabularyFile @6 :Text $A.required $A.path
+      $A.doc("SentencePiece model to take the vocabulary from. Made from the training text and kept there when there is none.");
 }
 
 struct SyntheticData {

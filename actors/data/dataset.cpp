@@ -8,6 +8,7 @@
 #include "actors/data/npy_reader.hpp"
 #include "actors/data/synthetic.hpp"
 #include "actors/data/text_reader.hpp"
+#include "actors/data/translation.hpp"
 
 namespace troupe {
 
@@ -38,6 +39,8 @@ result<data_sets> read_data(proto::Data::Reader data, const tensor_shape& input,
         return read_cifar_data(data.getCifar(), input);
     case proto::Data::TEXT:
         return read_text_data(data.getText(), input);
+    case proto::Data::TRANSLATION:
+        return read_translation_data(data.getTranslation(), input);
     }
     TROUPE_CHECK(false, "the app file was checked by this build");
 }

@@ -159,9 +159,9 @@ BOOST_AUTO_TEST_CASE(values_out_of_range_are_refused_with_the_range) {
 BOOST_AUTO_TEST_CASE(unions_take_exactly_one_member) {
     BOOST_TEST(with_data("data: {synthetic: {},\n idx: {}}") ==
                "app.yaml:3:2: data.idx: conflicts with \"synthetic\" at app.yaml:2:8; give exactly "
-               "one of idx, synthetic, npy, cifar or text");
-    BOOST_TEST(with_data("data: {}") ==
-               "app.yaml:2:7: data: empty; give exactly one of idx, synthetic, npy, cifar or text");
+               "one of idx, synthetic, npy, cifar, text or translation");
+    BOOST_TEST(with_data("data: {}") == "app.yaml:2:7: data: empty; give exactly one of idx, "
+                                        "synthetic, npy, cifar, text or translation");
     BOOST_TEST(with_data("data: sinthetic") ==
                "app.yaml:2:7: data: unknown word \"sinthetic\"; did you mean \"synthetic\"?");
     BOOST_TEST(
@@ -172,8 +172,8 @@ BOOST_AUTO_TEST_CASE(unions_take_exactly_one_member) {
     BOOST_TEST(with_model("model: {input: [4], layers: [{relu: {a: 1}}]}") ==
                "app.yaml:2:37: model.layers[0].relu: takes no settings, but got a map");
     BOOST_TEST(with_data("data: [synthetic]") ==
-               "app.yaml:2:7: data: must be a map with idx, synthetic, target, npy, cifar, text "
-               "or images, not a list");
+               "app.yaml:2:7: data: must be a map with idx, synthetic, target, npy, cifar, text, "
+               "images or translation, not a list");
     BOOST_TEST(
         with("", {"train.clip={norm: 1, value: 1}"}).find("exactly one of none, value or norm") !=
         std::string::npos);

@@ -1,0 +1,146 @@
+#include "actors/data/subwords.hpp"
+
+#include <unistd.h>
+
+#include <fstream>
+
+#include <sentencepiece_processor.h>
+#include <sentencepiece_trainer.h>
+
+#include "actors/data/input_file.hpp"
+#include "schemas/base/limits.hpp"
+#include "schemas/base/printable.hpp"
+
+namespace troupe {
+
+namespace {
+
+namespace fs = std::filesystem;
+namespace sp = sentencepiece;
+
+// Hands lines to the trainer.
+class line_iterator final : public sp::SentenceIterator {
+  public:
+    explicit line_iterator(const std::vector<std::string_view>& lines) : lines_{lines} { fetch(); }
+
+    bool done() const override { return next_ >= lines_.size(); }
+    void Next() override {
+        ++next_;
+        fetch();
+    }
+    const std::string& value() const override { return line_; }
+    sp::util::Status status() const override { return {}; }
+
+  private:
+    void fetch() {
+        if (!done())
+            line_ = lines_[next_];
+    }
+
+    const std::vector<std::string_view>& lines_;
+    std::size_t next_ = 0;
+    std::string line_;
+};
+
+std::string sentence(const sp::util::Status& status) {
+    return printable(status.message(), limits::reason_bytes_max / 8);
+}
+
+} // namespace
+
+struct subwords::model {
+    std::string serialized;
+    sp::SentencePieceProcessor processor;
+};
+
+subwords::subwords(std::unique_ptr<model> m) : model_{std::move(m)} {}
+subwords::~subwords() = default;
+subwords::subwords(subwords&&) noexcept = default;
+subwords& subwords::operator=(subwords&&) noexcept = default;
+
+result<subwords> subwords::of(std::string serialized) {
+    auto made = std::make_unique<model>();
+    made->serialized = std::move(serialized);
+    const auto loaded = made->processor.LoadFromSerializedProto(made->serialized);
+    if (!loaded.ok())
+        return error{errc::data, "byte 0: no SentencePiece model (" + sentence(loaded) + ")"};
+    const auto& p = made->processor;
+    if (p.pad_id() != padding || p.bos_id() < 0 || p.eos_id() < 0 || p.unk_id() < 0)
+        return error{errc::data, "byte 0: a vocabulary whose token 0 is not padding, or without "
+                                 "begin and end of a sentence; make it with --pad_id=0 --unk_id=1 "
+                                 "--bos_id=2 --eos_id=3"};
+    return subwords{std::move(made)};
+}
+
+result<subwords> subwords::make(const std::vector<std::string_view>& lines, std::size_t tokens) {
+    line_iterator sentences{lines};
+    std::string serialized;
+    const auto trained = sp::SentencePieceTrainer::Train({{"model_type", "bpe"},
+                                                          {"vocab_size", std::to_string(tokens)},
+                                                          {"hard_vocab_limit", "false"},
+                                                          {"pad_id", std::to_string(padding)},
+                                                          {"unk_id", "1"},
+                                                          {"bos_id", "2"},
+                                                          {"eos_id", "3"},
+                                                          {"num_threads", "1"},
+                                                          {"minloglevel", "3"}},
+                                                         &sentences, &serialized);
+    if (!trained.ok())
+        return error{errc::data, "no vocabulary of " + std::to_string(tokens) +
+                                     " tokens can be made of this text (" + sentence(trained) +
+                                     ")"};
+    return of(std::move(serialized));
+}
+
+result<subwords> subwords::load(const fs::path& file) {
+    auto in = input_file::open(file);
+    if (!in)
+        return in.failure();
+    const auto bytes = in->read_rest();
+    if (!bytes)
+        return bytes.failure();
+    auto loaded = of({bytes->begin(), bytes->end()});
+    return loaded ? std::move(loaded) : loaded.failure().in(file.string());
+}
+
+result<void> subwords::save(const fs::path& file) const {
+    const auto refuse = [&](const std::string& why) {
+        return error{errc::io, file.string() + ": cannot be written: " + why};
+    };
+    std::error_code failed;
+    if (file.has_parent_path())
+        fs::create_directories(file.parent_path(), failed);
+    if (failed)
+        return refuse(failed.message());
+    const fs::path part = file.string() + ".part-" + std::to_string(getpid());
+    std::ofstream out{part, std::ios::binary};
+    out << model_->serialized << std::flush;
+    out.close();
+    if (out)
+        fs::rename(part, file, failed);
+    if (out && !failed)
+        return {};
+    std::error_code ignored;
+    fs::remove(part, ignored);
+    return refuse(failed ? failed.message() : "no permission, or the disk is full");
+}
+
+std::size_t subwords::tokens() const noexcept {
+    return static_cast<std::size_t>(model_->processor.GetPieceSize());
+}
+std::int32_t subwords::sentence_begin() const noexcept {
+    return model_->processor.bos_id();
+}
+std::int32_t subwords::sentence_end() const noexcept {
+    return model_->processor.eos_id();
+}
+
+std::vector<std::int32_t> subwords::encode(std::string_view line) const {
+    std::vector<int> ids;
+    const auto encoded =
+        model_->processor.Encode(absl::string_view{line.data(), line.size()}, &ids);
+    TROUPE_CHECK(encoded.ok(), "a loaded vocabulary encodes any text");
+    return {ids.begin(), ids.end()};
+}
+
+} // namespace troupe

@@ -1,0 +1,182 @@
+#include <boost/test/unit_test.hpp>
+
+#include <capnp/message.h>
+
+#include "actors/data/subwords.hpp"
+#include "actors/data/translation.hpp"
+#include "tests/support/data_files.hpp"
+#include "tests/support/data_values.hpp"
+
+using namespace troupe;
+using namespace troupe::test;
+
+namespace {
+
+using tokens = std::vector<std::int32_t>;
+
+const std::string english =
+    "the cat sees the dog\nthe dog sees the cat\na cat and a dog\nthe dog and the cat\n";
+const std::string german = "die Katze sieht den Hund\nder Hund sieht die Katze\neine Katze und ein "
+                           "Hund\nder Hund und die Katze\n";
+
+struct wanted {
+    std::string train_source;
+    std::string train_target = {};
+    std::string test_source = {};
+    std::string test_target = {};
+    std::string vocabulary_file = {};
+    std::uint32_t vocabulary = 60;
+    std::uint32_t source_length = 8;
+    tensor_shape input = {20};
+};
+
+result<data_sets> load(const wanted& w) {
+    capnp::MallocMessageBuilder message;
+    auto data = message.initRoot<proto::Data>();
+    auto t = data.initTranslation();
+    t.setTrainSource(w.train_source.c_str());
+    if (!w.train_target.empty())
+        t.setTrainTarget(w.train_target.c_str());
+    t.setTestSource((w.test_source.empty() ? w.train_source : w.test_source).c_str());
+    if (const auto& target = w.test_source.empty() ? w.train_target : w.test_target;
+        !target.empty())
+        t.setTestTarget(target.c_str());
+    t.setVocabularyFile(w.vocabulary_file.c_str());
+    t.setVocabulary(w.vocabulary);
+    t.setSourceLength(w.source_length);
+    return load_data(data.asReader(), w.input, 1);
+}
+
+struct corpus : data_files {
+    std::string en = plain("train.en", english);
+    std::string de = plain("train.de", german);
+    std::string model = (folder() / "made" / "words.model").string();
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(translation, corpus)
+
+BOOST_AUTO_TEST_CASE(a_row_is_the_source_then_the_target_and_labels_are_what_comes_next) {
+    const auto sets = load({.train_source = en, .train_target = de, .vocabulary_file = model});
+    BOOST_REQUIRE_MESSAGE(sets.ok(), (sets.ok() ? "" : sets.failure().message()));
+    BOOST_TEST(sets->train.size() == 4u);
+    BOOST_TEST((sets->train.inputs.shape == tensor_shape{20}));
+    BOOST_TEST((sets->train.labels.shape == tensor_shape{12}));
+    const auto vocabulary = subwords::load(model);
+    BOOST_REQUIRE(vocabulary.ok());
+    BOOST_TEST(vocabulary->tokens() <= 60u);
+    const tokens source = vocabulary->encode("a cat and a dog");
+    const tokens target = vocabulary->encode("eine Katze und ein Hund");
+    BOOST_REQUIRE((source.size() < 8 && target.size() < 12));
+    tokens input = source;
+    input.push_back(vocabulary->sentence_end());
+    input.resize(8, subwords::padding);
+    input.push_back(vocabulary->sentence_begin());
+    input.insert(input.end(), target.begin(), target.end());
+    input.resize(20, subwords::padding);
+    tokens labels = target;
+    labels.push_back(vocabulary->sentence_end());
+    labels.resize(12, ignored_label);
+    BOOST_TEST((values_of<std::int32_t>(sets->train.inputs, 2) == input));
+    BOOST_TEST((values_of<std::int32_t>(sets->train.labels, 2) == labels));
+}
+
+BOOST_AUTO_TEST_CASE(sentences_that_are_too_long_are_cut) {
+    const auto sets = load({.train_source = en,
+                            .train_target = de,
+                            .vocabulary_file = model,
+                            .source_length = 3,
+                            .input = {5}});
+    BOOST_REQUIRE(sets.ok());
+    const auto vocabulary = subwords::load(model);
+    const auto source = vocabulary->encode("the cat sees the dog");
+    const auto target = vocabulary->encode("die Katze sieht den Hund");
+    BOOST_TEST((values_of<std::int32_t>(sets->train.inputs, 0) ==
+                tokens{source[0], source[1], vocabulary->sentence_end(),
+                       vocabulary->sentence_begin(), target[0]}));
+    BOOST_TEST((values_of<std::int32_t>(sets->train.labels, 0) == tokens{target[0], target[1]}));
+}
+
+BOOST_AUTO_TEST_CASE(one_file_may_hold_both_languages_with_tabs) {
+    const auto both =
+        gzip("both.tsv.gz", "the cat\tdie Katze\tCC-BY\r\n\nno translation\t\na dog\tein Hund");
+    const auto sets = load({.train_source = both, .vocabulary_file = model});
+    BOOST_REQUIRE_MESSAGE(sets.ok(), (sets.ok() ? "" : sets.failure().message()));
+    BOOST_TEST(sets->train.size() == 2u);
+    const auto vocabulary = subwords::load(model);
+    const auto label = vocabulary->encode("die Katze");
+    BOOST_TEST(values_of<std::int32_t>(sets->train.labels, 0)[label.size()] ==
+               vocabulary->sentence_end());
+}
+
+BOOST_AUTO_TEST_CASE(the_vocabulary_is_made_once_and_then_loaded) {
+    const auto first = load({.train_source = en, .train_target = de, .vocabulary_file = model});
+    BOOST_REQUIRE(first.ok());
+    const std::string made = read(model);
+    std::filesystem::remove(model);
+    BOOST_REQUIRE(load({.train_source = en, .train_target = de, .vocabulary_file = model}).ok());
+    BOOST_TEST((read(model) == made)); // the same text, the same vocabulary
+    const auto other = plain("other.en", "xyz uvw\n");
+    BOOST_REQUIRE(
+        load({.train_source = other, .train_target = other, .vocabulary_file = model}).ok());
+    BOOST_TEST((read(model) == made));
+    for (const auto& entry : std::filesystem::directory_iterator{folder() / "made"})
+        BOOST_TEST(entry.path() == model); // nothing is left beside it
+}
+
+BOOST_AUTO_TEST_CASE(text_that_cannot_be_used_is_refused_with_its_key_and_the_byte) {
+    const auto three = plain("three.de", "eins\nzwei\ndrei\n");
+    BOOST_TEST(
+        refusal_of(load({.train_source = en, .train_target = three, .vocabulary_file = model})) ==
+        "data.translation.train_target: " + three + ": byte 15: ends after 3 lines, but " + en +
+            " has 4; every line is the translation of the other file's");
+    const auto no_tab = plain("no.tsv", "a\tb\nno tab here\n");
+    BOOST_TEST(
+        refusal_of(load({.train_source = en,
+                         .train_target = de,
+                         .test_source = no_tab,
+                         .vocabulary_file = model}))
+            .find("data.translation.test_source: " + no_tab + ": byte 4: line 2 has no tab") == 0u);
+    const auto none = plain("none.tsv", "\n\n");
+    BOOST_TEST(refusal_of(load({.train_source = none, .vocabulary_file = model})) ==
+               "data.translation.train_source: " + none +
+                   ": byte 0: the file holds no pair of sentences");
+    BOOST_TEST(
+        refusal_of(
+            load({.train_source = en, .train_target = "/nonexistent/x", .vocabulary_file = model}),
+            errc::io) == "data.translation.train_target: /nonexistent/x: no such file");
+}
+
+BOOST_AUTO_TEST_CASE(vocabularies_and_lengths_that_cannot_be_are_refused) {
+    const wanted good{.train_source = en, .train_target = de, .vocabulary_file = model};
+    wanted w = good;
+    w.vocabulary = 16;
+    BOOST_TEST(
+        refusal_of(load(w)).find(
+            "data.translation.vocabulary: no vocabulary of 16 tokens can be made of this text") ==
+        0u);
+    BOOST_TEST(!std::filesystem::exists(model));
+    w = good;
+    w.source_length = 20;
+    BOOST_TEST(
+        refusal_of(load(w)).find(
+            "data.translation.source_length: leaves nothing for the target of a sample of [20]") ==
+        0u);
+    w = good;
+    w.vocabulary_file = plain("damaged.model", "no model");
+    BOOST_TEST(refusal_of(load(w)).find("data.translation.vocabulary_file: " + w.vocabulary_file +
+                                        ": byte 0: no SentencePiece model") == 0u);
+    w.vocabulary_file = "/proc/nowhere/x.model";
+    BOOST_TEST(
+        refusal_of(load(w), errc::io)
+            .find("data.translation.vocabulary_file: /proc/nowhere/x.model: cannot be written") ==
+        0u);
+    BOOST_REQUIRE(load(good).ok());
+    w = good;
+    w.vocabulary = 30;
+    BOOST_TEST(refusal_of(load(w)).find("delete the file to have a smaller vocabulary made") !=
+               std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
