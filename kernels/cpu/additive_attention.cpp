@@ -169,8 +169,9 @@ result<void> cpu_operations::compute(const attention_gru_backward& op) {
         const auto memory = memory_of(op.memory, op.attention);
         const std::size_t width = memory.attention_width;
         const std::size_t columns = n.features + memory.width; // of weight_ih
-        gru_backward_pass pass{pool_,    recurrent_loops_,  n, op.cell, op.initial_state, op.output,
-                               op.gates, op.output_gradient};
+        gru_backward_pass pass{pool_,    recurrent_loops_,    n,
+                               op.cell,  op.initial_state,    op.output,
+                               op.gates, &op.output_gradient, nullptr};
         const float_scratch queries{pool_, n.rows() * width}, to_queries{pool_, n.rows() * width},
             to_contexts{pool_, n.rows() * memory.width}, scratch{pool_, memory.source};
         copy_or_zero(op.contexts_gradient, to_contexts, n.rows() * memory.width);

@@ -28,15 +28,16 @@ result<void> cpu_operations::compute(const gru_forward& op) {
                                           .state = state,
                                           .output = at(n, floats(op.output), t, n.width)});
         }
+        copy_if_wanted(state, n.states(), op.final_state);
     });
 }
 
 result<void> cpu_operations::compute(const gru_backward& op) {
     return guarded([&] {
         const sequence_sizes n{op.input, op.output};
-        gru_backward_pass pass{pool_,         recurrent_loops_,  n,
-                               op.parameters, op.initial_state,  op.output,
-                               op.gates,      op.output_gradient};
+        gru_backward_pass pass{pool_,         recurrent_loops_,   n,
+                               op.parameters, op.initial_state,   op.output,
+                               op.gates,      op.output_gradient, op.final_state_gradient};
         for (std::size_t t = n.positions; t-- > 0;)
             pass.step(t);
         pass.finish(op.gradients);
@@ -66,6 +67,8 @@ result<void> cpu_operations::compute(const lstm_forward& op) {
                                            .output = at(n, floats(op.output), t, n.width),
                                            .cells = at(n, floats(op.cells), t, n.width)});
         }
+        copy_if_wanted(state, n.states(), op.final_state);
+        copy_if_wanted(cell, n.states(), op.final_cell);
     });
 }
 
@@ -74,11 +77,13 @@ result<void> cpu_operations::compute(const lstm_backward& op) {
         const sequence_sizes n{op.input, op.output};
         const float_scratch previous{pool_, n.rows() * n.width},
             to_gates{pool_, 4 * n.rows() * n.width}, to_product{pool_, 4 * n.states()},
-            to_state{pool_, n.states()}, to_cell{pool_, n.states()}, to_bias{pool_, 4 * n.width};
+            to_state{pool_, n.states()}, to_cell{pool_, n.states()}, to_bias{pool_, 4 * n.width},
+            zeros{pool_, n.width};
         const float* cells = floats(op.cells);
-        to_state.zero();
-        to_cell.zero();
+        copy_or_zero(op.final_state_gradient, to_state, n.states());
+        copy_or_zero(op.final_cell_gradient, to_cell, n.states());
         to_bias.zero();
+        zeros.zero();
         shift(n, cells, op.initial_cell, previous);
         for (std::size_t t = n.positions; t-- > 0;) {
             recurrent_loops_.lstm_backward(
@@ -87,7 +92,7 @@ result<void> cpu_operations::compute(const lstm_backward& op) {
                  .gates = at(n, floats(op.gates), t, 4 * n.width),
                  .cells = at(n, cells, t, n.width),
                  .previous_cells = at<const float>(n, previous, t, n.width),
-                 .output_gradient = at(n, floats(op.output_gradient), t, n.width),
+                 .output_gradient = at_or_zero(n, op.output_gradient, t, zeros),
                  .to_state = to_state,
                  .to_cell = to_cell,
                  .to_gates = at<float>(n, to_gates, t, 4 * n.width),
@@ -102,10 +107,8 @@ result<void> cpu_operations::compute(const lstm_backward& op) {
                        n.width);
         std::copy_n(+to_bias, 4 * n.width, floats(g.bias_ih));
         std::copy_n(+to_bias, 4 * n.width, floats(g.bias_hh));
-        if (g.initial_state != nullptr)
-            std::copy_n(+to_state, n.states(), floats(*g.initial_state));
-        if (op.initial_cell_gradient != nullptr)
-            std::copy_n(+to_cell, n.states(), floats(*op.initial_cell_gradient));
+        copy_if_wanted(to_state, n.states(), g.initial_state);
+        copy_if_wanted(to_cell, n.states(), op.initial_cell_gradient);
     });
 }
 

@@ -7,11 +7,23 @@
 
 namespace troupe::cpu {
 
+sample_rows<const float> at_or_zero(const sequence_sizes& n, const tensor* gradient,
+                                    std::size_t position, const float* zeros) {
+    if (gradient == nullptr)
+        return {zeros, 0};
+    return at(n, floats(*gradient), position, n.width);
+}
+
 void copy_or_zero(const tensor* from, float* to, std::size_t count) {
     if (from != nullptr)
         std::copy_n(floats(*from), count, to);
     else
         std::fill_n(to, count, 0.f);
+}
+
+void copy_if_wanted(const float* from, std::size_t count, tensor* to) {
+    if (to != nullptr)
+        std::copy_n(from, count, floats(*to));
 }
 
 void shift(const sequence_sizes& n, const float* states, const tensor* initial, float* to) {
@@ -97,14 +109,17 @@ gru_backward_pass::gru_backward_pass(memory_pool& pool, const recurrent_loops& l
                                      const sequence_sizes& sizes,
                                      const recurrent_parameters& parameters,
                                      const tensor* initial_state, const tensor& output,
-                                     const tensor& gates, const tensor& output_gradient)
+                                     const tensor& gates, const tensor* output_gradient,
+                                     const tensor* final_state_gradient)
     : previous{pool, sizes.rows() * sizes.width}, to_gates{pool, 4 * sizes.rows() * sizes.width},
       to_state{pool, sizes.states()}, loops_{loops}, n_{sizes},
       parameters_{parameters}, gates_{gates}, output_gradient_{output_gradient},
-      to_product_{pool, 3 * sizes.states()}, to_bias_{pool, 4 * sizes.width} {
+      to_product_{pool, 3 * sizes.states()}, to_bias_{pool, 4 * sizes.width},
+      zeros_{pool, sizes.width} {
     shift(n_, floats(output), initial_state, previous);
-    to_state.zero();
+    copy_or_zero(final_state_gradient, to_state, n_.states());
     to_bias_.zero();
+    zeros_.zero();
 }
 
 void gru_backward_pass::step(std::size_t t) {
@@ -112,7 +127,7 @@ void gru_backward_pass::step(std::size_t t) {
                          .width = n_.width,
                          .gates = at(n_, floats(gates_), t, 4 * n_.width),
                          .previous = at<const float>(n_, previous, t, n_.width),
-                         .output_gradient = at(n_, floats(output_gradient_), t, n_.width),
+                         .output_gradient = at_or_zero(n_, output_gradient_, t, zeros_),
                          .to_state = to_state,
                          .to_gates = at<float>(n_, to_gates, t, 4 * n_.width),
                          .to_product = to_product_,
@@ -129,8 +144,7 @@ void gru_backward_pass::finish(const recurrent_gradients& gradients) const {
     std::copy_n(+to_bias_, 3 * width, floats(gradients.bias_ih));
     std::copy_n(+to_bias_, 2 * width, floats(gradients.bias_hh));
     std::copy_n(to_bias_ + 3 * width, width, floats(gradients.bias_hh) + 2 * width);
-    if (gradients.initial_state != nullptr)
-        std::copy_n(+to_state, n_.states(), floats(*gradients.initial_state));
+    copy_if_wanted(to_state, n_.states(), gradients.initial_state);
 }
 
 } // namespace troupe::cpu

@@ -42,7 +42,12 @@ sample_rows<Float> at(const sequence_sizes& n, Float* values, std::size_t positi
     return {values + position * width, n.positions * width};
 }
 
+// Those of the gradient of (samples, positions, width), which may be null; `zeros` are width zeros.
+sample_rows<const float> at_or_zero(const sequence_sizes& n, const tensor* gradient,
+                                    std::size_t position, const float* zeros);
+
 void copy_or_zero(const tensor* from, float* to, std::size_t count);
+void copy_if_wanted(const float* from, std::size_t count, tensor* to);
 
 // (samples, positions, width): the state before each position.
 void shift(const sequence_sizes& n, const float* states, const tensor* initial, float* to);
@@ -73,7 +78,8 @@ class gru_backward_pass {
   public:
     gru_backward_pass(memory_pool& pool, const recurrent_loops& loops, const sequence_sizes& sizes,
                       const recurrent_parameters& parameters, const tensor* initial_state,
-                      const tensor& output, const tensor& gates, const tensor& output_gradient);
+                      const tensor& output, const tensor& gates, const tensor* output_gradient,
+                      const tensor* final_state_gradient);
 
     // From the last position to the first. Leaves to_gates of this position and to_state of the one before.
     void step(std::size_t position);
@@ -89,8 +95,8 @@ class gru_backward_pass {
     const sequence_sizes n_;
     const recurrent_parameters& parameters_;
     const tensor& gates_;
-    const tensor& output_gradient_;
-    const float_scratch to_product_, to_bias_;
+    const tensor* output_gradient_;
+    const float_scratch to_product_, to_bias_, zeros_;
 };
 
 } // namespace troupe::cpu

@@ -30,8 +30,7 @@ sequence_shapes check_sequences(operand_check& check, const tensor& input,
         .is("bias_hh", p.bias_hh, {rows})
         .require(in.elements() > 0 && width > 0, "an operand has no elements");
     const sequence_shapes shapes{{in[0], in[1], width}, {in[0], width}, {in[0], in[1], 4 * width}};
-    if (initial_state != nullptr)
-        check.is("initial_state", *initial_state, shapes.state);
+    check_optional(check, "initial_state", initial_state, shapes.state);
     return shapes;
 }
 
@@ -42,6 +41,7 @@ result<void> gru_forward::check() const {
     const auto shapes = check_sequences(check, input, parameters, 3, initial_state);
     if (check.ok())
         check.is("output", output, shapes.states).is("gates", gates, shapes.gates);
+    check_optional(check, "final_state", final_state, shapes.state);
     return check.outcome();
 }
 
@@ -49,9 +49,9 @@ result<void> gru_backward::check() const {
     operand_check check{"gru_backward"};
     const auto shapes = check_sequences(check, input, parameters, 3, initial_state);
     if (check.ok())
-        check.is("output", output, shapes.states)
-            .is("gates", gates, shapes.gates)
-            .is("output_gradient", output_gradient, shapes.states);
+        check.is("output", output, shapes.states).is("gates", gates, shapes.gates);
+    check_optional(check, "output_gradient", output_gradient, shapes.states);
+    check_optional(check, "final_state_gradient", final_state_gradient, shapes.state);
     if (check.ok())
         check_recurrent_gradients(check, gradients, input, parameters);
     return check.outcome();
@@ -60,29 +60,30 @@ result<void> gru_backward::check() const {
 result<void> lstm_forward::check() const {
     operand_check check{"lstm_forward"};
     const auto shapes = check_sequences(check, input, parameters, 4, initial_state);
-    if (check.ok() && initial_cell != nullptr)
-        check.is("initial_cell", *initial_cell, shapes.state);
+    check_optional(check, "initial_cell", initial_cell, shapes.state);
     if (check.ok())
         check.is("output", output, shapes.states)
             .is("cells", cells, shapes.states)
             .is("gates", gates, shapes.gates);
+    check_optional(check, "final_state", final_state, shapes.state);
+    check_optional(check, "final_cell", final_cell, shapes.state);
     return check.outcome();
 }
 
 result<void> lstm_backward::check() const {
     operand_check check{"lstm_backward"};
     const auto shapes = check_sequences(check, input, parameters, 4, initial_state);
-    if (check.ok() && initial_cell != nullptr)
-        check.is("initial_cell", *initial_cell, shapes.state);
+    check_optional(check, "initial_cell", initial_cell, shapes.state);
     if (check.ok())
         check.is("output", output, shapes.states)
             .is("cells", cells, shapes.states)
-            .is("gates", gates, shapes.gates)
-            .is("output_gradient", output_gradient, shapes.states);
+            .is("gates", gates, shapes.gates);
+    check_optional(check, "output_gradient", output_gradient, shapes.states);
+    check_optional(check, "final_state_gradient", final_state_gradient, shapes.state);
     if (check.ok())
         check_recurrent_gradients(check, gradients, input, parameters);
-    if (check.ok() && initial_cell_gradient != nullptr)
-        check.is("initial_cell_gradient", *initial_cell_gradient, shapes.state);
+    check_optional(check, "initial_cell_gradient", initial_cell_gradient, shapes.state);
+    check_optional(check, "final_cell_gradient", final_cell_gradient, shapes.state);
     return check.outcome();
 }
 

@@ -1,8 +1,8 @@
 // Recurrent layers: one layer, one direction, sequences of equal length. Definitions, order of gates and layout of
 // parameters are those of PyTorch's GRU and LSTM with batch_first.
 //
-// h[t] is the state behind position t; h[-1] is the initial state, zeros where that is null. Vectors are multiplied element
-// by element.
+// h[t] is the state behind position t, h[-1] the initial state. Operands by pointer are null where nobody wants them, or
+// where they would be all zeros. Vectors are multiplied element by element.
 #pragma once
 
 #include "kernels/tensor/tensor.hpp"
@@ -18,12 +18,12 @@ struct recurrent_parameters {
 };
 
 struct recurrent_gradients {
-    tensor* input; // (samples, positions, features), or null where nobody wants it
+    tensor* input; // (samples, positions, features)
     tensor& weight_ih;
     tensor& weight_hh;
     tensor& bias_ih;
     tensor& bias_hh;
-    tensor* initial_state = nullptr; // (samples, width), or null where nobody wants it
+    tensor* initial_state = nullptr; // (samples, width)
 };
 
 // r = sigmoid(W_ir x + b_ir + W_hr h[t-1] + b_hr), z likewise with W_iz and so on,
@@ -32,9 +32,10 @@ struct recurrent_gradients {
 struct gru_forward {
     const tensor& input; // (samples, positions, features)
     recurrent_parameters parameters;
-    const tensor* initial_state; // (samples, width), or null
+    const tensor* initial_state; // (samples, width)
     tensor& output;              // (samples, positions, width): h
     tensor& gates; // (samples, positions, 4 * width): r, z, n and W_hn h[t-1] + b_hn, for backward
+    tensor* final_state = nullptr; // (samples, width): behind the last position
 
     result<void> check() const;
 };
@@ -45,8 +46,9 @@ struct gru_backward {
     const tensor* initial_state;
     const tensor& output; // as the forward pass left it
     const tensor& gates;  // as the forward pass left it
-    const tensor& output_gradient;
+    const tensor* output_gradient;
     recurrent_gradients gradients;
+    const tensor* final_state_gradient = nullptr;
 
     result<void> check() const;
 };
@@ -57,11 +59,13 @@ struct gru_backward {
 struct lstm_forward {
     const tensor& input; // (samples, positions, features)
     recurrent_parameters parameters;
-    const tensor* initial_state; // (samples, width), or null
-    const tensor* initial_cell;  // (samples, width): c[-1], or null
-    tensor& output;              // (samples, positions, width): h
-    tensor& cells;               // (samples, positions, width): c, for backward
-    tensor& gates;               // (samples, positions, 4 * width): i, f, g, o, for backward
+    const tensor* initial_state;   // (samples, width)
+    const tensor* initial_cell;    // (samples, width): c[-1]
+    tensor& output;                // (samples, positions, width): h
+    tensor& cells;                 // (samples, positions, width): c, for backward
+    tensor& gates;                 // (samples, positions, 4 * width): i, f, g, o, for backward
+    tensor* final_state = nullptr; // (samples, width): behind the last position
+    tensor* final_cell = nullptr;  // likewise
 
     result<void> check() const;
 };
@@ -74,9 +78,11 @@ struct lstm_backward {
     const tensor& output; // as the forward pass left it
     const tensor& cells;  // as the forward pass left it
     const tensor& gates;  // as the forward pass left it
-    const tensor& output_gradient;
+    const tensor* output_gradient;
     recurrent_gradients gradients;
-    tensor* initial_cell_gradient = nullptr; // (samples, width), or null where nobody wants it
+    tensor* initial_cell_gradient = nullptr; // (samples, width)
+    const tensor* final_state_gradient = nullptr;
+    const tensor* final_cell_gradient = nullptr;
 
     result<void> check() const;
 };

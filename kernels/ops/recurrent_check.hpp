@@ -6,6 +6,12 @@
 
 namespace troupe {
 
+inline void check_optional(operand_check& check, std::string_view name, const tensor* t,
+                           const tensor_shape& shape) {
+    if (check.ok() && t != nullptr)
+        check.is(name, *t, shape);
+}
+
 // Where the parameters themselves fit.
 inline void check_recurrent_gradients(operand_check& check, const recurrent_gradients& g,
                                       const tensor& input, const recurrent_parameters& p) {

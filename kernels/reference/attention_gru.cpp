@@ -161,7 +161,7 @@ result<void> reference_operations::compute(const attention_gru_backward& op) {
         take(op.output_gradient, t, to.output);
         add(to.state, to.output);
         if (auto done = run(gru_backward{at.joined, op.cell, &at.state, at.output, at.gates,
-                                         to.output, sums.cell(to.joined, to.state)});
+                                         &to.output, sums.cell(to.joined, to.state)});
             !done)
             return done;
         part(to.joined, to.input, to.context);

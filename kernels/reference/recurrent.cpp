@@ -122,6 +122,7 @@ result<void> reference_operations::compute(const gru_forward& op) {
                     set(op.gates, (at * 4 + gate) * width + j, kept[gate]);
             }
         }
+        set_row(op.final_state, s, h);
     }
     return {};
 }
@@ -131,15 +132,16 @@ result<void> reference_operations::compute(const gru_backward& op) {
     const std::size_t width = op.output.shape()[2];
     gradient_sums sums{op.input, op.parameters};
     for (std::size_t s = 0; s < op.output.shape()[0]; ++s) {
-        auto to_h = zeros(width); // from the positions behind
+        auto to_h = state_of(op.final_state_gradient, s, width); // from the positions behind
         for (std::size_t at = (s + 1) * positions; at-- > s * positions;) {
             const auto previous = state_before(op.output, op.initial_state, at);
             auto to_previous = zeros(width);
             const auto kept = row_of(op.gates, at);
+            const auto to_output = state_of(op.output_gradient, at, width);
             for (std::size_t j = 0; j < width; ++j) {
                 const double r = double{kept[j]}, z = double{kept[width + j]};
                 const double n = double{kept[2 * width + j]}, hn = double{kept[3 * width + j]};
-                const double to_state = to_h[j] + double{row_of(op.output_gradient, at)[j]};
+                const double to_state = to_h[j] + to_output[j];
                 const double to_n = to_state * (1 - z) * (1 - n * n);
                 const double to_z = to_state * (previous[j] - n) * z * (1 - z);
                 const double to_r = to_n * hn * r * (1 - r);
@@ -181,6 +183,8 @@ result<void> reference_operations::compute(const lstm_forward& op) {
                     set(op.gates, (at * 4 + gate) * width + j, gates[gate]);
             }
         }
+        set_row(op.final_state, s, h);
+        set_row(op.final_cell, s, c);
     }
     return {};
 }
@@ -190,17 +194,19 @@ result<void> reference_operations::compute(const lstm_backward& op) {
     const std::size_t width = op.output.shape()[2];
     gradient_sums sums{op.input, op.parameters};
     for (std::size_t s = 0; s < op.output.shape()[0]; ++s) {
-        auto to_h = zeros(width), to_c = zeros(width); // from the positions behind
+        auto to_h = state_of(op.final_state_gradient, s, width); // from the positions behind
+        auto to_c = state_of(op.final_cell_gradient, s, width);
         for (std::size_t at = (s + 1) * positions; at-- > s * positions;) {
             const auto previous = state_before(op.output, op.initial_state, at);
             const auto previous_cell = state_before(op.cells, op.initial_cell, at);
             auto to_previous = zeros(width);
             const auto kept = row_of(op.gates, at);
+            const auto to_output = state_of(op.output_gradient, at, width);
             for (std::size_t j = 0; j < width; ++j) {
                 const double i = double{kept[j]}, f = double{kept[width + j]};
                 const double g = double{kept[2 * width + j]}, o = double{kept[3 * width + j]};
                 const double t = std::tanh(double{row_of(op.cells, at)[j]});
-                const double to_state = to_h[j] + double{row_of(op.output_gradient, at)[j]};
+                const double to_state = to_h[j] + to_output[j];
                 const double to_cell = to_c[j] + to_state * o * (1 - t * t);
                 const double to_gates[] = {to_cell * g * i * (1 - i),
                                            to_cell * previous_cell[j] * f * (1 - f),

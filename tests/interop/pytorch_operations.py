@@ -68,15 +68,18 @@ def mean_squared_error(case, outputs):
     return functional.mse_loss(outputs, case.several("constant")[0]) * outputs.shape[0]
 
 
-def gru(_, x, w_ih, w_hh, b_ih, b_hh, state=None):
+def gru(case, x, w_ih, w_hh, b_ih, b_hh, state=None):
     state = torch.zeros(x.shape[0], w_hh.shape[1]) if state is None else state
-    return torch._VF.gru(x, state[None], [w_ih, w_hh, b_ih, b_hh], True, 1, 0.0, False, False, True)[0]
+    output, last = torch._VF.gru(x, state[None], [w_ih, w_hh, b_ih, b_hh], True, 1, 0.0, False, False, True)
+    return last if "last state" in case.name else output
 
 
-def lstm(_, x, w_ih, w_hh, b_ih, b_hh, state=None, cell=None):
+def lstm(case, x, w_ih, w_hh, b_ih, b_hh, state=None, cell=None):
     if state is None:
         state = cell = torch.zeros(x.shape[0], w_hh.shape[1])
-    return torch._VF.lstm(x, [state[None], cell[None]], [w_ih, w_hh, b_ih, b_hh], True, 1, 0.0, False, False, True)[0]
+    output, last, last_cell = torch._VF.lstm(x, [state[None], cell[None]], [w_ih, w_hh, b_ih, b_hh], True, 1, 0.0, False,
+                                             False, True)
+    return torch.cat([last, last_cell]) if "last state" in case.name else output
 
 
 def additive_attention(case, state, memory, projected, query_weight, score_weight):
