@@ -121,7 +121,38 @@ struct Layer $A.doc("One layer: exactly one of these.") {
     silu @6 :Void $A.doc("x * sigmoid(x), also called swish.");
     sigmoid @7 :Void $A.doc("1 / (1 + e^-x).");
     tanh @8 :Void $A.doc("Hyperbolic tangent.");
+    residual @9 :Residual $A.doc("A block whose input is added to its output: He et al. 2016.");
+    concat @10 :Concat $A.doc("Branches of the same input, their outputs behind one another along the first dimension "
+        "(images: channels), as in inception blocks: Szegedy et al. 2015.");
+    repeat @11 :Repeat $A.doc("The same layers several times in a row, each time with parameters of its own.");
+    recompute @12 :Recompute $A.doc("Layers of which only the input is kept for the backward pass, which computes them "
+        "again: less memory for a third more work. Chen et al. 2016.");
+    flatten @13 :Void $A.doc("All values of a sample in one row.");
   }
+}
+
+struct Residual {
+  layers @0 :List(Layer) $A.required $A.minItems(1) $A.maxItems(4096) $A.doc("The block's layers in order.");
+  shortcut @1 :List(Layer) $A.minItems(0) $A.maxItems(4096)
+      $A.doc("Layers on the way around the block; the input itself when absent.");
+}
+
+struct Concat {
+  branches @0 :List(Branch) $A.required $A.minItems(1) $A.maxItems(256) $A.doc("The branches, in the order of their outputs.");
+}
+
+struct Branch {
+  layers @0 :List(Layer) $A.required $A.minItems(0) $A.maxItems(4096) $A.doc("The branch's layers in order; none: the input.");
+}
+
+struct Repeat {
+  times @0 :UInt32 $A.required $A.min(1) $A.max(4096) $A.doc("How often.");
+  layers @1 :List(Layer) $A.required $A.minItems(1) $A.maxItems(4096) $A.doc("The layers in order.");
+}
+
+struct Recompute {
+  layers @0 :List(Layer) $A.required $A.minItems(1) $A.maxItems(4096)
+      $A.doc("The layers in order. They stay together when the model is cut into stages, and count as one layer.");
 }
 
 struct Conv2d {
@@ -291,7 +322,7 @@ struct Stages $A.byKind {
 }
 
 struct Stage {
-  layers @0 :UInt32 $A.required $A.min(1) $A.max(4096) $A.doc("How many of the model's layers, in order, this stage holds.");
+  layers @0 :UInt32 $A.required $A.min(1) $A.max(4096) $A.doc("How many of the model's layers, in order, this stage holds; in blocks, as `troupe plan` lists them.");
   device @1 :Text $A.doc("NODE/cpu:0 or cpu:0; the next free device when absent.");
 }
 

@@ -38,15 +38,18 @@ struct Activation {
   minibatch @0 :UInt64;
   microbatch @1 :UInt32;
   weightVersion @2 :UInt64 = 0xffffffffffffffff;  # the sender computed this with; all ones: none, it is the data source
-}                               # attachments: [0] (samples, shape...) float32, output of the sender's last layer;
-                                # of the data source what the first layer takes: float32 values or int32 tokens
+}                               # attachments: (samples, shape...) of each value that is made before the sender's last layer
+                                # ends and read after it, in the order of the model's layers: its output, and what skip
+                                # connections carry past it; of the data source what the first layer takes: float32
+                                # values or int32 tokens
 
 struct Gradient {
   # Stage s+1 to stage s, stage 0 to the data source. The answer to the Activation with the same ids.
   minibatch @0 :UInt64;
   microbatch @1 :UInt32;
   weightVersion @2 :UInt64 = 0xffffffffffffffff;  # echo of the Activation's: the receiver checks that it stashed this one
-}                               # attachments: [0] gradient of the loss by the Activation's tensor; none to the data source
+}                               # attachments: gradients of the loss by those of the Activation's tensors that depend on
+                                # parameters, in their order; none to the data source
 
 struct PartialNorm {
   # Stage s+1 to stage s, where gradients are clipped by their norm over all stages (app.capnp, clip; synchronous schedules
@@ -80,7 +83,7 @@ struct EvaluationBatch {
   # Data source to stage 0, each stage to the next: samples to pass forward with the weights as they are. Only while no
   # training minibatch is in flight. The answer comes from the last stage, to the EvaluationLabels.
   batch @0 :UInt64;             # counts from 0 within the evaluation
-}                               # attachments: [0] as of an Activation
+}                               # attachments: as of an Activation
 
 struct EvaluationLabels {
   # Data source to the last stage, just before the EvaluationBatch with the same number. Answered by EvaluationTaken.

@@ -55,7 +55,7 @@ struct PlaceFailed {
 
 struct ConnectStage {
   # Trainer to stage, once, when all stages are placed. A stage that is `restored` starts from the attached weights instead
-  # of fresh ones: parameters in the stage's order (none for a stage without), then the optimizer's state of each.
+  # of fresh ones: parameters in the stage's order (none for a stage without), then the optimizer's state of each, then running averages.
   # Answered by StageReady or StageFailed. The stage takes its other messages from these actors only.
   previous @0 :ActorAddress;    # stage s-1, or the data source
   next @1 :ActorAddress;        # stage s+1; actor 0 for the last stage

@@ -27,15 +27,10 @@
 #include <vector>
 
 #include "actors/checkpoint/safetensors.hpp"
-#include "kernels/graph/stage_program.hpp"
+#include "kernels/graph/weights.hpp"
 #include "schemas/base/ids.hpp"
 
 namespace troupe {
-
-// The name in a checkpoint of what an optimizer keeps beside a parameter: "exp_avg.layers.0.weight".
-inline std::string state_name(std::string_view kind, std::string_view parameter) {
-    return std::string{kind} + "." + std::string{parameter};
-}
 
 // How far a run has come, and what run it is.
 struct checkpoint_progress {
@@ -67,8 +62,8 @@ struct checkpoint_info {
     std::vector<checkpoint_stage> stages;
 };
 
-// One stage's tensors on their way into a checkpoint: parameters, named as in parameter_info, and the optimizer's state
-// (state_name). The bytes must live until write_stage returns.
+// One stage's tensors on their way into a checkpoint, named as in weights_layout. The bytes must live until write_stage
+// returns.
 struct stage_tensors {
     layer_range layers;
     std::vector<named_tensor> tensors;
@@ -105,11 +100,10 @@ class loaded_checkpoint {
     const checkpoint_info& info() const noexcept { return info_; }
     const named_tensor* find(std::string_view name) const noexcept; // nullptr if there is none
 
-    // The weights of a stage with these parameters, whatever cut they were saved from, in memory of
-    // `memory`, with the optimizer's state of these kinds: as it was saved, or zeros if it was
-    // not. errc::data if a tensor is missing or has another shape than the model wants.
-    result<weights_ptr> restore(std::span<const parameter_info> parameters,
-                                std::span<const std::string> state, memory_pool& memory) const;
+    // The weights of a stage of this layout, whatever cut they were saved from, in memory of `memory`. What an optimizer
+    // keeps is zero if it was not saved. errc::data if another tensor is missing or one has another shape than the model
+    // wants.
+    result<weights_ptr> restore(const weights_layout& layout, memory_pool& memory) const;
 
   private:
     checkpoint_info info_;

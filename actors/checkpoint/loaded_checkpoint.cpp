@@ -50,14 +50,14 @@ result<safetensors_file> load_stage(const fs::path& folder, const checkpoint_sta
 }
 
 // The saved tensor as one of the model's, in memory of its own.
-result<tensor> copy_checked(const named_tensor& saved, const parameter_info& wanted,
+result<tensor> copy_checked(const named_tensor& saved, const tensor_shape& wanted,
                             memory_pool& memory) {
-    if (saved.type != data_type::float32 || saved.shape != wanted.shape)
+    if (saved.type != data_type::float32 || saved.shape != wanted)
         return error{errc::data, "the checkpoint's " + saved.name + " is " +
                                      std::string{to_string(saved.type)} + " " +
                                      to_string(saved.shape) + ", but the model wants float32 " +
-                                     to_string(wanted.shape)};
-    auto copy = tensor::allocate(memory, data_type::float32, wanted.shape);
+                                     to_string(wanted)};
+    auto copy = tensor::allocate(memory, data_type::float32, wanted);
     if (copy && !saved.bytes.empty())
         std::memcpy(copy->mutable_data(), saved.bytes.data(), saved.bytes.size());
     return copy;
@@ -128,30 +128,22 @@ const named_tensor* loaded_checkpoint::find(std::string_view name) const noexcep
     return nullptr;
 }
 
-result<weights_ptr> loaded_checkpoint::restore(std::span<const parameter_info> parameters,
-                                               std::span<const std::string> state,
+result<weights_ptr> loaded_checkpoint::restore(const weights_layout& layout,
                                                memory_pool& memory) const {
-    weights restored{info_.progress.version, {}, {}};
     const auto where = [&](const error& e) { return e.in(info_.folder.string()); };
-    for (const parameter_info& parameter : parameters) {
-        const named_tensor* saved = find(parameter.name);
-        if (saved == nullptr)
-            return where({errc::data,
-                          "the checkpoint has no " + parameter.name + "; it is of another model"});
-        auto copy = copy_checked(*saved, parameter, memory);
-        if (!copy)
-            return where(copy.failure());
-        restored.parameters.push_back(std::move(*copy));
-        for (const std::string& kind : state) {
-            const named_tensor* kept = find(state_name(kind, parameter.name));
-            auto values =
-                kept ? copy_checked(*kept, parameter, memory) : zeros(parameter.shape, memory);
-            if (!values)
-                return where(values.failure());
-            restored.state.push_back(std::move(*values));
-        }
+    std::vector<tensor> tensors;
+    for (const weights_layout::entry& wanted : layout.entries()) {
+        const named_tensor* saved = find(wanted.name);
+        if (saved == nullptr && !wanted.is_state)
+            return where(
+                {errc::data, "the checkpoint has no " + wanted.name + "; it is of another model"});
+        auto values =
+            saved ? copy_checked(*saved, wanted.shape, memory) : zeros(wanted.shape, memory);
+        if (!values)
+            return where(values.failure());
+        tensors.push_back(std::move(*values));
     }
-    return std::make_shared<const weights>(std::move(restored));
+    return layout.assemble(info_.progress.version, tensors);
 }
 
 } // namespace troupe

@@ -133,13 +133,13 @@ result<std::vector<std::uint64_t>> layer_times(const device& where, compute_cont
             nanoseconds.push_back(static_cast<std::uint64_t>((t.forward + t.backward).count()));
         return nanoseconds;
     }
-    for (std::size_t l = 0; l < request.getModel().getLayers().size(); ++l) {
-        auto layer = stage_program::create(request.getModel(), {l, 1});
-        if (!layer)
-            return layer.failure();
+    auto layers = describe_model(request.getModel());
+    if (!layers)
+        return layers.failure();
+    for (const layer_info& layer : *layers) {
         const duration both =
-            *where.modelled_time(layer->forward_flops_per_sample() * request.getBatch()) +
-            *where.modelled_time(layer->backward_flops_per_sample() * request.getBatch());
+            *where.modelled_time(layer.forward_flops_per_sample * request.getBatch()) +
+            *where.modelled_time(layer.backward_flops_per_sample * request.getBatch());
         nanoseconds.push_back(static_cast<std::uint64_t>(both.count()));
     }
     return nanoseconds;

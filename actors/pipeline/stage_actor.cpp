@@ -74,25 +74,10 @@ void stage_actor::connect(proto::ConnectStage::Reader body, const frame& f) {
 }
 
 result<weights_ptr> stage_actor::weights_from(const frame& f, weight_version version) const {
-    const auto& infos = options_.program->parameters();
-    const std::size_t sets = 1 + options_.rule->state().size();
-    if (f.tensors().size() != infos.size() * sets)
-        return error{errc::data,
-                     "the weights to start from have " + std::to_string(f.tensors().size()) +
-                         " tensors, this stage needs " + std::to_string(infos.size() * sets)};
-    auto restored = std::make_shared<weights>();
-    restored->version = version;
-    for (std::size_t i = 0; i < f.tensors().size(); ++i) {
-        const tensor& t = f.tensors()[i];
-        const bool is_parameter = i < infos.size();
-        const parameter_info& info = infos[is_parameter ? i : (i - infos.size()) / (sets - 1)];
-        if (t.type() != data_type::float32 || t.shape() != info.shape)
-            return error{errc::data, "the weights to start from have " + to_string(t.shape()) +
-                                         " for " + info.name + ", the model has " +
-                                         to_string(info.shape)};
-        (is_parameter ? restored->parameters : restored->state).push_back(t);
-    }
-    return weights_ptr{std::move(restored)};
+    const weights_layout layout = options_.program->layout(options_.rule->state());
+    if (auto fits = layout.check(f.tensors()); !fits)
+        return fits.failure().in("the weights to start from");
+    return layout.assemble(version, f.tensors());
 }
 
 void stage_actor::snapshot(proto::TakeSnapshot::Reader, const frame& f) {
@@ -104,10 +89,8 @@ void stage_actor::snapshot(proto::TakeSnapshot::Reader, const frame& f) {
     answer.body().setStage(options_.place.stage);
     answer.body().setWeightVersion(latest_->version.value());
     answer.envelope().setWeightVersion(latest_->version.value());
-    for (const tensor& t : latest_->parameters)
-        answer.attach(t);
-    for (const tensor& t : latest_->state)
-        answer.attach(t);
+    for (tensor& t : latest_->tensors())
+        answer.attach(std::move(t));
     send(f.from(), std::move(answer));
 }
 
@@ -190,7 +173,7 @@ result<void> stage_actor::check_activation(proto::Activation::Reader body, const
     }
     const std::uint32_t samples =
         epoch_->shape.rows_of(at.forward_minibatch, at.forward_microbatch).count;
-    return check_tensor(f, data_type::float32, batch_of(samples, options_.program->input_shape()));
+    return check_tensors(f, samples, values_of(options_.program->inputs()));
 }
 
 void stage_actor::admit_gradient(proto::Gradient::Reader body, const frame& f) {

@@ -147,6 +147,7 @@ class stage_actor final : public actor {
     std::uint64_t minibatch_of_update() const { // the next one; over the run
         return epoch_->first_minibatch + epoch_->position.updates;
     }
+    batch_part part_of(const instruction& i) const;
     bool is_first() const noexcept { return options_.place.stage == 0; }
     bool is_last() const noexcept { return options_.place.stage + 1 == options_.place.stages; }
     std::uint64_t run_minibatch(const instruction& i) const {

@@ -14,9 +14,9 @@ void stage_actor::admit_evaluation(proto::EvaluationBatch::Reader body, const fr
     if (!latest_)
         return fail({errc::protocol, "an evaluation begins before this stage has weights"});
     const std::uint64_t expected = evaluation_.next_batch++;
-    if (body.getBatch() != expected || f.tensors().size() != 1 ||
-        f.tensors()[0].shape().rank() == 0 || f.tensors()[0].type() != data_type::float32 ||
-        f.tensors()[0].shape().without_first() != options_.program->input_shape())
+    const bool has_samples = !f.tensors().empty() && f.tensors()[0].shape().rank() > 0;
+    if (body.getBatch() != expected || !has_samples ||
+        !check_tensors(f, f.tensors()[0].shape()[0], values_of(options_.program->inputs())))
         return fail({errc::protocol,
                      "evaluation batch " + std::to_string(body.getBatch()) + " does not fit"});
     evaluation_.waiting.push_back(current());
@@ -65,16 +65,16 @@ void stage_actor::start_evaluation() {
     submit({.label = "evaluate",
             .version = latest_->version,
             .flops = options_.program->forward_flops_per_sample() * static_cast<double>(samples),
-            .work = [program = options_.program, used = latest_, input = front->tensors()[0],
+            .work = [program = options_.program, used = latest_, inputs = tensors_of(*front),
                      labels = std::move(labels)](compute_context& context,
                                                  work_results& out) -> result<void> {
-                auto forward = program->forward(context, *used, input);
+                auto forward = program->forward(context, *used, batch_part{}, inputs);
                 if (!forward)
                     return forward.failure();
-                out.forward.output = std::move(forward.value().output);
+                out.forward.outputs = std::move(forward.value().outputs);
                 if (!labels)
                     return {};
-                auto loss = program->loss(context, out.forward.output, labels, 0);
+                auto loss = program->loss(context, out.forward.outputs[0], labels, 0);
                 if (!loss)
                     return loss.failure();
                 out.loss = std::move(loss).value();
@@ -87,10 +87,11 @@ void stage_actor::finish_evaluation(std::uint64_t batch, actor_address asked_by)
     if (!is_last()) {
         frame_builder<proto::EvaluationBatch> onward;
         onward.body().setBatch(batch);
-        onward.attach(std::move(results_->forward.output));
+        for (tensor& output : results_->forward.outputs)
+            onward.attach(std::move(output));
         return send(next_, std::move(onward));
     }
-    evaluation_.samples += results_->forward.output.shape()[0];
+    evaluation_.samples += results_->forward.outputs[0].shape()[0];
     evaluation_.loss_sum += results_->loss.loss_sum;
     evaluation_.correct += results_->loss.correct;
     frame_builder<proto::EvaluationTaken> taken;

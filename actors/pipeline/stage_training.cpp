@@ -76,22 +76,32 @@ void stage_actor::start_forward(const instruction& i) {
             .minibatch = minibatch_id{run_minibatch(i)},
             .version = latest_->version,
             .flops = options_.program->forward_flops_per_sample() * samples,
-            .work = [program = options_.program, used = latest_, input = activation->tensors()[0],
-                     labels = std::move(labels),
+            .work = [program = options_.program, used = latest_, part = part_of(i),
+                     inputs = tensors_of(*activation), labels = std::move(labels),
                      scale](compute_context& context, work_results& out) -> result<void> {
-                auto forward = program->forward(context, *used, input);
+                auto forward = program->forward(context, *used, part, inputs);
                 if (!forward)
                     return forward.failure();
                 out.forward = std::move(forward).value();
                 if (!labels)
                     return {};
-                auto loss = program->loss(context, out.forward.output, labels, scale);
+                auto loss = program->loss(context, out.forward.outputs[0], labels, scale);
                 if (!loss)
                     return loss.failure();
                 out.loss = std::move(loss).value();
                 return {};
             },
             .then = [this, i] { finish_forward(i); }});
+}
+
+batch_part stage_actor::part_of(const instruction& i) const {
+    const sample_range rows = epoch_->shape.rows_of(i.minibatch, i.microbatch);
+    return {.training = true,
+            .seed = options_.seed,
+            .minibatch = run_minibatch(i),
+            .first_row = rows.first,
+            .share = static_cast<float>(rows.count) /
+                     static_cast<float>(epoch_->shape.samples_of(i.minibatch))};
 }
 
 result<void> stage_actor::check_labels(const instruction& i) const {
@@ -109,8 +119,7 @@ result<void> stage_actor::check_labels(const instruction& i) const {
 
 // What the loss takes beside the outputs for so many samples.
 result<void> stage_actor::check_label_tensor(const frame& f, std::size_t samples) const {
-    const value_form& wanted = options_.program->labels();
-    return check_tensor(f, wanted.type, batch_of(samples, wanted.shape));
+    return check_tensors(f, samples, {&options_.program->labels(), 1});
 }
 
 void stage_actor::finish_forward(const instruction& i) {
@@ -123,7 +132,8 @@ void stage_actor::finish_forward(const instruction& i) {
     auto activation = microbatch_message<proto::Activation>(run_minibatch(i), i.microbatch);
     activation.body().setWeightVersion(s.used->version.value());
     activation.envelope().setWeightVersion(s.used->version.value());
-    activation.attach(std::move(results_->forward.output));
+    for (tensor& output : results_->forward.outputs)
+        activation.attach(std::move(output));
     send(next_, std::move(activation));
 }
 
@@ -144,40 +154,40 @@ void stage_actor::count_loss(const instruction& i) {
 
 void stage_actor::start_backward(const instruction& i) {
     stashed& s = stash_.at({i.minibatch, i.microbatch});
-    tensor gradient = s.loss_gradient;
+    std::vector<tensor> gradients{std::move(s.loss_gradient)};
     if (!is_last()) {
         if (gradients_.empty())
             return;
         if (auto fits = check_gradient(i, s); !fits)
             return fail(fits.failure());
-        gradient = gradients_.front()->tensors()[0];
+        gradients = tensors_of(*gradients_.front());
         gradients_.pop_front();
     }
     const std::uint32_t samples = epoch_->shape.rows_of(i.minibatch, i.microbatch).count;
     // Moved into the work, so that it is the only holder of what can be overwritten.
-    submit(
-        {.what = i,
-         .label = proto::BACKWARD_WORK->cStr(),
-         .minibatch = minibatch_id{run_minibatch(i)},
-         .version = s.used->version,
-         .flops = options_.program->backward_flops_per_sample() * samples,
-         .work = [program = options_.program, used = s.used,
-                  saved = std::make_shared<saved_activations>(std::move(s.saved)),
-                  gradient = std::move(gradient),
-                  sum = std::make_shared<std::vector<tensor>>(std::move(gradient_sum_)),
-                  first = is_first()](compute_context& context, work_results& out) -> result<void> {
-             auto backward = program->backward(context, *used, std::move(*saved), gradient, !first);
-             if (!backward)
-                 return backward.failure();
-             out.backward = std::move(backward).value();
-             out.gradient_sum = std::move(*sum);
-             if (out.gradient_sum.empty()) {
-                 out.gradient_sum = std::move(out.backward.parameter_gradients);
-                 return {};
-             }
-             return accumulate(context, out.gradient_sum, out.backward.parameter_gradients);
-         },
-         .then = [this, i] { finish_backward(i); }});
+    submit({.what = i,
+            .label = proto::BACKWARD_WORK->cStr(),
+            .minibatch = minibatch_id{run_minibatch(i)},
+            .version = s.used->version,
+            .flops = options_.program->backward_flops_per_sample() * samples,
+            .work = [program = options_.program, used = s.used, part = part_of(i),
+                     saved = std::make_shared<saved_activations>(std::move(s.saved)),
+                     gradients = std::make_shared<std::vector<tensor>>(std::move(gradients)),
+                     sum = std::make_shared<std::vector<tensor>>(std::move(gradient_sum_))](
+                        compute_context& context, work_results& out) -> result<void> {
+                auto backward = program->backward(context, *used, part, std::move(*saved),
+                                                  std::move(*gradients));
+                if (!backward)
+                    return backward.failure();
+                out.backward = std::move(backward).value();
+                out.gradient_sum = std::move(*sum);
+                if (out.gradient_sum.empty()) {
+                    out.gradient_sum = std::move(out.backward.weight_gradients);
+                    return {};
+                }
+                return accumulate(context, out.gradient_sum, out.backward.weight_gradients);
+            },
+            .then = [this, i] { finish_backward(i); }});
 }
 
 result<void> stage_actor::check_gradient(const instruction& i, const stashed& s) const {
@@ -192,9 +202,7 @@ result<void> stage_actor::check_gradient(const instruction& i, const stashed& s)
                                          std::to_string(body.getWeightVersion()) + ", stashed is " +
                                          std::to_string(s.used->version.value())};
     const std::uint32_t samples = epoch_->shape.rows_of(i.minibatch, i.microbatch).count;
-    if (auto fits = check_tensor(f, data_type::float32,
-                                 batch_of(samples, options_.program->output_shape()));
-        !fits)
+    if (auto fits = check_tensors(f, samples, gradients_of(options_.program->outputs())); !fits)
         return fits.failure().in(what);
     return {};
 }
@@ -205,8 +213,8 @@ void stage_actor::finish_backward(const instruction& i) {
     auto gradient = microbatch_message<proto::Gradient>(run_minibatch(i), i.microbatch);
     gradient.body().setWeightVersion(s.mapped().sender_version);
     gradient.envelope().setWeightVersion(s.mapped().used->version.value());
-    if (!is_first())
-        gradient.attach(std::move(results_->backward.input_gradient));
+    for (tensor& of_input : results_->backward.input_gradients)
+        gradient.attach(std::move(of_input));
     send(previous_, std::move(gradient));
     // Lags are counted once per minibatch, at its last backward pass.
     if (epoch_->position.backward_count + 1 == epoch_->shape.microbatches_of(i.minibatch)) {

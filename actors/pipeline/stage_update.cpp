@@ -14,14 +14,16 @@ void stage_actor::start_update(const instruction& i) {
             .minibatch = minibatch_id{run_minibatch(i)},
             .version = latest_->version,
             .flops = static_cast<double>(options_.program->parameter_bytes()),
-            .work = [rule = options_.rule, clip = options_.clip, squares = norm_.all,
-                     rate = options_.rates({epoch_->number, run_minibatch(i)}),
+            .work = [program = options_.program, rule = options_.rule, clip = options_.clip,
+                     squares = norm_.all, rate = options_.rates({epoch_->number, run_minibatch(i)}),
                      current = std::make_shared<weights_ptr>(std::move(latest_)),
                      sum = std::make_shared<std::vector<tensor>>(std::move(gradient_sum_))](
                         compute_context& context, work_results& out) -> result<void> {
-                if (auto clipped = clip_gradients(context, clip, *sum, squares); !clipped)
+                const auto gradients = std::span{*sum}.first(program->parameters().size());
+                if (auto clipped = clip_gradients(context, clip, gradients, squares); !clipped)
                     return clipped;
-                auto updated = rule->step(context, std::move(*current), *sum, rate);
+                auto updated =
+                    next_version(context, *program, *rule, std::move(*current), *sum, rate);
                 if (!updated)
                     return updated.failure();
                 out.weights = std::move(updated).value();
@@ -49,9 +51,10 @@ void stage_actor::start_norm(const instruction& i) {
             .minibatch = minibatch_id{run_minibatch(i)},
             .version = latest_->version,
             .flops = static_cast<double>(options_.program->parameter_bytes()),
-            .work = [sum = std::make_shared<std::vector<tensor>>(std::move(gradient_sum_))](
+            .work = [parameters = options_.program->parameters().size(),
+                     sum = std::make_shared<std::vector<tensor>>(std::move(gradient_sum_))](
                         compute_context& context, work_results& out) -> result<void> {
-                auto squares = squares_of(context, *sum);
+                auto squares = squares_of(context, std::span{*sum}.first(parameters));
                 if (!squares)
                     return squares.failure();
                 out.squares = std::move(squares).value();

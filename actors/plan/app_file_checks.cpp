@@ -59,8 +59,7 @@ result<void> check_meaning(const app_definition& definition) {
     if (!app.getTopology().isPipeline())
         return {};
     const auto pipeline = app.getTopology().getPipeline();
-    if (auto checked =
-            check_stages(definition, pipeline.getStages(), app.getModel().getLayers().size());
+    if (auto checked = check_stages(definition, pipeline.getStages(), count_layers(app.getModel()));
         !checked)
         return checked;
     if (cuts_minibatches(pipeline.getSchedule()) &&

@@ -22,7 +22,7 @@ std::size_t stage_count(proto::App::Reader app, std::size_t devices) {
     const auto stages = topology.getPipeline().getStages();
     switch (stages.which()) {
     case proto::Stages::AUTO:
-        return std::min<std::size_t>(devices, app.getModel().getLayers().size());
+        return std::min(devices, count_layers(app.getModel()));
     case proto::Stages::COUNT:
         return stages.getCount();
     case proto::Stages::LIST:
@@ -40,9 +40,9 @@ std::vector<layer_cost> layer_costs(const plan_request& request,
                                     std::span<const layer_info> infos) {
     std::vector<layer_cost> costs;
     for (std::size_t l = 0; l < infos.size(); ++l) {
-        const double bytes = 2.0 *
-                             static_cast<double>(infos[l].output_shape.elements() * sizeof(float)) *
-                             request.app.getTrain().getBatch();
+        const double bytes =
+            static_cast<double>(infos[l].crossing_bytes + infos[l].crossing_gradient_bytes) *
+            request.app.getTrain().getBatch();
         costs.push_back({request.layer_ns.empty() ? 0.0 : request.layer_ns[l],
                          bytes / link_bytes_per_second * 1e9});
     }
@@ -161,18 +161,19 @@ std::uint64_t float_bytes(const tensor_shape& shape, std::uint64_t samples) {
 result<void> check_snapshot(proto::App::Reader app, const stage_program& program,
                             const std::string& stage) {
     const optimizer_ptr rule = make_optimizer(app.getTrain().getOptimizer());
-    const std::size_t sets = 1 + (rule != nullptr ? rule->state().size() : 0);
-    const std::size_t tensors = sets * program.parameters().size();
+    TROUPE_CHECK(rule != nullptr, "the app file was checked by this build");
+    const weights_layout layout = program.layout(rule->state());
+    const std::size_t tensors = layout.entries().size();
     std::uint64_t bytes = 0;
-    for (const parameter_info& parameter : program.parameters())
-        bytes += sets * wire::aligned(float_bytes(parameter.shape, 1));
+    for (const auto& entry : layout.entries())
+        bytes += wire::aligned(float_bytes(entry.shape, 1));
     if (!app.hasCheckpoint() ||
         (tensors <= limits::frame_tensors_max && bytes <= limits::frame_bytes_max))
         return {};
     return error{errc::usage,
                  stage + " has " + std::to_string(tensors) + " weight tensors of " +
                      std::to_string(bytes) + " bytes" +
-                     (sets > 1 ? " with the optimizer's state" : "") +
+                     (rule->state().empty() ? "" : " with the optimizer's state") +
                      "; the message that a checkpoint needs holds " +
                      std::to_string(limits::frame_tensors_max) + " tensors and " +
                      std::to_string(limits::frame_bytes_max) + " bytes; " +
@@ -242,7 +243,9 @@ result<plan> make_plan(const plan_request& request) {
         stage.last_layer = last_layer;
         stage.where = request.devices[(*device_of)[s]];
         stage.parameter_bytes = program->parameter_bytes();
-        stage.activation_bytes = s + 1 < stages ? float_bytes(program->output_shape(), p.batch) : 0;
+        const layer_info& end = (*layers)[range.first + range.count - 1];
+        stage.activation_bytes = s + 1 < stages ? end.crossing_bytes * p.batch : 0;
+        stage.gradient_bytes = s + 1 < stages ? end.crossing_gradient_bytes * p.batch : 0;
         stage.forward_flops = program->forward_flops_per_sample() * p.batch;
         stage.in_flight_max = in_flight_max(p.schedule, at, minibatch);
         stage.versions_max = versions_max(p.schedule, at, minibatch);
@@ -250,7 +253,7 @@ result<plan> make_plan(const plan_request& request) {
              !request.layer_ns.empty() && l < range.first + range.count; ++l)
             stage.compute_ns += request.layer_ns[l];
         if (s == 0)
-            p.input_bytes = float_bytes(program->input_shape(), p.batch);
+            p.input_bytes = bytes_of(program->inputs()[0].info) * p.batch;
         p.stages.push_back(std::move(stage));
     }
     p.label_bytes = p.batch * sizeof(std::int32_t);
@@ -316,8 +319,11 @@ std::string describe(const plan& p) {
         text += describe_stage(p.stages[s], s);
         if (s + 1 < p.stages.size())
             text += "  -> stage " + std::to_string(s + 1) + ": Activation " +
-                    readable_bytes(p.stages[s].activation_bytes) +
-                    " per minibatch; Gradient of the same size back\n";
+                    readable_bytes(p.stages[s].activation_bytes) + " per minibatch; Gradient " +
+                    (p.stages[s].gradient_bytes == p.stages[s].activation_bytes
+                         ? "of the same size"
+                         : readable_bytes(p.stages[s].gradient_bytes)) +
+                    " back\n";
     }
     return text + "trainer\n  <- stage " + std::to_string(p.stages.size() - 1) +
            ": MinibatchDone; <- every stage: StageEpochDone, Snapshot\n" + shared_devices(p);

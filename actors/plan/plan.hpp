@@ -36,11 +36,11 @@ struct planned_stage {
     std::string last_layer;
     plan_device where;
     std::uint64_t parameter_bytes = 0;
-    std::uint64_t activation_bytes =
-        0; // sent to the next stage, and as gradient back, per minibatch; 0 for the last
-    double forward_flops = 0;        // per minibatch
-    std::uint32_t in_flight_max = 1; // microbatches between forward and backward
-    std::uint32_t versions_max = 1;  // weight versions alive at once
+    std::uint64_t activation_bytes = 0; // sent to the next stage per minibatch; 0 for the last
+    std::uint64_t gradient_bytes = 0;   // that come back for them
+    double forward_flops = 0;           // per minibatch
+    std::uint32_t in_flight_max = 1;    // microbatches between forward and backward
+    std::uint32_t versions_max = 1;     // weight versions alive at once
     double compute_ns =
         0; // measured, forward and backward of a minibatch; 0 if nothing was measured
 };

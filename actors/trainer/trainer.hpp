@@ -124,8 +124,7 @@ class trainer final : public actor {
     actor_address agent_of(const plan_device& where) const;
     bool is_agent(actor_address who) const;           // of a node that the run may use
     bool is_stage(std::size_t stage, const frame& f); // else answers by Rejected
-    std::vector<stage_program> programs() const;      // by stage
-    std::vector<std::string> optimizer_state() const; // by the names of checkpoints
+    std::vector<weights_layout> layouts() const;      // by stage
     std::string name_of_stage(std::size_t stage) const;
     std::string advice() const;
     error advised(const error& why) const;

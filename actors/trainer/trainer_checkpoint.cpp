@@ -7,10 +7,10 @@ namespace troupe {
 
 void trainer::restore() {
     restored_ = std::make_shared<std::vector<weights_ptr>>();
-    submit([from = std::move(options_.resume), programs = programs(), state = optimizer_state(),
+    submit([from = std::move(options_.resume), layouts = layouts(),
             restored = restored_](compute_context& context) -> result<void> {
-        for (const stage_program& program : programs) {
-            auto made = from->restore(program.parameters(), state, context.memory);
+        for (const weights_layout& layout : layouts) {
+            auto made = from->restore(layout, context.memory);
             if (!made)
                 return made.failure();
             restored->push_back(std::move(made).value());
@@ -38,41 +38,28 @@ void trainer::snapshot(proto::Snapshot::Reader body, const frame& f) {
 namespace {
 
 // A stage's snapshot as the store wants it, checked against the model. The bytes live as long as the frame.
-result<stage_tensors> tensors_of(const frame& f, const stage_program& program,
-                                 const std::vector<std::string>& state) {
-    stage_tensors out{program.range(), {}};
-    const auto& infos = program.parameters();
-    if (f.tensors().size() != infos.size() * (1 + state.size()))
-        return error{errc::protocol, "a snapshot has " + std::to_string(f.tensors().size()) +
-                                         " tensors for " + std::to_string(infos.size()) +
-                                         " parameters"};
-    auto next = f.tensors().begin();
-    const auto take = [&](const parameter_info& info, std::string name) -> result<void> {
-        const tensor& t = *next++;
-        if (t.type() != data_type::float32 || t.shape() != info.shape)
-            return error{errc::protocol, "a snapshot has " + to_string(t.shape()) + " for " + name};
-        out.tensors.push_back({std::move(name), t.type(), t.shape(), {t.data(), t.bytes()}});
-        return {};
-    };
-    for (const parameter_info& info : infos)
-        if (auto taken = take(info, info.name); !taken)
-            return taken.failure();
-    for (const parameter_info& info : infos)
-        for (const std::string& kind : state)
-            if (auto taken = take(info, state_name(kind, info.name)); !taken)
-                return taken.failure();
+result<stage_tensors> tensors_of(const frame& f, const weights_layout& layout, layer_range layers) {
+    if (auto fits = layout.check(f.tensors()); !fits)
+        return error{errc::protocol,
+                     "a snapshot does not fit the model: " + fits.failure().message()};
+    stage_tensors out{layers, {}};
+    for (std::size_t i = 0; i < f.tensors().size(); ++i) {
+        const tensor& t = f.tensors()[i];
+        out.tensors.push_back(
+            {layout.entries()[i].name, t.type(), t.shape(), {t.data(), t.bytes()}});
+    }
     return out;
 }
 
 result<std::string> write_all(checkpoint_store& store, const checkpoint_progress& progress,
-                              const std::vector<stage_program>& stages,
-                              const std::vector<std::string>& state,
+                              const std::vector<layer_range>& stages,
+                              const std::vector<weights_layout>& layouts,
                               const std::vector<frame_ptr>& snapshots) {
     auto writer = store.begin(progress, stages.size());
     if (!writer)
         return writer.failure();
     for (std::uint32_t s = 0; s < stages.size(); ++s) {
-        auto tensors = tensors_of(*snapshots[s], stages[s], state);
+        auto tensors = tensors_of(*snapshots[s], layouts[s], stages[s]);
         if (!tensors)
             return tensors.failure();
         if (auto written = writer->write_stage(stage_index{s}, *tensors); !written)
@@ -100,10 +87,13 @@ checkpoint_progress trainer::how_far() const {
 
 void trainer::write_checkpoint() {
     saved_folder_ = std::make_shared<std::string>();
-    submit([store = options_.store, progress = how_far(), programs = programs(),
-            state = optimizer_state(), snapshots = std::move(snapshots_),
+    std::vector<layer_range> stages;
+    for (const planned_stage& stage : plan_.stages)
+        stages.push_back(stage.layers);
+    submit([store = options_.store, progress = how_far(), stages = std::move(stages),
+            layouts = layouts(), snapshots = std::move(snapshots_),
             folder = saved_folder_](compute_context&) -> result<void> {
-        auto written = write_all(*store, progress, programs, state, snapshots);
+        auto written = write_all(*store, progress, stages, layouts, snapshots);
         if (!written)
             return written.failure();
         *folder = std::move(written).value();

@@ -8,20 +8,16 @@
 
 namespace troupe {
 
-std::vector<stage_program> trainer::programs() const {
-    std::vector<stage_program> made;
+std::vector<weights_layout> trainer::layouts() const {
+    const auto rule = make_optimizer(app().getTrain().getOptimizer());
+    TROUPE_CHECK(rule != nullptr, "the app file was checked by this build");
+    std::vector<weights_layout> made;
     for (const planned_stage& stage : plan_.stages) {
         auto program = stage_program::create(app().getModel(), stage.layers);
         TROUPE_CHECK(program.ok(), "the plan was made from this model");
-        made.push_back(std::move(program).value());
+        made.push_back(program->layout(rule->state()));
     }
     return made;
-}
-
-std::vector<std::string> trainer::optimizer_state() const {
-    const auto rule = make_optimizer(app().getTrain().getOptimizer());
-    TROUPE_CHECK(rule != nullptr, "the app file was checked by this build");
-    return {rule->state().begin(), rule->state().end()};
 }
 
 actor_address trainer::agent_of(const plan_device& where) const {
@@ -48,7 +44,7 @@ void trainer::layer_times(proto::LayerTimes::Reader body, const frame& f) {
         return reject("the sender does not measure for this run");
     if (!take(run_phase::measuring))
         return;
-    if (body.getNanoseconds().size() != app().getModel().getLayers().size())
+    if (body.getNanoseconds().size() != count_layers(app().getModel()))
         return fail({errc::protocol, "the measured layer times do not fit the model"});
     for (const std::uint64_t ns : body.getNanoseconds())
         layer_ns_.push_back(static_cast<double>(ns));
@@ -140,10 +136,8 @@ void trainer::connect() {
             const weights& from = *(*restored_)[s];
             request.body().setRestored(true);
             request.body().setWeightVersion(from.version.value());
-            for (const tensor& t : from.parameters)
-                request.attach(t);
-            for (const tensor& t : from.state)
-                request.attach(t);
+            for (tensor& t : from.tensors())
+                request.attach(std::move(t));
         }
         send(stages_[s], std::move(request));
     }

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/graph/model_walk.hpp"
-#include "kernels/layers/kinds.hpp"
+#include "kernels/graph/graph_range.hpp"
 #include "schemas/base/random.hpp"
 
 namespace troupe {
@@ -20,101 +19,109 @@ result<tensor> noise(compute_context& context, const tensor_shape& shape, std::u
     return t;
 }
 
-std::string name_of(const walked_layer& layer) {
-    return "layers." + std::to_string(layer.index) + " " + std::string{layer.made->kind()};
-}
-
-struct timed_step {
-    walked_layer layers;
-    std::vector<tensor> parameters;
-    saved_layer saved;
+// Of one step, which is a layer or several that run as one.
+struct step_time {
     duration forward = duration::max();
     duration backward = duration::max();
 };
 
-result<std::vector<timed_step>> prepare(compute_context& context, proto::Model::Reader model,
-                                        std::span<const walked_layer> walked) {
-    std::vector<timed_step> steps;
-    for (auto& joined : join_layers(model, walked)) {
-        timed_step step{.layers = joined};
-        for (const auto& parameter : joined.made->parameters()) {
-            auto values = noise(context, parameter.shape, steps.size());
-            if (!values)
-                return values.failure().in("the weights of " + name_of(joined));
-            step.parameters.push_back(std::move(*values));
-        }
-        steps.push_back(std::move(step));
+// Notes for each step the shortest time that it has taken.
+class stopwatch {
+  public:
+    stopwatch(const clock& time, const std::atomic<bool>* given_up)
+        : time_{time}, given_up_{given_up}, last_{time.now()} {}
+
+    void start() { last_ = time_.now(); }
+
+    result<void> note(duration& shortest) {
+        const time_point now = time_.now();
+        shortest = std::min(shortest, now - last_);
+        last_ = now;
+        if (given_up_ != nullptr && given_up_->load())
+            return error{errc::cancelled, "nobody waits for the measurement"};
+        return {};
     }
-    return steps;
-}
+
+  private:
+    const clock& time_;
+    const std::atomic<bool>* given_up_;
+    time_point last_;
+};
 
 // One pass forward and back through all steps, as in a stage of the whole model.
-result<void> time_once(compute_context& context, std::vector<timed_step>& steps, activation current,
-                       const profile_options& options, const clock& time) {
-    const auto is_given_up = [&] {
-        return options.given_up != nullptr && options.given_up->load();
+result<void> time_once(compute_context& context, const graph_range& run,
+                       std::span<const tensor> parameters, std::span<const tensor> averages,
+                       std::size_t batch, stopwatch& watch, std::vector<step_time>& times) {
+    const batch_part part{.training = true};
+    const graph_range::step_hook after_forward = [&](std::size_t step) {
+        return watch.note(times[step].forward);
     };
-    const error given_up{errc::cancelled, "nobody waits for the measurement"};
-    for (auto& step : steps) {
-        if (is_given_up())
-            return given_up;
-        const time_point start = time.now();
-        auto next =
-            step.layers.made->forward(context, step.parameters, std::move(current), step.saved);
-        if (!next)
-            return next.failure().in("forward of " + name_of(step.layers));
-        step.forward = std::min(step.forward, time.now() - start);
-        current = std::move(*next);
-    }
-    for (std::size_t i = steps.size(); i-- > 0;) {
-        if (is_given_up())
-            return given_up;
-        auto& step = steps[i];
-        const time_point start = time.now();
-        auto passed = step.layers.made->backward(
-            context, {step.parameters, std::move(step.saved), std::move(current), i > 0});
-        if (!passed)
-            return passed.failure().in("backward of " + name_of(step.layers));
-        step.backward = std::min(step.backward, time.now() - start);
-        step.saved = {};
-        current = std::move(passed->input);
-    }
-    return {};
+    const graph_range::step_hook after_backward = [&](std::size_t step) {
+        return watch.note(times[step].backward);
+    };
+    auto input = noise(context, batch_of(batch, run.inputs()[0].info.shape), ~std::uint64_t{0});
+    if (!input)
+        return input.failure();
+    watch.start();
+    std::vector<activation> values;
+    values.push_back({std::move(*input), 1});
+    auto forward =
+        run.forward(context, {part, parameters, averages, &after_forward}, std::move(values));
+    if (!forward)
+        return forward.failure();
+    watch.start();
+    auto backward = run.backward(context, {part, parameters, averages, &after_backward},
+                                 std::move(forward->saved), std::move(forward->outputs));
+    return backward ? result<void>{} : backward.failure();
 }
 
 } // namespace
 
 result<std::vector<layer_time>> profile_layers(compute_context& context, proto::Model::Reader model,
                                                const profile_options& options, const clock& time) {
-    auto walked = walk_model(model);
-    if (!walked)
-        return walked.failure();
-    auto steps = prepare(context, model, *walked);
-    if (!steps)
-        return steps.failure();
-    for (std::size_t repetition = 0; repetition <= options.repetitions; ++repetition) {
-        auto input =
-            noise(context, batch_of(options.batch, walked->front().input_shape), ~std::uint64_t{0});
-        if (!input)
-            return input.failure();
-        if (auto done = time_once(context, *steps, {std::move(*input), 1}, options, time); !done)
-            return done.failure();
+    auto graph = build_graph(model);
+    if (!graph)
+        return graph.failure();
+    const graph_range run{*graph, {0, graph->nodes.size()}};
+    std::vector<tensor> parameters;
+    for (const auto& parameter : run.parameters()) {
+        auto values = noise(context, parameter.shape, parameters.size());
+        if (!values)
+            return values.failure().in(parameter.name);
+        parameters.push_back(std::move(*values));
     }
-    std::vector<layer_time> times;
-    for (const auto& step : *steps) {
+    std::vector<tensor> averages;
+    for (const auto& average : run.averages()) {
+        auto values = noise(context, average.shape, averages.size());
+        if (!values)
+            return values.failure().in(average.name);
+        averages.push_back(std::move(*values));
+    }
+    std::vector<step_time> times(run.steps().size());
+    stopwatch watch{time, options.given_up};
+    for (std::size_t repetition = 0; repetition <= options.repetitions; ++repetition)
+        if (auto done = time_once(context, run, parameters, averages, options.batch, watch, times);
+            !done)
+            return done.failure();
+
+    std::vector<layer_time> layers;
+    for (std::size_t s = 0; s < times.size(); ++s) {
+        const layer_range range = run.steps()[s].layers;
+        const auto nodes = std::span{graph->nodes}.subspan(range.first, range.count);
+        if (!run.steps()[s].trained)
+            times[s].backward = {};
         double flops = 0;
-        const auto layers = std::span{*walked}.subspan(step.layers.index, step.layers.count);
-        for (const auto& layer : layers)
-            flops += layer.made->forward_flops();
-        for (const auto& layer : layers) {
-            const double share = layer.made->forward_flops() / flops;
+        for (const auto& node : nodes)
+            flops += node.run->forward_flops();
+        for (const auto& node : nodes) {
+            const double share = range.count == 1 ? 1 : node.run->forward_flops() / flops;
             const auto part = [share](duration d) {
                 return duration{static_cast<duration::rep>(static_cast<double>(d.count()) * share)};
             };
-            times.push_back({name_of(layer), part(step.forward), part(step.backward)});
+            layers.push_back({node.name(), part(times[s].forward), part(times[s].backward)});
         }
     }
-    return times;
+    return layers;
 }
 
 } // namespace troupe

@@ -1,9 +1,6 @@
 #include "kernels/graph/stage_program.hpp"
 
-#include <cmath>
-
-#include "kernels/graph/model_walk.hpp"
-#include "kernels/layers/kinds.hpp"
+#include "kernels/graph/graph_range.hpp"
 #include "schemas/base/random.hpp"
 
 namespace troupe {
@@ -14,53 +11,87 @@ namespace {
 constexpr std::uint64_t initialisation_purpose = 0x6865'0000'0000'0000;
 
 std::uint64_t purpose_of(std::size_t layer, std::size_t parameter) noexcept {
-    return initialisation_purpose + (static_cast<std::uint64_t>(layer) << 8) + parameter;
+    static_assert(limits::layers_max <= 1 << 16);
+    return initialisation_purpose + (static_cast<std::uint64_t>(layer) << 8) + (parameter & 0xff) +
+           (static_cast<std::uint64_t>(parameter >> 8) << 24);
 }
 
-result<void> check_batch(std::string_view what, const tensor& t, const tensor_shape& sample_shape) {
-    if (t && t.type() == data_type::float32 && t.shape().rank() == sample_shape.rank() + 1 &&
-        t.shape()[0] > 0 && t.shape().without_first() == sample_shape)
-        return {};
-    return error{errc::protocol, std::string{what} + " is " + std::string{to_string(t.type())} +
-                                     " " + to_string(t.shape()) +
-                                     ", but the stage takes float32 batches of " +
-                                     to_string(sample_shape)};
+// What is wrong with batches as these values, or nothing.
+result<void> check_batches(std::string_view what, std::span<const tensor> batches,
+                           std::span<const graph_value> values) {
+    if (batches.size() != values.size())
+        return error{errc::protocol, std::to_string(batches.size()) + " tensors arrive as " +
+                                         std::string{what} + "s, but the stage takes " +
+                                         std::to_string(values.size())};
+    for (std::size_t i = 0; i < batches.size(); ++i) {
+        const tensor& t = batches[i];
+        const value_form& value = values[i].info;
+        if (t && t.type() == value.type && t.shape().rank() == value.shape.rank() + 1 &&
+            t.shape()[0] > 0 && t.shape().without_first() == value.shape &&
+            t.shape()[0] == batches[0].shape()[0])
+            continue;
+        return error{errc::protocol, "the " + std::string{what} + " is " +
+                                         std::string{to_string(t.type())} + " " +
+                                         to_string(t.shape()) + ", but the stage takes " +
+                                         std::string{to_string(value.type)} + " batches of " +
+                                         to_string(value.shape)};
+    }
+    return {};
 }
 
-result<tensor> zeros(compute_context& context, const tensor_shape& shape) {
+std::vector<graph_value> trained_among(std::span<const graph_value> values) {
+    std::vector<graph_value> trained;
+    for (const auto& value : values)
+        if (value.trained)
+            trained.push_back(value);
+    return trained;
+}
+
+result<std::vector<tensor>> row_major(compute_context& context, std::vector<activation> values) {
+    std::vector<tensor> tensors;
+    for (auto& value : values) {
+        auto plain = in_block(context, std::move(value), 1);
+        if (!plain)
+            return plain.failure();
+        tensors.push_back(std::move(plain->values));
+    }
+    return tensors;
+}
+
+std::vector<activation> from_row_major(std::vector<tensor> tensors) {
+    std::vector<activation> values;
+    for (auto& t : tensors)
+        values.push_back({std::move(t), 1});
+    return values;
+}
+
+result<tensor> filled(compute_context& context, const tensor_shape& shape, double value) {
     auto t = tensor::allocate(context.memory, data_type::float32, shape);
     if (t)
-        if (auto done = context.ops.run(fill{*t, 0}); !done)
+        if (auto done = context.ops.run(fill{*t, static_cast<float>(value)}); !done)
             return done.failure();
     return t;
 }
 
-// The weights of a layer that computes (out, in, ...): what a relu halves is made up for (He), and otherwise the variances
-// of activations and gradients are balanced (Glorot).
-double initial_deviation(const parameter_info& weight, bool relu_follows) {
-    const double fan_in = static_cast<double>(weight.fan_in);
-    const double fan_out =
-        static_cast<double>(weight.shape[0]) * fan_in / static_cast<double>(weight.shape[1]);
-    return std::sqrt(2.0 / (relu_follows ? fan_in : fan_in + fan_out));
-}
-
-result<tensor> normal(compute_context& context, const parameter_info& parameter,
-                      random_stream stream) {
+result<tensor> first_values(compute_context& context, const parameter_info& parameter,
+                            random_stream stream) {
+    if (parameter.initial_deviation == 0)
+        return filled(context, parameter.shape, parameter.initial);
     auto t = tensor::allocate(context.memory, data_type::float32, parameter.shape);
     if (!t)
         return t;
     for (float& x : t->mutable_values<float>())
-        x = static_cast<float>(parameter.initial_deviation * stream.normal());
+        x = static_cast<float>(parameter.initial + parameter.initial_deviation * stream.normal());
     return t;
 }
 
 } // namespace
 
 result<stage_program> stage_program::create(proto::Model::Reader model, layer_range range) {
-    auto walked = walk_model(model);
-    if (!walked)
-        return walked.failure();
-    const std::size_t layers = walked->size();
+    auto graph = build_graph(model);
+    if (!graph)
+        return graph.failure();
+    const std::size_t layers = graph->nodes.size();
     if (range.count == 0 || range.first >= layers || range.count > layers - range.first)
         return error{errc::usage, "a stage of " + std::to_string(range.count) +
                                       " layers from layer " + std::to_string(range.first) +
@@ -69,118 +100,123 @@ result<stage_program> stage_program::create(proto::Model::Reader model, layer_ra
     stage_program program;
     program.range_ = range;
     program.has_loss_ = range.first + range.count == layers;
-    const auto own = std::span{*walked}.subspan(range.first, range.count);
-    for (const auto& step : own) {
-        // Of the whole model, so that initial weights do not depend on the cut.
-        const bool relu_follows = step.index + 1 < layers &&
-                                  model.getLayers()[static_cast<unsigned>(step.index + 1)].isRelu();
-        for (auto& parameter : step.made->parameters()) {
-            if (!parameter.is_bias)
-                parameter.initial_deviation = initial_deviation(parameter, relu_follows);
-            parameter.name = "layers." + std::to_string(step.index) + "." + parameter.name;
-            program.parameters_.push_back(std::move(parameter));
-        }
-        program.forward_flops_ += step.made->forward_flops();
-        program.backward_flops_ += step.made->backward_flops(step.index > 0);
-    }
-    for (auto& step : join_layers(model, own))
-        program.steps_.push_back(
-            {step.index, step.made->parameters().size(), std::move(step.made)});
-    program.input_shape_ = (*walked)[range.first].input_shape;
-    program.output_shape_ = program.steps_.back().run->output_shape();
+    program.run_ = std::make_shared<graph_range>(*graph, range);
+    for (std::size_t n = range.first; n < range.first + range.count; ++n)
+        for (std::size_t p = 0; p < graph->nodes[n].run->parameters().size(); ++p)
+            program.purposes_.push_back(purpose_of(n, p));
     if (program.has_loss_)
-        program.labels_ = label_form(model.getLoss(), program.output_shape_);
+        program.labels_ = label_form(model.getLoss(), graph->values.back().info.shape);
     return program;
+}
+
+const std::vector<graph_value>& stage_program::inputs() const noexcept {
+    return run_->inputs();
+}
+const std::vector<graph_value>& stage_program::outputs() const noexcept {
+    return run_->outputs();
+}
+const std::vector<parameter_info>& stage_program::parameters() const noexcept {
+    return run_->parameters();
+}
+const std::vector<average_info>& stage_program::averages() const noexcept {
+    return run_->averages();
+}
+double stage_program::forward_flops_per_sample() const noexcept {
+    return run_->forward_flops();
+}
+double stage_program::backward_flops_per_sample() const noexcept {
+    return run_->backward_flops();
 }
 
 std::size_t stage_program::parameter_bytes() const noexcept {
     std::size_t bytes = 0;
-    for (const auto& parameter : parameters_)
+    for (const auto& parameter : parameters())
         bytes += parameter.shape.elements() * sizeof(float);
     return bytes;
+}
+
+weights_layout stage_program::layout(std::span<const std::string_view> state) const {
+    return {parameters(), averages(), state};
 }
 
 result<weights_ptr> stage_program::initialise(compute_context& context, std::uint64_t seed,
                                               std::size_t state_per_parameter) const {
     auto made = std::make_shared<weights>();
-    std::size_t next = 0;
-    for (const step& s : steps_)
-        for (std::size_t p = 0; p < s.parameters; ++p, ++next) {
-            const auto& parameter = parameters_[next];
-            auto values = parameter.is_bias ? zeros(context, parameter.shape)
-                                            : normal(context, parameter,
-                                                     random_stream{seed, purpose_of(s.layer, p)});
-            if (!values)
-                return values.failure().in(parameter.name);
-            made->parameters.push_back(std::move(*values));
-        }
-    for (const auto& parameter : parameters_)
+    for (std::size_t p = 0; p < parameters().size(); ++p) {
+        auto values = first_values(context, parameters()[p], random_stream{seed, purposes_[p]});
+        if (!values)
+            return values.failure().in(parameters()[p].name);
+        made->parameters.push_back(std::move(*values));
+    }
+    for (const auto& parameter : parameters())
         for (std::size_t kind = 0; kind < state_per_parameter; ++kind) {
-            auto values = zeros(context, parameter.shape);
+            auto values = filled(context, parameter.shape, 0);
             if (!values)
                 return values.failure().in("the optimizer's state of " + parameter.name);
             made->state.push_back(std::move(*values));
         }
+    for (const auto& average : averages()) {
+        auto values = filled(context, average.shape, average.initial);
+        if (!values)
+            return values.failure().in(average.name);
+        made->averages.push_back(std::move(*values));
+    }
     return weights_ptr{std::move(made)};
 }
 
 result<forward_result> stage_program::forward(compute_context& context, const weights& w,
-                                              tensor input) const {
-    if (auto fits = check_batch("the input", input, input_shape_); !fits)
+                                              const batch_part& part,
+                                              std::vector<tensor> inputs) const {
+    if (auto fits = check_batches("input", inputs, this->inputs()); !fits)
         return fits.failure();
-    TROUPE_CHECK(w.parameters.size() == parameters_.size(), "the weights belong to this stage");
-    forward_result done;
-    done.saved.layers.resize(steps_.size());
-    activation current{std::move(input), 1};
-    std::span<const tensor> rest = w.parameters;
-    for (std::size_t l = 0; l < steps_.size(); ++l) {
-        const auto parameters = rest.first(steps_[l].parameters);
-        rest = rest.subspan(parameters.size());
-        auto next =
-            steps_[l].run->forward(context, parameters, std::move(current), done.saved.layers[l]);
-        if (!next)
-            return next.failure();
-        current = std::move(*next);
-    }
-    auto plain = in_block(context, std::move(current), 1);
-    if (!plain)
-        return plain.failure();
-    done.output = std::move(plain->values);
-    return done;
+    TROUPE_CHECK(w.parameters.size() == parameters().size(), "the weights belong to this stage");
+    auto passed =
+        run_->forward(context, {part, w.parameters, w.averages}, from_row_major(std::move(inputs)));
+    if (!passed)
+        return passed.failure();
+    auto outputs = row_major(context, std::move(passed->outputs));
+    if (!outputs)
+        return outputs.failure();
+    return forward_result{std::move(*outputs), {std::move(passed->saved)}};
 }
 
 result<backward_result> stage_program::backward(compute_context& context, const weights& w,
-                                                saved_activations saved, tensor output_gradient,
-                                                bool want_input_gradient) const {
-    if (auto fits = check_batch("the gradient", output_gradient, output_shape_); !fits)
+                                                const batch_part& part, saved_activations saved,
+                                                std::vector<tensor> output_gradients) const {
+    if (auto fits = check_batches("gradient", output_gradients, trained_among(outputs())); !fits)
         return fits.failure();
-    TROUPE_CHECK(w.parameters.size() == parameters_.size(), "the weights belong to this stage");
-    TROUPE_CHECK(saved.layers.size() == steps_.size(), "what was saved belongs to this stage");
-    backward_result done;
-    done.parameter_gradients.resize(parameters_.size());
-    activation current{std::move(output_gradient), 1};
-    std::size_t end = parameters_.size();
-    for (std::size_t l = steps_.size(); l-- > 0;) {
-        const std::size_t begin = end - steps_[l].parameters;
-        auto passed = steps_[l].run->backward(
-            context, {.parameters = std::span{w.parameters}.subspan(begin, end - begin),
-                      .saved = std::move(saved.layers[l]),
-                      .output_gradient = std::move(current),
-                      .want_input_gradient = want_input_gradient || l > 0});
-        if (!passed)
-            return passed.failure();
-        std::ranges::move(passed->parameters,
-                          done.parameter_gradients.begin() + static_cast<std::ptrdiff_t>(begin));
-        current = std::move(passed->input);
-        end = begin;
-    }
-    if (want_input_gradient) {
-        auto plain = in_block(context, std::move(current), 1);
-        if (!plain)
-            return plain.failure();
-        done.input_gradient = std::move(plain->values);
-    }
+    TROUPE_CHECK(w.parameters.size() == parameters().size(), "the weights belong to this stage");
+    auto passed = run_->backward(context, {part, w.parameters, w.averages}, std::move(saved.layers),
+                                 from_row_major(std::move(output_gradients)));
+    if (!passed)
+        return passed.failure();
+    auto inputs = row_major(context, std::move(passed->inputs));
+    if (!inputs)
+        return inputs.failure();
+    backward_result done{std::move(*inputs), std::move(passed->parameters)};
+    std::ranges::move(passed->statistics, std::back_inserter(done.weight_gradients));
     return done;
+}
+
+result<std::vector<tensor>> stage_program::next_averages(compute_context& context,
+                                                         const weights& current,
+                                                         std::span<const tensor> statistics) const {
+    TROUPE_CHECK(statistics.size() == averages().size(), "one statistic per average");
+    std::vector<tensor> next;
+    for (std::size_t i = 0; i < statistics.size(); ++i) {
+        const float momentum = averages()[i].momentum;
+        auto made = tensor::allocate(context.memory, data_type::float32, averages()[i].shape);
+        if (!made)
+            return made.failure();
+        const tensor& old = current.averages[i];
+        // (1 - momentum) * old + momentum * statistic, in two steps.
+        if (auto done = context.ops.run(add_scaled{old, -momentum, old, *made}); !done)
+            return done.failure();
+        if (auto done = context.ops.run(add_scaled{*made, momentum, statistics[i], *made}); !done)
+            return done.failure();
+        next.push_back(std::move(*made));
+    }
+    return next;
 }
 
 result<loss_result> stage_program::loss(compute_context& context, const tensor& logits,
@@ -208,19 +244,36 @@ result<loss_result> stage_program::loss(compute_context& context, const tensor& 
 }
 
 result<std::vector<layer_info>> describe_model(proto::Model::Reader model) {
-    auto walked = walk_model(model);
-    if (!walked)
-        return walked.failure();
+    auto graph = build_graph(model);
+    if (!graph)
+        return graph.failure();
     std::vector<layer_info> infos;
-    for (const auto& step : *walked) {
-        layer_info info{"layers." + std::to_string(step.index) + " " +
-                            std::string{step.made->kind()},
-                        step.made->output_shape(), 0, step.made->forward_flops()};
-        for (const auto& parameter : step.made->parameters())
+    for (std::size_t n = 0; n < graph->nodes.size(); ++n) {
+        const graph_node& node = graph->nodes[n];
+        const graph_range alone{*graph, {n, 1}};
+        layer_info info{node.name(),
+                        node.run->output().shape,
+                        0,
+                        alone.forward_flops(),
+                        alone.backward_flops(),
+                        0,
+                        0};
+        for (const auto& parameter : node.run->parameters())
             info.parameter_elements += parameter.shape.elements();
+        for (const std::size_t v : graph->crossing(n + 1)) {
+            info.crossing_bytes += bytes_of(graph->values[v].info);
+            if (graph->values[v].trained)
+                info.crossing_gradient_bytes += bytes_of(graph->values[v].info);
+        }
         infos.push_back(std::move(info));
     }
     return infos;
+}
+
+std::size_t count_layers(proto::Model::Reader model) {
+    const auto graph = build_graph(model);
+    TROUPE_CHECK(graph.ok(), "the caller has checked the model");
+    return graph->nodes.size();
 }
 
 } // namespace troupe

@@ -8,7 +8,8 @@
 //
 // A model gives bit-equal results however it is cut: initial weights depend on (seed, layer,
 // parameter) only, and every layer computes the same whether its neighbours are in the same stage
-// or not.
+// or not. Where a model is cut, every value that is read on the other side crosses, skip
+// connections too; gradients come back for those that have parameters before them.
 //
 // Threads: const methods are thread-safe; compute_context belongs to the device thread that runs
 // the work. Errors: errc::usage for impossible models (naming the layer and its shapes),
@@ -22,54 +23,24 @@
 
 #include "kernels/device/device.hpp"
 #include "kernels/graph/value_form.hpp"
-#include "kernels/tensor/tensor.hpp"
+#include "kernels/graph/weights.hpp"
 #include "schemas/app.capnp.h"
-#include "schemas/base/ids.hpp"
 
 namespace troupe {
 
-// Layers first .. first + count of the model.
-struct layer_range {
-    std::size_t first = 0;
-    std::size_t count = 0;
-
-    friend bool operator==(const layer_range&, const layer_range&) = default;
-};
-
-// One immutable version of a stage's parameters with the optimizer state that belongs to it.
-struct weights {
-    weight_version version;
-    std::vector<tensor> parameters; // in the order of stage_program::parameters()
-    std::vector<tensor>
-        state; // what the optimizer keeps: so many per parameter, in order of the parameters
-};
-using weights_ptr = std::shared_ptr<const weights>;
-
-struct parameter_info {
-    std::string name;   // "layers.0.weight", numbered over the whole model
-    tensor_shape shape; // linear: (out, in); conv2d: (out, in, kernel, kernel); bias: (out)
-    std::size_t fan_in = 0;
-    bool is_bias = false;
-    double initial_deviation = 0; // of the normal distribution of its first values; 0 for a bias
-};
-
-// What a layer's backward pass needs of its forward pass. Opaque to everybody but the layers.
-struct saved_layer {
-    std::vector<tensor> tensors;
-    std::size_t block = 1; // channel block of the image tensors among them (kernels/ops/ops.hpp)
-};
 struct saved_activations {
     std::vector<saved_layer> layers;
 };
 
 struct forward_result {
-    tensor output; // (batch, output_shape...)
+    std::vector<tensor> outputs; // (batch, shape...) of stage_program::outputs()
     saved_activations saved;
 };
 
 struct backward_result {
-    tensor input_gradient; // (batch, input_shape...); empty when not asked for
-    std::vector<tensor> parameter_gradients;
+    std::vector<tensor> input_gradients; // of the inputs that are trained, in order
+    // Of parameters(), then the statistics that averages() are of: what is summed over microbatches.
+    std::vector<tensor> weight_gradients;
 };
 
 struct loss_result {
@@ -78,23 +49,26 @@ struct loss_result {
     tensor gradient;           // (batch, classes), of `scale` times loss_sum; empty when scale is 0
 };
 
-class layer; // kernels/layers/layer.hpp
+class graph_range; // kernels/graph/graph_range.hpp
 
 class stage_program {
   public:
     static result<stage_program> create(proto::Model::Reader model, layer_range range);
 
     layer_range range() const noexcept { return range_; }
-    const tensor_shape& input_shape() const noexcept { return input_shape_; }   // of one sample
-    const tensor_shape& output_shape() const noexcept { return output_shape_; } // of one sample
+    // What crosses into the stage and out of it.
+    const std::vector<graph_value>& inputs() const noexcept;
+    const std::vector<graph_value>& outputs() const noexcept;
     bool has_loss() const noexcept { return has_loss_; }
     const value_form& labels() const noexcept { return labels_; } // only where has_loss()
-    const std::vector<parameter_info>& parameters() const noexcept { return parameters_; }
+    const std::vector<parameter_info>& parameters() const noexcept;
+    const std::vector<average_info>& averages() const noexcept;
     std::size_t parameter_bytes() const noexcept;
-    double forward_flops_per_sample() const noexcept {
-        return forward_flops_;
-    } // multiply and add count as two
-    double backward_flops_per_sample() const noexcept { return backward_flops_; }
+    double forward_flops_per_sample() const noexcept; // multiply and add count as two
+    double backward_flops_per_sample() const noexcept;
+
+    // How the stage's weights are stored and sent, with an optimizer that keeps this state.
+    weights_layout layout(std::span<const std::string_view> state) const;
 
     // Version 0: zero for biases, normal for weights: of variance 2 / fan_in where a relu follows (He et al. 2015), else
     // 2 / (fan_in + fan_out) (Glorot and Bengio 2010).
@@ -102,15 +76,20 @@ class stage_program {
     result<weights_ptr> initialise(compute_context& context, std::uint64_t seed,
                                    std::size_t state_per_parameter) const;
 
-    // input: (batch, input_shape...), float32. Overwritten where nobody else holds it. For
-    // inference drop `saved`. errc::protocol for an input, and below for a gradient, of another
-    // type or shape, or of no samples.
-    result<forward_result> forward(compute_context& context, const weights& w, tensor input) const;
+    // inputs: (batch, shape...) of inputs(). Overwritten where nobody else holds them. errc::protocol for
+    // inputs, and below for gradients, of another number, type or shape, or of no samples.
+    result<forward_result> forward(compute_context& context, const weights& w,
+                                   const batch_part& part, std::vector<tensor> inputs) const;
 
-    // `w` must be the version that the forward pass used.
+    // `w` and `part` must be those of the forward pass, which was one of training. One gradient for each output that is
+    // trained.
     result<backward_result> backward(compute_context& context, const weights& w,
-                                     saved_activations saved, tensor output_gradient,
-                                     bool want_input_gradient) const;
+                                     const batch_part& part, saved_activations saved,
+                                     std::vector<tensor> output_gradients) const;
+
+    // The running averages of the version after `current`, from statistics summed over a minibatch.
+    result<std::vector<tensor>> next_averages(compute_context& context, const weights& current,
+                                              std::span<const tensor> statistics) const;
 
     // Softmax cross entropy of the last layer's output. labels: as labels() says. errc::data for a
     // label that is not smaller than the number of classes. Only where has_loss(). The gradient is
@@ -120,32 +99,25 @@ class stage_program {
                              float scale) const;
 
   private:
-    // A layer, or several that run as one.
-    struct step {
-        std::size_t layer; // number of the first
-        std::size_t parameters;
-        std::shared_ptr<const troupe::layer> run;
-    };
-
     layer_range range_;
-    tensor_shape input_shape_;
-    tensor_shape output_shape_;
     bool has_loss_ = false;
     value_form labels_;
-    std::vector<parameter_info> parameters_;
-    std::vector<step> steps_;
-    double forward_flops_ = 0;
-    double backward_flops_ = 0;
+    std::vector<std::uint64_t> purposes_; // by parameter: of the random numbers that it begins with
+    std::shared_ptr<const graph_range> run_;
 };
 
-// Name and output shape of every layer of a model, for plans and error messages. Checks the whole
-// model.
+// Every layer of a model, blocks taken apart, for plans and error messages. Checks the whole model.
 struct layer_info {
-    std::string name; // "layers.3 conv2d"
+    std::string name; // "layers.3 conv2d", "layers.4.layers.0 conv2d"
     tensor_shape output_shape;
     std::size_t parameter_elements = 0;
     double forward_flops_per_sample = 0;
+    double backward_flops_per_sample = 0;
+    // Of one sample, of all that crosses where a stage ends here: values forward and gradients back.
+    std::size_t crossing_bytes = 0;
+    std::size_t crossing_gradient_bytes = 0;
 };
 result<std::vector<layer_info>> describe_model(proto::Model::Reader model);
+std::size_t count_layers(proto::Model::Reader model); // of a model that has been checked
 
 } // namespace troupe

@@ -17,9 +17,7 @@ class conv2d_layer final : public layer {
     }
 
     std::string_view kind() const noexcept override { return "conv2d"; }
-    tensor_shape output_shape() const noexcept override {
-        return pool_ ? pool_->output : convolved_;
-    }
+    value_form output() const noexcept override { return numbers(pool_ ? pool_->output : convolved_); }
     double forward_flops() const noexcept override {
         return 2.0 * static_cast<double>(convolved_.elements()) * static_cast<double>(fan_in());
     }
@@ -27,12 +25,14 @@ class conv2d_layer final : public layer {
         return forward_flops() * (want_input_gradient ? 2 : 1);
     }
     std::vector<parameter_info> parameters() const override {
-        return {{"weight", {convolved_[0], input_[0], kernel_, kernel_}, fan_in(), false},
-                {"bias", {convolved_[0]}, fan_in(), true}};
+        return {{.name = "weight",
+                 .shape = {convolved_[0], input_[0], kernel_, kernel_},
+                 .fan_in = fan_in()},
+                {.name = "bias", .shape = {convolved_[0]}}};
     }
 
-    result<activation> forward(compute_context& context, std::span<const tensor> parameters,
-                               activation input, saved_layer& saved) const override;
+    result<activation> forward(compute_context& context, forward_pass pass,
+                               saved_layer& saved) const override;
     result<gradients> backward(compute_context& context, backward_pass pass) const override;
 
   private:
@@ -56,36 +56,35 @@ class conv2d_layer final : public layer {
 };
 
 // Saves the input and, with a pool, its output and positions.
-result<activation> conv2d_layer::forward(compute_context& context,
-                                         std::span<const tensor> parameters, activation input,
+result<activation> conv2d_layer::forward(compute_context& context, forward_pass pass,
                                          saved_layer& saved) const {
     const conv2d_settings settings = settings_for(context.ops);
-    auto blocked = in_block(context, std::move(input), settings.input_block);
+    const tensor& weight = pass.parameters[0];
+    const tensor& bias = pass.parameters[1];
+    auto blocked = in_block(context, std::move(pass.inputs[0]), settings.input_block);
     if (!blocked)
         return blocked;
     const tensor& images = blocked->values;
-    const tensor_shape shape = batch_of(images.shape()[0], output_shape());
-    auto output = tensor::allocate(context.memory, data_type::float32, shape);
-    if (!output)
-        return output.failure();
+    const tensor_shape shape = batch_of(images.shape()[0], output().shape);
+    auto made = tensor::allocate(context.memory, data_type::float32, shape);
+    if (!made)
+        return made.failure();
     result<void> done;
     if (pool_) {
         auto positions =
             tensor::allocate(context.memory, position_type(pool_->settings.kernel), shape);
         if (!positions)
             return positions.failure();
-        done =
-            context.ops.run(conv2d_pool_forward{settings, pool_settings(settings), images,
-                                                parameters[0], parameters[1], *output, *positions});
-        saved.tensors = {images, *output, *positions};
+        done = context.ops.run(conv2d_pool_forward{settings, pool_settings(settings), images,
+                                                   weight, bias, *made, *positions});
+        saved.tensors = {images, *made, *positions};
     } else {
-        done = context.ops.run(
-            conv2d_forward{settings, images, parameters[0], parameters[1], *output});
+        done = context.ops.run(conv2d_forward{settings, images, weight, bias, *made});
         saved.tensors = {images};
     }
     if (!done)
         return done.failure();
-    return activation{std::move(*output), settings.output_block};
+    return activation{std::move(*made), settings.output_block};
 }
 
 result<layer::gradients> conv2d_layer::backward(compute_context& context,
@@ -101,7 +100,7 @@ result<layer::gradients> conv2d_layer::backward(compute_context& context,
         return made.failure();
     tensor& to_weight = made->parameters[0];
     tensor& to_bias = made->parameters[1];
-    tensor* to_input = pass.want_input_gradient ? &made->input.values : nullptr;
+    tensor* to_input = pass.wanted[0] ? &made->inputs[0].values : nullptr;
     const result<void> done =
         pool_
             ? context.ops.run(conv2d_pool_backward{settings, pool_settings(settings), input, weight,
@@ -111,7 +110,7 @@ result<layer::gradients> conv2d_layer::backward(compute_context& context,
                                               to_weight, to_bias});
     if (!done)
         return done.failure();
-    made->input.block = settings.input_block;
+    made->inputs[0].block = settings.input_block;
     return made;
 }
 

@@ -19,6 +19,13 @@ result<std::shared_ptr<const layer>> make_linear(proto::Linear::Reader descripti
 result<std::shared_ptr<const layer>> make_pointwise(std::string_view kind, pointwise function,
                                                     const tensor_shape& input_shape);
 
+// The sum of two values of one shape; the layer of a residual block.
+result<std::shared_ptr<const layer>> make_add(const value_form& body, const value_form& shortcut);
+// Several values behind one another along their first dimension (images: channels).
+result<std::shared_ptr<const layer>> make_concat(std::span<const value_form> inputs);
+
+result<std::shared_ptr<const layer>> make_flatten(const value_form& input);
+
 // What max_pool makes of images of this shape. errc::usage where it cannot.
 struct pooled_shape {
     max_pool_settings settings; // with block 1

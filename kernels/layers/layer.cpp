@@ -24,12 +24,13 @@ result<tensor> writable(compute_context& context, const tensor& t) {
 result<layer::gradients> layer::allocate_gradients(compute_context& context,
                                                    const backward_pass& pass) {
     gradients made;
-    if (pass.want_input_gradient) {
+    made.inputs.resize(1);
+    if (pass.wanted[0]) {
         auto to_input =
             tensor::allocate(context.memory, data_type::float32, pass.saved.tensors[0].shape());
         if (!to_input)
             return to_input.failure();
-        made.input.values = std::move(*to_input);
+        made.inputs[0].values = std::move(*to_input);
     }
     for (const tensor& parameter : pass.parameters) {
         auto gradient = tensor::allocate(context.memory, data_type::float32, parameter.shape());
@@ -60,12 +61,25 @@ std::string_view layer_kind(proto::Layer::Reader description) noexcept {
         return "sigmoid";
     case proto::Layer::TANH:
         return "tanh";
+    case proto::Layer::RESIDUAL:
+        return "residual";
+    case proto::Layer::CONCAT:
+        return "concat";
+    case proto::Layer::REPEAT:
+        return "repeat";
+    case proto::Layer::RECOMPUTE:
+        return "recompute";
+    case proto::Layer::FLATTEN:
+        return "flatten";
     }
     return "unknown";
 }
 
 result<std::shared_ptr<const layer>> make_layer(proto::Layer::Reader description,
-                                                const tensor_shape& input_shape) {
+                                                const value_form& input) {
+    if (input.type != data_type::float32 && !description.isFlatten())
+        return error{errc::usage, "needs numbers, but gets " + std::string{to_string(input.type)}};
+    const tensor_shape& input_shape = input.shape;
     switch (description.which()) {
     case proto::Layer::CONV2D:
         return make_conv2d(description.getConv2d(), input_shape);
@@ -85,6 +99,13 @@ result<std::shared_ptr<const layer>> make_layer(proto::Layer::Reader description
         return make_pointwise(layer_kind(description), pointwise::sigmoid, input_shape);
     case proto::Layer::TANH:
         return make_pointwise(layer_kind(description), pointwise::tanh, input_shape);
+    case proto::Layer::FLATTEN:
+        return make_flatten(input);
+    case proto::Layer::RESIDUAL:
+    case proto::Layer::CONCAT:
+    case proto::Layer::REPEAT:
+    case proto::Layer::RECOMPUTE:
+        break; // the graph takes them apart
     }
     return error{errc::usage, "is a kind of layer that this build does not know"};
 }

@@ -14,17 +14,12 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/graph/stage_program.hpp"
+#include "kernels/device/device.hpp"
+#include "kernels/layers/layer_values.hpp"
 #include "kernels/ops/ops.hpp"
+#include "schemas/app.capnp.h"
 
 namespace troupe {
-
-// A batch on its way through a stage. `block` is the channel block of (samples, channels, height,
-// width), else 1.
-struct activation {
-    tensor values;
-    std::size_t block = 1;
-};
 
 // The same values in channel block `block`; those of `from` itself where it is that already.
 result<activation> in_block(compute_context& context, activation from, std::size_t block);
@@ -37,41 +32,51 @@ class layer {
     virtual ~layer() = default;
 
     virtual std::string_view kind() const noexcept = 0;
-    virtual tensor_shape output_shape() const noexcept = 0; // of one sample
+    virtual value_form output() const noexcept = 0;
     virtual double
     forward_flops() const noexcept = 0; // of one sample; multiply and add count as two
     virtual double backward_flops(bool want_input_gradient) const noexcept = 0;
     // Names without the layer's number: "weight", "bias".
     virtual std::vector<parameter_info> parameters() const { return {}; }
+    virtual std::vector<average_info> averages() const { return {}; }
 
-    // Leaves in `saved` what backward needs. Overwrites the input where nobody else holds it and
+    struct forward_pass {
+        const batch_part& part;
+        std::span<const tensor> parameters;
+        std::span<const tensor> averages;
+        std::vector<activation> inputs;
+    };
+    // Leaves in `saved` what backward needs. Overwrites an input where nobody else holds it and
     // that saves memory.
-    virtual result<activation> forward(compute_context& context, std::span<const tensor> parameters,
-                                       activation input, saved_layer& saved) const = 0;
+    virtual result<activation> forward(compute_context& context, forward_pass pass,
+                                       saved_layer& saved) const = 0;
 
     struct backward_pass {
+        const batch_part& part;
         std::span<const tensor> parameters;
         saved_layer saved;
         activation output_gradient;
-        bool want_input_gradient = true;
+        std::vector<bool> wanted; // by input: whether its gradient is
     };
     struct gradients {
-        activation input; // without values where not wanted
+        std::vector<activation> inputs; // by input, without values where not wanted
         std::vector<tensor> parameters;
+        std::vector<tensor> statistics; // what the averages are of, times the part's share
     };
+    // After forward passes of training only.
     virtual result<gradients> backward(compute_context& context, backward_pass pass) const = 0;
 
   protected:
-    // Memory for what backward is to compute: of the shape of the input, which forward has saved as
-    // tensors[0], where it is wanted, and of each parameter's.
+    // Memory for what backward is to compute: of the shape of the only input, which forward has saved as
+    // tensors[0], where its gradient is wanted, and of each parameter's.
     static result<gradients> allocate_gradients(compute_context& context,
                                                 const backward_pass& pass);
 };
 
-// The layer that `description` asks for, behind an input of `input_shape`. errc::usage for
-// impossible shapes, without the layer's name.
+// The layer of one input that `description` asks for: all but those that hold other layers (kernels/graph/model_graph.hpp).
+// errc::usage for impossible shapes, without the layer's name.
 result<std::shared_ptr<const layer>> make_layer(proto::Layer::Reader description,
-                                                const tensor_shape& input_shape);
+                                                const value_form& input);
 
 // As it stands in app files: "max_pool".
 std::string_view layer_kind(proto::Layer::Reader description) noexcept;

@@ -10,7 +10,7 @@ class linear_layer final : public layer {
         : input_{input}, in_{input.elements()}, out_{out} {}
 
     std::string_view kind() const noexcept override { return "linear"; }
-    tensor_shape output_shape() const noexcept override { return {out_}; }
+    value_form output() const noexcept override { return numbers({out_}); }
     double forward_flops() const noexcept override {
         return 2.0 * static_cast<double>(in_) * static_cast<double>(out_);
     }
@@ -18,12 +18,13 @@ class linear_layer final : public layer {
         return forward_flops() * (want_input_gradient ? 2 : 1);
     }
     std::vector<parameter_info> parameters() const override {
-        return {{"weight", {out_, in_}, in_, false}, {"bias", {out_}, in_, true}};
+        return {{.name = "weight", .shape = {out_, in_}, .fan_in = in_},
+                {.name = "bias", .shape = {out_}}};
     }
 
-    result<activation> forward(compute_context& context, std::span<const tensor> parameters,
-                               activation input, saved_layer& saved) const override {
-        auto plain = in_block(context, std::move(input), 1);
+    result<activation> forward(compute_context& context, forward_pass pass,
+                               saved_layer& saved) const override {
+        auto plain = in_block(context, std::move(pass.inputs[0]), 1);
         if (!plain)
             return plain;
         const std::size_t samples = plain->values.shape()[0];
@@ -31,8 +32,10 @@ class linear_layer final : public layer {
         auto output = tensor::allocate(context.memory, data_type::float32, {samples, out_});
         if (!output)
             return output.failure();
-        auto done = context.ops.run(linear_forward{
-            .input = flat, .weight = parameters[0], .bias = parameters[1], .output = *output});
+        auto done = context.ops.run(linear_forward{.input = flat,
+                                                   .weight = pass.parameters[0],
+                                                   .bias = pass.parameters[1],
+                                                   .output = *output});
         if (!done)
             return done.failure();
         saved.tensors = {flat};
@@ -44,14 +47,14 @@ class linear_layer final : public layer {
         auto made = allocate_gradients(context, pass);
         if (!made)
             return made.failure();
-        tensor& to_input = made->input.values;
-        auto done = context.ops.run(
-            linear_backward{.input = input,
-                            .weight = pass.parameters[0],
-                            .output_gradient = pass.output_gradient.values,
-                            .input_gradient = pass.want_input_gradient ? &to_input : nullptr,
-                            .weight_gradient = made->parameters[0],
-                            .bias_gradient = made->parameters[1]});
+        tensor& to_input = made->inputs[0].values;
+        auto done =
+            context.ops.run(linear_backward{.input = input,
+                                            .weight = pass.parameters[0],
+                                            .output_gradient = pass.output_gradient.values,
+                                            .input_gradient = pass.wanted[0] ? &to_input : nullptr,
+                                            .weight_gradient = made->parameters[0],
+                                            .bias_gradient = made->parameters[1]});
         if (!done)
             return done.failure();
         if (to_input)

@@ -11,7 +11,7 @@ class max_pool_layer final : public layer {
         : input_{input}, output_{output}, settings_{settings} {}
 
     std::string_view kind() const noexcept override { return "max_pool"; }
-    tensor_shape output_shape() const noexcept override { return output_; }
+    value_form output() const noexcept override { return numbers(output_); }
     double forward_flops() const noexcept override {
         return static_cast<double>(output_.elements()) *
                static_cast<double>(settings_.kernel * settings_.kernel);
@@ -20,8 +20,9 @@ class max_pool_layer final : public layer {
         return want_input_gradient ? static_cast<double>(output_.elements()) : 0;
     }
 
-    result<activation> forward(compute_context& context, std::span<const tensor>, activation input,
+    result<activation> forward(compute_context& context, forward_pass pass,
                                saved_layer& saved) const override {
+        const activation& input = pass.inputs[0];
         const max_pool_settings settings{settings_.kernel, settings_.stride, input.block};
         const tensor_shape shape = batch_of(input.values.shape()[0], output_);
         auto output = tensor::allocate(context.memory, data_type::float32, shape);
@@ -40,8 +41,6 @@ class max_pool_layer final : public layer {
     }
 
     result<gradients> backward(compute_context& context, backward_pass pass) const override {
-        if (!pass.want_input_gradient)
-            return gradients{};
         const tensor& positions = pass.saved.tensors[0];
         auto blocked = in_block(context, std::move(pass.output_gradient), pass.saved.block);
         if (!blocked)
@@ -57,7 +56,7 @@ class max_pool_layer final : public layer {
                               .input_gradient = *to_input});
         if (!done)
             return done.failure();
-        return gradients{{std::move(*to_input), pass.saved.block}, {}};
+        return gradients{{{std::move(*to_input), pass.saved.block}}, {}, {}};
     }
 
   private:

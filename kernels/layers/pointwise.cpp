@@ -10,7 +10,7 @@ class pointwise_layer final : public layer {
         : kind_{kind}, function_{function}, shape_{shape} {}
 
     std::string_view kind() const noexcept override { return kind_; }
-    tensor_shape output_shape() const noexcept override { return shape_; }
+    value_form output() const noexcept override { return numbers(shape_); }
     // An exponential and a division count as some ten.
     double forward_flops() const noexcept override {
         return (function_ == pointwise::relu ? 1 : 20) * static_cast<double>(shape_.elements());
@@ -19,8 +19,9 @@ class pointwise_layer final : public layer {
         return want_input_gradient ? forward_flops() : 0;
     }
 
-    result<activation> forward(compute_context& context, std::span<const tensor>, activation input,
+    result<activation> forward(compute_context& context, forward_pass pass,
                                saved_layer& saved) const override {
+        const activation& input = pass.inputs[0];
         const bool overwrites = keeps_output(function_);
         auto output =
             overwrites ? writable(context, input.values)
@@ -34,8 +35,6 @@ class pointwise_layer final : public layer {
     }
 
     result<gradients> backward(compute_context& context, backward_pass pass) const override {
-        if (!pass.want_input_gradient)
-            return gradients{};
         auto blocked = in_block(context, std::move(pass.output_gradient), pass.saved.block);
         if (!blocked)
             return blocked.failure();
@@ -46,7 +45,7 @@ class pointwise_layer final : public layer {
             pointwise_backward{function_, pass.saved.tensors[0], blocked->values, *to_input});
         if (!done)
             return done.failure();
-        return gradients{{std::move(*to_input), pass.saved.block}, {}};
+        return gradients{{{std::move(*to_input), pass.saved.block}}, {}, {}};
     }
 
   private:

@@ -26,8 +26,23 @@ result<void> accumulate(compute_context& context, std::vector<tensor>& sum,
     return {};
 }
 
-result<weights_ptr> optimizer::step(compute_context& context, weights_ptr current,
-                                    std::span<const tensor> gradients, float learning_rate) const {
+result<weights_ptr> next_version(compute_context& context, const stage_program& program,
+                                 const optimizer& rule, weights_ptr current,
+                                 std::span<const tensor> gradients, float learning_rate) {
+    const std::size_t parameters = current->parameters.size();
+    auto averages = program.next_averages(context, *current, gradients.subspan(parameters));
+    if (!averages)
+        return averages.failure();
+    auto next = rule.step(context, std::move(current), gradients.first(parameters), learning_rate);
+    if (!next)
+        return next.failure();
+    (*next)->averages = std::move(*averages);
+    return weights_ptr{std::move(*next)};
+}
+
+result<std::shared_ptr<weights>> optimizer::step(compute_context& context, weights_ptr current,
+                                                 std::span<const tensor> gradients,
+                                                 float learning_rate) const {
     const std::size_t kinds = state().size();
     TROUPE_CHECK(gradients.size() == current->parameters.size(), "one gradient per parameter");
     TROUPE_CHECK(current->state.size() == kinds * gradients.size(),
@@ -60,7 +75,7 @@ result<weights_ptr> optimizer::step(compute_context& context, weights_ptr curren
         next->parameters.push_back(std::move(*new_weight));
         std::ranges::move(new_state, std::back_inserter(next->state));
     }
-    return weights_ptr{std::move(next)};
+    return next;
 }
 
 } // namespace troupe

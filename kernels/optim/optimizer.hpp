@@ -28,8 +28,9 @@ class optimizer {
     // Version current.version + 1, which is the number of the step that it has come from. Hand `current` over by moving:
     // where the caller was the only holder of a buffer, the new version takes it over; otherwise it is left as it is and
     // new memory is used.
-    result<weights_ptr> step(compute_context& context, weights_ptr current,
-                             std::span<const tensor> gradients, float learning_rate) const;
+    result<std::shared_ptr<weights>> step(compute_context& context, weights_ptr current,
+                                          std::span<const tensor> gradients,
+                                          float learning_rate) const;
 
   private:
     // Of one parameter. The new tensors have memory, perhaps that of the old ones.
@@ -37,6 +38,12 @@ class optimizer {
                                 const update_operands& operands) const = 0;
 };
 using optimizer_ptr = std::shared_ptr<const optimizer>;
+
+// The version after `current`, as optimizer::step makes it, with the program's running averages. `gradients`: as
+// backward_result::weight_gradients, summed over a minibatch.
+result<weights_ptr> next_version(compute_context& context, const stage_program& program,
+                                 const optimizer& rule, weights_ptr current,
+                                 std::span<const tensor> gradients, float learning_rate);
 
 // The rule that the description, whose settings are in their ranges, asks for; null for one that this build does not know.
 optimizer_ptr make_optimizer(proto::Optimizer::Reader description);

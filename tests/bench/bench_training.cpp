@@ -45,15 +45,17 @@ int main(int argc, char** argv) {
     std::vector<duration> steps;
     for (int step = -10; step < minibatches; ++step) {
         const time_point start = time.now();
-        auto passed = program.forward(context, *w, input).value();
+        const batch_part part{.training = true};
+        auto passed = program.forward(context, *w, part, {input}).value();
         auto loss =
-            program.loss(context, passed.output, labels, 1.f / static_cast<float>(batch)).value();
+            program.loss(context, passed.outputs[0], labels, 1.f / static_cast<float>(batch))
+                .value();
         const time_point turn = time.now();
         auto back =
-            program.backward(context, *w, std::move(passed.saved), std::move(loss.gradient), false)
+            program.backward(context, *w, part, std::move(passed.saved), {std::move(loss.gradient)})
                 .value();
         const time_point before_update = time.now();
-        w = rule->step(context, std::move(w), back.parameter_gradients, 0.01f).value();
+        w = rule->step(context, std::move(w), back.weight_gradients, 0.01f).value();
         const time_point end = time.now();
         if (step < 0)
             continue; // compiles and warms up

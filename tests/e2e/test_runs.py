@@ -144,7 +144,7 @@ class Runs(TroupeTest):
         for command in ("run", "plan"):
             result = self.troupe(command, auto, "--devices", "cpu:2")
             self.assertEqual(result.code, 1, str(result))
-            self.assertRegex(result.err, r"^troupe: measuring the layers on local/cpu:0: the weights of layers\.3 linear: out of ")
+            self.assertRegex(result.err, r"^troupe: measuring the layers on local/cpu:0: layers\.3\.weight: out of ")
 
     def test_a_run_that_learns_nothing_says_so_and_how_to_go_on(self):
         still = ["--set", "train.optimizer.sgd.learning_rate=0", "--set", "train.shuffle=false"]

@@ -19,13 +19,11 @@ const std::vector<std::vector<std::size_t>> cuts = {
 
 constexpr sim_faults calm{.delay_min = std::chrono::microseconds{20},
                           .delay_max = std::chrono::microseconds{20}};
-void check_run(const std::string& schedule, const std::vector<std::size_t>& layers,
-               const sim_faults& faults, std::uint64_t seed,
-               const std::string& optimizer = default_optimizer, const std::string& more = "") {
-    BOOST_TEST_CONTEXT(schedule << ", " << layers.size() << " stages, seed " << seed << " "
-                                << more) {
-        const bool delayed = schedule == "pipedream";
-        const std::string text = pipeline_app(schedule, layers, 3, optimizer, more);
+// That a run of this app, with stages of so many layers, is bit-equal to the sequential program.
+void check_app(const std::string& text, const std::vector<std::size_t>& layers,
+               const sim_faults& faults, std::uint64_t seed) {
+    BOOST_TEST_CONTEXT("seed " << seed << " of\n" << text) {
+        const bool delayed = text.find("schedule: pipedream") != std::string::npos;
         const temporary_folder folder;
         pipeline_sim run{{.seed = seed,
                           .faults = faults,
@@ -52,6 +50,12 @@ void check_run(const std::string& schedule, const std::vector<std::size_t>& laye
     }
 }
 
+void check_run(const std::string& schedule, const std::vector<std::size_t>& layers,
+               const sim_faults& faults, std::uint64_t seed,
+               const std::string& optimizer = default_optimizer, const std::string& more = "") {
+    check_app(pipeline_app(schedule, layers, 3, optimizer, more), layers, faults, seed);
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(pipelines_in_the_simulator)
@@ -71,6 +75,22 @@ BOOST_AUTO_TEST_CASE(every_optimizer_keeps_its_state_per_version) {
                                   "adam: {learning_rate: 0.01}", "adadelta: {decay: 0.8}",
                                   "lamb: {learning_rate: 0.01, weight_decay: 0.1}"})
         check_run("pipedream", {1, 3, 2}, calm, 1, optimizer);
+}
+
+BOOST_AUTO_TEST_CASE(skip_connections_cross_stages) {
+    const std::string first = "    - conv2d: {out: 4, kernel: 3, padding: 1}\n";
+    const std::string blocks =
+        "    - residual: {layers: [{conv2d: {out: 2, kernel: 3, padding: 1}}, gelu,"
+        " {conv2d: {out: 1, kernel: 3, padding: 1}}]}\n"
+        "    - concat: {branches: [{layers: [{conv2d: {out: 3, kernel: 1}}]}, {layers: []}]}\n";
+    const std::vector<std::vector<std::size_t>> cuts_of_blocks = {
+        {11}, {2, 9}, {1, 1, 1, 1, 1, 6}, {5, 3, 3}};
+    for (const char* schedule : {"pipedream", "gpipe"})
+        for (const auto& cut : cuts_of_blocks) {
+            std::string text = pipeline_app(schedule, cut, 3);
+            text.replace(text.find(first), first.size(), blocks);
+            check_app(text, cut, calm, 1);
+        }
 }
 
 BOOST_AUTO_TEST_CASE(every_update_has_the_rate_of_its_place_in_the_run) {

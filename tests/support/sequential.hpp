@@ -80,14 +80,21 @@ class sequential_trainer {
             }
             const batch samples =
                 fill_batch(data_, plan.indices(b), epoch, context_.memory).value();
-            auto sums = gradients(samples, shape, b, used);
+            auto sums =
+                gradients(samples, shape, b, std::uint64_t{epoch} * shape.minibatches + b, used);
             clip(sums);
             for (std::size_t s = 0; s < stages; ++s)
                 versions[s].push_back(
-                    rule.step(context_, versions[s].back(), sums[s], rates(at)).value());
+                    next_version(context_, stages_[s], rule, versions[s].back(), sums[s], rates(at))
+                        .value());
         }
         for (std::size_t s = 0; s < stages; ++s)
             result_.weights[s] = versions[s].back();
+    }
+
+    // Without the statistics that running averages are of.
+    std::span<tensor> gradients_of(std::size_t stage, std::vector<tensor>& sums) const {
+        return std::span{sums}.first(stages_[stage].parameters().size());
     }
 
     // A norm is that of all stages, or with delays of each; squares are added from the last parameter to the first.
@@ -96,49 +103,59 @@ class sequential_trainer {
         double squares = 0;
         for (std::size_t s = stages_.size(); s-- > 0;) {
             squares = delayed_ ? 0 : squares;
-            for (std::size_t p = sums[s].size(); p-- > 0;) {
+            for (std::size_t p = stages_[s].parameters().size(); p-- > 0;) {
                 double of_one = 0;
                 TROUPE_CHECK(context_.ops.run(sum_of_squares{sums[s][p], of_one}).ok(), "it fits");
                 squares += of_one;
             }
             if (delayed_)
-                TROUPE_CHECK(clip_gradients(context_, bound, sums[s], squares).ok(), "it fits");
+                TROUPE_CHECK(
+                    clip_gradients(context_, bound, gradients_of(s, sums[s]), squares).ok(),
+                    "it fits");
         }
         for (std::size_t s = 0; !delayed_ && s < stages_.size(); ++s)
-            TROUPE_CHECK(clip_gradients(context_, bound, sums[s], squares).ok(), "it fits");
+            TROUPE_CHECK(clip_gradients(context_, bound, gradients_of(s, sums[s]), squares).ok(),
+                         "it fits");
     }
 
     std::vector<std::vector<tensor>> gradients(const batch& samples, const epoch_shape& shape,
-                                               std::uint64_t b,
+                                               std::uint64_t b, std::uint64_t of_run,
                                                const std::vector<weights_ptr>& used) {
         std::vector<std::vector<tensor>> sums(stages_.size());
         double loss = 0;
         for (std::uint32_t m = shape.microbatches_of(b); m-- > 0;) {
             const sample_range rows = shape.rows_of(b, m);
-            tensor value = samples.input.rows(rows.first, rows.count);
+            const batch_part part{.training = true,
+                                  .seed = app_.getTrain().getSeed(),
+                                  .minibatch = of_run,
+                                  .first_row = rows.first,
+                                  .share = static_cast<float>(rows.count) /
+                                           static_cast<float>(shape.samples_of(b))};
+            std::vector<tensor> values{samples.input.rows(rows.first, rows.count)};
             std::vector<saved_activations> saved;
             for (std::size_t s = 0; s < stages_.size(); ++s) {
-                auto forward = stages_[s].forward(context_, *used[s], value).value();
+                auto forward =
+                    stages_[s].forward(context_, *used[s], part, std::move(values)).value();
                 saved.push_back(std::move(forward.saved));
-                value = std::move(forward.output);
+                values = std::move(forward.outputs);
             }
             const float scale = 1.0f / static_cast<float>(shape.samples_of(b));
             auto judged =
                 stages_.back()
-                    .loss(context_, value, samples.labels.rows(rows.first, rows.count), scale)
+                    .loss(context_, values[0], samples.labels.rows(rows.first, rows.count), scale)
                     .value();
             loss += judged.loss_sum;
-            tensor gradient = std::move(judged.gradient);
+            std::vector<tensor> crossing{std::move(judged.gradient)};
             for (std::size_t s = stages_.size(); s-- > 0;) {
-                auto backward =
-                    stages_[s]
-                        .backward(context_, *used[s], std::move(saved[s]), gradient, s > 0)
-                        .value();
-                gradient = std::move(backward.input_gradient);
+                auto backward = stages_[s]
+                                    .backward(context_, *used[s], part, std::move(saved[s]),
+                                              std::move(crossing))
+                                    .value();
+                crossing = std::move(backward.input_gradients);
                 if (sums[s].empty())
-                    sums[s] = std::move(backward.parameter_gradients);
+                    sums[s] = std::move(backward.weight_gradients);
                 else
-                    (void)accumulate(context_, sums[s], backward.parameter_gradients).ok();
+                    (void)accumulate(context_, sums[s], backward.weight_gradients).ok();
             }
         }
         result_.minibatch_losses.push_back(loss);

@@ -40,7 +40,7 @@ class profile_question final : public actor {
         send(agent, std::move(request));
     }
     void times(proto::LayerTimes::Reader body, const frame&) {
-        if (body.getNanoseconds().size() != app_.app().getModel().getLayers().size())
+        if (body.getNanoseconds().size() != count_layers(app_.app().getModel()))
             return end(error{errc::protocol, "the measured layer times do not fit the model"});
         layer_times measured;
         for (const std::uint64_t ns : body.getNanoseconds())

@@ -22,6 +22,7 @@ nlohmann::ordered_json to_json(const plan& p) {
                           {"layers", s.layers.count},
                           {"parameter_bytes", s.parameter_bytes},
                           {"activation_bytes", s.activation_bytes},
+                          {"gradient_bytes", s.gradient_bytes},
                           {"forward_flops", s.forward_flops},
                           {"in_flight_max", s.in_flight_max},
                           {"weight_versions_max", s.versions_max},

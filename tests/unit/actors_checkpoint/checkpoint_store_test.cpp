@@ -18,7 +18,7 @@ const std::vector<float> weight = {1, 2, 3, 4, 5, 6};
 const std::vector<float> bias = {7, 8};
 const std::vector<float> speed = {0.5f, 0.25f, 0, 0, 0, -1};
 const std::vector<float> bias_speed = {-2, 2};
-const std::vector<std::string> velocity{"momentum_buffer"};
+const std::vector<std::string_view> velocity{"momentum_buffer"};
 
 named_tensor tensor_of(const std::string& name, const tensor_shape& shape,
                        std::span<const float> values) {
@@ -32,8 +32,7 @@ stage_tensors stage_of(std::size_t l, bool with_momentum) {
         {l, 1},
         {tensor_of(name + ".weight", {2, 3}, weight), tensor_of(name + ".bias", {2}, bias)}};
     if (with_momentum) {
-        stage.tensors.push_back(
-            tensor_of("momentum_buffer." + name + ".weight", {2, 3}, speed));
+        stage.tensors.push_back(tensor_of("momentum_buffer." + name + ".weight", {2, 3}, speed));
         stage.tensors.push_back(tensor_of("momentum_buffer." + name + ".bias", {2}, bias_speed));
     }
     return stage;
@@ -131,11 +130,11 @@ BOOST_AUTO_TEST_CASE(weights_load_onto_another_cut_into_stages) {
     const auto loaded = load_checkpoint(*saved);
     BOOST_REQUIRE(loaded.ok());
     memory_pool memory{1 << 20};
-    const std::vector<parameter_info> stage = {{"layers.1.weight", {2, 3}, 3, false},
-                                               {"layers.1.bias", {2}, 3, true},
-                                               {"layers.2.weight", {2, 3}, 3, false},
-                                               {"layers.2.bias", {2}, 3, true}};
-    const auto restored = loaded->restore(stage, velocity, memory);
+    const std::vector<parameter_info> stage = {{"layers.1.weight", {2, 3}},
+                                               {"layers.1.bias", {2}},
+                                               {"layers.2.weight", {2, 3}},
+                                               {"layers.2.bias", {2}}};
+    const auto restored = loaded->restore({stage, {}, velocity}, memory);
     BOOST_REQUIRE(restored.ok());
     const weights& w = **restored;
     BOOST_TEST(w.version.value() == 100u);
@@ -144,7 +143,7 @@ BOOST_AUTO_TEST_CASE(weights_load_onto_another_cut_into_stages) {
     BOOST_TEST(w.parameters[2].values<float>()[5] == 6.0f);
     BOOST_TEST(w.state[2].values<float>()[5] == -1.0f);
     BOOST_TEST(w.state[3].values<float>()[0] == -2.0f);
-    const auto without = loaded->restore(stage, {}, memory);
+    const auto without = loaded->restore({stage, {}, {}}, memory);
     BOOST_TEST((*without)->state.empty());
 }
 
@@ -153,8 +152,8 @@ BOOST_AUTO_TEST_CASE(optimizer_state_that_was_not_saved_starts_at_zero) {
     const auto loaded = load_checkpoint(*save(store, progress_of(1, 100), 1, false));
     BOOST_REQUIRE(loaded.ok());
     memory_pool memory{1 << 20};
-    const std::vector<parameter_info> stage = {{"layers.0.bias", {2}, 3, true}};
-    const auto restored = loaded->restore(stage, velocity, memory);
+    const std::vector<parameter_info> stage = {{"layers.0.bias", {2}}};
+    const auto restored = loaded->restore({stage, {}, velocity}, memory);
     BOOST_REQUIRE(restored.ok());
     BOOST_TEST((*restored)->state[0].values<float>()[1] == 0.0f);
 }
@@ -164,14 +163,15 @@ BOOST_AUTO_TEST_CASE(weights_of_another_model_are_refused) {
     const auto loaded = load_checkpoint(*save(store, progress_of(1, 100), 1));
     BOOST_REQUIRE(loaded.ok());
     memory_pool memory{1 << 20};
-    const std::vector<parameter_info> wider = {{"layers.0.weight", {2, 4}, 4, false}};
-    BOOST_TEST(loaded->restore(wider, {}, memory).failure().message() ==
+    const std::vector<parameter_info> wider = {{"layers.0.weight", {2, 4}}};
+    BOOST_TEST(loaded->restore({wider, {}, {}}, memory).failure().message() ==
                (folder / "epoch-0001").string() + ": the checkpoint's layers.0.weight is float32 "
                                                   "[2, 3], but the model wants float32 [2, 4]");
-    const std::vector<parameter_info> deeper = {{"layers.9.weight", {2, 3}, 3, false}};
-    BOOST_TEST(
-        loaded->restore(deeper, {}, memory).failure().message().find("has no layers.9.weight") !=
-        std::string::npos);
+    const std::vector<parameter_info> deeper = {{"layers.9.weight", {2, 3}}};
+    BOOST_TEST(loaded->restore({deeper, {}, {}}, memory)
+                   .failure()
+                   .message()
+                   .find("has no layers.9.weight") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(only_the_newest_are_kept) {

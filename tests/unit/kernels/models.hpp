@@ -14,9 +14,10 @@
 
 namespace troupe::test {
 
-// Builds a proto::Model layer by layer.
+// Builds a proto::Model layer by layer; without an input, the layers of a block.
 class model_builder {
   public:
+    model_builder() = default;
     explicit model_builder(std::initializer_list<std::uint32_t> input) : input_{input} {}
 
     model_builder& conv2d(std::uint32_t out, std::uint32_t kernel, std::uint32_t stride,
@@ -54,6 +55,41 @@ class model_builder {
         add_.push_back([=](proto::Layer::Builder layer) { layer.initLinear().setOut(out); });
         return *this;
     }
+    model_builder& flatten() {
+        add_.push_back([](proto::Layer::Builder layer) { layer.setFlatten(); });
+        return *this;
+    }
+    model_builder& residual(const model_builder& body) { return residual(body, model_builder{}); }
+    model_builder& residual(const model_builder& body, const model_builder& shortcut) {
+        add_.push_back([=](proto::Layer::Builder layer) {
+            auto block = layer.initResidual();
+            body.write(block.initLayers(body.size()));
+            shortcut.write(block.initShortcut(shortcut.size()));
+        });
+        return *this;
+    }
+    model_builder& concat(const std::vector<model_builder>& branches) {
+        add_.push_back([=](proto::Layer::Builder layer) {
+            auto list = layer.initConcat().initBranches(static_cast<unsigned>(branches.size()));
+            for (unsigned b = 0; b < list.size(); ++b)
+                branches[b].write(list[b].initLayers(branches[b].size()));
+        });
+        return *this;
+    }
+    model_builder& repeat(std::uint32_t times, const model_builder& body) {
+        add_.push_back([=](proto::Layer::Builder layer) {
+            auto block = layer.initRepeat();
+            block.setTimes(times);
+            body.write(block.initLayers(body.size()));
+        });
+        return *this;
+    }
+    model_builder& recompute(const model_builder& body) {
+        add_.push_back([=](proto::Layer::Builder layer) {
+            body.write(layer.initRecompute().initLayers(body.size()));
+        });
+        return *this;
+    }
 
     // Valid as long as the builder.
     proto::Model::Reader build() {
@@ -61,13 +97,17 @@ class model_builder {
         auto input = model.initInput(static_cast<unsigned>(input_.size()));
         for (unsigned i = 0; i < input_.size(); ++i)
             input.set(i, input_[i]);
-        auto layers = model.initLayers(static_cast<unsigned>(add_.size()));
-        for (unsigned i = 0; i < add_.size(); ++i)
-            add_[i](layers[i]);
+        write(model.initLayers(size()));
         return model.asReader();
     }
 
   private:
+    unsigned size() const { return static_cast<unsigned>(add_.size()); }
+    void write(capnp::List<proto::Layer>::Builder layers) const {
+        for (unsigned i = 0; i < size(); ++i)
+            add_[i](layers[i]);
+    }
+
     std::vector<std::uint32_t> input_;
     std::vector<std::function<void(proto::Layer::Builder)>> add_;
     std::shared_ptr<capnp::MallocMessageBuilder> message_ =

@@ -1,0 +1,61 @@
+#include "kernels/graph/fusion.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/layers/kinds.hpp"
+
+namespace troupe {
+
+namespace {
+
+// Whether what `node` gives goes to the node behind it and nowhere else.
+bool only_feeds_next(const model_graph& graph, std::size_t node) {
+    const std::size_t value = node + 1;
+    if (node + 1 >= graph.nodes.size() || graph.nodes[node + 1].inputs != std::vector{value})
+        return false;
+    return std::ranges::none_of(
+        graph.nodes.begin() + static_cast<std::ptrdiff_t>(node) + 2, graph.nodes.end(),
+        [&](const graph_node& later) { return std::ranges::count(later.inputs, value) > 0; });
+}
+
+// The weights of a layer that computes (out, in, ...): what a relu halves is made up for (He), and otherwise the variances
+// of activations and gradients are balanced (Glorot).
+double initial_deviation(const parameter_info& weight, bool relu_follows) {
+    const double fan_in = static_cast<double>(weight.fan_in);
+    const double fan_out =
+        static_cast<double>(weight.shape[0]) * fan_in / static_cast<double>(weight.shape[1]);
+    return std::sqrt(2.0 / (relu_follows ? fan_in : fan_in + fan_out));
+}
+
+} // namespace
+
+fused_layers fuse(const model_graph& graph, layer_range range) {
+    const std::size_t n = range.first;
+    const auto& nodes = graph.nodes;
+    if (range.count >= 3 && nodes[n].description.isConv2d() && nodes[n + 1].description.isRelu() &&
+        nodes[n + 2].description.isMaxPool() && only_feeds_next(graph, n) &&
+        only_feeds_next(graph, n + 1)) {
+        auto made = make_conv2d_pool(nodes[n].description.getConv2d(),
+                                     nodes[n + 2].description.getMaxPool(),
+                                     graph.values[nodes[n].inputs[0]].info.shape);
+        TROUPE_CHECK(made.ok(), "the layers were checked one by one");
+        return {std::move(*made), 3};
+    }
+    return {nodes[n].run, 1};
+}
+
+std::vector<parameter_info> named_parameters(const model_graph& graph, std::size_t node) {
+    const graph_node& of = graph.nodes[node];
+    const bool relu_follows =
+        only_feeds_next(graph, node) && graph.nodes[node + 1].description.isRelu();
+    auto parameters = of.run->parameters();
+    for (auto& parameter : parameters) {
+        if (parameter.fan_in > 0 && parameter.initial_deviation == 0)
+            parameter.initial_deviation = initial_deviation(parameter, relu_follows);
+        parameter.name = of.path + "." + parameter.name;
+    }
+    return parameters;
+}
+
+} // namespace troupe

@@ -1,0 +1,12 @@
+// Activation checkpointing: layers as one, of which only the input is kept for the backward pass.
+#pragma once
+
+#include "kernels/layers/layer.hpp"
+
+namespace troupe {
+
+// errc::usage as build_graph.
+result<std::shared_ptr<const layer>> make_recompute(proto::Recompute::Reader description,
+                                                    const graph_value& input, std::size_t depth);
+
+} // namespace troupe
