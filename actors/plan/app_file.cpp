@@ -5,7 +5,6 @@
 
 #include <capnp/message.h>
 
-#include "actors/pipeline/schedule.hpp"
 #include "actors/plan/app_file_checks.hpp"
 #include "actors/plan/app_file_reader.hpp"
 #include "actors/plan/app_file_tree.hpp"
@@ -53,16 +52,11 @@ bool app_definition::is_given(std::string_view path) const {
 }
 
 std::vector<std::string> app_definition::notes() const {
-    const auto topology = app().getTopology();
-    constexpr std::string_view microbatches = "topology.pipeline.microbatches";
-    if (!topology.isPipeline() || !is_given(microbatches) ||
-        cuts_minibatches(topology.getPipeline().getSchedule()))
-        return {};
-    return {error_at(microbatches, "not used by schedule " +
-                                       std::string{name_of(topology.getPipeline().getSchedule())} +
-                                       ", which passes minibatches whole; leave it out, or choose "
-                                       "schedule: gpipe")
-                .message()};
+    std::vector<std::string> notes;
+    for (const app_file::idle_key& key : app_file::idle_keys(app()))
+        if (is_given(key.path))
+            notes.push_back(error_at(key.path, key.why).message());
+    return notes;
 }
 
 result<app_definition> parse_app(std::string_view text, const std::filesystem::path& file,

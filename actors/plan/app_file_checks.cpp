@@ -72,4 +72,34 @@ result<void> check_meaning(const app_definition& definition) {
     return {};
 }
 
+namespace {
+
+void add_idle_keys(proto::Data::Reader data, std::vector<idle_key>& keys) {
+    const bool own_labels = data.getTarget() == proto::DataTarget::INPUT;
+    if (own_labels && data.isNpy())
+        for (const char* path : {"data.npy.train_labels", "data.npy.test_labels"})
+            keys.push_back({path, "not used with target: input; leave it out"});
+    if (data.isText() && data.getText().hasTest())
+        keys.push_back({"data.text.test_share", "not used where test names files; leave it out"});
+    if (data.isSynthetic() && data.getSynthetic().getNextToken())
+        keys.push_back({"data.synthetic.classes",
+                        "not used with next_token, whose labels are tokens; leave it out"});
+}
+
+} // namespace
+
+std::vector<idle_key> idle_keys(proto::App::Reader app) {
+    std::vector<idle_key> keys;
+    add_idle_keys(app.getData(), keys);
+    if (!app.getTopology().isPipeline())
+        return keys;
+    const auto schedule = app.getTopology().getPipeline().getSchedule();
+    if (!cuts_minibatches(schedule))
+        keys.push_back({"topology.pipeline.microbatches",
+                        "not used by schedule " + std::string{name_of(schedule)} +
+                            ", which passes minibatches whole; leave it out, or choose schedule: "
+                            "gpipe"});
+    return keys;
+}
+
 } // namespace troupe::app_file

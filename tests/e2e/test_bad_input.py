@@ -121,6 +121,44 @@ class Data(TroupeTest):
         self.assert_one_line_error(result, 2, "app.yaml:", "label is numbers of shape [1, 8, 8]", "loss takes one whole number",
                                    "data.target")
 
+    def data_app(self, data, shape="[1, 8, 8]"):
+        return self.app(APP.replace("  synthetic: {train_samples: 512, test_samples: 128, classes: 4}\n", f"  {data}\n")
+                        .replace("[1, 8, 8]", shape))
+
+    def test_damaged_files_of_every_reader_say_the_byte_and_what_to_do(self):
+        header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (9000000, 1, 8, 8), }"
+        for name, content in (("x.npy", b"\x93NUMPY\x01\0" + len(header).to_bytes(2, "little") + header),
+                              ("x.npz", b"PK no archive"), ("batch.bin", b"\x0b" + bytes(3072)),
+                              ("short.txt", b"only a few bytes"), ("pairs.tsv", b"one\teins\ntwo\n"),
+                              ("words.model", b"no vocabulary")):
+            (self.folder / name).write_bytes(content)
+        for data, shape, said in (
+                ("npy: {train_inputs: x.npy, test_inputs: x.npy}", "[1, 8, 8]",
+                 ("data.npy.train_inputs: ", f"x.npy: byte {10 + len(header)}: truncated", "fetch the file again")),
+                ("npy: {train_inputs: x.npz, test_inputs: x.npz}", "[1, 8, 8]",
+                 ("data.npy.train_inputs: ", "x.npz: byte 0: no readable zip archive")),
+                ("cifar: {train: [batch.bin], test: [batch.bin]}", "[3, 32, 32]",
+                 ("data.cifar.train: ", "batch.bin: byte 0: label 11 in CIFAR-10", "set data.cifar.classes")),
+                ("cifar: {folder: nowhere}", "[3, 32, 32]", ("data.cifar.folder: ", "nowhere/data_batch_1.bin: no such file")),
+                ("cifar: {folder: nowhere}", "[1, 8, 8]", ("data.cifar: ", "images are [3, 32, 32]")),
+                ("text: {train: [short.txt]}", "[16]", ("data.text.train: ", "short.txt: byte 0: ", "give more text")),
+                ("synthetic: {classes: 4}\n  images: {mean: [0.5, 0.5]}", "[1, 8, 8]",
+                 ("data.images.mean: ", "2 values for images of [1, 8, 8]; give 1")),
+                ("translation: {train_source: pairs.tsv, test_source: pairs.tsv, source_length: 8, vocabulary_file: v.model}",
+                 "[16]", ("data.translation.train_source: ", "pairs.tsv: byte 9: line 2 has no tab", "put one in")),
+                ("translation: {train_source: short.txt, train_target: short.txt, test_source: short.txt, "
+                 "test_target: short.txt, source_length: 8, vocabulary_file: words.model}", "[16]",
+                 ("data.translation.vocabulary_file: ", "words.model: byte 0: no SentencePiece model")),
+                ("text: {train: ['*.md']}", "[16]", ("data.text.train[0]: ", "*.md: no file has such a name"))):
+            app = self.data_app(data, shape)
+            text = pathlib.Path(app).read_text()
+            if shape == "[16]": # no image
+                text = re.sub(r"    - conv2d.*max_pool: {kernel: 2}\n", "", text, flags=re.DOTALL)
+                text = text.replace("stages: [{layers: 3}, {layers: 1}]", "stages: 1")
+            for command in ("check", "run"):
+                with self.subTest(data=data, command=command):
+                    self.assert_one_line_error(self.troupe(command, self.app(text)), 2, "app.yaml:", *said)
+
 
 class Cluster(TroupeTest):
     def key(self, text="a key that is long enough"):

@@ -247,6 +247,24 @@ BOOST_AUTO_TEST_CASE(what_has_no_effect_is_noted_with_its_place) {
     BOOST_TEST(notes("stages: 2", {"topology.pipeline.microbatches=2"}).size() == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(data_keys_without_effect_are_noted) {
+    const auto notes = [](const std::string& data) {
+        return parse_app("troupe: 1\ndata: {" + data + "}\n" + model_lines + train_line, "app.yaml")
+            .value()
+            .notes();
+    };
+    BOOST_TEST(notes("text: {train: [a], test: [b], test_share: 0.2}") ==
+                   std::vector<std::string>{"app.yaml:2:50: data.text.test_share: not used where "
+                                            "test names files; leave it out"},
+               boost::test_tools::per_element());
+    BOOST_TEST(notes("text: {train: [a], test_share: 0.2}").empty());
+    const std::string npy = "npy: {train_inputs: a, train_labels: b, test_inputs: c}";
+    BOOST_TEST(notes(npy).empty());
+    BOOST_TEST(notes(npy + ", target: input").size() == 1u);
+    BOOST_TEST(notes("synthetic: {classes: 3, vocabulary: 5, next_token: true}").size() == 1u);
+    BOOST_TEST(notes("synthetic: {vocabulary: 5, next_token: true}").empty());
+}
+
 BOOST_AUTO_TEST_CASE(yaml_that_could_grow_or_deceive_is_refused) {
     BOOST_TEST(with("topology: &t single") ==
                "app.yaml:2:11: anchors (&name) are not allowed; write the value out");
