@@ -57,6 +57,26 @@ class Runs(TroupeTest):
         self.assertEqual(losses[0], losses[1])
         self.assertEqual(losses[0], losses[2])
 
+    def test_arrays_of_numpy_are_trained_on_and_vary_from_epoch_to_epoch(self):
+        def array(name, kind, shape, elements):
+            header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".encode()
+            (self.folder / name).write_bytes(b"\x93NUMPY\x01\0" + struct.pack("<H", len(header)) + header + elements)
+
+        classes = [i * 7 % 4 for i in range(512)]
+        # One quarter of the image, which is the class, is bright.
+        array("x.npy", "|u1", (512, 8, 8), bytes(200 if (y // 4 * 2 + x // 4) == c else 20 + (i + x) % 30
+                                                 for i, c in enumerate(classes) for y in range(8) for x in range(8)))
+        array("y.npy", "<i8", (512,), struct.pack("<512q", *classes))
+        npy = "npy: {train_inputs: x.npy, train_labels: y.npy, test_inputs: x.npy, test_labels: y.npy}"
+        text = APP.replace("synthetic: {train_samples: 512, test_samples: 128, classes: 4}", npy)
+        plain = self.troupe("run", self.app(text), "--json")
+        self.assert_trained(plain, 1)
+        text = text.replace("model:\n", "  images: {mean: [0.3], deviation: [0.3], crop_padding: 1}\nmodel:\n", 1)
+        moved = [self.troupe("run", self.app(text), "--json") for _ in range(2)]
+        _, first, _ = self.assert_trained(moved[0], 1)
+        _, second, _ = self.assert_trained(moved[1], 1)
+        self.assertEqual([e["train_loss"] for e in first], [e["train_loss"] for e in second])
+
     def test_a_run_on_a_running_cluster_leaves_it_running(self):
         _, address = self.node(name="a")
         self.node("--join", address, name="b")

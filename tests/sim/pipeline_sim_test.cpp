@@ -70,19 +70,6 @@ BOOST_DATA_TEST_CASE(gpipe_is_bit_equal_to_one_process_with_the_same_microbatche
     check_run("gpipe", cuts[cut], calm, 1);
 }
 
-BOOST_AUTO_TEST_CASE(training_images_are_transformed_anew_every_epoch) {
-    std::string text = pipeline_app("pipedream", {3, 3}, 3);
-    const std::string classes = "classes: 3}";
-    text.insert(text.find(classes) + classes.size(),
-                ", images: {mean: [0.5], deviation: [0.25], crop_padding: 1, flip: true}");
-    const temporary_folder folder;
-    pipeline_sim run{{.faults = storm, .app = text + "checkpoint: {directory: unused}\n"}};
-    run.train(folder.path());
-    BOOST_REQUIRE(run.observer().report.has_value());
-    const auto app = parse_app(text, "app.yaml").value();
-    check_weights(folder.path(), run.sequential({3, 3}, true, 1), {3, 3}, app.app().getModel());
-}
-
 BOOST_AUTO_TEST_CASE(every_optimizer_keeps_its_state_per_version) {
     for (const char* optimizer : {"sgd: {learning_rate: 0.05, momentum: 0.9, nesterov: true}",
                                   "adam: {learning_rate: 0.01}", "adadelta: {decay: 0.8}",
