@@ -101,7 +101,8 @@ struct SyntheticData {
 
 struct Model {
   input @0 :List(UInt32) $A.required $A.min(1) $A.max(1000000) $A.minItems(1) $A.maxItems(7)
-      $A.doc("Shape of one sample without the batch: [channels, height, width] for images, [features] otherwise.");
+      $A.doc("Shape of one sample without the batch: [channels, height, width] for images, [positions] for tokens, "
+          "[features] otherwise.");
   layers @1 :List(Layer) $A.required $A.minItems(1) $A.maxItems(4096) $A.doc("Layers in order, each feeding the next.");
   loss @2 :Loss = crossEntropy $A.doc("What training minimises.");
 }
@@ -115,7 +116,8 @@ struct Layer $A.doc("One layer: exactly one of these.") {
     conv2d @0 :Conv2d $A.doc("Two-dimensional convolution with bias.");
     relu @1 :Void $A.doc("max(x, 0).");
     maxPool @2 :MaxPool $A.doc("Largest value of each window.");
-    linear @3 :Linear $A.doc("Matrix product with bias; inputs of more than one dimension are flattened first.");
+    linear @3 :Linear $A.doc("Matrix product with bias. Images [channels, height, width] are flattened first; "
+        "of [positions, features] every position is taken by itself.");
     gelu @4 :Void $A.doc("x times the share of a standard normal distribution below x.");
     geluTanh @5 :Void $A.doc("The approximation of gelu by tanh, as in GPT-2.");
     silu @6 :Void $A.doc("x * sigmoid(x), also called swish.");
@@ -128,6 +130,7 @@ struct Layer $A.doc("One layer: exactly one of these.") {
     recompute @12 :Recompute $A.doc("Layers of which only the input is kept for the backward pass, which computes them "
         "again: less memory for a third more work. Chen et al. 2016.");
     flatten @13 :Void $A.doc("All values of a sample in one row.");
+    embedding @14 :Embedding $A.doc("A row of a table for each token. A model that begins with it takes tokens.");
   }
 }
 
@@ -153,6 +156,12 @@ struct Repeat {
 struct Recompute {
   layers @0 :List(Layer) $A.required $A.minItems(1) $A.maxItems(4096)
       $A.doc("The layers in order. They stay together when the model is cut into stages, and count as one layer.");
+}
+
+struct Embedding {
+  vocabulary @0 :UInt32 $A.required $A.min(1) $A.max(16777216) $A.doc("Number of different tokens: rows of the table.");
+  width @1 :UInt32 $A.required $A.min(1) $A.max(16777216) $A.doc("Numbers per row.");
+  deviation @2 :Float32 = 0.02 $A.min(0) $A.max(1000) $A.doc("Of the normal distribution of its first values; PyTorch's is 1.");
 }
 
 struct Conv2d {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/graph/recompute.hpp"
+#include "kernels/graph/value_form.hpp"
 #include "kernels/layers/kinds.hpp"
 
 namespace troupe {
@@ -25,24 +26,6 @@ bool within_limit(const tensor_shape& shape) noexcept {
 error too_large(std::string_view what, const tensor_shape& shape) {
     return {errc::usage, std::string{what} + " " + to_string(shape) + " has more than " +
                              std::to_string(limits::layer_elements_max) + " elements"};
-}
-
-result<tensor_shape> input_shape_of(proto::Model::Reader model) {
-    const auto input = model.getInput();
-    if (input.size() == 0 || input.size() >= limits::tensor_rank_max)
-        return error{errc::usage, "model.input: needs 1 to " +
-                                      std::to_string(limits::tensor_rank_max - 1) +
-                                      " dimensions, has " + std::to_string(input.size())};
-    std::vector<std::size_t> dimensions;
-    for (std::uint32_t dimension : input)
-        dimensions.push_back(dimension);
-    for (std::size_t dimension : dimensions)
-        if (dimension == 0)
-            return error{errc::usage, "model.input: no dimension may be 0"};
-    const tensor_shape shape{std::span{dimensions}};
-    if (!within_limit(shape))
-        return too_large("model.input:", shape);
-    return shape;
 }
 
 // Where a layer stands: for the names of parameters and for the user.
@@ -227,18 +210,22 @@ result<model_graph> build_graph(layer_list layers, const graph_value& input, std
 }
 
 result<model_graph> build_graph(proto::Model::Reader model) {
-    auto shape = input_shape_of(model);
-    if (!shape)
-        return shape.failure();
-    auto graph = graph_behind(model.getLayers(), {numbers(*shape), false}, "model.", 0);
+    auto input = input_form(model);
+    if (!input)
+        return input.failure();
+    if (!within_limit(input->shape))
+        return too_large("model.input:", input->shape);
+    auto graph = graph_behind(model.getLayers(), {*input, false}, "model.", 0);
     if (!graph)
         return graph;
     const tensor_shape& last = graph->values.back().info.shape;
-    if (last.rank() != 1)
-        return error{errc::usage,
-                     graph->nodes.back().key + " " + std::string{graph->nodes.back().run->kind()} +
-                         ": the last layer gives " + to_string(last) +
-                         ", but cross_entropy needs one value per class; end with linear"};
+    if (last.rank() > 2)
+        return error{
+            errc::usage,
+            graph->nodes.back().key + " " + std::string{graph->nodes.back().run->kind()} +
+                ": the last layer gives " + to_string(last) +
+                ", but cross_entropy needs one value per class, or per position and class; end "
+                "with linear"};
     if (!graph->values.back().trained)
         return error{errc::usage, "model.layers: hold no parameters, so there is nothing to train"};
     return graph;

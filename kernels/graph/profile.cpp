@@ -19,6 +19,19 @@ result<tensor> noise(compute_context& context, const tensor_shape& shape, std::u
     return t;
 }
 
+result<tensor> made_up(compute_context& context, const value_form& form, std::size_t samples) {
+    const tensor_shape shape = batch_of(samples, form.shape);
+    if (form.type == data_type::float32)
+        return noise(context, shape, ~std::uint64_t{0});
+    auto t = tensor::allocate(context.memory, form.type, shape);
+    if (t) {
+        random_stream random{0, ~std::uint64_t{0}};
+        for (std::int32_t& token : t->mutable_values<std::int32_t>())
+            token = static_cast<std::int32_t>(random.below(form.values));
+    }
+    return t;
+}
+
 // Of one step, which is a layer or several that run as one.
 struct step_time {
     duration forward = duration::max();
@@ -59,7 +72,7 @@ result<void> time_once(compute_context& context, const graph_range& run,
     const graph_range::step_hook after_backward = [&](std::size_t step) {
         return watch.note(times[step].backward);
     };
-    auto input = noise(context, batch_of(batch, run.inputs()[0].info.shape), ~std::uint64_t{0});
+    auto input = made_up(context, run.inputs()[0].info, batch);
     if (!input)
         return input.failure();
     watch.start();

@@ -4,11 +4,48 @@
 
 namespace troupe {
 
-value_form input_form(proto::Model::Reader model) {
+namespace {
+
+// The vocabulary of the embedding that these layers begin with, in all branches if they begin with some; 0: none.
+std::size_t first_vocabulary(capnp::List<proto::Layer>::Reader layers) {
+    if (layers.size() == 0)
+        return 0;
+    const auto first = layers[0];
+    switch (first.which()) {
+    case proto::Layer::EMBEDDING:
+        return first.getEmbedding().getVocabulary();
+    case proto::Layer::REPEAT:
+        return first_vocabulary(first.getRepeat().getLayers());
+    case proto::Layer::RECOMPUTE:
+        return first_vocabulary(first.getRecompute().getLayers());
+    case proto::Layer::RESIDUAL:
+        return first_vocabulary(first.getResidual().getLayers());
+    case proto::Layer::CONCAT: {
+        const auto branches = first.getConcat().getBranches();
+        return branches.size() > 0 ? first_vocabulary(branches[0].getLayers()) : 0;
+    }
+    default:
+        return 0;
+    }
+}
+
+} // namespace
+
+result<value_form> input_form(proto::Model::Reader model) {
+    const auto input = model.getInput();
+    if (input.size() == 0 || input.size() >= limits::tensor_rank_max)
+        return error{errc::usage, "model.input: needs 1 to " +
+                                      std::to_string(limits::tensor_rank_max - 1) +
+                                      " dimensions, has " + std::to_string(input.size())};
     std::vector<std::size_t> dimensions;
-    for (const std::uint32_t d : model.getInput())
-        dimensions.push_back(d);
-    return {data_type::float32, tensor_shape{dimensions}, 0};
+    for (const std::uint32_t dimension : input) {
+        if (dimension == 0)
+            return error{errc::usage, "model.input: no dimension may be 0"};
+        dimensions.push_back(dimension);
+    }
+    const tensor_shape shape{std::span<const std::size_t>{dimensions}};
+    const std::size_t vocabulary = first_vocabulary(model.getLayers());
+    return vocabulary == 0 ? numbers(shape) : value_form{data_type::int32, shape, vocabulary};
 }
 
 // Cross entropy: the outputs' last dimension is over the classes, and there is one label for each of the others.

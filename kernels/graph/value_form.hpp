@@ -9,8 +9,8 @@
 
 namespace troupe {
 
-// What a model takes whose `input` has been checked.
-value_form input_form(proto::Model::Reader model);
+// What a model takes: tokens if it begins with an embedding. errc::usage for an input that cannot be.
+result<value_form> input_form(proto::Model::Reader model);
 
 // What the loss takes beside outputs of this shape (of one sample), which has been checked.
 value_form label_form(proto::Loss loss, const tensor_shape& output);

@@ -24,6 +24,8 @@ result<std::shared_ptr<const layer>> make_add(const value_form& body, const valu
 // Several values behind one another along their first dimension (images: channels).
 result<std::shared_ptr<const layer>> make_concat(std::span<const value_form> inputs);
 
+result<std::shared_ptr<const layer>> make_embedding(proto::Embedding::Reader description,
+                                                    const value_form& input);
 result<std::shared_ptr<const layer>> make_flatten(const value_form& input);
 
 // What max_pool makes of images of this shape. errc::usage where it cannot.

@@ -71,14 +71,16 @@ std::string_view layer_kind(proto::Layer::Reader description) noexcept {
         return "recompute";
     case proto::Layer::FLATTEN:
         return "flatten";
+    case proto::Layer::EMBEDDING:
+        return "embedding";
     }
     return "unknown";
 }
 
 result<std::shared_ptr<const layer>> make_layer(proto::Layer::Reader description,
                                                 const value_form& input) {
-    if (input.type != data_type::float32 && !description.isFlatten())
-        return error{errc::usage, "needs numbers, but gets " + std::string{to_string(input.type)}};
+    if (input.type != data_type::float32 && !description.isFlatten() && !description.isEmbedding())
+        return error{errc::usage, "needs numbers, but gets tokens; put embedding before it"};
     const tensor_shape& input_shape = input.shape;
     switch (description.which()) {
     case proto::Layer::CONV2D:
@@ -101,6 +103,8 @@ result<std::shared_ptr<const layer>> make_layer(proto::Layer::Reader description
         return make_pointwise(layer_kind(description), pointwise::tanh, input_shape);
     case proto::Layer::FLATTEN:
         return make_flatten(input);
+    case proto::Layer::EMBEDDING:
+        return make_embedding(description.getEmbedding(), input);
     case proto::Layer::RESIDUAL:
     case proto::Layer::CONCAT:
     case proto::Layer::REPEAT:

@@ -4,15 +4,19 @@ namespace troupe {
 
 namespace {
 
+// Of each row of a sample: its positions, or, of images, all of it.
 class linear_layer final : public layer {
   public:
-    linear_layer(const tensor_shape& input, std::size_t out)
-        : input_{input}, in_{input.elements()}, out_{out} {}
+    linear_layer(const tensor_shape& input, std::size_t rows, std::size_t out)
+        : input_{input}, rows_{rows}, in_{input.elements() / rows}, out_{out} {}
 
     std::string_view kind() const noexcept override { return "linear"; }
-    value_form output() const noexcept override { return numbers({out_}); }
+    value_form output() const noexcept override {
+        return numbers(input_.rank() == 2 ? tensor_shape{rows_, out_} : tensor_shape{out_});
+    }
     double forward_flops() const noexcept override {
-        return 2.0 * static_cast<double>(in_) * static_cast<double>(out_);
+        return 2.0 * static_cast<double>(rows_) * static_cast<double>(in_) *
+               static_cast<double>(out_);
     }
     double backward_flops(bool want_input_gradient) const noexcept override {
         return forward_flops() * (want_input_gradient ? 2 : 1);
@@ -28,18 +32,18 @@ class linear_layer final : public layer {
         if (!plain)
             return plain;
         const std::size_t samples = plain->values.shape()[0];
-        const tensor flat = plain->values.reshaped({samples, in_});
-        auto output = tensor::allocate(context.memory, data_type::float32, {samples, out_});
-        if (!output)
-            return output.failure();
+        const tensor flat = plain->values.reshaped({samples * rows_, in_});
+        auto made = tensor::allocate(context.memory, data_type::float32, {samples * rows_, out_});
+        if (!made)
+            return made.failure();
         auto done = context.ops.run(linear_forward{.input = flat,
                                                    .weight = pass.parameters[0],
                                                    .bias = pass.parameters[1],
-                                                   .output = *output});
+                                                   .output = *made});
         if (!done)
             return done.failure();
         saved.tensors = {flat};
-        return activation{std::move(*output), 1};
+        return activation{made->reshaped(batch_of(samples, output().shape)), 1};
     }
 
     result<gradients> backward(compute_context& context, backward_pass pass) const override {
@@ -48,22 +52,25 @@ class linear_layer final : public layer {
         if (!made)
             return made.failure();
         tensor& to_input = made->inputs[0].values;
+        const tensor output_gradient =
+            pass.output_gradient.values.reshaped({input.shape()[0], out_});
         auto done =
             context.ops.run(linear_backward{.input = input,
                                             .weight = pass.parameters[0],
-                                            .output_gradient = pass.output_gradient.values,
+                                            .output_gradient = output_gradient,
                                             .input_gradient = pass.wanted[0] ? &to_input : nullptr,
                                             .weight_gradient = made->parameters[0],
                                             .bias_gradient = made->parameters[1]});
         if (!done)
             return done.failure();
         if (to_input)
-            to_input = to_input.reshaped(batch_of(input.shape()[0], input_));
+            to_input = to_input.reshaped(batch_of(input.shape()[0] / rows_, input_));
         return made;
     }
 
   private:
     tensor_shape input_;
+    std::size_t rows_; // of a sample
     std::size_t in_;
     std::size_t out_;
 };
@@ -74,8 +81,9 @@ result<std::shared_ptr<const layer>> make_linear(proto::Linear::Reader descripti
                                                  const tensor_shape& input) {
     if (description.getOut() == 0)
         return error{errc::usage, "out must be at least 1"};
+    const std::size_t rows = input.rank() == 2 ? input[0] : 1;
     return std::shared_ptr<const layer>{
-        std::make_shared<linear_layer>(input, description.getOut())};
+        std::make_shared<linear_layer>(input, rows, description.getOut())};
 }
 
 } // namespace troupe

@@ -17,7 +17,7 @@ result<std::shared_ptr<const data_sets>> load_samples(const app_definition& defi
     const auto layers = describe_model(app.getModel());
     if (!layers)
         return layers.failure();
-    const value_form inputs = input_form(app.getModel());
+    const value_form inputs = input_form(app.getModel()).value();
     const value_form labels = label_form(app.getModel().getLoss(), layers->back().output_shape);
     auto sets = load_data(app.getData(), inputs.shape, app.getTrain().getSeed());
     if (!sets)

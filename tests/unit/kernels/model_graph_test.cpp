@@ -77,6 +77,33 @@ BOOST_AUTO_TEST_CASE(what_crosses_a_cut_includes_skip_connections) {
     BOOST_TEST(infos[0].crossing_gradient_bytes == 4u * 16 * 8 * 8);
 }
 
+BOOST_AUTO_TEST_CASE(tokens_become_rows_and_linear_takes_each_position_by_itself) {
+    for (const auto& backend : backends()) {
+        memory_pool pool{1ull << 30};
+        const auto ops = backend.make(pool);
+        compute_context context{*ops, pool};
+        model_builder model{6};
+        model.embedding(11, 5).residual(model_builder{}.linear(5).tanh()).linear(7);
+        BOOST_TEST(to_string(describe_model(model.build())->back().output_shape) == "[6, 7]");
+        tensor tokens = labels(pool, 3 * 6, 11, 1).reshaped({3, 6});
+        const tensor truth = labels(pool, 3 * 6, 7, 2).reshaped({3, 6});
+        cut_model whole{context, model.build(), {5}};
+        check_finite_differences(context, whole, tokens, truth, backend.name);
+        cut_model parts{context, model.build(), {1, 2, 2}};
+        check_bit_equal(whole.gradients(context, tokens, truth)[0], [&] {
+            std::vector<tensor> all;
+            for (const auto& some : parts.gradients(context, tokens, truth))
+                all.insert(all.end(), some.begin(), some.end());
+            return all;
+        }());
+        tokens.mutable_values<std::int32_t>()[7] = 11;
+        const auto refused = whole.stages[0].forward(context, *whole.versions[0], {}, {tokens});
+        BOOST_REQUIRE(!refused.ok());
+        BOOST_TEST((refused.failure().code() == errc::data));
+        BOOST_TEST(refused.failure().message().find("layers.0 embedding") != std::string::npos);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(impossible_blocks_are_refused_with_their_place) {
     BOOST_TEST(failure_of(model_builder{1, 4, 4}
                               .residual(model_builder{}.conv2d(2, 3, 1, 1))
@@ -90,6 +117,13 @@ BOOST_AUTO_TEST_CASE(impossible_blocks_are_refused_with_their_place) {
                               .build()) == "layers[0].residual.layers[0] concat: branch 1 gives "
                                            "[1, 2, 2], branch 0 [1, 4, 4]; only their first "
                                            "dimensions may differ");
+    BOOST_TEST(failure_of(model_builder{4}.linear(4).embedding(5, 2).build()) ==
+               "layers[1] embedding: needs tokens, but gets numbers; put it first");
+    BOOST_TEST(failure_of(model_builder{4}
+                              .concat({model_builder{}.embedding(5, 2), model_builder{}.linear(2)})
+                              .build()) ==
+               "layers[0].concat.branches[1].layers[0] linear: needs numbers, but gets tokens; put "
+               "embedding before it");
     BOOST_TEST(failure_of(model_builder{4}.relu().build()) ==
                "model.layers: hold no parameters, so there is nothing to train");
     BOOST_TEST(failure_of(model_builder{4}

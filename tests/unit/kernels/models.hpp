@@ -55,6 +55,15 @@ class model_builder {
         add_.push_back([=](proto::Layer::Builder layer) { layer.initLinear().setOut(out); });
         return *this;
     }
+    model_builder& embedding(std::uint32_t vocabulary, std::uint32_t width) {
+        add_.push_back([=](proto::Layer::Builder layer) {
+            auto table = layer.initEmbedding();
+            table.setVocabulary(vocabulary);
+            table.setWidth(width);
+            table.setDeviation(1);
+        });
+        return *this;
+    }
     model_builder& flatten() {
         add_.push_back([](proto::Layer::Builder layer) { layer.setFlatten(); });
         return *this;
