@@ -14,18 +14,38 @@ static inline lane_values load_lanes(const float* x) {
     return *reinterpret_cast<const lane_values*>(x);
 }
 
+// Lane l has what lane l ^ Distance had.
+template <int Distance>
+static inline lane_values exchanged(lane_values x) {
+    typedef int numbers __attribute__((vector_size(lanes * 4)));
+    numbers from;
+    for (int l = 0; l < static_cast<int>(lanes); ++l)
+        from[l] = l ^ Distance;
+    return __builtin_shuffle(x, from);
+}
+
+static inline lane_values larger(lane_values x, lane_values y) {
+    return y > x ? y : x;
+}
+
 // Of at least one number. Some number where one is NaN.
 static inline float largest_of(const float* x, std::size_t count) {
     float largest = x[0];
     std::size_t i = 0;
     if (count >= lanes) {
-        lane_values best = load_lanes(x);
-        for (i = lanes; i + lanes <= count; i += lanes) {
-            const lane_values next = load_lanes(x + i);
-            best = next > best ? next : best;
+        // Two at a time, as each comparison waits for the last.
+        lane_values best = load_lanes(x), other = best;
+        for (; i + 2 * lanes <= count; i += 2 * lanes) {
+            best = larger(best, load_lanes(x + i));
+            other = larger(other, load_lanes(x + i + lanes));
         }
-        for (std::size_t l = 0; l < lanes; ++l)
-            largest = best[l] > largest ? best[l] : largest;
+        for (; i + lanes <= count; i += lanes)
+            best = larger(best, load_lanes(x + i));
+        best = larger(best, other);
+        best = larger(best, exchanged<8>(best));
+        best = larger(best, exchanged<4>(best));
+        best = larger(best, exchanged<2>(best));
+        largest = larger(best, exchanged<1>(best))[0];
     }
     for (; i < count; ++i)
         largest = x[i] > largest ? x[i] : largest;

@@ -10,17 +10,24 @@ namespace troupe::cpu {
 
 namespace {
 
-float dot(const float* x, const float* y, std::size_t count) {
-    lane_values parts = {};
+// Of the exponentials of one block: so few that floats will do.
+float total_of(const float* x, std::size_t count) {
+    lane_values sums = {}, others = {};
     std::size_t i = 0;
+    for (; i + 2 * lanes <= count; i += 2 * lanes) {
+        sums += load_lanes(x + i);
+        others += load_lanes(x + i + lanes);
+    }
     for (; i + lanes <= count; i += lanes)
-        parts += load_lanes(x + i) * load_lanes(y + i);
-    for (std::size_t l = 0; i < count; ++i, ++l)
-        parts[l] += x[i] * y[i];
-    float sum = 0;
-    for (std::size_t l = 0; l < lanes; ++l)
-        sum += parts[l];
-    return sum;
+        sums += load_lanes(x + i);
+    sums += others;
+    sums += exchanged<8>(sums);
+    sums += exchanged<4>(sums);
+    sums += exchanged<2>(sums);
+    float total = (sums + exchanged<1>(sums))[0];
+    for (; i < count; ++i)
+        total += x[i];
+    return total;
 }
 
 // y[i] = e^(x[i] - shift)
@@ -43,14 +50,19 @@ void zero(float* x, std::size_t count) {
 void dropout(const dropout_task& t, const float* x, float* y, std::size_t count) {
     constexpr std::size_t counters = 32; // at a time
     std::uint32_t words[4 * counters];
+    // Not read anew for every element, as they would be beside what is written.
+    const std::uint32_t upper[] = {t.counter[0], t.counter[1]};
+    const philox_key key{{t.key[0], t.key[1]}};
+    const std::uint32_t threshold = t.threshold;
+    const float factor = t.scale;
     std::uint64_t counter = t.first / 4;
     for (std::size_t skipped = t.first % 4; count > 0; skipped = 0, counter += counters) {
         for (std::size_t c = 0; c < counters; ++c) {
             const std::uint64_t low = counter + c;
             const philox_words at =
                 philox({{static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32),
-                         t.counter[0], t.counter[1]}},
-                       {{t.key[0], t.key[1]}});
+                         upper[0], upper[1]}},
+                       key);
             for (std::size_t w = 0; w < 4; ++w)
                 words[4 * c + w] = at.word[w];
         }
@@ -58,7 +70,7 @@ void dropout(const dropout_task& t, const float* x, float* y, std::size_t count)
         const std::size_t covered = count < left ? count : left;
         TROUPE_EACH_BY_ITSELF
         for (std::size_t i = 0; i < covered; ++i)
-            y[i] = words[skipped + i] >= t.threshold ? x[i] * t.scale : 0.f;
+            y[i] = words[skipped + i] >= threshold ? x[i] * factor : 0.f;
         x += covered;
         y += covered;
         count -= covered;
@@ -75,7 +87,7 @@ void softmax(const float* x, float* y, std::size_t rows, std::size_t columns) {
 void softmax_back(const float* y, const float* dy, float* dx, std::size_t rows,
                   std::size_t columns) {
     for (std::size_t row = 0; row < rows; ++row, y += columns, dy += columns, dx += columns) {
-        const float mean = dot(y, dy, columns);
+        const float mean = dot_of(y, dy, columns);
         TROUPE_EACH_BY_ITSELF
         for (std::size_t i = 0; i < columns; ++i)
             dx[i] = y[i] * (dy[i] - mean);
@@ -97,7 +109,7 @@ void attention(const score_block& block, bool is_first, float* largest, float* t
         const float next = is_first || here > largest[row] ? here : largest[row];
         exponentials(scores, next, scores, visible);
         zero(scores + visible, block.columns - visible);
-        float total = static_cast<float>(sum_of(scores, visible));
+        float total = total_of(scores, visible);
         if (!is_first) {
             const float kept = exponential(largest[row] - next);
             total += kept * totals[row];
@@ -129,7 +141,7 @@ void attention_back(const score_block& block, const float* log_sums, const float
 void dots(const float* x, const float* y, std::size_t rows, std::size_t stride, std::size_t width,
           float* result) {
     for (std::size_t row = 0; row < rows; ++row)
-        result[row] = dot(x + row * stride, y + row * stride, width);
+        result[row] = dot_of(x + row * stride, y + row * stride, width);
 }
 
 } // namespace
