@@ -1,0 +1,113 @@
+// One minibatch through a whole model on the CPU back end, written to a safetensors file for pytorch_models.py to compare:
+// "input", "labels", "output" (after a forward pass of training), "loss" (mean over what is counted), and per parameter NAME
+// "weight/NAME" and "gradient/NAME"; per running average "average/NAME", before and "next/NAME" after the minibatch.
+//
+//   model_gradients APP.yaml SAMPLES FILE
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include "actors/checkpoint/safetensors.hpp"
+#include "actors/plan/app_file.hpp"
+#include "kernels/cpu/cpu_operations.hpp"
+#include "kernels/graph/stage_program.hpp"
+#include "kernels/graph/value_form.hpp"
+#include "schemas/base/random.hpp"
+
+using namespace troupe;
+
+namespace {
+
+struct recorder {
+    std::vector<std::pair<std::string, tensor>> all;
+
+    void add(std::string name, tensor t) { all.emplace_back(std::move(name), std::move(t)); }
+
+    bool write(const char* path) const {
+        std::vector<named_tensor> named;
+        for (const auto& [name, t] : all)
+            named.push_back({name, t.type(), t.shape(), {t.data(), t.bytes()}});
+        std::ofstream file{path, std::ios::binary};
+        file << safetensors_header(named, {});
+        for (const auto& t : named)
+            file.write(reinterpret_cast<const char*>(t.bytes.data()),
+                       static_cast<std::streamsize>(t.bytes.size()));
+        return file.flush().good();
+    }
+};
+
+tensor made_up(memory_pool& pool, const value_form& form, std::size_t samples, std::uint64_t seed) {
+    tensor t = tensor::allocate(pool, form.type, batch_of(samples, form.shape)).value();
+    random_stream random{seed};
+    if (form.type == data_type::int32)
+        for (auto& x : t.mutable_values<std::int32_t>())
+            x = static_cast<std::int32_t>(random.below(form.values));
+    else
+        for (float& x : t.mutable_values<float>())
+            x = static_cast<float>(random.uniform());
+    return t;
+}
+
+// Biases and the like begin with one value: others show more.
+void shake(weights& w, std::uint64_t seed) {
+    random_stream random{seed};
+    for (tensor& t : w.parameters)
+        for (float& x : t.mutable_values<float>())
+            x += static_cast<float>(0.1 * (random.uniform() - 0.5) * (x == 0 || x == 1 ? 1 : 0));
+}
+
+int run(const char* app_file, std::size_t samples, const char* path) {
+    const auto app = load_app(app_file);
+    if (!app) {
+        std::fprintf(stderr, "%s\n", app.failure().message().c_str());
+        return 2;
+    }
+    const auto model = app->app().getModel();
+    const auto program = stage_program::create(model, {0, count_layers(model)}).value();
+    memory_pool pool{std::uint64_t{16} << 30};
+    const auto ops = make_cpu_operations(pool);
+    compute_context context{*ops, pool};
+    auto begin = std::make_shared<weights>(*program.initialise(context, 1, 0).value());
+    shake(*begin, 2);
+    const tensor input = made_up(pool, program.inputs()[0].info, samples, 3);
+    const tensor labels = made_up(pool, program.labels(), samples, 4);
+    const batch_part part{.training = true, .seed = 1};
+    auto forward = program.forward(context, *begin, part, {input}).value();
+    recorder out;
+    out.add("input", input);
+    out.add("labels", labels);
+    out.add("output", forward.outputs[0]);
+    const float scale = 1.f / static_cast<float>(labels.elements());
+    auto loss = program.loss(context, forward.outputs[0], labels, scale).value();
+    tensor mean = tensor::allocate(pool, data_type::float32, {1}).value();
+    mean.mutable_values<float>()[0] = static_cast<float>(loss.loss_sum * double{scale});
+    out.add("loss", mean);
+    auto backward =
+        program
+            .backward(context, *begin, part, std::move(forward.saved), {std::move(loss.gradient)})
+            .value();
+    const std::size_t parameters = program.parameters().size();
+    for (std::size_t i = 0; i < parameters; ++i) {
+        out.add("weight/" + program.parameters()[i].name, begin->parameters[i]);
+        out.add("gradient/" + program.parameters()[i].name, backward.weight_gradients[i]);
+    }
+    const auto next = program
+                          .next_averages(context, *begin,
+                                         std::span{backward.weight_gradients}.subspan(parameters))
+                          .value();
+    for (std::size_t i = 0; i < next.size(); ++i) {
+        out.add("average/" + program.averages()[i].name, begin->averages[i]);
+        out.add("next/" + program.averages()[i].name, next[i]);
+    }
+    return out.write(path) ? 0 : 1;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 4) {
+        std::fprintf(stderr, "usage: model_gradients APP.yaml SAMPLES FILE\n");
+        return 2;
+    }
+    return run(argv[1], std::strtoul(argv[2], nullptr, 10), argv[3]);
+}

@@ -1,0 +1,131 @@
+"""The model of an app file as a plain PyTorch module whose parameters have the names of Troupe's checkpoints."""
+import torch
+from torch import nn
+from torch.nn import functional
+
+
+class Sequence(nn.Module):
+    """Layers, each feeding the next."""
+
+    def __init__(self, descriptions, shape):
+        super().__init__()
+        self.layers = nn.ModuleList()
+        self.shape = shape
+        for description in descriptions:
+            layer, self.shape = make_layer(description, self.shape)
+            self.layers.append(layer)
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+class Residual(Sequence):
+    def __init__(self, settings, shape):
+        super().__init__(settings["layers"], shape)
+        around = Sequence(settings.get("shortcut", []), shape)
+        self.shortcut = around.layers
+
+    def forward(self, x):
+        around = x
+        for layer in self.shortcut:
+            around = layer(around)
+        return super().forward(x) + around
+
+
+class Concat(nn.Module):
+    def __init__(self, settings, shape):
+        super().__init__()
+        self.branches = nn.ModuleList(Sequence(branch["layers"], shape) for branch in settings["branches"])
+        self.shape = (sum(branch.shape[0] for branch in self.branches),) + self.branches[0].shape[1:]
+
+    def forward(self, x):
+        return torch.cat([branch(x) for branch in self.branches], dim=1)
+
+
+class Repeat(nn.ModuleList):
+    def __init__(self, settings, shape):
+        super().__init__()
+        for _ in range(settings["times"]):
+            row = Sequence(settings["layers"], shape)
+            shape = row.shape
+            self.append(row.layers)
+        self.shape = shape
+
+    def forward(self, x):
+        for row in self:
+            for layer in row:
+                x = layer(x)
+        return x
+
+
+class Linear(nn.Linear):
+    """Images are flattened first."""
+
+    def forward(self, x):
+        return super().forward(x.flatten(1) if x.dim() == 4 else x)
+
+
+class Function(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
+
+
+def windows(size, settings, kernel_default_stride):
+    kernel = settings["kernel"]
+    stride = settings.get("stride", 0) or (kernel if kernel_default_stride else 1)
+    return (size + 2 * settings.get("padding", 0) - kernel) // stride + 1
+
+
+FUNCTIONS = {
+    "relu": functional.relu, "gelu": functional.gelu, "silu": functional.silu, "sigmoid": torch.sigmoid, "tanh": torch.tanh,
+    "gelu_tanh": lambda x: functional.gelu(x, approximate="tanh"),
+}
+
+
+def make_layer(description, shape):
+    """The module of a layer behind a sample of this shape, and its output's shape."""
+    kind, settings = (description, {}) if isinstance(description, str) else next(iter(description.items()))
+    settings = settings or {}
+    if kind in FUNCTIONS:
+        return Function(FUNCTIONS[kind]), shape
+    if kind in ("residual", "concat", "repeat", "recompute"):
+        block = {"residual": Residual, "concat": Concat, "repeat": Repeat,
+                 "recompute": lambda s, of: Sequence(s["layers"], of)}[kind](settings, shape)
+        return block, block.shape
+    if kind == "flatten":
+        return nn.Flatten(), (torch.Size(shape).numel(),)
+    if kind == "linear":
+        size = shape[-1] if len(shape) == 2 else torch.Size(shape).numel()
+        return Linear(size, settings["out"]), (shape[0], settings["out"]) if len(shape) == 2 else (settings["out"],)
+    if kind == "embedding":
+        return nn.Embedding(settings["vocabulary"], settings["width"]), tuple(shape) + (settings["width"],)
+    if kind == "conv2d":
+        side = [windows(size, settings, False) for size in shape[1:]]
+        return nn.Conv2d(shape[0], settings["out"], settings["kernel"], settings.get("stride", 1), settings.get("padding", 0),
+                         groups=settings.get("groups", 1)), (settings["out"], *side)
+    if kind in ("max_pool", "average_pool"):
+        side = [windows(size, settings, True) for size in shape[1:]]
+        pool = nn.MaxPool2d if kind == "max_pool" else nn.AvgPool2d
+        return pool(settings["kernel"], settings.get("stride", 0) or None, settings.get("padding", 0)), (shape[0], *side)
+    if kind == "global_average_pool":
+        return nn.AdaptiveAvgPool2d(1), (shape[0], 1, 1)
+    if kind == "batch_norm":
+        norm = nn.BatchNorm1d if len(shape) == 1 else nn.BatchNorm2d
+        return norm(shape[0], settings.get("epsilon", 1e-5), settings.get("momentum", 0.1)), shape
+    if kind == "layer_norm":
+        return nn.LayerNorm(shape[-1], settings.get("epsilon", 1e-5)), shape
+    if kind == "local_response_norm":
+        return nn.LocalResponseNorm(settings.get("size", 5), settings.get("alpha", 1e-4), settings.get("beta", 0.75),
+                                    settings.get("k", 1)), shape
+    raise ValueError(f"no module for layer {kind}")
+
+
+def make_model(model):
+    """model: the app file's, as read from YAML."""
+    return Sequence(model["layers"], tuple(model["input"]))
