@@ -131,6 +131,14 @@ struct Layer $A.doc("One layer: exactly one of these.") {
         "again: less memory for a third more work. Chen et al. 2016.");
     flatten @13 :Void $A.doc("All values of a sample in one row.");
     embedding @14 :Embedding $A.doc("A row of a table for each token. A model that begins with it takes tokens.");
+    averagePool @15 :AveragePool $A.doc("Mean of each window.");
+    globalAveragePool @16 :Void $A.doc("Mean of each channel: [channels, 1, 1].");
+    layerNorm @17 :LayerNorm $A.doc("The last dimension brought to mean 0 and deviation 1, then weight and bias: Ba et al. 2016.");
+    rmsNorm @18 :RmsNorm $A.doc("The last dimension divided by its root mean square, then a weight: Zhang and Sennrich 2019.");
+    batchNorm @19 :BatchNorm $A.doc("Each channel brought to mean 0 and deviation 1 over the batch (gpipe: over each microbatch), "
+        "then weight and bias; in evaluation by running averages. Ioffe and Szegedy 2015.");
+    localResponseNorm @20 :LocalResponseNorm
+        $A.doc("Divided by a power of the sum of squares of neighbouring channels, as in AlexNet.");
   }
 }
 
@@ -169,11 +177,40 @@ struct Conv2d {
   kernel @1 :UInt32 $A.required $A.min(1) $A.max(1024) $A.doc("Height and width of the kernel.");
   stride @2 :UInt32 = 1 $A.min(1) $A.max(1024) $A.doc("Step of the kernel in both directions.");
   padding @3 :UInt32 = 0 $A.min(0) $A.max(1024) $A.doc("Zeros added on every side.");
+  groups @4 :UInt32 = 1 $A.min(1) $A.max(65536)
+      $A.doc("Parts of the channels, each convolved by itself; divides those of input and output.");
 }
 
 struct MaxPool {
   kernel @0 :UInt32 $A.required $A.min(1) $A.max(1024) $A.doc("Height and width of the window.");
   stride @1 :UInt32 = 0 $A.min(0) $A.max(1024) $A.doc("Step of the window; 0 means the window's size.");
+  padding @2 :UInt32 = 0 $A.min(0) $A.max(512) $A.doc("Added on every side, smaller than all values; at most half the window.");
+}
+
+struct AveragePool {
+  kernel @0 :UInt32 $A.required $A.min(1) $A.max(1024) $A.doc("Height and width of the window.");
+  stride @1 :UInt32 = 0 $A.min(0) $A.max(1024) $A.doc("Step of the window; 0 means the window's size.");
+  padding @2 :UInt32 = 0 $A.min(0) $A.max(512) $A.doc("Zeros added on every side, which count; at most half the window.");
+}
+
+struct LayerNorm {
+  epsilon @0 :Float32 = 1e-5 $A.min(0) $A.max(1) $A.doc("Added to the variance.");
+}
+
+struct RmsNorm {
+  epsilon @0 :Float32 = 1e-6 $A.min(0) $A.max(1) $A.doc("Added to the mean square.");
+}
+
+struct BatchNorm {
+  epsilon @0 :Float32 = 1e-5 $A.min(0) $A.max(1) $A.doc("Added to the variance.");
+  momentum @1 :Float32 = 0.1 $A.min(0) $A.max(1) $A.doc("Share of a minibatch in the running averages.");
+}
+
+struct LocalResponseNorm {
+  size @0 :UInt32 = 5 $A.min(1) $A.max(65536) $A.doc("Channels that count, the own one in their middle.");
+  alpha @1 :Float32 = 1e-4 $A.min(0) $A.max(1000) $A.doc("Factor of the mean of squares.");
+  beta @2 :Float32 = 0.75 $A.min(0) $A.max(10) $A.doc("Power that is divided by.");
+  k @3 :Float32 = 1 $A.min(0.001) $A.max(1000) $A.doc("Added to the mean of squares.");
 }
 
 struct Linear {

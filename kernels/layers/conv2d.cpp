@@ -14,10 +14,13 @@ class conv2d_layer final : public layer {
         : input_{input}, convolved_{convolved}, kernel_{description.getKernel()}, pool_{pool} {
         settings_.stride = description.getStride();
         settings_.padding = description.getPadding();
+        settings_.groups = description.getGroups();
     }
 
     std::string_view kind() const noexcept override { return "conv2d"; }
-    value_form output() const noexcept override { return numbers(pool_ ? pool_->output : convolved_); }
+    value_form output() const noexcept override {
+        return numbers(pool_ ? pool_->output : convolved_);
+    }
     double forward_flops() const noexcept override {
         return 2.0 * static_cast<double>(convolved_.elements()) * static_cast<double>(fan_in());
     }
@@ -26,7 +29,7 @@ class conv2d_layer final : public layer {
     }
     std::vector<parameter_info> parameters() const override {
         return {{.name = "weight",
-                 .shape = {convolved_[0], input_[0], kernel_, kernel_},
+                 .shape = {convolved_[0], group_inputs(), kernel_, kernel_},
                  .fan_in = fan_in()},
                 {.name = "bias", .shape = {convolved_[0]}}};
     }
@@ -36,7 +39,8 @@ class conv2d_layer final : public layer {
     result<gradients> backward(compute_context& context, backward_pass pass) const override;
 
   private:
-    std::size_t fan_in() const noexcept { return input_[0] * kernel_ * kernel_; }
+    std::size_t group_inputs() const noexcept { return input_[0] / settings_.groups; }
+    std::size_t fan_in() const noexcept { return group_inputs() * kernel_ * kernel_; }
 
     conv2d_settings settings_for(const operations& ops) const noexcept {
         conv2d_settings settings = settings_;
@@ -45,7 +49,9 @@ class conv2d_layer final : public layer {
         return settings;
     }
     max_pool_settings pool_settings(const conv2d_settings& settings) const noexcept {
-        return {pool_->settings.kernel, pool_->settings.stride, settings.output_block};
+        max_pool_settings pool = pool_->settings;
+        pool.block = settings.output_block;
+        return pool;
     }
 
     tensor_shape input_;
@@ -123,6 +129,11 @@ result<tensor_shape> convolved_shape(proto::Conv2d::Reader description, const te
                      "needs an input of [channels, height, width], but gets " + to_string(input)};
     if (description.getOut() == 0 || kernel == 0 || stride == 0)
         return error{errc::usage, "out, kernel and stride must be at least 1"};
+    const std::size_t groups = description.getGroups();
+    if (groups == 0 || input[0] % groups != 0 || description.getOut() % groups != 0)
+        return error{errc::usage, "groups " + std::to_string(groups) + " must divide the " +
+                                      std::to_string(input[0]) + " channels of the input and the " +
+                                      std::to_string(description.getOut()) + " of the output"};
     if (padding >= kernel)
         return error{errc::usage, "padding " + std::to_string(padding) +
                                       " must be smaller than the kernel, which is " +

@@ -13,6 +13,18 @@ result<std::shared_ptr<const layer>> make_conv2d_pool(proto::Conv2d::Reader conv
                                                       const tensor_shape& input_shape);
 result<std::shared_ptr<const layer>> make_max_pool(proto::MaxPool::Reader description,
                                                    const tensor_shape& input_shape);
+result<std::shared_ptr<const layer>> make_average_pool(proto::AveragePool::Reader description,
+                                                       const tensor_shape& input_shape);
+result<std::shared_ptr<const layer>> make_global_average_pool(const tensor_shape& input_shape);
+result<std::shared_ptr<const layer>> make_layer_norm(proto::LayerNorm::Reader description,
+                                                     const tensor_shape& input_shape);
+result<std::shared_ptr<const layer>> make_rms_norm(proto::RmsNorm::Reader description,
+                                                   const tensor_shape& input_shape);
+result<std::shared_ptr<const layer>> make_batch_norm(proto::BatchNorm::Reader description,
+                                                     const tensor_shape& input_shape);
+result<std::shared_ptr<const layer>>
+make_local_response_norm(proto::LocalResponseNorm::Reader description,
+                         const tensor_shape& input_shape);
 result<std::shared_ptr<const layer>> make_linear(proto::Linear::Reader description,
                                                  const tensor_shape& input_shape);
 // `kind` as it stands in app files; it must outlive the layer.
@@ -27,6 +39,10 @@ result<std::shared_ptr<const layer>> make_concat(std::span<const value_form> inp
 result<std::shared_ptr<const layer>> make_embedding(proto::Embedding::Reader description,
                                                     const value_form& input);
 result<std::shared_ptr<const layer>> make_flatten(const value_form& input);
+
+// The images that a pool of such windows makes of images of this shape. errc::usage where it cannot.
+result<tensor_shape> pooled_images(const max_pool_settings& windows,
+                                   const tensor_shape& input_shape);
 
 // What max_pool makes of images of this shape. errc::usage where it cannot.
 struct pooled_shape {

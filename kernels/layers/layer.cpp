@@ -49,6 +49,18 @@ std::string_view layer_kind(proto::Layer::Reader description) noexcept {
         return "relu";
     case proto::Layer::MAX_POOL:
         return "max_pool";
+    case proto::Layer::AVERAGE_POOL:
+        return "average_pool";
+    case proto::Layer::GLOBAL_AVERAGE_POOL:
+        return "global_average_pool";
+    case proto::Layer::LAYER_NORM:
+        return "layer_norm";
+    case proto::Layer::RMS_NORM:
+        return "rms_norm";
+    case proto::Layer::BATCH_NORM:
+        return "batch_norm";
+    case proto::Layer::LOCAL_RESPONSE_NORM:
+        return "local_response_norm";
     case proto::Layer::LINEAR:
         return "linear";
     case proto::Layer::GELU:
@@ -89,6 +101,18 @@ result<std::shared_ptr<const layer>> make_layer(proto::Layer::Reader description
         return make_pointwise(layer_kind(description), pointwise::relu, input_shape);
     case proto::Layer::MAX_POOL:
         return make_max_pool(description.getMaxPool(), input_shape);
+    case proto::Layer::AVERAGE_POOL:
+        return make_average_pool(description.getAveragePool(), input_shape);
+    case proto::Layer::GLOBAL_AVERAGE_POOL:
+        return make_global_average_pool(input_shape);
+    case proto::Layer::LAYER_NORM:
+        return make_layer_norm(description.getLayerNorm(), input_shape);
+    case proto::Layer::RMS_NORM:
+        return make_rms_norm(description.getRmsNorm(), input_shape);
+    case proto::Layer::BATCH_NORM:
+        return make_batch_norm(description.getBatchNorm(), input_shape);
+    case proto::Layer::LOCAL_RESPONSE_NORM:
+        return make_local_response_norm(description.getLocalResponseNorm(), input_shape);
     case proto::Layer::LINEAR:
         return make_linear(description.getLinear(), input_shape);
     case proto::Layer::GELU:

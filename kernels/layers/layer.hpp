@@ -9,6 +9,7 @@
 // Threads: const and shared freely; compute_context belongs to the thread that runs the work.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -26,6 +27,20 @@ result<activation> in_block(compute_context& context, activation from, std::size
 
 // `t` itself where nobody else can see it change, otherwise new memory of its shape.
 result<tensor> writable(compute_context& context, const tensor& t);
+
+// New float32 tensors.
+template <std::size_t N>
+result<std::array<tensor, N>> allocate_all(compute_context& context,
+                                           const tensor_shape (&shapes)[N]) {
+    std::array<tensor, N> made;
+    for (std::size_t i = 0; i < N; ++i) {
+        auto t = tensor::allocate(context.memory, data_type::float32, shapes[i]);
+        if (!t)
+            return t.failure();
+        made[i] = std::move(*t);
+    }
+    return made;
+}
 
 class layer {
   public:

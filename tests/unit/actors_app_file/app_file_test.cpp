@@ -152,9 +152,9 @@ data:
 model:
   input: [1, 8, 8]
   layers:
-    - conv2d: {out: 4, kernel: 3, stride: 1, padding: 0}
+    - conv2d: {out: 4, kernel: 3, stride: 1, padding: 0, groups: 1}
     - relu
-    - max_pool: {kernel: 2, stride: 0}
+    - max_pool: {kernel: 2, stride: 0, padding: 0}
     - linear: {out: 10}
   loss: cross_entropy
 train:

@@ -20,6 +20,11 @@ class model_builder {
     model_builder() = default;
     explicit model_builder(std::initializer_list<std::uint32_t> input) : input_{input} {}
 
+    // A layer of any kind.
+    model_builder& layer(std::function<void(proto::Layer::Builder)> describe) {
+        add_.push_back(std::move(describe));
+        return *this;
+    }
     model_builder& conv2d(std::uint32_t out, std::uint32_t kernel, std::uint32_t stride,
                           std::uint32_t padding) {
         add_.push_back([=](proto::Layer::Builder layer) {
