@@ -28,7 +28,7 @@ def arrays():
         yield "f4", random.normal(size=shape).astype("f4")
         yield "f8", random.normal(size=shape)
     yield "labels", numpy.array([-1, 3, 0])
-    yield "large", random.normal(size=(3000, 7, 11))
+    yield "large", random.normal(size=(600, 7, 11))
 
 
 def refused():
