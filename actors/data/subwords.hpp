@@ -23,8 +23,8 @@ class subwords {
     // A vocabulary of at most `tokens` tokens, made from these lines. The same lines, the same vocabulary. errc::data if so
     // few tokens cannot do for the characters of the text.
     static result<subwords> make(const std::vector<std::string_view>& lines, std::size_t tokens);
-    // Of a file that save() has written, or that SentencePiece has made with padding as token 0. What is no model is refused;
-    // the library does not find every damage inside one, so this is for files that their reader trusts.
+    // Of a file that save() has written, or that SentencePiece has made with padding as token 0. What is no model is
+    // refused; the library does not find every damage inside one, so this is for files that their reader trusts.
     static result<subwords> load(const std::filesystem::path& file);
 
     // Replaces the file at once or not at all; makes its folder. errc::io.

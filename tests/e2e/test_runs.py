@@ -77,6 +77,19 @@ class Runs(TroupeTest):
         _, second, _ = self.assert_trained(moved[1], 1)
         self.assertEqual([e["train_loss"] for e in first], [e["train_loss"] for e in second])
 
+    def test_a_text_trains_a_model_of_its_bytes(self):
+        self.write("text", "the quick brown fox " * 400)
+        text = re.sub(r"    - conv2d.*linear: {out: 4}\n", "    - embedding: {vocabulary: 256, width: 32}\n    - linear: {out: 256}\n",
+                      APP, flags=re.DOTALL)
+        text = text.replace("synthetic: {train_samples: 512, test_samples: 128, classes: 4}", "text: {train: [te*t]}")
+        text = text.replace("[1, 8, 8]", "[16]").replace("{layers: 3}", "{layers: 1}").replace("batch: 32", "batch: 4")
+        result = self.troupe("run", self.app(text), "--json", "--set", "train.optimizer={adam: {learning_rate: 0.03}}")
+        self.assertEqual(result.code, 0, str(result))
+        first, last = result.event("epoch")
+        self.assertLess(last["test_loss"], first["train_loss"] / 2)
+        result = self.troupe("check", self.app(text.replace("vocabulary: 256", "vocabulary: 110")))
+        self.assert_one_line_error(result, 2, "data.text.train: ", "text: sample 0 has token 116, but the model has 110 tokens")
+
     def test_a_run_on_a_running_cluster_leaves_it_running(self):
         _, address = self.node(name="a")
         self.node("--join", address, name="b")
