@@ -98,6 +98,7 @@ class loaded_checkpoint {
     loaded_checkpoint(checkpoint_info info, std::vector<safetensors_file> files);
 
     const checkpoint_info& info() const noexcept { return info_; }
+    const std::vector<safetensors_file>& files() const noexcept { return files_; }
     const named_tensor* find(std::string_view name) const noexcept; // nullptr if there is none
 
     // The weights of a stage of this layout, whatever cut they were saved from, in memory of `memory`. What an optimizer

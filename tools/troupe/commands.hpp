@@ -74,6 +74,22 @@ struct node_options_cli {
 };
 int node(const node_options_cli& options);
 
+struct evaluate_options {
+    app_choice app;
+    std::string weights;            // as load_weights takes them
+    std::uint64_t memory_mb = 4096; // bound
+    bool json = false;
+};
+int evaluate(const evaluate_options& options);
+
+struct convert_options {
+    app_choice app;
+    std::string from; // as load_weights takes them
+    std::string to;   // a file *.safetensors, or a folder for checkpoints
+    std::uint64_t memory_mb = 4096;
+};
+int convert(const convert_options& options);
+
 struct status_options {
     std::string address;
     access_choice access;

@@ -220,6 +220,43 @@ void add_explain(CLI::App& program, std::string& key, int& code) {
     explain_command->callback([&] { code = cli::explain(key); });
 }
 
+void add_memory(CLI::App* command, std::uint64_t& memory_mb) {
+    command->add_option("--memory-mb", memory_mb, "Bound of the memory of weights and batches.")
+        ->check(CLI::Range(16u, 1u << 24))
+        ->capture_default_str();
+}
+
+void add_evaluate(CLI::App& program, cli::evaluate_options& evaluate, int& code) {
+    auto* command = program.add_subcommand("evaluate", "Test saved weights on the test samples.");
+    command->footer("Examples: troupe evaluate my_app.yaml\n"
+                    "          troupe evaluate my_app.yaml --weights weights.safetensors");
+    add_app(command, evaluate.app);
+    command->add_option("--weights", evaluate.weights,
+                        "A checkpoint, a folder of them, or a safetensors file; without it the "
+                        "app's latest checkpoint.");
+    add_memory(command, evaluate.memory_mb);
+    command->add_flag("--json", evaluate.json, "Print JSON.");
+    command->callback([&] { code = cli::evaluate(evaluate); });
+}
+
+void add_convert(CLI::App& program, cli::convert_options& convert, int& code) {
+    auto* command = program.add_subcommand(
+        "convert", "Turn checkpoints into a safetensors file, or such a file into a checkpoint.");
+    command->footer(
+        "Examples: troupe convert my_app.yaml checkpoints weights.safetensors\n"
+        "          troupe convert my_app.yaml weights.safetensors checkpoints\n\n"
+        "The file has the parameters and running averages under the names of a PyTorch\n"
+        "module of the same layers. From the checkpoint, `troupe run --resume` starts.");
+    add_app(command, convert.app);
+    command
+        ->add_option("FROM", convert.from, "A checkpoint, a folder of them, or a safetensors file.")
+        ->required();
+    command->add_option("TO", convert.to, "NAME.safetensors, or a folder for checkpoints.")
+        ->required();
+    add_memory(command, convert.memory_mb);
+    command->callback([&] { code = cli::convert(convert); });
+}
+
 void add_status(CLI::App& program, cli::status_options& status, int& code) {
     auto* status_command =
         program.add_subcommand("status", "Show the nodes and devices of a cluster.");
@@ -291,6 +328,8 @@ struct command_line {
     cli::check_options check;
     cli::plan_options plan;
     std::string key;
+    cli::evaluate_options evaluate;
+    cli::convert_options convert;
     cli::status_options status;
     inspect_words inspect;
     int code = 0;
@@ -305,6 +344,8 @@ command_line::command_line(CLI::App& program) {
     add_check(program, check, code);
     add_plan(program, plan, code);
     add_explain(program, key, code);
+    add_evaluate(program, evaluate, code);
+    add_convert(program, convert, code);
     add_status(program, status, code);
     add_bench(program, code);
     add_inspect(program, inspect, code);

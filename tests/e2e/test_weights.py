@@ -1,0 +1,108 @@
+"""Saved weights outside of a run: evaluated, turned into files of other programs and back."""
+
+import json
+import pathlib
+import struct
+
+from support import APP, TroupeTest, main
+
+SAVING = APP + "checkpoint: {directory: saved}\n"
+
+
+def read_header(path):
+    content = path.read_bytes()
+    length = struct.unpack("<Q", content[:8])[0]
+    return json.loads(content[8:8 + length]), content[8 + length:]
+
+
+def write_file(path, header, data):
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+class Weights(TroupeTest):
+    def setUp(self):
+        super().setUp()
+        self.app_file = self.app(SAVING)
+        trained = self.troupe("run", self.app_file, "--nodes", 2, "--json")
+        self.assertEqual(trained.code, 0, str(trained))
+        self.done = trained.event("done")[0]
+        self.file = pathlib.Path(self.folder, "weights.safetensors")
+
+    def evaluate(self, *options):
+        result = self.troupe("evaluate", self.app_file, "--json", *options)
+        self.assertEqual(result.code, 0, str(result))
+        return result.event("evaluation")[0]
+
+    def convert(self, source, target):
+        result = self.troupe("convert", self.app_file, source, target)
+        self.assertEqual(result.code, 0, str(result))
+        return result
+
+    def refused(self, *words):
+        result = self.troupe(*words)
+        self.assertEqual(result.code, 2, str(result))
+        self.assertEqual(result.err.count("\n"), 1, str(result))
+        return result.err
+
+    def test_saved_weights_are_as_good_as_the_run_said(self):
+        saved = self.evaluate()
+        self.assertEqual(saved["samples"], 128)
+        self.assertAlmostEqual(saved["test_loss"], self.done["test_loss"], places=6)
+        self.assertEqual(saved["test_accuracy"], self.done["test_accuracy"])
+        text = self.troupe("evaluate", self.app_file)
+        self.assertRegex(text.out, r"^test loss \d\.\d{4}  test accuracy \d+\.\d\d%  of \S*/saved/epoch-0002\n$")
+
+    def test_a_file_of_all_weights_has_pytorchs_names_and_goes_back_bit_for_bit(self):
+        self.convert("saved", self.file)
+        header, data = read_header(self.file)
+        header.pop("__metadata__")
+        self.assertEqual({name: entry["shape"] for name, entry in header.items()},
+                         {"layers.0.weight": [8, 1, 3, 3], "layers.0.bias": [8],
+                          "layers.3.weight": [4, 128], "layers.3.bias": [4]})
+        self.assertEqual(self.evaluate("--weights", self.file)["test_loss"], self.evaluate()["test_loss"])
+        self.convert(self.file, "again")
+        self.convert("again", self.file)
+        self.assertEqual(read_header(self.file)[1], data)
+
+    def test_a_run_starts_from_the_weights_of_a_file(self):
+        self.convert("saved", self.file)
+        self.convert(self.file, "start")
+        resumed = self.troupe("run", self.app_file, "--resume", "--set", "checkpoint.directory=start", "--json")
+        self.assertEqual(resumed.code, 0, str(resumed))
+        first = resumed.event("epoch")[0]
+        self.assertEqual(first["epoch"], 1)
+        self.assertLess(first["train_loss"], self.done["train_loss"] * 1.2)
+
+    def test_a_file_that_does_not_fit_is_refused_with_what_is_wrong(self):
+        self.convert("saved", self.file)
+        header, data = read_header(self.file)
+
+        def with_header(change):
+            changed = json.loads(json.dumps(header))
+            change(changed)
+            write_file(self.file, changed, data)
+            return self.refused("evaluate", self.app_file, "--weights", self.file)
+
+        self.assertIn("has the tensor layers.9.bias, which the model has not",
+                      with_header(lambda h: h.update({"layers.9.bias": h.pop("layers.3.bias")})))
+        self.assertIn("layers.0.weight is float32 [72], but the model wants float32 [8, 1, 3, 3]",
+                      with_header(lambda h: h["layers.0.weight"].update(shape=[72])))
+        self.file.write_bytes(self.file.read_bytes()[:-4])
+        self.assertIn("weights.safetensors: ", self.refused("evaluate", self.app_file, "--weights", self.file))
+        self.file.write_bytes(struct.pack("<Q", 1 << 62))
+        self.assertIn("weights.safetensors: ", self.refused("evaluate", self.app_file, "--weights", self.file))
+        self.file.write_bytes(b"")
+        self.assertIn("weights.safetensors: ", self.refused("evaluate", self.app_file, "--weights", self.file))
+        missing = self.refused("evaluate", self.app_file, "--weights", "nowhere.safetensors")
+        self.assertIn("nowhere.safetensors", missing)
+
+    def test_a_folder_of_another_run_is_left_alone(self):
+        self.convert("saved", self.file)
+        self.assertIn("has checkpoints of a run already", self.refused("convert", self.app_file, self.file, "saved"))
+        self.assertIn("no checkpoint there", self.refused("evaluate", self.app_file, "--weights", self.folder))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+// convert: weights between checkpoints and safetensors files.
+#include <iostream>
+
+#include "kernels/graph/stage_program.hpp"
+#include "tools/troupe/commands.hpp"
+#include "tools/troupe/run_setup.hpp"
+#include "tools/troupe/saved_weights.hpp"
+
+namespace troupe::cli {
+
+namespace {
+
+// As the checkpoint of a run that has yet to begin.
+result<std::filesystem::path> save_checkpoint(const app_definition& app, const std::string& folder,
+                                              const weights_layout& layout, const weights& w) {
+    const auto data = load_samples(app);
+    if (!data)
+        return data.failure();
+    auto store = checkpoint_store::open({folder, app.app().getCheckpoint().getKeep()});
+    if (!store)
+        return store.failure();
+    const auto latest = store->latest();
+    if (!latest)
+        return latest.failure();
+    if (*latest)
+        return error{errc::usage,
+                     folder + ": has checkpoints of a run already; name another folder"};
+    const auto model = app.app().getModel();
+    checkpoint_progress progress;
+    progress.seed = app.app().getTrain().getSeed();
+    progress.batch = app.app().getTrain().getBatch();
+    progress.train_samples = (*data)->train.size();
+    progress.model = render_model(model);
+    auto writer = store->begin(progress, 1);
+    if (!writer)
+        return writer.failure();
+    stage_tensors stage{{0, count_layers(model)}, {}};
+    const std::vector<tensor> tensors = w.tensors();
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+        stage.tensors.push_back({layout.entries()[i].name,
+                                 tensors[i].type(),
+                                 tensors[i].shape(),
+                                 {tensors[i].data(), tensors[i].bytes()}});
+    if (auto written = writer->write_stage(stage_index{0}, stage); !written)
+        return written.failure();
+    const auto info = writer->commit();
+    if (!info)
+        return info.failure();
+    return info->folder;
+}
+
+} // namespace
+
+int convert(const convert_options& options) {
+    const auto app = load_app(options.app.file, options.app.settings);
+    if (!app)
+        return report(app.failure());
+    memory_pool memory{options.memory_mb << 20};
+    const auto saved = load_weights(*app, options.from, memory);
+    if (!saved)
+        return report(saved.failure());
+    const auto model = app->app().getModel();
+    const weights_layout layout =
+        stage_program::create(model, {0, count_layers(model)}).value().layout({});
+    std::filesystem::path to = options.to;
+    if (to.extension() == ".safetensors") {
+        if (auto written = save_weights(to, layout, *saved->weights); !written)
+            return report(written.failure());
+    } else {
+        const auto folder = save_checkpoint(*app, options.to, layout, *saved->weights);
+        if (!folder)
+            return report(folder.failure());
+        to = *folder;
+    }
+    std::cout << saved->from.string() << " -> " << to.string() << ": " << layout.entries().size()
+              << " tensors" << std::endl;
+    return 0;
+}
+
+} // namespace troupe::cli

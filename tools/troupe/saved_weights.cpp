@@ -1,0 +1,115 @@
+#include "tools/troupe/saved_weights.hpp"
+
+#include <set>
+
+#include "actors/checkpoint/file_writer.hpp"
+#include "kernels/graph/stage_program.hpp"
+#include "schemas/base/printable.hpp"
+
+namespace troupe::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+result<loaded_checkpoint> load_file(const fs::path& file) {
+    auto bytes = read_file(file, limits::checkpoint_file_bytes_max);
+    if (!bytes)
+        return bytes.failure();
+    auto adopted = adopt_safetensors(std::move(*bytes));
+    if (!adopted)
+        return adopted.failure().in(file.string());
+    checkpoint_info info;
+    info.folder = file; // names it in errors
+    return loaded_checkpoint{std::move(info), {std::move(*adopted)}};
+}
+
+result<loaded_checkpoint> load_latest(const fs::path& folder) {
+    auto found = list_checkpoints(folder);
+    if (!found)
+        return found.failure();
+    if (found->empty())
+        return error{errc::usage,
+                     folder.string() +
+                         ": no checkpoint there; train with `troupe run` first, or name a "
+                         "safetensors file"};
+    return load_checkpoint(found->back());
+}
+
+result<loaded_checkpoint> load(const app_definition& app, const fs::path& from) {
+    if (from.empty()) {
+        if (!app.app().hasCheckpoint())
+            return app.error_at("", "the app saves no checkpoints; name the weights");
+        return load_latest(app.app().getCheckpoint().getDirectory().cStr());
+    }
+    if (!fs::is_directory(from))
+        return load_file(from);
+    if (!fs::exists(from / "manifest.json"))
+        return load_latest(from);
+    auto info = read_manifest(from);
+    return info ? load_checkpoint(*info) : info.failure();
+}
+
+// A file of another program must not have what would be left out without a word. A checkpoint has the optimizer's state.
+result<void> check_names(const loaded_checkpoint& saved, const weights_layout& layout) {
+    if (!saved.info().stages.empty())
+        return {};
+    std::set<std::string_view> known;
+    for (const auto& entry : layout.entries())
+        known.insert(entry.name);
+    for (const safetensors_file& file : saved.files())
+        for (const named_tensor& t : file.view.tensors)
+            if (!known.contains(t.name))
+                return error{errc::data, saved.info().folder.string() + ": has the tensor " +
+                                             printable(t.name, limits::name_bytes_max) + ", which the model has not"};
+    return {};
+}
+
+} // namespace
+
+result<saved_weights> load_weights(const app_definition& app, const fs::path& from,
+                                   memory_pool& memory) {
+    const auto model = app.app().getModel();
+    auto program = stage_program::create(model, {0, count_layers(model)});
+    if (!program)
+        return program.failure();
+    const auto saved = load(app, from);
+    if (!saved)
+        return saved.failure();
+    const weights_layout layout = program->layout({});
+    if (auto known = check_names(*saved, layout); !known)
+        return known.failure();
+    auto restored = saved->restore(layout, memory);
+    if (!restored)
+        return restored.failure();
+    return saved_weights{saved->info().folder, std::move(*restored)};
+}
+
+result<void> save_weights(const fs::path& file, const weights_layout& layout, const weights& w) {
+    std::vector<named_tensor> named;
+    const std::vector<tensor> tensors = w.tensors();
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+        named.push_back({layout.entries()[i].name,
+                         tensors[i].type(),
+                         tensors[i].shape(),
+                         {tensors[i].data(), tensors[i].bytes()}});
+    const std::string header = safetensors_header(named, {{"format", "pt"}});
+    std::vector<std::span<const std::byte>> pieces{std::as_bytes(std::span{header})};
+    for (const named_tensor& t : named)
+        pieces.push_back(t.bytes);
+    fs::path partial = file;
+    partial += ".partial";
+    std::error_code failed;
+    fs::remove(partial, failed); // of one that was killed
+    if (auto written = write_file(partial, pieces); !written) {
+        fs::remove(partial, failed);
+        return written.failure();
+    }
+    fs::rename(partial, file, failed);
+    if (!failed)
+        return {};
+    fs::remove(partial, failed);
+    return error{errc::io, file.string() + ": cannot be replaced; is it a folder?"};
+}
+
+} // namespace troupe::cli

@@ -1,0 +1,25 @@
+// Weights outside of a run: from a checkpoint or from a safetensors file of another program, and back.
+#pragma once
+
+#include <filesystem>
+
+#include "actors/checkpoint/checkpoint_store.hpp"
+#include "actors/plan/app_file.hpp"
+
+namespace troupe::cli {
+
+// Version 0 of the weights of a whole model, without an optimizer's state, from what `from` names: a checkpoint (a folder
+// with a manifest), the latest of a folder of checkpoints, or a safetensors file. Empty: the latest checkpoint of the app.
+struct saved_weights {
+    std::filesystem::path from; // what was found there
+    weights_ptr weights;
+};
+// errc::usage where nothing is saved, errc::data for a file with other tensors than the model's.
+result<saved_weights> load_weights(const app_definition& app, const std::filesystem::path& from,
+                                   memory_pool& memory);
+
+// Parameters and running averages as one safetensors file, replaced at once or not at all.
+result<void> save_weights(const std::filesystem::path& file, const weights_layout& layout,
+                          const weights& w);
+
+} // namespace troupe::cli
