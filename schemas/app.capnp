@@ -86,7 +86,7 @@ struct TranslationData $A.doc("A sample is the source's tokens, padded to source
   sourceLength @4 :UInt32 $A.required $A.min(2) $A.max(1000000)
       $A.doc("Tokens of a source, its end included: what is longer is cut. model.input is [source_length + length of a target].");
   vocabulary @5 :UInt32 = 8000 $A.min(16) $A.max(1000000)
-      $A.doc("Tokens at most. Token 0 is padding, as which its label is left out of the loss.");
+      $A.doc("Tokens at most. Token 0 is padding; where a target is padded, the label is -1, for the loss to leave out.");
   vocabularyFile @6 :Text $A.required $A.path
       $A.doc("SentencePiece model to take the vocabulary from. Made from the training text and kept there when there is none.");
 }
