@@ -33,10 +33,10 @@ class pipeline_sim {
   public:
     explicit pipeline_sim(const pipeline_sim_options& options)
         : app_{parse_app(options.app, "app.yaml").value()}, sim_{{.seed = options.seed}} {
-        data_ = std::make_shared<const data_sets>(load_data(app_.app().getData(),
-                                                            input_form(app_.app().getModel()).shape,
-                                                            app_.app().getTrain().getSeed())
-                                                      .value());
+        data_ = std::make_shared<const data_sets>(
+            load_data(app_.app().getData(), input_form(app_.app().getModel()).value().shape,
+                      app_.app().getTrain().getSeed())
+                .value());
         run_ = &sim_.add_node("run", peer_role::client);
         worker_ =
             shared(sim_.add_device(*run_, {.name = "worker", .seed = options.seed}, *operations_));

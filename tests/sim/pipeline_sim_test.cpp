@@ -93,6 +93,18 @@ BOOST_AUTO_TEST_CASE(skip_connections_cross_stages) {
         }
 }
 
+BOOST_AUTO_TEST_CASE(running_averages_belong_to_the_version_of_the_weights) {
+    const std::string relu = "    - relu\n";
+    const std::vector<std::vector<std::size_t>> cuts_with_norms = {{8}, {2, 6}, {1, 1, 3, 3}};
+    for (const char* schedule : {"pipedream", "gpipe"})
+        for (const auto& cut : cuts_with_norms) {
+            std::string text = pipeline_app(schedule, cut, 3);
+            text.insert(text.rfind(relu), "    - batch_norm: {}\n");
+            text.insert(text.find(relu), "    - batch_norm: {momentum: 0.3}\n");
+            check_app(text, cut, calm, 1);
+        }
+}
+
 BOOST_AUTO_TEST_CASE(every_update_has_the_rate_of_its_place_in_the_run) {
     for (const char* schedule :
          {"schedule: {step: {every_epochs: 1, factor: 0.5}}", "schedule: {cosine: {}}",

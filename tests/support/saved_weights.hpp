@@ -20,14 +20,17 @@ inline void check_weights(const std::filesystem::path& folder, const sequential_
     for (std::size_t s = 0; s < layers.size(); ++s) {
         const auto program = stage_program::create(model, {first, layers[s]}).value();
         first += layers[s];
-        for (std::size_t p = 0; p < program.parameters().size(); ++p) {
-            const named_tensor* t = saved.find(program.parameters()[p].name);
-            BOOST_REQUIRE(t != nullptr);
-            const tensor& e = expected.weights[s]->parameters[p];
+        const auto check = [&](const std::string& name, const tensor& e) {
+            const named_tensor* t = saved.find(name);
+            BOOST_REQUIRE_MESSAGE(t != nullptr, name << " is not saved");
             BOOST_REQUIRE(t->bytes.size() == e.bytes());
             BOOST_TEST(std::memcmp(t->bytes.data(), e.data(), e.bytes()) == 0,
-                       program.parameters()[p].name << " differs from the sequential program's");
-        }
+                       name << " differs from the sequential program's");
+        };
+        for (std::size_t p = 0; p < program.parameters().size(); ++p)
+            check(program.parameters()[p].name, expected.weights[s]->parameters[p]);
+        for (std::size_t a = 0; a < program.averages().size(); ++a)
+            check(program.averages()[a].name, expected.weights[s]->averages[a]);
     }
 }
 
