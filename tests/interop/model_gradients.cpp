@@ -2,7 +2,7 @@
 // "input", "labels", "output" (after a forward pass of training), "loss" (mean over what is counted), and per parameter NAME
 // "weight/NAME" and "gradient/NAME"; per running average "average/NAME", before and "next/NAME" after the minibatch.
 //
-//   model_gradients APP.yaml SAMPLES FILE
+//   model_gradients APP.yaml SAMPLES SEED FILE
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -56,7 +56,7 @@ void shake(weights& w, std::uint64_t seed) {
             x += static_cast<float>(0.1 * (random.uniform() - 0.5) * (x == 0 || x == 1 ? 1 : 0));
 }
 
-int run(const char* app_file, std::size_t samples, const char* path) {
+int run(const char* app_file, std::size_t samples, std::uint64_t seed, const char* path) {
     const auto app = load_app(app_file);
     if (!app) {
         std::fprintf(stderr, "%s\n", app.failure().message().c_str());
@@ -69,8 +69,8 @@ int run(const char* app_file, std::size_t samples, const char* path) {
     compute_context context{*ops, pool};
     auto begin = std::make_shared<weights>(*program.initialise(context, 1, 0).value());
     shake(*begin, 2);
-    const tensor input = made_up(pool, program.inputs()[0].info, samples, 3);
-    const tensor labels = made_up(pool, program.labels(), samples, 4);
+    const tensor input = made_up(pool, program.inputs()[0].info, samples, 2 * seed);
+    const tensor labels = made_up(pool, program.labels(), samples, 2 * seed + 1);
     const batch_part part{.training = true, .seed = 1};
     auto forward = program.forward(context, *begin, part, {input}).value();
     recorder out;
@@ -105,9 +105,10 @@ int run(const char* app_file, std::size_t samples, const char* path) {
 } // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 4) {
-        std::fprintf(stderr, "usage: model_gradients APP.yaml SAMPLES FILE\n");
+    if (argc != 5) {
+        std::fprintf(stderr, "usage: model_gradients APP.yaml SAMPLES SEED FILE\n");
         return 2;
     }
-    return run(argv[1], std::strtoul(argv[2], nullptr, 10), argv[3]);
+    return run(argv[1], std::strtoul(argv[2], nullptr, 10), std::strtoul(argv[3], nullptr, 10),
+               argv[4]);
 }
