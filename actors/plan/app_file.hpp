@@ -1,7 +1,7 @@
 // The app file: YAML that a user writes, read strictly into the struct App of schemas/app.capnp.
 //
-// Keys are the schema's field names in snake_case. A union is a map of one key, or a word for a
-// member without settings (`- relu`); a union marked $byKind follows the kind of the value
+// Keys are the schema's field names in snake_case. A union is a map of one key, or a word where the
+// settings all have defaults (`- relu`, `- batch_norm`); one marked $byKind follows the kind of the value
 // (`stages: auto`, `stages: 3`, `stages: [...]`). Unknown and repeated keys, wrong kinds, values
 // out of range, missing keys, anchors and aliases are errors: "app.yaml:3:26:
 // model.layers[0].conv2d.kernal: unknown key; did you mean "kernel"?". Defaults, ranges and

@@ -62,7 +62,7 @@ class schema_writer {
         for (const field_rules& f : rules.fields) {
             if (!f.in_union)
                 continue;
-            if (f.type().isVoid())
+            if (stands_alone(f))
                 choices.push_back({{"const", f.key}, {"description", f.doc}});
             if (!f.type().isVoid() && rules.by_kind)
                 choices.push_back(field_json(f));

@@ -92,11 +92,14 @@ result<void> tree_reader::read_word(const node& from, const struct_rules& rules,
         return names_.fail(from.where, path,
                            "unknown word " + in_quotes(from.text) + "; " +
                                suggestion(from.text, rules.union_keys()));
-    if (!member->type().isVoid())
+    if (!stands_alone(*member))
         return names_.fail(from.where, path,
                            "\"" + member->key + "\" needs settings; write it as a key, {" +
                                member->key + ": {...}}");
-    into.set(member->field, capnp::VOID);
+    if (member->type().isVoid())
+        into.set(member->field, capnp::VOID);
+    else
+        into.init(member->field);
     return {};
 }
 

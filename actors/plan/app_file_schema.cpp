@@ -143,6 +143,16 @@ std::string default_text(const field_rules& rules) {
     }
 }
 
+bool stands_alone(const field_rules& member) {
+    if (member.type().isVoid())
+        return true;
+    if (!member.type().isStruct())
+        return false;
+    const struct_rules settings = rules_of(member.type().asStruct());
+    return !settings.has_union &&
+           std::ranges::none_of(settings.fields, [](const auto& field) { return field.required; });
+}
+
 bool is_integer(capnp::Type type) {
     return type.isUInt8() || type.isUInt16() || type.isUInt32() || type.isUInt64();
 }

@@ -40,6 +40,9 @@ struct struct_rules {
 
 struct_rules rules_of(capnp::StructSchema schema);
 
+// Whether a member of a union may be written as its name alone: it has no settings, or defaults for all.
+bool stands_alone(const field_rules& member);
+
 struct word {
     capnp::EnumSchema::Enumerant enumerant;
     std::string key;

@@ -98,7 +98,9 @@ BOOST_AUTO_TEST_CASE(the_json_schema_holds_keys_ranges_defaults_and_choices) {
     BOOST_TEST(conv["kernel"]["maximum"] == 1024);
     BOOST_TEST(conv["stride"]["default"] == 1);
     BOOST_TEST(schema["definitions"]["Topology"]["oneOf"].size() ==
-               3u); // single as a word and as a key
+               4u); // single and pipeline, each as a word and as a key
+    BOOST_TEST(schema["definitions"]["Optimizer"]["oneOf"][0].count("const") ==
+               0u); // sgd has no word
     const auto& idx = schema["definitions"]["Data"]["oneOf"][0];
     BOOST_TEST(idx["required"] == nlohmann::json({"idx"}));
     BOOST_TEST(idx["properties"]["target"]["default"] == "labels");

@@ -164,9 +164,8 @@ BOOST_AUTO_TEST_CASE(unions_take_exactly_one_member) {
                                         "synthetic, npy, cifar, text or translation");
     BOOST_TEST(with_data("data: sinthetic") ==
                "app.yaml:2:7: data: unknown word \"sinthetic\"; did you mean \"synthetic\"?");
-    BOOST_TEST(
-        with_data("data: synthetic") ==
-        "app.yaml:2:7: data: \"synthetic\" needs settings; write it as a key, {synthetic: {...}}");
+    BOOST_TEST(with_data("data: idx") ==
+               "app.yaml:2:7: data: \"idx\" needs settings; write it as a key, {idx: {...}}");
     BOOST_TEST(with_model("model: {input: [4], layers: [rleu]}") ==
                "app.yaml:2:30: model.layers[0]: unknown word \"rleu\"; did you mean \"relu\"?");
     BOOST_TEST(with_model("model: {input: [4], layers: [{relu: {a: 1}}]}") ==

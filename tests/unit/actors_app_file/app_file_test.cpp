@@ -144,6 +144,16 @@ BOOST_AUTO_TEST_CASE(a_rendered_definition_loads_to_the_same_definition) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_word_stands_for_settings_that_all_have_defaults) {
+    const auto app = parse("troupe: 1\ndata: synthetic\nmodel: {input: [4], layers: [batch_norm, "
+                           "{linear: {out: 2}}]}\ntrain: {batch: 2, optimizer: adadelta}\n");
+    const auto layer = app.app().getModel().getLayers()[0];
+    BOOST_REQUIRE(layer.isBatchNorm());
+    BOOST_TEST(layer.getBatchNorm().getMomentum() == 0.1f);
+    BOOST_TEST(app.app().getTrain().getOptimizer().isAdadelta());
+    BOOST_TEST(app.app().getData().getSynthetic().getClasses() == 10u);
+}
+
 BOOST_AUTO_TEST_CASE(rendering_fills_in_defaults_and_reads_like_a_hand_written_file) {
     BOOST_TEST(render_app(parse(small_app).app()) == R"(troupe: 1
 data:
