@@ -227,6 +227,14 @@ struct Train {
   warmupMinibatches @6 :UInt32 = 0 $A.min(0) $A.max(1000000000)
       $A.doc("The rate grows linearly over so many minibatches at the start of the run, whatever the schedule.");
   clip @7 :GradientClip $A.doc("A bound on the gradients that the weights are updated with. None when absent.");
+  batchGrowth @8 :BatchGrowth $A.doc("Minibatches that grow over the run, where others lower the rate. They do not when absent.");
+}
+
+struct BatchGrowth {
+  everyEpochs @0 :UInt32 $A.required $A.min(1) $A.max(1000000) $A.doc("Epochs between two steps.");
+  factor @1 :UInt32 = 2 $A.min(2) $A.max(1024) $A.doc("What the samples per minibatch are multiplied with at each step.");
+  maximum @2 :UInt32 $A.required $A.min(1) $A.max(1048576)
+      $A.doc("Samples per minibatch with which it ends; memory must suffice for so many.");
 }
 
 struct Optimizer $A.doc("The update rule: exactly one of these, as PyTorch's rules of these names.") {

@@ -25,7 +25,7 @@ constexpr std::string_view deleted_prefix = ".deleted-";
 
 std::string folder_name(const checkpoint_progress& progress) {
     char name[64];
-    const auto more = static_cast<unsigned long long>(progress.minibatches_of_epoch());
+    const auto more = static_cast<unsigned long long>(progress.minibatches_of_epoch);
     if (more > 0)
         std::snprintf(name, sizeof name, "epoch-%04u-plus-%04llu-minibatches", progress.epochs_done,
                       more);
@@ -91,15 +91,6 @@ result<void> remove_checkpoint(const fs::path& folder) {
 }
 
 } // namespace
-
-std::uint64_t checkpoint_progress::minibatches_per_epoch() const {
-    return batch > 0 ? (train_samples + batch - 1) / batch : 0;
-}
-
-std::uint64_t checkpoint_progress::minibatches_of_epoch() const {
-    const std::uint64_t whole = epochs_done * minibatches_per_epoch();
-    return minibatches_done > whole ? minibatches_done - whole : 0;
-}
 
 struct checkpoint_writer::state {
     fs::path directory;

@@ -35,15 +35,13 @@ namespace troupe {
 // How far a run has come, and what run it is.
 struct checkpoint_progress {
     std::uint32_t epochs_done = 0;
-    std::uint64_t minibatches_done = 0; // over the whole run; larger means later
-    weight_version version;             // of all stages: updates applied
+    std::uint64_t minibatches_done = 0;     // over the whole run; larger means later
+    std::uint64_t minibatches_of_epoch = 0; // of these, since the last whole epoch
+    weight_version version;                 // of all stages: updates applied
     std::uint64_t seed = 0;
-    std::uint32_t batch = 0;         // samples per minibatch: what minibatches_done counts
+    std::uint32_t batch = 0;         // samples per minibatch of the epoch after these
     std::uint64_t train_samples = 0; // in an epoch
     std::string model; // the model as text (render_model); another text is another model
-
-    std::uint64_t minibatches_per_epoch() const;
-    std::uint64_t minibatches_of_epoch() const; // done since the last whole epoch
 
     friend bool operator==(const checkpoint_progress&, const checkpoint_progress&) = default;
 };

@@ -1,5 +1,6 @@
 #include "actors/checkpoint/manifest.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include <nlohmann/json.hpp>
@@ -75,6 +76,16 @@ result<std::vector<checkpoint_stage>> parse_stages(const json& map) {
     return stages;
 }
 
+// Of those done, since the last whole epoch. Not named while all minibatches of a run were of one size.
+std::optional<std::uint64_t> minibatches_of_epoch(const json& map, std::uint64_t done,
+                                                  std::uint64_t epochs, std::uint64_t batch,
+                                                  std::uint64_t samples) {
+    if (map.contains("minibatches_of_epoch"))
+        return number_in(map, "minibatches_of_epoch", done);
+    const std::uint64_t whole = batch > 0 ? epochs * ((samples + batch - 1) / batch) : 0;
+    return done - std::min(done, whole);
+}
+
 } // namespace
 
 std::string stage_file_name(std::size_t stage, std::size_t stages) {
@@ -104,6 +115,7 @@ std::string manifest_json(const checkpoint_progress& progress,
                       {"format_version", format_version},
                       {"epochs_done", progress.epochs_done},
                       {"minibatches_done", progress.minibatches_done},
+                      {"minibatches_of_epoch", progress.minibatches_of_epoch},
                       {"weight_version", progress.version.value()},
                       {"seed", progress.seed},
                       {"batch", progress.batch},
@@ -134,13 +146,16 @@ result<checkpoint_info> parse_manifest(std::string_view text) {
         return bad("epochs_done, minibatches_done, weight_version, seed, batch, train_samples or "
                    "model is missing or of "
                    "the wrong kind");
+    const auto of_epoch = minibatches_of_epoch(map, *minibatches, *epochs, *batch, *samples);
+    if (!of_epoch)
+        return bad("minibatches_of_epoch is more than minibatches_done, or no number");
     if (text_in(map, "model_sha256") != hash_of(*model))
         return bad("the model's text does not have its hash");
     auto stages = parse_stages(map);
     if (!stages)
         return stages.failure();
     return checkpoint_info{{},
-                           {static_cast<std::uint32_t>(*epochs), *minibatches,
+                           {static_cast<std::uint32_t>(*epochs), *minibatches, *of_epoch,
                             weight_version{*weights}, *seed, static_cast<std::uint32_t>(*batch),
                             *samples, *model},
                            std::move(*stages)};

@@ -9,8 +9,9 @@ namespace troupe {
 class data_source::pass_batches {
   public:
     pass_batches(const data_source_options& o, bool training, std::uint32_t epoch)
-        : sets_{o.data}, data_{training ? o.data->train : o.data->test}, batch_{o.batch},
-          seed_{o.seed}, epoch_{epoch}, shuffle_{training && o.shuffle} {}
+        : sets_{o.data}, data_{training ? o.data->train : o.data->test},
+          batch_{training ? o.shape.batch.at(epoch) : o.shape.batch.first}, seed_{o.seed},
+          epoch_{epoch}, shuffle_{training && o.shuffle} {}
 
     result<batch> make(std::size_t index, memory_pool& memory) {
         if (!plan_)
@@ -52,17 +53,17 @@ void data_source::run_epoch(proto::RunEpoch::Reader body, const frame& f) {
         return;
     if (feeding_)
         return fail({errc::protocol, "an epoch is asked for while another pass is running"});
-    const std::size_t samples = options_.data->train.size();
+    const run_shape& run = options_.shape;
+    const std::uint32_t batch = run.batch.at(body.getEpoch());
     feeding pass;
     pass.training = true;
     pass.epoch = body.getEpoch();
     pass.batches = std::make_shared<pass_batches>(options_, true, pass.epoch);
     pass.skipped = body.getSkipMinibatches();
-    if (pass.skipped >= (samples + options_.batch - 1) / options_.batch)
+    if (pass.skipped >= run.minibatches_of(pass.epoch))
         return fail({errc::protocol, "an epoch is asked for of which nothing is left"});
     pass.first_minibatch = body.getFirstMinibatch();
-    pass.shape = epoch_shape::of(samples - pass.skipped * options_.batch, options_.batch,
-                                 options_.microbatches);
+    pass.shape = epoch_shape::of(run.samples - pass.skipped * batch, batch, options_.microbatches);
     feeding_ = std::move(pass);
 
     frame_builder<proto::EpochBegin> begin;
@@ -84,7 +85,7 @@ void data_source::run_evaluation(proto::RunEvaluation::Reader body, const frame&
     feeding pass;
     pass.epoch = body.getEpoch();
     pass.batches = std::make_shared<pass_batches>(options_, false, pass.epoch);
-    pass.shape = epoch_shape::of(options_.data->test.size(), options_.batch, 1);
+    pass.shape = epoch_shape::of(options_.data->test.size(), options_.shape.batch.first, 1);
     feeding_ = std::move(pass);
     prepare();
 }

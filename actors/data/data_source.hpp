@@ -15,6 +15,7 @@
 
 #include "actors/data/batches.hpp"
 #include "actors/data/dataset.hpp"
+#include "actors/pipeline/run_shape.hpp"
 #include "actors/pipeline/schedule.hpp"
 #include "actors/runtime/actor.hpp"
 #include "kernels/device/device.hpp"
@@ -28,7 +29,7 @@ struct data_source_options {
     std::shared_ptr<device> worker; // prepares batches; not a device that computes
     proto::PipelineSchedule schedule = proto::PipelineSchedule::PIPEDREAM;
     std::uint32_t stages = 1;
-    std::uint32_t batch = 1;
+    run_shape shape;
     std::uint32_t microbatches = 1;
     std::uint64_t seed = 0;
     bool shuffle = true;

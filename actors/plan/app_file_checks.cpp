@@ -50,12 +50,24 @@ result<void> check_shapes(const app_definition& definition) {
     return definition.error_at(path, message.substr(colon + 2));
 }
 
+result<void> check_growth(const app_definition& definition) {
+    const auto train = definition.app().getTrain();
+    if (!train.hasBatchGrowth() || train.getBatchGrowth().getMaximum() >= train.getBatch())
+        return {};
+    return definition.error_at(
+        "train.batch_growth.maximum",
+        counted(train.getBatchGrowth().getMaximum(), "sample") + " are fewer than train.batch, " +
+            std::to_string(train.getBatch()) + ", from which minibatches grow");
+}
+
 } // namespace
 
 result<void> check_meaning(const app_definition& definition) {
     if (auto checked = check_shapes(definition); !checked)
         return checked;
     const auto app = definition.app();
+    if (auto checked = check_growth(definition); !checked)
+        return checked;
     if (!app.getTopology().isPipeline())
         return {};
     const auto pipeline = app.getTopology().getPipeline();
@@ -91,6 +103,11 @@ void add_idle_keys(proto::Data::Reader data, std::vector<idle_key>& keys) {
 std::vector<idle_key> idle_keys(proto::App::Reader app) {
     std::vector<idle_key> keys;
     add_idle_keys(app.getData(), keys);
+    const auto train = app.getTrain();
+    if (train.hasBatchGrowth() && train.getBatchGrowth().getEveryEpochs() >= train.getEpochs())
+        keys.push_back({"train.batch_growth.every_epochs", "not reached in " +
+                                                               counted(train.getEpochs(), "epoch") +
+                                                               ", so minibatches do not grow"});
     if (!app.getTopology().isPipeline())
         return keys;
     const auto schedule = app.getTopology().getPipeline().getSchedule();

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "actors/pipeline/run_shape.hpp"
 #include "kernels/optim/optimizer.hpp"
 #include "schemas/base/limits.hpp"
 #include "schemas/base/nearest.hpp"
@@ -216,7 +217,9 @@ result<plan> make_plan(const plan_request& request) {
         return device_of.failure();
 
     plan p;
-    p.batch = request.app.getTrain().getBatch();
+    const auto train = request.app.getTrain();
+    p.batch = train.getBatch();
+    p.batch_max = batch_sizes::of(train).at(train.getEpochs() - 1);
     if (const auto topology = request.app.getTopology(); topology.isPipeline()) {
         p.schedule = topology.getPipeline().getSchedule();
         if (cuts_minibatches(p.schedule))
@@ -244,19 +247,19 @@ result<plan> make_plan(const plan_request& request) {
         stage.where = request.devices[(*device_of)[s]];
         stage.parameter_bytes = program->parameter_bytes();
         const layer_info& end = (*layers)[range.first + range.count - 1];
-        stage.activation_bytes = s + 1 < stages ? end.crossing_bytes * p.batch : 0;
-        stage.gradient_bytes = s + 1 < stages ? end.crossing_gradient_bytes * p.batch : 0;
-        stage.forward_flops = program->forward_flops_per_sample() * p.batch;
+        stage.activation_bytes = s + 1 < stages ? end.crossing_bytes * p.batch_max : 0;
+        stage.gradient_bytes = s + 1 < stages ? end.crossing_gradient_bytes * p.batch_max : 0;
+        stage.forward_flops = program->forward_flops_per_sample() * p.batch_max;
         stage.in_flight_max = in_flight_max(p.schedule, at, minibatch);
         stage.versions_max = versions_max(p.schedule, at, minibatch);
         for (std::size_t l = range.first;
              !request.layer_ns.empty() && l < range.first + range.count; ++l)
             stage.compute_ns += request.layer_ns[l];
         if (s == 0)
-            p.input_bytes = bytes_of(program->inputs()[0].info) * p.batch;
+            p.input_bytes = bytes_of(program->inputs()[0].info) * p.batch_max;
         p.stages.push_back(std::move(stage));
     }
-    p.label_bytes = p.batch * sizeof(std::int32_t);
+    p.label_bytes = p.batch_max * sizeof(std::int32_t);
     return p;
 }
 
@@ -311,6 +314,8 @@ std::string describe(const plan& p) {
                        std::to_string(p.batch);
     if (p.microbatches > 1)
         text += " in " + std::to_string(p.microbatches) + " microbatches";
+    if (p.batch_max > p.batch)
+        text += ", growing to " + std::to_string(p.batch_max) + ": what follows is of these";
     text += "\n\ndata source\n  -> stage 0: Activation " + readable_bytes(p.input_bytes) +
             " per minibatch\n";
     text += "  -> stage " + std::to_string(p.stages.size() - 1) + ": Labels " +

@@ -48,6 +48,8 @@ struct planned_stage {
 struct plan {
     proto::PipelineSchedule schedule = proto::PipelineSchedule::PIPEDREAM;
     std::uint32_t batch = 1;
+    std::uint32_t batch_max =
+        1; // to which minibatches grow; what is said per minibatch is of these
     std::uint32_t microbatches = 1;
     std::uint64_t input_bytes = 0; // from the data source to the first stage, per minibatch
     std::uint64_t label_bytes = 0; // from the data source to the last stage, per minibatch

@@ -10,19 +10,15 @@ run_course::run_course(const run_course_options& options)
     : options_{options}, phase_{options.measures ? run_phase::measuring : run_phase::placing},
       epoch_{options.epochs_done}, minibatches_done_{options.minibatches_done} {}
 
-std::uint64_t run_course::minibatches() const noexcept {
-    return options_.epochs * options_.minibatches_per_epoch;
-}
-
 std::uint64_t run_course::minibatches_done_of_epoch() const {
-    const std::uint64_t before = std::uint64_t{epoch_} * options_.minibatches_per_epoch;
+    const std::uint64_t before = options_.shape.minibatches_before(epoch_);
     TROUPE_CHECK(minibatches_done_ >= before,
                  "a checkpoint of another batch or data set is refused before");
     return minibatches_done_ - before;
 }
 
 bool run_course::may_end_after(std::uint64_t minibatches) const {
-    const std::uint64_t left = options_.minibatches_per_epoch - minibatches_done_of_epoch();
+    const std::uint64_t left = options_.shape.minibatches_of(epoch_) - minibatches_done_of_epoch();
     return minibatches == left || (stopping_ && minibatches < left);
 }
 
@@ -68,7 +64,7 @@ run_phase run_course::advance(std::uint64_t minibatches) {
         TROUPE_CHECK(may_end_after(minibatches), "the caller has asked");
         minibatches_done_ += minibatches;
         // An epoch that a stop has cut short is none to report.
-        return phase_ = minibatches_done_of_epoch() < options_.minibatches_per_epoch
+        return phase_ = minibatches_done_of_epoch() < options_.shape.minibatches_of(epoch_)
                             ? after_epoch()
                             : run_phase::evaluating;
     case run_phase::evaluating:

@@ -22,6 +22,8 @@
 #include <cstdint>
 #include <set>
 
+#include "actors/pipeline/run_shape.hpp"
+
 namespace troupe {
 
 enum class run_phase {
@@ -41,8 +43,7 @@ struct run_course_options {
     bool resumes = false;
     bool saves = false;
     std::uint32_t save_every_epochs = 1; // and after the last one
-    std::uint32_t epochs = 1;
-    std::uint64_t minibatches_per_epoch = 1;
+    run_shape shape;
     std::uint32_t epochs_done = 0; // by the run that is resumed
     std::uint64_t minibatches_done = 0;
 };
@@ -54,7 +55,7 @@ class run_course {
     run_phase phase() const noexcept { return phase_; }
     bool stopping() const noexcept { return stopping_; }
     std::uint32_t epoch() const noexcept { return epoch_; } // the one running, or the next
-    std::uint64_t minibatches() const noexcept;             // of all epochs
+    const run_shape& shape() const noexcept { return options_.shape; }
     std::uint64_t minibatches_done() const noexcept { return minibatches_done_; } // of all epochs
     std::uint64_t minibatches_done_of_epoch() const; // before this run resumed it
     // Whether the epoch may end after so many minibatches of this run.
@@ -77,7 +78,7 @@ class run_course {
   private:
     std::size_t answers() const;
     run_phase after_epoch() const;
-    bool is_last() const { return stopping_ || epoch_ >= options_.epochs; }
+    bool is_last() const { return stopping_ || epoch_ >= options_.shape.epochs; }
 
     run_course_options options_;
     run_phase phase_;

@@ -10,13 +10,11 @@ namespace troupe {
 namespace {
 
 run_course_options course_of(const trainer_options& o) {
-    const auto train = o.app.app().getTrain();
     run_course_options c;
     c.measures = needs_layer_times(o.app.app(), o.devices);
     c.saves = o.store != nullptr;
     c.save_every_epochs = o.app.app().getCheckpoint().getEveryEpochs();
-    c.epochs = train.getEpochs();
-    c.minibatches_per_epoch = (o.data->train.size() + train.getBatch() - 1) / train.getBatch();
+    c.shape = run_shape::of(o.app.app().getTrain(), o.data->train.size());
     if (o.resume) {
         c.resumes = true;
         c.epochs_done = o.resume->info().progress.epochs_done;
@@ -97,7 +95,8 @@ void trainer::train() {
     minibatches_of_epoch_.reset();
     progress_ = {};
     progress_.epoch = course_.epoch();
-    progress_.samples = options_.data->train.size() - skip * plan_.batch;
+    progress_.samples =
+        options_.data->train.size() - skip * course_.shape().batch.at(course_.epoch());
     epoch_began_ = now();
     frame_builder<proto::RunEpoch> request;
     request.body().setEpoch(course_.epoch());
@@ -206,11 +205,14 @@ void trainer::stage_failed(proto::StageFailed::Reader body, const frame& f) {
 // batch.
 error trainer::advised(const error& why) const {
     const bool is_of_weights = course_.phase() == run_phase::connecting;
+    const batch_sizes& batch = course_.shape().batch;
+    const std::string key =
+        batch.at(course_.epoch()) > batch.first ? "train.batch_growth.maximum" : "train.batch";
     return why.code() == errc::exhausted
                ? error{why.code(),
                        why.message() +
-                           (is_of_weights ? "; use smaller layers or more stages"
-                                          : "; use a smaller train.batch or more stages") +
+                           (is_of_weights ? std::string{"; use smaller layers or more stages"}
+                                          : "; use a smaller " + key + " or more stages") +
                            options_.memory_advice}
                : why;
 }
@@ -223,11 +225,12 @@ std::string trainer::name_of_stage(std::size_t s) const {
 // After what was under way: an epoch cut short, and its checkpoint.
 std::string trainer::stopped_in_order() const {
     const checkpoint_progress progress = how_far();
-    const std::uint64_t minibatches = progress.minibatches_of_epoch();
+    const std::uint64_t minibatches = progress.minibatches_of_epoch;
     const std::string epoch = std::to_string(progress.epochs_done + (minibatches > 0 ? 1 : 0));
     const std::string where =
         minibatches > 0 ? "in epoch " + epoch + " after " + std::to_string(minibatches) + " of " +
-                              std::to_string(progress.minibatches_per_epoch()) + " minibatches"
+                              std::to_string(course_.shape().minibatches_of(progress.epochs_done)) +
+                              " minibatches"
         : progress.epochs_done > 0 ? "after epoch " + epoch
                                    : "before the first minibatch";
     return "stopped " + where +

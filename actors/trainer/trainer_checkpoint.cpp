@@ -77,9 +77,10 @@ checkpoint_progress trainer::how_far() const {
     checkpoint_progress progress;
     progress.epochs_done = course_.epoch();
     progress.minibatches_done = course_.minibatches_done();
+    progress.minibatches_of_epoch = course_.minibatches_done_of_epoch();
     progress.version = version_;
     progress.seed = app().getTrain().getSeed();
-    progress.batch = plan_.batch;
+    progress.batch = course_.shape().batch.at(course_.epoch());
     progress.train_samples = options_.data->train.size();
     progress.model = render_model(app().getModel());
     return progress;

@@ -72,7 +72,7 @@ void trainer::place() {
         body.setSchedule(plan_.schedule);
         body.setModel(app().getModel());
         body.setTrain(app().getTrain());
-        body.setMinibatches(course_.minibatches());
+        body.setMinibatches(course_.shape().minibatches());
         watch(agent_of(stage.where));
         send(agent_of(stage.where), std::move(request));
     }
@@ -114,7 +114,7 @@ void trainer::spawn_source() {
     source.worker = options_.worker;
     source.schedule = plan_.schedule;
     source.stages = static_cast<std::uint32_t>(stages_.size());
-    source.batch = plan_.batch;
+    source.shape = course_.shape();
     source.microbatches = plan_.microbatches;
     source.seed = app().getTrain().getSeed();
     source.shuffle = app().getTrain().getShuffle();

@@ -346,6 +346,8 @@ class Ends(TroupeTest):
                 (["train.seed=4"], "train.seed 3, not 4"),
                 (["train.batch=16", "data.synthetic.train_samples=256"],
                  "train.batch 32, not 16, a number of training samples of 512, not 256"),
+                (["train.batch_growth={every_epochs: 1, maximum: 64}"], "a train.batch grown to 32, not 64"),
+                (["train.batch=16", "train.batch_growth={every_epochs: 1, maximum: 32}"], "another train.batch_growth"),
                 (["model.layers[0].conv2d.out=4"], "another model")):
             result = self.troupe("run", self.checkpointed(APP), "--resume", *(w for g in given for w in ("--set", g)))
             self.assert_one_line_error(result, 2, f"epoch-0002 was saved with {said}; resume with the same")

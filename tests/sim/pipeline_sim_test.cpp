@@ -3,60 +3,13 @@
 #include <boost/test/unit_test.hpp>
 
 #include "schemas/pipeline.capnp.h"
-#include "tests/sim/pipeline_sim.hpp"
+#include "tests/sim/pipeline_checks.hpp"
 #include "tests/support/other_process.hpp"
-#include "tests/support/saved_weights.hpp"
 #include "tests/unit/actors_runtime/probe_actor.hpp"
 
 namespace bdata = boost::unit_test::data;
 using namespace troupe;
 using namespace troupe::test;
-
-namespace {
-
-const std::vector<std::vector<std::size_t>> cuts = {
-    {6}, {3, 3}, {1, 3, 2}, {1, 1, 2, 2}, {1, 1, 1, 1, 1, 1}};
-
-constexpr sim_faults calm{.delay_min = std::chrono::microseconds{20},
-                          .delay_max = std::chrono::microseconds{20}};
-// That a run of this app, with stages of so many layers, is bit-equal to the sequential program.
-void check_app(const std::string& text, const std::vector<std::size_t>& layers,
-               const sim_faults& faults, std::uint64_t seed) {
-    BOOST_TEST_CONTEXT("seed " << seed << " of\n" << text) {
-        const bool delayed = text.find("schedule: pipedream") != std::string::npos;
-        const temporary_folder folder;
-        pipeline_sim run{{.seed = seed,
-                          .faults = faults,
-                          .nodes = layers.size(),
-                          .app = text + "checkpoint: {directory: unused}\n"}};
-        run.train(folder.path());
-        BOOST_REQUIRE(run.observer().report.has_value());
-        const run_report& report = *run.observer().report;
-        BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
-        BOOST_TEST(report.epochs.size() == 3u);
-        const auto app = parse_app(text, "app.yaml").value();
-        check_weights(folder.path(), run.sequential(layers, delayed, delayed ? 1 : 3), layers,
-                      app.app().getModel());
-        // 70 samples in batches of 8: 9 minibatches an epoch; after the pipeline has filled the lag is S-1-s.
-        for (std::size_t s = 0; s < layers.size(); ++s) {
-            const std::size_t lag = delayed ? layers.size() - 1 - s : 0;
-            const auto& lags = report.stages[s].lags;
-            BOOST_REQUIRE(lags.size() == lag + 1);
-            BOOST_TEST(lags[lag] == 3 * (9 - lag));
-            for (std::size_t k = 0; k < lag; ++k)
-                BOOST_TEST(lags[k] == 3u); // while it fills, once per lag and epoch
-            BOOST_TEST(report.stages[s].weight_version == 27u);
-        }
-    }
-}
-
-void check_run(const std::string& schedule, const std::vector<std::size_t>& layers,
-               const sim_faults& faults, std::uint64_t seed,
-               const std::string& optimizer = default_optimizer, const std::string& more = "") {
-    check_app(pipeline_app(schedule, layers, 3, optimizer, more), layers, faults, seed);
-}
-
-} // namespace
 
 BOOST_AUTO_TEST_SUITE(pipelines_in_the_simulator)
 
@@ -103,47 +56,6 @@ BOOST_AUTO_TEST_CASE(running_averages_belong_to_the_version_of_the_weights) {
             text.insert(text.find(relu), "    - batch_norm: {momentum: 0.3}\n");
             check_app(text, cut, calm, 1);
         }
-}
-
-BOOST_AUTO_TEST_CASE(every_update_has_the_rate_of_its_place_in_the_run) {
-    for (const char* schedule :
-         {"schedule: {step: {every_epochs: 1, factor: 0.5}}", "schedule: {cosine: {}}",
-          "schedule: {polynomial: {power: 2}}, warmup_minibatches: 12"})
-        for (const char* order : {"pipedream", "gpipe"})
-            check_run(order, {1, 3, 2}, calm, 1, default_optimizer, schedule);
-}
-
-BOOST_DATA_TEST_CASE(gradients_are_clipped_by_the_norm_over_all_stages_or_of_each,
-                     bdata::make({"gpipe", "pipedream"}) * bdata::xrange(cuts.size()), schedule,
-                     cut) {
-    check_run(schedule, cuts[cut], calm, 1, default_optimizer, "clip: {norm: 0.3}");
-    check_run(schedule, cuts[cut], storm, 2, default_optimizer, "clip: {norm: 0.3}");
-}
-
-BOOST_AUTO_TEST_CASE(gradients_are_clipped_by_value) {
-    check_run("gpipe", {1, 3, 2}, calm, 1, default_optimizer, "clip: {value: 0.01}");
-    check_run("pipedream", {1, 3, 2}, calm, 1, default_optimizer, "clip: {value: 0.01}");
-}
-
-BOOST_AUTO_TEST_CASE(a_norm_over_all_stages_has_the_same_bits_in_any_cut) {
-    const auto trained = [](const std::vector<std::size_t>& layers, const std::string& more) {
-        const temporary_folder folder;
-        pipeline_sim run{{.faults = calm,
-                          .nodes = layers.size(),
-                          .app = pipeline_app("gpipe", layers, 1, default_optimizer, more) +
-                                 "checkpoint: {directory: unused}\n"}};
-        run.train(folder.path());
-        return load_checkpoint(list_checkpoints(folder.path()).value().back()).value();
-    };
-    const auto same = [](const loaded_checkpoint& a, const loaded_checkpoint& b) {
-        return std::ranges::equal(a.find("layers.0.weight")->bytes,
-                                  b.find("layers.0.weight")->bytes);
-    };
-    const std::string clip = "clip: {norm: 0.3}";
-    const loaded_checkpoint whole = trained({6}, clip);
-    for (std::size_t cut = 1; cut < cuts.size(); ++cut)
-        BOOST_TEST(same(trained(cuts[cut], clip), whole));
-    BOOST_TEST(!same(trained({6}, ""), whole));
 }
 
 BOOST_DATA_TEST_CASE(the_equalities_hold_under_delay_loss_duplication_and_reordering,
@@ -265,39 +177,7 @@ BOOST_AUTO_TEST_CASE(a_trainer_of_two_runs_is_watched_until_both_are_over) {
 
 BOOST_DATA_TEST_CASE(a_stopped_run_goes_on_from_its_checkpoint_bit_by_bit,
                      bdata::xrange(cuts.size()), cut) {
-    const auto& layers = cuts[cut];
-    const temporary_folder folder;
-    const std::string text = pipeline_app("pipedream", layers, 3, default_optimizer,
-                                          "schedule: {polynomial: {}}, warmup_minibatches: 15") +
-                             "checkpoint: {directory: unused}\n";
-    std::uint64_t stopped_at = 0;
-    {
-        pipeline_sim run{{.faults = calm, .nodes = layers.size(), .app = text}};
-        run.start(folder.path());
-        const training_progress& progress = run.observer().progress;
-        run.sim().run_until([&] { return progress.epoch == 1 && progress.samples_done >= 16; },
-                            std::chrono::minutes{5});
-        run.run_node().send(run.trainer_address(), frame_builder<proto::StopRun>{});
-        run.sim().run_until([&] { return run.observer().report.has_value(); },
-                            std::chrono::minutes{5});
-        BOOST_REQUIRE(run.observer().report.has_value());
-        BOOST_TEST((run.observer().report->failure->code() == errc::cancelled));
-        const auto infos = list_checkpoints(folder.path()).value();
-        BOOST_REQUIRE(infos.size() == 1u);
-        stopped_at = infos[0].progress.minibatches_done;
-        BOOST_TEST(infos[0].progress.version.value() == stopped_at);
-        BOOST_TEST(stopped_at > 9u); // in the second epoch
-        BOOST_TEST(stopped_at < 18u);
-    }
-    pipeline_sim run{{.seed = 2, .faults = calm, .nodes = layers.size(), .app = text}};
-    run.start(folder.path(), true);
-    run.sim().run_until([&] { return run.observer().report.has_value(); }, std::chrono::minutes{5});
-    BOOST_REQUIRE(run.observer().report.has_value());
-    const run_report& report = *run.observer().report;
-    BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
-    const auto app = parse_app(text, "app.yaml").value();
-    check_weights(folder.path(), run.sequential(layers, true, 1, stopped_at), layers,
-                  app.app().getModel());
+    stop_and_resume(cuts[cut], "schedule: {polynomial: {}}, warmup_minibatches: 15", 9, 18);
 }
 
 // The second stop comes when the checkpoint of the first stands in its place, but the trainer does not know it yet.

@@ -11,6 +11,7 @@
 #include "actors/data/batches.hpp"
 #include "actors/data/dataset.hpp"
 #include "actors/pipeline/epoch_shape.hpp"
+#include "actors/pipeline/run_shape.hpp"
 #include "kernels/graph/stage_program.hpp"
 #include "kernels/ops/ops.hpp"
 #include "kernels/optim/clip.hpp"
@@ -44,9 +45,10 @@ class sequential_trainer {
     sequential_result run() {
         const auto train = app_.getTrain();
         const optimizer_ptr rule = make_optimizer(train.getOptimizer());
-        const std::uint64_t per_epoch =
-            epoch_shape::of(data_.size(), train.getBatch(), microbatches_).minibatches;
-        const learning_rates rates = make_learning_rates(train, train.getEpochs() * per_epoch);
+        std::uint64_t minibatches = 0;
+        for (std::uint32_t epoch = 0; epoch < train.getEpochs(); ++epoch)
+            minibatches += shape_of(epoch).minibatches;
+        const learning_rates rates = make_learning_rates(train, minibatches);
         result_.weights.clear();
         for (const stage_program& stage : stages_)
             result_.weights.push_back(
@@ -57,12 +59,17 @@ class sequential_trainer {
     }
 
   private:
+    epoch_shape shape_of(std::uint32_t epoch) const {
+        return epoch_shape::of(data_.size(), batch_sizes::of(app_.getTrain()).at(epoch),
+                               microbatches_);
+    }
+
     void run_epoch(std::uint32_t epoch, const optimizer& rule, const learning_rates& rates) {
         const auto train = app_.getTrain();
         auto order = train.getShuffle() ? epoch_order(train.getSeed(), epoch, data_.size())
                                         : file_order(data_.size());
-        const batch_plan plan{std::move(order), train.getBatch()};
-        const epoch_shape shape = epoch_shape::of(data_.size(), train.getBatch(), microbatches_);
+        const epoch_shape shape = shape_of(epoch);
+        const batch_plan plan{std::move(order), shape.samples_per_minibatch};
         const std::size_t stages = stages_.size();
         // versions[s][v]: stage s after v updates of this epoch.
         std::vector<std::vector<weights_ptr>> versions(stages);
@@ -70,7 +77,7 @@ class sequential_trainer {
             versions[s].push_back(result_.weights[s]);
         std::uint64_t filled = 0; // the minibatch with which the pipeline was filled last
         for (std::uint64_t b = 0; b < shape.minibatches; ++b) {
-            const run_position at{epoch, epoch * shape.minibatches + b};
+            const run_position at{epoch, minibatches_done_++};
             if (drained_.contains(at.minibatch))
                 filled = b;
             std::vector<weights_ptr> used;
@@ -80,8 +87,7 @@ class sequential_trainer {
             }
             const batch samples =
                 fill_batch(data_, plan.indices(b), epoch, context_.memory).value();
-            auto sums =
-                gradients(samples, shape, b, std::uint64_t{epoch} * shape.minibatches + b, used);
+            auto sums = gradients(samples, shape, b, at.minibatch, used);
             clip(sums);
             for (std::size_t s = 0; s < stages; ++s)
                 versions[s].push_back(
@@ -167,6 +173,7 @@ class sequential_trainer {
     const dataset& data_;
     bool delayed_;
     std::set<std::uint64_t> drained_;
+    std::uint64_t minibatches_done_ = 0;
     std::uint32_t microbatches_;
     std::vector<stage_program> stages_;
     sequential_result result_;

@@ -28,8 +28,9 @@ nlohmann::ordered_json to_json(const plan& p) {
                           {"weight_versions_max", s.versions_max},
                           {"measured_ms", s.compute_ns / 1e6}});
     return {{"schedule", name_of(p.schedule)}, {"batch", p.batch},
-            {"microbatches", p.microbatches},  {"input_bytes", p.input_bytes},
-            {"label_bytes", p.label_bytes},    {"stages", std::move(stages)}};
+            {"batch_max", p.batch_max},        {"microbatches", p.microbatches},
+            {"input_bytes", p.input_bytes},    {"label_bytes", p.label_bytes},
+            {"stages", std::move(stages)}};
 }
 
 namespace {

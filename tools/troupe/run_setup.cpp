@@ -6,6 +6,7 @@
 #include <ranges>
 #include <thread>
 
+#include "actors/pipeline/run_shape.hpp"
 #include "actors/plan/app_file.hpp"
 #include "schemas/base/nearest.hpp"
 #include "transport/ucx/socket.hpp"
@@ -42,8 +43,13 @@ std::vector<std::string> other_than_saved(proto::App::Reader app, std::uint64_t 
     if (saved.model != render_model(app.getModel()))
         others.emplace_back("another model");
     compare("train.seed", saved.seed, app.getTrain().getSeed());
-    compare("train.batch", saved.batch, app.getTrain().getBatch());
+    const run_shape shape = run_shape::of(app.getTrain(), train_samples);
+    compare(app.getTrain().hasBatchGrowth() ? "a train.batch grown to" : "train.batch", saved.batch,
+            shape.batch.at(saved.epochs_done));
     compare("a number of training samples of", saved.train_samples, train_samples);
+    if (others.empty() && saved.minibatches_done != shape.minibatches_before(saved.epochs_done) +
+                                                        saved.minibatches_of_epoch)
+        others.emplace_back("another train.batch_growth");
     return others;
 }
 

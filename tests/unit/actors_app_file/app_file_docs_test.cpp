@@ -54,6 +54,8 @@ BOOST_AUTO_TEST_CASE(a_key_is_explained_with_kind_range_and_default) {
                std::string::npos);
     BOOST_TEST(explain_app_key("train.clip")->find("over the weights of each stage") !=
                std::string::npos);
+    BOOST_TEST(explain_app_key("train.batch_growth")->find("every_epochs  Epochs between two") !=
+               std::string::npos);
     BOOST_TEST(explain_app_key("train.schedule")->find("one step per minibatch") !=
                std::string::npos);
     BOOST_TEST(explain_app_key("model")->find("layers  Layers in order") != std::string::npos);

@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(wrong_kinds_are_refused) {
                                  "topology or checkpoint, not a list");
     BOOST_TEST(with_train("train: [1]") ==
                "app.yaml:2:8: train: must be a map with batch, epochs, "
-               "seed, optimizer, schedule, shuffle, warmup_minibatches or clip, not "
+               "seed, optimizer, schedule, shuffle, warmup_minibatches, clip or batch_growth, not "
                "a list");
     BOOST_TEST(with_model("model: {input: 4, layers: [relu]}") ==
                "app.yaml:2:16: model.input: must be a list, not \"4\"");
@@ -143,6 +143,10 @@ BOOST_AUTO_TEST_CASE(values_out_of_range_are_refused_with_the_range) {
                "--set train.warmup_minibatches: must be 0 to 1000000000, not \"-1\"");
     BOOST_TEST(with("", {"train.clip={norm: 0}"}) ==
                "--set train.clip: train.clip.norm: must be 1e-06 to 1000000, not \"0\"");
+    BOOST_TEST(with("", {"train.batch_growth={every_epochs: 1, maximum: 8}"}) ==
+               "--set train.batch_growth: train.batch_growth.maximum: 8 samples are fewer than "
+               "train.batch, 16, from which minibatches grow");
+    BOOST_TEST(with("", {"train.batch_growth={every_epochs: 1, maximum: 16}"}) == "accepted");
     BOOST_TEST(with("", {"troupe=2"}) == "--set troupe: this build reads version 1, not \"2\"");
     BOOST_TEST(with_model("model: {input: [], layers: [relu]}") ==
                "app.yaml:2:16: model.input: must have 1 to 7 elements, not 0");
@@ -243,6 +247,16 @@ BOOST_AUTO_TEST_CASE(what_has_no_effect_is_noted_with_its_place) {
                boost::test_tools::per_element());
     BOOST_TEST(notes("microbatches: 2", {"topology.pipeline.schedule=gpipe"}).empty());
     BOOST_TEST(notes("schedule: pipedream").empty());
+    const auto growing = [&](const std::string& epochs) {
+        return notes("schedule: gpipe", {"train.epochs=" + epochs,
+                                         "train.batch_growth={every_epochs: 3, maximum: 99}"});
+    };
+    BOOST_TEST(growing("3") ==
+                   std::vector<std::string>{
+                       "--set train.batch_growth: train.batch_growth.every_epochs: not reached in "
+                       "3 epochs, so minibatches do not grow"},
+               boost::test_tools::per_element());
+    BOOST_TEST(growing("4").empty());
     BOOST_TEST(notes("stages: 2", {"topology.pipeline.microbatches=2"}).size() == 1u);
 }
 

@@ -41,6 +41,7 @@ stage_tensors stage_of(std::size_t l, bool with_momentum) {
 checkpoint_progress progress_of(std::uint32_t epochs, std::uint64_t minibatches) {
     return {epochs,
             minibatches,
+            minibatches - 100 * epochs,
             weight_version{minibatches},
             42,
             8,
@@ -224,6 +225,28 @@ BOOST_AUTO_TEST_CASE(one_from_the_middle_of_an_epoch_that_is_named_like_its_begi
     fs::rename(saved.folder, folder / "epoch-0001"); // as they were named once
     BOOST_TEST(load_checkpoint(store.latest()->value()).ok());
     BOOST_TEST(store.latest()->value().progress.minibatches_done == 150u);
+}
+
+// As it was while all minibatches of a run were of one size.
+BOOST_AUTO_TEST_CASE(a_manifest_need_not_name_the_minibatches_of_the_epoch) {
+    auto store = open();
+    const auto saved = *save(store, progress_of(1, 150), 1);
+    std::string manifest = read(saved.folder / "manifest.json");
+    const std::string line = "  \"minibatches_of_epoch\": 50,\n";
+    const std::size_t at = manifest.find(line);
+    BOOST_REQUIRE(at != std::string::npos);
+    const auto rewrite = [&](const std::string& with) {
+        std::string text = manifest;
+        std::ofstream{saved.folder / "manifest.json", std::ios::binary}
+            << text.replace(at, line.size(), with);
+        return read_manifest(saved.folder);
+    };
+    BOOST_TEST(rewrite("")->progress.minibatches_of_epoch == 50u);
+    BOOST_TEST(rewrite("  \"minibatches_of_epoch\": 20,\n")->progress.minibatches_of_epoch == 20u);
+    BOOST_TEST(rewrite("  \"minibatches_of_epoch\": 151,\n")
+                   .failure()
+                   .message()
+                   .find("more than minibatches_done") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_checkpoint_of_the_same_moment_takes_the_olds_place) {

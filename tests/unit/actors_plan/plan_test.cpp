@@ -161,6 +161,29 @@ BOOST_AUTO_TEST_CASE(a_device_that_is_not_there_is_named_with_those_that_are) {
         "node-1/cpu:0");
 }
 
+BOOST_AUTO_TEST_CASE(minibatches_that_grow_are_planned_for_at_their_largest) {
+    const auto planned = [](const std::string& more) {
+        const std::string text = pipeline_app("pipedream", {3, 3}, 3, default_optimizer, more);
+        return make_plan({parse_app(text, "app.yaml").value().app(), devices_of_nodes(2), {}})
+            .value();
+    };
+    const plan fixed = planned("");
+    BOOST_TEST(fixed.batch_max == 8u);
+    BOOST_TEST(fixed.input_bytes == 8 * 36 * 4u);
+    BOOST_TEST(describe(fixed).find("grow") == std::string::npos);
+    const plan growing = planned("batch_growth: {every_epochs: 1, maximum: 20}");
+    BOOST_TEST(growing.batch == 8u);
+    BOOST_TEST(growing.batch_max == 20u);
+    BOOST_TEST(growing.input_bytes == 20 * 36 * 4u);
+    BOOST_TEST(growing.label_bytes == 20 * 4u);
+    BOOST_TEST(growing.stages[0].activation_bytes * 8 == fixed.stages[0].activation_bytes * 20);
+    BOOST_TEST(
+        describe(growing).find("minibatches of 8, growing to 20: what follows is of these") !=
+        std::string::npos);
+    // An epoch for each size is not there.
+    BOOST_TEST(planned("batch_growth: {every_epochs: 2, maximum: 20}").batch_max == 16u);
+}
+
 BOOST_AUTO_TEST_CASE(a_stage_whose_checkpoint_no_message_holds_is_refused_before_anything_runs) {
     const auto planned = [](std::size_t layers, const std::string& layer, const std::string& rest) {
         std::string text = "troupe: 1\n"

@@ -35,8 +35,7 @@ run_course_options whole() {
     return {.measures = true,
             .resumes = true,
             .saves = true,
-            .epochs = 2,
-            .minibatches_per_epoch = per_epoch};
+            .shape = {.samples = per_epoch, .epochs = 2}};
 }
 
 bool asks_stages(run_phase phase) {
@@ -83,7 +82,7 @@ BOOST_AUTO_TEST_CASE(only_the_phases_that_the_run_needs_are_gone_through) {
                  {placing, restoring, connecting, training, evaluating, snapshotting, writing,
                   training, evaluating, snapshotting, writing, finished});
     run_course_options bare;
-    bare.minibatches_per_epoch = per_epoch;
+    bare.shape.samples = per_epoch;
     const run_course course{bare};
     BOOST_TEST((course.phase() == placing));
     check_phases(rest(course), {connecting, training, evaluating, finished});
@@ -93,8 +92,8 @@ BOOST_AUTO_TEST_CASE(checkpoints_are_written_every_so_many_epochs_and_after_the_
     run_course_options options;
     options.saves = true;
     options.save_every_epochs = 2;
-    options.epochs = 3;
-    options.minibatches_per_epoch = per_epoch;
+    options.shape.epochs = 3;
+    options.shape.samples = per_epoch;
     check_phases(rest(course_at(connecting, options)),
                  {training, evaluating, training, evaluating, snapshotting, writing, training,
                   evaluating, snapshotting, writing, finished});
@@ -103,14 +102,14 @@ BOOST_AUTO_TEST_CASE(checkpoints_are_written_every_so_many_epochs_and_after_the_
 BOOST_AUTO_TEST_CASE(a_resumed_run_does_what_is_left) {
     run_course_options options;
     options.resumes = true;
-    options.epochs = 2;
-    options.minibatches_per_epoch = per_epoch;
+    options.shape.epochs = 2;
+    options.shape.samples = per_epoch;
     options.epochs_done = 1;
     options.minibatches_done = per_epoch + 4;
     run_course course = course_at(training, options);
     BOOST_TEST(course.epoch() == 1u);
     BOOST_TEST(course.minibatches_done_of_epoch() == 4u);
-    BOOST_TEST(course.minibatches() == 2 * per_epoch);
+    BOOST_TEST(course.shape().minibatches() == 2 * per_epoch);
     BOOST_TEST(!course.may_end_after(per_epoch));
     BOOST_TEST((complete(course, per_epoch - 4) == evaluating));
     BOOST_TEST(course.minibatches_done() == 2 * per_epoch);
@@ -119,6 +118,25 @@ BOOST_AUTO_TEST_CASE(a_resumed_run_does_what_is_left) {
     options.epochs_done = 2;
     options.minibatches_done = 2 * per_epoch;
     check_phases(rest(course_at(connecting, options)), {finished});
+}
+
+BOOST_AUTO_TEST_CASE(epochs_may_have_fewer_and_fewer_minibatches) {
+    run_course_options options;
+    options.resumes = true;
+    options.shape = {.samples = 8,
+                     .epochs = 3,
+                     .batch = {.first = 1, .every_epochs = 1, .factor = 2, .maximum = 4}};
+    options.epochs_done = 1;
+    options.minibatches_done = 8 + 3;
+    run_course course = course_at(training, options);
+    BOOST_TEST(course.minibatches_done_of_epoch() == 3u);
+    BOOST_TEST(!course.may_end_after(4));
+    BOOST_TEST((complete(course, 1) == evaluating));
+    BOOST_TEST((complete(course) == training));
+    BOOST_TEST(course.minibatches_done_of_epoch() == 0u);
+    BOOST_TEST(course.may_end_after(2));
+    BOOST_TEST((complete(course, 2) == evaluating));
+    BOOST_TEST(course.minibatches_done() == course.shape().minibatches());
 }
 
 BOOST_DATA_TEST_CASE(an_answer_counts_once_and_only_in_the_phase_that_asks, bdata::make(phases),

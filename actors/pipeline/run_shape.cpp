@@ -1,0 +1,47 @@
+#include "actors/pipeline/run_shape.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+
+batch_sizes batch_sizes::of(proto::Train::Reader train) {
+    if (!train.hasBatchGrowth())
+        return {.first = train.getBatch()};
+    const auto growth = train.getBatchGrowth();
+    return {.first = train.getBatch(),
+            .every_epochs = growth.getEveryEpochs(),
+            .factor = growth.getFactor(),
+            .maximum = growth.getMaximum()};
+}
+
+std::uint32_t batch_sizes::at(std::uint32_t epoch) const noexcept {
+    std::uint64_t size = first;
+    for (std::uint32_t steps = every_epochs > 0 ? epoch / every_epochs : 0;
+         steps > 0 && size < maximum; --steps)
+        size = std::min<std::uint64_t>(size * factor, maximum);
+    return static_cast<std::uint32_t>(size);
+}
+
+run_shape run_shape::of(proto::Train::Reader train, std::uint64_t samples) {
+    return {samples, train.getEpochs(), batch_sizes::of(train)};
+}
+
+std::uint64_t run_shape::minibatches_of(std::uint32_t epoch) const noexcept {
+    const std::uint64_t size = batch.at(epoch);
+    return (samples + size - 1) / size;
+}
+
+std::uint64_t run_shape::minibatches_before(std::uint32_t epoch) const noexcept {
+    std::uint64_t before = 0;
+    for (std::uint64_t first = 0; first < epoch;) { // of those with minibatches of one size
+        const bool grows =
+            batch.every_epochs > 0 && batch.at(static_cast<std::uint32_t>(first)) < batch.maximum;
+        const std::uint64_t next =
+            grows ? std::min<std::uint64_t>(first + batch.every_epochs, epoch) : epoch;
+        before += (next - first) * minibatches_of(static_cast<std::uint32_t>(first));
+        first = next;
+    }
+    return before;
+}
+
+} // namespace troupe
