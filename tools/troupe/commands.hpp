@@ -90,6 +90,17 @@ struct convert_options {
 };
 int convert(const convert_options& options);
 
+struct generate_options {
+    app_choice app;
+    std::string weights;        // as load_weights takes them
+    std::string prompt = "\n";  // not empty
+    std::uint32_t length = 500; // bytes
+    double temperature = 0.8;   // 0: always the likeliest byte
+    std::uint64_t seed = 1;
+    std::uint64_t memory_mb = 4096;
+};
+int generate(const generate_options& options);
+
 struct status_options {
     std::string address;
     access_choice access;

@@ -22,8 +22,7 @@ struct test_sums {
 };
 
 result<test_sums> evaluate_batches(compute_context& context, const stage_program& program,
-                                     const weights& w, const dataset& data,
-                                     std::size_t batch_size) {
+                                   const weights& w, const dataset& data, std::size_t batch_size) {
     test_sums sum;
     const batch_plan plan{file_order(data.size()), batch_size};
     for (std::size_t b = 0; b < plan.batches(); ++b) {

@@ -9,6 +9,7 @@
 #include "schemas/base/error.hpp"
 #include "tools/inspector/inspect.hpp"
 #include "tools/troupe/cluster_access.hpp"
+#include "tools/troupe/command_words.hpp"
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/node_host.hpp"
 #include "tools/troupe/signals.hpp"
@@ -24,14 +25,6 @@ CLI::Option* add_transport(CLI::App* command, std::string& transport) {
         ->add_option("--transport", transport,
                      "What UCX may send over: auto, shm or tcp; the same for all of a cluster.")
         ->check(CLI::IsMember({"auto", "shm", "tcp"}));
-}
-
-void add_app(CLI::App* command, cli::app_choice& app) {
-    command->add_option("APP", app.file, "The app file.")->required();
-    command
-        ->add_option("--set", app.settings,
-                     "KEY=VALUE overrides a key of the app file; may be repeated.")
-        ->allow_extra_args(false);
 }
 
 CLI::Option* add_milliseconds(CLI::App* command, const char* name, duration& value,
@@ -99,7 +92,7 @@ void add_run(CLI::App& program, cli::run_options& run, int& code) {
         "was lost; 130 and 143 stopped by Ctrl-C (SIGINT) or SIGTERM, after a checkpoint if the\n"
         "app names a folder for them; a second one stops at once. A run whose standard output\n"
         "is full or closed goes on to its end.");
-    add_app(run_command, run.app);
+    cli::add_app(run_command, run.app);
     auto* run_nodes = run_command
                           ->add_option("--nodes", run.nodes,
                                        "Start so many node processes here and train on them.")
@@ -194,7 +187,7 @@ void add_plan(CLI::App& program, cli::plan_options& plan, int& code) {
     auto* plan_command = program.add_subcommand(
         "plan", "Print which actor would run where and what flows between them.");
     plan_command->footer("Example: troupe plan apps/fashion_mnist/pipedream.yaml --nodes 2");
-    add_app(plan_command, plan.app);
+    cli::add_app(plan_command, plan.app);
     auto* plan_nodes =
         plan_command
             ->add_option("--nodes", plan.nodes, "Plan for so many local nodes of one device.")
@@ -218,43 +211,6 @@ void add_explain(CLI::App& program, std::string& key, int& code) {
     explain_command->footer("Example: troupe explain topology.pipeline.stages");
     explain_command->add_option("KEY", key, "Dotted key; without one, the whole file.");
     explain_command->callback([&] { code = cli::explain(key); });
-}
-
-void add_memory(CLI::App* command, std::uint64_t& memory_mb) {
-    command->add_option("--memory-mb", memory_mb, "Bound of the memory of weights and batches.")
-        ->check(CLI::Range(16u, 1u << 24))
-        ->capture_default_str();
-}
-
-void add_evaluate(CLI::App& program, cli::evaluate_options& evaluate, int& code) {
-    auto* command = program.add_subcommand("evaluate", "Test saved weights on the test samples.");
-    command->footer("Examples: troupe evaluate my_app.yaml\n"
-                    "          troupe evaluate my_app.yaml --weights weights.safetensors");
-    add_app(command, evaluate.app);
-    command->add_option("--weights", evaluate.weights,
-                        "A checkpoint, a folder of them, or a safetensors file; without it the "
-                        "app's latest checkpoint.");
-    add_memory(command, evaluate.memory_mb);
-    command->add_flag("--json", evaluate.json, "Print JSON.");
-    command->callback([&] { code = cli::evaluate(evaluate); });
-}
-
-void add_convert(CLI::App& program, cli::convert_options& convert, int& code) {
-    auto* command = program.add_subcommand(
-        "convert", "Turn checkpoints into a safetensors file, or such a file into a checkpoint.");
-    command->footer(
-        "Examples: troupe convert my_app.yaml checkpoints weights.safetensors\n"
-        "          troupe convert my_app.yaml weights.safetensors checkpoints\n\n"
-        "The file has the parameters and running averages under the names of a PyTorch\n"
-        "module of the same layers. From the checkpoint, `troupe run --resume` starts.");
-    add_app(command, convert.app);
-    command
-        ->add_option("FROM", convert.from, "A checkpoint, a folder of them, or a safetensors file.")
-        ->required();
-    command->add_option("TO", convert.to, "NAME.safetensors, or a folder for checkpoints.")
-        ->required();
-    add_memory(command, convert.memory_mb);
-    command->callback([&] { code = cli::convert(convert); });
 }
 
 void add_status(CLI::App& program, cli::status_options& status, int& code) {
@@ -330,6 +286,7 @@ struct command_line {
     std::string key;
     cli::evaluate_options evaluate;
     cli::convert_options convert;
+    cli::generate_options generate;
     cli::status_options status;
     inspect_words inspect;
     int code = 0;
@@ -344,8 +301,9 @@ command_line::command_line(CLI::App& program) {
     add_check(program, check, code);
     add_plan(program, plan, code);
     add_explain(program, key, code);
-    add_evaluate(program, evaluate, code);
-    add_convert(program, convert, code);
+    cli::add_evaluate(program, evaluate, code);
+    cli::add_convert(program, convert, code);
+    cli::add_generate(program, generate, code);
     add_status(program, status, code);
     add_bench(program, code);
     add_inspect(program, inspect, code);

@@ -61,7 +61,8 @@ result<void> check_names(const loaded_checkpoint& saved, const weights_layout& l
         for (const named_tensor& t : file.view.tensors)
             if (!known.contains(t.name))
                 return error{errc::data, saved.info().folder.string() + ": has the tensor " +
-                                             printable(t.name, limits::name_bytes_max) + ", which the model has not"};
+                                             printable(t.name, limits::name_bytes_max) +
+                                             ", which the model has not"};
     return {};
 }
 

@@ -1,0 +1,74 @@
+#include "tools/troupe/command_words.hpp"
+
+namespace troupe::cli {
+
+void add_app(CLI::App* command, app_choice& app) {
+    command->add_option("APP", app.file, "The app file.")->required();
+    command
+        ->add_option("--set", app.settings,
+                     "KEY=VALUE overrides a key of the app file; may be repeated.")
+        ->allow_extra_args(false);
+}
+
+namespace {
+
+void add_memory(CLI::App* command, std::uint64_t& memory_mb) {
+    command->add_option("--memory-mb", memory_mb, "Bound of the memory of weights and batches.")
+        ->check(CLI::Range(16u, 1u << 24))
+        ->capture_default_str();
+}
+
+} // namespace
+
+void add_evaluate(CLI::App& program, evaluate_options& options, int& code) {
+    auto* command = program.add_subcommand("evaluate", "Test saved weights on the test samples.");
+    command->footer("Examples: troupe evaluate my_app.yaml\n"
+                    "          troupe evaluate my_app.yaml --weights weights.safetensors");
+    add_app(command, options.app);
+    command->add_option("--weights", options.weights,
+                        "A checkpoint, a folder of them, or a safetensors file; without it the "
+                        "app's latest checkpoint.");
+    add_memory(command, options.memory_mb);
+    command->add_flag("--json", options.json, "Print JSON.");
+    command->callback([&] { code = evaluate(options); });
+}
+
+void add_convert(CLI::App& program, convert_options& options, int& code) {
+    auto* command = program.add_subcommand(
+        "convert", "Turn checkpoints into a safetensors file, or such a file into a checkpoint.");
+    command->footer(
+        "Examples: troupe convert my_app.yaml checkpoints weights.safetensors\n"
+        "          troupe convert my_app.yaml weights.safetensors checkpoints\n\n"
+        "The file has the parameters and running averages under the names of a PyTorch\n"
+        "module of the same layers. From the checkpoint, `troupe run --resume` starts.");
+    add_app(command, options.app);
+    command
+        ->add_option("FROM", options.from, "A checkpoint, a folder of them, or a safetensors file.")
+        ->required();
+    command->add_option("TO", options.to, "NAME.safetensors, or a folder for checkpoints.")
+        ->required();
+    add_memory(command, options.memory_mb);
+    command->callback([&] { code = convert(options); });
+}
+
+void add_generate(CLI::App& program, generate_options& options, int& code) {
+    auto* command = program.add_subcommand("generate", "Let a language model of bytes write on.");
+    command->footer("Example: troupe generate apps/text_gpt/single.yaml --prompt 'A computer'");
+    add_app(command, options.app);
+    command->add_option("--weights", options.weights,
+                        "As of evaluate; without it the app's latest checkpoint.");
+    command->add_option("--prompt", options.prompt, "What the text begins with; a new line.");
+    command->add_option("--length", options.length, "Bytes to write.")
+        ->check(CLI::Range(1u, 1'000'000u))
+        ->capture_default_str();
+    command
+        ->add_option("--temperature", options.temperature,
+                     "How freely to choose; 0: always the likeliest byte.")
+        ->check(CLI::Range(0.0, 100.0))
+        ->capture_default_str();
+    command->add_option("--seed", options.seed, "Same seed, same text.")->capture_default_str();
+    add_memory(command, options.memory_mb);
+    command->callback([&] { code = generate(options); });
+}
+
+} // namespace troupe::cli
