@@ -139,6 +139,11 @@ struct Layer $A.doc("One layer: exactly one of these.") {
         "then weight and bias; in evaluation by running averages. Ioffe and Szegedy 2015.");
     localResponseNorm @20 :LocalResponseNorm
         $A.doc("Divided by a power of the sum of squares of neighbouring channels, as in AlexNet.");
+    positionEmbedding @21 :PositionEmbedding $A.doc("Learned numbers added to [positions, width], the same in every sample.");
+    attention @22 :Attention $A.doc("Multi-head self attention over [positions, width], with its projections, as PyTorch's "
+        "MultiheadAttention: Vaswani et al. 2017.");
+    dropout @23 :Dropout $A.doc("In training each value becomes 0 with this probability; the others grow to make up for it.");
+    softmax @24 :Void $A.doc("Along the last dimension e^x, divided by its sum. The loss brings its own.");
   }
 }
 
@@ -215,6 +220,19 @@ struct LocalResponseNorm {
 
 struct Linear {
   out @0 :UInt32 $A.required $A.min(1) $A.max(16777216) $A.doc("Output features.");
+}
+
+struct PositionEmbedding {
+  deviation @0 :Float32 = 0.02 $A.min(0) $A.max(1000) $A.doc("Of the normal distribution of its first values.");
+}
+
+struct Attention {
+  heads @0 :UInt32 $A.required $A.min(1) $A.max(65536) $A.doc("Parts of the width that attend each by itself; divides the width.");
+  causal @1 :Bool = false $A.doc("A position sees itself and those before it, as in language models.");
+}
+
+struct Dropout {
+  probability @0 :Float32 $A.required $A.min(0) $A.max(0.999999) $A.doc("Share of values that become 0.");
 }
 
 struct Train {

@@ -19,8 +19,8 @@ result<void> cpu_operations::compute(const dropout& op) {
     const double probability{op.probability};
     const cpu::dropout_task task{
         .first = op.first_row * op.input.shape().without_first().elements(),
-        .counter = {word(key.minibatch), word(key.minibatch >> 32 << 12) | key.layer},
-        .key = {word(key.seed), word(key.seed >> 32)},
+        .counter = {word(key.minibatch), word(key.minibatch >> 32)},
+        .key = {word(key.stream), word(key.stream >> 32)},
         .threshold = static_cast<std::uint32_t>(std::ldexp(probability, 32)),
         .scale = static_cast<float>(1 / (1 - probability))};
     sequence_loops_.dropout(task, floats(op.input), floats(op.output), op.input.elements());

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/graph/fusion.hpp"
+#include "schemas/base/random.hpp"
 
 namespace troupe {
 
@@ -68,6 +69,17 @@ void graph_range::add_step(const model_graph& graph, layer_range layers,
     steps_.push_back(std::move(s));
 }
 
+namespace {
+
+// The part as a step's layer sees it, so that each layer draws other numbers, those of blocks that are computed again too.
+batch_part seen_by(const graph_range::step& s, batch_part part) {
+    part.place ^= s.layers.first + 1;
+    part.place = split_mix(part.place);
+    return part;
+}
+
+} // namespace
+
 result<graph_range::outcome> graph_range::forward(compute_context& context, const pass& p,
                                                   std::vector<activation> inputs) const {
     TROUPE_CHECK(inputs.size() == inputs_.size(), "the caller has checked the inputs");
@@ -81,9 +93,10 @@ result<graph_range::outcome> graph_range::forward(compute_context& context, cons
         std::vector<activation> read;
         for (std::size_t i = 0; i < s.inputs.size(); ++i)
             read.push_back(s.last_use[i] ? std::move(slots[s.inputs[i]]) : slots[s.inputs[i]]);
+        const batch_part part = seen_by(s, p.part);
         auto made =
             s.run->forward(context,
-                           {p.part, p.parameters.subspan(s.first_parameter, s.parameter_count),
+                           {part, p.parameters.subspan(s.first_parameter, s.parameter_count),
                             p.averages.subspan(s.first_average, s.average_count), std::move(read)},
                            done.saved[k]);
         if (!made)
@@ -140,8 +153,9 @@ graph_range::backward(compute_context& context, const pass& p, std::vector<saved
         const step& s = steps_[k];
         if (!s.trained)
             continue;
+        const batch_part part = seen_by(s, p.part);
         auto passed = s.run->backward(
-            context, {.part = p.part,
+            context, {.part = part,
                       .parameters = p.parameters.subspan(s.first_parameter, s.parameter_count),
                       .saved = std::move(saved[k]),
                       .output_gradient = std::exchange(slots[s.output], {}),

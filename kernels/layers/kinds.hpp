@@ -38,6 +38,14 @@ result<std::shared_ptr<const layer>> make_concat(std::span<const value_form> inp
 
 result<std::shared_ptr<const layer>> make_embedding(proto::Embedding::Reader description,
                                                     const value_form& input);
+result<std::shared_ptr<const layer>>
+make_position_embedding(proto::PositionEmbedding::Reader description,
+                        const tensor_shape& input_shape);
+result<std::shared_ptr<const layer>> make_attention(proto::Attention::Reader description,
+                                                    const tensor_shape& input_shape);
+result<std::shared_ptr<const layer>> make_dropout(proto::Dropout::Reader description,
+                                                  const tensor_shape& input_shape);
+result<std::shared_ptr<const layer>> make_softmax(const tensor_shape& input_shape);
 result<std::shared_ptr<const layer>> make_flatten(const value_form& input);
 
 // The images that a pool of such windows makes of images of this shape. errc::usage where it cannot.

@@ -85,6 +85,14 @@ std::string_view layer_kind(proto::Layer::Reader description) noexcept {
         return "flatten";
     case proto::Layer::EMBEDDING:
         return "embedding";
+    case proto::Layer::POSITION_EMBEDDING:
+        return "position_embedding";
+    case proto::Layer::ATTENTION:
+        return "attention";
+    case proto::Layer::DROPOUT:
+        return "dropout";
+    case proto::Layer::SOFTMAX:
+        return "softmax";
     }
     return "unknown";
 }
@@ -129,6 +137,14 @@ result<std::shared_ptr<const layer>> make_layer(proto::Layer::Reader description
         return make_flatten(input);
     case proto::Layer::EMBEDDING:
         return make_embedding(description.getEmbedding(), input);
+    case proto::Layer::POSITION_EMBEDDING:
+        return make_position_embedding(description.getPositionEmbedding(), input_shape);
+    case proto::Layer::ATTENTION:
+        return make_attention(description.getAttention(), input_shape);
+    case proto::Layer::DROPOUT:
+        return make_dropout(description.getDropout(), input_shape);
+    case proto::Layer::SOFTMAX:
+        return make_softmax(input_shape);
     case proto::Layer::RESIDUAL:
     case proto::Layer::CONCAT:
     case proto::Layer::REPEAT:

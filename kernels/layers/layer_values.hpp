@@ -51,6 +51,7 @@ struct batch_part {
     std::uint64_t minibatch = 0; // over the run
     std::uint64_t first_row = 0; // of its samples within the minibatch
     float share = 1;             // of the minibatch's samples
+    std::uint64_t place = 0;     // of the layer within the model, mixed; set on the way to it
 };
 
 struct parameter_info {

@@ -10,8 +10,6 @@ result<void> dropout::check() const {
         .is("input", input, input.shape())
         .is("output", output, input.shape())
         .require(probability >= 0 && probability < 1, "the probability is not in [0, 1)")
-        .require(key.minibatch >> 52 == 0 && key.layer >> 12 == 0,
-                 "the number of the minibatch or of the layer is too large")
         .outcome();
 }
 

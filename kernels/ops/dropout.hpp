@@ -7,11 +7,10 @@
 
 namespace troupe {
 
-// Which mask. Every layer draws another one for every minibatch of a run.
+// Which mask.
 struct dropout_key {
-    std::uint64_t seed = 0;
-    std::uint64_t minibatch = 0; // below 2^52
-    std::uint32_t layer = 0;     // below 2^12
+    std::uint64_t stream = 0; // another one for every layer of every run
+    std::uint64_t minibatch = 0;
 };
 
 // output = kept ? input / (1 - probability) : 0. Its derivative is itself: applied to the output's gradient with the same
@@ -19,8 +18,8 @@ struct dropout_key {
 //
 // An element is known by its index e in the whole minibatch, (first_row + row) * elements of a row + element of the row, so
 // that the mask is the same however the minibatch is cut and on every back end. It is kept where a random word is at least
-// probability * 2^32: word e % 4 of Philox 4x32-10 (schemas/base/philox.hpp) with the seed as its key and the counter
-// {e / 4, e / 4 >> 32, minibatch, minibatch >> 32 << 12 | layer}.
+// probability * 2^32: word e % 4 of Philox 4x32-10 (schemas/base/philox.hpp) with the stream as its key and e / 4 and the
+// minibatch as its counter, lower halves first.
 struct dropout {
     float probability; // of becoming 0; at least 0 and below 1
     dropout_key key;

@@ -10,9 +10,9 @@ namespace {
 // The random word of element `e` of the minibatch.
 std::uint32_t random_word(const dropout_key& key, std::uint64_t e) {
     const auto word = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
-    const philox_words at = philox({{word(e / 4), word(e / 4 >> 32), word(key.minibatch),
-                                     word(key.minibatch >> 32 << 12) | key.layer}},
-                                   {{word(key.seed), word(key.seed >> 32)}});
+    const philox_words at =
+        philox({{word(e / 4), word(e / 4 >> 32), word(key.minibatch), word(key.minibatch >> 32)}},
+               {{word(key.stream), word(key.stream >> 32)}});
     return at.word[e % 4];
 }
 

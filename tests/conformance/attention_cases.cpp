@@ -36,6 +36,7 @@ struct attention_case final : operation_case {
     double forward_flops() const override { return 4 * pairs() * static_cast<double>(a.width); }
     double backward_flops() const override { return 10 * pairs() * static_cast<double>(a.width); }
 
+    std::vector<tensor> constants(compute_context& context) const override;
     prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
                           const tensor& output_gradient) const override;
 
@@ -52,25 +53,30 @@ struct attention_case final : operation_case {
     }
 };
 
+// The samples' lengths.
+std::vector<tensor> attention_case::constants(compute_context& context) const {
+    if (!a.is_padded)
+        return {};
+    tensor lengths = poisoned(context, {a.samples}, data_type::int32);
+    for (std::size_t i = 0; i < a.samples; ++i)
+        lengths.mutable_values<std::int32_t>()[i] = static_cast<std::int32_t>(length(i));
+    return {lengths};
+}
+
 prepared_case attention_case::prepare(compute_context& context, const std::vector<tensor>& inputs,
                                       const tensor& output_gradient) const {
     struct state {
-        std::vector<tensor> inputs, gradients;
+        std::vector<tensor> inputs, constants, gradients;
         tensor output, log_sums;
-        tensor lengths;
     };
     auto s = std::make_shared<state>();
     s->inputs = inputs;
+    s->constants = constants(context);
     s->output = poisoned(context, output_shape());
     s->log_sums = poisoned(context, {a.samples, a.heads, a.queries});
     for (const auto& input : inputs)
         s->gradients.push_back(poisoned(context, input.shape()));
-    if (a.is_padded) {
-        s->lengths = poisoned(context, {a.samples}, data_type::int32);
-        for (std::size_t i = 0; i < a.samples; ++i)
-            s->lengths.mutable_values<std::int32_t>()[i] = static_cast<std::int32_t>(length(i));
-    }
-    const tensor* lengths = a.is_padded ? &s->lengths : nullptr;
+    const tensor* lengths = s->constants.empty() ? nullptr : &s->constants[0];
     const auto part = [packed = is_packed](auto& tensors, std::size_t i) -> auto& {
         return tensors[packed ? 0 : i];
     };

@@ -33,11 +33,13 @@ struct dropout_case final : sequence_case {
     tensor_shape output_shape() const override { return shape; }
     double forward_flops() const override { return count(shape); }
     double backward_flops() const override { return count(shape); }
+    double forward_bytes() const override { return 8 * count(shape); }
+    double backward_bytes() const override { return 8 * count(shape); }
 
     prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
                           const tensor& output_gradient) const override {
         auto s = state_for(context, inputs[0]);
-        const dropout_key key{.seed = 0x123456789abcdef, .minibatch = 0x17fffffff, .layer = 3};
+        const dropout_key key{.stream = 0x123456789abcdef, .minibatch = 0x17fffffff};
         auto& ops = context.ops;
         return prepared(
             s,
@@ -68,14 +70,23 @@ struct embedding_case final : sequence_case {
     }
     double forward_flops() const override { return count(output_shape()); }
     double backward_flops() const override { return count(output_shape()); }
+    double forward_bytes() const override { return 8 * count(output_shape()); }
+    double backward_bytes() const override {
+        return 4 * (count(output_shape()) + count({vocabulary, width}));
+    }
 
-    prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
-                          const tensor& output_gradient) const override {
-        auto s = state_for(context, inputs[0]);
+    std::vector<tensor> constants(compute_context& context) const override {
         tensor at = poisoned(context, indices, data_type::int32);
         random_stream random{7}; // some indices more than once, some never
         for (auto& index : at.mutable_values<std::int32_t>())
             index = static_cast<std::int32_t>(random.below(vocabulary));
+        return {at};
+    }
+
+    prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
+                          const tensor& output_gradient) const override {
+        auto s = state_for(context, inputs[0]);
+        const tensor at = constants(context)[0];
         auto& ops = context.ops;
         return prepared(
             s,
@@ -98,6 +109,8 @@ struct softmax_case final : sequence_case {
     tensor_shape output_shape() const override { return shape; }
     double forward_flops() const override { return 20 * count(shape); }
     double backward_flops() const override { return 4 * count(shape); }
+    double forward_bytes() const override { return 8 * count(shape); }
+    double backward_bytes() const override { return 12 * count(shape); }
 
     prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
                           const tensor& output_gradient) const override {
@@ -127,6 +140,8 @@ struct positions_case final : operation_case {
     tensor_shape output_shape() const override { return shape; }
     double forward_flops() const override { return count(shape); }
     double backward_flops() const override { return count(shape); }
+    double forward_bytes() const override { return 8 * count(shape); }
+    double backward_bytes() const override { return 4 * count(shape); }
 
     prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
                           const tensor& output_gradient) const override {

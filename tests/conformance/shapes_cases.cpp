@@ -33,6 +33,8 @@ struct concat_case final : operation_case {
     tensor_shape output_shape() const override { return whole; }
     double forward_flops() const override { return count(whole); }
     double backward_flops() const override { return count(whole); }
+    double forward_bytes() const override { return 8 * count(whole); }
+    double backward_bytes() const override { return 8 * count(whole); }
 
     prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
                           const tensor& output_gradient) const override {

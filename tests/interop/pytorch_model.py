@@ -67,6 +67,25 @@ class Linear(nn.Linear):
         return super().forward(x.flatten(1) if x.dim() == 4 else x)
 
 
+class PositionEmbedding(nn.Module):
+    def __init__(self, shape):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(shape))
+
+    def forward(self, x):
+        return x + self.weight
+
+
+class Attention(nn.MultiheadAttention):
+    def __init__(self, settings, width):
+        super().__init__(width, settings["heads"], batch_first=True)
+        self.causal = settings.get("causal", False)
+
+    def forward(self, x):
+        hidden = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1) if self.causal else None
+        return super().forward(x, x, x, attn_mask=hidden, need_weights=False)[0]
+
+
 class Function(nn.Module):
     def __init__(self, function):
         super().__init__()
@@ -105,6 +124,14 @@ def make_layer(description, shape):
         return Linear(size, settings["out"]), (shape[0], settings["out"]) if len(shape) == 2 else (settings["out"],)
     if kind == "embedding":
         return nn.Embedding(settings["vocabulary"], settings["width"]), tuple(shape) + (settings["width"],)
+    if kind == "position_embedding":
+        return PositionEmbedding(shape), shape
+    if kind == "attention":
+        return Attention(settings, shape[1]), shape
+    if kind == "dropout":
+        return nn.Dropout(settings["probability"]), shape
+    if kind == "softmax":
+        return nn.Softmax(-1), shape
     if kind == "conv2d":
         side = [windows(size, settings, False) for size in shape[1:]]
         return nn.Conv2d(shape[0], settings["out"], settings["kernel"], settings.get("stride", 1), settings.get("padding", 0),

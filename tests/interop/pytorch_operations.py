@@ -118,6 +118,18 @@ def local_response_norm(case, x):
         images, case.setting("size"), case.setting("alpha"), case.setting("beta"), case.setting("k")).reshape(x.shape)
 
 
+def attention(case, *operands):
+    q, k, v = operands if len(operands) == 3 else operands[0].chunk(3, 2)
+    q, k, v = (t.unflatten(2, (case.setting("heads"), -1)).transpose(1, 2) for t in (q, k, v))
+    scores = q @ k.transpose(2, 3) / math.sqrt(q.shape[3])
+    keys = torch.arange(k.shape[2])
+    if " causal " in case.name:
+        scores = scores.masked_fill(keys > keys[:, None], -math.inf)
+    for lengths in case.several("constant"):
+        scores = scores.masked_fill((keys >= lengths[:, None])[:, None, None], -math.inf)
+    return (torch.softmax(scores, 3) @ v).transpose(1, 2).flatten(2), torch.logsumexp(scores, 3).detach()
+
+
 KINDS = {
     "linear": lambda _, *operands: functional.linear(*operands),
     "conv2d": conv2d,
@@ -135,6 +147,11 @@ KINDS = {
     "silu": lambda _, x: functional.silu(x),
     "sigmoid": lambda _, x: torch.sigmoid(x),
     "tanh": lambda _, x: torch.tanh(x),
+    "softmax": lambda _, x: torch.softmax(x, -1),
+    "embedding": lambda case, table: functional.embedding(case.several("constant")[0].long(), table),
+    "add_to_samples": lambda _, x, positions: x + positions,
+    "attention": attention,
+    "concat": lambda case, *parts: torch.cat(parts, case.setting("along")),
     "swiglu": lambda _, gate, up: functional.silu(gate) * up,
     "softmax_cross_entropy": cross_entropy,
     "mean_squared_error": mean_squared_error,
