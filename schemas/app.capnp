@@ -104,11 +104,27 @@ struct Model {
       $A.doc("Shape of one sample without the batch: [channels, height, width] for images, [positions] for tokens, "
           "[features] otherwise.");
   layers @1 :List(Layer) $A.required $A.minItems(1) $A.maxItems(4096) $A.doc("Layers in order, each feeding the next.");
-  loss @2 :Loss = crossEntropy $A.doc("What training minimises.");
+  loss @2 :Loss $A.doc("What training minimises.");
 }
 
-enum Loss {
-  crossEntropy @0 $A.doc("Softmax over the last layer's outputs, then the negative log likelihood of the label.");
+struct Loss {
+  union {
+    crossEntropy @0 :CrossEntropy $A.doc("Softmax over the last layer's outputs, then the negative log likelihood of the "
+        "label; of sequences, (positions, classes), of the label of every position.");
+    meanSquaredError @1 :Void $A.doc("The mean over a sample's outputs of their squared differences from the label's numbers.");
+  }
+}
+
+struct CrossEntropy {
+  labelSmoothing @0 :Float32 = 0 $A.min(0) $A.max(1) $A.doc("Share of the truth that is spread evenly over all classes.");
+  ignoredLabel @1 :IgnoredLabel $A.doc("The label that counts for nothing, such as that of padding.");
+}
+
+struct IgnoredLabel $A.byKind {
+  union {
+    none @0 :Void $A.doc("No class; only -1, with which the data marks padding.");
+    label @1 :UInt32 $A.max(16777215) $A.doc("This one.");
+  }
 }
 
 struct Layer $A.doc("One layer: exactly one of these.") {

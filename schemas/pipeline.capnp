@@ -69,6 +69,7 @@ struct Labels {
   # longer way: Labels of an epoch may arrive before its EpochBegin. The receiver keeps it until the Activation arrives.
   minibatch @0 :UInt64;
   microbatch @1 :UInt32;
+  counted @2 :UInt64;           # of the whole minibatch: labels that are not the ignored one; of numbers its samples
 }                               # attachments: [0] (samples, shape...) what the loss takes beside the outputs: int32 classes
                                 # (one, or one per position), or float32 values
 

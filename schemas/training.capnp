@@ -99,7 +99,8 @@ struct MinibatchDone {
   minibatch @0 :UInt64;
   samples @1 :UInt32;
   lossSum @2 :Float64;
-  correct @3 :UInt32;
+  correct @3 :UInt64;
+  counted @4 :UInt64;           # labels that lossSum is over: not the ignored one; of numbers samples
 }
 
 struct StageEpochDone {
@@ -118,6 +119,7 @@ struct EvaluationDone {
   samples @1 :UInt64;
   lossSum @2 :Float64;
   correct @3 :UInt64;
+  counted @4 :UInt64;           # as in MinibatchDone
 }
 
 struct TakeSnapshot {

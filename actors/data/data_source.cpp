@@ -160,10 +160,12 @@ void data_source::feed() {
 void data_source::send_minibatch(const batch& b) {
     feeding& pass = *feeding_;
     const std::uint64_t minibatch = pass.first_minibatch + pass.sent;
+    const std::uint64_t counted = count_labels(b.labels, options_.ignored_label);
     for (std::uint32_t m = 0; m < pass.shape.microbatches_of(pass.sent); ++m) {
         const sample_range rows = pass.shape.rows_of(pass.sent, m);
         auto labels = microbatch_message<proto::Labels>(minibatch, m);
         labels.envelope().setTraceId(minibatch + 1);
+        labels.body().setCounted(counted);
         labels.attach(b.labels.rows(rows.first, rows.count));
         send(options_.last_stage, std::move(labels));
 

@@ -31,6 +31,7 @@ struct data_source_options {
     std::uint32_t stages = 1;
     run_shape shape;
     std::uint32_t microbatches = 1;
+    std::int32_t ignored_label = troupe::ignored_label; // by the loss
     std::uint64_t seed = 0;
     bool shuffle = true;
     std::uint32_t ahead =

@@ -71,7 +71,7 @@ result<data_sets> load_data(proto::Data::Reader data, const tensor_shape& input,
 
 namespace {
 
-// The first value of a column that is none of 0 .. values - 1, and the largest of all.
+// The first value of a column that is too large, and the largest of all but the ignored one.
 struct range_check {
     std::optional<std::size_t> sample;
     std::int64_t value = 0;
@@ -80,15 +80,17 @@ struct range_check {
 
 template <class Value>
 range_check check_range(const column& c, const std::vector<Value>& array, std::size_t samples,
-                        std::size_t values) {
+                        const value_form& wanted) {
     range_check found;
     std::size_t end = 0; // of what has been looked at: blocks may overlap
     for (std::size_t s = 0; s < samples; ++s) {
         const std::size_t begin = c.first + s * c.stride;
         for (std::size_t i = std::max(begin, end); i < begin + c.block_elements(); ++i) {
             const auto value = static_cast<std::int64_t>(array[i]);
+            if (value == wanted.ignored)
+                continue;
             found.largest = std::max(found.largest, value);
-            if (!found.sample && value >= static_cast<std::int64_t>(values)) {
+            if (!found.sample && value >= static_cast<std::int64_t>(wanted.values)) {
                 found.sample = s;
                 found.value = value;
             }
@@ -105,8 +107,7 @@ result<std::size_t> check_range(const dataset& data, const column& c, const valu
     if (wanted.type != data_type::int32)
         return std::size_t{0};
     const range_check found = std::visit(
-        [&](const auto& array) { return check_range(c, array, data.size(), wanted.values); },
-        *c.array);
+        [&](const auto& array) { return check_range(c, array, data.size(), wanted); }, *c.array);
     if (!found.sample)
         return static_cast<std::size_t>(found.largest + 1);
     return error{errc::data, data.name + ": sample " + std::to_string(*found.sample) + " has " +

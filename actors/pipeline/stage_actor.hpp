@@ -89,6 +89,7 @@ class stage_actor final : public actor {
         std::uint64_t next_batch = 0;
         std::uint64_t samples = 0;
         double loss_sum = 0;
+        std::uint64_t counted = 0;
         std::uint64_t correct = 0;
     };
 

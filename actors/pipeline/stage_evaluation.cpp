@@ -93,6 +93,7 @@ void stage_actor::finish_evaluation(std::uint64_t batch, actor_address asked_by)
     }
     evaluation_.samples += results_->forward.outputs[0].shape()[0];
     evaluation_.loss_sum += results_->loss.loss_sum;
+    evaluation_.counted += results_->loss.counted;
     evaluation_.correct += results_->loss.correct;
     frame_builder<proto::EvaluationTaken> taken;
     taken.body().setBatch(batch);
@@ -112,6 +113,7 @@ void stage_actor::report_evaluation() {
         done.body().setSamples(evaluation_.samples);
         done.body().setLossSum(evaluation_.loss_sum);
         done.body().setCorrect(evaluation_.correct);
+        done.body().setCounted(evaluation_.counted);
         send(options_.trainer, std::move(done));
     } else {
         frame_builder<proto::EndOfEvaluation> onward;

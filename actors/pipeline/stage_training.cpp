@@ -61,14 +61,16 @@ void stage_actor::start_forward(const instruction& i) {
     const frame_ptr activation = std::move(activations_.front());
     activations_.pop_front();
     tensor labels;
+    float scale = 0; // of the gradient
     if (is_last()) {
         if (auto fits = check_labels(i); !fits)
             return fail(fits.failure());
         labels = labels_.front()->tensors()[0];
+        const std::uint64_t counted = labels_.front()->body<proto::Labels>().getCounted();
+        scale = 1.0f / static_cast<float>(std::max<std::uint64_t>(counted, 1));
         labels_.pop_front();
     }
     const std::uint32_t samples = epoch_->shape.rows_of(i.minibatch, i.microbatch).count;
-    const float scale = 1.0f / static_cast<float>(epoch_->shape.samples_of(i.minibatch));
     stash_[{i.minibatch, i.microbatch}] = {
         latest_, {}, {}, activation->body<proto::Activation>().getWeightVersion()};
     submit({.what = i,
@@ -139,6 +141,7 @@ void stage_actor::finish_forward(const instruction& i) {
 
 void stage_actor::count_loss(const instruction& i) {
     epoch_->minibatch_loss.loss_sum += results_->loss.loss_sum;
+    epoch_->minibatch_loss.counted += results_->loss.counted;
     epoch_->minibatch_loss.correct += results_->loss.correct;
     if (i.microbatch + 1 < epoch_->shape.microbatches_of(i.minibatch))
         return;
@@ -146,7 +149,8 @@ void stage_actor::count_loss(const instruction& i) {
     done.body().setMinibatch(run_minibatch(i));
     done.body().setSamples(epoch_->shape.samples_of(i.minibatch));
     done.body().setLossSum(epoch_->minibatch_loss.loss_sum);
-    done.body().setCorrect(static_cast<std::uint32_t>(epoch_->minibatch_loss.correct));
+    done.body().setCorrect(epoch_->minibatch_loss.correct);
+    done.body().setCounted(epoch_->minibatch_loss.counted);
     done.envelope().setMinibatch(run_minibatch(i));
     send(options_.trainer, std::move(done));
     epoch_->minibatch_loss = {};

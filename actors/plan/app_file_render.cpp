@@ -34,6 +34,13 @@ std::string scalar_text(std::string_view text) {
     return out + "\"";
 }
 
+bool is_active(DynamicStruct::Reader from, const field_rules& member) {
+    KJ_IF_MAYBE (active, from.which()) {
+        return *active == member.field;
+    }
+    return false;
+}
+
 // The fields of a struct that a file would name: all but members of the union that are not active, and optional values
 // that are absent. An absent struct of a union stands for the union's first member and is shown as that.
 std::vector<field_rules> members_of(DynamicStruct::Reader from) {
@@ -42,7 +49,7 @@ std::vector<field_rules> members_of(DynamicStruct::Reader from) {
         const capnp::Type type = f.type();
         const bool is_pointer = type.isStruct() || type.isList() || type.isText();
         const bool is_union = type.isStruct() && rules_of(type.asStruct()).has_union;
-        if (f.in_union ? from.has(f.field) : !is_pointer || is_union || from.has(f.field))
+        if (f.in_union ? is_active(from, f) : !is_pointer || is_union || from.has(f.field))
             out.push_back(std::move(f));
     }
     return out;

@@ -23,6 +23,10 @@ run_course_options course_of(const trainer_options& o) {
     return c;
 }
 
+double mean(double sum, std::uint64_t count) {
+    return count > 0 ? sum / static_cast<double>(count) : 0;
+}
+
 } // namespace
 
 trainer::trainer(actor_context& context, trainer_options options)
@@ -119,7 +123,9 @@ void trainer::minibatch_done(proto::MinibatchDone::Reader body, const frame& f) 
     }
     progress_.samples_done += body.getSamples();
     progress_.loss_sum += body.getLossSum();
-    progress_.correct += body.getCorrect();
+    progress_.counted += body.getCounted();
+    if (classifies())
+        progress_.correct = progress_.correct.value_or(0) + body.getCorrect();
     progress_.elapsed = now() - epoch_began_;
     options_.observer->progressed(progress_);
 }
@@ -163,14 +169,14 @@ void trainer::evaluation_done(proto::EvaluationDone::Reader body, const frame& f
         return;
     if (body.getSamples() != options_.data->test.size())
         return fail({errc::protocol, "the evaluation has not seen the whole test set"});
-    const double samples = static_cast<double>(body.getSamples());
     const double seconds = std::chrono::duration<double>(training_ended_ - epoch_began_).count();
     epoch_report report;
     report.epoch = course_.epoch();
     report.samples = progress_.samples_done;
-    report.train_loss = progress_.loss_sum / static_cast<double>(progress_.samples_done);
-    report.test_loss = body.getLossSum() / samples;
-    report.test_accuracy = static_cast<double>(body.getCorrect()) / samples;
+    report.train_loss = mean(progress_.loss_sum, progress_.counted);
+    report.test_loss = mean(body.getLossSum(), body.getCounted());
+    if (classifies())
+        report.test_accuracy = mean(static_cast<double>(body.getCorrect()), body.getCounted());
     report.seconds = seconds;
     report.samples_per_second =
         seconds > 0 ? static_cast<double>(progress_.samples_done) / seconds : 0;

@@ -26,19 +26,20 @@ namespace troupe {
 
 struct training_progress {
     std::uint32_t epoch = 0;
-    std::uint64_t samples_done = 0; // of this epoch
-    std::uint64_t samples = 0;      // in this epoch
-    double loss_sum = 0;            // over samples_done
-    std::uint64_t correct = 0;
-    duration elapsed{}; // since the epoch began
+    std::uint64_t samples_done = 0;       // of this epoch
+    std::uint64_t samples = 0;            // in this epoch
+    std::uint64_t counted = 0;            // labels of samples_done that the loss is over
+    double loss_sum = 0;                  // over counted
+    std::optional<std::uint64_t> correct; // of counted; none where labels are numbers
+    duration elapsed{};                   // since the epoch began
 };
 
 struct epoch_report {
     std::uint32_t epoch = 0; // counts from 0
     std::uint64_t samples = 0;
-    double train_loss = 0; // means over samples
+    double train_loss = 0; // means over labels
     double test_loss = 0;
-    double test_accuracy = 0; // 0..1
+    std::optional<double> test_accuracy; // 0..1; none where labels are numbers
     double samples_per_second = 0;
     double seconds = 0; // of training, without evaluation
 };
@@ -121,6 +122,8 @@ class trainer final : public actor {
     void fail(const error& why) { finish(why); }
 
     proto::App::Reader app() const { return options_.app.app(); }
+    // Whether labels are classes, so that outputs can be right.
+    bool classifies() const { return app().getModel().getLoss().isCrossEntropy(); }
     actor_address agent_of(const plan_device& where) const;
     bool is_agent(actor_address who) const;           // of a node that the run may use
     bool is_stage(std::size_t stage, const frame& f); // else answers by Rejected

@@ -116,6 +116,7 @@ void trainer::spawn_source() {
     source.stages = static_cast<std::uint32_t>(stages_.size());
     source.shape = course_.shape();
     source.microbatches = plan_.microbatches;
+    source.ignored_label = ignored_by(app().getModel().getLoss());
     source.seed = app().getTrain().getSeed();
     source.shuffle = app().getTrain().getShuffle();
     source.first_stage = stages_.front();

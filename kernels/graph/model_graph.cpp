@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/graph/model_loss.hpp"
 #include "kernels/graph/recompute.hpp"
 #include "kernels/graph/value_form.hpp"
 #include "kernels/layers/kinds.hpp"
@@ -218,14 +219,9 @@ result<model_graph> build_graph(proto::Model::Reader model) {
     auto graph = graph_behind(model.getLayers(), {*input, false}, "model.", 0);
     if (!graph)
         return graph;
-    const tensor_shape& last = graph->values.back().info.shape;
-    if (last.rank() > 2)
-        return error{
-            errc::usage,
-            graph->nodes.back().key + " " + std::string{graph->nodes.back().run->kind()} +
-                ": the last layer gives " + to_string(last) +
-                ", but cross_entropy needs one value per class, or per position and class; end "
-                "with linear"};
+    const auto& end = graph->nodes.back();
+    if (auto fits = model_loss::create(model.getLoss(), graph->values.back().info.shape); !fits)
+        return fits.failure().in(end.key + " " + std::string{end.run->kind()});
     if (!graph->values.back().trained)
         return error{errc::usage, "model.layers: hold no parameters, so there is nothing to train"};
     return graph;

@@ -99,13 +99,15 @@ result<stage_program> stage_program::create(proto::Model::Reader model, layer_ra
                                       " layers"};
     stage_program program;
     program.range_ = range;
-    program.has_loss_ = range.first + range.count == layers;
     program.run_ = std::make_shared<graph_range>(*graph, range);
     for (std::size_t n = range.first; n < range.first + range.count; ++n)
         for (std::size_t p = 0; p < graph->nodes[n].run->parameters().size(); ++p)
             program.purposes_.push_back(purpose_of(n, p));
-    if (program.has_loss_)
-        program.labels_ = label_form(model.getLoss(), graph->values.back().info.shape);
+    if (range.first + range.count == layers) {
+        auto loss = model_loss::create(model.getLoss(), graph->values.back().info.shape);
+        TROUPE_CHECK(loss.ok(), "the whole model was checked");
+        program.loss_ = std::move(*loss);
+    }
     return program;
 }
 
@@ -221,26 +223,8 @@ result<std::vector<tensor>> stage_program::next_averages(compute_context& contex
 
 result<loss_result> stage_program::loss(compute_context& context, const tensor& logits,
                                         const tensor& labels, float scale) const {
-    TROUPE_CHECK(has_loss_, "the last stage computes the loss");
-    loss_result done;
-    if (scale != 0) {
-        auto gradient = tensor::allocate(context.memory, data_type::float32, logits.shape());
-        if (!gradient)
-            return gradient.failure();
-        done.gradient = std::move(*gradient);
-    }
-    softmax_cross_entropy_sums sums;
-    auto computed =
-        context.ops.run(softmax_cross_entropy{.logits = logits,
-                                              .labels = labels,
-                                              .scale = scale,
-                                              .gradient = scale != 0 ? &done.gradient : nullptr,
-                                              .sums = sums});
-    if (!computed)
-        return computed.failure();
-    done.loss_sum = sums.loss;
-    done.correct = sums.correct;
-    return done;
+    TROUPE_CHECK(has_loss(), "the last stage computes the loss");
+    return loss_->run(context, logits, labels, scale);
 }
 
 result<std::vector<layer_info>> describe_model(proto::Model::Reader model) {

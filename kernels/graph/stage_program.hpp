@@ -18,11 +18,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kernels/device/device.hpp"
-#include "kernels/graph/value_form.hpp"
+#include "kernels/graph/model_loss.hpp"
 #include "kernels/graph/weights.hpp"
 #include "schemas/app.capnp.h"
 
@@ -43,12 +44,6 @@ struct backward_result {
     std::vector<tensor> weight_gradients;
 };
 
-struct loss_result {
-    double loss_sum = 0;       // over the samples, not divided by their number
-    std::uint64_t correct = 0; // samples whose largest output is their label
-    tensor gradient;           // (batch, classes), of `scale` times loss_sum; empty when scale is 0
-};
-
 class graph_range; // kernels/graph/graph_range.hpp
 
 class stage_program {
@@ -59,8 +54,8 @@ class stage_program {
     // What crosses into the stage and out of it.
     const std::vector<graph_value>& inputs() const noexcept;
     const std::vector<graph_value>& outputs() const noexcept;
-    bool has_loss() const noexcept { return has_loss_; }
-    const value_form& labels() const noexcept { return labels_; } // only where has_loss()
+    bool has_loss() const noexcept { return loss_.has_value(); }
+    const value_form& labels() const noexcept { return loss_->labels(); } // only where has_loss()
     const std::vector<parameter_info>& parameters() const noexcept;
     const std::vector<average_info>& averages() const noexcept;
     std::size_t parameter_bytes() const noexcept;
@@ -91,17 +86,13 @@ class stage_program {
     result<std::vector<tensor>> next_averages(compute_context& context, const weights& current,
                                               std::span<const tensor> statistics) const;
 
-    // Softmax cross entropy of the last layer's output. labels: as labels() says. errc::data for a
-    // label that is not smaller than the number of classes. Only where has_loss(). The gradient is
-    // of scale * sum of losses, so that the gradients of microbatches add up to that of their
-    // minibatch with scale = 1 / samples of the minibatch.
+    // What the model's loss makes of the last layer's output. Only where has_loss().
     result<loss_result> loss(compute_context& context, const tensor& logits, const tensor& labels,
                              float scale) const;
 
   private:
     layer_range range_;
-    bool has_loss_ = false;
-    value_form labels_;
+    std::optional<model_loss> loss_;
     std::vector<std::uint64_t> purposes_; // by parameter: of the random numbers that it begins with
     std::shared_ptr<const graph_range> run_;
 };

@@ -1,5 +1,6 @@
 #include "kernels/graph/value_form.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace troupe {
@@ -48,11 +49,17 @@ result<value_form> input_form(proto::Model::Reader model) {
     return vocabulary == 0 ? numbers(shape) : value_form{data_type::int32, shape, vocabulary};
 }
 
-// Cross entropy: the outputs' last dimension is over the classes, and there is one label for each of the others.
-value_form label_form(proto::Loss, const tensor_shape& output) {
-    const auto dimensions = output.dimensions();
-    return {data_type::int32, tensor_shape{dimensions.first(dimensions.size() - 1)},
-            dimensions.back()};
+std::int32_t ignored_by(proto::Loss::Reader loss) {
+    if (!loss.isCrossEntropy() || !loss.getCrossEntropy().getIgnoredLabel().isLabel())
+        return ignored_label;
+    return static_cast<std::int32_t>(loss.getCrossEntropy().getIgnoredLabel().getLabel());
+}
+
+std::uint64_t count_labels(const tensor& labels, std::int32_t ignored) {
+    if (labels.type() != data_type::int32)
+        return labels.shape()[0];
+    const auto values = labels.values<std::int32_t>();
+    return values.size() - static_cast<std::size_t>(std::ranges::count(values, ignored));
 }
 
 } // namespace troupe

@@ -12,7 +12,10 @@ namespace troupe {
 // What a model takes: tokens if it begins with an embedding. errc::usage for an input that cannot be.
 result<value_form> input_form(proto::Model::Reader model);
 
-// What the loss takes beside outputs of this shape (of one sample), which has been checked.
-value_form label_form(proto::Loss loss, const tensor_shape& output);
+// The label that this loss leaves out.
+std::int32_t ignored_by(proto::Loss::Reader loss);
+
+// What a sum of losses is divided by for their mean: the labels but the ignored ones; where labels are numbers, the samples.
+std::uint64_t count_labels(const tensor& labels, std::int32_t ignored);
 
 } // namespace troupe

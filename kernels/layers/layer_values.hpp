@@ -9,14 +9,15 @@
 
 namespace troupe {
 
-// The label of what a loss leaves out: padding.
+// The label of what a loss leaves out, where the app file names no other: padding.
 inline constexpr std::int32_t ignored_label = -1;
 
 // A value, of one sample.
 struct value_form {
     data_type type = data_type::float32;
     tensor_shape shape;
-    std::size_t values = 0; // of int32: every value is one of 0 .. values - 1, or ignored_label
+    std::size_t values = 0; // of int32: every value is one of 0 .. values - 1, or `ignored`
+    std::int32_t ignored = ignored_label;
 
     friend bool operator==(const value_form&, const value_form&) = default;
 };

@@ -90,6 +90,16 @@ class Runs(TroupeTest):
         result = self.troupe("check", self.app(text.replace("vocabulary: 256", "vocabulary: 110")))
         self.assert_one_line_error(result, 2, "data.text.train: ", "text: sample 0 has token 116, but the model has 110 tokens")
 
+    def test_an_autoencoder_learns_to_give_its_own_samples(self):
+        layers = "\n".join(f"    - {layer}" for layer in ("linear: {out: 32}", "tanh", "linear: {out: 64}", "sigmoid"))
+        text = re.sub(r"  layers:\n(    - .*\n)+  loss: .*", f"  layers:\n{layers}\n  loss: mean_squared_error", APP)
+        text = text.replace("classes: 4}\n", "classes: 4}\n  target: input\n").replace("learning_rate: 0.05", "learning_rate: 1")
+        result = self.troupe("run", self.app(text), "--json")
+        self.assertEqual(result.code, 0, str(result))
+        first, last = result.event("epoch")
+        self.assertLess(last["test_loss"], first["test_loss"])
+        self.assertNotIn("test_accuracy", last)
+
     def test_a_run_on_a_running_cluster_leaves_it_running(self):
         _, address = self.node(name="a")
         self.node("--join", address, name="b")

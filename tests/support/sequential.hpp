@@ -145,7 +145,8 @@ class sequential_trainer {
                 saved.push_back(std::move(forward.saved));
                 values = std::move(forward.outputs);
             }
-            const float scale = 1.0f / static_cast<float>(shape.samples_of(b));
+            const float scale = 1.0f / static_cast<float>(count_labels(
+                                           samples.labels, ignored_by(app_.getModel().getLoss())));
             auto judged =
                 stages_.back()
                     .loss(context_, values[0], samples.labels.rows(rows.first, rows.count), scale)

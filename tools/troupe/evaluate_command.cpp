@@ -40,7 +40,7 @@ result<test_sums> evaluate_batches(compute_context& context, const stage_program
             return loss.failure();
         sum.loss_sum += loss->loss_sum;
         sum.correct += loss->correct;
-        sum.counted += samples->labels.elements();
+        sum.counted += loss->counted;
     }
     return sum;
 }
@@ -70,20 +70,23 @@ int evaluate(const evaluate_options& options) {
     const double counted = static_cast<double>(std::max<std::uint64_t>(sum->counted, 1));
     const double loss = sum->loss_sum / counted;
     const double accuracy = static_cast<double>(sum->correct) / counted;
+    const bool classifies = model.getLoss().isCrossEntropy();
     const std::string from = saved->from.string();
     if (options.json) {
-        std::cout << nlohmann::ordered_json{{"event", "evaluation"},
-                                            {"weights", from},
-                                            {"samples", (*data)->test.size()},
-                                            {"test_loss", loss},
-                                            {"test_accuracy", accuracy}}
-                         .dump()
-                  << std::endl;
+        nlohmann::ordered_json line = {{"event", "evaluation"},
+                                       {"weights", from},
+                                       {"samples", (*data)->test.size()},
+                                       {"test_loss", loss}};
+        if (classifies)
+            line["test_accuracy"] = accuracy;
+        std::cout << line.dump() << std::endl;
         return 0;
     }
-    char text[96];
-    std::snprintf(text, sizeof text, "test loss %.4f  test accuracy %.2f%%", loss, accuracy * 100);
-    std::cout << text << "  of " << from << std::endl;
+    char text[64];
+    std::snprintf(text, sizeof text, "test loss %.4f", loss);
+    std::cout << text;
+    std::snprintf(text, sizeof text, "  test accuracy %.2f%%", accuracy * 100);
+    std::cout << (classifies ? text : "") << "  of " << from << std::endl;
     return 0;
 }
 

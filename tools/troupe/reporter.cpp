@@ -39,12 +39,14 @@ constexpr duration redraw_interval = std::chrono::milliseconds{200};
 constexpr duration log_interval = std::chrono::seconds{10};
 
 json numbers(const epoch_report& r) {
-    return {{"epoch", r.epoch + 1},
-            {"train_loss", r.train_loss},
-            {"test_loss", r.test_loss},
-            {"test_accuracy", r.test_accuracy},
-            {"samples_per_second", r.samples_per_second},
-            {"seconds", r.seconds}};
+    json all = {{"epoch", r.epoch + 1},
+                {"train_loss", r.train_loss},
+                {"test_loss", r.test_loss},
+                {"samples_per_second", r.samples_per_second},
+                {"seconds", r.seconds}};
+    if (r.test_accuracy)
+        all["test_accuracy"] = *r.test_accuracy;
+    return all;
 }
 
 json histogram(const std::vector<std::uint64_t>& lags) {
@@ -133,10 +135,12 @@ void reporter::progressed(const training_progress& p) {
     const double samples = static_cast<double>(p.samples);
     const double left =
         rate > 0 ? (samples - done + samples * (options_.epochs - p.epoch - 1)) / rate : 0;
-    std::string line =
-        text("epoch %u/%u  %3.0f%%  loss %.4f  accuracy %.1f%%  %.0f samples/s  %.0f s left",
-             p.epoch + 1, options_.epochs, 100 * done / samples, p.loss_sum / done,
-             100 * static_cast<double>(p.correct) / done, rate, left);
+    const double counted = static_cast<double>(std::max<std::uint64_t>(p.counted, 1));
+    std::string line = text("epoch %u/%u  %3.0f%%  loss %.4f", p.epoch + 1, options_.epochs,
+                            100 * done / samples, p.loss_sum / counted);
+    if (p.correct)
+        line += text("  accuracy %.1f%%", 100 * static_cast<double>(*p.correct) / counted);
+    line += text("  %.0f samples/s  %.0f s left", rate, left);
     progress_shown_ = options_.columns != nullptr;
     if (!progress_shown_)
         return queue(talk_, line + "\n", true);
@@ -154,10 +158,11 @@ void reporter::epoch_done(const epoch_report& r) {
     clear_progress();
     const char* bold = options_.color ? "\x1b[1m" : "";
     const char* plain = options_.color ? "\x1b[0m" : "";
-    queue(out_, text("epoch %u/%u  train loss %.4f  test loss %.4f  %stest accuracy %.2f%%%s  %.0f "
-                     "samples/s  %.1f s\n",
-                     r.epoch + 1, options_.epochs, r.train_loss, r.test_loss, bold,
-                     100 * r.test_accuracy, plain, r.samples_per_second, r.seconds));
+    std::string line = text("epoch %u/%u  train loss %.4f  test loss %.4f", r.epoch + 1,
+                            options_.epochs, r.train_loss, r.test_loss);
+    if (r.test_accuracy)
+        line += text("  %stest accuracy %.2f%%%s", bold, 100 * *r.test_accuracy, plain);
+    queue(out_, line + text("  %.0f samples/s  %.1f s\n", r.samples_per_second, r.seconds));
     last_line_ = options_.time->now();
 }
 
@@ -198,8 +203,8 @@ std::string reporter::done_text(const run_report& report) const {
     else
         out << text("done: %zu node%s over %s", nodes_, nodes_ == 1 ? "" : "s",
                     options_.transport.c_str());
-    if (!report.epochs.empty())
-        out << text(", test accuracy %.2f%%", 100 * report.epochs.back().test_accuracy);
+    if (!report.epochs.empty() && report.epochs.back().test_accuracy)
+        out << text(", test accuracy %.2f%%", 100 * *report.epochs.back().test_accuracy);
     if (report.checkpoint)
         out << ", checkpoint " << *report.checkpoint;
     out << '\n';

@@ -19,12 +19,14 @@ result<std::shared_ptr<const data_sets>> load_samples(const app_definition& defi
     if (!layers)
         return layers.failure();
     const value_form inputs = input_form(app.getModel()).value();
-    const value_form labels = label_form(app.getModel().getLoss(), layers->back().output_shape);
+    const auto loss = model_loss::create(app.getModel().getLoss(), layers->back().output_shape);
+    if (!loss)
+        return loss.failure();
     auto sets = load_data(app.getData(), inputs.shape, app.getTrain().getSeed());
     if (!sets)
         return definition.at_its_place(sets.failure());
     for (dataset* set : {&sets->train, &sets->test})
-        if (auto fits = fit_to_model(*set, inputs, labels); !fits)
+        if (auto fits = fit_to_model(*set, inputs, loss->labels()); !fits)
             return definition.at_its_place(fits.failure());
     return std::make_shared<const data_sets>(std::move(sets).value());
 }

@@ -77,6 +77,27 @@ BOOST_AUTO_TEST_CASE(a_union_is_a_word_or_a_map_of_one_key) {
                 proto::PipelineSchedule::GPIPE));
 }
 
+BOOST_AUTO_TEST_CASE(a_loss_is_a_word_or_has_settings) {
+    const auto with = [](const std::string& loss) {
+        std::string text = small_app;
+        return parse(text.insert(text.find("train:"), "  loss: " + loss + "\n"));
+    };
+    const auto absent = parse(small_app);
+    BOOST_TEST(absent.app().getModel().getLoss().isCrossEntropy());
+    const auto word = with("cross_entropy");
+    BOOST_TEST(word.app().getModel().getLoss().getCrossEntropy().getLabelSmoothing() == 0);
+    BOOST_TEST(word.app().getModel().getLoss().getCrossEntropy().getIgnoredLabel().isNone());
+    const auto map = with("{cross_entropy: {label_smoothing: 0.1, ignored_label: 3}}");
+    const auto settings = map.app().getModel().getLoss().getCrossEntropy();
+    BOOST_TEST(settings.getLabelSmoothing() == 0.1f);
+    BOOST_TEST(settings.getIgnoredLabel().getLabel() == 3u);
+    BOOST_TEST(with("mean_squared_error").app().getModel().getLoss().isMeanSquaredError());
+    for (const auto* definition : {&absent, &word, &map}) {
+        const std::string text = render_app(definition->app());
+        BOOST_TEST(render_app(parse(text).app()) == text);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(the_largest_seed_is_read_exactly) {
     const auto app = parse(small_app, {"train.seed=18446744073709551615"});
     BOOST_TEST(app.app().getTrain().getSeed() == 18446744073709551615u);
@@ -166,7 +187,8 @@ model:
     - relu
     - max_pool: {kernel: 2, stride: 0, padding: 0}
     - linear: {out: 10}
-  loss: cross_entropy
+  loss:
+    cross_entropy: {label_smoothing: 0, ignored_label: none}
 train:
   batch: 16
   epochs: 1

@@ -44,7 +44,9 @@ struct printed {
             shown.progressed({.epoch = 0,
                               .samples_done = static_cast<std::uint64_t>(half),
                               .samples = 1000,
+                              .counted = static_cast<std::uint64_t>(half),
                               .loss_sum = 1.0 * half,
+                              .correct = 0,
                               .elapsed = std::chrono::milliseconds{500 * half}});
             print();
         }
