@@ -160,6 +160,9 @@ struct Layer $A.doc("One layer: exactly one of these.") {
         "MultiheadAttention: Vaswani et al. 2017.");
     dropout @23 :Dropout $A.doc("In training each value becomes 0 with this probability; the others grow to make up for it.");
     softmax @24 :Void $A.doc("Along the last dimension e^x, divided by its sum. The loss brings its own.");
+    gru @25 :Recurrent $A.doc("Gated recurrent unit over sequences, (positions, features), as PyTorch's: Cho et al. 2014.");
+    lstm @26 :Recurrent $A.doc("Long short-term memory over sequences, (positions, features), as PyTorch's: Hochreiter and "
+        "Schmidhuber 1997.");
   }
 }
 
@@ -232,6 +235,11 @@ struct LocalResponseNorm {
   alpha @1 :Float32 = 1e-4 $A.min(0) $A.max(1000) $A.doc("Factor of the mean of squares.");
   beta @2 :Float32 = 0.75 $A.min(0) $A.max(10) $A.doc("Power that is divided by.");
   k @3 :Float32 = 1 $A.min(0.001) $A.max(1000) $A.doc("Added to the mean of squares.");
+}
+
+struct Recurrent {
+  out @0 :UInt32 $A.required $A.min(1) $A.max(65536) $A.doc("Width of the state.");
+  last @1 :Bool = false $A.doc("Give the state behind the last position alone, [out], instead of behind each, [positions, out].");
 }
 
 struct Linear {

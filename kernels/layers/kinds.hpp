@@ -46,6 +46,11 @@ result<std::shared_ptr<const layer>> make_attention(proto::Attention::Reader des
 result<std::shared_ptr<const layer>> make_dropout(proto::Dropout::Reader description,
                                                   const tensor_shape& input_shape);
 result<std::shared_ptr<const layer>> make_softmax(const tensor_shape& input_shape);
+enum class recurrent_kind { gru, lstm };
+result<std::shared_ptr<const layer>> make_recurrent(recurrent_kind kind,
+                                                    proto::Recurrent::Reader description,
+                                                    const tensor_shape& input_shape);
+
 result<std::shared_ptr<const layer>> make_flatten(const value_form& input);
 
 // The images that a pool of such windows makes of images of this shape. errc::usage where it cannot.

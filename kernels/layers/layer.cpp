@@ -93,6 +93,10 @@ std::string_view layer_kind(proto::Layer::Reader description) noexcept {
         return "dropout";
     case proto::Layer::SOFTMAX:
         return "softmax";
+    case proto::Layer::GRU:
+        return "gru";
+    case proto::Layer::LSTM:
+        return "lstm";
     }
     return "unknown";
 }
@@ -145,6 +149,10 @@ result<std::shared_ptr<const layer>> make_layer(proto::Layer::Reader description
         return make_dropout(description.getDropout(), input_shape);
     case proto::Layer::SOFTMAX:
         return make_softmax(input_shape);
+    case proto::Layer::GRU:
+        return make_recurrent(recurrent_kind::gru, description.getGru(), input_shape);
+    case proto::Layer::LSTM:
+        return make_recurrent(recurrent_kind::lstm, description.getLstm(), input_shape);
     case proto::Layer::RESIDUAL:
     case proto::Layer::CONCAT:
     case proto::Layer::REPEAT:

@@ -100,6 +100,15 @@ class Runs(TroupeTest):
         self.assertLess(last["test_loss"], first["test_loss"])
         self.assertNotIn("test_accuracy", last)
 
+    def test_a_recurrent_model_learns_sequences(self):
+        layers = "\n".join(f"    - {layer}" for layer in ("gru: {out: 24}", "lstm: {out: 16, last: true}", "linear: {out: 4}"))
+        text = re.sub(r"  layers:\n(    - .*\n)+", f"  layers:\n{layers}\n", APP).replace("[1, 8, 8]", "[8, 8]")
+        text = text.replace("{layers: 3}", "{layers: 2}").replace("sgd: {learning_rate: 0.05, momentum: 0.9}",
+                                                                  "adam: {learning_rate: 0.01}")
+        result = self.troupe("run", self.app(text), "--set", "train.epochs=4", "--json")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertGreater(result.event("done")[0]["test_accuracy"], 0.9)
+
     def test_a_run_on_a_running_cluster_leaves_it_running(self):
         _, address = self.node(name="a")
         self.node("--join", address, name="b")

@@ -48,6 +48,14 @@ class model_builder {
         add_.push_back([](proto::Layer::Builder layer) { layer.setTanh(); });
         return *this;
     }
+    model_builder& gru(std::uint32_t out, bool last = false) {
+        add_.push_back([=](proto::Layer::Builder layer) { set(layer.initGru(), out, last); });
+        return *this;
+    }
+    model_builder& lstm(std::uint32_t out, bool last = false) {
+        add_.push_back([=](proto::Layer::Builder layer) { set(layer.initLstm(), out, last); });
+        return *this;
+    }
     model_builder& max_pool(std::uint32_t kernel, std::uint32_t stride = 0) {
         add_.push_back([=](proto::Layer::Builder layer) {
             auto pool = layer.initMaxPool();
@@ -116,6 +124,10 @@ class model_builder {
     }
 
   private:
+    static void set(proto::Recurrent::Builder recurrent, std::uint32_t out, bool last) {
+        recurrent.setOut(out);
+        recurrent.setLast(last);
+    }
     unsigned size() const { return static_cast<unsigned>(add_.size()); }
     void write(capnp::List<proto::Layer>::Builder layers) const {
         for (unsigned i = 0; i < size(); ++i)
