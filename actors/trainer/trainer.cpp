@@ -114,13 +114,8 @@ void trainer::minibatch_done(proto::MinibatchDone::Reader body, const frame& f) 
         return reject("no epoch is running");
     if (!is_stage(stages_.size() - 1, f))
         return;
-    if (!std::isfinite(body.getLossSum())) {
-        std::string advice = "; a smaller train.optimizer.sgd.learning_rate may help";
-        if (report_.checkpoint)
-            advice += "; the last good checkpoint is " + *report_.checkpoint;
-        return fail({errc::numeric, "the loss of minibatch " + std::to_string(body.getMinibatch()) +
-                                        " is not a number" + advice});
-    }
+    if (!std::isfinite(body.getLossSum()))
+        return fail({errc::protocol, "the last stage reports a loss that is not a number"});
     progress_.samples_done += body.getSamples();
     progress_.loss_sum += body.getLossSum();
     progress_.counted += body.getCounted();
@@ -207,20 +202,24 @@ void trainer::stage_failed(proto::StageFailed::Reader body, const frame& f) {
     fail(advised(why.in(stage)));
 }
 
-// `why` is of computing: what is exhausted is memory. What a stage makes first are its weights, of the same size with any
-// batch.
+// `why` is of computing: what is exhausted is memory, and what is numeric the loss. What a stage makes first are its
+// weights, of the same size with any batch.
 error trainer::advised(const error& why) const {
     const bool is_of_weights = course_.phase() == run_phase::connecting;
     const batch_sizes& batch = course_.shape().batch;
     const std::string key =
         batch.at(course_.epoch()) > batch.first ? "train.batch_growth.maximum" : "train.batch";
-    return why.code() == errc::exhausted
-               ? error{why.code(),
-                       why.message() +
-                           (is_of_weights ? std::string{"; use smaller layers or more stages"}
-                                          : "; use a smaller " + key + " or more stages") +
-                           options_.memory_advice}
-               : why;
+    if (why.code() == errc::exhausted)
+        return {why.code(), why.message() +
+                                (is_of_weights ? std::string{"; use smaller layers or more stages"}
+                                               : "; use a smaller " + key + " or more stages") +
+                                options_.memory_advice};
+    if (why.code() == errc::numeric)
+        return {
+            why.code(),
+            why.message() + "; a smaller learning_rate (train.optimizer) may help" +
+                (report_.checkpoint ? "; the last good checkpoint is " + *report_.checkpoint : "")};
+    return why;
 }
 
 std::string trainer::name_of_stage(std::size_t s) const {

@@ -105,7 +105,7 @@ result<graph_range::outcome> graph_range::forward(compute_context& context, cons
             done.saved[k] = {};
         slots[s.output] = std::move(*made);
         if (p.after_step)
-            if (auto goes_on = (*p.after_step)(k); !goes_on)
+            if (auto goes_on = (*p.after_step)(k, slots[s.output]); !goes_on)
                 return goes_on.failure();
     }
     for (const std::size_t slot : output_slots_)
@@ -175,7 +175,7 @@ graph_range::backward(compute_context& context, const pass& p, std::vector<saved
                     !added)
                     return added.failure();
         if (p.after_step)
-            if (auto goes_on = (*p.after_step)(k); !goes_on)
+            if (auto goes_on = (*p.after_step)(k, {}); !goes_on)
                 return goes_on.failure();
     }
     for (std::size_t i = 0; i < inputs_.size(); ++i)

@@ -45,8 +45,9 @@ class graph_range {
     };
     const std::vector<step>& steps() const noexcept { return steps_; }
 
-    // What is called after each step, in both directions, with its number; an error of its ends the pass.
-    using step_hook = std::function<result<void>(std::size_t)>;
+    // What is called after each step, in both directions, with its number and, forward, what it has given; an error of
+    // its ends the pass.
+    using step_hook = std::function<result<void>(std::size_t, const activation&)>;
 
     struct pass {
         const batch_part& part;

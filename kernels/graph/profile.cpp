@@ -66,10 +66,10 @@ result<void> time_once(compute_context& context, const graph_range& run,
                        std::span<const tensor> parameters, std::span<const tensor> averages,
                        std::size_t batch, stopwatch& watch, std::vector<step_time>& times) {
     const batch_part part{.training = true};
-    const graph_range::step_hook after_forward = [&](std::size_t step) {
+    const graph_range::step_hook after_forward = [&](std::size_t step, const activation&) {
         return watch.note(times[step].forward);
     };
-    const graph_range::step_hook after_backward = [&](std::size_t step) {
+    const graph_range::step_hook after_backward = [&](std::size_t step, const activation&) {
         return watch.note(times[step].backward);
     };
     auto input = made_up(context, run.inputs()[0].info, batch);

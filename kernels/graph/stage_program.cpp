@@ -1,5 +1,8 @@
 #include "kernels/graph/stage_program.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "kernels/graph/graph_range.hpp"
 #include "schemas/base/random.hpp"
 
@@ -111,6 +114,9 @@ result<stage_program> stage_program::create(proto::Model::Reader model, layer_ra
     return program;
 }
 
+const std::string& stage_program::first_layer() const noexcept {
+    return run_->steps().front().name;
+}
 const std::vector<graph_value>& stage_program::inputs() const noexcept {
     return run_->inputs();
 }
@@ -180,6 +186,29 @@ result<forward_result> stage_program::forward(compute_context& context, const we
     if (!outputs)
         return outputs.failure();
     return forward_result{std::move(*outputs), {std::move(passed->saved)}};
+}
+
+result<std::string> stage_program::first_not_finite(compute_context& context, const weights& w,
+                                                    const batch_part& part,
+                                                    const std::vector<tensor>& inputs) const {
+    const auto is_finite = [&](const tensor& t) {
+        double squares = 0;
+        return t.type() != data_type::float32 ||
+               (context.ops.run(sum_of_squares{t, squares}).ok() && std::isfinite(squares));
+    };
+    if (!std::ranges::all_of(inputs, is_finite))
+        return std::string{};
+    std::string found;
+    const graph_range::step_hook look = [&](std::size_t step, const activation& made) {
+        if (found.empty() && !is_finite(made.values))
+            found = run_->steps()[step].name;
+        return result<void>{};
+    };
+    auto passed =
+        run_->forward(context, {part, w.parameters, w.averages, &look}, from_row_major(inputs));
+    if (!passed)
+        return passed.failure();
+    return found;
 }
 
 result<backward_result> stage_program::backward(compute_context& context, const weights& w,

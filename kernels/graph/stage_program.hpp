@@ -51,6 +51,7 @@ class stage_program {
     static result<stage_program> create(proto::Model::Reader model, layer_range range);
 
     layer_range range() const noexcept { return range_; }
+    const std::string& first_layer() const noexcept; // "layers.3 linear"
     // What crosses into the stage and out of it.
     const std::vector<graph_value>& inputs() const noexcept;
     const std::vector<graph_value>& outputs() const noexcept;
@@ -75,6 +76,12 @@ class stage_program {
     // inputs, and below for gradients, of another number, type or shape, or of no samples.
     result<forward_result> forward(compute_context& context, const weights& w,
                                    const batch_part& part, std::vector<tensor> inputs) const;
+
+    // Which of the stage's layers is the first to give a value that is not finite, "layers.3 linear", by another forward
+    // pass; empty where the inputs have one already, or nothing has.
+    result<std::string> first_not_finite(compute_context& context, const weights& w,
+                                         const batch_part& part,
+                                         const std::vector<tensor>& inputs) const;
 
     // `w` and `part` must be those of the forward pass, which was one of training. One gradient for each output that is
     // trained.

@@ -47,6 +47,16 @@ class Runs(TroupeTest):
         self.assertEqual(stages[0]["weight_version_lag"], {"0": 2, "1": 30})
         self.assertEqual(stages[1]["weight_version_lag"], {"0": 32})
 
+    def test_a_loss_that_is_not_a_number_names_minibatch_layer_and_checkpoint(self):
+        app = self.app(APP.split("topology:")[0].replace("    - relu\n", "") + "checkpoint: {directory: saved}\n")
+        result = self.troupe("run", app)
+        self.assertEqual(result.code, 0, str(result))
+        result = self.troupe("run", app, "--resume", "--set", "train.epochs=9", "--set", "train.optimizer.sgd.learning_rate=1000")
+        self.assertEqual(result.code, 1, str(result))
+        self.assertRegex(result.err, r"stage 0 on local/cpu:0: forward: the loss of minibatch \d+ is not a number: "
+                                     r"layers\.\d \w+ is the first layer that gives none; a smaller learning_rate \(train\.optimizer\) may "
+                                     r"help; the last good checkpoint is \S*saved/epoch-000\d\n")
+
     def test_gpipe_does_not_depend_on_the_number_of_stages(self):
         text = APP.replace("schedule: pipedream", "schedule: gpipe\n    microbatches: 4")
         losses = []

@@ -232,7 +232,7 @@ std::string reporter::doubt_text(const run_report& report) const {
     else
         return {};
     return "troupe: note: " + doubt +
-           "; try another train.optimizer.sgd.learning_rate, most often a lower one, or more "
+           "; try another learning_rate (train.optimizer), most often a lower one, or more "
            "epochs\n";
 }
 

@@ -131,10 +131,10 @@ BOOST_AUTO_TEST_CASE(a_loss_that_has_not_fallen_is_noted_at_the_end) {
     BOOST_TEST(noted({worse, good}) == "");
     BOOST_TEST(noted({{.train_loss = 2.4, .test_loss = 0.6}}) == "");
     BOOST_TEST(noted({{.train_loss = 0.1, .test_loss = 2.4}}) == "");
-    BOOST_TEST(noted({good, worse}) ==
-               "troupe: note: the training loss has not fallen: 0.5000 in epoch 1, 0.7000 in epoch "
-               "4; try another train.optimizer.sgd.learning_rate, most often a lower one, or more "
-               "epochs\n");
+    BOOST_TEST(
+        noted({good, worse}) ==
+        "troupe: note: the training loss has not fallen: 0.5000 in epoch 1, 0.7000 in epoch "
+        "4; try another learning_rate (train.optimizer), most often a lower one, or more epochs\n");
     BOOST_TEST(noted({guess}).starts_with("troupe: note: the loss ends at 2.3040, no better than a "
                                           "guess among 10 classes (2.3026); "));
     BOOST_TEST(noted({good, guess}).find("a guess among") != std::string::npos);
