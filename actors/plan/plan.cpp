@@ -257,9 +257,10 @@ result<plan> make_plan(const plan_request& request) {
             stage.compute_ns += request.layer_ns[l];
         if (s == 0)
             p.input_bytes = bytes_of(program->inputs()[0].info) * p.batch_max;
+        if (program->has_loss())
+            p.label_bytes = bytes_of(program->labels()) * p.batch_max;
         p.stages.push_back(std::move(stage));
     }
-    p.label_bytes = p.batch_max * sizeof(std::int32_t);
     return p;
 }
 
