@@ -98,6 +98,19 @@ class Weights(TroupeTest):
         missing = self.refused("evaluate", self.app_file, "--weights", "nowhere.safetensors")
         self.assertIn("nowhere.safetensors", missing)
 
+    def test_weights_that_are_no_numbers_are_not_evaluated_as_if_they_were(self):
+        self.convert("saved", self.file)
+        header, data = read_header(self.file)
+        begin = header["layers.3.bias"]["data_offsets"][0]
+        write_file(self.file, header, data[:begin] + struct.pack("<f", float("nan")) + data[begin + 4:])
+        result = self.troupe("evaluate", self.app_file, "--weights", self.file, "--json")
+        self.assertEqual((result.code, result.out), (1, ""), str(result))
+        self.assertIn("is not a number", result.err)
+
+    def test_a_name_that_looks_like_another_kind_of_file_is_refused(self):
+        self.assertIn("NAME.safetensors", self.refused("convert", self.app_file, "saved", "weights.pt"))
+        self.assertFalse(pathlib.Path(self.folder, "weights.pt").exists())
+
     def test_a_folder_of_another_run_is_left_alone(self):
         self.convert("saved", self.file)
         self.assertIn("has checkpoints of a run already", self.refused("convert", self.app_file, self.file, "saved"))

@@ -55,6 +55,12 @@ int convert(const convert_options& options) {
     const auto app = load_app(options.app.file, options.app.settings);
     if (!app)
         return report(app.failure());
+    std::filesystem::path to = options.to;
+    const bool to_file = to.extension() == ".safetensors";
+    if (!to_file && to.has_extension() && !std::filesystem::is_directory(to))
+        return report({errc::usage, options.to +
+                                        ": weights are written to NAME.safetensors, or into "
+                                        "a folder for checkpoints, whose name has no dot"});
     memory_pool memory{options.memory_mb << 20};
     const auto saved = load_weights(*app, options.from, memory);
     if (!saved)
@@ -62,8 +68,7 @@ int convert(const convert_options& options) {
     const auto model = app->app().getModel();
     const weights_layout layout =
         stage_program::create(model, {0, count_layers(model)}).value().layout({});
-    std::filesystem::path to = options.to;
-    if (to.extension() == ".safetensors") {
+    if (to_file) {
         if (auto written = save_weights(to, layout, *saved->weights); !written)
             return report(written.failure());
     } else {

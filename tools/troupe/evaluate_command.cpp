@@ -1,4 +1,5 @@
 // evaluate: the test samples through saved weights.
+#include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -72,6 +73,10 @@ int evaluate(const evaluate_options& options) {
     const double accuracy = static_cast<double>(sum->correct) / counted;
     const bool classifies = model.getLoss().isCrossEntropy();
     const std::string from = saved->from.string();
+    if (!std::isfinite(loss))
+        return report({errc::numeric, "the test loss of " + from +
+                                          " is not a number; its weights are damaged, or of a "
+                                          "training that has diverged"});
     if (options.json) {
         nlohmann::ordered_json line = {{"event", "evaluation"},
                                        {"weights", from},
