@@ -111,6 +111,26 @@ class Weights(TroupeTest):
         self.assertIn("NAME.safetensors", self.refused("convert", self.app_file, "saved", "weights.pt"))
         self.assertFalse(pathlib.Path(self.folder, "weights.pt").exists())
 
+    def test_a_language_model_writes_the_same_text_for_the_same_seed(self):
+        (self.folder / "book.txt").write_text("to be or not to be, that is the question. " * 200)
+        app = self.app("""\
+troupe: 1
+data: {text: {train: [book.txt]}}
+model: {input: [16], layers: [{embedding: {vocabulary: 256, width: 32}}, gelu, {linear: {out: 256}}]}
+train: {batch: 16, epochs: 4, optimizer: {adamw: {learning_rate: 0.02}}}
+checkpoint: {directory: written}
+""", "text.yaml")
+        self.assertEqual(self.troupe("run", app).code, 0)
+        words = ("generate", app, "--prompt", "to be", "--length", "40")
+        first = self.troupe(*words)
+        self.assertEqual(first.code, 0, str(first))
+        self.assertRegex(first.out, r"(?s)^to be.{40}\n$")
+        self.assertEqual(self.troupe(*words).out, first.out)
+        self.assertNotEqual(self.troupe(*words, "--seed", "2").out, first.out)
+        likeliest = self.troupe(*words, "--temperature", "0").out
+        self.assertEqual(self.troupe(*words, "--temperature", "0", "--seed", "2").out, likeliest)
+        self.assertIn("generates no text", self.refused("generate", self.app_file))
+
     def test_a_folder_of_another_run_is_left_alone(self):
         self.convert("saved", self.file)
         self.assertIn("has checkpoints of a run already", self.refused("convert", self.app_file, self.file, "saved"))

@@ -5,36 +5,17 @@
 //   model_gradients APP.yaml SAMPLES SEED FILE
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 
-#include "actors/checkpoint/safetensors.hpp"
 #include "actors/plan/app_file.hpp"
 #include "kernels/cpu/cpu_operations.hpp"
 #include "kernels/graph/stage_program.hpp"
 #include "kernels/graph/value_form.hpp"
 #include "schemas/base/random.hpp"
+#include "tests/support/recorded_tensors.hpp"
 
 using namespace troupe;
 
 namespace {
-
-struct recorder {
-    std::vector<std::pair<std::string, tensor>> all;
-
-    void add(std::string name, tensor t) { all.emplace_back(std::move(name), std::move(t)); }
-
-    bool write(const char* path) const {
-        std::vector<named_tensor> named;
-        for (const auto& [name, t] : all)
-            named.push_back({name, t.type(), t.shape(), {t.data(), t.bytes()}});
-        std::ofstream file{path, std::ios::binary};
-        file << safetensors_header(named, {});
-        for (const auto& t : named)
-            file.write(reinterpret_cast<const char*>(t.bytes.data()),
-                       static_cast<std::streamsize>(t.bytes.size()));
-        return file.flush().good();
-    }
-};
 
 tensor made_up(memory_pool& pool, const value_form& form, std::size_t samples, std::uint64_t seed) {
     tensor t = tensor::allocate(pool, form.type, batch_of(samples, form.shape)).value();
@@ -73,7 +54,7 @@ int run(const char* app_file, std::size_t samples, std::uint64_t seed, const cha
     const tensor labels = made_up(pool, program.labels(), samples, 2 * seed + 1);
     const batch_part part{.training = true, .seed = 1};
     auto forward = program.forward(context, *begin, part, {input}).value();
-    recorder out;
+    test::recorded_tensors out;
     out.add("input", input);
     out.add("labels", labels);
     out.add("output", forward.outputs[0]);

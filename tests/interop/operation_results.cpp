@@ -4,11 +4,10 @@
 //
 //   operation_results FILE
 #include <cstdio>
-#include <fstream>
 
-#include "actors/checkpoint/safetensors.hpp"
 #include "kernels/cpu/cpu_operations.hpp"
 #include "tests/conformance/operations_cases.hpp"
+#include "tests/support/recorded_tensors.hpp"
 #include "tests/unit/kernels/models.hpp"
 
 using namespace troupe;
@@ -16,18 +15,12 @@ using namespace troupe::test;
 
 namespace {
 
-struct recorded {
-    std::string name;
-    tensor values;
-};
-
-void record(std::vector<recorded>& all, const std::string& name,
-            const std::vector<tensor>& values) {
+void record(recorded_tensors& all, const std::string& name, const std::vector<tensor>& values) {
     for (std::size_t i = 0; i < values.size(); ++i)
-        all.push_back({name + " " + std::to_string(i), values[i]});
+        all.add(name + " " + std::to_string(i), values[i]);
 }
 
-void run(compute_context& context, const operation_case& row, std::vector<recorded>& all) {
+void run(compute_context& context, const operation_case& row, recorded_tensors& all) {
     std::vector<tensor> inputs;
     for (const auto& shape : row.input_shapes())
         inputs.push_back(random_tensor(context.memory, shape, inputs.size() + 1));
@@ -40,20 +33,8 @@ void run(compute_context& context, const operation_case& row, std::vector<record
     record(all, name + "input", inputs);
     record(all, name + "constant", row.constants(context));
     record(all, name + "output", prepared.outputs());
-    all.push_back({name + "output_gradient", gradient});
+    all.add(name + "output_gradient", gradient);
     record(all, name + "gradient", prepared.gradients());
-}
-
-bool write(const std::vector<recorded>& all, const char* path) {
-    std::vector<named_tensor> named;
-    for (const auto& [name, t] : all)
-        named.push_back({name, t.type(), t.shape(), {t.data(), t.bytes()}});
-    std::ofstream file{path, std::ios::binary};
-    file << safetensors_header(named, {});
-    for (const auto& t : named)
-        file.write(reinterpret_cast<const char*>(t.bytes.data()),
-                   static_cast<std::streamsize>(t.bytes.size()));
-    return file.flush().good();
 }
 
 } // namespace
@@ -66,8 +47,8 @@ int main(int argc, char** argv) {
     memory_pool pool{1ull << 30};
     const auto ops = make_cpu_operations(pool);
     compute_context context{*ops, pool};
-    std::vector<recorded> all;
+    recorded_tensors all;
     for (const auto& row : operation_cases())
         run(context, *row, all);
-    return write(all, argv[1]) ? 0 : 1;
+    return all.write(argv[1]) ? 0 : 1;
 }

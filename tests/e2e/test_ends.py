@@ -1,0 +1,191 @@
+"""How runs end: stops, losses, checkpoints and resumption."""
+
+import fcntl
+import json
+import os
+import re
+import signal
+import struct
+import subprocess
+import termios
+import time
+
+from support import APP, PATIENCE, TROUPE, TroupeTest, main, processes
+
+LONG = APP.replace("epochs: 2", "epochs: 100000")
+
+
+class Ends(TroupeTest):
+    def checkpointed(self, text=LONG):
+        return self.app(text + f"checkpoint: {{directory: {self.folder}/saved}}\n")
+
+    def test_a_killed_node_ends_the_run_with_its_name_within_a_second(self):
+        victim, address = self.node(name="a")
+        other, _ = self.node("--join", address, name="b")
+        run = self.start("run", self.checkpointed(), "--cluster", address, "--json")
+        self.read_event(run, "epoch")
+        self.read_event(run, "epoch")  # so the first one is saved
+        other.kill()
+        killed = time.monotonic()
+        result = self.finish(run, 10)
+        self.assert_within(3, since=killed)
+        self.assert_one_line_error(result, 3, "node b is lost: its process", "b/cpu:0", "saved/epoch-", "--resume")
+        for once in ("node b", "is lost", "127.0.0.1", "is gone"):
+            self.assertEqual(result.err.count(once), 1, f"{once} is said once\n{result}")
+        self.assertIsNone(victim.poll(), "the other node lives on")
+
+    def test_a_stopped_node_is_noticed_within_five_seconds(self):
+        _, address = self.node(name="a")
+        other, _ = self.node("--join", address, name="b")
+        run = self.start("run", self.app(LONG), "--cluster", address, "--json")
+        self.read_event(run, "epoch")
+        other.send_signal(signal.SIGSTOP)
+        stopped = time.monotonic()
+        result = self.finish(run, 15)
+        self.assert_within(7, since=stopped)
+        self.assert_one_line_error(result, 3, "node b is lost: no heartbeat", "b/cpu:0", "nothing was saved")
+
+    def test_a_node_that_is_stopped_in_order_ends_the_run_too(self):
+        _, address = self.node(name="a")
+        other, _ = self.node("--join", address, name="b")
+        run = self.start("run", self.app(LONG), "--cluster", address, "--json")
+        self.read_event(run, "epoch")
+        other.send_signal(signal.SIGTERM)
+        result = self.finish(run, 15)
+        self.assert_one_line_error(result, 3, "node b ", "stop", "b/cpu:0", "nothing was saved")
+
+    def test_a_run_goes_on_while_nobody_reads_what_it_prints(self):
+        _, address = self.node("--heartbeat-timeout-ms", 1500, name="a")
+        run = self.start("run", self.app(LONG), "--cluster", address, "--json", pipesize=4096)
+        self.read_event(run, "epoch")
+        time.sleep(4)  # more lines than the pipe takes; a network that they hold up would be noticed by node a
+        run.send_signal(signal.SIGINT)
+        result = self.finish(run, 15)
+        self.assert_one_line_error(result, 130, "stopped")
+        epochs = [e["epoch"] for e in result.event("epoch")]
+        self.assertGreater(len(epochs), 40, "the pipe was full")
+        self.assertEqual(epochs, list(range(epochs[0], epochs[0] + len(epochs))))
+        self.assertEqual(result.events[-1]["event"], "error")
+
+    def test_an_interrupted_run_saves_and_resumes(self):
+        app = self.checkpointed()
+        run = self.start("run", app, "--nodes", 2, "--json")
+        self.read_event(run, "epoch")
+        run.send_signal(signal.SIGINT)
+        result = self.finish(run, 15)
+        self.assert_one_line_error(result, 130, "stopped", "saved/epoch-", "--resume")
+        saved = sorted((self.folder / "saved").glob("epoch-*"))
+        manifest = json.loads((saved[-1] / "manifest.json").read_text())
+        epochs, more = manifest["epochs_done"], manifest["minibatches_done"] % 16
+        where = f"stopped in epoch {epochs + 1} after {more} of 16 minibatches" if more else f"stopped after epoch {epochs}"
+        name = f"epoch-{epochs:04}" + (f"-plus-{more:04}-minibatches" if more else "")
+        self.assertIn(f"{where}, saved in {self.folder}/saved/{name};", result.err)
+        result = self.troupe("run", app, "--nodes", 2, "--json", "--resume", "--set", f"train.epochs={epochs + 1}")
+        self.assertIn("saved/epoch-", result.event("start")[0]["resumed_from"])
+        self.assertEqual(result.code, 0, str(result))
+        self.assertEqual([e["epoch"] for e in result.event("epoch")], [epochs + 1])
+
+    def test_signals_that_come_together_are_one(self):  # `timeout` sends one to the run and one to its group
+        run = self.start("run", self.checkpointed(), "--nodes", 2, "--json")
+        self.read_event(run, "epoch")
+        run.send_signal(signal.SIGINT)
+        run.send_signal(signal.SIGTERM)
+        self.assert_one_line_error(self.finish(run, 15), (130, 143), "stopped ", "saved/epoch-", "--resume")
+
+    def test_a_second_interrupt_ends_a_run_at_once_though_a_node_of_it_hangs(self):
+        for waited in (0.6, 2):     # for the hanging node: while the run is stopped, while its own node closes
+            with self.subTest(waited=waited):
+                run = self.start("run", self.app(LONG), "--nodes", 2, "--json", "--trace", "trace.json")
+                self.read_event(run, "epoch")
+                os.kill(max(processes(self.folder) - {run.pid}), signal.SIGSTOP)
+                run.send_signal(signal.SIGINT)
+                time.sleep(waited)
+                self.assertIsNone(run.poll(), "one alone waits for the node")
+                run.send_signal(signal.SIGINT)
+                interrupted = time.monotonic()
+                result = self.finish(run, 15)
+                self.assert_within(1, since=interrupted)
+                self.assert_one_line_error(result, 130, "stopped at once by a second signal; nothing was saved")
+
+    def test_resuming_after_an_epoch_gives_the_weights_of_an_uninterrupted_run(self):
+        text = APP + f"checkpoint: {{directory: {self.folder}/saved}}\n"
+        whole = self.troupe("run", self.app(), "--json", "--set", "train.epochs=3")
+        self.troupe("run", self.app(text), "--json", "--set", "train.epochs=2")
+        resumed = self.troupe("run", self.app(text), "--json", "--set", "train.epochs=3", "--resume")
+        self.assertEqual(resumed.code, 0, str(resumed))
+        self.assertEqual(whole.event("epoch")[-1]["test_loss"], resumed.event("epoch")[-1]["test_loss"])
+
+    def test_a_run_that_is_not_the_one_that_saved_is_told_the_differences(self):
+        self.assertEqual(self.troupe("run", self.checkpointed(APP), "--json").code, 0)
+        for given, said in (
+                (["train.seed=4"], "train.seed 3, not 4"),
+                (["train.batch=16", "data.synthetic.train_samples=256"],
+                 "train.batch 32, not 16, a number of training samples of 512, not 256"),
+                (["train.batch_growth={every_epochs: 1, maximum: 64}"], "a train.batch grown to 32, not 64"),
+                (["train.batch=16", "train.batch_growth={every_epochs: 1, maximum: 32}"], "another train.batch_growth"),
+                (["model.layers[0].conv2d.out=4"], "another model")):
+            result = self.troupe("run", self.checkpointed(APP), "--resume", *(w for g in given for w in ("--set", g)))
+            self.assert_one_line_error(result, 2, f"epoch-0002 was saved with {said}; resume with the same")
+
+    def test_a_damaged_checkpoint_is_named_with_what_is_left_without_it(self):
+        app = self.checkpointed(APP)
+        self.assertEqual(self.troupe("run", app, "--json").code, 0)
+        older, latest = (self.folder / "saved" / name for name in ("epoch-0001", "epoch-0002"))
+        (latest / "stage-0-of-2.safetensors").unlink()
+        result = self.troupe("run", app, "--resume")
+        self.assert_one_line_error(result, 2, f"{latest}/stage-0-of-2.safetensors: missing",
+                                   f"; delete {latest} to go on from {older}")
+        (older / "stage-1-of-2.safetensors").write_bytes(b"x")
+        result = self.troupe("run", app, "--resume")
+        self.assert_one_line_error(result, 2, "no older one", f"delete {latest}, {older} and train anew without --resume")
+
+    def test_progress_fits_into_a_narrow_terminal(self):
+        terminal, theirs = os.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 10, 30, 0, 0))
+        run = subprocess.Popen([TROUPE, "run", self.app()], stdout=subprocess.DEVNULL, stderr=theirs, cwd=self.folder)
+        os.close(theirs)
+        self.assertEqual(run.wait(60 * PATIENCE), 0)
+        shown = os.read(terminal, 65536).decode()
+        os.close(terminal)
+        lines = [line for line in re.split("\r\x1b\\[K", shown) if line]
+        self.assertTrue([line for line in lines if line.startswith("epoch 1/2")], shown)
+        self.assertLess(max(map(len, lines)), 30, shown)
+
+    def test_resuming_when_nothing_is_left_says_so(self):
+        app = self.checkpointed(APP)
+        self.assertEqual(self.troupe("run", app, "--json").code, 0)
+        result = self.troupe("run", app, "--nodes", 2, "--resume")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertEqual(result.out.count("\n"), 1, str(result))
+        for part in ("nothing left to do", "saved/epoch-0002", "train.epochs"):
+            self.assertIn(part, result.out)
+        done, = self.troupe("run", app, "--resume", "--json").events
+        self.assertEqual((done["event"], done["nodes"], done["stages"]), ("done", 0, []))
+        self.assertIn("saved/epoch-0002", done["checkpoint"])
+
+    def test_interrupts_at_any_moment_leave_nothing_behind(self):
+        app = self.app()
+        for milliseconds in (1, 20, 60, 120, 200, 300, 500):
+            for number in (signal.SIGINT, signal.SIGTERM):
+                with self.subTest(milliseconds=milliseconds, signal=number):
+                    run = self.start("run", app, "--nodes", 2)
+                    time.sleep(milliseconds / 1000)
+                    run.send_signal(number)
+                    result = self.finish(run, 15)
+                    self.assertIn(result.code, (0, 128 + number, -number), str(result))
+
+    def test_a_node_drains_on_sigterm(self):
+        node, address = self.node()
+        node.send_signal(signal.SIGTERM)
+        result = self.finish(node, 10)
+        self.assertEqual(result.code, 0, str(result))
+
+    def test_nodes_end_with_a_killed_run(self):
+        run = self.start("run", self.app(LONG), "--nodes", 2, "--json")
+        self.read_event(run, "epoch")
+        run.kill()
+        self.finish(run)
+
+
+if __name__ == "__main__":
+    main()
