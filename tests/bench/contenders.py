@@ -9,6 +9,12 @@ from measuring import Contender, Skip
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PEERS = os.path.join(SOURCE, "tests/bench/peers")
 APP = os.path.join(SOURCE, "apps/fashion_mnist")
+MODELS = {      # of the benchmark "models": file, settings that make it what is measured, minibatches of one epoch
+    "AlexNet, 64 x 64, batch 64": ("tests/interop/models/alexnet.yaml", {"train.batch": 64}, 20),
+    "GoogLeNet, 32 x 32, batch 32": ("tests/interop/models/googlenet.yaml", {"train.batch": 32}, 5),
+    "ResNet-18, 32 x 32, batch 32": ("tests/interop/models/resnet18.yaml", {"train.batch": 32}, 8),
+    "GPT, 10.8M, 256 positions, batch 8": ("tests/bench/models/gpt_10m.yaml", {}, 5),
+}
 SETUP_HINT = "tests/bench/peers/setup installs it"
 FIRST_CORE = ["taskset", "-c", "0"]
 
@@ -28,6 +34,9 @@ def read_matches(output, pattern, figures):
 
 
 # PyTorch
+
+PYTORCH_MODES = [(1, "one", "one thread"), (2, "two-threads", "two threads"), (2, "ddp", "DDP, 2 processes")]
+
 
 def pytorch_builds(venv):
     """(label, interpreter) of every PyTorch that is here, and a sentence for each that is not."""
@@ -50,7 +59,6 @@ def pytorch(label, python, script, key, *options):
 
 def pytorch_training(builds, samples, accuracy):
     options = ["--samples", str(samples)] + ([] if accuracy else ["--no-accuracy"])
-    modes = [("one", "one thread"), ("two-threads", "two threads"), ("ddp", "DDP, 2 processes")]
 
     def read(output):
         line = json_lines(output)[-1]
@@ -58,8 +66,7 @@ def pytorch_training(builds, samples, accuracy):
     return [(cores, Contender(f"{label}, {words}, {layout}",
                               [python, os.path.join(PEERS, "pytorch_training.py"), "--mode", mode, "--layout", layout,
                                *options], read))
-            for label, python in builds for cores, (mode, words) in zip((1, 2, 2), modes)
-            for layout in ("nchw", "nhwc")]
+            for label, python in builds for cores, mode, words in PYTORCH_MODES for layout in ("nchw", "nhwc")]
 
 
 # Troupe
@@ -83,12 +90,61 @@ def troupe_run(name, build, app, *options, pinned=False):
     return Contender(name, (FIRST_CORE if pinned else []) + command + list(options), read)
 
 
-def kernels_training(build):
+def kernels_training(build, app, minibatches, settings=(), name="troupe, kernels alone"):
+    """Keys: "samples_per_second", "gflops", "sgemm_gflops", "peak_mb"."""
     def read(output):
-        return read_matches(output, r"^median .* (\d+) samples/s.* of sgemm's ([\d.]+) GFLOP/s",
-                            lambda m: {"samples_per_second": float(m[1]), "sgemm_gflops": float(m[2])})
-    return Contender("troupe, kernels alone", [*FIRST_CORE, program(build, "tests/bench/bench_training"), "64", "200"],
-                     read)
+        return read_matches(output, r"^median .* ([\d.]+) samples/s, ([\d.]+) GFLOP/s.* of sgemm's ([\d.]+) GFLOP/s\n"
+                                    r"(?:.*\n)?memory: ([\d.]+) MB",
+                            lambda m: {"samples_per_second": float(m[1]), "gflops": float(m[2]),
+                                       "sgemm_gflops": float(m[3]), "peak_mb": float(m[4])})
+    return Contender(name, [*FIRST_CORE, program(build, "tests/bench/bench_training"), app, str(minibatches),
+                            *setting_options(settings)], read)
+
+
+def setting_options(settings):
+    return [word for setting in settings for word in ("--set", setting)]
+
+
+def model_training(build, file, settings, minibatches, nodes):
+    """Steps/s of the second of two epochs of an app with made-up samples; with two nodes as a pipeline between them."""
+    batch = app_as_json(file, settings)["train"]["batch"]
+    given = [f"{key}={value}" for key, value in settings.items()]
+    given += [f"data.synthetic.train_samples={batch * minibatches}", "data.synthetic.test_samples=1", "train.epochs=2"]
+    if nodes > 1:
+        given.append("topology.pipeline={schedule: pipedream, stages: auto}")
+
+    def read(output):
+        epochs = [line for line in json_lines(output) if line.get("event") == "epoch"]
+        if len(epochs) != 2:
+            raise Skip("printed no second epoch")
+        return {"steps_per_second": epochs[-1]["samples_per_second"] / batch}
+    command = [program(build, "tools/troupe/troupe"), "run", os.path.join(SOURCE, file), "--json", *setting_options(given)]
+    return Contender(f"troupe, {nodes}", FIRST_CORE + command if nodes == 1 else [*command, "--nodes", str(nodes)], read)
+
+
+def app_as_json(file, settings):
+    """What an app file says, with settings of the form "section.key"; for programs without a reader of YAML."""
+    try:
+        import yaml
+    except ImportError:
+        raise Skip("python3-yaml is not installed (Debian)") from None
+    with open(os.path.join(SOURCE, file)) as text:
+        app = yaml.safe_load(text)
+    for key, value in settings.items():
+        section, name = key.split(".")
+        app[section][name] = value
+    return app
+
+
+def pytorch_models(builds, app_file, steps, layouts):
+    """(cores, contender) of every way to train a model in PyTorch."""
+    def read(output):
+        line = json_lines(output)[-1]
+        return {key: line[key] for key in ("steps_per_second", "peak_mb")}
+    return [(cores, Contender(f"{label}, {words}, {layout}",
+                              [python, os.path.join(PEERS, "pytorch_models.py"), app_file, "--mode", mode,
+                               "--layout", layout, "--steps", str(steps)], read))
+            for label, python in builds for cores, mode, words in PYTORCH_MODES for layout in layouts]
 
 
 def operations(build):

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Runs a benchmark of Troupe beside its peers and prints one table; never passes or fails by time.
 
-    tests/bench/run.py frames | actors | operations | tracing | training [--build BUILD] [--repetitions 5] [--json]
+    tests/bench/run.py frames | actors | operations | tracing | training | models [--build BUILD] [--repetitions 5] [--json]
 
 Everything is repeated and interleaved; a figure is the median, with the lowest and highest beside it. Peers that are
 not installed are skipped with a sentence; tests/bench/peers/setup installs them.
 """
 import argparse
+import json
 import os
 import signal
 import sys
+import tempfile
 
 import contenders
 from measuring import Figures, Skip, interleave
@@ -31,7 +33,8 @@ def add(parts, skipped, name, make):
 def training(options):
     builds, skipped = contenders.pytorch_builds(options.venv)
     ours, cores = [], {}
-    add(ours, skipped, "kernels alone", lambda: contenders.kernels_training(options.build))
+    add(ours, skipped, "kernels alone", lambda: contenders.kernels_training(
+        options.build, os.path.join(contenders.APP, "single.yaml"), 200))
     for name, app, more, count in [("troupe, single, one core", "single.yaml", [], 1),
                                    ("troupe, pipedream, 2 nodes", "pipedream.yaml", ["--nodes", "2"], 2),
                                    ("troupe, gpipe, 2 nodes", "gpipe.yaml", ["--nodes", "2"], 2)]:
@@ -178,7 +181,63 @@ def frames(options):
                  skipped + outcome.skipped, outcome.others_busy, notes)
 
 
-BENCHMARKS = {"frames": frames, "training": training, "tracing": tracing, "actors": actors, "operations": operations}
+def one_model(options, builds, folder, name, file, settings, minibatches):
+    """Its rows, sentences on what was skipped, and how busy other programs kept the processors."""
+    app = contenders.app_as_json(file, settings)
+    app_file = os.path.join(folder, "app.json")
+    with open(app_file, "w") as text:
+        json.dump(app, text)
+    given = [f"{key}={value}" for key, value in settings.items()]
+    kernels = contenders.kernels_training(options.build, os.path.join(contenders.SOURCE, file), 2 * minibatches, given,
+                                          "troupe, kernels alone")
+    ours = [contenders.model_training(options.build, file, settings, minibatches, nodes) for nodes in (1, 2)]
+    images = len(app["model"]["input"]) == 3
+    peers = contenders.pytorch_models(builds, app_file, minibatches, ("nchw", "nhwc") if images else ("nchw",))
+    outcome = interleave([kernels, *ours, *(peer for _, peer in peers)], options.repetitions)
+    figures = outcome.figures
+
+    def best(key, cores, choose):
+        found = [(peer.name, figures[peer.name][key]) for c, peer in peers if c <= cores and peer.name in figures]
+        return choose(found, key=lambda entry: entry[1].median, default=("", None))
+    rows = []
+    alone = figures.get(kernels.name)
+    for cores, part in zip((1, 2), ours):
+        if part.name not in figures:
+            continue
+        peer_name, peer = best("steps_per_second", cores, max)
+        row = Row(f"{name}, {cores} core{'s' * (cores > 1)}", figures[part.name]["steps_per_second"], "steps/s", peer,
+                  peer_name, ">= 1.3")
+        if alone:
+            flops = alone["gflops"].median / alone["samples_per_second"].median * app["train"]["batch"]
+            share = flops * row.figures.median / (alone["sgemm_gflops"].median * cores)
+            row.extra["of sgemm"] = f"{100 * share:.0f}%"
+        rows.append(row)
+    if alone:
+        peer_name, peer = best("peak_mb", 1, min)
+        rows.append(Row(f"{name}, memory of a step", alone["peak_mb"], "MB", peer, peer_name, "<= 1"))
+    return rows, outcome.skipped, outcome.others_busy
+
+
+def models(options):
+    builds, skipped = contenders.pytorch_builds(options.venv)
+    rows, busy = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (file, settings, minibatches) in contenders.MODELS.items():
+            if options.model and options.model.lower() not in name.lower():
+                continue
+            try:
+                of_model, unable, others = one_model(options, builds, folder, name, file, settings, minibatches)
+            except Skip as reason:
+                skipped.append(f"{name}: skipped, {reason}")
+                continue
+            rows += of_model
+            skipped += [f"{name}: {sentence}" for sentence in unable]
+            busy.append(others)
+    return Table("models", "Training steps of models in float32, beside the fastest PyTorch (and the one that takes least "
+                 "memory)", rows, skipped, max(busy, default=0.0))
+
+
+BENCHMARKS = {"frames": frames, "training": training, "models": models, "tracing": tracing, "actors": actors, "operations": operations}
 
 
 def arguments():
@@ -189,6 +248,7 @@ def arguments():
     parser.add_argument("--venv", default=os.path.expanduser("~/.cache/troupe/pytorch"),
                         help="virtual environment with a PyTorch of the Python package index")
     parser.add_argument("--samples", type=int, default=12800, help="training: samples that a PyTorch run trains on")
+    parser.add_argument("--model", help="models: only those with this in their names")
     parser.add_argument("--full", action="store_true", help="training: PyTorch runs a whole epoch, with test accuracy")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of the table")
     return parser.parse_args()

@@ -11,23 +11,12 @@
 #include "kernels/graph/stage_program.hpp"
 #include "kernels/graph/value_form.hpp"
 #include "schemas/base/random.hpp"
+#include "tests/support/made_up.hpp"
 #include "tests/support/recorded_tensors.hpp"
 
 using namespace troupe;
 
 namespace {
-
-tensor made_up(memory_pool& pool, const value_form& form, std::size_t samples, std::uint64_t seed) {
-    tensor t = tensor::allocate(pool, form.type, batch_of(samples, form.shape)).value();
-    random_stream random{seed};
-    if (form.type == data_type::int32)
-        for (auto& x : t.mutable_values<std::int32_t>())
-            x = static_cast<std::int32_t>(random.below(form.values));
-    else
-        for (float& x : t.mutable_values<float>())
-            x = static_cast<float>(random.uniform());
-    return t;
-}
 
 // Biases and the like begin with one value: others show more.
 void shake(weights& w, std::uint64_t seed) {
@@ -50,8 +39,8 @@ int run(const char* app_file, std::size_t samples, std::uint64_t seed, const cha
     compute_context context{*ops, pool};
     auto begin = std::make_shared<weights>(*program.initialise(context, 1, 0).value());
     shake(*begin, 2);
-    const tensor input = made_up(pool, program.inputs()[0].info, samples, 2 * seed);
-    const tensor labels = made_up(pool, program.labels(), samples, 2 * seed + 1);
+    const tensor input = test::made_up(pool, program.inputs()[0].info, samples, 2 * seed);
+    const tensor labels = test::made_up(pool, program.labels(), samples, 2 * seed + 1);
     const batch_part part{.training = true, .seed = 1};
     auto forward = program.forward(context, *begin, part, {input}).value();
     test::recorded_tensors out;

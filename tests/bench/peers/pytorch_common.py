@@ -6,6 +6,9 @@ import ctypes
 import gzip
 import json
 import os
+import socket
+import subprocess
+import sys
 
 DATA_FOLDER = "/usr/share/datasets/fashion-mnist"
 
@@ -66,3 +69,26 @@ def report(**fields):
 def set_death_signal():
     """This process ends when its parent does, however that happens (Linux: PR_SET_PDEATHSIG, SIGKILL)."""
     ctypes.CDLL(None).prctl(1, 9)
+
+
+def run_mode(options, train):
+    """Calls train(threads, rank, ranks) as options.mode says; the exit code. `options` has rank and port, None but in
+    the processes that "ddp" starts: this program again."""
+    cores = sorted(os.sched_getaffinity(0))
+    if options.rank is not None:
+        os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(options.port), GLOO_SOCKET_IFNAME="lo")
+        pin({cores[options.rank % len(cores)]})
+        train(1, options.rank, 2)
+    elif options.mode == "ddp":
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        command = [sys.executable, *sys.argv, "--port", str(port), "--rank"]
+        ranks = [subprocess.Popen([*command, str(rank)], preexec_fn=set_death_signal) for rank in range(2)]
+        return max(rank.wait() for rank in ranks)
+    elif options.mode == "one":
+        pin({cores[0]})
+        train(1, 0, 1)
+    else:
+        train(2, 0, 1)
+    return 0

@@ -9,9 +9,6 @@ The data is in memory as float32 before the clock starts, the first minibatches 
 not part of the time. --batch is the number of samples per update: each DDP process computes half of them.
 """
 import argparse
-import os
-import socket
-import subprocess
 import sys
 import time
 
@@ -117,30 +114,9 @@ def train(options, threads, rank=0, ranks=1):
         torch.distributed.destroy_process_group()
 
 
-def train_in_two_processes(options):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, os.path.abspath(__file__), *sys.argv[1:], "--port", str(port), "--rank"]
-    ranks = [subprocess.Popen([*command, str(rank)], preexec_fn=common.set_death_signal) for rank in range(2)]
-    return max(rank.wait() for rank in ranks)
-
-
 def main():
     options = arguments()
-    cores = sorted(os.sched_getaffinity(0))
-    if options.rank is not None:
-        os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(options.port), GLOO_SOCKET_IFNAME="lo")
-        common.pin({cores[options.rank % len(cores)]})
-        train(options, 1, options.rank, 2)
-    elif options.mode == "ddp":
-        return train_in_two_processes(options)
-    elif options.mode == "one":
-        common.pin({cores[0]})
-        train(options, 1)
-    else:
-        train(options, 2)
-    return 0
+    return common.run_mode(options, lambda threads, rank, ranks: train(options, threads, rank, ranks))
 
 
 if __name__ == "__main__":
