@@ -6,6 +6,7 @@
 
 #include "actors/checkpoint/safetensors_header.hpp"
 #include "schemas/base/limits.hpp"
+#include "schemas/base/printable.hpp"
 
 namespace troupe {
 
@@ -27,30 +28,51 @@ std::string named(const std::string& name) {
     return shown;
 }
 
-std::optional<data_type> type_named(std::string_view name) {
-    if (name == "F32")
-        return data_type::float32;
-    if (name == "U8")
-        return data_type::uint8;
-    if (name == "I32")
-        return data_type::int32;
-    return std::nullopt;
+float from_half(std::uint16_t bits) {
+    const std::uint32_t sign = (bits & 0x8000u) << 16;
+    const std::uint32_t exponent = bits >> 10 & 0x1fu;
+    const std::uint32_t fraction = bits & 0x3ffu;
+    if (exponent == 0) { // 0 or subnormal
+        const float size = static_cast<float>(fraction) * 0x1p-24f;
+        return sign == 0 ? size : -size;
+    }
+    const std::uint32_t wide = exponent == 0x1f ? 0xff : exponent + 127 - 15;
+    return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
 }
 
-// The tensor that an entry describes, if its shape needs exactly the bytes that its offsets give.
-result<named_tensor> checked_tensor(const header_entry& entry,
-                                    std::span<const std::byte> elements) {
-    const auto type = type_named(entry.type);
-    if (!type)
-        return bad(named(entry.name) + " has an element type other than F32, I32 and U8");
+float from_bfloat(std::uint16_t bits) {
+    return std::bit_cast<float>(std::uint32_t{bits} << 16);
+}
+
+// An element type of files.
+struct stored_type {
+    std::string_view name;
+    std::size_t bytes;
+    data_type as;                            // as a tensor
+    float (*widen)(std::uint16_t) = nullptr; // of 16 bits
+};
+constexpr stored_type stored_types[] = {{"F32", 4, data_type::float32},
+                                        {"U8", 1, data_type::uint8},
+                                        {"I32", 4, data_type::int32},
+                                        {"F16", 2, data_type::float32, from_half},
+                                        {"BF16", 2, data_type::float32, from_bfloat}};
+constexpr std::size_t count_bytes = 8;
+
+bool is_count(const header_entry& entry) {
+    return entry.type == "I64" && entry.shape.empty() &&
+           entry.name.ends_with("num_batches_tracked");
+}
+
+// The bytes of an entry of elements of this size, if its shape needs exactly those that its offsets give.
+result<std::span<const std::byte>> checked_bytes(const header_entry& entry, std::size_t of_element,
+                                                 std::span<const std::byte> elements) {
     if (entry.shape.size() > limits::tensor_rank_max)
         return bad(named(entry.name) + " has more than " + std::to_string(limits::tensor_rank_max) +
                    " dimensions");
     if (entry.begin > entry.end || entry.end > elements.size())
         return bad(named(entry.name) + " lies outside the file");
     // A dimension of 0 empties the tensor however large the others are.
-    std::uint64_t bytes =
-        std::ranges::find(entry.shape, 0u) == entry.shape.end() ? size_of(*type) : 0;
+    std::uint64_t bytes = std::ranges::find(entry.shape, 0u) == entry.shape.end() ? of_element : 0;
     for (const std::uint64_t dimension : entry.shape) {
         if (bytes != 0 && dimension > elements.size() / bytes)
             return bad(named(entry.name) + " is larger than the file");
@@ -59,16 +81,50 @@ result<named_tensor> checked_tensor(const header_entry& entry,
     if (bytes != entry.end - entry.begin)
         return bad(named(entry.name) + " needs " + std::to_string(bytes) + " bytes, but has " +
                    std::to_string(entry.end - entry.begin));
+    return elements.subspan(entry.begin, bytes);
+}
+
+std::vector<float> widened(std::span<const std::byte> bytes, float (*widen)(std::uint16_t)) {
+    std::vector<float> wide(bytes.size() / sizeof(std::uint16_t));
+    for (std::size_t i = 0; i < wide.size(); ++i) {
+        std::uint16_t bits = 0;
+        std::memcpy(&bits, bytes.data() + i * sizeof bits, sizeof bits);
+        wide[i] = widen(bits);
+    }
+    return wide;
+}
+
+// Adds the tensor that an entry describes.
+result<void> add_tensor(const header_entry& entry, std::span<const std::byte> elements,
+                        safetensors_view& view) {
+    if (is_count(entry)) {
+        auto bytes = checked_bytes(entry, count_bytes, elements);
+        return bytes ? result<void>{} : bytes.failure();
+    }
+    const auto* type = std::ranges::find(stored_types, entry.type, &stored_type::name);
+    if (type == std::end(stored_types))
+        return bad(named(entry.name) + " has elements of type " + printable(entry.type, 16) +
+                   "; F32, F16, BF16, I32 and U8 can be read: convert it first, in PyTorch by "
+                   "tensor.float()");
+    auto bytes = checked_bytes(entry, type->bytes, elements);
+    if (!bytes)
+        return bytes.failure();
+    if (type->widen != nullptr) {
+        view.widened.push_back(
+            std::make_shared<const std::vector<float>>(widened(*bytes, type->widen)));
+        bytes = std::as_bytes(std::span{*view.widened.back()});
+    }
     const std::vector<std::size_t> dimensions{entry.shape.begin(), entry.shape.end()};
-    return named_tensor{entry.name, *type, tensor_shape{std::span{dimensions}},
-                        elements.subspan(entry.begin, bytes)};
+    view.tensors.push_back({entry.name, type->as, tensor_shape{std::span{dimensions}}, *bytes});
+    return {};
 }
 
 } // namespace
 
 std::string safetensors_header(std::span<const named_tensor> tensors,
-                               const tensor_metadata& metadata) {
-    std::string json = header_json(tensors, metadata);
+                               const tensor_metadata& metadata,
+                               std::span<const named_count> counts) {
+    std::string json = header_json(tensors, metadata, counts);
     json.resize((json.size() + length_bytes - 1) / length_bytes * length_bytes, ' ');
     const std::uint64_t length = json.size();
     std::string header(length_bytes, '\0');
@@ -101,11 +157,9 @@ result<safetensors_view> parse_safetensors(std::span<const std::byte> file) {
         if (entry.begin != next)
             return bad(named(entry.name) +
                        (entry.begin < next ? " overlaps another" : " leaves a hole before it"));
-        auto tensor = checked_tensor(entry, elements);
-        if (!tensor)
-            return tensor.failure();
+        if (auto added = add_tensor(entry, elements, view); !added)
+            return added.failure();
         next = entry.end;
-        view.tensors.push_back(std::move(*tensor));
     }
     if (next != elements.size())
         return bad(std::to_string(elements.size() - next) +

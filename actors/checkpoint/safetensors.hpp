@@ -7,8 +7,10 @@
 // "Format".
 //
 // The reader trusts nothing: header size, JSON structure, names, types, shapes against offsets,
-// overlaps and holes are checked before anything is used. Types that Troupe has no tensors of are
-// refused. Errors: errc::data, without the name of the file.
+// overlaps and holes are checked before anything is used. It takes what PyTorch writes: F16 and BF16
+// come as float32, exactly, and what PyTorch's batch norms count, I64 scalars whose names end with
+// "num_batches_tracked", is left out, as nothing here is computed from it. Other types are refused.
+// Errors: errc::data, without the name of the file.
 #pragma once
 
 #include <cstddef>
@@ -35,15 +37,25 @@ struct named_tensor {
 
 using tensor_metadata = std::map<std::string, std::string>;
 
-// What stands before the elements: length and JSON, padded to a multiple of 8 bytes. The elements
-// of `tensors` follow in their order. Names must differ and not be "__metadata__".
-std::string safetensors_header(std::span<const named_tensor> tensors,
-                               const tensor_metadata& metadata);
+// An I64 scalar beside the tensors, as PyTorch wants one of each of its batch norms.
+struct named_count {
+    std::string name; // "layers.1.num_batches_tracked"
+    std::int64_t value = 0;
+};
 
-// The tensors of a file in memory, in the order of their elements. They point into `file`.
+// What stands before the elements: length and JSON, padded to a multiple of 8 bytes. The values of
+// `counts` follow and then, in their order, the elements of `tensors`. Names must differ and not be
+// "__metadata__".
+std::string safetensors_header(std::span<const named_tensor> tensors,
+                               const tensor_metadata& metadata,
+                               std::span<const named_count> counts = {});
+
+// The tensors of a file in memory, in the order of their elements. They point into `file` or, where
+// it has 16-bit numbers, at `widened`.
 struct safetensors_view {
     std::vector<named_tensor> tensors;
     tensor_metadata metadata;
+    std::vector<std::shared_ptr<const std::vector<float>>> widened;
 };
 result<safetensors_view> parse_safetensors(std::span<const std::byte> file);
 

@@ -170,21 +170,27 @@ result<parsed_header> parse_header(std::string_view json) {
     return std::move(reader.header);
 }
 
-std::string header_json(std::span<const named_tensor> tensors, const tensor_metadata& metadata) {
+std::string header_json(std::span<const named_tensor> tensors, const tensor_metadata& metadata,
+                        std::span<const named_count> counts) {
     nlohmann::ordered_json json = nlohmann::ordered_json::object();
     if (!metadata.empty())
         json[std::string{metadata_key}] = metadata;
     std::uint64_t offset = 0;
+    const auto add = [&](const std::string& name, std::string_view type,
+                         std::span<const std::size_t> shape, std::size_t bytes) {
+        TROUPE_CHECK(name != metadata_key && !json.contains(name),
+                     "tensors have names of their own");
+        json[name] = {{"dtype", type},
+                      {"shape", std::vector<std::size_t>{shape.begin(), shape.end()}},
+                      {"data_offsets", {offset, offset + bytes}}};
+        offset += bytes;
+    };
+    for (const named_count& c : counts)
+        add(c.name, "I64", {}, sizeof c.value);
     for (const named_tensor& t : tensors) {
         TROUPE_CHECK(t.bytes.size() == t.shape.elements() * size_of(t.type),
                      "a tensor has the bytes of its shape");
-        TROUPE_CHECK(t.name != metadata_key && !json.contains(t.name),
-                     "tensors have names of their own");
-        const auto dimensions = t.shape.dimensions();
-        json[t.name] = {{"dtype", type_name(t.type)},
-                        {"shape", std::vector<std::size_t>{dimensions.begin(), dimensions.end()}},
-                        {"data_offsets", {offset, offset + t.bytes.size()}}};
-        offset += t.bytes.size();
+        add(t.name, type_name(t.type), t.shape.dimensions(), t.bytes.size());
     }
     return json.dump();
 }

@@ -28,6 +28,7 @@ struct parsed_header {
 // message has no file name yet.
 result<parsed_header> parse_header(std::string_view json);
 
-std::string header_json(std::span<const named_tensor> tensors, const tensor_metadata& metadata);
+std::string header_json(std::span<const named_tensor> tensors, const tensor_metadata& metadata,
+                        std::span<const named_count> counts);
 
 } // namespace troupe

@@ -69,7 +69,7 @@ int convert(const convert_options& options) {
     const weights_layout layout =
         stage_program::create(model, {0, count_layers(model)}).value().layout({});
     if (to_file) {
-        if (auto written = save_weights(to, layout, *saved->weights); !written)
+        if (auto written = save_weights(to, layout, *saved); !written)
             return report(written.failure());
     } else {
         const auto folder = save_checkpoint(*app, options.to, layout, *saved->weights);

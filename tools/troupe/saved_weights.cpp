@@ -66,6 +66,18 @@ result<void> check_names(const loaded_checkpoint& saved, const weights_layout& l
     return {};
 }
 
+// One for each batch norm, which is what has a running mean.
+std::vector<named_count> batch_counts(const weights_layout& layout, std::uint64_t minibatches) {
+    constexpr std::string_view mean = "running_mean";
+    std::vector<named_count> counts;
+    for (const auto& entry : layout.entries())
+        if (entry.name.ends_with(mean))
+            counts.push_back(
+                {entry.name.substr(0, entry.name.size() - mean.size()) + "num_batches_tracked",
+                 static_cast<std::int64_t>(minibatches)});
+    return counts;
+}
+
 } // namespace
 
 result<saved_weights> load_weights(const app_definition& app, const fs::path& from,
@@ -83,19 +95,24 @@ result<saved_weights> load_weights(const app_definition& app, const fs::path& fr
     auto restored = saved->restore(layout, memory);
     if (!restored)
         return restored.failure();
-    return saved_weights{saved->info().folder, std::move(*restored)};
+    return saved_weights{saved->info().folder, std::move(*restored),
+                         saved->info().progress.minibatches_done};
 }
 
-result<void> save_weights(const fs::path& file, const weights_layout& layout, const weights& w) {
+result<void> save_weights(const fs::path& file, const weights_layout& layout,
+                          const saved_weights& saved) {
     std::vector<named_tensor> named;
-    const std::vector<tensor> tensors = w.tensors();
+    const std::vector<tensor> tensors = saved.weights->tensors();
     for (std::size_t i = 0; i < tensors.size(); ++i)
         named.push_back({layout.entries()[i].name,
                          tensors[i].type(),
                          tensors[i].shape(),
                          {tensors[i].data(), tensors[i].bytes()}});
-    const std::string header = safetensors_header(named, {{"format", "pt"}});
+    const std::vector<named_count> counts = batch_counts(layout, saved.minibatches);
+    const std::string header = safetensors_header(named, {{"format", "pt"}}, counts);
     std::vector<std::span<const std::byte>> pieces{std::as_bytes(std::span{header})};
+    for (const named_count& c : counts)
+        pieces.push_back(std::as_bytes(std::span{&c.value, 1}));
     for (const named_tensor& t : named)
         pieces.push_back(t.bytes);
     fs::path partial = file;

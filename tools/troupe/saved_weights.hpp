@@ -13,13 +13,15 @@ namespace troupe::cli {
 struct saved_weights {
     std::filesystem::path from; // what was found there
     weights_ptr weights;
+    std::uint64_t minibatches = 0; // that they were trained with; 0 where a file does not say
 };
 // errc::usage where nothing is saved, errc::data for a file with other tensors than the model's.
 result<saved_weights> load_weights(const app_definition& app, const std::filesystem::path& from,
                                    memory_pool& memory);
 
-// Parameters and running averages as one safetensors file, replaced at once or not at all.
+// Parameters and running averages as one safetensors file, replaced at once or not at all. Beside the averages of a batch
+// norm stands the count that PyTorch's has, so that load_state_dict takes the file, strictly.
 result<void> save_weights(const std::filesystem::path& file, const weights_layout& layout,
-                          const weights& w);
+                          const saved_weights& saved);
 
 } // namespace troupe::cli
