@@ -21,31 +21,29 @@ struct contents {
 
 // Appends the records of one file.
 result<void> read_records(const fs::path& path, std::size_t classes, contents& into) {
-    auto in = input_file::open(path);
-    if (!in)
-        return in.failure();
-    auto bytes = in->read_rest();
-    if (!bytes)
-        return bytes.failure();
+    auto file = read_whole(path);
+    if (!file)
+        return file.failure();
+    auto& [in, bytes] = *file;
     const std::size_t label_bytes = classes == 10 ? 1 : 2;
     const std::size_t record_bytes = label_bytes + image_bytes;
-    if (bytes->empty())
-        return in->fail(0, "the file holds no images");
-    for (std::size_t at = 0; at < bytes->size(); at += record_bytes) {
-        const std::size_t left = bytes->size() - at;
+    if (bytes.empty())
+        return in.fail(0, "the file holds no images");
+    for (std::size_t at = 0; at < bytes.size(); at += record_bytes) {
+        const std::size_t left = bytes.size() - at;
         if (left < record_bytes)
-            return in->fail(at, "truncated: a record of CIFAR-" + std::to_string(classes) +
-                                    " ends after " + std::to_string(left) + " of " +
-                                    std::to_string(record_bytes) +
-                                    " bytes; fetch the file again, or set data.cifar.classes");
-        const std::uint8_t label = (*bytes)[at + label_bytes - 1];
+            return in.fail(at, "truncated: a record of CIFAR-" + std::to_string(classes) +
+                                   " ends after " + std::to_string(left) + " of " +
+                                   std::to_string(record_bytes) +
+                                   " bytes; fetch the file again, or set data.cifar.classes");
+        const std::uint8_t label = bytes[at + label_bytes - 1];
         if (label >= classes)
-            return in->fail(at + label_bytes - 1,
-                            "label " + std::to_string(label) + " in CIFAR-" +
-                                std::to_string(classes) +
-                                "; fetch the file again, or set data.cifar.classes");
+            return in.fail(at + label_bytes - 1,
+                           "label " + std::to_string(label) + " in CIFAR-" +
+                               std::to_string(classes) +
+                               "; fetch the file again, or set data.cifar.classes");
         into.labels.push_back(label);
-        const auto image = std::span{*bytes}.subspan(at + label_bytes, image_bytes);
+        const auto image = std::span{bytes}.subspan(at + label_bytes, image_bytes);
         into.pixels.insert(into.pixels.end(), image.begin(), image.end());
     }
     return {};

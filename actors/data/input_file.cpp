@@ -170,4 +170,14 @@ result<std::vector<std::uint8_t>> input_file::read_claimed(std::uint64_t bytes,
     return contents;
 }
 
+result<whole_file> read_whole(const fs::path& path) {
+    auto in = input_file::open(path);
+    if (!in)
+        return in.failure();
+    auto bytes = in->read_rest();
+    if (!bytes)
+        return bytes.failure();
+    return whole_file{std::move(*in), std::move(*bytes)};
+}
+
 } // namespace troupe

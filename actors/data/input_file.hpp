@@ -65,4 +65,10 @@ class input_file {
     std::uint64_t offset_ = 0; // of unpacked bytes
 };
 
+struct whole_file {
+    input_file in; // for its messages
+    std::vector<std::uint8_t> bytes;
+};
+result<whole_file> read_whole(const std::filesystem::path& path);
+
 } // namespace troupe

@@ -23,21 +23,6 @@ std::vector<std::string_view> lines_of(const std::vector<std::uint8_t>& bytes) {
     return lines;
 }
 
-struct whole_file {
-    input_file in; // for its messages
-    std::vector<std::uint8_t> bytes;
-};
-
-result<whole_file> read_whole(const std::filesystem::path& path) {
-    auto in = input_file::open(path);
-    if (!in)
-        return in.failure();
-    auto bytes = in->read_rest();
-    if (!bytes)
-        return bytes.failure();
-    return whole_file{std::move(*in), std::move(*bytes)};
-}
-
 void add(std::string_view source, std::string_view target, std::vector<sentence_pair>& pairs) {
     if (!source.empty() && !target.empty())
         pairs.push_back({source, target});

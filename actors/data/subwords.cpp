@@ -93,13 +93,10 @@ result<subwords> subwords::make(const std::vector<std::string_view>& lines, std:
 }
 
 result<subwords> subwords::load(const fs::path& file) {
-    auto in = input_file::open(file);
-    if (!in)
-        return in.failure();
-    const auto bytes = in->read_rest();
-    if (!bytes)
-        return bytes.failure();
-    auto loaded = of({bytes->begin(), bytes->end()});
+    const auto model = read_whole(file);
+    if (!model)
+        return model.failure();
+    auto loaded = of({model->bytes.begin(), model->bytes.end()});
     return loaded ? std::move(loaded) : loaded.failure().in(file.string());
 }
 

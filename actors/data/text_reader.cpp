@@ -13,21 +13,19 @@ namespace {
 using text_array = std::shared_ptr<const value_array>;
 
 result<void> append_file(const std::string& path, std::vector<std::uint8_t>& text) {
-    auto in = input_file::open(path);
-    if (!in)
-        return in.failure();
-    auto bytes = in->read_rest();
-    if (!bytes)
-        return bytes.failure();
-    if (bytes->empty())
-        return in->fail(0, "the file is empty");
-    if (text.size() + bytes->size() > limits::dataset_bytes_max)
-        return in->fail(0, "the text is longer than " + std::to_string(limits::dataset_bytes_max) +
-                               " bytes with this file; name fewer");
+    auto file = read_whole(path);
+    if (!file)
+        return file.failure();
+    auto& [in, bytes] = *file;
+    if (bytes.empty())
+        return in.fail(0, "the file is empty");
+    if (text.size() + bytes.size() > limits::dataset_bytes_max)
+        return in.fail(0, "the text is longer than " + std::to_string(limits::dataset_bytes_max) +
+                              " bytes with this file; name fewer");
     if (text.empty())
-        text = std::move(*bytes);
+        text = std::move(bytes);
     else
-        text.insert(text.end(), bytes->begin(), bytes->end());
+        text.insert(text.end(), bytes.begin(), bytes.end());
     return {};
 }
 

@@ -173,7 +173,7 @@ result<void> stage_actor::check_activation(proto::Activation::Reader body, const
     }
     const std::uint32_t samples =
         epoch_->shape.rows_of(at.forward_minibatch, at.forward_microbatch).count;
-    return check_tensors(f, samples, values_of(options_.program->inputs()));
+    return options_.program->check_inputs(f.tensors(), samples);
 }
 
 void stage_actor::admit_gradient(proto::Gradient::Reader body, const frame& f) {

@@ -143,7 +143,6 @@ class stage_actor final : public actor {
     result<void> check_activation(proto::Activation::Reader body, const frame& f) const;
     result<void> check_gradient(const instruction& i, const stashed& s) const;
     result<void> check_labels(const instruction& i) const;
-    result<void> check_label_tensor(const frame& f, std::size_t samples) const;
     bool shares_norm() const;
     std::uint64_t minibatch_of_update() const { // the next one; over the run
         return epoch_->first_minibatch + epoch_->position.updates;

@@ -14,9 +14,8 @@ void stage_actor::admit_evaluation(proto::EvaluationBatch::Reader body, const fr
     if (!latest_)
         return fail({errc::protocol, "an evaluation begins before this stage has weights"});
     const std::uint64_t expected = evaluation_.next_batch++;
-    const bool has_samples = !f.tensors().empty() && f.tensors()[0].shape().rank() > 0;
-    if (body.getBatch() != expected || !has_samples ||
-        !check_tensors(f, f.tensors()[0].shape()[0], values_of(options_.program->inputs())))
+    if (body.getBatch() != expected ||
+        !options_.program->check_inputs(f.tensors(), samples_of(f.tensors())))
         return fail({errc::protocol,
                      "evaluation batch " + std::to_string(body.getBatch()) + " does not fit"});
     evaluation_.waiting.push_back(current());
@@ -54,7 +53,7 @@ void stage_actor::start_evaluation() {
     if (is_last()) {
         const frame_ptr with = std::move(evaluation_.labels.front());
         evaluation_.labels.pop_front();
-        auto fits = check_label_tensor(*with, samples);
+        auto fits = options_.program->check_labels(with->tensors(), samples);
         if (!fits || with->body<proto::EvaluationLabels>().getBatch() != batch)
             return fail({errc::protocol,
                          "labels of evaluation batch " + std::to_string(batch) + " do not fit"});

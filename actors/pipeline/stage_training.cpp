@@ -134,14 +134,9 @@ result<void> stage_actor::check_labels(const instruction& i) const {
                      "labels of " + name_of(body.getMinibatch(), body.getMicrobatch()) +
                          " arrive where " + name_of(run_minibatch(i), i.microbatch) + " is due"};
     const std::uint32_t samples = epoch_->shape.rows_of(i.minibatch, i.microbatch).count;
-    if (auto fits = check_label_tensor(f, samples); !fits)
+    if (auto fits = options_.program->check_labels(f.tensors(), samples); !fits)
         return fits.failure().in("labels of " + name_of(body.getMinibatch(), body.getMicrobatch()));
     return {};
-}
-
-// What the loss takes beside the outputs for so many samples.
-result<void> stage_actor::check_label_tensor(const frame& f, std::size_t samples) const {
-    return check_tensors(f, samples, {&options_.program->labels(), 1});
 }
 
 void stage_actor::finish_forward(const instruction& i) {
@@ -226,7 +221,7 @@ result<void> stage_actor::check_gradient(const instruction& i, const stashed& s)
                                          std::to_string(body.getWeightVersion()) + ", stashed is " +
                                          std::to_string(s.used->version.value())};
     const std::uint32_t samples = epoch_->shape.rows_of(i.minibatch, i.microbatch).count;
-    if (auto fits = check_tensors(f, samples, gradients_of(options_.program->outputs())); !fits)
+    if (auto fits = options_.program->check_gradients(f.tensors(), samples); !fits)
         return fits.failure().in(what);
     return {};
 }

@@ -19,35 +19,21 @@ std::uint64_t purpose_of(std::size_t layer, std::size_t parameter) noexcept {
            (static_cast<std::uint64_t>(parameter >> 8) << 24);
 }
 
-// What is wrong with batches as these values, or nothing.
-result<void> check_batches(std::string_view what, std::span<const tensor> batches,
-                           std::span<const graph_value> values) {
+// What is wrong with these tensors as so many samples of these values, or nothing.
+result<void> check_batches(std::span<const tensor> batches, std::size_t samples,
+                           std::span<const value_form> values) {
     if (batches.size() != values.size())
-        return error{errc::protocol, std::to_string(batches.size()) + " tensors arrive as " +
-                                         std::string{what} + "s, but the stage takes " +
+        return error{errc::protocol, std::to_string(batches.size()) + " tensors instead of " +
                                          std::to_string(values.size())};
     for (std::size_t i = 0; i < batches.size(); ++i) {
         const tensor& t = batches[i];
-        const value_form& value = values[i].info;
-        if (t && t.type() == value.type && t.shape().rank() == value.shape.rank() + 1 &&
-            t.shape()[0] > 0 && t.shape().without_first() == value.shape &&
-            t.shape()[0] == batches[0].shape()[0])
-            continue;
-        return error{errc::protocol, "the " + std::string{what} + " is " +
-                                         std::string{to_string(t.type())} + " " +
-                                         to_string(t.shape()) + ", but the stage takes " +
-                                         std::string{to_string(value.type)} + " batches of " +
-                                         to_string(value.shape)};
+        const tensor_shape shape = batch_of(samples, values[i].shape);
+        if (!t || t.type() != values[i].type || t.shape() != shape || samples == 0)
+            return error{errc::protocol,
+                         std::string{to_string(t.type())} + to_string(t.shape()) + " instead of " +
+                             std::string{to_string(values[i].type)} + to_string(shape)};
     }
     return {};
-}
-
-std::vector<graph_value> trained_among(std::span<const graph_value> values) {
-    std::vector<graph_value> trained;
-    for (const auto& value : values)
-        if (value.trained)
-            trained.push_back(value);
-    return trained;
 }
 
 result<std::vector<tensor>> row_major(compute_context& context, std::vector<activation> values) {
@@ -90,6 +76,11 @@ result<tensor> first_values(compute_context& context, const parameter_info& para
 
 } // namespace
 
+std::size_t samples_of(std::span<const tensor> batches) noexcept {
+    return batches.empty() || !batches[0] || batches[0].shape().rank() == 0 ? 0
+                                                                            : batches[0].shape()[0];
+}
+
 result<stage_program> stage_program::create(proto::Model::Reader model, layer_range range) {
     auto graph = build_graph(model);
     if (!graph)
@@ -103,6 +94,11 @@ result<stage_program> stage_program::create(proto::Model::Reader model, layer_ra
     stage_program program;
     program.range_ = range;
     program.run_ = std::make_shared<graph_range>(*graph, range);
+    for (const graph_value& value : program.inputs())
+        program.arriving_.push_back(value.info);
+    for (const graph_value& value : program.outputs())
+        if (value.trained)
+            program.returning_.push_back(value.info);
     for (std::size_t n = range.first; n < range.first + range.count; ++n)
         for (std::size_t p = 0; p < graph->nodes[n].run->parameters().size(); ++p)
             program.purposes_.push_back(purpose_of(n, p));
@@ -172,11 +168,26 @@ result<weights_ptr> stage_program::initialise(compute_context& context, std::uin
     return weights_ptr{std::move(made)};
 }
 
+result<void> stage_program::check_inputs(std::span<const tensor> batches,
+                                         std::size_t samples) const {
+    return check_batches(batches, samples, arriving_);
+}
+
+result<void> stage_program::check_gradients(std::span<const tensor> batches,
+                                            std::size_t samples) const {
+    return check_batches(batches, samples, returning_);
+}
+
+result<void> stage_program::check_labels(std::span<const tensor> batches,
+                                         std::size_t samples) const {
+    return check_batches(batches, samples, {&labels(), 1});
+}
+
 result<forward_result> stage_program::forward(compute_context& context, const weights& w,
                                               const batch_part& part,
                                               std::vector<tensor> inputs) const {
-    if (auto fits = check_batches("input", inputs, this->inputs()); !fits)
-        return fits.failure();
+    if (auto fits = check_inputs(inputs, samples_of(inputs)); !fits)
+        return fits.failure().in("input");
     TROUPE_CHECK(w.parameters.size() == parameters().size(), "the weights belong to this stage");
     auto passed =
         run_->forward(context, {part, w.parameters, w.averages}, from_row_major(std::move(inputs)));
@@ -214,8 +225,8 @@ result<std::string> stage_program::first_not_finite(compute_context& context, co
 result<backward_result> stage_program::backward(compute_context& context, const weights& w,
                                                 const batch_part& part, saved_activations saved,
                                                 std::vector<tensor> output_gradients) const {
-    if (auto fits = check_batches("gradient", output_gradients, trained_among(outputs())); !fits)
-        return fits.failure();
+    if (auto fits = check_gradients(output_gradients, samples_of(output_gradients)); !fits)
+        return fits.failure().in("gradient");
     TROUPE_CHECK(w.parameters.size() == parameters().size(), "the weights belong to this stage");
     auto passed = run_->backward(context, {part, w.parameters, w.averages}, std::move(saved.layers),
                                  from_row_major(std::move(output_gradients)));

@@ -44,6 +44,9 @@ struct backward_result {
     std::vector<tensor> weight_gradients;
 };
 
+// As the first tensor says; 0 without one.
+std::size_t samples_of(std::span<const tensor> batches) noexcept;
+
 class graph_range; // kernels/graph/graph_range.hpp
 
 class stage_program {
@@ -72,8 +75,13 @@ class stage_program {
     result<weights_ptr> initialise(compute_context& context, std::uint64_t seed,
                                    std::size_t state_per_parameter) const;
 
-    // inputs: (batch, shape...) of inputs(). Overwritten where nobody else holds them. errc::protocol for
-    // inputs, and below for gradients, of another number, type or shape, or of no samples.
+    // What is wrong with these as so many samples of inputs(), of the gradients of those outputs() that are trained, or of
+    // labels(); or nothing. errc::protocol.
+    result<void> check_inputs(std::span<const tensor> batches, std::size_t samples) const;
+    result<void> check_gradients(std::span<const tensor> batches, std::size_t samples) const;
+    result<void> check_labels(std::span<const tensor> batches, std::size_t samples) const;
+
+    // inputs: as check_inputs wants them. Overwritten where nobody else holds them.
     result<forward_result> forward(compute_context& context, const weights& w,
                                    const batch_part& part, std::vector<tensor> inputs) const;
 
@@ -83,8 +91,7 @@ class stage_program {
                                          const batch_part& part,
                                          const std::vector<tensor>& inputs) const;
 
-    // `w` and `part` must be those of the forward pass, which was one of training. One gradient for each output that is
-    // trained.
+    // `w` and `part` must be those of the forward pass, which was one of training. Gradients as check_gradients wants them.
     result<backward_result> backward(compute_context& context, const weights& w,
                                      const batch_part& part, saved_activations saved,
                                      std::vector<tensor> output_gradients) const;
@@ -100,6 +107,7 @@ class stage_program {
   private:
     layer_range range_;
     std::optional<model_loss> loss_;
+    std::vector<value_form> arriving_, returning_; // of inputs(); of the gradients of outputs()
     std::vector<std::uint64_t> purposes_; // by parameter: of the random numbers that it begins with
     std::shared_ptr<const graph_range> run_;
 };
