@@ -1,6 +1,8 @@
 // Compiled for AVX-512 only, like loops.cpp: no inline functions from elsewhere.
 #include "kernels/cpu/winograd.hpp"
 
+#include "kernels/cpu/winograd_transforms.hpp"
+
 namespace troupe::cpu {
 
 namespace {
@@ -11,74 +13,6 @@ constexpr std::size_t edge = 6;       // of a tile
 constexpr std::size_t step = 4;       // from tile to tile; edge of its result
 constexpr std::size_t row_block =
     12; // rows of a matrix product held in registers, two vectors wide
-
-typedef float vec __attribute__((vector_size(64)));
-typedef float vec_in_memory __attribute__((vector_size(64), aligned(4), may_alias));
-
-inline vec load(const float* from) {
-    return *reinterpret_cast<const vec_in_memory*>(from);
-}
-inline void store(float* to, vec v) {
-    *reinterpret_cast<vec_in_memory*>(to) = v;
-}
-
-// --- the transforms in one dimension; `s` is the distance of neighbours. Matrices as in the paper, of section 4.3.
-
-// Of 6 pixels: B^T.
-inline void transform_pixels(const vec* d, std::size_t s, vec* out, std::size_t os) {
-    const vec d0 = d[0], d1 = d[s], d2 = d[2 * s], d3 = d[3 * s], d4 = d[4 * s], d5 = d[5 * s];
-    const vec a = d4 - 4.f * d2, b = d3 - 4.f * d1;
-    const vec c = d4 - d2, e = 2.f * (d3 - d1);
-    out[0] = 4.f * d0 - 5.f * d2 + d4;
-    out[os] = a + b;
-    out[2 * os] = a - b;
-    out[3 * os] = c + e;
-    out[4 * os] = c - e;
-    out[5 * os] = 4.f * d1 - 5.f * d3 + d5;
-}
-
-// To 4 results: A^T.
-inline void transform_results(const vec* m, std::size_t s, vec* out, std::size_t os) {
-    const vec sum1 = m[s] + m[2 * s], difference1 = m[s] - m[2 * s];
-    const vec sum2 = m[3 * s] + m[4 * s], difference2 = m[3 * s] - m[4 * s];
-    out[0] = m[0] + sum1 + sum2;
-    out[os] = difference1 + 2.f * difference2;
-    out[2 * os] = sum1 + 4.f * sum2;
-    out[3 * os] = difference1 + 8.f * difference2 + m[5 * s];
-}
-
-// Of 4 gradients of results: A.
-inline void transform_gradients(const vec* y, std::size_t s, vec* out, std::size_t os) {
-    const vec even = y[0] + y[2 * s], odd = y[s] + y[3 * s];
-    const vec even2 = y[0] + 4.f * y[2 * s], odd2 = 2.f * y[s] + 8.f * y[3 * s];
-    out[0] = y[0];
-    out[os] = even + odd;
-    out[2 * os] = even - odd;
-    out[3 * os] = even2 + odd2;
-    out[4 * os] = even2 - odd2;
-    out[5 * os] = y[3 * s];
-}
-
-// Of 3 weights: G.
-inline void transform_weights(const vec* g, std::size_t s, vec* out, std::size_t os) {
-    const vec even = (g[0] + g[2 * s]) * (-1.f / 6), odd = g[s] * (1.f / 6);
-    const vec even2 = g[0] * (1.f / 24) + g[2 * s] * (1.f / 6), odd2 = g[s] * (1.f / 12);
-    out[0] = g[0] * 0.25f;
-    out[os] = even - odd;
-    out[2 * os] = even + odd;
-    out[3 * os] = even2 + odd2;
-    out[4 * os] = even2 - odd2;
-    out[5 * os] = g[2 * s];
-}
-
-// To 3 gradients of weights: G^T.
-inline void transform_weight_gradients(const vec* u, std::size_t s, vec* out, std::size_t os) {
-    const vec sum1 = (u[s] + u[2 * s]) * (1.f / 6), difference1 = (u[2 * s] - u[s]) * (1.f / 6);
-    const vec sum2 = u[3 * s] + u[4 * s], difference2 = u[3 * s] - u[4 * s];
-    out[0] = u[0] * 0.25f - sum1 + sum2 * (1.f / 24);
-    out[os] = difference1 + difference2 * (1.f / 12);
-    out[2 * os] = sum2 * (1.f / 6) - sum1 + u[5 * s];
-}
 
 // The second dimension: every column of `half`, edge wide, goes to its place in all positions.
 template <void (*Transform)(const vec*, std::size_t, vec*, std::size_t)>

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <thread>
 
 #include "kernels/reference/reference.hpp"
@@ -112,6 +113,17 @@ BOOST_AUTO_TEST_CASE(every_back_end_gives_what_the_reference_gives) {
     }
 }
 
+// At 0, of a function that is computed in float32. Where there are no kinks a wider step, and four points for it, keep what
+// is rounded small beside what changes.
+double slope(const std::function<double(float)>& f, bool kinks) {
+    if (kinks) {
+        constexpr float h = 8e-3f; // less than half of what spaced_tensor leaves
+        return (f(h) - f(-h)) / (2 * double{h});
+    }
+    constexpr float h = 3e-2f;
+    return (8 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12 * double{h});
+}
+
 BOOST_AUTO_TEST_CASE(gradients_match_finite_differences) {
     memory_pool pool{1ull << 30};
     for (const auto& backend : backends()) {
@@ -138,13 +150,12 @@ BOOST_AUTO_TEST_CASE(gradients_match_finite_differences) {
                     const std::size_t e = random.below(inputs[i].elements());
                     float& x = inputs[i].mutable_values<float>()[e];
                     const float kept = x;
-                    const float h = 8e-3f; // less than half of what spaced_tensor leaves
-                    x = kept + h;
-                    const double up = objective();
-                    x = kept - h;
-                    const double down = objective();
+                    const auto at = [&](float offset) {
+                        x = kept + offset;
+                        return objective();
+                    };
+                    const double numeric = slope(at, row->has_kinks());
                     x = kept;
-                    const double numeric = (up - down) / (2 * double{h});
                     const double given = double{analytic[i].values<float>()[e]};
                     BOOST_TEST(std::abs(numeric - given) <= 2e-3 * std::max(1.0, std::abs(numeric)),
                                backend.name << ", " << row->name() << ": gradient " << i << "[" << e

@@ -28,8 +28,8 @@ except ImportError as missing:
 
 from pytorch_model import make_model
 
-# Smooth, and as they are. Fifty layers, most with a batch norm, enlarge what float32 rounds, in Winograd's convolutions more.
-TOLERANCES = {"resnet50": (5e-4, 0.5)}
+# Smooth, and as they are: through fifty layers, most with a batch norm, more values fall near a kink.
+TOLERANCES = {"resnet50": (1e-4, 0.5)}
 TOLERANCES_OF_OTHERS = (1e-4, 0.1)
 SAMPLES = 4
 SEED = 1
