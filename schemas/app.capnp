@@ -164,6 +164,10 @@ struct Layer $A.doc("One layer: exactly one of these.") {
     gru @25 :Recurrent $A.doc("Gated recurrent unit over sequences, (positions, features), as PyTorch's: Cho et al. 2014.");
     lstm @26 :Recurrent $A.doc("Long short-term memory over sequences, (positions, features), as PyTorch's: Hochreiter and "
         "Schmidhuber 1997.");
+    encoderDecoder @27 :EncoderDecoder $A.doc("Translates: layers over the first tokens of a row, the source, and layers over "
+        "the rest, the target, which read the first ones' outputs by attention_gru. Bahdanau et al. 2015.");
+    attentionGru @28 :AttentionGru $A.doc("In a decoder: a gru whose input at every position is joined by what additive attention "
+        "to the encoder's outputs gives for the state before it. Bahdanau et al. 2015.");
   }
 }
 
@@ -241,6 +245,20 @@ struct LocalResponseNorm {
 struct Recurrent {
   out @0 :UInt32 $A.required $A.min(1) $A.max(65536) $A.doc("Width of the state.");
   last @1 :Bool = false $A.doc("Give the state behind the last position alone, [out], instead of behind each, [positions, out].");
+}
+
+struct EncoderDecoder {
+  sourceLength @0 :UInt32 $A.required $A.min(1) $A.max(1000000)
+      $A.doc("Tokens of the source, padded at its end with token 0, to which attention_gru pays no attention.");
+  encoder @1 :List(Layer) $A.required $A.minItems(1) $A.maxItems(4096)
+      $A.doc("Layers over the source, beginning with embedding, that give [source_length, features].");
+  decoder @2 :List(Layer) $A.required $A.minItems(1) $A.maxItems(4096)
+      $A.doc("Layers over the target, beginning with embedding, an attention_gru among them. Their output is the block's.");
+}
+
+struct AttentionGru {
+  out @0 :UInt32 $A.required $A.min(1) $A.max(65536) $A.doc("Width of the state.");
+  attention @1 :UInt32 $A.required $A.min(1) $A.max(65536) $A.doc("Width in which states and the encoder's outputs are compared.");
 }
 
 struct Linear {

@@ -68,6 +68,18 @@ result<void> cpu_operations::compute(const sum_of_samples& op) {
     return {};
 }
 
+result<void> cpu_operations::compute(const sequence_lengths& op) {
+    const std::size_t positions = op.tokens.shape()[1];
+    for (std::size_t s = 0; s < op.tokens.shape()[0]; ++s) {
+        const auto row = op.tokens.values<std::int32_t>().subspan(s * positions, positions);
+        std::size_t length = positions;
+        while (length > 1 && row[length - 1] == op.padding)
+            --length;
+        op.lengths.mutable_values<std::int32_t>()[s] = static_cast<std::int32_t>(length);
+    }
+    return {};
+}
+
 result<void> cpu_operations::compute(const softmax_forward& op) {
     const cpu::arithmetic_scope scope;
     const std::size_t columns = op.input.shape()[op.input.shape().rank() - 1];

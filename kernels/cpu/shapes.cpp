@@ -1,11 +1,8 @@
 #include <algorithm>
 
 #include "kernels/cpu/cpu_operations.hpp"
-#include "kernels/cpu/floats.hpp"
 
 namespace troupe {
-
-using cpu::floats;
 
 namespace {
 
@@ -22,22 +19,22 @@ std::size_t runs_along(const tensor_shape& whole, std::size_t axis, std::size_t 
 
 result<void> cpu_operations::compute(const concat& op) {
     const std::size_t runs = runs_along(op.output.shape(), op.axis, op.block);
-    float* output = floats(op.output);
+    std::byte* output = op.output.mutable_data();
     for (std::size_t r = 0; r < runs; ++r)
         for (const tensor& input : op.inputs) {
-            const std::size_t run = input.elements() / runs;
-            output = std::copy_n(floats(input) + r * run, run, output);
+            const std::size_t run = input.bytes() / runs;
+            output = std::copy_n(input.data() + r * run, run, output);
         }
     return {};
 }
 
 result<void> cpu_operations::compute(const split& op) {
     const std::size_t runs = runs_along(op.input.shape(), op.axis, op.block);
-    const float* input = floats(op.input);
+    const std::byte* input = op.input.data();
     for (std::size_t r = 0; r < runs; ++r)
         for (tensor& output : op.outputs) {
-            const std::size_t run = output.elements() / runs;
-            std::copy_n(input, run, floats(output) + r * run);
+            const std::size_t run = output.bytes() / runs;
+            std::copy_n(input, run, output.mutable_data() + r * run);
             input += run;
         }
     return {};

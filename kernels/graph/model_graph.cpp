@@ -43,18 +43,32 @@ struct place {
     }
 };
 
+// What the attention of a decoder reads: numbers of values.
+struct encoder_values {
+    std::size_t output;
+    std::size_t tokens;
+};
+
+// What layers stand in.
+struct surroundings {
+    std::size_t depth = 0;                   // of blocks
+    const encoder_values* encoder = nullptr; // of the decoder, if they stand in one
+
+    surroundings inside() const { return {depth + 1, encoder}; }
+};
+
 class graph_builder {
   public:
     explicit graph_builder(model_graph& graph) : graph_{graph} {}
 
     // Appends the layers, each feeding the next; the number of the last one's value.
     result<std::size_t> append_all(layer_list layers, std::size_t input, const place& where,
-                                   std::size_t depth) {
-        if (depth > limits::layer_depth_max)
+                                   const surroundings& around) {
+        if (around.depth > limits::layer_depth_max)
             return error{errc::usage, where.key + ": blocks stand in blocks more than " +
                                           std::to_string(limits::layer_depth_max) + " deep"};
         for (unsigned i = 0; i < layers.size(); ++i) {
-            auto next = append(layers[i], input, where.at(i), depth);
+            auto next = append(layers[i], input, where.at(i), around);
             if (!next)
                 return next;
             input = *next;
@@ -63,57 +77,70 @@ class graph_builder {
     }
 
   private:
+    using made_layer = result<std::shared_ptr<const layer>>;
+
     result<std::size_t> append(proto::Layer::Reader description, std::size_t input,
-                               const place& where, std::size_t depth) {
+                               const place& where, const surroundings& around) {
+        const graph_value& value = graph_.values[input];
         switch (description.which()) {
         case proto::Layer::RESIDUAL:
-            return append_residual(description, input, where, depth + 1);
+            return append_residual(description, input, where, around.inside());
         case proto::Layer::CONCAT:
-            return append_concat(description, input, where, depth + 1);
+            return append_concat(description, input, where, around.inside());
         case proto::Layer::REPEAT:
-            return append_repeat(description.getRepeat(), input, where, depth + 1);
+            return append_repeat(description.getRepeat(), input, where, around.inside());
+        case proto::Layer::ENCODER_DECODER:
+            return append_encoder_decoder(description, input, where, around.inside());
+        case proto::Layer::ATTENTION_GRU:
+            return append_attention_gru(description, input, where, around);
+        case proto::Layer::RECOMPUTE:
+            return append_node(description, {input}, where,
+                               make_recompute(description.getRecompute(), value, around.depth + 1));
         default:
-            return append_node(description, {input}, where, depth);
+            return append_node(description, {input}, where, make_layer(description, value.info));
         }
     }
 
     result<std::size_t> append_residual(proto::Layer::Reader description, std::size_t input,
-                                        const place& where, std::size_t depth) {
+                                        const place& where, const surroundings& around) {
         const auto block = description.getResidual();
         const place inside = where.below("layers", "residual.layers");
-        auto body = append_all(block.getLayers(), input, inside, depth);
+        auto body = append_all(block.getLayers(), input, inside, around);
         if (!body)
             return body;
-        auto around = append_all(block.getShortcut(), input,
-                                 where.below("shortcut", "residual.shortcut"), depth);
-        if (!around)
-            return around;
-        return append_node(description, {*body, *around}, where, depth);
+        auto shortcut = append_all(block.getShortcut(), input,
+                                   where.below("shortcut", "residual.shortcut"), around);
+        if (!shortcut)
+            return shortcut;
+        return append_node(description, {*body, *shortcut}, where,
+                           make_add(form(*body), form(*shortcut)));
     }
 
     result<std::size_t> append_concat(proto::Layer::Reader description, std::size_t input,
-                                      const place& where, std::size_t depth) {
+                                      const place& where, const surroundings& around) {
         const auto branches = description.getConcat().getBranches();
         std::vector<std::size_t> ends;
+        std::vector<value_form> forms;
         for (unsigned b = 0; b < branches.size(); ++b) {
             const place inside =
                 where.below("branches", "concat.branches").at(b).below("layers", "layers");
-            auto end = append_all(branches[b].getLayers(), input, inside, depth);
+            auto end = append_all(branches[b].getLayers(), input, inside, around);
             if (!end)
                 return end;
             ends.push_back(*end);
+            forms.push_back(form(*end));
         }
-        return append_node(description, std::move(ends), where, depth);
+        return append_node(description, std::move(ends), where, make_concat(forms));
     }
 
     result<std::size_t> append_repeat(proto::Repeat::Reader block, std::size_t input,
-                                      const place& where, std::size_t depth) {
+                                      const place& where, const surroundings& around) {
         if (block.getLayers().size() == 0)
             return error{errc::usage, where.key + ".repeat: has no layers"};
         for (std::uint32_t time = 0; time < block.getTimes(); ++time) {
             place inside = where.at(time);
             inside.key = where.key + ".repeat.layers";
-            auto end = append_all(block.getLayers(), input, inside, depth);
+            auto end = append_all(block.getLayers(), input, inside, around);
             if (!end)
                 return end;
             input = *end;
@@ -121,9 +148,51 @@ class graph_builder {
         return input;
     }
 
+    // Two slices of the row of tokens, each with its layers behind it.
+    result<std::size_t> append_encoder_decoder(proto::Layer::Reader description, std::size_t row,
+                                               const place& where, const surroundings& around) {
+        const auto block = description.getEncoderDecoder();
+        const std::size_t length = block.getSourceLength();
+        auto source = append_node(description, {row}, {where.path + ".source", where.key},
+                                  make_source(form(row), length));
+        if (!source)
+            return source;
+        auto encoded = append_all(block.getEncoder(), *source,
+                                  where.below("encoder", "encoder_decoder.encoder"), around);
+        if (!encoded)
+            return encoded;
+        auto target = append_node(description, {row}, {where.path + ".target", where.key},
+                                  make_target(form(row), length));
+        if (!target)
+            return target;
+        const encoder_values encoder{*encoded, *source};
+        const place decoder = where.below("decoder", "encoder_decoder.decoder");
+        auto end = append_all(block.getDecoder(), *target, decoder, {around.depth, &encoder});
+        const auto reads = [&](const graph_node& node) {
+            return std::ranges::count(node.inputs, *encoded) > 0;
+        };
+        if (end && std::none_of(graph_.nodes.begin() + static_cast<std::ptrdiff_t>(*target),
+                                graph_.nodes.end(), reads))
+            return error{errc::usage,
+                         decoder.key + ": reads nothing of the encoder; it needs attention_gru"};
+        return end;
+    }
+
+    result<std::size_t> append_attention_gru(proto::Layer::Reader description, std::size_t input,
+                                             const place& where, const surroundings& around) {
+        if (around.encoder == nullptr)
+            return error{errc::usage, where.key + " attention_gru: has no encoder to read; it " +
+                                          "stands in the decoder of an encoder_decoder, there in " +
+                                          "no recompute"};
+        const auto [encoded, tokens] = *around.encoder;
+        return append_node(description, {input, encoded, tokens}, where,
+                           make_attention_gru(description.getAttentionGru(), form(input),
+                                              form(encoded), form(tokens)));
+    }
+
     result<std::size_t> append_node(proto::Layer::Reader description,
                                     std::vector<std::size_t> inputs, const place& where,
-                                    std::size_t depth) {
+                                    made_layer made) {
         const auto in_place = [&](const error& e) {
             return e.in(where.key + " " + std::string{layer_kind(description)});
         };
@@ -131,10 +200,6 @@ class graph_builder {
             return in_place({errc::usage, "is one layer more than the " +
                                               std::to_string(limits::layers_max) +
                                               " that a model may have"});
-        std::vector<graph_value> values;
-        for (const std::size_t input : inputs)
-            values.push_back(graph_.values[input]);
-        auto made = make_node(description, values, depth);
         if (!made)
             return in_place(made.failure());
         const layer& run = **made;
@@ -145,31 +210,16 @@ class graph_builder {
             if (!within_limit(parameter.shape))
                 return in_place(too_large(parameter.name, parameter.shape));
         const bool trained =
-            !parameters.empty() || std::ranges::any_of(values, &graph_value::trained);
+            !parameters.empty() || std::ranges::any_of(inputs, [&](std::size_t input) {
+                return graph_.values[input].trained;
+            });
         graph_.values.push_back({run.output(), trained});
         graph_.nodes.push_back(
             {where.path, where.key, std::move(inputs), std::move(*made), description});
         return graph_.nodes.size();
     }
 
-    static result<std::shared_ptr<const layer>> make_node(proto::Layer::Reader description,
-                                                          const std::vector<graph_value>& inputs,
-                                                          std::size_t depth) {
-        switch (description.which()) {
-        case proto::Layer::RESIDUAL:
-            return make_add(inputs[0].info, inputs[1].info);
-        case proto::Layer::CONCAT: {
-            std::vector<value_form> infos;
-            for (const graph_value& input : inputs)
-                infos.push_back(input.info);
-            return make_concat(infos);
-        }
-        case proto::Layer::RECOMPUTE:
-            return make_recompute(description.getRecompute(), inputs[0], depth + 1);
-        default:
-            return make_layer(description, inputs[0].info);
-        }
-    }
+    const value_form& form(std::size_t value) const { return graph_.values[value].info; }
 
     model_graph& graph_;
 };
@@ -182,7 +232,7 @@ result<model_graph> graph_behind(layer_list layers, const graph_value& input,
                                       std::to_string(layers.size())};
     model_graph graph;
     graph.values.push_back(input);
-    auto end = graph_builder{graph}.append_all(layers, 0, {"layers", "layers"}, depth);
+    auto end = graph_builder{graph}.append_all(layers, 0, {"layers", "layers"}, {depth, nullptr});
     if (!end)
         return end.failure();
     if (graph.nodes.empty())

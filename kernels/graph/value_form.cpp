@@ -25,6 +25,8 @@ std::size_t first_vocabulary(capnp::List<proto::Layer>::Reader layers) {
         const auto branches = first.getConcat().getBranches();
         return branches.size() > 0 ? first_vocabulary(branches[0].getLayers()) : 0;
     }
+    case proto::Layer::ENCODER_DECODER:
+        return first_vocabulary(first.getEncoderDecoder().getEncoder());
     default:
         return 0;
     }

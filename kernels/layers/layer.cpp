@@ -97,6 +97,10 @@ std::string_view layer_kind(proto::Layer::Reader description) noexcept {
         return "gru";
     case proto::Layer::LSTM:
         return "lstm";
+    case proto::Layer::ENCODER_DECODER:
+        return "encoder_decoder";
+    case proto::Layer::ATTENTION_GRU:
+        return "attention_gru";
     }
     return "unknown";
 }
@@ -157,7 +161,9 @@ result<std::shared_ptr<const layer>> make_layer(proto::Layer::Reader description
     case proto::Layer::CONCAT:
     case proto::Layer::REPEAT:
     case proto::Layer::RECOMPUTE:
-        break; // the graph takes them apart
+    case proto::Layer::ENCODER_DECODER:
+    case proto::Layer::ATTENTION_GRU:
+        break; // the graph takes them apart, or brings their inputs together
     }
     return error{errc::usage, "is a kind of layer that this build does not know"};
 }

@@ -67,6 +67,7 @@ namespace troupe {
     X(embedding_backward)                                                                          \
     X(add_to_samples)                                                                              \
     X(sum_of_samples)                                                                              \
+    X(sequence_lengths)                                                                            \
     X(softmax_forward)                                                                             \
     X(softmax_backward)                                                                            \
     X(attention_forward)                                                                           \

@@ -124,6 +124,16 @@ result<void> sum_of_samples::check() const {
     return check.outcome();
 }
 
+result<void> sequence_lengths::check() const {
+    operand_check check{"sequence_lengths"};
+    check.rank("tokens", tokens, 2);
+    if (check.ok())
+        check.is("tokens", tokens, tokens.shape(), data_type::int32)
+            .is("lengths", lengths, {tokens.shape()[0]}, data_type::int32)
+            .require(tokens.elements() > 0, "there are no tokens");
+    return check.outcome();
+}
+
 result<void> softmax_forward::check() const {
     return operand_check{"softmax_forward"}
         .require(input.shape().rank() > 0 && input.elements() > 0, "the input has no elements")

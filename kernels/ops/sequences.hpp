@@ -40,6 +40,15 @@ struct sum_of_samples {
     result<void> check() const;
 };
 
+// lengths[s] = the positions of tokens[s] up to the last one that is not padding; at least 1.
+struct sequence_lengths {
+    const tensor& tokens; // (samples, positions), int32
+    std::int32_t padding;
+    tensor& lengths; // (samples), int32
+
+    result<void> check() const;
+};
+
 // Along the last dimension, output[i] = exp(input[i]) / sum over j of exp(input[j]); output may be input.
 struct softmax_forward {
     const tensor& input;

@@ -19,7 +19,7 @@ result<void> check_parts(std::string_view name, const tensor& whole, std::span<c
                          std::size_t axis, std::size_t block) {
     operand_check check{name};
     const auto& shape = whole.shape();
-    check.is("the whole", whole, shape)
+    check.is("the whole", whole, shape, whole.type())
         .require(axis < shape.rank(), "there is no such axis")
         .require(block == 1 || shape.rank() == 4, "only images have a channel block")
         .require(!parts.empty() && whole.elements() > 0, "an operand has no elements");
@@ -32,7 +32,7 @@ result<void> check_parts(std::string_view name, const tensor& whole, std::span<c
         if (!check.ok())
             break;
         const std::size_t size = parts[p].shape()[axis];
-        check.is(part, parts[p], resized(shape, axis, size))
+        check.is(part, parts[p], resized(shape, axis, size), whole.type())
             .require(block == 1 || (block > 0 && parts[p].shape()[1] % block == 0),
                      "the channel block does not divide the channels");
         sum += size;

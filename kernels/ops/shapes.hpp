@@ -7,7 +7,7 @@
 
 namespace troupe {
 
-// output = the inputs one behind another along `axis`; the other dimensions agree.
+// output = the inputs one behind another along `axis`; the other dimensions agree. Of any type of elements.
 struct concat {
     std::size_t axis;
     std::size_t block =

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "kernels/reference/reference_operations.hpp"
 
 namespace troupe {
@@ -28,15 +30,19 @@ void for_each_element(const tensor_shape& part, const tensor_shape& whole, std::
     }
 }
 
+void copy_element(const tensor& from, std::size_t i, tensor& to, std::size_t j) {
+    const std::size_t size = size_of(from.type());
+    std::copy_n(from.data() + i * size, size, to.mutable_data() + j * size);
+}
+
 } // namespace
 
 result<void> reference_operations::compute(const concat& op) {
     std::size_t first = 0;
     for (const tensor& input : op.inputs) {
-        for_each_element(input.shape(), op.output.shape(), op.axis, first, op.block,
-                         [&](std::size_t from, std::size_t to) {
-                             op.output.mutable_values<float>()[to] = input.values<float>()[from];
-                         });
+        for_each_element(
+            input.shape(), op.output.shape(), op.axis, first, op.block,
+            [&](std::size_t from, std::size_t to) { copy_element(input, from, op.output, to); });
         first += input.shape()[op.axis];
     }
     return {};
@@ -45,10 +51,9 @@ result<void> reference_operations::compute(const concat& op) {
 result<void> reference_operations::compute(const split& op) {
     std::size_t first = 0;
     for (tensor& output : op.outputs) {
-        for_each_element(output.shape(), op.input.shape(), op.axis, first, op.block,
-                         [&](std::size_t to, std::size_t from) {
-                             output.mutable_values<float>()[to] = op.input.values<float>()[from];
-                         });
+        for_each_element(
+            output.shape(), op.input.shape(), op.axis, first, op.block,
+            [&](std::size_t to, std::size_t from) { copy_element(op.input, from, output, to); });
         first += output.shape()[op.axis];
     }
     return {};

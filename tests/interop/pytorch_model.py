@@ -86,6 +86,70 @@ class Attention(nn.MultiheadAttention):
         return super().forward(x, x, x, attn_mask=hidden, need_weights=False)[0]
 
 
+class Recurrent:
+    """Gives the states, or with `last` the one behind the last position."""
+
+    def forward(self, x):
+        states, _ = super().forward(x)
+        return states[:, -1] if self.last else states
+
+
+class Gru(Recurrent, nn.GRU):
+    pass
+
+
+class Lstm(Recurrent, nn.LSTM):
+    pass
+
+
+class AttentionGru(nn.Module):
+    def __init__(self, settings, features, memory):
+        super().__init__()
+        out, attention = settings["out"], settings["attention"]
+        self.cell = nn.GRUCell(features + memory, out)
+        self.query = nn.Linear(out, attention, bias=False)
+        self.key = nn.Linear(memory, attention)
+        self.score = nn.Linear(attention, 1, bias=False)
+
+    def forward(self, x, encoded, padding):
+        keys, state, states = self.key(encoded), x.new_zeros(x.shape[0], self.cell.hidden_size), []
+        for position in x.unbind(1):
+            scores = self.score(torch.tanh(self.query(state)[:, None] + keys)).squeeze(2)
+            shares = torch.softmax(scores.masked_fill(padding, -torch.inf), 1)
+            context = (shares[:, :, None] * encoded).sum(1)
+            state = self.cell(torch.cat([position, context], 1), state)
+            states.append(state)
+        return torch.stack(states, 1)
+
+
+class EncoderDecoder(nn.Module):
+    """A row of tokens is the source, at its end token 0 as padding, and then the target."""
+
+    def __init__(self, settings, shape):
+        super().__init__()
+        self.length = settings["source_length"]
+        encoder = Sequence(settings["encoder"], (self.length,))
+        self.encoder, self.decoder = encoder.layers, nn.ModuleList()
+        self.shape = (shape[0] - self.length,)
+        for description in settings["decoder"]:
+            if "attention_gru" in description:
+                layer = AttentionGru(description["attention_gru"], self.shape[1], encoder.shape[1])
+                self.shape = (self.shape[0], description["attention_gru"]["out"])
+            else:
+                layer, self.shape = make_layer(description, self.shape)
+            self.decoder.append(layer)
+
+    def forward(self, tokens):
+        source, target = tokens[:, :self.length], tokens[:, self.length:]
+        padding = (source != 0).flip(1).cumsum(1).flip(1) == 0
+        padding[:, 0] = False
+        for layer in self.encoder:
+            source = layer(source)
+        for layer in self.decoder:
+            target = layer(target, source, padding) if isinstance(layer, AttentionGru) else layer(target)
+        return target
+
+
 class Function(nn.Module):
     def __init__(self, function):
         super().__init__()
@@ -126,6 +190,13 @@ def make_layer(description, shape):
         return nn.Embedding(settings["vocabulary"], settings["width"]), tuple(shape) + (settings["width"],)
     if kind == "position_embedding":
         return PositionEmbedding(shape), shape
+    if kind in ("gru", "lstm"):
+        layer = {"gru": Gru, "lstm": Lstm}[kind](shape[1], settings["out"], batch_first=True)
+        layer.last = settings.get("last", False)
+        return layer, (settings["out"],) if layer.last else (shape[0], settings["out"])
+    if kind == "encoder_decoder":
+        block = EncoderDecoder(settings, shape)
+        return block, block.shape
     if kind == "attention":
         return Attention(settings, shape[1]), shape
     if kind == "dropout":

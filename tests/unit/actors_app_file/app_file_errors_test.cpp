@@ -209,6 +209,13 @@ BOOST_AUTO_TEST_CASE(layers_that_do_not_fit_each_other_are_refused_at_the_layer)
     BOOST_TEST(
         with_model("model: {input: [1000000, 1000000, 1000000], layers: [{linear: {out: 2}}]}")
             .find("app.yaml:2:16: model.input: ") == 0u);
+    const std::string embedding = "{embedding: {vocabulary: 9, width: 4}}";
+    BOOST_TEST(
+        with_model(
+            "model: {input: [12], layers: [{encoder_decoder: {source_length: 8,\n  encoder: [" +
+            embedding + "],\n  decoder: [" + embedding + "]}}]}") ==
+        "app.yaml:4:12: model.layers[0].encoder_decoder.decoder: reads nothing of the encoder; it "
+        "needs attention_gru");
 }
 
 BOOST_AUTO_TEST_CASE(stages_must_fit_the_model_and_microbatches_the_batch) {

@@ -123,15 +123,23 @@ class model_builder {
         return model.asReader();
     }
 
-  private:
-    static void set(proto::Recurrent::Builder recurrent, std::uint32_t out, bool last) {
-        recurrent.setOut(out);
-        recurrent.setLast(last);
+    // The layers of another behind these.
+    model_builder& append(const model_builder& more) {
+        add_.insert(add_.end(), more.add_.begin(), more.add_.end());
+        return *this;
     }
+
+    // For layers that hold others.
     unsigned size() const { return static_cast<unsigned>(add_.size()); }
     void write(capnp::List<proto::Layer>::Builder layers) const {
         for (unsigned i = 0; i < size(); ++i)
             add_[i](layers[i]);
+    }
+
+  private:
+    static void set(proto::Recurrent::Builder recurrent, std::uint32_t out, bool last) {
+        recurrent.setOut(out);
+        recurrent.setLast(last);
     }
 
     std::vector<std::uint32_t> input_;
