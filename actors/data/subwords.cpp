@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include <sentencepiece_processor.h>
@@ -138,6 +139,17 @@ std::vector<std::int32_t> subwords::encode(std::string_view line) const {
         model_->processor.Encode(absl::string_view{line.data(), line.size()}, &ids);
     TROUPE_CHECK(encoded.ok(), "a loaded vocabulary encodes any text");
     return {ids.begin(), ids.end()};
+}
+
+std::string subwords::decode(std::span<const std::int32_t> all) const {
+    std::vector<int> ids;
+    std::ranges::copy_if(all, std::back_inserter(ids), [this](std::int32_t id) {
+        return id >= 0 && static_cast<std::size_t>(id) < tokens();
+    });
+    std::string line;
+    const auto decoded = model_->processor.Decode(ids, &line);
+    TROUPE_CHECK(decoded.ok(), "a loaded vocabulary decodes its own tokens");
+    return line;
 }
 
 } // namespace troupe

@@ -2,12 +2,13 @@
 //
 // Token 0 is padding; unknown characters and the begin and the end of a sentence have tokens, too.
 //
-// Threads: encode() is thread-safe, everything else belongs to one thread at a time.
+// Threads: encode() and decode() are thread-safe, everything else belongs to one thread at a time.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,8 @@ class subwords {
     std::int32_t sentence_end() const noexcept;
     // Without the begin and the end. Broken UTF-8 becomes unknown characters.
     std::vector<std::int32_t> encode(std::string_view line) const;
+    // The line that tokens stand for; those that the vocabulary has not, and padding, begin and end, say nothing.
+    std::string decode(std::span<const std::int32_t> tokens) const;
 
     ~subwords();
     subwords(subwords&&) noexcept;

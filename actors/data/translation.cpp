@@ -24,12 +24,17 @@ void put(std::span<const std::int32_t> tokens, std::int32_t padding, std::span<s
     std::fill(into.begin() + static_cast<std::ptrdiff_t>(count), into.end(), padding);
 }
 
+void put_source(const subwords& vocabulary, std::string_view sentence,
+                std::span<std::int32_t> into) {
+    auto source = vocabulary.encode(sentence);
+    source.resize(std::min(source.size(), into.size() - 1)); // a cut sentence has an end, too
+    source.push_back(vocabulary.sentence_end());
+    put(source, subwords::padding, into);
+}
+
 void put_pair(const subwords& vocabulary, const sentence_pair& pair, const row_shape& row,
               std::span<std::int32_t> input, std::span<std::int32_t> labels) {
-    auto source = vocabulary.encode(pair.source);
-    source.resize(std::min(source.size(), row.source - 1)); // a cut sentence has an end, too
-    source.push_back(vocabulary.sentence_end());
-    put(source, subwords::padding, input.first(row.source));
+    put_source(vocabulary, pair.source, input.first(row.source));
     auto target = vocabulary.encode(pair.target);
     target.insert(target.begin(), vocabulary.sentence_begin());
     put(target, subwords::padding, input.last(row.target));
@@ -135,6 +140,29 @@ result<data_sets> read_translation_data(proto::TranslationData::Reader options,
     } catch (const std::bad_alloc&) {
         return error{errc::exhausted, "data.translation: no memory for the sentences"};
     }
+}
+
+result<sentence_codec> sentence_codec::open(proto::TranslationData::Reader options) {
+    const std::string file = options.getVocabularyFile().cStr();
+    std::error_code failed;
+    if (!std::filesystem::exists(file, failed))
+        return error{errc::usage, "data.translation.vocabulary_file: " + file +
+                                      ": no such file; `troupe run` makes it"};
+    auto vocabulary = subwords::load(file);
+    if (!vocabulary)
+        return vocabulary.failure().in("data.translation.vocabulary_file");
+    return sentence_codec{std::move(*vocabulary), options.getSourceLength()};
+}
+
+std::vector<std::int32_t> sentence_codec::source(std::string_view sentence) const {
+    std::vector<std::int32_t> tokens(source_length_);
+    put_source(vocabulary_, sentence, tokens);
+    return tokens;
+}
+
+std::string sentence_codec::sentence(std::span<const std::int32_t> target) const {
+    const auto end = std::ranges::find(target, vocabulary_.sentence_end());
+    return vocabulary_.decode({target.begin(), end});
 }
 
 } // namespace troupe

@@ -10,12 +10,42 @@
 // that a run that goes on, or that tests other text, has the same tokens.
 #pragma once
 
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "actors/data/dataset.hpp"
+#include "actors/data/subwords.hpp"
 
 namespace troupe {
 
 // Training and test data as `data.translation` names them. Errors: as those of input_file.hpp.
 result<data_sets> read_translation_data(proto::TranslationData::Reader options,
                                         const tensor_shape& input);
+
+// Sentences as a trained model takes and gives them, by the vocabulary that its training has kept. Threads: const and shared
+// freely.
+class sentence_codec {
+  public:
+    // errc::usage where no vocabulary is kept.
+    static result<sentence_codec> open(proto::TranslationData::Reader options);
+
+    std::size_t source_length() const noexcept { return source_length_; }
+    std::int32_t begin() const noexcept { return vocabulary_.sentence_begin(); }
+    std::int32_t end() const noexcept { return vocabulary_.sentence_end(); }
+
+    // source_length() tokens: the sentence, its end and padding.
+    std::vector<std::int32_t> source(std::string_view sentence) const;
+    // What these tokens of a target, or its labels, say before the end of the sentence.
+    std::string sentence(std::span<const std::int32_t> target) const;
+
+  private:
+    sentence_codec(subwords vocabulary, std::size_t source_length)
+        : vocabulary_{std::move(vocabulary)}, source_length_{source_length} {}
+
+    subwords vocabulary_;
+    std::size_t source_length_;
+};
 
 } // namespace troupe

@@ -50,6 +50,23 @@ result<void> check_shapes(const app_definition& definition) {
     return definition.error_at(path, message.substr(colon + 2));
 }
 
+// Data and model cut the row of tokens at the same place.
+result<void> check_source_length(const app_definition& definition) {
+    const auto data = definition.app().getData();
+    const auto first = definition.app().getModel().getLayers()[0];
+    if (!data.isTranslation() || !first.isEncoderDecoder())
+        return {};
+    const auto given = data.getTranslation().getSourceLength();
+    const auto wanted = first.getEncoderDecoder().getSourceLength();
+    if (given == wanted)
+        return {};
+    return definition.error_at("data.translation.source_length",
+                               std::to_string(given) +
+                                   " is not the source_length of the model's "
+                                   "encoder_decoder, " +
+                                   std::to_string(wanted));
+}
+
 result<void> check_growth(const app_definition& definition) {
     const auto train = definition.app().getTrain();
     if (!train.hasBatchGrowth() || train.getBatchGrowth().getMaximum() >= train.getBatch())
@@ -64,6 +81,8 @@ result<void> check_growth(const app_definition& definition) {
 
 result<void> check_meaning(const app_definition& definition) {
     if (auto checked = check_shapes(definition); !checked)
+        return checked;
+    if (auto checked = check_source_length(definition); !checked)
         return checked;
     const auto app = definition.app();
     if (auto checked = check_growth(definition); !checked)

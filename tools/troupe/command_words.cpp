@@ -52,12 +52,18 @@ void add_convert(CLI::App& program, convert_options& options, int& code) {
 }
 
 void add_generate(CLI::App& program, generate_options& options, int& code) {
-    auto* command = program.add_subcommand("generate", "Let a language model of bytes write on.");
-    command->footer("Example: troupe generate apps/text_gpt/single.yaml --prompt 'A computer'");
+    auto* command = program.add_subcommand(
+        "generate", "Let a language model of bytes write on, or a model translate.");
+    command->footer(
+        "Examples: troupe generate apps/text_gpt/single.yaml --prompt 'A computer'\n"
+        "          troupe generate apps/translation/single.yaml --prompt 'three hundred'\n\n"
+        "Length, temperature and seed are those of a language model. A translation is of the\n"
+        "likeliest token at every position.");
     add_app(command, options.app);
     command->add_option("--weights", options.weights,
                         "As of evaluate; without it the app's latest checkpoint.");
-    command->add_option("--prompt", options.prompt, "What the text begins with; a new line.");
+    command->add_option("--prompt", options.prompt,
+                        "What the text begins with, or the sentence to translate; a new line.");
     command->add_option("--length", options.length, "Bytes to write.")
         ->check(CLI::Range(1u, 1'000'000u))
         ->capture_default_str();

@@ -92,8 +92,9 @@ int convert(const convert_options& options);
 
 struct generate_options {
     app_choice app;
-    std::string weights;        // as load_weights takes them
-    std::string prompt = "\n";  // not empty
+    std::string weights; // as load_weights takes them
+    std::string prompt =
+        "\n"; // not empty; of an app with data.translation the sentence to translate
     std::uint32_t length = 500; // bytes
     double temperature = 0.8;   // 0: always the likeliest byte
     std::uint64_t seed = 1;

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "actors/data/batches.hpp"
 #include "kernels/cpu/cpu_operations.hpp"
@@ -10,20 +11,67 @@
 #include "tools/troupe/run_setup.hpp"
 #include "tools/troupe/saved_weights.hpp"
 #include "tools/troupe/signals.hpp"
+#include "tools/troupe/translations.hpp"
 
 namespace troupe::cli {
 
 namespace {
 
-// Adds the batches' sums. errc::cancelled after a signal.
+// What is tested.
+struct trained_model {
+    const stage_program& program;
+    const weights& w;
+    const sentence_codec* codec; // of a model that translates, else null
+};
+
 struct test_sums {
     double loss_sum = 0;
     std::uint64_t correct = 0;
     std::uint64_t counted = 0;
+    std::uint64_t exact = 0; // translations that say what the labels say
 };
 
-result<test_sums> evaluate_batches(compute_context& context, const stage_program& program,
-                                   const weights& w, const dataset& data, std::size_t batch_size) {
+// How many of a batch's sources are translated exactly as its labels say.
+result<std::uint64_t> exact_matches(compute_context& context, const trained_model& model,
+                                    batch samples) {
+    const auto targets =
+        translate(context, model.program, model.w, *model.codec, std::move(samples.input));
+    if (!targets)
+        return targets.failure();
+    const std::size_t length = targets->shape()[1];
+    const auto sentence = [&](const tensor& tokens, std::size_t sample) {
+        return model.codec->sentence(
+            tokens.values<std::int32_t>().subspan(sample * length, length));
+    };
+    std::uint64_t exact = 0;
+    for (std::size_t s = 0; s < targets->shape()[0]; ++s)
+        exact += sentence(*targets, s) == sentence(samples.labels, s) ? 1 : 0;
+    return exact;
+}
+
+result<void> evaluate_batch(compute_context& context, const trained_model& model, batch samples,
+                            test_sums& sum) {
+    auto forward = model.program.forward(context, model.w, {}, {samples.input});
+    if (!forward)
+        return forward.failure();
+    const auto loss = model.program.loss(context, forward->outputs[0], samples.labels, 0);
+    if (!loss)
+        return loss.failure();
+    sum.loss_sum += loss->loss_sum;
+    sum.correct += loss->correct;
+    sum.counted += loss->counted;
+    if (model.codec == nullptr)
+        return {};
+    const auto exact = exact_matches(context, model, std::move(samples));
+    if (!exact)
+        return exact.failure();
+    sum.exact += *exact;
+    return {};
+}
+
+// Adds the batches' sums. errc::cancelled after a signal.
+result<test_sums> evaluate_batches(compute_context& context, const trained_model& model,
+                                   const dataset& data, std::size_t batch_size) {
     test_sums sum;
     const batch_plan plan{file_order(data.size()), batch_size};
     for (std::size_t b = 0; b < plan.batches(); ++b) {
@@ -33,17 +81,52 @@ result<test_sums> evaluate_batches(compute_context& context, const stage_program
         auto samples = fill_batch(data, plan.indices(b), 0, context.memory);
         if (!samples)
             return samples.failure();
-        auto forward = program.forward(context, w, {}, {std::move(samples->input)});
-        if (!forward)
-            return forward.failure();
-        auto loss = program.loss(context, forward->outputs[0], samples->labels, 0);
-        if (!loss)
-            return loss.failure();
-        sum.loss_sum += loss->loss_sum;
-        sum.correct += loss->correct;
-        sum.counted += loss->counted;
+        if (auto done = evaluate_batch(context, model, std::move(*samples), sum); !done)
+            return done.failure();
     }
     return sum;
+}
+
+// What is printed.
+struct evaluation {
+    test_sums sums;
+    std::size_t samples;
+    std::string from; // the weights
+    bool classifies;
+    bool translates;
+
+    double loss() const { return sums.loss_sum / counted(); }
+    double accuracy() const { return static_cast<double>(sums.correct) / counted(); }
+    double exact_share() const {
+        return static_cast<double>(sums.exact) / static_cast<double>(samples);
+    }
+
+  private:
+    double counted() const { return static_cast<double>(std::max<std::uint64_t>(sums.counted, 1)); }
+};
+
+void print_json(const evaluation& done) {
+    nlohmann::ordered_json line = {{"event", "evaluation"},
+                                   {"weights", done.from},
+                                   {"samples", done.samples},
+                                   {"test_loss", done.loss()}};
+    if (done.classifies)
+        line["test_accuracy"] = done.accuracy();
+    if (done.translates)
+        line["exact_matches"] = done.sums.exact;
+    std::cout << line.dump() << std::endl;
+}
+
+void print(const evaluation& done) {
+    char text[96];
+    std::snprintf(text, sizeof text, "test loss %.4f", done.loss());
+    std::cout << text;
+    std::snprintf(text, sizeof text, "  test accuracy %.2f%%", done.accuracy() * 100);
+    std::cout << (done.classifies ? text : "");
+    std::snprintf(text, sizeof text, "  exact matches %.2f%% (%llu of %zu)",
+                  done.exact_share() * 100, static_cast<unsigned long long>(done.sums.exact),
+                  done.samples);
+    std::cout << (done.translates ? text : "") << "  of " << done.from << std::endl;
 }
 
 } // namespace
@@ -61,37 +144,28 @@ int evaluate(const evaluate_options& options) {
     const auto saved = load_weights(*app, options.weights, memory);
     if (!saved)
         return report(saved.failure());
+    std::optional<sentence_codec> codec;
+    if (app->app().getData().isTranslation()) {
+        auto opened = sentence_codec::open(app->app().getData().getTranslation());
+        if (!opened)
+            return report(app->at_its_place(opened.failure()));
+        codec = std::move(*opened);
+    }
     const auto ops = make_cpu_operations(memory);
     compute_context context{*ops, memory};
-    const auto sum = evaluate_batches(context, program, *saved->weights, (*data)->test,
-                                      app->app().getTrain().getBatch());
+    const auto sum =
+        evaluate_batches(context, {program, *saved->weights, codec ? &*codec : nullptr},
+                         (*data)->test, app->app().getTrain().getBatch());
     if (!sum)
         return sum.failure().code() == errc::cancelled ? stopped(sum.failure())
                                                        : report(sum.failure());
-    const double counted = static_cast<double>(std::max<std::uint64_t>(sum->counted, 1));
-    const double loss = sum->loss_sum / counted;
-    const double accuracy = static_cast<double>(sum->correct) / counted;
-    const bool classifies = model.getLoss().isCrossEntropy();
-    const std::string from = saved->from.string();
-    if (!std::isfinite(loss))
-        return report({errc::numeric, "the test loss of " + from +
+    const evaluation done{*sum, (*data)->test.size(), saved->from.string(),
+                          model.getLoss().isCrossEntropy(), codec.has_value()};
+    if (!std::isfinite(done.loss()))
+        return report({errc::numeric, "the test loss of " + done.from +
                                           " is not a number; its weights are damaged, or of a "
                                           "training that has diverged"});
-    if (options.json) {
-        nlohmann::ordered_json line = {{"event", "evaluation"},
-                                       {"weights", from},
-                                       {"samples", (*data)->test.size()},
-                                       {"test_loss", loss}};
-        if (classifies)
-            line["test_accuracy"] = accuracy;
-        std::cout << line.dump() << std::endl;
-        return 0;
-    }
-    char text[64];
-    std::snprintf(text, sizeof text, "test loss %.4f", loss);
-    std::cout << text;
-    std::snprintf(text, sizeof text, "  test accuracy %.2f%%", accuracy * 100);
-    std::cout << (classifies ? text : "") << "  of " << from << std::endl;
+    options.json ? print_json(done) : print(done);
     return 0;
 }
 

@@ -1,4 +1,4 @@
-// generate: text from a language model of bytes.
+// generate: text from a language model of bytes, or a translation.
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -9,6 +9,7 @@
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/saved_weights.hpp"
 #include "tools/troupe/signals.hpp"
+#include "tools/troupe/translations.hpp"
 
 namespace troupe::cli {
 
@@ -65,6 +66,62 @@ result<std::uint8_t> next_byte(compute_context& context, const stage_program& pr
                 temperature, random);
 }
 
+int write_on(compute_context& context, const stage_program& program, const weights& w,
+             const generate_options& options) {
+    random_stream random{options.seed, sampling_purpose};
+    std::string text = options.prompt;
+    std::cout << text << std::flush;
+    for (std::uint32_t i = 0; i < options.length && std::cout.good(); ++i) {
+        if (stop_signals() > 0)
+            return stopped({errc::cancelled, "stopped after " + std::to_string(i) + " bytes"});
+        const auto byte = next_byte(context, program, w, text, options.temperature, random);
+        if (!byte)
+            return report(byte.failure());
+        text.push_back(static_cast<char>(*byte));
+        std::cout << text.back() << std::flush;
+    }
+    std::cout << std::endl;
+    return 0;
+}
+
+result<void> check_translator(const app_definition& app, const stage_program& program) {
+    const value_form& input = program.inputs()[0].info;
+    const value_form& labels = program.labels();
+    const std::size_t source = app.app().getData().getTranslation().getSourceLength();
+    if (input.type == data_type::int32 && input.shape.rank() == 1 &&
+        labels.type == data_type::int32 && labels.shape.rank() == 1 &&
+        input.shape[0] == source + labels.shape[0])
+        return {};
+    return app.error_at("model", "translates nothing: it must begin with encoder_decoder, whose "
+                                 "source_length is that of data.translation");
+}
+
+result<std::string> translation_of(compute_context& context, const stage_program& program,
+                                   const weights& w, const app_definition& app,
+                                   const std::string& sentence) {
+    const auto codec = sentence_codec::open(app.app().getData().getTranslation());
+    if (!codec)
+        return app.at_its_place(codec.failure());
+    auto row = tensor::allocate(context.memory, data_type::int32,
+                                batch_of(1, program.inputs()[0].info.shape));
+    if (!row)
+        return row.failure();
+    std::ranges::copy(codec->source(sentence), row->mutable_values<std::int32_t>().begin());
+    auto target = translate(context, program, w, *codec, std::move(*row));
+    if (!target)
+        return target.failure();
+    return codec->sentence(target->values<std::int32_t>());
+}
+
+int write_translation(compute_context& context, const stage_program& program, const weights& w,
+                      const app_definition& app, const std::string& sentence) {
+    const auto translation = translation_of(context, program, w, app, sentence);
+    if (!translation)
+        return report(translation.failure());
+    std::cout << *translation << std::endl;
+    return 0;
+}
+
 } // namespace
 
 int generate(const generate_options& options) {
@@ -73,7 +130,11 @@ int generate(const generate_options& options) {
         return report(app.failure());
     const auto model = app->app().getModel();
     const auto program = stage_program::create(model, {0, count_layers(model)}).value();
-    if (auto fits = check_model(*app, program); !fits)
+    const bool translates = app->app().getData().isTranslation();
+    if (translates && options.prompt == generate_options{}.prompt)
+        return report({errc::usage, "--prompt: give the sentence to translate"});
+    if (auto fits = translates ? check_translator(*app, program) : check_model(*app, program);
+        !fits)
         return report(fits.failure());
     memory_pool memory{options.memory_mb << 20};
     const auto saved = load_weights(*app, options.weights, memory);
@@ -81,21 +142,8 @@ int generate(const generate_options& options) {
         return report(saved.failure());
     const auto ops = make_cpu_operations(memory);
     compute_context context{*ops, memory};
-    random_stream random{options.seed, sampling_purpose};
-    std::string text = options.prompt;
-    std::cout << text << std::flush;
-    for (std::uint32_t i = 0; i < options.length && std::cout.good(); ++i) {
-        if (stop_signals() > 0)
-            return stopped({errc::cancelled, "stopped after " + std::to_string(i) + " bytes"});
-        const auto byte =
-            next_byte(context, program, *saved->weights, text, options.temperature, random);
-        if (!byte)
-            return report(byte.failure());
-        text.push_back(static_cast<char>(*byte));
-        std::cout << text.back() << std::flush;
-    }
-    std::cout << std::endl;
-    return 0;
+    return translates ? write_translation(context, program, *saved->weights, *app, options.prompt)
+                      : write_on(context, program, *saved->weights, options);
 }
 
 } // namespace troupe::cli

@@ -23,8 +23,13 @@ result<std::shared_ptr<const data_sets>> load_samples(const app_definition& defi
     if (!loss)
         return loss.failure();
     auto sets = load_data(app.getData(), inputs.shape, app.getTrain().getSeed());
-    if (!sets)
-        return definition.at_its_place(sets.failure());
+    if (!sets) {
+        const error why = definition.at_its_place(sets.failure());
+        if (!app.getData().hasOrigin() || !why.message().ends_with(": no such file"))
+            return why;
+        return error{why.code(),
+                     why.message() + "; data.origin: " + app.getData().getOrigin().cStr()};
+    }
     for (dataset* set : {&sets->train, &sets->test})
         if (auto fits = fit_to_model(*set, inputs, loss->labels()); !fits)
             return definition.at_its_place(fits.failure());

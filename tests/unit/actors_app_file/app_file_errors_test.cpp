@@ -176,7 +176,8 @@ BOOST_AUTO_TEST_CASE(unions_take_exactly_one_member) {
                "app.yaml:2:37: model.layers[0].relu: takes no settings, but got a map");
     BOOST_TEST(with_data("data: [synthetic]") ==
                "app.yaml:2:7: data: must be a map with idx, synthetic, target, npy, cifar, text, "
-               "images or translation, not a list");
+               "images, translation or origin, "
+               "not a list");
     BOOST_TEST(
         with("", {"train.clip={norm: 1, value: 1}"}).find("exactly one of none, value or norm") !=
         std::string::npos);

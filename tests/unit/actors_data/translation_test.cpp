@@ -82,6 +82,30 @@ BOOST_AUTO_TEST_CASE(a_row_is_the_source_then_the_target_and_labels_are_what_com
     BOOST_TEST((values_of<std::int32_t>(sets->train.labels, 2) == labels));
 }
 
+BOOST_AUTO_TEST_CASE(a_trained_model_is_given_sentences_and_gives_them_as_in_training) {
+    capnp::MallocMessageBuilder message;
+    auto options = message.initRoot<proto::TranslationData>();
+    options.setVocabularyFile(model.c_str());
+    options.setSourceLength(8);
+    BOOST_TEST(refusal_of(sentence_codec::open(options), errc::usage) ==
+               "data.translation.vocabulary_file: " + model +
+                   ": no such file; `troupe run` makes it");
+    const auto sets = load({.train_source = en, .train_target = de, .vocabulary_file = model});
+    BOOST_REQUIRE(sets.ok());
+    const auto codec = sentence_codec::open(options);
+    BOOST_REQUIRE(codec.ok());
+    const tokens row = values_of<std::int32_t>(sets->train.inputs, 2);
+    BOOST_TEST((codec->source("a cat and a dog") == tokens(row.begin(), row.begin() + 8)));
+    BOOST_TEST(row[8] == codec->begin());
+    const tokens labels = values_of<std::int32_t>(sets->train.labels, 2);
+    BOOST_TEST(codec->sentence(labels) == "eine Katze und ein Hund");
+    // What stands behind the end, and what no vocabulary has, is not said.
+    tokens said = labels;
+    said.insert(said.begin(), {subwords::padding, 1'000'000, codec->begin()});
+    std::ranges::replace(said, ignored_label, said[3]);
+    BOOST_TEST(codec->sentence(said) == "eine Katze und ein Hund");
+}
+
 BOOST_AUTO_TEST_CASE(sentences_that_are_too_long_are_cut) {
     const auto sets = load({.train_source = en,
                             .train_target = de,
