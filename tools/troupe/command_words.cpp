@@ -22,8 +22,11 @@ void add_memory(CLI::App* command, std::uint64_t& memory_mb) {
 
 void add_evaluate(CLI::App& program, evaluate_options& options, int& code) {
     auto* command = program.add_subcommand("evaluate", "Test saved weights on the test samples.");
-    command->footer("Examples: troupe evaluate my_app.yaml\n"
-                    "          troupe evaluate my_app.yaml --weights weights.safetensors");
+    command->footer(
+        "Examples: troupe evaluate my_app.yaml\n"
+        "          troupe evaluate my_app.yaml --weights weights.safetensors\n\n"
+        "Of an app with data.translation it also translates the test sentences and counts\n"
+        "those that are exactly as they should be.");
     add_app(command, options.app);
     command->add_option("--weights", options.weights,
                         "A checkpoint, a folder of them, or a safetensors file; without it the "

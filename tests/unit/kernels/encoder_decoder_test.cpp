@@ -112,6 +112,24 @@ BOOST_AUTO_TEST_CASE(the_decoder_pays_no_attention_to_padding) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(tokens_are_joined_and_split_as_numbers_are) {
+    for (const auto& backend : backends()) {
+        memory_pool pool{1ull << 24};
+        const auto ops = backend.make(pool);
+        const tensor row = rows(pool, 3, 5);
+        std::array<tensor, 2> parts;
+        for (std::size_t i = 0; i < parts.size(); ++i)
+            parts[i] = tensor::allocate(pool, data_type::int32, {3, 2 + 5 * i}).value();
+        BOOST_REQUIRE(ops->run(split{.axis = 1, .input = row, .outputs = parts}).ok());
+        BOOST_TEST(parts[1].values<std::int32_t>()[7] == row.values<std::int32_t>()[9 + 2]);
+        tensor joined = tensor::allocate(pool, data_type::int32, row.shape()).value();
+        BOOST_REQUIRE(ops->run(concat{.axis = 1, .inputs = parts, .output = joined}).ok());
+        BOOST_TEST(bit_equal(joined, row));
+        parts[0] = tensor::allocate(pool, data_type::float32, {3, 2}).value();
+        BOOST_TEST(!ops->run(concat{.axis = 1, .inputs = parts, .output = joined}).ok());
+    }
+}
+
 BOOST_AUTO_TEST_CASE(lengths_are_counted_to_the_last_token_that_is_no_padding) {
     for (const auto& backend : backends()) {
         memory_pool pool{1ull << 24};
