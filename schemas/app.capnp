@@ -107,6 +107,13 @@ struct Model {
           "[features] otherwise.");
   layers @1 :List(Layer) $A.required $A.minItems(1) $A.maxItems(4096) $A.doc("Layers in order, each feeding the next.");
   loss @2 :Loss $A.doc("What training minimises.");
+  precision @3 :Precision = f32 $A.doc("Of the numbers that linear layers multiply, and the projections of attention.");
+}
+
+enum Precision {
+  f32 @0 $A.doc("As they are: 24 bits of significand.");
+  bf16 @1 $A.doc("Rounded to 8 bits of significand on their way into a product, whose sums are f32, as all else is: weights, "
+      "gradients, optimizer, checkpoints. For processors that multiply bf16 faster (kernels/README.md).");
 }
 
 struct Loss {

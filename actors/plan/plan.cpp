@@ -219,6 +219,7 @@ result<plan> make_plan(const plan_request& request) {
     plan p;
     const auto train = request.app.getTrain();
     p.batch = train.getBatch();
+    p.precision = request.app.getModel().getPrecision();
     p.batch_max = batch_sizes::of(train).at(train.getEpochs() - 1);
     if (const auto topology = request.app.getTopology(); topology.isPipeline()) {
         p.schedule = topology.getPipeline().getSchedule();
@@ -317,6 +318,8 @@ std::string describe(const plan& p) {
         text += " in " + std::to_string(p.microbatches) + " microbatches";
     if (p.batch_max > p.batch)
         text += ", growing to " + std::to_string(p.batch_max) + ": what follows is of these";
+    if (p.precision == proto::Precision::BF16)
+        text += "; products in bf16";
     text += "\n\ndata source\n  -> stage 0: Activation " + readable_bytes(p.input_bytes) +
             " per minibatch\n";
     text += "  -> stage " + std::to_string(p.stages.size() - 1) + ": Labels " +

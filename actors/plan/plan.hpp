@@ -51,6 +51,7 @@ struct plan {
     std::uint32_t batch_max =
         1; // to which minibatches grow; what is said per minibatch is of these
     std::uint32_t microbatches = 1;
+    proto::Precision precision = proto::Precision::F32; // of the model's products
     std::uint64_t input_bytes = 0; // from the data source to the first stage, per minibatch
     std::uint64_t label_bytes = 0; // from the data source to the last stage, per minibatch
     std::vector<planned_stage> stages;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/bf16_loops.hpp"
 #include "kernels/cpu/floats.hpp"
 #include "kernels/cpu/guarded.hpp"
 #include "kernels/cpu/loops.hpp"
@@ -11,6 +12,19 @@ namespace troupe {
 
 using cpu::floats;
 
+namespace {
+
+// Inside guarded().
+void multiply(memory_pool& pool, precision products, const cpu::matrix_product& product) {
+    if (products == precision::float32)
+        return product.run();
+    const cpu::bf16_loops& loops = cpu::fastest_bf16_loops();
+    const cpu::scratch workspace{pool, loops.workspace_bytes(product)};
+    loops.multiply(product, workspace.floats());
+}
+
+} // namespace
+
 result<void> cpu_operations::compute(const linear_forward& op) {
     const std::size_t samples = op.input.shape()[0];
     const std::size_t outs = op.weight.shape()[0];
@@ -19,15 +33,15 @@ result<void> cpu_operations::compute(const linear_forward& op) {
     for (std::size_t s = 0; s < samples; ++s)
         std::copy_n(floats(op.bias), outs, output + s * outs);
     return cpu::guarded([&] {
-        cpu::matrix_product{.m = samples,
-                            .n = outs,
-                            .k = ins,
-                            .a = {floats(op.input), ins},
-                            .b = {floats(op.weight), ins, true},
-                            .beta = 1,
-                            .c = output,
-                            .c_stride = outs}
-            .run();
+        multiply(pool_, op.products,
+                 {.m = samples,
+                  .n = outs,
+                  .k = ins,
+                  .a = {floats(op.input), ins},
+                  .b = {floats(op.weight), ins, true},
+                  .beta = 1,
+                  .c = output,
+                  .c_stride = outs});
     });
 }
 
@@ -41,23 +55,23 @@ result<void> cpu_operations::compute(const linear_backward& op) {
         std::copy_n(gradient, outs, bias);
         for (std::size_t s = 1; s < samples; ++s)
             loops_.add_scaled(bias, 1, gradient + s * outs, bias, outs);
-        cpu::matrix_product{.m = outs,
-                            .n = ins,
-                            .k = samples,
-                            .a = {gradient, outs, true},
-                            .b = {floats(op.input), ins},
-                            .c = floats(op.weight_gradient),
-                            .c_stride = ins}
-            .run();
+        multiply(pool_, op.products,
+                 {.m = outs,
+                  .n = ins,
+                  .k = samples,
+                  .a = {gradient, outs, true},
+                  .b = {floats(op.input), ins},
+                  .c = floats(op.weight_gradient),
+                  .c_stride = ins});
         if (op.input_gradient != nullptr)
-            cpu::matrix_product{.m = samples,
-                                .n = ins,
-                                .k = outs,
-                                .a = {gradient, outs},
-                                .b = {floats(op.weight), ins},
-                                .c = floats(*op.input_gradient),
-                                .c_stride = ins}
-                .run();
+            multiply(pool_, op.products,
+                     {.m = samples,
+                      .n = ins,
+                      .k = outs,
+                      .a = {gradient, outs},
+                      .b = {floats(op.weight), ins},
+                      .c = floats(*op.input_gradient),
+                      .c_stride = ins});
     });
 }
 

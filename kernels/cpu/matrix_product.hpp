@@ -1,8 +1,7 @@
-// Products of row-major float matrices, by oneDNN's sgemm.
+// Products of row-major float matrices. No inline functions: also for files that are compiled once per instruction set.
 #pragma once
 
 #include <cstddef>
-#include <dnnl.hpp>
 
 namespace troupe::cpu {
 
@@ -13,8 +12,7 @@ struct matrix {
     bool transposed = false;
 };
 
-// c = alpha a b + beta c with a of (m, k), b of (k, n), as they are used, and the rows of c `c_stride` apart. May throw
-// dnnl::error; see guarded.hpp.
+// c = alpha a b + beta c with a of (m, k), b of (k, n), as they are used, and the rows of c `c_stride` apart.
 struct matrix_product {
     std::size_t m, n, k;
     float alpha = 1;
@@ -23,14 +21,8 @@ struct matrix_product {
     float* c;
     std::size_t c_stride;
 
-    void run() const {
-        const auto d = [](std::size_t size) { return static_cast<dnnl::memory::dim>(size); };
-        const auto status = dnnl::sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', d(m),
-                                        d(n), d(k), alpha, a.first, d(a.stride), b.first,
-                                        d(b.stride), beta, c, d(c_stride));
-        if (status != dnnl::status::success)
-            throw dnnl::error(static_cast<dnnl_status_t>(status), "sgemm");
-    }
+    // By oneDNN's sgemm. May throw dnnl::error; see guarded.hpp.
+    void run() const;
 };
 
 } // namespace troupe::cpu

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "kernels/ops/precision.hpp"
 #include "kernels/tensor/memory.hpp"
 #include "schemas/base/clock.hpp"
 
@@ -19,6 +20,7 @@ class operations; // the table of operations of one back end; kernels/ops/ops.hp
 struct compute_context {
     operations& ops;
     memory_pool& memory;
+    precision products = precision::float32; // of layers: a stage_program sets its model's
 };
 
 // Work that fails returns an error; it reaches the completion.

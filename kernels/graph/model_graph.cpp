@@ -277,4 +277,9 @@ result<model_graph> build_graph(proto::Model::Reader model) {
     return graph;
 }
 
+precision precision_of(proto::Model::Reader model) noexcept {
+    return model.getPrecision() == proto::Precision::BF16 ? precision::bfloat16
+                                                          : precision::float32;
+}
+
 } // namespace troupe

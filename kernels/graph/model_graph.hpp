@@ -31,6 +31,9 @@ struct model_graph {
 // The graph of a whole model. errc::usage with the layer's place, kind and shapes for what cannot be.
 result<model_graph> build_graph(proto::Model::Reader model);
 
+// Of the products of its layers.
+precision precision_of(proto::Model::Reader model) noexcept;
+
 // That of layers by themselves, behind this input, so deep in other blocks.
 result<model_graph> build_graph(capnp::List<proto::Layer>::Reader layers, const graph_value& input,
                                 std::size_t depth);

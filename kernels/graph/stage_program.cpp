@@ -93,6 +93,7 @@ result<stage_program> stage_program::create(proto::Model::Reader model, layer_ra
                                       " layers"};
     stage_program program;
     program.range_ = range;
+    program.products_ = precision_of(model);
     program.run_ = std::make_shared<graph_range>(*graph, range);
     for (const graph_value& value : program.inputs())
         program.arriving_.push_back(value.info);
@@ -189,8 +190,9 @@ result<forward_result> stage_program::forward(compute_context& context, const we
     if (auto fits = check_inputs(inputs, samples_of(inputs)); !fits)
         return fits.failure().in("input");
     TROUPE_CHECK(w.parameters.size() == parameters().size(), "the weights belong to this stage");
+    compute_context precise = with_precision(context);
     auto passed =
-        run_->forward(context, {part, w.parameters, w.averages}, from_row_major(std::move(inputs)));
+        run_->forward(precise, {part, w.parameters, w.averages}, from_row_major(std::move(inputs)));
     if (!passed)
         return passed.failure();
     auto outputs = row_major(context, std::move(passed->outputs));
@@ -215,8 +217,9 @@ result<std::string> stage_program::first_not_finite(compute_context& context, co
             found = run_->steps()[step].name;
         return result<void>{};
     };
+    compute_context precise = with_precision(context);
     auto passed =
-        run_->forward(context, {part, w.parameters, w.averages, &look}, from_row_major(inputs));
+        run_->forward(precise, {part, w.parameters, w.averages, &look}, from_row_major(inputs));
     if (!passed)
         return passed.failure();
     return found;
@@ -228,7 +231,8 @@ result<backward_result> stage_program::backward(compute_context& context, const 
     if (auto fits = check_gradients(output_gradients, samples_of(output_gradients)); !fits)
         return fits.failure().in("gradient");
     TROUPE_CHECK(w.parameters.size() == parameters().size(), "the weights belong to this stage");
-    auto passed = run_->backward(context, {part, w.parameters, w.averages}, std::move(saved.layers),
+    compute_context precise = with_precision(context);
+    auto passed = run_->backward(precise, {part, w.parameters, w.averages}, std::move(saved.layers),
                                  from_row_major(std::move(output_gradients)));
     if (!passed)
         return passed.failure();

@@ -105,7 +105,13 @@ class stage_program {
                              float scale) const;
 
   private:
+    // As given, with the precision of the model's products.
+    compute_context with_precision(const compute_context& context) const {
+        return {context.ops, context.memory, products_};
+    }
+
     layer_range range_;
+    precision products_ = precision::float32;
     std::optional<model_loss> loss_;
     std::vector<value_form> arriving_, returning_; // of inputs(); of the gradients of outputs()
     std::vector<std::uint64_t> purposes_; // by parameter: of the random numbers that it begins with

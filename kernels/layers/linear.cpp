@@ -39,7 +39,8 @@ class linear_layer final : public layer {
         auto done = context.ops.run(linear_forward{.input = flat,
                                                    .weight = pass.parameters[0],
                                                    .bias = pass.parameters[1],
-                                                   .output = *made});
+                                                   .output = *made,
+                                                   .products = context.products});
         if (!done)
             return done.failure();
         saved.tensors = {flat};
@@ -60,7 +61,8 @@ class linear_layer final : public layer {
                                             .output_gradient = output_gradient,
                                             .input_gradient = pass.wanted[0] ? &to_input : nullptr,
                                             .weight_gradient = made->parameters[0],
-                                            .bias_gradient = made->parameters[1]});
+                                            .bias_gradient = made->parameters[1],
+                                            .products = context.products});
         if (!done)
             return done.failure();
         if (to_input)

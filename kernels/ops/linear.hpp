@@ -1,6 +1,7 @@
 // Matrix products with a bias.
 #pragma once
 
+#include "kernels/ops/precision.hpp"
 #include "kernels/tensor/tensor.hpp"
 
 namespace troupe {
@@ -11,6 +12,7 @@ struct linear_forward {
     const tensor& weight; // (out, in)
     const tensor& bias;   // (out)
     tensor& output;       // (samples, out)
+    precision products = precision::float32;
 
     result<void> check() const;
 };
@@ -22,6 +24,7 @@ struct linear_backward {
     tensor* input_gradient;        // (samples, in), or null where nobody wants it
     tensor& weight_gradient;       // (out, in)
     tensor& bias_gradient;         // (out)
+    precision products = precision::float32;
 
     result<void> check() const;
 };

@@ -135,6 +135,9 @@ def operations(options):
     rows = []
     for key, figure in figures.items():
         name, unit = key.rsplit(", ", 1)
+        if ", bf16, " in key:
+            rows.append(Row(name, figure, unit, figures[key.replace(", bf16, ", ", ")], "the same in f32", ">= 1.6"))
+            continue
         rows.append(Row(name, figure, unit, *((copied, "memcpy") if unit == "GB/s" else (peak, "sgemm of oneDNN"))))
     rows += [Row(name, keys["gflops"], "GFLOP/s", peak, "sgemm of oneDNN") for name, keys in outcome.figures.items()]
     return Table("operations", "Operations on one core beside the peak of sgemm, or memcpy", rows,

@@ -24,6 +24,7 @@ tensor in_block(compute_context& context, const tensor& from, std::size_t from_b
 
 double count(const tensor_shape& shape);
 std::string by(const tensor_shape& shape); // "3x5x7"
+std::string suffix_of(precision products); // "", ", bf16"
 
 void add_linear_cases(cases& to);
 void add_timed_linear_cases(cases& to, std::size_t batch);

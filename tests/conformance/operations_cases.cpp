@@ -37,6 +37,10 @@ std::string by(const tensor_shape& shape) {
     return text;
 }
 
+std::string suffix_of(precision products) {
+    return products == precision::float32 ? "" : ", bf16";
+}
+
 cases operation_cases() {
     cases all;
     add_linear_cases(all);

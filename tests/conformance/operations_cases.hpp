@@ -34,6 +34,8 @@ class operation_case {
     virtual double backward_bytes() const { return 0; }
     // Operands beside the inputs: labels, targets.
     virtual std::vector<tensor> constants(compute_context&) const { return {}; }
+    // Numbers are rounded to bfloat16 before they are multiplied.
+    virtual bool is_rounded() const { return false; }
     // Inputs must be further apart than the steps of a finite difference: the operation has kinks.
     virtual bool has_kinks() const { return false; }
 

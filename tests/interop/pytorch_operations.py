@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Operations and their gradients are PyTorch's, within 1e-4 of the largest value.
+"""Operations and their gradients are PyTorch's, within 1e-4 of the largest value; those in bf16 are those under autocast, within 2e-2.
 
     tests/interop/pytorch_operations.py PROGRAM      PROGRAM: operation_results of the build folder
 
@@ -24,6 +24,7 @@ except ImportError:
     sys.exit(77)
 
 TOLERANCE = 1e-4
+ROUNDED_TOLERANCE = 2e-2     # PyTorch rounds results to 8 bits, too
 TYPES = {"F32": torch.float32, "I32": torch.int32, "U8": torch.uint8}
 
 
@@ -31,6 +32,7 @@ class Case:
     def __init__(self, name):
         self.name = name
         self.tensors = {}
+        self.is_rounded = name.endswith(", bf16")
 
     def several(self, name):
         return [t for key, t in self.tensors.items() if key.rsplit(" ", 1)[0] == name]
@@ -170,8 +172,9 @@ def off_by(given, expected):
 def error_of(case):
     """The largest of the errors of the outputs and of every gradient."""
     inputs = [t.requires_grad_() for t in case.several("input")]
-    outputs = KINDS[case.name.split()[0]](case, *inputs)
-    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+    with torch.autocast("cpu", torch.bfloat16, enabled=case.is_rounded):
+        outputs = KINDS[case.name.split()[0]](case, *inputs)
+    outputs = [t.float() for t in (outputs if isinstance(outputs, tuple) else (outputs,))]
     gradients = torch.autograd.grad(outputs[0], inputs, case.tensors["output_gradient"].reshape(outputs[0].shape))
     errors = [off_by(a.reshape(b.shape), b.detach()) for a, b in zip(case.several("output"), outputs)]
     given = case.several("gradient")
@@ -187,8 +190,9 @@ def main():
     failed = 0
     for case in cases:
         error = error_of(case)
-        failed += not error <= TOLERANCE
-        print(f"{'ok' if error <= TOLERANCE else 'FAILED':8} {case.name:60} off by {error:.1e}")
+        is_good = error <= (ROUNDED_TOLERANCE if case.is_rounded else TOLERANCE)
+        failed += not is_good
+        print(f"{'ok' if is_good else 'FAILED':8} {case.name:60} off by {error:.1e}")
     compared = collections.Counter(case.name.split()[0] for case in cases)
     missing = [kind for kind in KINDS if not compared[kind]]
     print(f"{len(cases)} cases" + (f"; no case of {', '.join(missing)}" if missing else ""))

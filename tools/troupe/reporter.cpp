@@ -27,9 +27,13 @@ nlohmann::ordered_json to_json(const plan& p) {
                           {"in_flight_max", s.in_flight_max},
                           {"weight_versions_max", s.versions_max},
                           {"measured_ms", s.compute_ns / 1e6}});
-    return {{"schedule", name_of(p.schedule)}, {"batch", p.batch},
-            {"batch_max", p.batch_max},        {"microbatches", p.microbatches},
-            {"input_bytes", p.input_bytes},    {"label_bytes", p.label_bytes},
+    return {{"schedule", name_of(p.schedule)},
+            {"batch", p.batch},
+            {"batch_max", p.batch_max},
+            {"microbatches", p.microbatches},
+            {"input_bytes", p.input_bytes},
+            {"label_bytes", p.label_bytes},
+            {"precision", p.precision == proto::Precision::BF16 ? "bf16" : "f32"},
             {"stages", std::move(stages)}};
 }
 

@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(a_key_is_explained_with_kind_range_and_default) {
                std::string::npos);
     BOOST_TEST(explain_app_key("train.schedule")->find("one step per minibatch") !=
                std::string::npos);
-    BOOST_TEST(explain_app_key("model")->find("layers  Layers in order") != std::string::npos);
+    BOOST_TEST(explain_app_key("model")->find("layers     Layers in order") != std::string::npos);
     BOOST_TEST(explain_app_key("model.layers")->find("exactly one of:\n    conv2d ") !=
                std::string::npos);
     const std::string data = *explain_app_key("data");

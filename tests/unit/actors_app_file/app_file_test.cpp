@@ -189,6 +189,7 @@ model:
     - linear: {out: 10}
   loss:
     cross_entropy: {label_smoothing: 0, ignored_label: none}
+  precision: f32
 train:
   batch: 16
   epochs: 1

@@ -184,6 +184,17 @@ BOOST_AUTO_TEST_CASE(minibatches_that_grow_are_planned_for_at_their_largest) {
     BOOST_TEST(planned("batch_growth: {every_epochs: 2, maximum: 20}").batch_max == 16u);
 }
 
+BOOST_AUTO_TEST_CASE(a_plan_says_when_products_are_rounded) {
+    const auto described = [](const std::vector<std::string>& set) {
+        const std::string text = pipeline_app("pipedream", {3, 3}, 3);
+        const auto app = parse_app(text, "app.yaml", set).value();
+        return describe(make_plan({app.app(), devices_of_nodes(2), {}}).value());
+    };
+    BOOST_TEST(described({}).find("bf16") == std::string::npos);
+    BOOST_TEST(described({"model.precision=bf16"}).find("minibatches of 8; products in bf16\n") !=
+               std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(a_stage_whose_checkpoint_no_message_holds_is_refused_before_anything_runs) {
     const auto planned = [](std::size_t layers, const std::string& layer, const std::string& rest) {
         std::string text = "troupe: 1\n"

@@ -113,6 +113,11 @@ class model_builder {
         return *this;
     }
 
+    model_builder& precision(proto::Precision precision) {
+        precision_ = precision;
+        return *this;
+    }
+
     // Valid as long as the builder.
     proto::Model::Reader build() {
         auto model = message_->initRoot<proto::Model>();
@@ -120,6 +125,7 @@ class model_builder {
         for (unsigned i = 0; i < input_.size(); ++i)
             input.set(i, input_[i]);
         write(model.initLayers(size()));
+        model.setPrecision(precision_);
         return model.asReader();
     }
 
@@ -143,6 +149,7 @@ class model_builder {
     }
 
     std::vector<std::uint32_t> input_;
+    proto::Precision precision_ = proto::Precision::F32;
     std::vector<std::function<void(proto::Layer::Builder)>> add_;
     std::shared_ptr<capnp::MallocMessageBuilder> message_ =
         std::make_shared<capnp::MallocMessageBuilder>();

@@ -1,0 +1,32 @@
+// Matrix products of factors that are rounded to bfloat16 (kernels/ops/precision.hpp) on their way into the packed form,
+// compiled once per instruction set as the loops of loops.hpp and under the same rule: no result depends on it.
+//
+// Every sum runs over k in one order, of each pair of k the odd one first, and is rounded to float32 after every product: as
+// the dot product of AVX512_BF16 does it. So multiply-adds of float32 give the same bits, and each machine takes what is
+// faster there; nor do results depend on how a product is cut along m and n. (But for products below the smallest normal
+// float32, which only some of them round to 0.)
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/cpu/matrix_product.hpp"
+
+namespace troupe::cpu {
+
+struct bf16_loops {
+    // Of the memory that a product needs beside its operands, at a multiple of 64 bytes.
+    std::size_t (*workspace_bytes)(const matrix_product& product);
+    // alpha must be 1, beta 0 or 1.
+    void (*multiply)(const matrix_product& product, void* workspace);
+};
+
+extern const bf16_loops bf16_loops_baseline;
+extern const bf16_loops bf16_loops_avx2;
+extern const bf16_loops bf16_loops_avx512;
+extern const bf16_loops bf16_loops_avx512bf16;
+
+// The fastest that this machine has, found by trying: processors have the instructions of AVX512_BF16 at twice the rate of
+// multiply-adds of float32 (Zen 4), or at half of it (Emerald Rapids).
+const bf16_loops& fastest_bf16_loops();
+
+} // namespace troupe::cpu
