@@ -154,33 +154,55 @@ result<std::vector<std::size_t>> place(const plan_request& request,
     return device_of;
 }
 
-std::uint64_t float_bytes(const tensor_shape& shape, std::uint64_t samples) {
-    return shape.elements() * samples * sizeof(float);
-}
-
 // Whether a checkpoint of the stage can be sent: its weights and the optimizer's state are one message.
-result<void> check_snapshot(proto::App::Reader app, const stage_program& program,
-                            const std::string& stage) {
-    const optimizer_ptr rule = make_optimizer(app.getTrain().getOptimizer());
-    TROUPE_CHECK(rule != nullptr, "the app file was checked by this build");
-    const weights_layout layout = program.layout(rule->state());
-    const std::size_t tensors = layout.entries().size();
+result<void> check_snapshot(proto::App::Reader app, const planned_stage& stage,
+                            std::size_t number) {
+    const auto& entries = stage.layout.entries();
+    const std::size_t tensors = entries.size();
     std::uint64_t bytes = 0;
-    for (const auto& entry : layout.entries())
-        bytes += wire::aligned(float_bytes(entry.shape, 1));
+    for (const auto& entry : entries)
+        bytes += wire::aligned(entry.shape.elements() * sizeof(float));
     if (!app.hasCheckpoint() ||
         (tensors <= limits::frame_tensors_max && bytes <= limits::frame_bytes_max))
         return {};
+    const bool has_state = std::ranges::any_of(entries, &weights_layout::entry::is_state);
     return error{errc::usage,
-                 stage + " has " + std::to_string(tensors) + " weight tensors of " +
+                 "stage " + std::to_string(number) + " (" + stage.first_layer + " .. " +
+                     stage.last_layer + ") has " + std::to_string(tensors) + " weight tensors of " +
                      std::to_string(bytes) + " bytes" +
-                     (rule->state().empty() ? "" : " with the optimizer's state") +
+                     (has_state ? " with the optimizer's state" : "") +
                      "; the message that a checkpoint needs holds " +
                      std::to_string(limits::frame_tensors_max) + " tensors and " +
                      std::to_string(limits::frame_bytes_max) + " bytes; " +
-                     (program.range().count > 1 ? "use more stages (topology.pipeline.stages)"
-                                                : "make its layer smaller") +
+                     (stage.layers.count > 1 ? "use more stages (topology.pipeline.stages)"
+                                             : "make its layer smaller") +
                      ", or leave out checkpoint"};
+}
+
+std::uint32_t largest_batch(proto::Train::Reader train) {
+    return batch_sizes::of(train).at(train.getEpochs() - 1);
+}
+
+// What does not depend on the other stages.
+planned_stage describe_stage(const plan_request& request, std::span<const layer_info> layers,
+                             const stage_program& program) {
+    const optimizer_ptr rule = make_optimizer(request.app.getTrain().getOptimizer());
+    TROUPE_CHECK(rule != nullptr, "the app file was checked by this build");
+    const auto own = layers.subspan(program.range().first, program.range().count);
+    const std::uint32_t batch = largest_batch(request.app.getTrain());
+    planned_stage stage;
+    stage.layers = program.range();
+    stage.first_layer = own.front().name;
+    stage.last_layer = own.back().name;
+    stage.layout = program.layout(rule->state());
+    stage.parameter_bytes = program.parameter_bytes();
+    stage.activation_bytes = program.has_loss() ? 0 : own.back().crossing_bytes * batch;
+    stage.gradient_bytes = program.has_loss() ? 0 : own.back().crossing_gradient_bytes * batch;
+    stage.forward_flops = program.forward_flops_per_sample() * batch;
+    if (!request.layer_ns.empty())
+        for (std::size_t l = 0; l < own.size(); ++l)
+            stage.compute_ns += request.layer_ns[stage.layers.first + l];
+    return stage;
 }
 
 } // namespace
@@ -220,7 +242,7 @@ result<plan> make_plan(const plan_request& request) {
     const auto train = request.app.getTrain();
     p.batch = train.getBatch();
     p.precision = request.app.getModel().getPrecision();
-    p.batch_max = batch_sizes::of(train).at(train.getEpochs() - 1);
+    p.batch_max = largest_batch(train);
     if (const auto topology = request.app.getTopology(); topology.isPipeline()) {
         p.schedule = topology.getPipeline().getSchedule();
         if (cuts_minibatches(p.schedule))
@@ -228,38 +250,19 @@ result<plan> make_plan(const plan_request& request) {
     }
     const epoch_shape minibatch =
         epoch_shape::of(std::uint64_t{p.batch} * stages, p.batch, p.microbatches);
+    const auto programs = stage_program::create(request.app.getModel(), *ranges);
+    if (!programs)
+        return programs.failure();
+    p.input_bytes = bytes_of(programs->front().inputs()[0].info) * p.batch_max;
+    p.label_bytes = bytes_of(programs->back().labels()) * p.batch_max;
     for (std::size_t s = 0; s < stages; ++s) {
-        auto program = stage_program::create(request.app.getModel(), (*ranges)[s]);
-        if (!program)
-            return program.failure();
-        const layer_range range = (*ranges)[s];
-        const std::string& first_layer = (*layers)[range.first].name;
-        const std::string& last_layer = (*layers)[range.first + range.count - 1].name;
-        if (const auto sendable = check_snapshot(request.app, *program,
-                                                 "stage " + std::to_string(s) + " (" + first_layer +
-                                                     " .. " + last_layer + ")");
-            !sendable)
-            return sendable.failure();
-        const stage_place at{static_cast<std::uint32_t>(s), static_cast<std::uint32_t>(stages)};
-        planned_stage stage;
-        stage.layers = range;
-        stage.first_layer = first_layer;
-        stage.last_layer = last_layer;
+        planned_stage stage = describe_stage(request, *layers, (*programs)[s]);
         stage.where = request.devices[(*device_of)[s]];
-        stage.parameter_bytes = program->parameter_bytes();
-        const layer_info& end = (*layers)[range.first + range.count - 1];
-        stage.activation_bytes = s + 1 < stages ? end.crossing_bytes * p.batch_max : 0;
-        stage.gradient_bytes = s + 1 < stages ? end.crossing_gradient_bytes * p.batch_max : 0;
-        stage.forward_flops = program->forward_flops_per_sample() * p.batch_max;
+        const stage_place at{static_cast<std::uint32_t>(s), static_cast<std::uint32_t>(stages)};
         stage.in_flight_max = in_flight_max(p.schedule, at, minibatch);
         stage.versions_max = versions_max(p.schedule, at, minibatch);
-        for (std::size_t l = range.first;
-             !request.layer_ns.empty() && l < range.first + range.count; ++l)
-            stage.compute_ns += request.layer_ns[l];
-        if (s == 0)
-            p.input_bytes = bytes_of(program->inputs()[0].info) * p.batch_max;
-        if (program->has_loss())
-            p.label_bytes = bytes_of(program->labels()) * p.batch_max;
+        if (const auto sendable = check_snapshot(request.app, stage, s); !sendable)
+            return sendable.failure();
         p.stages.push_back(std::move(stage));
     }
     return p;

@@ -36,6 +36,7 @@ struct planned_stage {
     std::string last_layer;
     plan_device where;
     std::uint64_t parameter_bytes = 0;
+    weights_layout layout{{}, {}, {}};  // with what the optimizer keeps
     std::uint64_t activation_bytes = 0; // sent to the next stage per minibatch; 0 for the last
     std::uint64_t gradient_bytes = 0;   // that come back for them
     double forward_flops = 0;           // per minibatch

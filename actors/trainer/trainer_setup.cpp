@@ -4,20 +4,14 @@
 #include "actors/data/data_source.hpp"
 #include "actors/messages.hpp"
 #include "actors/trainer/trainer.hpp"
-#include "kernels/optim/optimizer.hpp"
 
 namespace troupe {
 
 std::vector<weights_layout> trainer::layouts() const {
-    const auto rule = make_optimizer(app().getTrain().getOptimizer());
-    TROUPE_CHECK(rule != nullptr, "the app file was checked by this build");
-    std::vector<weights_layout> made;
-    for (const planned_stage& stage : plan_.stages) {
-        auto program = stage_program::create(app().getModel(), stage.layers);
-        TROUPE_CHECK(program.ok(), "the plan was made from this model");
-        made.push_back(program->layout(rule->state()));
-    }
-    return made;
+    std::vector<weights_layout> layouts;
+    for (const planned_stage& stage : plan_.stages)
+        layouts.push_back(stage.layout);
+    return layouts;
 }
 
 actor_address trainer::agent_of(const plan_device& where) const {

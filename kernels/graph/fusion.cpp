@@ -1,6 +1,5 @@
 #include "kernels/graph/fusion.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "kernels/layers/kinds.hpp"
@@ -12,11 +11,8 @@ namespace {
 // Whether what `node` gives goes to the node behind it and nowhere else.
 bool only_feeds_next(const model_graph& graph, std::size_t node) {
     const std::size_t value = node + 1;
-    if (node + 1 >= graph.nodes.size() || graph.nodes[node + 1].inputs != std::vector{value})
-        return false;
-    return std::ranges::none_of(
-        graph.nodes.begin() + static_cast<std::ptrdiff_t>(node) + 2, graph.nodes.end(),
-        [&](const graph_node& later) { return std::ranges::count(later.inputs, value) > 0; });
+    return node + 1 < graph.nodes.size() && graph.nodes[node + 1].inputs == std::vector{value} &&
+           graph.last_readers[value] == node + 1;
 }
 
 // The weights of a layer that computes (out, in, ...): what a relu halves is made up for (He), and otherwise the variances

@@ -58,10 +58,7 @@ void graph_range::add_step(const model_graph& graph, layer_range layers,
             averages_.push_back(std::move(average));
         }
         forward_flops_ += node.run->forward_flops();
-        const bool wanted = std::ranges::any_of(
-            node.inputs, [&](std::size_t value) { return graph.values[value].trained; });
-        if (graph.values[n + 1].trained)
-            backward_flops_ += node.run->backward_flops(wanted);
+        backward_flops_ += graph.backward_flops(n);
     }
     s.parameter_count = parameters_.size() - s.first_parameter;
     s.average_count = averages_.size() - s.first_average;

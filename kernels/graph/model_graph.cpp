@@ -238,22 +238,58 @@ result<model_graph> graph_behind(layer_list layers, const graph_value& input,
     if (graph.nodes.empty())
         return error{errc::usage, where + "layers: hold no layer that computes"};
     TROUPE_CHECK(*end == graph.nodes.size(), "the last layer gives the model's output");
+    TROUPE_CHECK(*end == count_nodes(layers), "layers are counted as they are taken apart");
+    graph.last_readers.resize(graph.values.size());
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n)
+        for (const std::size_t input : graph.nodes[n].inputs)
+            graph.last_readers[input] = n;
+    graph.last_readers.back() = graph.nodes.size();
     return graph;
 }
 
 } // namespace
 
 std::vector<std::size_t> model_graph::crossing(std::size_t before) const {
-    std::vector<bool> read(values.size());
-    read.back() = true;
-    for (std::size_t n = before; n < nodes.size(); ++n)
-        for (const std::size_t input : nodes[n].inputs)
-            read[input] = true;
     std::vector<std::size_t> crossing;
     for (std::size_t v = 0; v <= before; ++v)
-        if (read[v])
+        if (last_readers[v] >= before)
             crossing.push_back(v);
     return crossing;
+}
+
+double model_graph::backward_flops(std::size_t node) const {
+    if (!values[node + 1].trained)
+        return 0;
+    return nodes[node].run->backward_flops(std::ranges::any_of(
+        nodes[node].inputs, [&](std::size_t value) { return values[value].trained; }));
+}
+
+std::size_t count_nodes(layer_list layers) {
+    std::size_t nodes = 0;
+    for (const auto description : layers) {
+        switch (description.which()) {
+        case proto::Layer::RESIDUAL:
+            nodes += 1 + count_nodes(description.getResidual().getLayers()) +
+                     count_nodes(description.getResidual().getShortcut());
+            break;
+        case proto::Layer::CONCAT:
+            for (const auto branch : description.getConcat().getBranches())
+                nodes += count_nodes(branch.getLayers());
+            ++nodes;
+            break;
+        case proto::Layer::REPEAT:
+            nodes += description.getRepeat().getTimes() *
+                     count_nodes(description.getRepeat().getLayers());
+            break;
+        case proto::Layer::ENCODER_DECODER:
+            nodes += 2 + count_nodes(description.getEncoderDecoder().getEncoder()) +
+                     count_nodes(description.getEncoderDecoder().getDecoder());
+            break;
+        default:
+            ++nodes;
+        }
+    }
+    return nodes;
 }
 
 result<model_graph> build_graph(layer_list layers, const graph_value& input, std::size_t depth) {

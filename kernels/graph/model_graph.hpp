@@ -23,10 +23,17 @@ struct graph_node {
 struct model_graph {
     std::vector<graph_node> nodes;
     std::vector<graph_value> values; // [0]: the model's input; [i + 1]: what nodes[i] gives
+    // By value: the number of the last node that reads it, which for the model's output is that of one behind all.
+    std::vector<std::size_t> last_readers;
 
     // The values that are there before nodes[before] and read from there on, in order; at the end the model's output.
     std::vector<std::size_t> crossing(std::size_t before) const;
+    // Of the backward pass of a node and one sample; none where nothing before it is trained.
+    double backward_flops(std::size_t node) const;
 };
+
+// How many nodes the graph of these layers has, without making it.
+std::size_t count_nodes(capnp::List<proto::Layer>::Reader layers);
 
 // The graph of a whole model. errc::usage with the layer's place, kind and shapes for what cannot be.
 result<model_graph> build_graph(proto::Model::Reader model);

@@ -81,34 +81,43 @@ std::size_t samples_of(std::span<const tensor> batches) noexcept {
                                                                             : batches[0].shape()[0];
 }
 
+stage_program::stage_program(const model_graph& graph, proto::Model::Reader model,
+                             layer_range range)
+    : range_{range}, products_{precision_of(model)}, run_{std::make_shared<graph_range>(graph,
+                                                                                        range)} {
+    for (const graph_value& value : inputs())
+        arriving_.push_back(value.info);
+    for (const graph_value& value : outputs())
+        if (value.trained)
+            returning_.push_back(value.info);
+    for (std::size_t n = range.first; n < range.first + range.count; ++n)
+        for (std::size_t p = 0; p < graph.nodes[n].run->parameters().size(); ++p)
+            purposes_.push_back(purpose_of(n, p));
+    if (range.first + range.count == graph.nodes.size())
+        loss_ = model_loss::create(model.getLoss(), graph.values.back().info.shape).value();
+}
+
 result<stage_program> stage_program::create(proto::Model::Reader model, layer_range range) {
-    auto graph = build_graph(model);
+    auto made = create(model, {&range, 1});
+    return made ? result<stage_program>{std::move(made->front())} : made.failure();
+}
+
+result<std::vector<stage_program>> stage_program::create(proto::Model::Reader model,
+                                                         std::span<const layer_range> ranges) {
+    const auto graph = build_graph(model);
     if (!graph)
         return graph.failure();
     const std::size_t layers = graph->nodes.size();
-    if (range.count == 0 || range.first >= layers || range.count > layers - range.first)
-        return error{errc::usage, "a stage of " + std::to_string(range.count) +
-                                      " layers from layer " + std::to_string(range.first) +
-                                      " on does not fit a model of " + std::to_string(layers) +
-                                      " layers"};
-    stage_program program;
-    program.range_ = range;
-    program.products_ = precision_of(model);
-    program.run_ = std::make_shared<graph_range>(*graph, range);
-    for (const graph_value& value : program.inputs())
-        program.arriving_.push_back(value.info);
-    for (const graph_value& value : program.outputs())
-        if (value.trained)
-            program.returning_.push_back(value.info);
-    for (std::size_t n = range.first; n < range.first + range.count; ++n)
-        for (std::size_t p = 0; p < graph->nodes[n].run->parameters().size(); ++p)
-            program.purposes_.push_back(purpose_of(n, p));
-    if (range.first + range.count == layers) {
-        auto loss = model_loss::create(model.getLoss(), graph->values.back().info.shape);
-        TROUPE_CHECK(loss.ok(), "the whole model was checked");
-        program.loss_ = std::move(*loss);
+    std::vector<stage_program> programs;
+    for (const layer_range& range : ranges) {
+        if (range.count == 0 || range.first >= layers || range.count > layers - range.first)
+            return error{errc::usage, "a stage of " + std::to_string(range.count) +
+                                          " layers from layer " + std::to_string(range.first) +
+                                          " on does not fit a model of " + std::to_string(layers) +
+                                          " layers"};
+        programs.push_back({*graph, model, range});
     }
-    return program;
+    return programs;
 }
 
 const std::string& stage_program::first_layer() const noexcept {
@@ -269,39 +278,6 @@ result<loss_result> stage_program::loss(compute_context& context, const tensor& 
                                         const tensor& labels, float scale) const {
     TROUPE_CHECK(has_loss(), "the last stage computes the loss");
     return loss_->run(context, logits, labels, scale);
-}
-
-result<std::vector<layer_info>> describe_model(proto::Model::Reader model) {
-    auto graph = build_graph(model);
-    if (!graph)
-        return graph.failure();
-    std::vector<layer_info> infos;
-    for (std::size_t n = 0; n < graph->nodes.size(); ++n) {
-        const graph_node& node = graph->nodes[n];
-        const graph_range alone{*graph, {n, 1}};
-        layer_info info{node.name(),
-                        node.run->output().shape,
-                        0,
-                        alone.forward_flops(),
-                        alone.backward_flops(),
-                        0,
-                        0};
-        for (const auto& parameter : node.run->parameters())
-            info.parameter_elements += parameter.shape.elements();
-        for (const std::size_t v : graph->crossing(n + 1)) {
-            info.crossing_bytes += bytes_of(graph->values[v].info);
-            if (graph->values[v].trained)
-                info.crossing_gradient_bytes += bytes_of(graph->values[v].info);
-        }
-        infos.push_back(std::move(info));
-    }
-    return infos;
-}
-
-std::size_t count_layers(proto::Model::Reader model) {
-    const auto graph = build_graph(model);
-    TROUPE_CHECK(graph.ok(), "the caller has checked the model");
-    return graph->nodes.size();
 }
 
 } // namespace troupe

@@ -48,10 +48,14 @@ struct backward_result {
 std::size_t samples_of(std::span<const tensor> batches) noexcept;
 
 class graph_range; // kernels/graph/graph_range.hpp
+struct model_graph;
 
 class stage_program {
   public:
     static result<stage_program> create(proto::Model::Reader model, layer_range range);
+    // Several of one model, which is built once.
+    static result<std::vector<stage_program>> create(proto::Model::Reader model,
+                                                     std::span<const layer_range> ranges);
 
     layer_range range() const noexcept { return range_; }
     const std::string& first_layer() const noexcept; // "layers.3 linear"
@@ -105,6 +109,8 @@ class stage_program {
                              float scale) const;
 
   private:
+    stage_program(const model_graph& graph, proto::Model::Reader model, layer_range range);
+
     // As given, with the precision of the model's products.
     compute_context with_precision(const compute_context& context) const {
         return {context.ops, context.memory, products_};
@@ -118,9 +124,10 @@ class stage_program {
     std::shared_ptr<const graph_range> run_;
 };
 
-// Every layer of a model, blocks taken apart, for plans and error messages. Checks the whole model.
+// Every layer of a model, blocks taken apart, for plans and error messages (describe_model.cpp). Checks the whole model.
 struct layer_info {
     std::string name; // "layers.3 conv2d", "layers.4.layers.0 conv2d"
+    std::string key;  // of the app file, below model: "layers[4].residual.layers[0]"
     tensor_shape output_shape;
     std::size_t parameter_elements = 0;
     double forward_flops_per_sample = 0;
