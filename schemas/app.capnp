@@ -176,6 +176,8 @@ struct Layer $A.doc("One layer: exactly one of these.") {
         "the rest, the target, which read the first ones' outputs by attention_gru. Bahdanau et al. 2015.");
     attentionGru @28 :AttentionGru $A.doc("In a decoder: a gru whose input at every position is joined by what additive attention "
         "to the encoder's outputs gives for the state before it. Bahdanau et al. 2015.");
+    transformer @29 :Transformer $A.doc("A block of a transformer over [positions, width], in the manner of GPT-2: attention and "
+        "two linear layers, each behind a norm and with its input added to what it gives.");
   }
 }
 
@@ -280,6 +282,27 @@ struct PositionEmbedding {
 struct Attention {
   heads @0 :UInt32 $A.required $A.min(1) $A.max(65536) $A.doc("Parts of the width that attend each by itself; divides the width.");
   causal @1 :Bool = false $A.doc("A position sees itself and those before it, as in language models.");
+}
+
+struct Transformer $A.doc("Its parameters have the names of PyTorch's TransformerEncoderLayer, which norm_first=True makes the same.") {
+  heads @0 :UInt32 $A.required $A.min(1) $A.max(65536) $A.doc("As of attention: parts of the width; divides the width.");
+  mlp @1 :UInt32 = 0 $A.min(0) $A.max(16777216) $A.doc("Width between the linear layers; 0 means four times that of the input.");
+  causal @2 :Bool = false $A.doc("A position sees itself and those before it, as in language models.");
+  norm @3 :TransformerNorm = layerNorm $A.doc("What stands before attention and before the linear layers.");
+  activation @4 :TransformerActivation = gelu $A.doc("What stands between the linear layers.");
+  dropout @5 :Float32 = 0 $A.min(0) $A.max(0.999999) $A.doc("Share of the values that attention and linear layers give that become 0.");
+}
+
+enum TransformerNorm {
+  layerNorm @0 $A.doc("layer_norm with its defaults.");
+  rmsNorm @1 $A.doc("rms_norm with its defaults.");
+}
+
+enum TransformerActivation {
+  gelu @0 $A.doc("As the layer of this name.");
+  geluTanh @1 $A.doc("As the layer of this name.");
+  relu @2 $A.doc("As the layer of this name.");
+  silu @3 $A.doc("As the layer of this name.");
 }
 
 struct Dropout {

@@ -4,6 +4,7 @@
 
 #include "kernels/graph/model_loss.hpp"
 #include "kernels/graph/recompute.hpp"
+#include "kernels/graph/transformer.hpp"
 #include "kernels/graph/value_form.hpp"
 #include "kernels/layers/kinds.hpp"
 
@@ -93,6 +94,8 @@ class graph_builder {
             return append_encoder_decoder(description, input, where, around.inside());
         case proto::Layer::ATTENTION_GRU:
             return append_attention_gru(description, input, where, around);
+        case proto::Layer::TRANSFORMER:
+            return append_transformer(description.getTransformer(), input, where);
         case proto::Layer::RECOMPUTE:
             return append_node(description, {input}, where,
                                make_recompute(description.getRecompute(), value, around.depth + 1));
@@ -190,6 +193,30 @@ class graph_builder {
                                               form(encoded), form(tokens)));
     }
 
+    result<std::size_t> append_transformer(proto::Transformer::Reader block, std::size_t input,
+                                           const place& where) {
+        const auto axes = form(input).shape.dimensions();
+        const transformer_parts parts = take_apart(block, axes.empty() ? 1 : axes.back());
+        graph_.own_descriptions.push_back(parts.message);
+        for (const auto& half : parts.halves) {
+            std::size_t end = input;
+            for (const auto& [part, description] : half) {
+                const std::string name{part};
+                const place inside = where.below(name, "transformer." + name);
+                auto made = description.isResidual()
+                                ? append_node(description, {end, input}, inside,
+                                              make_add(form(end), form(input)))
+                                : append_node(description, {end}, inside,
+                                              make_layer(description, form(end)));
+                if (!made)
+                    return made;
+                end = *made;
+            }
+            input = end;
+        }
+        return input;
+    }
+
     result<std::size_t> append_node(proto::Layer::Reader description,
                                     std::vector<std::size_t> inputs, const place& where,
                                     made_layer made) {
@@ -284,6 +311,9 @@ std::size_t count_nodes(layer_list layers) {
         case proto::Layer::ENCODER_DECODER:
             nodes += 2 + count_nodes(description.getEncoderDecoder().getEncoder()) +
                      count_nodes(description.getEncoderDecoder().getDecoder());
+            break;
+        case proto::Layer::TRANSFORMER:
+            nodes += count_parts(description.getTransformer());
             break;
         default:
             ++nodes;

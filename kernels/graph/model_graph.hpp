@@ -15,7 +15,7 @@ struct graph_node {
     std::string key;  // the same in an app file: "layers[4].residual.layers[0]"
     std::vector<std::size_t> inputs; // numbers of values
     std::shared_ptr<const layer> run;
-    proto::Layer::Reader description; // as long as the model's message lives
+    proto::Layer::Reader description; // as long as the model's message and the graph live
 
     std::string name() const { return path + " " + std::string{run->kind()}; } // "layers.3 conv2d"
 };
@@ -25,6 +25,8 @@ struct model_graph {
     std::vector<graph_value> values; // [0]: the model's input; [i + 1]: what nodes[i] gives
     // By value: the number of the last node that reads it, which for the model's output is that of one behind all.
     std::vector<std::size_t> last_readers;
+    std::vector<std::shared_ptr<const void>>
+        own_descriptions; // of layers that stand in no message of others
 
     // The values that are there before nodes[before] and read from there on, in order; at the end the model's output.
     std::vector<std::size_t> crossing(std::size_t before) const;

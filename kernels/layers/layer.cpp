@@ -101,6 +101,8 @@ std::string_view layer_kind(proto::Layer::Reader description) noexcept {
         return "encoder_decoder";
     case proto::Layer::ATTENTION_GRU:
         return "attention_gru";
+    case proto::Layer::TRANSFORMER:
+        return "transformer";
     }
     return "unknown";
 }
@@ -163,6 +165,7 @@ result<std::shared_ptr<const layer>> make_layer(proto::Layer::Reader description
     case proto::Layer::RECOMPUTE:
     case proto::Layer::ENCODER_DECODER:
     case proto::Layer::ATTENTION_GRU:
+    case proto::Layer::TRANSFORMER:
         break; // the graph takes them apart, or brings their inputs together
     }
     return error{errc::usage, "is a kind of layer that this build does not know"};

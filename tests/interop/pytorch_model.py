@@ -82,7 +82,7 @@ class Attention(nn.MultiheadAttention):
         self.causal = settings.get("causal", False)
 
     def forward(self, x):
-        hidden = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1) if self.causal else None
+        hidden = causal_mask(x) if self.causal else None
         return super().forward(x, x, x, attn_mask=hidden, need_weights=False)[0]
 
 
@@ -150,6 +150,21 @@ class EncoderDecoder(nn.Module):
         return target
 
 
+class Transformer(nn.TransformerEncoderLayer):
+    def __init__(self, settings, width):
+        super().__init__(width, settings["heads"], settings.get("mlp", 0) or 4 * width, settings.get("dropout", 0),
+                         FUNCTIONS[settings.get("activation", "gelu")], norm_first=True, batch_first=True)
+        self.causal = settings.get("causal", False)
+
+    def forward(self, x):
+        return super().forward(x, causal_mask(x) if self.causal else None)
+
+
+def causal_mask(x):
+    """What each position does not see."""
+    return torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
+
+
 class Function(nn.Module):
     def __init__(self, function):
         super().__init__()
@@ -197,6 +212,8 @@ def make_layer(description, shape):
     if kind == "encoder_decoder":
         block = EncoderDecoder(settings, shape)
         return block, block.shape
+    if kind == "transformer":
+        return Transformer(settings, shape[1]), shape
     if kind == "attention":
         return Attention(settings, shape[1]), shape
     if kind == "dropout":
