@@ -1,14 +1,11 @@
 #include "actors/plan/plan.hpp"
 
 #include <algorithm>
-#include <cstdio>
-#include <map>
 #include <optional>
 
 #include "actors/pipeline/run_shape.hpp"
 #include "kernels/optim/optimizer.hpp"
 #include "schemas/base/limits.hpp"
-#include "schemas/base/nearest.hpp"
 #include "transport/frame/wire.hpp"
 
 namespace troupe {
@@ -183,6 +180,25 @@ std::uint32_t largest_batch(proto::Train::Reader train) {
     return batch_sizes::of(train).at(train.getEpochs() - 1);
 }
 
+planned_layer describe_layer(const plan_request& request, std::span<const layer_info> layers,
+                             std::size_t number) {
+    const layer_info& info = layers[number];
+    const std::uint32_t batch = largest_batch(request.app.getTrain());
+    planned_layer layer;
+    layer.name = info.name;
+    layer.key = info.key;
+    layer.output = info.output_shape;
+    layer.parameters = info.parameter_elements;
+    layer.forward_flops = info.forward_flops_per_sample * batch;
+    layer.backward_flops = info.backward_flops_per_sample * batch;
+    if (number + 1 < layers.size())
+        layer.crossing_bytes =
+            std::uint64_t{info.crossing_bytes + info.crossing_gradient_bytes} * batch;
+    if (!request.layer_ns.empty())
+        layer.compute_ns = request.layer_ns[number];
+    return layer;
+}
+
 // What does not depend on the other stages.
 planned_stage describe_stage(const plan_request& request, std::span<const layer_info> layers,
                              const stage_program& program) {
@@ -196,9 +212,11 @@ planned_stage describe_stage(const plan_request& request, std::span<const layer_
     stage.last_layer = own.back().name;
     stage.layout = program.layout(rule->state());
     stage.parameter_bytes = program.parameter_bytes();
+    stage.parameters = stage.parameter_bytes / sizeof(float);
     stage.activation_bytes = program.has_loss() ? 0 : own.back().crossing_bytes * batch;
     stage.gradient_bytes = program.has_loss() ? 0 : own.back().crossing_gradient_bytes * batch;
     stage.forward_flops = program.forward_flops_per_sample() * batch;
+    stage.backward_flops = program.backward_flops_per_sample() * batch;
     if (!request.layer_ns.empty())
         for (std::size_t l = 0; l < own.size(); ++l)
             stage.compute_ns += request.layer_ns[stage.layers.first + l];
@@ -241,9 +259,10 @@ result<plan> make_plan(const plan_request& request) {
     plan p;
     const auto train = request.app.getTrain();
     p.batch = train.getBatch();
-    p.precision = request.app.getModel().getPrecision();
     p.batch_max = largest_batch(train);
+    p.precision = request.app.getModel().getPrecision();
     if (const auto topology = request.app.getTopology(); topology.isPipeline()) {
+        p.is_pipeline = true;
         p.schedule = topology.getPipeline().getSchedule();
         if (cuts_minibatches(p.schedule))
             p.microbatches = topology.getPipeline().getMicrobatches();
@@ -261,6 +280,13 @@ result<plan> make_plan(const plan_request& request) {
         const stage_place at{static_cast<std::uint32_t>(s), static_cast<std::uint32_t>(stages)};
         stage.in_flight_max = in_flight_max(p.schedule, at, minibatch);
         stage.versions_max = versions_max(p.schedule, at, minibatch);
+        stage.weight_bytes = stage.layout.bytes() * stage.versions_max;
+        for (const std::size_t bytes : (*programs)[s].kept_bytes_per_sample()) {
+            planned_layer layer = describe_layer(request, *layers, p.layers.size());
+            layer.kept_bytes = bytes * p.batch_max;
+            stage.kept_bytes += layer.kept_bytes * stage.in_flight_max / p.microbatches;
+            p.layers.push_back(std::move(layer));
+        }
         if (const auto sendable = check_snapshot(request.app, stage, s); !sendable)
             return sendable.failure();
         p.stages.push_back(std::move(stage));
@@ -268,77 +294,19 @@ result<plan> make_plan(const plan_request& request) {
     return p;
 }
 
-namespace {
-
-std::string readable_bytes(std::uint64_t bytes) {
-    char text[32];
-    if (bytes < 10000)
-        std::snprintf(text, sizeof text, "%llu B", static_cast<unsigned long long>(bytes));
-    else if (bytes < 10000000)
-        std::snprintf(text, sizeof text, "%.1f kB", static_cast<double>(bytes) / 1e3);
-    else
-        std::snprintf(text, sizeof text, "%.1f MB", static_cast<double>(bytes) / 1e6);
-    return text;
-}
-
-std::string describe_stage(const planned_stage& s, std::size_t number) {
-    char numbers[160];
-    std::snprintf(numbers, sizeof numbers,
-                  "  parameters %s, %.2f GFLOP forward, at most %u in flight, %u weight version%s",
-                  readable_bytes(s.parameter_bytes).c_str(), s.forward_flops / 1e9, s.in_flight_max,
-                  s.versions_max, s.versions_max == 1 ? "" : "s");
-    std::string text = "stage " + std::to_string(number) + " on " + s.where.node_name + "/" +
-                       s.where.device + ": " + s.first_layer +
-                       (s.layers.count > 1 ? " .. " + s.last_layer : "") + "\n" + numbers;
-    if (s.compute_ns > 0) {
-        char measured[64];
-        std::snprintf(measured, sizeof measured, ", measured %.2f ms", s.compute_ns / 1e6);
-        text += measured;
+planned_stage total_of(std::span<const planned_stage> stages) {
+    planned_stage sum;
+    for (const planned_stage& s : stages) {
+        sum.layers.count += s.layers.count;
+        sum.parameters += s.parameters;
+        sum.parameter_bytes += s.parameter_bytes;
+        sum.weight_bytes += s.weight_bytes;
+        sum.kept_bytes += s.kept_bytes;
+        sum.forward_flops += s.forward_flops;
+        sum.backward_flops += s.backward_flops;
+        sum.compute_ns += s.compute_ns;
     }
-    return text + "\n";
-}
-
-// Stages that have to take turns, or nothing.
-std::string shared_devices(const plan& p) {
-    std::map<std::string, std::vector<std::string>> stages; // by device
-    for (std::size_t s = 0; s < p.stages.size(); ++s)
-        stages[p.stages[s].where.node_name + "/" + p.stages[s].where.device].push_back(
-            std::to_string(s));
-    std::string text;
-    for (const auto& [device, numbers] : stages)
-        if (numbers.size() > 1)
-            text += (text.empty() ? "" : "; ") + in_a_row(numbers) + " on " + device;
-    return text.empty() ? "" : "note: stages that share a device take turns: " + text + "\n";
-}
-
-} // namespace
-
-std::string describe(const plan& p) {
-    std::string text = std::string{name_of(p.schedule)} + ", " + std::to_string(p.stages.size()) +
-                       (p.stages.size() == 1 ? " stage" : " stages") + ", minibatches of " +
-                       std::to_string(p.batch);
-    if (p.microbatches > 1)
-        text += " in " + std::to_string(p.microbatches) + " microbatches";
-    if (p.batch_max > p.batch)
-        text += ", growing to " + std::to_string(p.batch_max) + ": what follows is of these";
-    if (p.precision == proto::Precision::BF16)
-        text += "; products in bf16";
-    text += "\n\ndata source\n  -> stage 0: Activation " + readable_bytes(p.input_bytes) +
-            " per minibatch\n";
-    text += "  -> stage " + std::to_string(p.stages.size() - 1) + ": Labels " +
-            readable_bytes(p.label_bytes) + "\n";
-    for (std::size_t s = 0; s < p.stages.size(); ++s) {
-        text += describe_stage(p.stages[s], s);
-        if (s + 1 < p.stages.size())
-            text += "  -> stage " + std::to_string(s + 1) + ": Activation " +
-                    readable_bytes(p.stages[s].activation_bytes) + " per minibatch; Gradient " +
-                    (p.stages[s].gradient_bytes == p.stages[s].activation_bytes
-                         ? "of the same size"
-                         : readable_bytes(p.stages[s].gradient_bytes)) +
-                    " back\n";
-    }
-    return text + "trainer\n  <- stage " + std::to_string(p.stages.size() - 1) +
-           ": MinibatchDone; <- every stage: StageEpochDone, Snapshot\n" + shared_devices(p);
+    return sum;
 }
 
 } // namespace troupe

@@ -30,23 +30,42 @@ struct plan_device {
     friend bool operator==(const plan_device&, const plan_device&) = default;
 };
 
+// A layer as topology.pipeline.stages counts them. Bytes and operations are of a minibatch.
+struct planned_layer {
+    std::string name; // "layers.2.0.0.layers.1 attention", as its parameters are named
+    std::string
+        key; // of the app file, below model: "layers[2].repeat.layers[0].residual.layers[1]"
+    tensor_shape output; // of a sample
+    std::uint64_t parameters = 0;
+    double forward_flops = 0;
+    double backward_flops = 0;
+    std::uint64_t kept_bytes = 0;     // from its forward to its backward pass
+    std::uint64_t crossing_bytes = 0; // forward and back, if a stage ends behind it
+    double compute_ns = 0;            // measured, forward and backward; 0 if nothing was
+};
+
 struct planned_stage {
     layer_range layers;
     std::string first_layer; // "layers.0 conv2d"
     std::string last_layer;
     plan_device where;
+    std::uint64_t parameters = 0;
     std::uint64_t parameter_bytes = 0;
     weights_layout layout{{}, {}, {}};  // with what the optimizer keeps
+    std::uint64_t weight_bytes = 0;     // all versions alive at once, with what the optimizer keeps
+    std::uint64_t kept_bytes = 0;       // activations, of all microbatches in flight
     std::uint64_t activation_bytes = 0; // sent to the next stage per minibatch; 0 for the last
     std::uint64_t gradient_bytes = 0;   // that come back for them
     double forward_flops = 0;           // per minibatch
-    std::uint32_t in_flight_max = 1;    // microbatches between forward and backward
-    std::uint32_t versions_max = 1;     // weight versions alive at once
+    double backward_flops = 0;
+    std::uint32_t in_flight_max = 1; // microbatches between forward and backward
+    std::uint32_t versions_max = 1;  // weight versions alive at once
     double compute_ns =
         0; // measured, forward and backward of a minibatch; 0 if nothing was measured
 };
 
 struct plan {
+    bool is_pipeline = false; // else all layers are on one device, as a pipeline of one stage
     proto::PipelineSchedule schedule = proto::PipelineSchedule::PIPEDREAM;
     std::uint32_t batch = 1;
     std::uint32_t batch_max =
@@ -56,6 +75,7 @@ struct plan {
     std::uint64_t input_bytes = 0; // from the data source to the first stage, per minibatch
     std::uint64_t label_bytes = 0; // from the data source to the last stage, per minibatch
     std::vector<planned_stage> stages;
+    std::vector<planned_layer> layers;
 };
 
 struct plan_request {
@@ -72,7 +92,13 @@ bool needs_layer_times(proto::App::Reader app, std::span<const plan_device> devi
 // A stage that names no device gets the next that no stage names; if every device is named, all are shared.
 result<plan> make_plan(const plan_request& request);
 
-// For people: a table of the stages and the traffic between them.
+// What all stages need together; their places and traffic aside.
+planned_stage total_of(std::span<const planned_stage> stages);
+
+// For people: the stages, what they need and the traffic between them.
 std::string describe(const plan& p);
+
+// For people: a table of the layers. Those of a `repeat` block stand there once, with the sums of the others, unless `all`.
+std::string describe_layers(const plan& p, bool all);
 
 } // namespace troupe

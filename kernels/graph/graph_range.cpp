@@ -1,6 +1,7 @@
 #include "kernels/graph/graph_range.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "kernels/graph/fusion.hpp"
 #include "schemas/base/random.hpp"
@@ -32,6 +33,34 @@ graph_range::graph_range(const model_graph& graph, layer_range range)
             steps_[s].last_use[i] = !read_later[steps_[s].inputs[i]];
             read_later[steps_[s].inputs[i]] = true;
         }
+    count_kept(graph, range);
+}
+
+void graph_range::count_kept(const model_graph& graph, layer_range range) {
+    kept_bytes_.resize(range.count);
+    std::vector<std::size_t> memory_of(
+        graph.values.size()); // the value that it shares its memory with
+    std::iota(memory_of.begin(), memory_of.end(), std::size_t{0});
+    std::vector<bool> counted(graph.values.size());
+    const auto keep = [&](std::size_t value, std::size_t layer) {
+        if (!counted[memory_of[value]])
+            kept_bytes_[layer - range.first] += bytes_of(graph.values[value].info);
+        counted[memory_of[value]] = true;
+    };
+    for (const step& s : steps_) {
+        const std::size_t last = s.layers.first + s.layers.count - 1;
+        const auto& inputs = graph.nodes[s.layers.first].inputs;
+        if (s.run->reshapes())
+            memory_of[last + 1] = memory_of[inputs[0]];
+        if (!s.trained)
+            continue;
+        const kept_values kept = s.run->kept();
+        for (std::size_t i = 0; i < kept.inputs; ++i)
+            keep(inputs[i], s.layers.first);
+        if (kept.output)
+            keep(last + 1, last);
+        kept_bytes_[last - range.first] += kept.more_bytes;
+    }
 }
 
 void graph_range::add_step(const model_graph& graph, layer_range layers,

@@ -29,6 +29,8 @@ class graph_range {
     const std::vector<average_info>& averages() const noexcept { return averages_; }
     double forward_flops() const noexcept { return forward_flops_; } // of one sample
     double backward_flops() const noexcept { return backward_flops_; }
+    // Of one sample, between its forward and its backward pass, by layer. A value that several keep counts at the first.
+    const std::vector<std::size_t>& kept_bytes() const noexcept { return kept_bytes_; }
 
     // A layer, or several that run as one.
     struct step {
@@ -74,6 +76,7 @@ class graph_range {
 
   private:
     void add_step(const model_graph& graph, layer_range layers, std::shared_ptr<const layer> run);
+    void count_kept(const model_graph& graph, layer_range range);
 
     std::vector<graph_value> inputs_;
     std::vector<graph_value> outputs_;
@@ -83,6 +86,7 @@ class graph_range {
     std::vector<std::size_t> input_slots_, output_slots_;
     std::vector<std::size_t> slot_of_; // by value of the graph
     std::size_t slots_ = 0;
+    std::vector<std::size_t> kept_bytes_;
     double forward_flops_ = 0;
     double backward_flops_ = 0;
 };

@@ -17,6 +17,7 @@ class recompute_layer final : public layer {
     double backward_flops(bool) const noexcept override {
         return layers_.forward_flops() + layers_.backward_flops();
     }
+    kept_values kept() const noexcept override { return {.inputs = 1}; }
     std::vector<parameter_info> parameters() const override { return layers_.parameters(); }
     std::vector<average_info> averages() const override { return layers_.averages(); }
 

@@ -142,6 +142,13 @@ double stage_program::backward_flops_per_sample() const noexcept {
     return run_->backward_flops();
 }
 
+std::vector<std::size_t> stage_program::kept_bytes_per_sample() const {
+    std::vector<std::size_t> bytes = run_->kept_bytes();
+    if (has_loss())
+        bytes.back() += bytes_of(outputs()[0].info);
+    return bytes;
+}
+
 std::size_t stage_program::parameter_bytes() const noexcept {
     std::size_t bytes = 0;
     for (const auto& parameter : parameters())

@@ -69,6 +69,8 @@ class stage_program {
     std::size_t parameter_bytes() const noexcept;
     double forward_flops_per_sample() const noexcept; // multiply and add count as two
     double backward_flops_per_sample() const noexcept;
+    // Of one sample, what each layer keeps between forward and backward; the last of the model also the loss's gradient.
+    std::vector<std::size_t> kept_bytes_per_sample() const;
 
     // How the stage's weights are stored and sent, with an optimizer that keeps this state.
     weights_layout layout(std::span<const std::string_view> state) const;

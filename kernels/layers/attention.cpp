@@ -19,6 +19,10 @@ class attention_layer final : public layer {
     double backward_flops(bool) const noexcept override {
         return 2 * projection_flops() + 10 * pairs() * static_cast<double>(width_);
     }
+    kept_values kept() const noexcept override {
+        return {.inputs = 1,
+                .more_bytes = positions_ * (4 * width_ + settings_.heads) * sizeof(float)};
+    }
     std::vector<parameter_info> parameters() const override {
         return {{.name = "in_proj_weight", .shape = {3 * width_, width_}, .fan_in = width_},
                 {.name = "in_proj_bias", .shape = {3 * width_}},

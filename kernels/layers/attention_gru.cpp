@@ -52,6 +52,11 @@ class attention_gru_layer final : public layer {
                2.0 * static_cast<double>(source_ * memory_ * attention_);
     }
     double backward_flops(bool) const noexcept override { return 2 * forward_flops(); }
+    kept_values kept() const noexcept override {
+        const std::size_t numbers =
+            source_ * attention_ + positions_ * (memory_ + source_ + 4 * width_);
+        return {.inputs = 2, .output = true, .more_bytes = (numbers + 1) * sizeof(float)};
+    }
     std::vector<parameter_info> parameters() const override {
         const auto of_cell = [&](const char* name, const tensor_shape& shape) {
             return parameter_info{.name = name,

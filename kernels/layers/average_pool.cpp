@@ -19,6 +19,7 @@ class average_pool_layer final : public layer {
     double backward_flops(bool want_input_gradient) const noexcept override {
         return want_input_gradient ? forward_flops() : 0;
     }
+    kept_values kept() const noexcept override { return {}; }
 
     result<activation> forward(compute_context& context, forward_pass pass,
                                saved_layer& saved) const override {

@@ -27,6 +27,14 @@ class conv2d_layer final : public layer {
     double backward_flops(bool want_input_gradient) const noexcept override {
         return forward_flops() * (want_input_gradient ? 2 : 1);
     }
+    kept_values kept() const noexcept override {
+        if (!pool_)
+            return {.inputs = 1};
+        return {.inputs = 1,
+                .output = true,
+                .more_bytes =
+                    pool_->output.elements() * size_of(position_type(pool_->settings.kernel))};
+    }
     std::vector<parameter_info> parameters() const override {
         return {{.name = "weight",
                  .shape = {convolved_[0], group_inputs(), kernel_, kernel_},

@@ -21,6 +21,7 @@ class embedding_layer final : public layer {
         return static_cast<double>(tokens_.elements() * width_);
     }
     double backward_flops(bool) const noexcept override { return forward_flops(); }
+    kept_values kept() const noexcept override { return {.inputs = 1}; }
     std::vector<parameter_info> parameters() const override {
         return {
             {.name = "weight", .shape = {vocabulary_, width_}, .initial_deviation = deviation_}};

@@ -28,6 +28,7 @@ class batch_norm_layer final : public layer {
         return 7 * static_cast<double>(shape_.elements());
     }
     double backward_flops(bool) const noexcept override { return 2 * forward_flops(); }
+    kept_values kept() const noexcept override { return {.inputs = 1}; }
     std::vector<parameter_info> parameters() const override {
         return {{.name = "weight", .shape = {shape_[0]}, .initial = 1},
                 {.name = "bias", .shape = {shape_[0]}}};
@@ -134,6 +135,7 @@ class local_response_norm_layer final : public layer {
     double backward_flops(bool want_input_gradient) const noexcept override {
         return want_input_gradient ? 2 * forward_flops() : 0;
     }
+    kept_values kept() const noexcept override { return {.inputs = 1}; }
 
     result<activation> forward(compute_context& context, forward_pass pass,
                                saved_layer& saved) const override {

@@ -17,6 +17,7 @@ class add_layer final : public layer {
         return static_cast<double>(output_.shape.elements());
     }
     double backward_flops(bool) const noexcept override { return 0; }
+    kept_values kept() const noexcept override { return {}; }
 
     result<activation> forward(compute_context& context, forward_pass pass,
                                saved_layer&) const override {
@@ -50,6 +51,7 @@ class concat_layer final : public layer {
     value_form output() const noexcept override { return output_; }
     double forward_flops() const noexcept override { return 0; }
     double backward_flops(bool) const noexcept override { return 0; }
+    kept_values kept() const noexcept override { return {}; }
 
     result<activation> forward(compute_context& context, forward_pass pass,
                                saved_layer& saved) const override {
@@ -111,6 +113,8 @@ class flatten_layer final : public layer {
     value_form output() const noexcept override { return output_; }
     double forward_flops() const noexcept override { return 0; }
     double backward_flops(bool) const noexcept override { return 0; }
+    kept_values kept() const noexcept override { return {}; }
+    bool reshapes() const noexcept override { return true; }
 
     result<activation> forward(compute_context& context, forward_pass pass,
                                saved_layer&) const override {

@@ -51,6 +51,9 @@ class layer {
     virtual double
     forward_flops() const noexcept = 0; // of one sample; multiply and add count as two
     virtual double backward_flops(bool want_input_gradient) const noexcept = 0;
+    virtual kept_values kept() const noexcept = 0;
+    // Whether the output is the input in another shape, in the same memory.
+    virtual bool reshapes() const noexcept { return false; }
     // Names without the layer's number: "weight", "bias".
     virtual std::vector<parameter_info> parameters() const { return {}; }
     virtual std::vector<average_info> averages() const { return {}; }

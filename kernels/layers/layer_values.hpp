@@ -74,6 +74,14 @@ struct average_info {
     float momentum = 0.1f;
 };
 
+// How much a layer keeps of a pass of training until its backward pass, of one sample: values that other layers may keep,
+// too, and bytes of its own. A few numbers of the whole batch are left out.
+struct kept_values {
+    std::size_t inputs = 0; // so many, from the first on
+    bool output = false;
+    std::size_t more_bytes = 0;
+};
+
 // What a layer's backward pass needs of its forward pass. Opaque to everybody but the layer.
 struct saved_layer {
     std::vector<tensor> tensors;

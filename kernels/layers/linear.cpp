@@ -21,6 +21,7 @@ class linear_layer final : public layer {
     double backward_flops(bool want_input_gradient) const noexcept override {
         return forward_flops() * (want_input_gradient ? 2 : 1);
     }
+    kept_values kept() const noexcept override { return {.inputs = 1}; }
     std::vector<parameter_info> parameters() const override {
         return {{.name = "weight", .shape = {out_, in_}, .fan_in = in_},
                 {.name = "bias", .shape = {out_}}};

@@ -19,6 +19,9 @@ class max_pool_layer final : public layer {
     double backward_flops(bool want_input_gradient) const noexcept override {
         return want_input_gradient ? static_cast<double>(output_.elements()) : 0;
     }
+    kept_values kept() const noexcept override {
+        return {.more_bytes = output_.elements() * size_of(position_type(settings_.kernel))};
+    }
 
     result<activation> forward(compute_context& context, forward_pass pass,
                                saved_layer& saved) const override {

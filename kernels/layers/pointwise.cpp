@@ -18,6 +18,10 @@ class pointwise_layer final : public layer {
     double backward_flops(bool want_input_gradient) const noexcept override {
         return want_input_gradient ? forward_flops() : 0;
     }
+    kept_values kept() const noexcept override {
+        const bool output = keeps_output(function_);
+        return {.inputs = output ? 0u : 1u, .output = output};
+    }
 
     result<activation> forward(compute_context& context, forward_pass pass,
                                saved_layer& saved) const override {

@@ -15,6 +15,7 @@ class position_embedding_layer final : public layer {
         return static_cast<double>(shape_.elements());
     }
     double backward_flops(bool) const noexcept override { return forward_flops(); }
+    kept_values kept() const noexcept override { return {}; }
     std::vector<parameter_info> parameters() const override {
         return {{.name = "weight", .shape = shape_, .initial_deviation = deviation_}};
     }

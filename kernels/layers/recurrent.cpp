@@ -36,6 +36,13 @@ class recurrent_layer final : public layer {
         return 2.0 * static_cast<double>(positions_ * rows() * (features_ + width_));
     }
     double backward_flops(bool) const noexcept override { return 2 * forward_flops(); }
+    // Gates, cells of an lstm, and all states where the output is the last alone.
+    kept_values kept() const noexcept override {
+        const std::size_t numbers = 4 + (is_lstm() ? 1 : 0) + (last_ ? 1 : 0);
+        return {.inputs = 1,
+                .output = true,
+                .more_bytes = numbers * positions_ * width_ * sizeof(float)};
+    }
     // Names and the deviation of first values are PyTorch's; biases have them, too.
     std::vector<parameter_info> parameters() const override {
         const auto parameter = [&](const char* name, const tensor_shape& shape) {

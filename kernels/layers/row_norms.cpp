@@ -18,6 +18,10 @@ class row_norm_layer final : public layer {
         return (has_mean_ ? 8 : 4) * static_cast<double>(shape_.elements());
     }
     double backward_flops(bool) const noexcept override { return 2 * forward_flops(); }
+    kept_values kept() const noexcept override {
+        const std::size_t rows = shape_.elements() / width_;
+        return {.inputs = 1, .more_bytes = (has_mean_ ? 2 : 1) * rows * sizeof(float)};
+    }
     std::vector<parameter_info> parameters() const override {
         std::vector<parameter_info> all{{.name = "weight", .shape = {width_}, .initial = 1}};
         if (has_mean_)

@@ -17,6 +17,7 @@ class slice_layer final : public layer {
     value_form output() const noexcept override { return output_; }
     double forward_flops() const noexcept override { return 0; }
     double backward_flops(bool) const noexcept override { return 0; }
+    kept_values kept() const noexcept override { return {}; }
 
     result<activation> forward(compute_context& context, forward_pass pass,
                                saved_layer&) const override {

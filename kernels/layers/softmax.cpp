@@ -16,6 +16,7 @@ class softmax_layer final : public layer {
     double backward_flops(bool want_input_gradient) const noexcept override {
         return want_input_gradient ? 4 * static_cast<double>(shape_.elements()) : 0;
     }
+    kept_values kept() const noexcept override { return {.output = true}; }
 
     result<activation> forward(compute_context& context, forward_pass pass,
                                saved_layer& saved) const override {

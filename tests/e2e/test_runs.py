@@ -240,9 +240,28 @@ class Runs(TroupeTest):
         result = self.troupe("plan", self.app(), "--nodes", 2)
         self.assertEqual(result.code, 0, str(result))
         for part in ("stage 0 on node-0/cpu:0", "stage 1 on node-1/cpu:0", "Activation", "Gradient", "kB",
-                     "2 weight versions", "1 weight version\n"):
+                     "in 2 versions", "of at most 1 minibatch in flight", "all stages\n  4 layers, 596 parameters"):
             self.assertIn(part, result.out)
+        self.assertRegex(result.out, r"\n *2  layers\[2\] max_pool +\[8, 4, 4\] +0 ")
         self.assertNotIn("note:", result.out)
+
+    def test_plan_gives_all_layers_as_json(self):
+        text = APP.replace("    - relu\n", "    - repeat: {times: 2, layers: [relu]}\n").replace("{layers: 3}", "{layers: 4}")
+        result = self.troupe("plan", self.app(text), "--nodes", 2, "--json")
+        planned = json.loads(result.out)
+        self.assertEqual([(layer["number"], layer["stage"], layer["key"], layer["name"], layer["kind"], layer["output"])
+                          for layer in planned["layers"]],
+                         [(0, 0, "model.layers[0]", "layers.0", "conv2d", [8, 8, 8]),
+                          (1, 0, "model.layers[1].repeat.layers[0]", "layers.1.0.0", "relu", [8, 8, 8]),
+                          (2, 0, "model.layers[1].repeat.layers[0]", "layers.1.1.0", "relu", [8, 8, 8]),
+                          (3, 0, "model.layers[2]", "layers.2", "max_pool", [8, 4, 4]),
+                          (4, 1, "model.layers[3]", "layers.3", "linear", [4])])
+        self.assertEqual(planned["layers"][4]["parameters"], 4 * 128 + 4)
+        self.assertEqual(planned["layers"][4]["kept_bytes"], 32 * 4 * (128 + 4))
+        self.assertEqual(planned["layers"][3]["crossing_bytes"], 2 * planned["stages"][0]["activation_bytes"])
+        for number in ("parameters", "forward_flops", "backward_flops", "weight_bytes", "kept_bytes"):
+            self.assertEqual(planned["total"][number], sum(stage[number] for stage in planned["stages"]))
+        self.assertEqual(planned["topology"], "pipeline")
 
     def test_stages_that_share_a_device_are_noted(self):
         for command in (["plan"], ["run", "--set", "train.epochs=1"]):

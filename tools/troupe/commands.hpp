@@ -49,6 +49,7 @@ struct plan_options {
     std::string devices; // of this process; empty: one per core
     std::string cluster; // HOST:PORT: plan for the devices of a running cluster
     access_choice access;
+    bool all_layers = false; // of repeated blocks, too
     bool json = false;
 };
 int plan(const plan_options& options);

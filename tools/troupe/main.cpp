@@ -185,7 +185,7 @@ void add_check(CLI::App& program, cli::check_options& check, int& code) {
 
 void add_plan(CLI::App& program, cli::plan_options& plan, int& code) {
     auto* plan_command = program.add_subcommand(
-        "plan", "Print which actor would run where and what flows between them.");
+        "plan", "Print the layers, which actor would run where and what flows between them.");
     plan_command->footer("Example: troupe plan apps/fashion_mnist/pipedream.yaml --nodes 2");
     cli::add_app(plan_command, plan.app);
     auto* plan_nodes =
@@ -202,7 +202,9 @@ void add_plan(CLI::App& program, cli::plan_options& plan, int& code) {
     plan_command->add_option("--key", plan.access.key_file, "File with the cluster's key.")
         ->needs(plan_cluster);
     add_transport(plan_command, plan.access.transport)->needs(plan_cluster);
-    plan_command->add_flag("--json", plan.json, "Print the plan as JSON.");
+    plan_command->add_flag("--layers", plan.all_layers,
+                           "List the layers of repeated blocks every time, not once.");
+    plan_command->add_flag("--json", plan.json, "Print the plan as JSON, with all layers.");
     plan_command->callback([&] { code = cli::plan(plan); });
 }
 

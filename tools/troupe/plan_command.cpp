@@ -112,7 +112,13 @@ int plan(const plan_options& options) {
     auto made = make_plan(request);
     if (!made)
         return report(app->at_its_place(made.failure()));
-    std::cout << (options.json ? to_json(*made).dump() + "\n" : describe(*made));
+    if (options.json) {
+        auto line = to_json(*made);
+        line["layers"] = layers_to_json(*made);
+        std::cout << line.dump() << std::endl;
+    } else {
+        std::cout << describe_layers(*made, options.all_layers) << '\n' << describe(*made);
+    }
     return 0;
 }
 

@@ -7,6 +7,7 @@
 
 namespace troupe::cli {
 
-nlohmann::ordered_json to_json(const plan& p);
+nlohmann::ordered_json to_json(const plan& p);        // without its layers
+nlohmann::ordered_json layers_to_json(const plan& p); // one object each
 
 } // namespace troupe::cli

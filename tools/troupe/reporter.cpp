@@ -13,30 +13,6 @@ namespace troupe::cli {
 
 using json = nlohmann::ordered_json;
 
-nlohmann::ordered_json to_json(const plan& p) {
-    json stages = json::array();
-    for (const planned_stage& s : p.stages)
-        stages.push_back({{"node", s.where.node_name},
-                          {"device", s.where.device},
-                          {"first_layer", s.layers.first},
-                          {"layers", s.layers.count},
-                          {"parameter_bytes", s.parameter_bytes},
-                          {"activation_bytes", s.activation_bytes},
-                          {"gradient_bytes", s.gradient_bytes},
-                          {"forward_flops", s.forward_flops},
-                          {"in_flight_max", s.in_flight_max},
-                          {"weight_versions_max", s.versions_max},
-                          {"measured_ms", s.compute_ns / 1e6}});
-    return {{"schedule", name_of(p.schedule)},
-            {"batch", p.batch},
-            {"batch_max", p.batch_max},
-            {"microbatches", p.microbatches},
-            {"input_bytes", p.input_bytes},
-            {"label_bytes", p.label_bytes},
-            {"precision", p.precision == proto::Precision::BF16 ? "bf16" : "f32"},
-            {"stages", std::move(stages)}};
-}
-
 namespace {
 
 constexpr duration redraw_interval = std::chrono::milliseconds{200};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <sstream>
 
 #include "actors/plan/plan.hpp"
 #include "schemas/base/random.hpp"
@@ -193,6 +194,112 @@ BOOST_AUTO_TEST_CASE(a_plan_says_when_products_are_rounded) {
     BOOST_TEST(described({}).find("bf16") == std::string::npos);
     BOOST_TEST(described({"model.precision=bf16"}).find("minibatches of 8; products in bf16\n") !=
                std::string::npos);
+}
+
+namespace {
+
+// A language model of three repeated blocks, on a pipeline of these keys.
+plan repeating(const std::string& pipeline, std::size_t devices) {
+    const std::string text =
+        "troupe: 1\n"
+        "data: {synthetic: {train_samples: 32, vocabulary: 11, next_token: true}}\n"
+        "model:\n  input: [6]\n  layers:\n"
+        "    - embedding: {vocabulary: 11, width: 8}\n"
+        "    - repeat:\n        times: 3\n        layers:\n"
+        "          - residual: {layers: [layer_norm, {repeat: {times: 4, layers: [gelu]}}]}\n"
+        "          - linear: {out: 8}\n"
+        "    - linear: {out: 11}\n"
+        "train: {batch: 4, optimizer: {adam: {learning_rate: 0.1}}}\n"
+        "topology: {pipeline: {" +
+        pipeline + "}}\n";
+    return make_plan({parse_app(text, "app.yaml").value().app(), devices_of_nodes(devices), {}})
+        .value();
+}
+
+// The first two words of each line of the table, and what else is asked of them.
+std::vector<std::string> first_words(const std::string& table) {
+    std::vector<std::string> lines;
+    std::istringstream in{table.substr(table.find("\n\n") + 2)};
+    for (std::string line, number, word; std::getline(in, line);) {
+        std::istringstream words{line};
+        words >> number >> word;
+        lines.push_back(number + " " + word);
+    }
+    return lines;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(the_layers_are_listed_as_stages_count_them_and_blocks_that_repeat_once) {
+    using lines = std::vector<std::string>;
+    const plan one = repeating("stages: 1", 1);
+    BOOST_TEST(one.layers.size() == 23u);
+    BOOST_TEST(one.layers[8].key == "layers[1].repeat.layers[0].residual.layers[0]");
+    BOOST_TEST(one.layers[8].name == "layers.1.1.0.layers.0 layer_norm");
+    const std::string block = "layers[1].repeat.layers[0].residual.layers";
+    BOOST_TEST(first_words(describe_layers(one, false)) ==
+                   (lines{"layer output", "0 layers[0]", "1 " + block + "[0]",
+                          "2 " + block + "[1].repeat.layers[0]", "3..5 the",
+                          "6 layers[1].repeat.layers[0]", "7 layers[1].repeat.layers[1]",
+                          "8..21 the", "22 layers[2]"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(first_words(describe_layers(one, true)).size() == 24u);
+    // A cut in the middle of a repetition: what is left of it is listed, and what is whole stands once.
+    const plan cut = repeating("stages: [{layers: 3}, {layers: 20}]", 2);
+    BOOST_TEST(first_words(describe_layers(cut, false)) ==
+                   (lines{"layer output", "stage 0", "0 layers[0]", "1 " + block + "[0]",
+                          "2 " + block + "[1].repeat.layers[0]", "stage 1",
+                          "3 " + block + "[1].repeat.layers[0]", "4..5 the",
+                          "6 layers[1].repeat.layers[0]", "7 layers[1].repeat.layers[1]",
+                          "8 " + block + "[0]", "9 " + block + "[1].repeat.layers[0]", "10..16 the",
+                          "17 " + block + "[1].repeat.layers[0]", "18..19 the",
+                          "20 layers[1].repeat.layers[0]", "21 layers[1].repeat.layers[1]",
+                          "22 layers[2]"}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(stages_add_up_what_their_layers_take_and_keep) {
+    const plan p = repeating("stages: [{layers: 15}, {layers: 8}]", 2);
+    for (const planned_stage& s : p.stages) {
+        planned_layer sum;
+        for (std::size_t l = s.layers.first; l < s.layers.first + s.layers.count; ++l) {
+            sum.parameters += p.layers[l].parameters;
+            sum.forward_flops += p.layers[l].forward_flops;
+            sum.backward_flops += p.layers[l].backward_flops;
+            sum.kept_bytes += p.layers[l].kept_bytes;
+        }
+        BOOST_TEST(s.parameters == sum.parameters);
+        BOOST_TEST(s.parameter_bytes == 4 * sum.parameters);
+        BOOST_TEST(s.forward_flops == sum.forward_flops);
+        BOOST_TEST(s.backward_flops == sum.backward_flops);
+        // Stage 0 has two minibatches in flight, each with the weights that it went forward with; adam keeps two numbers
+        // for each.
+        const std::uint64_t in_flight = s.layers.first == 0 ? 2 : 1;
+        BOOST_TEST(s.kept_bytes == in_flight * sum.kept_bytes);
+        BOOST_TEST(s.weight_bytes == in_flight * 3 * 4 * sum.parameters);
+    }
+    BOOST_TEST(p.layers[14].crossing_bytes ==
+               p.stages[0].activation_bytes + p.stages[0].gradient_bytes);
+    const planned_stage total = total_of(p.stages);
+    BOOST_TEST(total.layers.count == 23u);
+    BOOST_TEST(total.kept_bytes == p.stages[0].kept_bytes + p.stages[1].kept_bytes);
+    // Microbatches in flight are parts of one minibatch, which is computed with one version.
+    const plan cut =
+        repeating("schedule: gpipe, microbatches: 2, stages: [{layers: 15}, {layers: 8}]", 2);
+    BOOST_TEST(cut.stages[0].in_flight_max == 2u);
+    BOOST_TEST(cut.stages[0].kept_bytes * 2 == p.stages[0].kept_bytes);
+    BOOST_TEST(cut.stages[0].weight_bytes * 2 == p.stages[0].weight_bytes);
+}
+
+BOOST_AUTO_TEST_CASE(one_device_is_called_that) {
+    const std::string text = pipeline_app("pipedream", {6}, 1);
+    const auto planned = [](const std::string& app) {
+        return describe(
+            make_plan({parse_app(app, "app.yaml").value().app(), devices_of_nodes(1), {}}).value());
+    };
+    BOOST_TEST(planned(text).starts_with("pipedream, 1 stage, minibatches of 8\n"));
+    BOOST_TEST(planned(text.substr(0, text.find("topology")))
+                   .starts_with("the whole model on one device, minibatches of 8\n"));
 }
 
 BOOST_AUTO_TEST_CASE(a_stage_whose_checkpoint_no_message_holds_is_refused_before_anything_runs) {

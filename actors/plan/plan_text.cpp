@@ -1,0 +1,241 @@
+// A plan for people.
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+#include <span>
+
+#include "actors/plan/plan.hpp"
+#include "schemas/base/nearest.hpp"
+
+namespace troupe {
+
+namespace {
+
+// "9999 B", "12.3 kB", "45.6 GFLOP"
+std::string quantity(double value, const char* unit) {
+    int thousands = 0;
+    for (; value >= 10000; value /= 1000)
+        ++thousands;
+    char text[48];
+    std::snprintf(text, sizeof text, thousands == 0 ? "%.0f %.0s%s" : "%.1f %.1s%s", value,
+                  &"-kMGTPE"[thousands], unit);
+    return text;
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+    return quantity(static_cast<double>(bytes), "B");
+}
+
+std::string milliseconds(double ns) {
+    char text[48];
+    std::snprintf(text, sizeof text, "%.2f ms", ns / 1e6);
+    return text;
+}
+
+std::string counted(std::uint64_t n, const std::string& noun) {
+    return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
+}
+
+std::string where_text(const planned_stage& s) {
+    return s.where.node_name + "/" + s.where.device;
+}
+
+// What a stage, or all, need: two lines.
+std::string describe_needs(const planned_stage& s, const std::string& versions,
+                           const std::string& in_flight) {
+    return "  " + counted(s.layers.count, "layer") + ", " + counted(s.parameters, "parameter") +
+           "; a minibatch takes " + quantity(s.forward_flops, "FLOP") + " forward, " +
+           quantity(s.backward_flops, "FLOP") + " back" +
+           (s.compute_ns > 0 ? ", measured " + milliseconds(s.compute_ns) : "") +
+           "\n  memory: " + bytes_text(s.weight_bytes) + " of weights and optimizer state" +
+           versions + ", " + bytes_text(s.kept_bytes) + " of activations" + in_flight + "\n";
+}
+
+std::string describe_stage(const plan& p, std::size_t number) {
+    const planned_stage& s = p.stages[number];
+    const std::string part = p.microbatches > 1 ? " microbatch" : " minibatch";
+    return "stage " + std::to_string(number) + " on " + where_text(s) + ": " + s.first_layer +
+           (s.layers.count > 1 ? " .. " + s.last_layer : "") + "\n" +
+           describe_needs(s, s.versions_max > 1 ? " in " + counted(s.versions_max, "version") : "",
+                          " of at most " + std::to_string(s.in_flight_max) + part +
+                              (s.in_flight_max == 1 ? "" : "es") + " in flight");
+}
+
+// Stages that have to take turns, or nothing.
+std::string shared_devices(const plan& p) {
+    std::map<std::string, std::vector<std::string>> stages; // by device
+    for (std::size_t s = 0; s < p.stages.size(); ++s)
+        stages[where_text(p.stages[s])].push_back(std::to_string(s));
+    std::string text;
+    for (const auto& [device, numbers] : stages)
+        if (numbers.size() > 1)
+            text += (text.empty() ? "" : "; ") + in_a_row(numbers) + " on " + device;
+    return text.empty() ? "" : "note: stages that share a device take turns: " + text + "\n";
+}
+
+} // namespace
+
+std::string describe(const plan& p) {
+    std::string text =
+        (p.is_pipeline ? std::string{name_of(p.schedule)} + ", " + counted(p.stages.size(), "stage")
+                       : std::string{"the whole model on one device"}) +
+        ", minibatches of " + std::to_string(p.batch);
+    if (p.microbatches > 1)
+        text += " in " + std::to_string(p.microbatches) + " microbatches";
+    if (p.batch_max > p.batch)
+        text += ", growing to " + std::to_string(p.batch_max) + ": what follows is of these";
+    if (p.precision == proto::Precision::BF16)
+        text += "; products in bf16";
+    text += "\n\ndata source\n  -> stage 0: Activation " + bytes_text(p.input_bytes) +
+            " per minibatch\n";
+    text += "  -> stage " + std::to_string(p.stages.size() - 1) + ": Labels " +
+            bytes_text(p.label_bytes) + "\n";
+    for (std::size_t s = 0; s < p.stages.size(); ++s) {
+        text += describe_stage(p, s);
+        if (s + 1 < p.stages.size())
+            text += "  -> stage " + std::to_string(s + 1) + ": Activation " +
+                    bytes_text(p.stages[s].activation_bytes) + " per minibatch; Gradient " +
+                    (p.stages[s].gradient_bytes == p.stages[s].activation_bytes
+                         ? "of the same size"
+                         : bytes_text(p.stages[s].gradient_bytes)) +
+                    " back\n";
+    }
+    text += "trainer\n  <- stage " + std::to_string(p.stages.size() - 1) +
+            ": MinibatchDone; <- every stage: StageEpochDone, Snapshot\n";
+    if (p.stages.size() > 1)
+        text += "all stages\n" + describe_needs(total_of(p.stages), "", "");
+    return text + shared_devices(p);
+}
+
+// ---- the layers -------------------------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr std::size_t columns = 9;
+using row = std::array<std::string, columns>;
+
+class layer_table {
+  public:
+    explicit layer_table(const plan& p) : plan_{p} {
+        std::map<std::string, std::size_t> numbers;
+        for (const planned_layer& layer : p.layers)
+            place_.push_back(numbers.try_emplace(layer.key, numbers.size()).first->second);
+    }
+
+    // Layers first .. end - 1. Of blocks that are repeated each place of the app file has a row.
+    void add(std::size_t first, std::size_t end, bool all) {
+        while (first < end) {
+            const repetition r = all ? repetition{} : repetition_at(first, end);
+            if (r.times < 2) {
+                add_row({first, 1}, plan_.layers[first].key + " " + kind(first));
+                ++first;
+                continue;
+            }
+            add(first, first + r.count, false);
+            const std::size_t others = (r.times - 1) * r.count;
+            add_row({first + r.count, others},
+                    "the same " + counted(r.times - 1, "time") + " more");
+            first += r.times * r.count;
+        }
+    }
+
+    void add_title(const std::string& title) { rows_.push_back({"", title}); }
+
+    std::string text() const {
+        row head{"", "layer", "output", "parameters", "forward", "back", "kept", "crossing", ""};
+        if (std::ranges::any_of(rows_, [](const row& r) { return !r.back().empty(); }))
+            head.back() = "measured";
+        std::array<std::size_t, columns> widths{};
+        for (std::size_t c = 0; c < columns; ++c)
+            for (const row& r : rows_)
+                widths[c] = std::max({widths[c], r[c].size(), head[c].size()});
+        std::string text = line(head, widths);
+        for (const row& r : rows_)
+            text += line(r, widths);
+        return text;
+    }
+
+  private:
+    // Layers that come several times.
+    struct repetition {
+        std::size_t count = 0;
+        std::size_t times = 0;
+    };
+
+    // The one that covers most of those that begin with this layer.
+    repetition repetition_at(std::size_t first, std::size_t end) const {
+        repetition best;
+        for (std::size_t count = 1; first + 2 * count <= end; ++count) {
+            if (place_[first + count] != place_[first])
+                continue;
+            const auto at = place_.begin() + static_cast<std::ptrdiff_t>(first);
+            std::size_t same = count; // layers that are those of `count` before
+            while (first + same < end &&
+                   place_[first + same] == at[static_cast<std::ptrdiff_t>(same % count)])
+                ++same;
+            const repetition found{count, same / count};
+            if (found.times > 1 && found.times * count > best.times * best.count)
+                best = found;
+            if (best.times * best.count == end - first)
+                break;
+        }
+        return best;
+    }
+
+    std::string kind(std::size_t layer) const {
+        const std::string& name = plan_.layers[layer].name;
+        return name.substr(name.rfind(' ') + 1);
+    }
+
+    void add_row(layer_range range, const std::string& what) {
+        planned_layer sum;
+        for (const planned_layer& layer :
+             std::span{plan_.layers}.subspan(range.first, range.count)) {
+            sum.parameters += layer.parameters;
+            sum.forward_flops += layer.forward_flops;
+            sum.backward_flops += layer.backward_flops;
+            sum.kept_bytes += layer.kept_bytes;
+            sum.compute_ns += layer.compute_ns;
+        }
+        const std::size_t end = range.first + range.count - 1;
+        const planned_layer& last = plan_.layers[end];
+        rows_.push_back(
+            {std::to_string(range.first) + (range.count > 1 ? ".." + std::to_string(end) : ""),
+             what, to_string(last.output), std::to_string(sum.parameters),
+             quantity(sum.forward_flops, "FLOP"), quantity(sum.backward_flops, "FLOP"),
+             bytes_text(sum.kept_bytes), bytes_text(last.crossing_bytes),
+             sum.compute_ns > 0 ? milliseconds(sum.compute_ns) : ""});
+    }
+
+    static std::string line(const row& r, const std::array<std::size_t, columns>& widths) {
+        std::string text;
+        for (std::size_t c = 0; c < columns; ++c) {
+            const std::string padding(widths[c] - std::min(widths[c], r[c].size()), ' ');
+            const bool is_word = c == 1 || c == 2;
+            text += (c == 0 ? "" : "  ") + (is_word ? r[c] + padding : padding + r[c]);
+        }
+        return text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
+    }
+
+    const plan& plan_;
+    std::vector<std::size_t> place_; // by layer: the number of its key
+    std::vector<row> rows_;
+};
+
+} // namespace
+
+std::string describe_layers(const plan& p, bool all) {
+    layer_table table{p};
+    for (std::size_t s = 0; s < p.stages.size(); ++s) {
+        const layer_range& range = p.stages[s].layers;
+        if (p.stages.size() > 1)
+            table.add_title("stage " + std::to_string(s));
+        table.add(range.first, range.first + range.count, all);
+    }
+    return "layers as stages count them; what a minibatch takes, keeps for its way back, and sends "
+           "both ways where a stage ends\n\n" +
+           table.text();
+}
+
+} // namespace troupe

@@ -1,0 +1,73 @@
+#include "tools/troupe/plan_json.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace troupe::cli {
+
+using json = nlohmann::ordered_json;
+
+namespace {
+
+json needs(const planned_stage& s) {
+    return {{"layers", s.layers.count},
+            {"parameters", s.parameters},
+            {"parameter_bytes", s.parameter_bytes},
+            {"weight_bytes", s.weight_bytes},
+            {"kept_bytes", s.kept_bytes},
+            {"forward_flops", s.forward_flops},
+            {"backward_flops", s.backward_flops},
+            {"measured_ms", s.compute_ns / 1e6}};
+}
+
+} // namespace
+
+json to_json(const plan& p) {
+    json stages = json::array();
+    for (const planned_stage& s : p.stages) {
+        json stage = {{"node", s.where.node_name},
+                      {"device", s.where.device},
+                      {"first_layer", s.layers.first},
+                      {"activation_bytes", s.activation_bytes},
+                      {"gradient_bytes", s.gradient_bytes},
+                      {"in_flight_max", s.in_flight_max},
+                      {"weight_versions_max", s.versions_max}};
+        stage.update(needs(s));
+        stages.push_back(std::move(stage));
+    }
+    return {{"topology", p.is_pipeline ? "pipeline" : "single"},
+            {"schedule", name_of(p.schedule)},
+            {"batch", p.batch},
+            {"batch_max", p.batch_max},
+            {"microbatches", p.microbatches},
+            {"input_bytes", p.input_bytes},
+            {"label_bytes", p.label_bytes},
+            {"precision", p.precision == proto::Precision::BF16 ? "bf16" : "f32"},
+            {"total", needs(total_of(p.stages))},
+            {"stages", std::move(stages)}};
+}
+
+json layers_to_json(const plan& p) {
+    json layers = json::array();
+    std::size_t stage = 0;
+    for (std::size_t l = 0; l < p.layers.size(); ++l) {
+        const planned_layer& layer = p.layers[l];
+        if (l == p.stages[stage].layers.first + p.stages[stage].layers.count)
+            ++stage;
+        const auto output = layer.output.dimensions();
+        layers.push_back({{"number", l},
+                          {"stage", stage},
+                          {"key", "model." + layer.key},
+                          {"name", layer.name.substr(0, layer.name.rfind(' '))},
+                          {"kind", layer.name.substr(layer.name.rfind(' ') + 1)},
+                          {"output", json(std::vector(output.begin(), output.end()))},
+                          {"parameters", layer.parameters},
+                          {"forward_flops", layer.forward_flops},
+                          {"backward_flops", layer.backward_flops},
+                          {"kept_bytes", layer.kept_bytes},
+                          {"crossing_bytes", layer.crossing_bytes},
+                          {"measured_ms", layer.compute_ns / 1e6}});
+    }
+    return layers;
+}
+
+} // namespace troupe::cli
