@@ -206,8 +206,13 @@ result<checkpoint_writer> checkpoint_store::begin(const checkpoint_progress& pro
     const fs::path& directory = state_->chosen.directory;
     const fs::path partial = directory / (std::string{partial_prefix} + folder_name(progress));
     std::error_code failed;
-    if (!fs::create_directory(partial, failed))
-        return file_error(partial, "made", failed ? failed.value() : EEXIST);
+    if (!fs::create_directory(partial, failed)) {
+        const int why = failed ? failed.value() : EEXIST;
+        return fs::exists(directory, failed)
+                   ? file_error(directory / folder_name(progress), "made", why)
+                   : error{errc::io, directory.string() + ": the folder for checkpoints is gone; "
+                                                          "nothing can be saved there any more"};
+    }
     auto writer = std::make_unique<checkpoint_writer::state>();
     writer->directory = directory;
     writer->keep = state_->chosen.keep;

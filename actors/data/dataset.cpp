@@ -24,6 +24,11 @@ constexpr std::size_t samples_max = 0xffffffff; // an epoch's order is of 32-bit
 void take_inputs_as_labels(dataset& data) {
     data.labels = data.inputs;
     data.labels_are_inputs = true;
+    if (data.inputs_key.empty())
+        data.inputs_key = data.key;
+    if (!data.inputs_name.empty())
+        data.name = data.inputs_name;
+    data.key = "data.target";
 }
 
 result<data_sets> read_data(proto::Data::Reader data, const tensor_shape& input,
@@ -102,16 +107,17 @@ range_check check_range(const column& c, const std::vector<Value>& array, std::s
 
 // 1 + the largest value of a column of int32, 0 of another. `what` is "label" or "token", `owner` says which layer must
 // have more of them.
-result<std::size_t> check_range(const dataset& data, const column& c, const value_form& wanted,
-                                const std::string& what, const std::string& owner) {
+result<std::size_t> check_range(const dataset& data, const std::string& name, const column& c,
+                                const value_form& wanted, const std::string& what,
+                                const std::string& owner) {
     if (wanted.type != data_type::int32)
         return std::size_t{0};
     const range_check found = std::visit(
         [&](const auto& array) { return check_range(c, array, data.size(), wanted); }, *c.array);
     if (!found.sample)
         return static_cast<std::size_t>(found.largest + 1);
-    return error{errc::data, data.name + ": sample " + std::to_string(*found.sample) + " has " +
-                                 what + " " + std::to_string(found.value) + ", but the model has " +
+    return error{errc::data, name + ": sample " + std::to_string(*found.sample) + " has " + what +
+                                 " " + std::to_string(found.value) + ", but the model has " +
                                  std::to_string(wanted.values) + " " + owner + " at least " +
                                  std::to_string(found.largest + 1)};
 }
@@ -124,26 +130,29 @@ std::string form_text(data_type type, const tensor_shape& shape) {
 } // namespace
 
 result<void> fit_to_model(dataset& data, const value_form& input, const value_form& labels) {
-    const auto refuse = [&](const std::string& sentence) {
-        return error{errc::data, data.key + ": " + data.name + ": " + sentence};
-    };
+    const std::string& inputs_key = data.inputs_key.empty() ? data.key : data.inputs_key;
+    const std::string& inputs_name = data.inputs_name.empty() ? data.name : data.inputs_name;
     if (data.inputs.type != input.type || data.inputs.shape != input.shape)
-        return refuse("a sample is " + form_text(data.inputs.type, data.inputs.shape) +
-                      ", but the model's first layer takes " + form_text(input.type, input.shape) +
-                      "; choose another first layer or other data");
+        return error{errc::data, inputs_key + ": " + inputs_name + ": a sample is " +
+                                     form_text(data.inputs.type, data.inputs.shape) +
+                                     ", but the model's first layer takes " +
+                                     form_text(input.type, input.shape) +
+                                     "; choose another first layer or other data"};
     const bool fits =
         data.labels.type == labels.type && data.labels.block_elements() == labels.shape.elements();
     if (!fits)
-        return refuse("a sample's label is " + form_text(data.labels.type, data.labels.shape) +
-                      ", but the loss takes " + form_text(labels.type, labels.shape) +
-                      "; choose another loss, last layer or data.target");
+        return error{errc::data, data.key + ": " + data.name + ": a sample's label is " +
+                                     form_text(data.labels.type, data.labels.shape) +
+                                     ", but the loss takes " +
+                                     form_text(labels.type, labels.shape) +
+                                     "; choose another loss, last layer or data.target"};
     data.labels.shape = labels.shape;
     const auto tokens =
-        check_range(data, data.inputs, input, "token", "tokens; give its first layer");
+        check_range(data, inputs_name, data.inputs, input, "token", "tokens; give its first layer");
     if (!tokens)
-        return tokens.failure().in(data.key);
+        return tokens.failure().in(inputs_key);
     const auto classes =
-        check_range(data, data.labels, labels, "label", "outputs; give the last layer");
+        check_range(data, data.name, data.labels, labels, "label", "outputs; give the last layer");
     if (!classes)
         return classes.failure().in(data.key);
     data.classes = *classes;

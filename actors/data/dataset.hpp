@@ -24,6 +24,9 @@ struct dataset {
     column inputs;
     column labels;
     std::optional<image_transforms> transforms; // of the inputs
+    // The same of its inputs; empty where they came from there, too.
+    std::string inputs_name;
+    std::string inputs_key;
     bool labels_are_inputs = false; // then both columns are the same but for their shapes
     std::size_t classes = 0;        // 1 + the largest label, of int32 labels; fit_to_model says it
 

@@ -104,6 +104,8 @@ result<dataset> make_dataset(const idx_files& files, idx_images images,
     dataset data;
     data.name = files.labels.string();
     data.key = files.key + "_labels";
+    data.inputs_name = files.images.string();
+    data.inputs_key = files.key + "_images";
     data.samples = images.count;
     data.inputs = make_column(std::move(images.pixels), data_type::float32, input);
     data.labels = make_column(std::move(labels), data_type::int32, {});

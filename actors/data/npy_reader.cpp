@@ -6,6 +6,7 @@
 #include <limits>
 #include <new>
 #include <optional>
+#include <utility>
 
 #include "actors/data/npy_header.hpp"
 #include "actors/data/zip_member.hpp"
@@ -157,8 +158,8 @@ result<dataset> read_dataset(const npy_files& files, const tensor_shape& input, 
         return error{errc::data, "data.npy: " + files.key.substr(files.key.rfind('.') + 1) +
                                      "_labels is missing; name the file, or let the sample be its "
                                      "own label by data.target: input"};
-    data.name = files.labels;
-    data.key = files.key + "_labels";
+    data.inputs_name = std::exchange(data.name, files.labels);
+    data.inputs_key = std::exchange(data.key, files.key + "_labels");
     auto labels = read_labels(files, data.samples);
     if (!labels)
         return labels.failure().in(data.key);

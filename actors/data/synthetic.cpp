@@ -87,6 +87,7 @@ dataset make_part(const part& p, const sample_plan& plan, bool next_token, std::
     const random_stream shared{seed, prototypes};
     const random_stream noise{seed, p.noise};
     dataset data{p.name, "data.synthetic.classes", p.samples, {}, {}};
+    data.inputs_key = "data.synthetic.vocabulary";
     if (next_token) {
         data.key = "data.synthetic.vocabulary";
         data.inputs =

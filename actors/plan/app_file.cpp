@@ -51,9 +51,13 @@ bool app_definition::is_given(std::string_view path) const {
     return state_->places.contains(path);
 }
 
-std::vector<std::string> app_definition::notes() const {
+result<void> app_definition::check_samples(std::uint64_t train_samples) const {
+    return app_file::check_samples(*this, train_samples);
+}
+
+std::vector<std::string> app_definition::notes(std::optional<std::uint64_t> train_samples) const {
     std::vector<std::string> notes;
-    for (const app_file::idle_key& key : app_file::idle_keys(app()))
+    for (const app_file::doubtful_key& key : app_file::doubtful_keys(app(), train_samples))
         if (is_given(key.path))
             notes.push_back(error_at(key.path, key.why).message());
     return notes;

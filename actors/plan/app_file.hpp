@@ -17,6 +17,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,8 +47,12 @@ class app_definition {
     // Whether the file or a setting says something at this path.
     bool is_given(std::string_view path) const;
 
-    // What is given to no effect, each with its place as in error_at.
-    std::vector<std::string> notes() const;
+    // errc::usage if so many training samples leave a layer with fewer at once than it needs.
+    result<void> check_samples(std::uint64_t train_samples) const;
+
+    // What is given to no effect, or is hardly meant, each with its place as in error_at. With the number of training
+    // samples also what depends on it.
+    std::vector<std::string> notes(std::optional<std::uint64_t> train_samples = {}) const;
 
     struct state; // actors/plan/app_file.cpp
     explicit app_definition(std::shared_ptr<const state> s) noexcept : state_{std::move(s)} {}

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "actors/pipeline/run_shape.hpp"
 #include "actors/pipeline/schedule.hpp"
 #include "kernels/graph/stage_program.hpp"
 
@@ -36,10 +37,10 @@ result<void> check_stages(const app_definition& definition, proto::Stages::Reade
 }
 
 // The kernels name a layer as "layers[3] conv2d: SENTENCE" and the input as "model.input: SENTENCE".
-result<void> check_shapes(const app_definition& definition) {
-    const auto layers = describe_model(definition.app().getModel());
+result<std::vector<layer_info>> check_shapes(const app_definition& definition) {
+    auto layers = describe_model(definition.app().getModel());
     if (layers)
-        return {};
+        return layers;
     const std::string& message = layers.failure().message();
     const std::size_t colon = message.find(": ");
     TROUPE_CHECK(colon != std::string::npos, "errors of a model begin with the layer");
@@ -77,65 +78,83 @@ result<void> check_growth(const app_definition& definition) {
             std::to_string(train.getBatch()) + ", from which minibatches grow");
 }
 
-} // namespace
+// The layer that needs the most samples at once in training, if one needs several.
+const layer_info* neediest_layer(std::span<const layer_info> layers) {
+    const auto most = std::ranges::max_element(layers, {}, &layer_info::samples_min);
+    return most->samples_min > 1 ? &*most : nullptr;
+}
 
-result<void> check_meaning(const app_definition& definition) {
-    if (auto checked = check_shapes(definition); !checked)
-        return checked;
-    if (auto checked = check_source_length(definition); !checked)
-        return checked;
-    const auto app = definition.app();
-    if (auto checked = check_growth(definition); !checked)
-        return checked;
-    if (!app.getTopology().isPipeline())
+// Refuses minibatches of so many samples whose smallest part is too small for this layer. `which` names them.
+result<void> check_parts(const app_definition& definition, const layer_info& layer,
+                         std::uint64_t samples, const std::string& which) {
+    const auto topology = definition.app().getTopology();
+    const bool cuts =
+        topology.isPipeline() && cuts_minibatches(topology.getPipeline().getSchedule());
+    const std::uint64_t parts =
+        cuts ? std::min<std::uint64_t>(topology.getPipeline().getMicrobatches(), samples) : 1;
+    if (samples / parts >= layer.samples_min)
         return {};
-    const auto pipeline = app.getTopology().getPipeline();
-    if (auto checked = check_stages(definition, pipeline.getStages(), count_layers(app.getModel()));
-        !checked)
+    return definition.error_at(
+        "train.batch", which + " has " + counted(samples, "sample") +
+                           (parts > 1 ? " in " + std::to_string(parts) + " microbatches" : "") +
+                           ", but " + layer.name + " needs " + std::to_string(layer.samples_min) +
+                           " at once in training; choose another train.batch" +
+                           (cuts ? ", or fewer topology.pipeline.microbatches" : ""));
+}
+
+result<void> check_pipeline(const app_definition& definition, std::size_t layers) {
+    const auto pipeline = definition.app().getTopology().getPipeline();
+    if (auto checked = check_stages(definition, pipeline.getStages(), layers); !checked)
         return checked;
-    if (cuts_minibatches(pipeline.getSchedule()) &&
-        pipeline.getMicrobatches() > app.getTrain().getBatch())
+    const std::uint32_t batch = definition.app().getTrain().getBatch();
+    if (cuts_minibatches(pipeline.getSchedule()) && pipeline.getMicrobatches() > batch)
         return definition.error_at("topology.pipeline.microbatches",
                                    std::to_string(pipeline.getMicrobatches()) +
-                                       " microbatches of a batch of " +
-                                       counted(app.getTrain().getBatch(), "sample") +
+                                       " microbatches of a batch of " + counted(batch, "sample") +
                                        "; every microbatch needs at least one sample");
     return {};
 }
 
-namespace {
-
-void add_idle_keys(proto::Data::Reader data, std::vector<idle_key>& keys) {
-    const bool own_labels = data.getTarget() == proto::DataTarget::INPUT;
-    if (own_labels && data.isNpy())
-        for (const char* path : {"data.npy.train_labels", "data.npy.test_labels"})
-            keys.push_back({path, "not used with target: input; leave it out"});
-    if (data.isText() && data.getText().hasTest())
-        keys.push_back({"data.text.test_share", "not used where test names files; leave it out"});
-    if (data.isSynthetic() && data.getSynthetic().getNextToken())
-        keys.push_back({"data.synthetic.classes",
-                        "not used with next_token, whose labels are tokens; leave it out"});
-}
-
 } // namespace
 
-std::vector<idle_key> idle_keys(proto::App::Reader app) {
-    std::vector<idle_key> keys;
-    add_idle_keys(app.getData(), keys);
-    const auto train = app.getTrain();
-    if (train.hasBatchGrowth() && train.getBatchGrowth().getEveryEpochs() >= train.getEpochs())
-        keys.push_back({"train.batch_growth.every_epochs", "not reached in " +
-                                                               counted(train.getEpochs(), "epoch") +
-                                                               ", so minibatches do not grow"});
-    if (!app.getTopology().isPipeline())
-        return keys;
-    const auto schedule = app.getTopology().getPipeline().getSchedule();
-    if (!cuts_minibatches(schedule))
-        keys.push_back({"topology.pipeline.microbatches",
-                        "not used by schedule " + std::string{name_of(schedule)} +
-                            ", which passes minibatches whole; leave it out, or choose schedule: "
-                            "gpipe"});
-    return keys;
+result<void> check_samples(const app_definition& definition, std::uint64_t train_samples) {
+    const auto layers = describe_model(definition.app().getModel());
+    TROUPE_CHECK(layers.ok(), "the model was checked when it was loaded");
+    const layer_info* layer = neediest_layer(*layers);
+    if (layer == nullptr)
+        return {};
+    const auto train = definition.app().getTrain();
+    const batch_sizes sizes = batch_sizes::of(train);
+    for (std::uint32_t epoch = 0; epoch < train.getEpochs();) {
+        const std::uint64_t rest = train_samples % sizes.at(epoch);
+        if (rest > 0)
+            if (auto fits = check_parts(definition, *layer, rest,
+                                        "of " + counted(train_samples, "sample") +
+                                            " the last minibatch of an epoch");
+                !fits)
+                return fits;
+        if (sizes.at(epoch) >= sizes.maximum || sizes.every_epochs == 0)
+            break; // it grows no more
+        epoch += sizes.every_epochs;
+    }
+    return {};
+}
+
+result<void> check_meaning(const app_definition& definition) {
+    const auto layers = check_shapes(definition);
+    if (!layers)
+        return layers.failure();
+    if (auto checked = check_source_length(definition); !checked)
+        return checked;
+    if (auto checked = check_growth(definition); !checked)
+        return checked;
+    if (definition.app().getTopology().isPipeline())
+        if (auto checked = check_pipeline(definition, layers->size()); !checked)
+            return checked;
+    const layer_info* layer = neediest_layer(*layers);
+    return layer ? check_parts(definition, *layer, definition.app().getTrain().getBatch(),
+                               "a minibatch")
+                 : result<void>{};
 }
 
 } // namespace troupe::app_file

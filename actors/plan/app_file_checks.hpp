@@ -7,11 +7,15 @@ namespace troupe::app_file {
 
 result<void> check_meaning(const app_definition& definition);
 
-// A key whose value changes nothing beside the others.
-struct idle_key {
+// As app_definition::check_samples.
+result<void> check_samples(const app_definition& definition, std::uint64_t train_samples);
+
+// A key whose value changes nothing beside the others, or is hardly meant.
+struct doubtful_key {
     std::string path;
     std::string why;
 };
-std::vector<idle_key> idle_keys(proto::App::Reader app);
+std::vector<doubtful_key> doubtful_keys(proto::App::Reader app,
+                                        std::optional<std::uint64_t> train_samples);
 
 } // namespace troupe::app_file

@@ -86,7 +86,8 @@ class tree_builder final : public YAML::EventHandler {
         refuse_extras(mark, anchor, tag);
         if (open_.size() == limits::app_file_depth_max)
             throw refused{at(mark), "more than " + std::to_string(limits::app_file_depth_max) +
-                                        " lists and maps inside each other"};
+                                        " lists and maps inside each other, which is deeper than "
+                                        "blocks of layers may stand in blocks"};
         // A parent's vector does not grow while a child is open, so the pointers on the stack stay valid.
         open_.push_back(&add(mark, what));
     }

@@ -45,7 +45,8 @@ result<std::vector<layer_info>> describe_model(proto::Model::Reader model) {
                         .key = node.key,
                         .output_shape = node.run->output().shape,
                         .forward_flops_per_sample = node.run->forward_flops(),
-                        .backward_flops_per_sample = graph->backward_flops(n)};
+                        .backward_flops_per_sample = graph->backward_flops(n),
+                        .samples_min = node.run->samples_min()};
         for (const auto& parameter : node.run->parameters())
             info.parameter_elements += parameter.shape.elements();
         infos.push_back(std::move(info));

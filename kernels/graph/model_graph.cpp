@@ -98,7 +98,8 @@ class graph_builder {
             return append_transformer(description.getTransformer(), input, where);
         case proto::Layer::RECOMPUTE:
             return append_node(description, {input}, where,
-                               make_recompute(description.getRecompute(), value, around.depth + 1));
+                               make_recompute(description.getRecompute(), value,
+                                              where.key + ".recompute.layers", around.depth + 1));
         default:
             return append_node(description, {input}, where, make_layer(description, value.info));
         }
@@ -228,7 +229,7 @@ class graph_builder {
                                               std::to_string(limits::layers_max) +
                                               " that a model may have"});
         if (!made)
-            return in_place(made.failure());
+            return description.isRecompute() ? made.failure() : in_place(made.failure());
         const layer& run = **made;
         if (!within_limit(run.output().shape))
             return in_place(too_large("output", run.output().shape));
@@ -251,19 +252,21 @@ class graph_builder {
     model_graph& graph_;
 };
 
+// `where` stands before the key in messages about all layers.
 result<model_graph> graph_behind(layer_list layers, const graph_value& input,
-                                 const std::string& where, std::size_t depth) {
+                                 const std::string& where, const std::string& key,
+                                 std::size_t depth) {
     if (layers.size() == 0 || layers.size() > limits::layers_max)
-        return error{errc::usage, where + "layers: needs 1 to " +
+        return error{errc::usage, where + key + ": needs 1 to " +
                                       std::to_string(limits::layers_max) + " layers, has " +
                                       std::to_string(layers.size())};
     model_graph graph;
     graph.values.push_back(input);
-    auto end = graph_builder{graph}.append_all(layers, 0, {"layers", "layers"}, {depth, nullptr});
+    auto end = graph_builder{graph}.append_all(layers, 0, {"layers", key}, {depth, nullptr});
     if (!end)
         return end.failure();
     if (graph.nodes.empty())
-        return error{errc::usage, where + "layers: hold no layer that computes"};
+        return error{errc::usage, where + key + ": hold no layer that computes"};
     TROUPE_CHECK(*end == graph.nodes.size(), "the last layer gives the model's output");
     TROUPE_CHECK(*end == count_nodes(layers), "layers are counted as they are taken apart");
     graph.last_readers.resize(graph.values.size());
@@ -322,8 +325,9 @@ std::size_t count_nodes(layer_list layers) {
     return nodes;
 }
 
-result<model_graph> build_graph(layer_list layers, const graph_value& input, std::size_t depth) {
-    return graph_behind(layers, input, "", depth);
+result<model_graph> build_graph(layer_list layers, const graph_value& input, const std::string& key,
+                                std::size_t depth) {
+    return graph_behind(layers, input, "", key, depth);
 }
 
 result<model_graph> build_graph(proto::Model::Reader model) {
@@ -332,7 +336,7 @@ result<model_graph> build_graph(proto::Model::Reader model) {
         return input.failure();
     if (!within_limit(input->shape))
         return too_large("model.input:", input->shape);
-    auto graph = graph_behind(model.getLayers(), {*input, false}, "model.", 0);
+    auto graph = graph_behind(model.getLayers(), {*input, false}, "model.", "layers", 0);
     if (!graph)
         return graph;
     const auto& end = graph->nodes.back();

@@ -43,8 +43,8 @@ result<model_graph> build_graph(proto::Model::Reader model);
 // Of the products of its layers.
 precision precision_of(proto::Model::Reader model) noexcept;
 
-// That of layers by themselves, behind this input, so deep in other blocks.
+// That of layers by themselves, behind this input, which stand at this key, so deep in other blocks.
 result<model_graph> build_graph(capnp::List<proto::Layer>::Reader layers, const graph_value& input,
-                                std::size_t depth);
+                                const std::string& key, std::size_t depth);
 
 } // namespace troupe

@@ -1,5 +1,7 @@
 #include "kernels/graph/recompute.hpp"
 
+#include <algorithm>
+
 #include "kernels/graph/graph_range.hpp"
 
 namespace troupe {
@@ -18,6 +20,12 @@ class recompute_layer final : public layer {
         return layers_.forward_flops() + layers_.backward_flops();
     }
     kept_values kept() const noexcept override { return {.inputs = 1}; }
+    std::size_t samples_min() const noexcept override {
+        std::size_t most = 1;
+        for (const auto& step : layers_.steps())
+            most = std::max(most, step.run->samples_min());
+        return most;
+    }
     std::vector<parameter_info> parameters() const override { return layers_.parameters(); }
     std::vector<average_info> averages() const override { return layers_.averages(); }
 
@@ -57,8 +65,9 @@ class recompute_layer final : public layer {
 } // namespace
 
 result<std::shared_ptr<const layer>> make_recompute(proto::Recompute::Reader description,
-                                                    const graph_value& input, std::size_t depth) {
-    auto graph = build_graph(description.getLayers(), input, depth);
+                                                    const graph_value& input,
+                                                    const std::string& key, std::size_t depth) {
+    auto graph = build_graph(description.getLayers(), input, key, depth);
     if (!graph)
         return graph.failure();
     return std::shared_ptr<const layer>{

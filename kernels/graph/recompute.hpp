@@ -5,8 +5,9 @@
 
 namespace troupe {
 
-// errc::usage as build_graph.
+// Of the layers at this key. errc::usage as build_graph.
 result<std::shared_ptr<const layer>> make_recompute(proto::Recompute::Reader description,
-                                                    const graph_value& input, std::size_t depth);
+                                                    const graph_value& input,
+                                                    const std::string& key, std::size_t depth);
 
 } // namespace troupe

@@ -134,6 +134,7 @@ struct layer_info {
     std::size_t parameter_elements = 0;
     double forward_flops_per_sample = 0;
     double backward_flops_per_sample = 0;
+    std::size_t samples_min = 1; // of a pass of training
     // Of one sample, of all that crosses where a stage ends here: values forward and gradients back.
     std::size_t crossing_bytes = 0;
     std::size_t crossing_gradient_bytes = 0;

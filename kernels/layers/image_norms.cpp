@@ -33,6 +33,10 @@ class batch_norm_layer final : public layer {
         return {{.name = "weight", .shape = {shape_[0]}, .initial = 1},
                 {.name = "bias", .shape = {shape_[0]}}};
     }
+    // One value of a channel has no variance.
+    std::size_t samples_min() const noexcept override {
+        return shape_.elements() == shape_[0] ? 2 : 1;
+    }
     std::vector<average_info> averages() const override {
         return {{"running_mean", {shape_[0]}, 0, momentum_},
                 {"running_var", {shape_[0]}, 1, momentum_}};

@@ -54,6 +54,8 @@ class layer {
     virtual kept_values kept() const noexcept = 0;
     // Whether the output is the input in another shape, in the same memory.
     virtual bool reshapes() const noexcept { return false; }
+    // The fewest samples that a pass of training may have.
+    virtual std::size_t samples_min() const noexcept { return 1; }
     // Names without the layer's number: "weight", "bias".
     virtual std::vector<parameter_info> parameters() const { return {}; }
     virtual std::vector<average_info> averages() const { return {}; }

@@ -37,7 +37,7 @@ inline constexpr std::size_t layers_max = 4096;             // of one model
 inline constexpr std::size_t layer_depth_max = 16;          // blocks within blocks of one model
 inline constexpr std::size_t app_file_bytes_max = 1u << 20; // of one app file
 inline constexpr std::size_t app_file_depth_max =
-    32; // lists and maps inside each other in an app file
+    96; // lists and maps inside each other in an app file: five for a block
 inline constexpr std::uint64_t dataset_bytes_max = 1ull << 36; // of one data set in memory: 64 GiB
 inline constexpr std::size_t checkpoint_header_bytes_max = 1u << 24; // JSON of a safetensors file
 inline constexpr std::size_t checkpoint_manifest_bytes_max = 1u << 22;
@@ -60,6 +60,7 @@ inline constexpr std::size_t peer_queue_frames_soft = 4096;
 inline constexpr std::size_t peer_backlog_bytes_max =
     1u << 30; // of one peer, arrived outside the pool; then it is given up
 
+static_assert(app_file_depth_max > 5 * (layer_depth_max + 1) + 5);
 static_assert(frame_words_max * 8 < frame_bytes_max);
 static_assert(frame_tensors_max <= 0xffff); // 16 bits of a frame's header
 static_assert(peer_queue_bytes_soft < peer_queue_bytes_hard);

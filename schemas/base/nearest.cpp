@@ -23,6 +23,13 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     return row[b.size()];
 }
 
+std::string small_letters(std::string_view text) {
+    std::string small{text};
+    for (char& c : small)
+        c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return small;
+}
+
 } // namespace
 
 std::string nearest(std::string_view wrong, const std::vector<std::string>& candidates) {
@@ -31,8 +38,9 @@ std::string nearest(std::string_view wrong, const std::vector<std::string>& cand
     std::size_t best_distance = std::max<std::size_t>(2, wrong.size() / 3) + 1;
     if (wrong.size() > longest)
         return best;
+    const std::string in_small_letters = small_letters(wrong);
     for (const std::string& candidate : candidates) {
-        const std::size_t distance = edit_distance(wrong, candidate);
+        const std::size_t distance = edit_distance(in_small_letters, small_letters(candidate));
         if (distance < best_distance && distance < candidate.size()) {
             best = candidate;
             best_distance = distance;

@@ -7,7 +7,7 @@
 
 namespace troupe {
 
-// The candidate that `wrong` was most likely meant to be; empty if none is close.
+// The candidate that `wrong` was most likely meant to be, in whatever letters; empty if none is close.
 std::string nearest(std::string_view wrong, const std::vector<std::string>& candidates);
 
 // `did you mean "kernel"? `, to stand before what else is said; empty if none is close.

@@ -43,6 +43,14 @@ class AppFile(TroupeTest):
         result = self.troupe("check", self.app(APP + "    microbatches: 4\n"))
         self.assert_one_line_error(result, 0, "note", "app.yaml:21:", "topology.pipeline.microbatches", "pipedream")
 
+    def test_what_is_hardly_meant_is_noted_by_check_and_plan(self):
+        app = self.app(APP.replace("linear: {out: 4}\n", "linear: {out: 4}\n    - softmax\n").replace("{layers: 1}]", "{layers: 2}]"))
+        for command in ("check", "plan"):
+            self.assert_one_line_error(self.troupe(command, app, "--set", "train.warmup_minibatches=32"), 0, "note",
+                                       "app.yaml:11:", "model.layers[4]: cross_entropy brings a softmax")
+        result = self.troupe("check", self.app(), "--set", "train.warmup_minibatches=33")
+        self.assert_one_line_error(result, 0, "note: --set train.warmup_minibatches: the run has 32 minibatches")
+
     def test_a_bad_override_names_the_switch(self):
         result = self.troupe("run", self.app(), "--set", "train.epoch=3")
         self.assert_one_line_error(result, 2, "troupe: --set train.epoch: unknown key", "epochs")
@@ -75,6 +83,14 @@ class Data(TroupeTest):
                 self.assert_one_line_error(result, 2, f"/app.yaml:{line}:", f": data.idx.{key}: /nowhere/file.gz: no such")
             result = self.troupe(command, self.idx_app(), "--set", "data.idx.train_images=/nowhere/file.gz")
             self.assert_one_line_error(result, 2, "troupe: --set data.idx.train_images: /nowhere/file.gz: no such")
+
+    def test_a_last_minibatch_that_is_too_small_for_a_batch_norm_is_refused_before_training(self):
+        text = APP.replace("- relu", "- linear: {out: 6}\n    - batch_norm").replace("- max_pool: {kernel: 2}\n    ", "")
+        for command in ("check", "run"):
+            result = self.troupe(command, self.app(text.replace("samples: 512", "samples: 513")))
+            self.assert_one_line_error(result, 2, "app.yaml:13:10: train.batch: of 513 samples the last minibatch of an epoch "
+                                       "has 1 sample, but layers.2 batch_norm needs 2")
+        self.assertEqual(self.troupe("check", self.app(text)).code, 0)
 
     def test_truncated_data_file_says_the_byte(self):
         images = self.folder / "images"
@@ -112,13 +128,13 @@ class Data(TroupeTest):
                                        "train-labels-idx1-ubyte.gz: sample 0 has label 9")
 
     def test_samples_and_labels_that_the_model_does_not_take(self):
-        for options, said in (("vocabulary: 20", ("data.synthetic.classes: ", "whole numbers of shape [1, 8, 8]", "first layer")),
+        for options, said in (("vocabulary: 20", ("data.synthetic.vocabulary: ", "whole numbers of shape [1, 8, 8]", "first layer")),
                               ("next_token: true", ("data.synthetic.next_token: ", "give data.synthetic.vocabulary"))):
             for command in ("check", "run"):
                 result = self.troupe(command, self.app(APP.replace("classes: 4", "classes: 4, " + options)))
                 self.assert_one_line_error(result, 2, "app.yaml:3:", *said)
         result = self.troupe("check", self.app(APP.replace("model:\n", "  target: input\nmodel:\n")))
-        self.assert_one_line_error(result, 2, "app.yaml:", "label is numbers of shape [1, 8, 8]", "loss takes one whole number",
+        self.assert_one_line_error(result, 2, "app.yaml:4:", "data.target: ", "label is numbers of shape [1, 8, 8]", "loss takes one whole number",
                                    "data.target")
 
     def data_app(self, data, shape="[1, 8, 8]"):

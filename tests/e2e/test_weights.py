@@ -35,8 +35,8 @@ class Weights(TroupeTest):
         self.assertEqual(result.code, 0, str(result))
         return result.event("evaluation")[0]
 
-    def convert(self, source, target):
-        result = self.troupe("convert", self.app_file, source, target)
+    def convert(self, source, target, *options):
+        result = self.troupe("convert", self.app_file, source, target, *options)
         self.assertEqual(result.code, 0, str(result))
         return result
 
@@ -63,8 +63,14 @@ class Weights(TroupeTest):
                           "layers.3.weight": [4, 128], "layers.3.bias": [4]})
         self.assertEqual(self.evaluate("--weights", self.file)["test_loss"], self.evaluate()["test_loss"])
         self.convert(self.file, "again")
-        self.convert("again", self.file)
+        self.assertIn("weights.safetensors: is there already; ", self.refused("convert", self.app_file, "again", self.file))
+        self.convert("again", self.file, "--force")
         self.assertEqual(read_header(self.file)[1], data)
+
+    def test_a_file_in_a_folder_that_is_not_there_is_named(self):
+        said = self.refused("convert", self.app_file, "saved", "nowhere/weights.safetensors")
+        self.assertEqual(said, "troupe: nowhere/weights.safetensors: cannot be made: No such file or directory; "
+                               "make its folder first\n")
 
     def test_a_run_starts_from_the_weights_of_a_file(self):
         self.convert("saved", self.file)
@@ -130,6 +136,7 @@ checkpoint: {directory: written}
         likeliest = self.troupe(*words, "--temperature", "0").out
         self.assertEqual(self.troupe(*words, "--temperature", "0", "--seed", "2").out, likeliest)
         self.assertIn("generates no text", self.refused("generate", self.app_file))
+        self.assertIn("--prompt: is empty, but the model needs a byte", self.refused("generate", app, "--prompt", ""))
 
     def test_a_folder_of_another_run_is_left_alone(self):
         self.convert("saved", self.file)

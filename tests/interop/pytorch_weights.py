@@ -112,7 +112,7 @@ class Folder:
         """Through a checkpoint."""
         write_file(self.path / "given.safetensors", state)
         self.troupe("convert", "given.safetensors", folder)
-        self.troupe("convert", folder, "back.safetensors")
+        self.troupe("convert", folder, "back.safetensors", "--force")
         return read_file(self.path / "back.safetensors")
 
     def loss(self):

@@ -51,9 +51,12 @@ int check(const check_options& options) {
         return report(app.failure());
     if (options.print)
         std::cout << render_app(app->app());
-    if (auto data = load_samples(*app); !data)
+    const auto data = load_samples(*app);
+    if (!data)
         return report(data.failure());
-    for (const std::string& text : app->notes())
+    if (auto enough = app->check_samples((*data)->train.size()); !enough)
+        return report(enough.failure());
+    for (const std::string& text : app->notes((*data)->train.size()))
         note(text);
     if (!options.print)
         std::cout << options.app.file << ": ok" << std::endl;

@@ -50,6 +50,7 @@ void add_convert(CLI::App& program, convert_options& options, int& code) {
         ->required();
     command->add_option("TO", options.to, "NAME.safetensors, or a folder for checkpoints.")
         ->required();
+    command->add_flag("--force", options.force, "Replace a file that is there.");
     add_memory(command, options.memory_mb);
     command->callback([&] { code = convert(options); });
 }
@@ -65,8 +66,14 @@ void add_generate(CLI::App& program, generate_options& options, int& code) {
     add_app(command, options.app);
     command->add_option("--weights", options.weights,
                         "As of evaluate; without it the app's latest checkpoint.");
-    command->add_option("--prompt", options.prompt,
-                        "What the text begins with, or the sentence to translate; a new line.");
+    command
+        ->add_option("--prompt", options.prompt,
+                     "What the text begins with, or the sentence to translate; a new line.")
+        ->check([](const std::string& prompt) {
+            return std::string{prompt.empty() ? "is empty, but the model needs a byte to go on "
+                                                "from; without --prompt that is a new line"
+                                              : ""};
+        });
     command->add_option("--length", options.length, "Bytes to write.")
         ->check(CLI::Range(1u, 1'000'000u))
         ->capture_default_str();

@@ -85,8 +85,9 @@ int evaluate(const evaluate_options& options);
 
 struct convert_options {
     app_choice app;
-    std::string from; // as load_weights takes them
-    std::string to;   // a file *.safetensors, or a folder for checkpoints
+    std::string from;   // as load_weights takes them
+    std::string to;     // a file *.safetensors, or a folder for checkpoints
+    bool force = false; // replaces a file
     std::uint64_t memory_mb = 4096;
 };
 int convert(const convert_options& options);

@@ -61,6 +61,10 @@ int convert(const convert_options& options) {
         return report({errc::usage, options.to +
                                         ": weights are written to NAME.safetensors, or into "
                                         "a folder for checkpoints, whose name has no dot"});
+    if (to_file && std::filesystem::exists(to) && !options.force)
+        return report({errc::usage, options.to +
+                                        ": is there already; name another file, or replace it by "
+                                        "--force"});
     memory_pool memory{options.memory_mb << 20};
     const auto saved = load_weights(*app, options.from, memory);
     if (!saved)

@@ -91,6 +91,9 @@ int plan(const plan_options& options) {
     auto app = load_app(options.app.file, options.app.settings);
     if (!app)
         return report(app.failure());
+    if (!options.json)
+        for (const std::string& text : app->notes())
+            note(text);
     // Layer times are measured on a device of the cluster, or on one of this process.
     run_options as_run;
     as_run.cluster = options.cluster;

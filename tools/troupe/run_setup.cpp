@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <ranges>
+#include <set>
 #include <thread>
 
 #include "actors/pipeline/run_shape.hpp"
 #include "actors/plan/app_file.hpp"
+#include "kernels/optim/optimizer.hpp"
 #include "schemas/base/nearest.hpp"
 #include "transport/ucx/socket.hpp"
 
@@ -51,8 +53,14 @@ std::vector<std::string> other_than_saved(proto::App::Reader app, std::uint64_t 
         others.emplace_back("another model");
     compare("train.seed", saved.seed, app.getTrain().getSeed());
     const run_shape shape = run_shape::of(app.getTrain(), train_samples);
-    compare(app.getTrain().hasBatchGrowth() ? "a train.batch grown to" : "train.batch", saved.batch,
-            shape.batch.at(saved.epochs_done));
+    const std::uint32_t batch = shape.batch.at(saved.epochs_done);
+    if (!app.getTrain().hasBatchGrowth())
+        compare("train.batch", saved.batch, batch);
+    else if (saved.batch != batch)
+        others.push_back("minibatches of " + std::to_string(saved.batch) + " samples in epoch " +
+                         std::to_string(saved.epochs_done + 1) +
+                         ", where train.batch and train.batch_growth now make " +
+                         std::to_string(batch));
     compare("a number of training samples of", saved.train_samples, train_samples);
     if (others.empty() && saved.minibatches_done != shape.minibatches_before(saved.epochs_done) +
                                                         saved.minibatches_of_epoch)
@@ -77,6 +85,37 @@ std::string advice_on_damage(const checkpoint_info& latest) {
            " and train anew without --resume";
 }
 
+// The optimizer's state that the checkpoint lacks, and what it has of another's.
+void note_optimizer(proto::App::Reader app, const loaded_checkpoint& saved) {
+    const auto kind_of = [](std::string_view name) {
+        return std::string{name.substr(0, name.find(".layers."))};
+    };
+    const auto model = app.getModel();
+    const auto rule = make_optimizer(app.getTrain().getOptimizer());
+    const auto layout =
+        stage_program::create(model, {0, count_layers(model)})->layout(rule->state());
+    std::set<std::string> known, missing, others;
+    for (const auto& entry : layout.entries()) {
+        known.insert(entry.name);
+        if (entry.is_state && saved.find(entry.name) == nullptr)
+            missing.insert(kind_of(entry.name));
+    }
+    for (const safetensors_file& file : saved.files())
+        for (const named_tensor& t : file.view.tensors)
+            if (!known.contains(t.name))
+                others.insert(kind_of(t.name));
+    const auto words = [](const std::set<std::string>& kinds) {
+        return in_a_row({kinds.begin(), kinds.end()});
+    };
+    const std::string from = "--resume: " + saved.info().folder.string();
+    if (!others.empty())
+        note(from +
+             " was saved with another train.optimizer; its state is left out: " + words(others));
+    if (!missing.empty())
+        note(from + " has not the state of this train.optimizer, which begins with zeros: " +
+             words(missing));
+}
+
 result<void> load_latest(proto::App::Reader app, std::uint64_t train_samples,
                          const checkpoint_info& latest, checkpoints& out) {
     if (const auto others = other_than_saved(app, train_samples, latest.progress); !others.empty())
@@ -84,6 +123,8 @@ result<void> load_latest(proto::App::Reader app, std::uint64_t train_samples,
                                       in_a_row(others) +
                                       "; resume with the same, or train into another folder"};
     auto loaded = load_checkpoint(latest);
+    if (loaded)
+        note_optimizer(app, *loaded);
     if (!loaded && loaded.failure().code() == errc::data)
         return error{errc::data, loaded.failure().message() + advice_on_damage(latest)};
     if (!loaded)

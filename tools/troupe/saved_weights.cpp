@@ -121,7 +121,11 @@ result<void> save_weights(const fs::path& file, const weights_layout& layout,
     fs::remove(partial, failed); // of one that was killed
     if (auto written = write_file(partial, pieces); !written) {
         fs::remove(partial, failed);
-        return written.failure();
+        const std::string why = written.failure().message().substr(partial.string().size());
+        const fs::path folder = fs::absolute(file, failed).parent_path();
+        return error{written.failure().code(),
+                     file.string() + why +
+                         (fs::exists(folder, failed) ? "" : "; make its folder first")};
     }
     fs::rename(partial, file, failed);
     if (!failed)

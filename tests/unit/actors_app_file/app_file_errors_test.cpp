@@ -60,6 +60,13 @@ BOOST_AUTO_TEST_CASE(unknown_keys_come_with_the_nearest_valid_one) {
     BOOST_TEST(with("\"a\\nb\": 1").find("app.yaml:2:1: a\\x0ab: unknown key") == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(capital_letters_are_no_mistakes_beside_others) {
+    BOOST_TEST(with_train("train: {batch: 1, optimizer: {AdamW: {learning_rate: 1}}}") ==
+               "app.yaml:2:31: train.optimizer.AdamW: unknown key; did you mean \"adamw\"?");
+    BOOST_TEST(with_model("model: {input: [4], layers: [RELU]}") ==
+               "app.yaml:2:30: model.layers[0]: unknown word \"RELU\"; did you mean \"relu\"?");
+}
+
 BOOST_AUTO_TEST_CASE(repeated_keys_are_refused) {
     BOOST_TEST(with_train("train: {batch: 16,\n  batch: 17}") ==
                "app.yaml:3:3: train.batch: repeated key; it stands at app.yaml:2:9 already");
@@ -240,52 +247,6 @@ BOOST_AUTO_TEST_CASE(stages_must_fit_the_model_and_microbatches_the_batch) {
     BOOST_TEST(with("topology: {pipeline: {schedule: pipedream, microbatches: 17}}") == "accepted");
 }
 
-BOOST_AUTO_TEST_CASE(what_has_no_effect_is_noted_with_its_place) {
-    const auto notes = [](const std::string& topology, const app_settings& settings = {}) {
-        const std::string text = "troupe: 1\ntopology: {pipeline: {" + topology + "}}\n";
-        return parse_app(text + data_line + model_lines + train_line, "app.yaml", settings)
-            .value()
-            .notes();
-    };
-    BOOST_TEST(notes("schedule: pipedream, microbatches: 17") ==
-                   std::vector<std::string>{
-                       "app.yaml:2:58: topology.pipeline.microbatches: not used by schedule "
-                       "pipedream, which passes minibatches whole; leave it out, or choose "
-                       "schedule: gpipe"},
-               boost::test_tools::per_element());
-    BOOST_TEST(notes("microbatches: 2", {"topology.pipeline.schedule=gpipe"}).empty());
-    BOOST_TEST(notes("schedule: pipedream").empty());
-    const auto growing = [&](const std::string& epochs) {
-        return notes("schedule: gpipe", {"train.epochs=" + epochs,
-                                         "train.batch_growth={every_epochs: 3, maximum: 99}"});
-    };
-    BOOST_TEST(growing("3") ==
-                   std::vector<std::string>{
-                       "--set train.batch_growth: train.batch_growth.every_epochs: not reached in "
-                       "3 epochs, so minibatches do not grow"},
-               boost::test_tools::per_element());
-    BOOST_TEST(growing("4").empty());
-    BOOST_TEST(notes("stages: 2", {"topology.pipeline.microbatches=2"}).size() == 1u);
-}
-
-BOOST_AUTO_TEST_CASE(data_keys_without_effect_are_noted) {
-    const auto notes = [](const std::string& data) {
-        return parse_app("troupe: 1\ndata: {" + data + "}\n" + model_lines + train_line, "app.yaml")
-            .value()
-            .notes();
-    };
-    BOOST_TEST(notes("text: {train: [a], test: [b], test_share: 0.2}") ==
-                   std::vector<std::string>{"app.yaml:2:50: data.text.test_share: not used where "
-                                            "test names files; leave it out"},
-               boost::test_tools::per_element());
-    BOOST_TEST(notes("text: {train: [a], test_share: 0.2}").empty());
-    const std::string npy = "npy: {train_inputs: a, train_labels: b, test_inputs: c}";
-    BOOST_TEST(notes(npy).empty());
-    BOOST_TEST(notes(npy + ", target: input").size() == 1u);
-    BOOST_TEST(notes("synthetic: {classes: 3, vocabulary: 5, next_token: true}").size() == 1u);
-    BOOST_TEST(notes("synthetic: {vocabulary: 5, next_token: true}").empty());
-}
-
 BOOST_AUTO_TEST_CASE(yaml_that_could_grow_or_deceive_is_refused) {
     BOOST_TEST(with("topology: &t single") ==
                "app.yaml:2:11: anchors (&name) are not allowed; write the value out");
@@ -319,10 +280,27 @@ BOOST_AUTO_TEST_CASE(hostile_nesting_ends_soon) {
         BOOST_TEST(message(text) != "accepted", piece);
     }
     std::string deep;
-    for (int i = 0; i < 40; ++i)
+    for (int i = 0; i < 100; ++i)
         deep += std::string(static_cast<std::size_t>(i), ' ') + "a:\n";
-    BOOST_TEST(message(deep).find("more than 32 lists and maps inside each other") !=
+    BOOST_TEST(message(deep).find("more than 96 lists and maps inside each other") !=
                std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(blocks_in_blocks_are_counted_as_blocks) {
+    const auto nested = [](const std::string& before, const std::string& after, int depth) {
+        std::string text = "{linear: {out: 10}}";
+        for (int i = 0; i < depth; ++i)
+            text = before + text + after;
+        return with_model("model: {input: [10], layers: [" + text + "]}");
+    };
+    for (const auto& [before, after] :
+         {std::pair<std::string, std::string>{"{residual: {layers: [", "]}}"},
+          {"{recompute: {layers: [", "]}}"},
+          {"{concat: {branches: [{layers: [", "]}]}}"}}) {
+        BOOST_TEST(nested(before, after, 16) == "accepted");
+        BOOST_TEST(nested(before, after, 17).find("blocks stand in blocks more than 16 deep") !=
+                   std::string::npos);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(settings_that_do_not_fit_name_themselves) {

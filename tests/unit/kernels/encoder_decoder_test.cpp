@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_translate_is_refused_with_its_place) {
                "tokens are of 6");
     BOOST_TEST(
         refusal(translator(5, encoder, model_builder{embedded}.recompute(attention_gru(3)))) ==
-        "layers[0].encoder_decoder.decoder[1] recompute: layers[0] attention_gru: has no "
+        "layers[0].encoder_decoder.decoder[1].recompute.layers[0] attention_gru: has no "
         "encoder to read; it stands in the decoder of an encoder_decoder, there in no "
         "recompute");
     BOOST_TEST(refusal(model_builder{4}.embedding(words, 3).append(attention_gru(3))) ==

@@ -124,6 +124,13 @@ BOOST_AUTO_TEST_CASE(impossible_blocks_are_refused_with_their_place) {
                               .build()) ==
                "layers[0].concat.branches[1].layers[0] linear: needs numbers, but gets tokens; put "
                "embedding before it");
+    BOOST_TEST(
+        failure_of(model_builder{1, 4, 4}
+                       .residual(model_builder{}.recompute(
+                           model_builder{}.relu().recompute(model_builder{}.conv2d(2, 9, 1, 0))))
+                       .build()) ==
+        "layers[0].residual.layers[0].recompute.layers[1].recompute.layers[0] conv2d: kernel 9x9 "
+        "is larger than its input 4x4 with padding 0");
     BOOST_TEST(failure_of(model_builder{4}.relu().build()) ==
                "model.layers: hold no parameters, so there is nothing to train");
     BOOST_TEST(failure_of(model_builder{4}

@@ -1,0 +1,115 @@
+// What an app file says to no effect, or hardly means.
+#include <functional>
+
+#include "actors/pipeline/run_shape.hpp"
+#include "actors/pipeline/schedule.hpp"
+#include "actors/plan/app_file_checks.hpp"
+
+namespace troupe::app_file {
+
+namespace {
+
+void add_idle_data(proto::Data::Reader data, std::vector<doubtful_key>& keys) {
+    const bool own_labels = data.getTarget() == proto::DataTarget::INPUT;
+    if (own_labels && data.isNpy())
+        for (const char* path : {"data.npy.train_labels", "data.npy.test_labels"})
+            keys.push_back({path, "not used with target: input; leave it out"});
+    if (data.isText() && data.getText().hasTest())
+        keys.push_back({"data.text.test_share", "not used where test names files; leave it out"});
+    if (data.isSynthetic() && data.getSynthetic().getNextToken())
+        keys.push_back({"data.synthetic.classes",
+                        "not used with next_token, whose labels are tokens; leave it out"});
+}
+
+using layer_list = capnp::List<proto::Layer>::Reader;
+using layer_visitor = std::function<void(proto::Layer::Reader, const std::string& path)>;
+
+// Every layer that the app file spells out, in blocks too.
+void visit(layer_list layers, const std::string& path, const layer_visitor& see) {
+    for (unsigned i = 0; i < layers.size(); ++i) {
+        const auto layer = layers[i];
+        const std::string here = path + "[" + std::to_string(i) + "].";
+        see(layer, here);
+        switch (layer.which()) {
+        case proto::Layer::RESIDUAL:
+            visit(layer.getResidual().getLayers(), here + "residual.layers", see);
+            visit(layer.getResidual().getShortcut(), here + "residual.shortcut", see);
+            break;
+        case proto::Layer::CONCAT: {
+            const auto branches = layer.getConcat().getBranches();
+            for (unsigned b = 0; b < branches.size(); ++b)
+                visit(branches[b].getLayers(),
+                      here + "concat.branches[" + std::to_string(b) + "].layers", see);
+            break;
+        }
+        case proto::Layer::ENCODER_DECODER:
+            visit(layer.getEncoderDecoder().getEncoder(), here + "encoder_decoder.encoder", see);
+            visit(layer.getEncoderDecoder().getDecoder(), here + "encoder_decoder.decoder", see);
+            break;
+        case proto::Layer::REPEAT:
+            visit(layer.getRepeat().getLayers(), here + "repeat.layers", see);
+            break;
+        case proto::Layer::RECOMPUTE:
+            visit(layer.getRecompute().getLayers(), here + "recompute.layers", see);
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+bool labels_are_next_tokens(proto::Data::Reader data) {
+    return data.getTarget() == proto::DataTarget::LABELS &&
+           (data.isText() || (data.isSynthetic() && data.getSynthetic().getNextToken()));
+}
+
+void add_doubtful_layers(proto::App::Reader app, std::vector<doubtful_key>& keys) {
+    const auto model = app.getModel();
+    const auto layers = model.getLayers();
+    if (model.getLoss().isCrossEntropy() && layers[layers.size() - 1].isSoftmax())
+        keys.push_back({"model.layers[" + std::to_string(layers.size() - 1) + "]",
+                        "cross_entropy brings a softmax of its own, and learns badly from a second "
+                        "one; leave this layer out"});
+    if (!labels_are_next_tokens(app.getData()))
+        return;
+    const std::string why = "not causal, so that each position sees the next token, which is its "
+                            "label; say causal: true";
+    visit(layers, "model.layers", [&](proto::Layer::Reader layer, const std::string& here) {
+        if (layer.isAttention() && !layer.getAttention().getCausal())
+            keys.push_back({here + "attention", why});
+        if (layer.isTransformer() && !layer.getTransformer().getCausal())
+            keys.push_back({here + "transformer", why});
+    });
+}
+
+} // namespace
+
+std::vector<doubtful_key> doubtful_keys(proto::App::Reader app,
+                                        std::optional<std::uint64_t> train_samples) {
+    std::vector<doubtful_key> keys;
+    add_idle_data(app.getData(), keys);
+    add_doubtful_layers(app, keys);
+    const auto train = app.getTrain();
+    if (train_samples &&
+        run_shape::of(train, *train_samples).minibatches() < train.getWarmupMinibatches())
+        keys.push_back(
+            {"train.warmup_minibatches",
+             "the run has " + std::to_string(run_shape::of(train, *train_samples).minibatches()) +
+                 " minibatches" + ", so that the learning rate never reaches its full height"});
+    if (train.hasBatchGrowth() && train.getBatchGrowth().getEveryEpochs() >= train.getEpochs())
+        keys.push_back({"train.batch_growth.every_epochs",
+                        "not reached in " + std::to_string(train.getEpochs()) +
+                            (train.getEpochs() == 1 ? " epoch" : " epochs") +
+                            ", so minibatches do not grow"});
+    if (!app.getTopology().isPipeline())
+        return keys;
+    const auto schedule = app.getTopology().getPipeline().getSchedule();
+    if (!cuts_minibatches(schedule))
+        keys.push_back({"topology.pipeline.microbatches",
+                        "not used by schedule " + std::string{name_of(schedule)} +
+                            ", which passes minibatches whole; leave it out, or choose schedule: "
+                            "gpipe"});
+    return keys;
+}
+
+} // namespace troupe::app_file
