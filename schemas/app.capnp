@@ -138,10 +138,10 @@ struct IgnoredLabel $A.byKind {
 
 struct Layer $A.doc("One layer: exactly one of these.") {
   union {
-    conv2d @0 :Conv2d $A.doc("Two-dimensional convolution with bias.");
+    conv2d @0 :Conv2d $A.doc("Two-dimensional convolution.");
     relu @1 :Void $A.doc("max(x, 0).");
     maxPool @2 :MaxPool $A.doc("Largest value of each window.");
-    linear @3 :Linear $A.doc("Matrix product with bias. Images [channels, height, width] are flattened first; "
+    linear @3 :Linear $A.doc("Matrix product. Images [channels, height, width] are flattened first; "
         "of [positions, features] every position is taken by itself.");
     gelu @4 :Void $A.doc("x times the share of a standard normal distribution below x.");
     geluTanh @5 :Void $A.doc("The approximation of gelu by tanh, as in GPT-2.");
@@ -218,6 +218,7 @@ struct Conv2d {
   padding @3 :UInt32 = 0 $A.min(0) $A.max(1024) $A.doc("Zeros added on every side.");
   groups @4 :UInt32 = 1 $A.min(1) $A.max(65536)
       $A.doc("Parts of the channels, each convolved by itself; divides those of input and output.");
+  bias @5 :Bool = true $A.doc("Add a number of its own to each output channel; of no use before batch_norm, which has one.");
 }
 
 struct MaxPool {
@@ -273,6 +274,7 @@ struct AttentionGru {
 
 struct Linear {
   out @0 :UInt32 $A.required $A.min(1) $A.max(16777216) $A.doc("Output features.");
+  bias @1 :Bool = true $A.doc("Add a number of its own to each output feature; of no use before batch_norm, which has one.");
 }
 
 struct PositionEmbedding {

@@ -75,7 +75,8 @@ convolution::convolution(const dnnl::engine& engine, const convolution_shape& sh
         weight_ = {grouped, memory::data_type::f32, memory::format_tag::goihw};
     }
     any_weight_ = any_format(weight_);
-    bias_ = {{dim(shape.out)}, memory::data_type::f32, memory::format_tag::a};
+    if (shape.bias)
+        bias_ = {{dim(shape.out)}, memory::data_type::f32, memory::format_tag::a};
 }
 
 dnnl::convolution_forward::primitive_desc convolution::describe(const memory::desc& input,

@@ -16,6 +16,7 @@ namespace troupe::cpu {
 struct convolution_shape {
     std::size_t samples, in, height, width;
     std::size_t out, kernel_height, kernel_width;
+    bool bias;
     conv2d_settings settings;
 
     std::size_t out_height() const noexcept {
@@ -56,7 +57,7 @@ class convolution {
     convolution(const dnnl::engine& engine, const convolution_shape& shape);
 
     const convolution_shape& shape() const noexcept { return shape_; }
-    const dnnl::memory::desc& bias() const noexcept { return bias_; }
+    const dnnl::memory::desc& bias() const noexcept { return bias_; } // empty without one
     // Compiled on first use, which takes milliseconds.
     const compiled_pass& forward();
     const compiled_pass& backward_input();

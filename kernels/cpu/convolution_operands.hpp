@@ -12,7 +12,7 @@ struct forward_convolution {
     convolution_shape shape;
     const tensor& input;
     const tensor& weight;
-    const tensor& bias;
+    const tensor* bias;
     tensor& output;
     const max_pool_settings* pool = nullptr;
     tensor* positions = nullptr;
@@ -26,17 +26,17 @@ struct backward_convolution {
     const tensor& output_gradient;
     tensor* input_gradient;
     tensor& weight_gradient;
-    tensor& bias_gradient;
+    tensor* bias_gradient;
     const max_pool_settings* pool = nullptr;
     const tensor* output = nullptr;
     const tensor* positions = nullptr;
 };
 
 inline convolution_shape shape_of(const conv2d_settings& settings, const tensor& input,
-                                  const tensor& weight) noexcept {
+                                  const tensor& weight, bool bias) noexcept {
     const auto& i = input.shape();
     const auto& w = weight.shape();
-    return {i[0], i[1], i[2], i[3], w[0], w[2], w[3], settings};
+    return {i[0], i[1], i[2], i[3], w[0], w[2], w[3], bias, settings};
 }
 
 inline convolution_shape with_samples(convolution_shape shape, std::size_t samples) noexcept {

@@ -34,25 +34,25 @@ void convolution_runner::run(const Operands& operands) {
 }
 
 void convolution_runner::forward(const conv2d_forward& o) {
-    run(forward_convolution{shape_of(o.settings, o.input, o.weight), o.input, o.weight, o.bias,
-                            o.output});
+    run(forward_convolution{shape_of(o.settings, o.input, o.weight, o.bias != nullptr), o.input,
+                            o.weight, o.bias, o.output});
 }
 
 void convolution_runner::forward(const conv2d_pool_forward& o) {
-    run(forward_convolution{shape_of(o.settings, o.input, o.weight), o.input, o.weight, o.bias,
-                            o.output, &o.pool, &o.positions});
+    run(forward_convolution{shape_of(o.settings, o.input, o.weight, o.bias != nullptr), o.input,
+                            o.weight, o.bias, o.output, &o.pool, &o.positions});
 }
 
 void convolution_runner::backward(const conv2d_backward& o) {
-    run(backward_convolution{shape_of(o.settings, o.input, o.weight), o.input, o.weight,
-                             o.output_gradient, o.input_gradient, o.weight_gradient,
-                             o.bias_gradient});
+    run(backward_convolution{shape_of(o.settings, o.input, o.weight, o.bias_gradient != nullptr),
+                             o.input, o.weight, o.output_gradient, o.input_gradient,
+                             o.weight_gradient, o.bias_gradient});
 }
 
 void convolution_runner::backward(const conv2d_pool_backward& o) {
-    run(backward_convolution{shape_of(o.settings, o.input, o.weight), o.input, o.weight,
-                             o.output_gradient, o.input_gradient, o.weight_gradient,
-                             o.bias_gradient, &o.pool, &o.output, &o.positions});
+    run(backward_convolution{shape_of(o.settings, o.input, o.weight, o.bias_gradient != nullptr),
+                             o.input, o.weight, o.output_gradient, o.input_gradient,
+                             o.weight_gradient, o.bias_gradient, &o.pool, &o.output, &o.positions});
 }
 
 std::size_t convolution_runner::run_parts(const forward_convolution& o, convolution& part,
@@ -60,7 +60,6 @@ std::size_t convolution_runner::run_parts(const forward_convolution& o, convolut
     const compiled_pass& pass = part.forward();
     const std::size_t samples = part.shape().samples;
     const operand weight = read(pass.weight, sample(o.weight, 0));
-    const dnnl::memory bias = memory_at(part.bias(), sample(o.bias, 0));
     const scratch images{pool_,
                          o.pool != nullptr ? part.shape().output_elements() * sizeof(float) : 0};
     for (; first + samples <= o.shape.samples; first += samples) {
@@ -69,7 +68,8 @@ std::size_t convolution_runner::run_parts(const forward_convolution& o, convolut
         const operand output = writable(pass.output, convolved);
         execute(pass, {{DNNL_ARG_SRC, input.memory},
                        {DNNL_ARG_WEIGHTS, weight.memory},
-                       {DNNL_ARG_BIAS, bias},
+                       {DNNL_ARG_BIAS,
+                        memory_at(part.bias(), o.bias != nullptr ? sample(*o.bias, 0) : nullptr)},
                        {DNNL_ARG_DST, output.memory}});
         deliver(pass.output, output, convolved);
         if (o.pool != nullptr)
@@ -83,7 +83,7 @@ std::size_t convolution_runner::run_parts(const backward_convolution& o, convolu
     const std::size_t samples = part.shape().samples;
     const bool initial = first == 0; // later parts add to what is there
     const std::size_t weight_bytes = part.backward_weight().weight.wanted.get_size();
-    const std::size_t bias_bytes = o.shape.out * sizeof(float);
+    const std::size_t bias_bytes = o.shape.bias ? o.shape.out * sizeof(float) : 0;
     weight_sums sums{{pool_, weight_bytes},
                      {pool_, bias_bytes},
                      {pool_, weight_bytes},
@@ -132,7 +132,8 @@ void convolution_runner::add_weight_gradient(convolution& part, const float* inp
                    {DNNL_ARG_DIFF_BIAS, memory_at(part.bias(), bias)}});
     if (!sums.empty) {
         loops_.add_scaled(sums.weight.floats(), 1, weight, sums.weight.floats(), sums.elements);
-        loops_.add_scaled(sums.bias.floats(), 1, bias, sums.bias.floats(), part.shape().out);
+        if (part.shape().bias)
+            loops_.add_scaled(sums.bias.floats(), 1, bias, sums.bias.floats(), part.shape().out);
     }
     sums.empty = false;
 }
@@ -141,7 +142,8 @@ void convolution_runner::unpack(const backward_convolution& o, convolution& part
                                 const weight_sums& sums, bool overwrite) {
     const operand_format& format = part.backward_weight().weight;
     float* weight = sample(o.weight_gradient, 0);
-    float* bias = sample(o.bias_gradient, 0);
+    float* bias = o.bias_gradient != nullptr ? sample(*o.bias_gradient, 0) : nullptr;
+    const std::size_t biases = o.shape.bias ? o.shape.out : 0;
     const scratch plain{pool_, overwrite ? 0 : o.weight.bytes()};
     const float* sum = sums.weight.floats();
     if (format.convert) {
@@ -153,12 +155,12 @@ void convolution_runner::unpack(const backward_convolution& o, convolution& part
     }
     if (!overwrite) {
         loops_.add_scaled(weight, 1, sum, weight, o.weight.elements());
-        loops_.add_scaled(bias, 1, sums.bias.floats(), bias, o.shape.out);
+        loops_.add_scaled(bias, 1, sums.bias.floats(), bias, biases);
         return;
     }
     if (sum != weight)
         std::copy_n(sum, o.weight.elements(), weight);
-    std::copy_n(sums.bias.floats(), o.shape.out, bias);
+    std::copy_n(sums.bias.floats(), biases, bias);
 }
 
 convolution_runner::operand convolution_runner::writable(const operand_format& format,

@@ -30,8 +30,8 @@ result<void> cpu_operations::compute(const linear_forward& op) {
     const std::size_t outs = op.weight.shape()[0];
     const std::size_t ins = op.weight.shape()[1];
     float* output = floats(op.output);
-    for (std::size_t s = 0; s < samples; ++s)
-        std::copy_n(floats(op.bias), outs, output + s * outs);
+    for (std::size_t s = 0; s < samples && op.bias != nullptr; ++s)
+        std::copy_n(floats(*op.bias), outs, output + s * outs);
     return cpu::guarded([&] {
         multiply(pool_, op.products,
                  {.m = samples,
@@ -39,7 +39,7 @@ result<void> cpu_operations::compute(const linear_forward& op) {
                   .k = ins,
                   .a = {floats(op.input), ins},
                   .b = {floats(op.weight), ins, true},
-                  .beta = 1,
+                  .beta = op.bias != nullptr ? 1.f : 0.f,
                   .c = output,
                   .c_stride = outs});
     });
@@ -51,10 +51,12 @@ result<void> cpu_operations::compute(const linear_backward& op) {
     const std::size_t ins = op.weight.shape()[1];
     const float* gradient = floats(op.output_gradient);
     return cpu::guarded([&] {
-        float* bias = floats(op.bias_gradient);
-        std::copy_n(gradient, outs, bias);
-        for (std::size_t s = 1; s < samples; ++s)
-            loops_.add_scaled(bias, 1, gradient + s * outs, bias, outs);
+        if (op.bias_gradient != nullptr) {
+            float* bias = floats(*op.bias_gradient);
+            std::copy_n(gradient, outs, bias);
+            for (std::size_t s = 1; s < samples; ++s)
+                loops_.add_scaled(bias, 1, gradient + s * outs, bias, outs);
+        }
         multiply(pool_, op.products,
                  {.m = outs,
                   .n = ins,

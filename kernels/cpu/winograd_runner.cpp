@@ -77,7 +77,8 @@ void winograd_runner::run(const forward_convolution& o) {
                                       samples * s.in, input_pixels(s), input.floats());
         float* result =
             convolved.floats() != nullptr ? convolved.floats() : sample(o.output, first);
-        winograd_convolve(task_of(s, samples), images, packed.floats(), sample(o.bias, 0), result,
+        winograd_convolve(task_of(s, samples), images, packed.floats(),
+                          o.bias != nullptr ? sample(*o.bias, 0) : nullptr, result,
                           workspace.floats());
         const float* unpooled = result;
         if (converts_output) {
@@ -107,7 +108,8 @@ void winograd_runner::run(const backward_convolution& o) {
     const scratch input{pool_, input_bytes(s, at_a_time, converts_input)};
     const scratch unpooled{pool_, output_bytes(s, at_a_time, o.pool != nullptr)};
     const scratch output{pool_, output_bytes(s, at_a_time, converts_output)};
-    float* const bias = sample(o.bias_gradient, 0);
+    const scratch no_bias{pool_, o.bias_gradient == nullptr ? s.out * sizeof(float) : 0};
+    float* const bias = o.bias_gradient != nullptr ? sample(*o.bias_gradient, 0) : no_bias.floats();
     std::fill_n(sums.floats(), weight_floats, 0.f);
     std::fill_n(bias, s.out, 0.f);
     if (wants_input_gradient)

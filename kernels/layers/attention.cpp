@@ -67,7 +67,8 @@ result<activation> attention_layer::forward(compute_context& context, forward_pa
         return made.failure();
     auto& [projected, attended, log_sums, out] = *made;
     const auto& p = pass.parameters;
-    if (auto done = context.ops.run(linear_forward{input, p[0], p[1], projected, context.products});
+    if (auto done =
+            context.ops.run(linear_forward{input, p[0], &p[1], projected, context.products});
         !done)
         return done.failure();
     const tensor packed = projected.reshaped({samples, positions_, 3 * width_});
@@ -77,7 +78,7 @@ result<activation> attention_layer::forward(compute_context& context, forward_pa
         !done)
         return done.failure();
     if (auto done = context.ops.run(
-            linear_forward{attended.reshaped({rows, width_}), p[2], p[3], out, context.products});
+            linear_forward{attended.reshaped({rows, width_}), p[2], &p[3], out, context.products});
         !done)
         return done.failure();
     saved.tensors = {input, packed, attended, log_sums};
@@ -101,7 +102,7 @@ result<layer::gradients> attention_layer::backward(compute_context& context,
     if (auto done =
             context.ops.run(linear_backward{attended.reshaped({rows, width_}), pass.parameters[2],
                                             pass.output_gradient.values.reshaped({rows, width_}),
-                                            &to_rows, g[2], g[3], context.products});
+                                            &to_rows, g[2], &g[3], context.products});
         !done)
         return done.failure();
     if (auto done = context.ops.run(attention_backward{
@@ -113,7 +114,7 @@ result<layer::gradients> attention_layer::backward(compute_context& context,
     tensor& to_input = made->inputs[0].values;
     if (auto done = context.ops.run(
             linear_backward{input, pass.parameters[0], to_packed.reshaped({rows, 3 * width_}),
-                            pass.wanted[0] ? &to_input : nullptr, g[0], g[1], context.products});
+                            pass.wanted[0] ? &to_input : nullptr, g[0], &g[1], context.products});
         !done)
         return done.failure();
     if (to_input)

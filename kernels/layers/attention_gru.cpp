@@ -112,7 +112,7 @@ result<activation> attention_gru_layer::forward(compute_context& context, forwar
     if (auto done = context.ops.run(sequence_lengths{tokens, padding, *length}); !done)
         return done.failure();
     if (auto done = context.ops.run(linear_forward{memory.reshaped({samples * source_, memory_}),
-                                                   p[key_weight], p[key_bias], key_rows});
+                                                   p[key_weight], &p[key_bias], key_rows});
         !done)
         return done.failure();
     const tensor key = key_rows.reshaped(keys(samples));
@@ -168,7 +168,7 @@ result<layer::gradients> attention_gru_layer::backward(compute_context& context,
     tensor rows_by_keys = by_keys.reshaped({rows, memory_});
     if (auto done = context.ops.run(linear_backward{
             kept[kept_memory].reshaped({rows, memory_}), p[key_weight],
-            to_keys.reshaped({rows, attention_}), &rows_by_keys, g[key_weight], g[key_bias]});
+            to_keys.reshaped({rows, attention_}), &rows_by_keys, g[key_weight], &g[key_bias]});
         !done)
         return done.failure();
     if (auto done = context.ops.run(add_scaled{to_memory, 1, by_keys, to_memory}); !done)

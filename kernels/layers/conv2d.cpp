@@ -11,7 +11,8 @@ class conv2d_layer final : public layer {
   public:
     conv2d_layer(const tensor_shape& input, const tensor_shape& convolved,
                  proto::Conv2d::Reader description, const std::optional<pooled_shape>& pool)
-        : input_{input}, convolved_{convolved}, kernel_{description.getKernel()}, pool_{pool} {
+        : input_{input}, convolved_{convolved}, kernel_{description.getKernel()},
+          has_bias_{description.getBias()}, pool_{pool} {
         settings_.stride = description.getStride();
         settings_.padding = description.getPadding();
         settings_.groups = description.getGroups();
@@ -36,10 +37,12 @@ class conv2d_layer final : public layer {
                     pool_->output.elements() * size_of(position_type(pool_->settings.kernel))};
     }
     std::vector<parameter_info> parameters() const override {
-        return {{.name = "weight",
-                 .shape = {convolved_[0], group_inputs(), kernel_, kernel_},
-                 .fan_in = fan_in()},
-                {.name = "bias", .shape = {convolved_[0]}}};
+        std::vector<parameter_info> all{{.name = "weight",
+                                         .shape = {convolved_[0], group_inputs(), kernel_, kernel_},
+                                         .fan_in = fan_in()}};
+        if (has_bias_)
+            all.push_back({.name = "bias", .shape = {convolved_[0]}});
+        return all;
     }
 
     result<activation> forward(compute_context& context, forward_pass pass,
@@ -65,6 +68,7 @@ class conv2d_layer final : public layer {
     tensor_shape input_;
     tensor_shape convolved_;
     std::size_t kernel_;
+    bool has_bias_;
     conv2d_settings settings_; // its blocks are chosen by the back end
     std::optional<pooled_shape> pool_;
 };
@@ -74,7 +78,7 @@ result<activation> conv2d_layer::forward(compute_context& context, forward_pass 
                                          saved_layer& saved) const {
     const conv2d_settings settings = settings_for(context.ops);
     const tensor& weight = pass.parameters[0];
-    const tensor& bias = pass.parameters[1];
+    const tensor* bias = has_bias_ ? &pass.parameters[1] : nullptr;
     auto blocked = in_block(context, std::move(pass.inputs[0]), settings.input_block);
     if (!blocked)
         return blocked;
@@ -113,7 +117,7 @@ result<layer::gradients> conv2d_layer::backward(compute_context& context,
     if (!made)
         return made.failure();
     tensor& to_weight = made->parameters[0];
-    tensor& to_bias = made->parameters[1];
+    tensor* to_bias = has_bias_ ? &made->parameters[1] : nullptr;
     tensor* to_input = pass.wanted[0] ? &made->inputs[0].values : nullptr;
     const result<void> done =
         pool_

@@ -7,8 +7,9 @@ namespace {
 // Of each row of a sample: its positions, or, of images, all of it.
 class linear_layer final : public layer {
   public:
-    linear_layer(const tensor_shape& input, std::size_t rows, std::size_t out)
-        : input_{input}, rows_{rows}, in_{input.elements() / rows}, out_{out} {}
+    linear_layer(const tensor_shape& input, std::size_t rows, proto::Linear::Reader description)
+        : input_{input}, rows_{rows}, in_{input.elements() / rows}, out_{description.getOut()},
+          has_bias_{description.getBias()} {}
 
     std::string_view kind() const noexcept override { return "linear"; }
     value_form output() const noexcept override {
@@ -23,8 +24,10 @@ class linear_layer final : public layer {
     }
     kept_values kept() const noexcept override { return {.inputs = 1}; }
     std::vector<parameter_info> parameters() const override {
-        return {{.name = "weight", .shape = {out_, in_}, .fan_in = in_},
-                {.name = "bias", .shape = {out_}}};
+        std::vector<parameter_info> all{{.name = "weight", .shape = {out_, in_}, .fan_in = in_}};
+        if (has_bias_)
+            all.push_back({.name = "bias", .shape = {out_}});
+        return all;
     }
 
     result<activation> forward(compute_context& context, forward_pass pass,
@@ -37,11 +40,12 @@ class linear_layer final : public layer {
         auto made = tensor::allocate(context.memory, data_type::float32, {samples * rows_, out_});
         if (!made)
             return made.failure();
-        auto done = context.ops.run(linear_forward{.input = flat,
-                                                   .weight = pass.parameters[0],
-                                                   .bias = pass.parameters[1],
-                                                   .output = *made,
-                                                   .products = context.products});
+        auto done =
+            context.ops.run(linear_forward{.input = flat,
+                                           .weight = pass.parameters[0],
+                                           .bias = has_bias_ ? &pass.parameters[1] : nullptr,
+                                           .output = *made,
+                                           .products = context.products});
         if (!done)
             return done.failure();
         saved.tensors = {flat};
@@ -56,14 +60,14 @@ class linear_layer final : public layer {
         tensor& to_input = made->inputs[0].values;
         const tensor output_gradient =
             pass.output_gradient.values.reshaped({input.shape()[0], out_});
-        auto done =
-            context.ops.run(linear_backward{.input = input,
-                                            .weight = pass.parameters[0],
-                                            .output_gradient = output_gradient,
-                                            .input_gradient = pass.wanted[0] ? &to_input : nullptr,
-                                            .weight_gradient = made->parameters[0],
-                                            .bias_gradient = made->parameters[1],
-                                            .products = context.products});
+        auto done = context.ops.run(
+            linear_backward{.input = input,
+                            .weight = pass.parameters[0],
+                            .output_gradient = output_gradient,
+                            .input_gradient = pass.wanted[0] ? &to_input : nullptr,
+                            .weight_gradient = made->parameters[0],
+                            .bias_gradient = has_bias_ ? &made->parameters[1] : nullptr,
+                            .products = context.products});
         if (!done)
             return done.failure();
         if (to_input)
@@ -76,6 +80,7 @@ class linear_layer final : public layer {
     std::size_t rows_; // of a sample
     std::size_t in_;
     std::size_t out_;
+    bool has_bias_;
 };
 
 } // namespace
@@ -85,8 +90,7 @@ result<std::shared_ptr<const layer>> make_linear(proto::Linear::Reader descripti
     if (description.getOut() == 0)
         return error{errc::usage, "out must be at least 1"};
     const std::size_t rows = input.rank() == 2 ? input[0] : 1;
-    return std::shared_ptr<const layer>{
-        std::make_shared<linear_layer>(input, rows, description.getOut())};
+    return std::shared_ptr<const layer>{std::make_shared<linear_layer>(input, rows, description)};
 }
 
 } // namespace troupe

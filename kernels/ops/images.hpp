@@ -52,7 +52,7 @@ struct conv2d_forward {
     conv2d_settings settings;
     const tensor& input;  // (samples, in, height, width)
     const tensor& weight; // (out, in / groups, kernel, kernel), row-major
-    const tensor& bias;   // (out)
+    const tensor* bias;   // (out), or null: zeros
     tensor& output;       // (samples, out, windows, windows)
 
     result<void> check() const;
@@ -65,7 +65,7 @@ struct conv2d_backward {
     const tensor& output_gradient; // (samples, out, windows, windows)
     tensor* input_gradient;        // like input, or null where nobody wants it
     tensor& weight_gradient;       // like weight
-    tensor& bias_gradient;         // (out)
+    tensor* bias_gradient;         // (out), or null without a bias
 
     result<void> check() const;
 };
@@ -110,7 +110,7 @@ struct conv2d_pool_forward {
     max_pool_settings pool;
     const tensor& input;  // (samples, in, height, width)
     const tensor& weight; // (out, in, kernel, kernel)
-    const tensor& bias;   // (out)
+    const tensor* bias;   // (out), or null: zeros
     tensor& output;       // (samples, out, pooled windows, pooled windows)
     tensor& positions; // like output, position_type(pool.kernel): where an output above 0 came from
 
@@ -127,7 +127,7 @@ struct conv2d_pool_backward {
     const tensor& output_gradient; // like output
     tensor* input_gradient;        // like input, or null where nobody wants it
     tensor& weight_gradient;       // like weight
-    tensor& bias_gradient;         // (out)
+    tensor* bias_gradient;         // (out), or null without a bias
 
     result<void> check() const;
 };

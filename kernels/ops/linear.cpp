@@ -23,8 +23,8 @@ operand_check check_linear(std::string_view operation, const tensor& input, cons
 
 result<void> linear_forward::check() const {
     auto check = check_linear("linear_forward", input, weight, output);
-    if (check.ok())
-        check.is("bias", bias, {weight.shape()[0]});
+    if (check.ok() && bias != nullptr)
+        check.is("bias", *bias, {weight.shape()[0]});
     return check.outcome();
 }
 

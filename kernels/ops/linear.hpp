@@ -1,4 +1,4 @@
-// Matrix products with a bias.
+// Matrix products, with a bias or without.
 #pragma once
 
 #include "kernels/ops/precision.hpp"
@@ -10,7 +10,7 @@ namespace troupe {
 struct linear_forward {
     const tensor& input;  // (samples, in)
     const tensor& weight; // (out, in)
-    const tensor& bias;   // (out)
+    const tensor* bias;   // (out), or null: zeros
     tensor& output;       // (samples, out)
     precision products = precision::float32;
 
@@ -23,7 +23,7 @@ struct linear_backward {
     const tensor& output_gradient; // (samples, out)
     tensor* input_gradient;        // (samples, in), or null where nobody wants it
     tensor& weight_gradient;       // (out, in)
-    tensor& bias_gradient;         // (out)
+    tensor* bias_gradient;         // (out), or null without a bias
     precision products = precision::float32;
 
     result<void> check() const;

@@ -49,8 +49,9 @@ class operand_check {
 
 template <class Operation>
 void check_weight_gradients(operand_check& check, const Operation& o) {
-    check.is("weight_gradient", o.weight_gradient, o.weight.shape())
-        .is("bias_gradient", o.bias_gradient, {o.weight.shape()[0]});
+    check.is("weight_gradient", o.weight_gradient, o.weight.shape());
+    if (o.bias_gradient != nullptr)
+        check.is("bias_gradient", *o.bias_gradient, {o.weight.shape()[0]});
     if (o.input_gradient != nullptr)
         check.is("input_gradient", *o.input_gradient, o.input.shape());
 }

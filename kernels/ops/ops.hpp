@@ -3,7 +3,7 @@
 // An operation is a struct of its operands, which says what it computes, their shapes, and whether they fit (check).
 // Outputs are allocated by the caller and overwritten whole; what they held before (NaN, too) does not matter.
 //
-//     context.ops.run(linear_forward{.input = x, .weight = w, .bias = b, .output = y});
+//     context.ops.run(linear_forward{.input = x, .weight = w, .bias = &b, .output = y});
 //
 // Threads: one at a time. Results depend on operands only: not on thread, address, time or earlier calls. Errors:
 // errc::usage for shapes that do not fit together, errc::exhausted for memory, errc::data for bad labels.

@@ -75,7 +75,8 @@ result<void> reference_operations::compute(const conv2d_forward& op) {
     const auto output = op.output.mutable_values<float>();
     for (std::size_t s = 0; s < out[0]; ++s)
         for (std::size_t o = 0; o < out[1]; ++o) {
-            std::vector<double> sums(out[2] * out[3], op.bias.values<float>()[o]);
+            std::vector<double> sums(out[2] * out[3],
+                                     op.bias != nullptr ? op.bias->values<float>()[o] : 0);
             for_each_product(settings, op.input.shape(), op.weight.shape(), out, s, o,
                              [&](std::size_t y, std::size_t x, std::size_t w, const auto& i) {
                                  sums[y * out[3] + x] += double{weight[w]} * input[at(input_at, i)];
@@ -112,7 +113,8 @@ result<void> reference_operations::compute(const conv2d_backward& op) {
                              });
         }
     round_into(to_weight, op.weight_gradient);
-    round_into(to_bias, op.bias_gradient);
+    if (op.bias_gradient != nullptr)
+        round_into(to_bias, *op.bias_gradient);
     if (op.input_gradient != nullptr)
         round_into(to_input, *op.input_gradient);
     return {};

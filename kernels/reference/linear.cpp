@@ -11,7 +11,7 @@ result<void> reference_operations::compute(const linear_forward& op) {
     const auto output = op.output.mutable_values<float>();
     for (std::size_t s = 0; s < samples; ++s)
         for (std::size_t o = 0; o < outs; ++o) {
-            double sum = op.bias.values<float>()[o];
+            double sum = op.bias != nullptr ? op.bias->values<float>()[o] : 0;
             for (std::size_t i = 0; i < ins; ++i)
                 sum += double{input[s * ins + i]} * weight[o * ins + i];
             output[s * outs + o] = static_cast<float>(sum);
@@ -39,7 +39,8 @@ result<void> reference_operations::compute(const linear_backward& op) {
             }
         }
     round_into(to_weight, op.weight_gradient);
-    round_into(to_bias, op.bias_gradient);
+    if (op.bias_gradient != nullptr)
+        round_into(to_bias, *op.bias_gradient);
     if (op.input_gradient != nullptr)
         round_into(to_input, *op.input_gradient);
     return {};

@@ -15,6 +15,7 @@ struct conv2d_row {
     bool blocked = true; // in the back end's favourite blocks, otherwise row-major
     std::size_t groups = 1;
     std::size_t pool_padding = 0;
+    bool has_bias = true;
 };
 
 struct conv2d_case final : operation_case {
@@ -31,12 +32,14 @@ struct conv2d_case final : operation_case {
                              : "") +
                (row.pool_padding > 0 ? ", padded " + std::to_string(row.pool_padding) : "") +
                (row.groups > 1 ? ", groups " + std::to_string(row.groups) : "") +
-               (row.blocked ? "" : ", row-major");
+               (row.has_bias ? "" : ", no bias") + (row.blocked ? "" : ", row-major");
     }
     std::vector<tensor_shape> input_shapes() const override {
-        return {{row.samples, row.in, row.height, row.width},
-                {row.out, row.in / row.groups, row.kernel, row.kernel},
-                {row.out}};
+        std::vector<tensor_shape> shapes{{row.samples, row.in, row.height, row.width},
+                                         {row.out, row.in / row.groups, row.kernel, row.kernel}};
+        if (row.has_bias)
+            shapes.push_back({row.out});
+        return shapes;
     }
     tensor_shape convolved() const {
         return {row.samples, row.out,
@@ -61,6 +64,9 @@ struct conv2d_case final : operation_case {
         max_pool_settings pool;
         tensor input, weight, bias, output, positions, output_gradient, to_input, to_weight,
             to_bias;
+
+        const tensor* bias_or_null() const { return bias ? &bias : nullptr; }
+        tensor* to_bias_or_null() { return to_bias ? &to_bias : nullptr; }
     };
 
     prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
@@ -73,36 +79,42 @@ struct conv2d_case final : operation_case {
         s->pool = {row.pool, row.pool_stride, out_block_size, row.pool_padding};
         s->input = in_block(context, inputs[0], 1, in_block_size);
         s->weight = inputs[1];
-        s->bias = inputs[2];
+        if (row.has_bias)
+            s->bias = inputs[2];
         s->output = poisoned(context, output_shape());
         s->positions = poisoned(context, output_shape(), position_type(row.pool));
         s->output_gradient = in_block(context, output_gradient, 1, out_block_size);
         s->to_input = poisoned(context, inputs[0].shape());
         s->to_weight = poisoned(context, inputs[1].shape());
-        s->to_bias = poisoned(context, inputs[2].shape());
+        if (row.has_bias)
+            s->to_bias = poisoned(context, inputs[2].shape());
         return {
             [=, this, &ops] { return forward(ops, *s); },
             [=, this, &ops] { return backward(ops, *s); },
             [=, &context] { return std::vector{in_block(context, s->output, out_block_size, 1)}; },
             [=, &context] {
-                return std::vector{in_block(context, s->to_input, in_block_size, 1), s->to_weight,
-                                   s->to_bias};
+                std::vector<tensor> all{in_block(context, s->to_input, in_block_size, 1),
+                                        s->to_weight};
+                if (s->to_bias)
+                    all.push_back(s->to_bias);
+                return all;
             }};
     }
 
     result<void> forward(operations& ops, state& s) const {
         return row.pool == 0
-                   ? ops.run(conv2d_forward{s.settings, s.input, s.weight, s.bias, s.output})
-                   : ops.run(conv2d_pool_forward{s.settings, s.pool, s.input, s.weight, s.bias,
-                                                 s.output, s.positions});
+                   ? ops.run(
+                         conv2d_forward{s.settings, s.input, s.weight, s.bias_or_null(), s.output})
+                   : ops.run(conv2d_pool_forward{s.settings, s.pool, s.input, s.weight,
+                                                 s.bias_or_null(), s.output, s.positions});
     }
     result<void> backward(operations& ops, state& s) const {
         return row.pool == 0
                    ? ops.run(conv2d_backward{s.settings, s.input, s.weight, s.output_gradient,
-                                             &s.to_input, s.to_weight, s.to_bias})
+                                             &s.to_input, s.to_weight, s.to_bias_or_null()})
                    : ops.run(conv2d_pool_backward{s.settings, s.pool, s.input, s.weight, s.output,
                                                   s.positions, s.output_gradient, &s.to_input,
-                                                  s.to_weight, s.to_bias});
+                                                  s.to_weight, s.to_bias_or_null()});
     }
 };
 
@@ -237,6 +249,11 @@ void add_images_cases(cases& to) {
              {2, 16, 6, 5, 32, 3, 1, 1, 0, 0, true, 4},
              {2, 16, 6, 5, 16, 3, 1, 1, 0, 0, true, 16},
              {2, 16, 6, 5, 16, 3, 1, 1, 0, 0, false, 16},
+             {3, 3, 6, 5, 16, 3, 2, 1, 0, 0, true, 1, 0, false},
+             {2, 32, 8, 9, 64, 3, 1, 1, 0, 0, true, 1, 0, false},
+             {19, 16, 24, 24, 16, 3, 1, 1, 0, 0, true, 1, 0, false},
+             {19, 16, 24, 24, 16, 3, 1, 1, 2, 2, true, 1, 0, false},
+             {2, 32, 9, 9, 32, 5, 1, 2, 3, 2, false, 2, 0, false},
          })
         add<conv2d_case>(to, row);
     for (const auto& [images, kernel, stride, padding] :

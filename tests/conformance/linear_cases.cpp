@@ -11,15 +11,21 @@ namespace {
 struct linear_case final : operation_case {
     std::size_t samples, ins, outs;
     precision products;
+    bool has_bias;
 
-    linear_case(std::size_t samples, std::size_t ins, std::size_t outs, precision products)
-        : samples{samples}, ins{ins}, outs{outs}, products{products} {}
+    linear_case(std::size_t samples, std::size_t ins, std::size_t outs, precision products,
+                bool has_bias = true)
+        : samples{samples}, ins{ins}, outs{outs}, products{products}, has_bias{has_bias} {}
 
     std::string name() const override {
-        return "linear " + by({samples, ins}) + " to " + std::to_string(outs) + suffix_of(products);
+        return "linear " + by({samples, ins}) + " to " + std::to_string(outs) +
+               (has_bias ? "" : ", no bias") + suffix_of(products);
     }
     std::vector<tensor_shape> input_shapes() const override {
-        return {{samples, ins}, {outs, ins}, {outs}};
+        std::vector<tensor_shape> shapes{{samples, ins}, {outs, ins}};
+        if (has_bias)
+            shapes.push_back({outs});
+        return shapes;
     }
     tensor_shape output_shape() const override { return {samples, outs}; }
     double forward_flops() const override { return 2.0 * count({samples, ins, outs}); }
@@ -28,25 +34,25 @@ struct linear_case final : operation_case {
     prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
                           const tensor& output_gradient) const override {
         struct state {
-            tensor output, to_input, to_weight, to_bias;
+            tensor output;
+            std::vector<tensor> gradients;
         };
         auto s = std::make_shared<state>();
-        *s = {poisoned(context, output_shape()), poisoned(context, inputs[0].shape()),
-              poisoned(context, inputs[1].shape()), poisoned(context, inputs[2].shape())};
+        s->output = poisoned(context, output_shape());
+        for (const tensor& input : inputs)
+            s->gradients.push_back(poisoned(context, input.shape()));
         auto& ops = context.ops;
-        return {[=, products = products, &ops] {
-                    return ops.run(
-                        linear_forward{inputs[0], inputs[1], inputs[2], s->output, products});
+        return {[=, this, &ops] {
+                    return ops.run(linear_forward{inputs[0], inputs[1],
+                                                  has_bias ? &inputs[2] : nullptr, s->output,
+                                                  products});
                 },
-                [=, products = products, &ops] {
-                    return ops.run(linear_backward{inputs[0], inputs[1], output_gradient,
-                                                   &s->to_input, s->to_weight, s->to_bias,
-                                                   products});
+                [=, this, &ops] {
+                    auto& to = s->gradients;
+                    return ops.run(linear_backward{inputs[0], inputs[1], output_gradient, &to[0],
+                                                   to[1], has_bias ? &to[2] : nullptr, products});
                 },
-                [=] { return std::vector{s->output}; },
-                [=] {
-                    return std::vector{s->to_input, s->to_weight, s->to_bias};
-                }};
+                [=] { return std::vector{s->output}; }, [=] { return s->gradients; }};
     }
 };
 
@@ -57,6 +63,9 @@ void add_linear_cases(cases& to) {
         for (const auto& [samples, ins, outs] : std::initializer_list<std::array<std::size_t, 3>>{
                  {1, 1, 1}, {3, 5, 7}, {1, 33, 10}, {17, 64, 31}})
             add<linear_case>(to, samples, ins, outs, products);
+    add<linear_case>(to, 1u, 3u, 2u, precision::float32, false);
+    add<linear_case>(to, 17u, 33u, 10u, precision::float32, false);
+    add<linear_case>(to, 17u, 64u, 31u, precision::bfloat16, false);
     // More than one piece of each dimension.
     add<linear_case>(to, 37u, 900u, 700u, precision::bfloat16);
 }

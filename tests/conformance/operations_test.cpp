@@ -201,16 +201,16 @@ BOOST_AUTO_TEST_CASE(operands_that_do_not_fit_are_refused_with_their_shapes) {
         const tensor weight = random_tensor(pool, {5, 3}, 2);
         const tensor bias = random_tensor(pool, {4}, 3);
         tensor output = random_tensor(pool, {2, 5}, 4);
-        const auto refused = ops->run(linear_forward{input, weight, bias, output});
+        const auto refused = ops->run(linear_forward{input, weight, &bias, output});
         BOOST_REQUIRE(!refused);
         BOOST_TEST(refused.failure().message() ==
                    "linear_forward: bias is float32 [4], expected float32 [5]");
         const tensor images = random_tensor(pool, {1, 3, 4, 4}, 1);
         const tensor kernel = random_tensor(pool, {2, 4, 3, 3}, 1);
         tensor convolved = random_tensor(pool, {1, 2, 2, 2}, 1);
-        BOOST_TEST(!ops->run(conv2d_forward{{}, images, kernel, bias, convolved}).ok());
+        BOOST_TEST(!ops->run(conv2d_forward{{}, images, kernel, &bias, convolved}).ok());
         BOOST_TEST(
-            !ops->run(conv2d_forward{{.input_block = 2}, images, kernel, bias, convolved}).ok());
+            !ops->run(conv2d_forward{{.input_block = 2}, images, kernel, &bias, convolved}).ok());
         BOOST_TEST(!ops->run(pointwise_forward{pointwise::relu, images, output}).ok());
         BOOST_TEST(!ops->run(pointwise_forward{pointwise::relu, tensor{}, output}).ok());
         const auto adam = [&](std::span<const tensor> state, std::span<tensor> new_state) {

@@ -200,7 +200,7 @@ def make_layer(description, shape):
         return nn.Flatten(), (torch.Size(shape).numel(),)
     if kind == "linear":
         size = shape[-1] if len(shape) == 2 else torch.Size(shape).numel()
-        return Linear(size, settings["out"]), (shape[0], settings["out"]) if len(shape) == 2 else (settings["out"],)
+        return Linear(size, settings["out"], settings.get("bias", True)), (shape[0], settings["out"]) if len(shape) == 2 else (settings["out"],)
     if kind == "embedding":
         return nn.Embedding(settings["vocabulary"], settings["width"]), tuple(shape) + (settings["width"],)
     if kind == "position_embedding":
@@ -223,7 +223,7 @@ def make_layer(description, shape):
     if kind == "conv2d":
         side = [windows(size, settings, False) for size in shape[1:]]
         return nn.Conv2d(shape[0], settings["out"], settings["kernel"], settings.get("stride", 1), settings.get("padding", 0),
-                         groups=settings.get("groups", 1)), (settings["out"], *side)
+                         groups=settings.get("groups", 1), bias=settings.get("bias", True)), (settings["out"], *side)
     if kind in ("max_pool", "average_pool"):
         side = [windows(size, settings, True) for size in shape[1:]]
         pool = nn.MaxPool2d if kind == "max_pool" else nn.AvgPool2d

@@ -31,6 +31,7 @@ from pytorch_model import make_model
 # Smooth, and as they are: through fifty layers, most with a batch norm, more values fall near a kink.
 TOLERANCES = {"resnet50": (1e-4, 0.5)}
 TOLERANCES_OF_OTHERS = (1e-4, 0.1)
+PARAMETERS = {"resnet18": 62, "resnet50": 161}  # tensors of torchvision's
 SAMPLES = 4
 SEED = 1
 TYPES = {"F32": torch.float32, "I32": torch.int32}
@@ -56,13 +57,14 @@ def scale(name, exact):
     return max(value.abs().max().item() for value in values)
 
 
-def results(app, tensors, precision):
+def results(name, app, tensors, precision):
     """What PyTorch makes of the same weights and batch."""
     model = make_model(app["model"]).to(precision)
     state = below(tensors, "weight/") | below(tensors, "average/")
     missing, unexpected = model.load_state_dict(state, strict=False)
     missing = [name for name in missing if not name.endswith("num_batches_tracked")]
     assert not missing and not unexpected, f"names differ: missing {missing}, unexpected {unexpected}"
+    assert len(list(model.parameters())) == PARAMETERS.get(name, len(list(model.parameters()))), f"parameters of {name}"
     model.train()
     given = tensors["input"]
     output = model(given.to(precision) if given.dtype.is_floating_point else given)
@@ -78,13 +80,13 @@ def distances(some, exact):
     return {name: (some[name].double() - value).abs().max().item() / scale(name, exact) for name, value in exact.items()}
 
 
-def compare(program, app):
+def compare(program, name, app):
     with tempfile.TemporaryDirectory() as scratch:
         changed_file, result = pathlib.Path(scratch, "app.yaml"), pathlib.Path(scratch, "result.safetensors")
         changed_file.write_text(yaml.safe_dump(app))
         subprocess.run([program, changed_file, str(SAMPLES), str(SEED), result], check=True)
         tensors = read_tensors(result)
-    return distances(tensors, results(app, tensors, torch.float64))
+    return distances(tensors, results(name, app, tensors, torch.float64))
 
 
 def smooth(text):
@@ -101,7 +103,7 @@ def main():
         line = f"{file.stem:16}"
         tolerances = TOLERANCES.get(file.stem, TOLERANCES_OF_OTHERS)
         for what, change, tolerance in zip(("smooth", "as it is"), (smooth, str), tolerances):
-            found = compare(program, yaml.safe_load(change(file.read_text())))
+            found = compare(program, file.stem, yaml.safe_load(change(file.read_text())))
             worst = max(found, key=found.get)
             within = found[worst] <= tolerance
             failed = failed or not within

@@ -101,7 +101,7 @@ def attention_gru(case, x, w_ih, w_hh, b_ih, b_hh, memory, projected, query_weig
     return torch.stack(outputs, 1)
 
 
-def conv2d(case, x, weight, bias):
+def conv2d(case, x, weight, bias=None):
     y = functional.conv2d(x, weight, bias, case.setting("stride"), case.setting("padding"), groups=case.setting("groups", 1))
     pool = re.search(r"pool (\d+)/(\d+)", case.name)
     return y if pool is None else functional.max_pool2d(torch.relu(y), int(pool[1]), int(pool[2]), case.setting("padded", 0))

@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(scratch_memory_past_the_bound_is_an_error) {
     const tensor weight = random_tensor(pool, {16, 16, 3, 3}, 2);
     const tensor bias = random_tensor(pool, {16}, 3);
     tensor output = random_tensor(pool, {2, 16, 8, 8}, 4);
-    const auto refused = ops->run(conv2d_forward{{.padding = 1}, images, weight, bias, output});
+    const auto refused = ops->run(conv2d_forward{{.padding = 1}, images, weight, &bias, output});
     BOOST_REQUIRE(!refused);
     BOOST_TEST((refused.failure().code() == errc::exhausted));
     BOOST_TEST(little.statistics().bytes_in_use == 0u);

@@ -15,7 +15,7 @@ convolution_shape shape(std::size_t in, std::size_t size, std::size_t out, std::
     conv2d_settings settings;
     settings.stride = stride;
     settings.padding = padding;
-    return {2, in, size, size, out, kernel, kernel, settings};
+    return {2, in, size, size, out, kernel, kernel, true, settings};
 }
 
 } // namespace
