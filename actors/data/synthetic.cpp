@@ -15,7 +15,8 @@ enum purpose : std::uint64_t { prototypes = 0x70726f746f00, train_noise, test_no
 struct sample_plan {
     tensor_shape shape;
     std::size_t classes = 0;
-    std::size_t vocabulary = 0; // 0: bytes
+    std::size_t vocabulary = 0;    // 0: bytes
+    std::size_t source_length = 0; // positions without a label
 };
 
 // One of the two data sets.
@@ -94,7 +95,9 @@ dataset make_part(const part& p, const sample_plan& plan, bool next_token, std::
             make_column(walk_tokens(plan, p.samples, shared, noise), data_type::int32, plan.shape);
         data.inputs.stride = plan.shape.elements() + 1;
         data.labels = data.inputs;
-        data.labels.first = 1;
+        data.labels.first = plan.source_length + 1;
+        if (plan.source_length > 0)
+            data.labels.shape = {plan.shape.elements() - plan.source_length};
         return data;
     }
     if (plan.vocabulary == 0)
@@ -127,11 +130,18 @@ result<data_sets> make_synthetic_data(proto::SyntheticData::Reader options,
                                       const tensor_shape& input, std::uint64_t seed) {
     const part train{"synthetic training data", options.getTrainSamples(), train_noise};
     const part test{"synthetic test data", options.getTestSamples(), test_noise};
-    const sample_plan plan{input, options.getClasses(), options.getVocabulary()};
+    const sample_plan plan{input, options.getClasses(), options.getVocabulary(),
+                           options.getSourceLength()};
     const bool next_token = options.getNextToken();
     if (next_token && plan.vocabulary == 0)
         return error{errc::data, "data.synthetic.next_token: samples are numbers, not tokens; give "
                                  "data.synthetic.vocabulary"};
+    if (plan.source_length > 0 && (!next_token || plan.source_length >= input.elements()))
+        return error{errc::data,
+                     "data.synthetic.source_length: " + std::to_string(plan.source_length) +
+                         " positions without a label need next_token and more than so "
+                         "many positions in a sample, which has " +
+                         std::to_string(input.elements())};
     if (!within_limit(std::max({train.samples, test.samples, plan.classes}), plan, next_token))
         return error{errc::data, "data.synthetic: the samples would take more than " +
                                      std::to_string(limits::dataset_bytes_max) +

@@ -5,7 +5,8 @@
 // differ in the noise. Classes take turns, so that each has its share.
 //
 // With next_token, samples are walks over the tokens: from each, three steps in four go to a successor of its own, and the
-// others anywhere. The label at every position is the token after it.
+// others anywhere. The label at every position is the token after it; the
+// first source_length positions have none.
 #pragma once
 
 #include "actors/data/dataset.hpp"

@@ -14,6 +14,7 @@ MODELS = {      # of the benchmark "models": file, settings that make it what is
     "GoogLeNet, 32 x 32, batch 32": ("tests/interop/models/googlenet.yaml", {"train.batch": 32}, 5),
     "ResNet-18, 32 x 32, batch 32": ("tests/interop/models/resnet18.yaml", {"train.batch": 32}, 8),
     "GPT, 10.8M, 256 positions, batch 8": ("tests/bench/models/gpt_10m.yaml", {}, 5),
+    "GRU translation, 32 to 32 positions, batch 64": ("tests/bench/models/translation.yaml", {}, 8),
 }
 SETUP_HINT = "tests/bench/peers/setup installs it"
 FIRST_CORE = ["taskset", "-c", "0"]

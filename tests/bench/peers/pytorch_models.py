@@ -10,6 +10,7 @@ memory of the process (of rank 0) rises above what it has with PyTorch loaded an
 import argparse
 import json
 import os
+import re
 import sys
 import time
 
@@ -61,15 +62,14 @@ def make_network(torch, model):
     return pytorch_model.make_model(model)
 
 
-def make_batch(torch, app, size):
+def make_batch(torch, network, model, size):
     """Inputs as the model takes them, and a label for each row of its output."""
-    model = app["model"]
+    vocabularies = [int(number) for number in re.findall(r'"vocabulary": (\d+)', json.dumps(model))]
     shape = [size, *model["input"]]
-    tokens = [layer["embedding"] for layer in model["layers"] if isinstance(layer, dict) and "embedding" in layer]
-    if tokens:
-        inputs = torch.randint(tokens[0]["vocabulary"], shape)
-        return inputs, torch.randint(tokens[0]["vocabulary"], shape)
-    return torch.rand(shape), torch.randint(10, [size])
+    inputs = torch.randint(vocabularies[0], shape) if vocabularies else torch.rand(shape)
+    with torch.no_grad():
+        outputs = network(inputs[:1])
+    return inputs, torch.randint(outputs.shape[-1], [size, *outputs.shape[1:-1]])
 
 
 def make_optimizer(torch, network, description):
@@ -106,7 +106,7 @@ def train(options, threads, rank=0, ranks=1):
     torch.manual_seed(rank)
     before_mb = resident_mb("VmRSS")
     network = make_network(torch, app["model"])
-    inputs, labels = make_batch(torch, app, app["train"]["batch"] // ranks)
+    inputs, labels = make_batch(torch, network, app["model"], app["train"]["batch"] // ranks)
     if options.layout == "nhwc":
         network = network.to(memory_format=torch.channels_last)
         inputs = inputs.contiguous(memory_format=torch.channels_last)

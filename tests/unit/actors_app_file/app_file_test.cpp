@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(a_word_stands_for_settings_that_all_have_defaults) {
 BOOST_AUTO_TEST_CASE(rendering_fills_in_defaults_and_reads_like_a_hand_written_file) {
     BOOST_TEST(render_app(parse(small_app).app()) == R"(troupe: 1
 data:
-  synthetic: {train_samples: 1024, test_samples: 256, classes: 10, vocabulary: 0, next_token: false}
+  synthetic: {train_samples: 1024, test_samples: 256, classes: 10, vocabulary: 0, next_token: false, source_length: 0}
   target: labels
 model:
   input: [1, 8, 8]

@@ -23,6 +23,7 @@ struct wanted {
     std::uint64_t seed = 1;
     std::uint32_t vocabulary = 0;
     bool next_token = false;
+    std::uint32_t source_length = 0;
     proto::DataTarget target = proto::DataTarget::LABELS;
 };
 
@@ -36,6 +37,7 @@ result<data_sets> synthetic(const wanted& w) {
     options.setClasses(w.classes);
     options.setVocabulary(w.vocabulary);
     options.setNextToken(w.next_token);
+    options.setSourceLength(w.source_length);
     return load_data(data.asReader(), w.shape, w.seed);
 }
 
@@ -97,6 +99,19 @@ BOOST_AUTO_TEST_CASE(tokens_of_a_class_are_about_half_its_prototypes) {
     };
     BOOST_TEST(alike(same_class) > 90); // 1/4 + a hundredth of the rest
     BOOST_TEST(alike(other_class) < 30);
+}
+
+BOOST_AUTO_TEST_CASE(a_source_has_no_labels) {
+    const auto all = synthetic({4, 4, 2, {10}, 3, 64, true});
+    const auto target = synthetic({4, 4, 2, {10}, 3, 64, true, 6});
+    BOOST_REQUIRE((all.ok() && target.ok()));
+    for (std::size_t i = 0; i < 4; ++i) {
+        const auto labels = values_of<std::int32_t>(all->train.labels, i);
+        BOOST_TEST((values_of<std::int32_t>(target->train.labels, i) ==
+                    tokens{labels.begin() + 6, labels.end()}));
+    }
+    BOOST_TEST(!synthetic({4, 4, 2, {10}, 3, 64, true, 10}));
+    BOOST_TEST(!synthetic({4, 4, 2, {10}, 3, 64, false, 6}));
 }
 
 BOOST_AUTO_TEST_CASE(the_next_token_is_the_label_of_every_position_and_mostly_decided_by_it) {
