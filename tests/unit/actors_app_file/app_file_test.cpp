@@ -178,15 +178,21 @@ BOOST_AUTO_TEST_CASE(a_word_stands_for_settings_that_all_have_defaults) {
 BOOST_AUTO_TEST_CASE(rendering_fills_in_defaults_and_reads_like_a_hand_written_file) {
     BOOST_TEST(render_app(parse(small_app).app()) == R"(troupe: 1
 data:
-  synthetic: {train_samples: 1024, test_samples: 256, classes: 10, vocabulary: 0, next_token: false, source_length: 0}
+  synthetic:
+    train_samples: 1024
+    test_samples: 256
+    classes: 10
+    vocabulary: 0
+    next_token: false
+    source_length: 0
   target: labels
 model:
   input: [1, 8, 8]
   layers:
-    - conv2d: {out: 4, kernel: 3, stride: 1, padding: 0, groups: 1}
+    - conv2d: {out: 4, kernel: 3, stride: 1, padding: 0, groups: 1, bias: true}
     - relu
     - max_pool: {kernel: 2, stride: 0, padding: 0}
-    - linear: {out: 10}
+    - linear: {out: 10, bias: true}
   loss:
     cross_entropy: {label_smoothing: 0, ignored_label: none}
   precision: f32
