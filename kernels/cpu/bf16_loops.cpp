@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#if defined(__AVX512BF16__)
+#if defined(__AVX512F__)
 #include <immintrin.h>
 #endif
 
@@ -34,34 +34,43 @@ typedef std::uint32_t ints_in_memory __attribute__((vector_size(lanes * 4), alig
 constexpr std::size_t depth_max = 384;
 constexpr std::size_t packed_bytes = 768 << 10;
 
-vec load(const float* from) {
-    return *reinterpret_cast<const vec_in_memory*>(from);
-}
-
 std::size_t least(std::size_t a, std::size_t b) {
     return a < b ? a : b;
 }
 
-// The first `count` numbers of a vector, then zeros.
+// The first `count` numbers of a vector, then zeros; and only so many of its lanes.
+#if defined(__AVX512F__)
+
+__mmask16 first(std::size_t count) {
+    return static_cast<__mmask16>((1u << count) - 1);
+}
 vec load(const float* from, std::size_t count) {
-    if (count == lanes)
-        return load(from);
-    float some[lanes] = {};
-    for (std::size_t i = 0; i < count; ++i)
-        some[i] = from[i];
-    return load(some);
+    return reinterpret_cast<vec>(_mm512_maskz_loadu_ps(first(count), from));
+}
+void store(float* to, vec v, std::size_t count) {
+    _mm512_mask_storeu_ps(to, first(count), reinterpret_cast<__m512>(v));
 }
 
-void store(float* to, vec v, std::size_t count) {
-    if (count == lanes) {
-        *reinterpret_cast<vec_in_memory*>(to) = v;
-        return;
+#else
+
+vec load(const float* from, std::size_t count) {
+    float some[lanes] = {};
+    if (count < lanes) {
+        for (std::size_t i = 0; i < count; ++i)
+            some[i] = from[i];
+        from = some;
     }
-    float all[lanes];
-    *reinterpret_cast<vec_in_memory*>(all) = v;
-    for (std::size_t i = 0; i < count; ++i)
-        to[i] = all[i];
+    return *reinterpret_cast<const vec_in_memory*>(from);
 }
+void store(float* to, vec v, std::size_t count) {
+    if (count == lanes)
+        *reinterpret_cast<vec_in_memory*>(to) = v;
+    else
+        for (std::size_t i = 0; i < count; ++i)
+            to[i] = v[i];
+}
+
+#endif
 
 // --- words: what a lane of a panel holds
 
@@ -158,9 +167,9 @@ void pack_along_k(const strip& s, std::uint32_t* to) {
     constexpr std::size_t at_a_time = lanes * 2 / pair_words;
     for (std::size_t k = 0; k < s.depth; k += at_a_time, to += lanes * lanes) {
         const std::size_t count = least(at_a_time, s.depth - k);
-        ints rows[lanes] = {};
-        for (std::size_t l = 0; l < s.lanes; ++l)
-            rows[l] = words(s.first + l * s.stride + k, count);
+        ints rows[lanes];
+        for (std::size_t l = 0; l < lanes; ++l)
+            rows[l] = l < s.lanes ? words(s.first + l * s.stride + k, count) : ints{};
         transpose(rows);
         // Of two words a pair, the second comes first.
         for (std::size_t w = 0; w < (count + 1) / 2 * pair_words; ++w)
