@@ -5,7 +5,8 @@
 // asks the schedule again.
 //
 // Weight stashing: the forward pass of a microbatch holds a reference to the version that it used until its backward pass
-// is done. Nothing is copied; an update writes over the old version exactly when nobody holds it any more.
+// is done, without what the optimizer keeps. Nothing is copied; an update writes over the old version exactly when nobody
+// holds it any more.
 //
 // Threads: an actor's. Device work touches only what it was given.
 // Errors: what a neighbour sends out of order, work that fails and weights that do not fit end the stage: StageFailed to

@@ -89,14 +89,15 @@ void stage_actor::start_forward(const instruction& i) {
         labels_.pop_front();
     }
     const std::uint32_t samples = epoch_->shape.rows_of(i.minibatch, i.microbatch).count;
+    const weights_ptr used = for_passes(*latest_);
     stash_[{i.minibatch, i.microbatch}] = {
-        latest_, {}, {}, activation->body<proto::Activation>().getWeightVersion()};
+        used, {}, {}, activation->body<proto::Activation>().getWeightVersion()};
     submit({.what = i,
             .label = proto::FORWARD_WORK->cStr(),
             .minibatch = minibatch_id{run_minibatch(i)},
             .version = latest_->version,
             .flops = options_.program->forward_flops_per_sample() * samples,
-            .work = [program = options_.program, used = latest_, part = part_of(i),
+            .work = [program = options_.program, used, part = part_of(i),
                      inputs = tensors_of(*activation), labels = std::move(labels),
                      scale](compute_context& context, work_results& out) -> result<void> {
                 auto forward = program->forward(context, *used, part, inputs);

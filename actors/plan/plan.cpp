@@ -280,7 +280,9 @@ result<plan> make_plan(const plan_request& request) {
         const stage_place at{static_cast<std::uint32_t>(s), static_cast<std::uint32_t>(stages)};
         stage.in_flight_max = in_flight_max(p.schedule, at, minibatch);
         stage.versions_max = versions_max(p.schedule, at, minibatch);
-        stage.weight_bytes = stage.layout.bytes() * stage.versions_max;
+        const std::uint64_t state_bytes = stage.layout.state_bytes();
+        stage.weight_bytes =
+            (stage.layout.bytes() - state_bytes) * stage.versions_max + state_bytes;
         for (const std::size_t bytes : (*programs)[s].kept_bytes_per_sample()) {
             planned_layer layer = describe_layer(request, *layers, p.layers.size());
             layer.kept_bytes = bytes * p.batch_max;

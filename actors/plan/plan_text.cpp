@@ -48,8 +48,9 @@ std::string describe_needs(const planned_stage& s, const std::string& versions,
            "; a minibatch takes " + quantity(s.forward_flops, "FLOP") + " forward, " +
            quantity(s.backward_flops, "FLOP") + " back" +
            (s.compute_ns > 0 ? ", measured " + milliseconds(s.compute_ns) : "") +
-           "\n  memory: " + bytes_text(s.weight_bytes) + " of weights and optimizer state" +
-           versions + ", " + bytes_text(s.kept_bytes) + " of activations" + in_flight + "\n";
+           "\n  memory: " + bytes_text(s.weight_bytes) + " of weights" + versions +
+           " and optimizer state, " + bytes_text(s.kept_bytes) + " of activations" + in_flight +
+           "\n";
 }
 
 std::string describe_stage(const plan& p, std::size_t number) {

@@ -11,6 +11,10 @@ std::vector<tensor> weights::tensors() const {
     return all;
 }
 
+weights_ptr for_passes(const weights& w) {
+    return std::make_shared<weights>(weights{w.version, w.parameters, {}, w.averages});
+}
+
 weights_layout::weights_layout(std::span<const parameter_info> parameters,
                                std::span<const average_info> averages,
                                std::span<const std::string_view> state)
@@ -28,6 +32,13 @@ std::size_t weights_layout::bytes() const noexcept {
     std::size_t bytes = 0;
     for (const entry& e : entries_)
         bytes += e.shape.elements() * sizeof(float);
+    return bytes;
+}
+
+std::size_t weights_layout::state_bytes() const noexcept {
+    std::size_t bytes = 0;
+    for (const entry& e : entries_)
+        bytes += e.is_state ? e.shape.elements() * sizeof(float) : 0;
     return bytes;
 }
 

@@ -32,6 +32,10 @@ struct weights {
 };
 using weights_ptr = std::shared_ptr<const weights>;
 
+// The same version without what the optimizer keeps, which no pass reads: who holds it leaves that to the next update, which
+// writes it in place.
+weights_ptr for_passes(const weights& w);
+
 // What a stage's weights are made of, in the order of weights::tensors().
 class weights_layout {
   public:
@@ -46,6 +50,7 @@ class weights_layout {
     };
     const std::vector<entry>& entries() const noexcept { return entries_; }
     std::size_t bytes() const noexcept; // of all tensors
+    std::size_t state_bytes() const noexcept;
 
     // What is wrong with these tensors as weights of this layout, or nothing. errc::data.
     result<void> check(std::span<const tensor> tensors) const;
