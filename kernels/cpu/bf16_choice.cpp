@@ -55,10 +55,18 @@ const bf16_loops& fastest_bf16_loops() {
     return fastest;
 }
 
+bool bf16_pays() {
+    return &fastest_bf16_loops() == &bf16_loops_avx512bf16;
+}
+
 #else
 
 const bf16_loops& fastest_bf16_loops() {
     return bf16_loops_baseline;
+}
+
+bool bf16_pays() {
+    return false;
 }
 
 #endif

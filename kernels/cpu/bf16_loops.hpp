@@ -29,4 +29,7 @@ extern const bf16_loops bf16_loops_avx512bf16;
 // multiply-adds of float32 (Zen 4), or at half of it (Emerald Rapids).
 const bf16_loops& fastest_bf16_loops();
 
+// Whether those are of AVX512_BF16, so that bf16 is faster than float32 here.
+bool bf16_pays();
+
 } // namespace troupe::cpu

@@ -36,6 +36,21 @@ class Runs(TroupeTest):
         self.assertEqual(done["transport"], "ucx")
         self.assertEqual({s["node"] for s in start["plan"]["stages"]}, {"node-0", "node-1"})
 
+    def test_bf16_gives_the_same_weights_alone_and_on_two_node_processes(self):
+        bf16 = ("--set", "model.precision=bf16")
+        alone = self.troupe("run", self.app(), *bf16, "--json")
+        spread = self.troupe("run", self.app(), *bf16, "--nodes", 2, "--json")
+        start, first, _ = self.assert_trained(alone, 1)
+        _, second, _ = self.assert_trained(spread, 2)
+        self.assertEqual(start["plan"]["precision"], "bf16")
+        self.assertEqual([e["test_loss"] for e in first], [e["test_loss"] for e in second])
+        _, exact, _ = self.assert_trained(self.troupe("run", self.app(), "--json"), 1)
+        self.assertNotEqual(first[-1]["test_loss"], exact[-1]["test_loss"])
+        self.assertAlmostEqual(first[-1]["test_loss"], exact[-1]["test_loss"], delta=0.02)
+        with open("/proc/cpuinfo") as info:
+            if "avx512_bf16" not in info.read():
+                self.assertIn("note: model.precision", self.troupe("plan", self.app(), *bf16).err)
+
     def test_the_lag_of_each_stage_is_that_of_pipedream(self):
         result = self.troupe("run", self.app(), "--nodes", 2, "--json")
         stages = result.event("done")[0]["stages"]

@@ -102,8 +102,10 @@ int plan(const plan_options& options) {
     auto nodes = bring_together(as_run, app->app());
     if (!nodes)
         return stop_signals() > 0 ? stopped(nodes.failure()) : report(nodes.failure());
-    if (!options.json)
+    if (!options.json) {
         note_sharing(*nodes, options.nodes);
+        note_precision(as_run, app->app());
+    }
     plan_request request{
         app->app(), options.nodes > 0 ? made_up_nodes(options.nodes) : nodes->devices, {}};
     if (needs_layer_times(app->app(), request.devices)) {

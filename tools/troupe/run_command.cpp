@@ -138,6 +138,7 @@ int train(const run_options& options, run_inputs inputs, run_nodes& nodes) {
     node_host& host = *nodes.host;
     if (!options.json) {
         note_sharing(nodes, options.nodes);
+        note_precision(options, inputs.app.app());
         std::cout << "look at this run with: "
                   << attach_command(host.address(), {.access = options.access}) << '\n'
                   << std::endl;

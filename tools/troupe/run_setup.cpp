@@ -9,6 +9,7 @@
 
 #include "actors/pipeline/run_shape.hpp"
 #include "actors/plan/app_file.hpp"
+#include "kernels/cpu/bf16_loops.hpp"
 #include "kernels/optim/optimizer.hpp"
 #include "schemas/base/nearest.hpp"
 #include "transport/ucx/socket.hpp"
@@ -225,6 +226,12 @@ result<run_nodes> bring_together(const run_options& options, proto::App::Reader 
 
 std::string memory_advice(const std::string& cluster) {
     return cluster.empty() ? "" : ", or start nodes with a larger bound: troupe node --memory-mb";
+}
+
+void note_precision(const run_options& options, proto::App::Reader app) {
+    if (options.cluster.empty() && app.getModel().getPrecision() == proto::Precision::BF16 &&
+        !cpu::bf16_pays())
+        note("model.precision: this processor multiplies bf16 no faster than f32");
 }
 
 void note_sharing(const run_nodes& nodes, std::uint32_t children) {

@@ -46,4 +46,7 @@ std::string memory_advice(const std::string& cluster);
 // `children` with one each.
 void note_sharing(const run_nodes& nodes, std::uint32_t children);
 
+// Notes a precision that costs time where the app runs; nothing of a cluster, whose processors are not known here.
+void note_precision(const run_options& options, proto::App::Reader app);
+
 } // namespace troupe::cli
