@@ -36,7 +36,7 @@ struct TraceEvent {
   traceId @8 :UInt64;
   minibatch @9 :UInt64 = 0xffffffffffffffff;       # all ones: none
   weightVersion @10 :UInt64 = 0xffffffffffffffff;  # all ones: none
-  bytes @11 :UInt64;          # words and tensors
+  bytes @11 :UInt64;          # message: words and tensors. compute: memory that the device held from the system then
   sentNs @12 :Int64;          # on the clock of the sender's node
   enqueuedNs @13 :Int64;      # arrived in the mailbox; queue time is startedNs - enqueuedNs
   startedNs @14 :Int64;
@@ -50,8 +50,8 @@ struct ListActors {
 }
 
 struct ActorList {
-  # Answer to ListActors: the living actors of this node, by number. Counters are since the actor's start, so two lists
-  # give rates.
+  # Answer to ListActors: the living actors of this node, by number, and its memory pools. Counters are since the actor's
+  # or the pool's start, so two lists give rates.
   node @0 :UInt64;
   nodeName @1 :Text;
   nowNs @2 :Int64;            # the node's clock
@@ -64,6 +64,15 @@ struct ActorList {
     handlerNs @4 :UInt64;     # time spent in handlers
     paused @5 :Bool;
     deviceNs @6 :UInt64;      # time that devices worked for it
+  }
+  pools @4 :List(MemoryPool);
+  struct MemoryPool {
+    name @0 :Text;            # of its device, "cpu:0"; "worker" prepares batches and files, "network" takes what arrives
+    bytesInUse @1 :UInt64;
+    bytesInUsePeak @2 :UInt64;
+    bytesReserved @3 :UInt64; # held from the system: in use, or kept for reuse
+    bytesMax @4 :UInt64;      # its bound
+    systemAllocations @5 :UInt64;  # times that it took memory from the system; at rest once a run is under way
   }
 }
 

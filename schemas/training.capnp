@@ -103,6 +103,13 @@ struct MinibatchDone {
   counted @4 :UInt64;           # labels that lossSum is over: not the ignored one; of numbers samples
 }
 
+struct PoolUse {
+  # What a device's memory pool has done since the start of its node.
+  bytesInUsePeak @0 :UInt64;
+  bytesReserved @1 :UInt64;     # held from the system: in use, or kept for reuse
+  systemAllocations @2 :UInt64; # times that it took memory from the system
+}
+
 struct StageEpochDone {
   # Stage to trainer: all updates of the epoch are applied.
   epoch @0 :UInt32;
@@ -112,6 +119,7 @@ struct StageEpochDone {
   lags @4 :List(UInt64);        # lags[k]: minibatches whose update came k versions after the version they were computed with
   busyNs @5 :Int64;             # device time of the stage in this epoch
   epochNs @6 :Int64;            # from EpochBegin to here
+  memory @7 :PoolUse;           # of the stage's device, also by other stages
 }
 
 struct EvaluationDone {

@@ -235,7 +235,7 @@ void stage_actor::work_done(proto::WorkDone::Reader body, const frame&) {
     // The message was posted when the work ended; it may have waited since.
     const time_point ended{current()->envelope().getSentNs()};
     trace_compute(runtime().trace().label(done.label), ended + -busy, ended, done.minibatch,
-                  done.version);
+                  done.version, options_.compute->memory().statistics().bytes_reserved);
     if (body.hasFailure())
         return fail(read_failure(body.getFailure()).in(done.label));
     if (epoch_)

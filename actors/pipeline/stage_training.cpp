@@ -257,6 +257,11 @@ void stage_actor::finish_epoch() {
         lags.set(k, epoch_->lags[k]);
     done.body().setBusyNs(epoch_->busy_ns);
     done.body().setEpochNs((now() - epoch_->began).count());
+    const memory_pool_statistics used = options_.compute->memory().statistics();
+    auto memory = done.body().initMemory();
+    memory.setBytesInUsePeak(used.bytes_in_use_peak);
+    memory.setBytesReserved(used.bytes_reserved);
+    memory.setSystemAllocations(used.system_allocations_total);
     epoch_.reset();
     send(options_.trainer, std::move(done));
     advance();

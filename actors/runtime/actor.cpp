@@ -340,7 +340,8 @@ void actor::unwatch(actor_address other) {
 // ---- surroundings ----
 
 void actor::trace_compute(std::uint64_t label, time_point started, time_point ended,
-                          minibatch_id minibatch, weight_version weights) {
+                          minibatch_id minibatch, weight_version weights,
+                          std::uint64_t device_bytes) {
     const message_cause because = cause();
     core_.trace().record({.kind = trace_kind::compute,
                           .type = label,
@@ -351,6 +352,7 @@ void actor::trace_compute(std::uint64_t label, time_point started, time_point en
                           .trace_id = because.trace_id,
                           .minibatch = minibatch,
                           .weights = weights,
+                          .bytes = device_bytes,
                           .started_ns = started.ns,
                           .ended_ns = ended.ns});
     device_ns_.store(device_ns_.load(std::memory_order_relaxed) +

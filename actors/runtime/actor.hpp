@@ -159,9 +159,10 @@ class actor : public caf::event_based_actor {
     node_runtime& runtime() const noexcept { return runtime_; }
 
     // Records device work of this actor in the trace and counts its time. `label` comes from
-    // runtime().trace().label(text).
+    // runtime().trace().label(text); `device_bytes` is the memory that the device holds then.
     void trace_compute(std::uint64_t label, time_point started, time_point ended,
-                       minibatch_id minibatch, weight_version weights);
+                       minibatch_id minibatch, weight_version weights,
+                       std::uint64_t device_bytes = 0);
 
   private:
     friend class node_core;

@@ -26,6 +26,19 @@ void write_actors(proto::TraceBatch::Builder body, const std::vector<trace_event
     }
 }
 
+void write_pools(proto::ActorList::Builder body, const std::vector<watched_pool>& pools) {
+    auto list = body.initPools(static_cast<unsigned>(pools.size()));
+    for (unsigned i = 0; i < list.size(); ++i) {
+        const memory_pool_statistics numbers = pools[i].pool->statistics();
+        list[i].setName(pools[i].name);
+        list[i].setBytesInUse(numbers.bytes_in_use);
+        list[i].setBytesInUsePeak(numbers.bytes_in_use_peak);
+        list[i].setBytesReserved(numbers.bytes_reserved);
+        list[i].setBytesMax(pools[i].pool->bytes_max());
+        list[i].setSystemAllocations(numbers.system_allocations_total);
+    }
+}
+
 void write_types(proto::TraceBatch::Builder body, const std::vector<trace_event>& events) {
     std::set<std::uint64_t> types;
     for (const trace_event& event : events)
@@ -41,7 +54,8 @@ void write_types(proto::TraceBatch::Builder body, const std::vector<trace_event>
 
 } // namespace
 
-inspector_agent::inspector_agent(actor_context& context) : actor{context} {
+inspector_agent::inspector_agent(actor_context& context, std::vector<watched_pool> pools)
+    : actor{context}, pools_{std::move(pools)} {
     on<proto::ListActors>(&inspector_agent::list_actors);
     on<proto::ReadTrace>(&inspector_agent::read_trace);
     on<proto::OpenTail>(&inspector_agent::open_tail);
@@ -66,6 +80,7 @@ void inspector_agent::list_actors(proto::ListActors::Reader, const frame& f) {
         list[i].setDeviceNs(actors[i].device_ns);
         list[i].setPaused(actors[i].paused);
     }
+    write_pools(body, pools_);
     send(f.from(), std::move(answer));
 }
 

@@ -40,7 +40,7 @@ struct trace_event {
     std::uint64_t trace_id = 0;
     minibatch_id minibatch{none};
     weight_version weights{none};
-    std::uint64_t bytes = 0; // message words and tensors
+    std::uint64_t bytes = 0; // message: words and tensors; compute: memory of the device
     std::int64_t sent_ns = 0;
     std::int64_t enqueued_ns = 0;
     std::int64_t started_ns = 0;

@@ -145,6 +145,13 @@ void trainer::stage_epoch_done(proto::StageEpochDone::Reader body, const frame& 
                                                    static_cast<double>(body.getEpochNs())
                                              : 0;
     stage.weight_version = body.getWeightVersion();
+    const auto memory = body.getMemory();
+    if (!report_.epochs.empty())
+        stage.system_allocations_of_last_epoch =
+            memory.getSystemAllocations() - stage.system_allocations;
+    stage.memory_peak_bytes = memory.getBytesInUsePeak();
+    stage.memory_reserved_bytes = memory.getBytesReserved();
+    stage.system_allocations = memory.getSystemAllocations();
     minibatches_of_epoch_ = body.getMinibatches();
     version_ = weight_version{body.getWeightVersion()};
     training_ended_ = now();

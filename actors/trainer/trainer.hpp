@@ -48,6 +48,11 @@ struct stage_report {
     std::vector<std::uint64_t>
         lags; // lags[k]: minibatches whose update came k versions late, over the whole run
     double busy_share = 0; // device time over time, of the last epoch
+    // Of the device, since the start of its node; what other stages on it use counts, too.
+    std::uint64_t memory_peak_bytes = 0;     // in use
+    std::uint64_t memory_reserved_bytes = 0; // held from the system
+    std::uint64_t system_allocations = 0;    // times that it took memory from the system
+    std::optional<std::uint64_t> system_allocations_of_last_epoch; // none where it is the first
     std::uint64_t weight_version = 0;
 };
 

@@ -37,6 +37,10 @@ class Inspect(TroupeTest):
         for stage in ("stage-0", "stage-1"):
             self.assertGreater(shares[stage], 0.001, shares)
         self.assertEqual(shares["trainer"], 0)
+        pools = [pool for node in nodes if node["name"] == "node-1" for pool in node["memory"]]
+        self.assertEqual([pool["name"] for pool in pools], ["cpu:0", "worker", "network"])
+        self.assertGreater(pools[0]["system_allocations"], 0)
+        self.assertGreaterEqual(pools[0]["bytes_reserved"], pools[0]["bytes_in_use_peak"])
 
     def test_tail_shows_only_what_the_filter_wants(self):
         messages = self.lines("tail", "type=Activation", "actor=stage-1", "--count", 20)

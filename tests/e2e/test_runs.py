@@ -58,6 +58,36 @@ class Runs(TroupeTest):
         self.assertEqual(stages[0]["weight_version_lag"], {"0": 2, "1": 30})
         self.assertEqual(stages[1]["weight_version_lag"], {"0": 32})
 
+    def run_in_little_memory(self, text, nodes):
+        """A run of 320 minibatches, the memory of its stages' devices, and its trace."""
+        trace = self.folder / "trace.json"
+        _, address = self.node("--memory-mb", 64, name="a")
+        for n in range(1, nodes):
+            self.node("--memory-mb", 64, "--join", address, name=f"b{n}")
+        result = self.troupe("run", self.app(text), "--cluster", address, "--trace", trace, "--json")
+        self.assertEqual(result.code, 0, str(result))
+        used = [stage["memory"] for stage in result.event("done")[0]["stages"]]
+        for memory in used:
+            self.assertGreater(memory["system_allocations"], 0)
+            self.assertLessEqual(memory["peak_bytes"], memory["reserved_bytes"])
+            self.assertLessEqual(memory["reserved_bytes"], 64 << 20)
+        return used, json.loads(trace.read_text())["traceEvents"]
+
+    def test_memory_is_taken_from_the_system_in_the_first_steps_alone(self):
+        text = APP.split("topology:")[0].replace("512", "10240").replace("epochs: 2", "epochs: 1")
+        _, events = self.run_in_little_memory(text, 1)
+        counters = [e for e in events if e["ph"] == "C"]
+        self.assertEqual({e["name"] for e in counters}, {"memory of the device of stage-0"})
+        tenth = min(e["ts"] for e in events if e["ph"] == "X" and e["args"].get("minibatch") == 10)
+        evaluation = min(e["ts"] for e in events if e["ph"] == "X" and e["name"] == "evaluate")
+        self.assertFalse([e for e in counters if tenth < e["ts"] < evaluation], counters)
+
+    def test_a_pipeline_reuses_its_memory(self):
+        used, _ = self.run_in_little_memory(APP.replace("epochs: 2", "epochs: 20"), 2)
+        for memory in used:  # a minibatch of each stage takes several buffers: thousands, were they not reused
+            self.assertLess(memory["system_allocations"], 60)
+            self.assertLess(memory["system_allocations_of_last_epoch"], 5)  # batches of an evaluation on their way
+
     def test_a_loss_that_is_not_a_number_names_minibatch_layer_and_checkpoint(self):
         app = self.app(APP.split("topology:")[0].replace("    - relu\n", "") + "checkpoint: {directory: saved}\n")
         result = self.troupe("run", app)

@@ -9,6 +9,7 @@ The rules, from Perfetto's json_trace_parser and the Trace Event Format:
   - slices (X) of one thread are apart or inside each other; the importer cuts at nanoseconds, so they must be after that;
   - an arrow has one start (s) and one end (f) with the same id, name and category, its start not after its end;
   - both lie inside a slice of their thread, and the end says "bp": "e", or it would bind to the next slice;
+  - a counter (C) has numbers;
   - every process and thread with slices has a name.
 Prints one line per offence, at most 20, and a summary. Exits 0 if the file keeps all rules.
 """
@@ -24,6 +25,7 @@ NEEDED = {
     "s": ("name", "cat", "ts", "pid", "tid", "id"),
     "f": ("name", "cat", "ts", "pid", "tid", "id", "bp"),
     "M": ("name", "pid", "tid", "args"),
+    "C": ("name", "ts", "pid", "tid", "args"),
 }
 
 
@@ -46,6 +48,8 @@ def check_fields(event):
             return f"{field} is {event[field]!r}"
     if phase == "M" and event["name"] not in METADATA:
         return f"metadata {event['name']!r} is not honoured by the importer"
+    if phase == "C" and not all(is_number(value) for value in event["args"].values()):
+        return f"a counter shows {event['args']!r}"
     if phase == "f" and event["bp"] != "e":
         return "an arrow's end would bind to the next slice"
     return None

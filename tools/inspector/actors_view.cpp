@@ -35,7 +35,8 @@ std::vector<node_rates> compare(const cluster_link& cluster, const samples& befo
         const auto now = after.find(node.id);
         const auto then = before.find(node.id);
         if (now != after.end() && then != before.end())
-            nodes.push_back({node.id, node.name, rates_between(then->second, now->second)});
+            nodes.push_back(
+                {node.id, node.name, rates_between(then->second, now->second), now->second.pools});
     }
     std::ranges::sort(nodes, {}, [](const node_rates& n) { return std::pair{n.name, n.node}; });
     return nodes;
@@ -66,10 +67,34 @@ void print_table(std::ostream& out, const std::vector<node_rates>& nodes) {
     rows.print(out);
 }
 
+void print_memory(std::ostream& out, const std::vector<node_rates>& nodes) {
+    using enum table::align;
+    table rows{{{"node", left},
+                {"memory", left},
+                {"in use", right},
+                {"at most", right},
+                {"from the system", right},
+                {"bound", right},
+                {"allocations", right}}};
+    std::size_t pools = 0;
+    for (const node_rates& node : nodes)
+        for (const pool_row& p : node.pools) {
+            rows.add({printable(node.name), printable(p.name), bytes_text(p.bytes_in_use),
+                      bytes_text(p.bytes_in_use_peak), bytes_text(p.bytes_reserved),
+                      bytes_text(p.bytes_max), std::to_string(p.system_allocations)});
+            ++pools;
+        }
+    if (pools == 0)
+        return;
+    out << '\n';
+    rows.print(out);
+}
+
 // On a terminal the table is written over.
 void redraw(std::ostream& out, const std::vector<node_rates>& nodes, const screen_size& size) {
     std::ostringstream text;
     print_table(text, nodes);
+    print_memory(text, nodes);
     out << "\x1b[H\x1b[2J" << cut_to(size, text.str()) << std::flush;
 }
 
@@ -95,6 +120,7 @@ result<void> show_actors(view_context& view) {
         else {
             view.out << (first ? "" : "\n");
             print_table(view.out, nodes);
+            print_memory(view.out, nodes);
             view.out << std::flush;
         }
         if (!view.options.watch || !view.out.good())

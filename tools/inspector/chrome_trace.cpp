@@ -71,6 +71,7 @@ void chrome_trace::add_event(node_id node, process& p, const trace_event& e,
                         .event = &e}));
     ++counts_.slices;
     if (e.kind == trace_kind::compute) {
+        show_memory(p, e, here.name_of(e.to_actor), where.end_ns);
         auto& recent = device_work_[{node.value(), e.to_actor.value()}];
         recent.push_back(where);
         if (recent.size() > work_kept_max)
@@ -102,6 +103,15 @@ void chrome_trace::add_event(node_id node, process& p, const trace_event& e,
                                                 {e.from_node.value(), e.from_actor.value()},
                                                 e.sent_ns - offset - began_ns_,
                                                 false});
+}
+
+void chrome_trace::show_memory(process& p, const trace_event& e, const std::string& actor,
+                               std::int64_t at_ns) {
+    const auto [last, is_first] = p.memory.emplace(e.to_actor.value(), e.bytes);
+    if (e.bytes == 0 || (!is_first && last->second == e.bytes))
+        return;
+    last->second = e.bytes;
+    write(counter_record(p.number, "memory of the device of " + actor, at_ns, e.bytes));
 }
 
 // A slice of at least 1 ns, so that an arrow can lie inside it, in the first lane where it overlaps nothing.

@@ -1,7 +1,8 @@
 // A trace for Chrome's and Perfetto's viewers: events of nodes in, slices and arrows out, as a stream.
 //
 // A node is a process of the viewer. An actor is one of its threads: a slice per handled message. The device work of an
-// actor is another thread beside it, because it goes on between messages. An arrow leads from the handler that sent a
+// actor is another thread beside it, because it goes on between messages; the memory that the device held from the system
+// after each is a graph, with a point where it changes. An arrow leads from the handler that sent a
 // message, or from the device work that it reports, to the slice that handled it.
 //
 // The rules of Perfetto's importer (its json_trace_parser): slices of a thread do not overlap, so one that would goes to
@@ -96,10 +97,14 @@ class chrome_trace {
         std::int64_t offset_ns = 0;
         std::uint32_t threads = 0;
         std::map<std::pair<std::uint64_t, bool>, track> tracks; // actor, is it its device work
+        std::map<std::uint64_t, std::uint64_t>
+            memory; // of the device that works for an actor: the last that was shown
     };
 
     void write(const std::string& object);
     void add_event(node_id node, process& p, const trace_event& e, const all_names& names);
+    void show_memory(process& p, const trace_event& e, const std::string& actor,
+                     std::int64_t at_ns);
     slice place(process& p, const trace_event& e, const std::string& actor);
     void add_arrow(key cause, waiting arrow);
     void resolve(const handled& from, const waiting& arrow);

@@ -33,6 +33,8 @@ bool sensible(const trace_event& e) {
 result<actor_list> decode(proto::ActorList::Reader list) {
     if (list.getActors().size() > listed_actors_max)
         return too_many("actors", list.getActors().size());
+    if (list.getPools().size() > listed_pools_max)
+        return too_many("memory pools", list.getPools().size());
     actor_list out;
     out.node = node_id{list.getNode()};
     out.node_name = bounded(list.getNodeName());
@@ -41,6 +43,10 @@ result<actor_list> decode(proto::ActorList::Reader list) {
         out.actors.push_back({actor_number{actor.getNumber()}, bounded(actor.getName()),
                               actor.getMailboxDepth(), actor.getMessagesHandled(),
                               actor.getHandlerNs(), actor.getDeviceNs(), actor.getPaused()});
+    for (const auto pool : list.getPools())
+        out.pools.push_back({bounded(pool.getName()), pool.getBytesInUse(),
+                             pool.getBytesInUsePeak(), pool.getBytesReserved(), pool.getBytesMax(),
+                             pool.getSystemAllocations()});
     return out;
 }
 

@@ -21,6 +21,7 @@ namespace troupe::inspector {
 
 inline constexpr std::uint32_t page_events_max = limits::trace_batch_events_max;
 inline constexpr std::size_t listed_actors_max = 1u << 16;
+inline constexpr std::size_t listed_pools_max = 1u << 12;
 inline constexpr std::size_t body_bytes_max = limits::tail_body_bytes_max;
 
 struct actor_row {
@@ -33,11 +34,21 @@ struct actor_row {
     bool paused = false;
 };
 
+struct pool_row {
+    std::string name;
+    std::uint64_t bytes_in_use = 0;
+    std::uint64_t bytes_in_use_peak = 0;
+    std::uint64_t bytes_reserved = 0;
+    std::uint64_t bytes_max = 0;
+    std::uint64_t system_allocations = 0;
+};
+
 struct actor_list {
     node_id node;
     std::string node_name;
     std::int64_t now_ns = 0;
     std::vector<actor_row> actors;
+    std::vector<pool_row> pools;
 };
 
 // One answer to ReadTrace.

@@ -69,9 +69,18 @@ std::string actors_record(const std::vector<node_rates>& nodes, duration sample)
                               {"handler_busy_share", a.handler_share},
                               {"device_busy_share", a.device_share},
                               {"paused", a.now.paused}});
+        object pools = object::array();
+        for (const pool_row& p : node.pools)
+            pools.push_back({{"name", p.name},
+                             {"bytes_in_use", p.bytes_in_use},
+                             {"bytes_in_use_peak", p.bytes_in_use_peak},
+                             {"bytes_reserved", p.bytes_reserved},
+                             {"bytes_max", p.bytes_max},
+                             {"system_allocations", p.system_allocations}});
         list.push_back({{"node", hex_text(node.node.value())},
                         {"name", node.name},
-                        {"actors", std::move(actors)}});
+                        {"actors", std::move(actors)},
+                        {"memory", std::move(pools)}});
     }
     return line({{"event", "actors"},
                  {"sample_seconds", static_cast<double>(sample.count()) / 1e9},
@@ -161,6 +170,16 @@ std::string thread_record(std::uint32_t process, std::uint32_t thread, const std
     object sorted = where;
     sorted.update({{"name", "thread_sort_index"}, {"args", {{"sort_index", order}}}});
     return line(called) + ",\n" + line(sorted);
+}
+
+std::string counter_record(std::uint32_t process, const std::string& name, std::int64_t at_ns,
+                           std::uint64_t value) {
+    return line({{"ph", "C"},
+                 {"pid", process},
+                 {"tid", 0},
+                 {"ts", microseconds(at_ns)},
+                 {"name", name},
+                 {"args", {{"bytes", value}}}});
 }
 
 std::string slice_record(const chrome_slice& s) {

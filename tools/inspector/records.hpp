@@ -17,6 +17,7 @@ struct node_rates {
     node_id node;
     std::string name;
     std::vector<actor_rate> actors;
+    std::vector<pool_row> pools;
 };
 
 std::string actors_record(const std::vector<node_rates>& nodes, duration sample);
@@ -48,6 +49,9 @@ std::string process_record(std::uint32_t process, const std::string& name);
 // Threads are shown in the order of `order`, then as they appeared.
 std::string thread_record(std::uint32_t process, std::uint32_t thread, const std::string& name,
                           std::uint64_t order);
+// A number that changes over time, shown as a graph; a process has one of a name.
+std::string counter_record(std::uint32_t process, const std::string& name, std::int64_t at_ns,
+                           std::uint64_t value);
 std::string slice_record(const chrome_slice& slice);
 std::string arrow_record(std::uint64_t id, bool is_end, const chrome_end& end);
 std::string other_data(const chrome_counts& counts);

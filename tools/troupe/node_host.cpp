@@ -203,7 +203,12 @@ result<void> node_host::parts::join(const node_host_options& options) {
     runtime->spawn_as<cluster_actor>(well_known::cluster, "cluster", std::move(cluster));
     runtime->spawn_as<node_agent>(well_known::agent, "agent",
                                   node_agent_options{devices, options.log});
-    runtime->spawn_as<inspector_agent>(well_known::inspector, "inspector");
+    std::vector<watched_pool> pools;
+    for (const auto& d : devices)
+        pools.push_back({d->name(), &d->memory()});
+    pools.push_back({"worker", &worker->memory()});
+    pools.push_back({"network", pool.get()});
+    runtime->spawn_as<inspector_agent>(well_known::inspector, "inspector", std::move(pools));
     if (auto started = runtime->start(); !started)
         return started.failure();
     auto outcome = joined->wait();

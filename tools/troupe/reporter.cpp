@@ -54,6 +54,26 @@ std::string text(const char* format, Args... args) {
     return buffer;
 }
 
+json memory_of(const stage_report& stage) {
+    json memory = {{"peak_bytes", stage.memory_peak_bytes},
+                   {"reserved_bytes", stage.memory_reserved_bytes},
+                   {"system_allocations", stage.system_allocations}};
+    if (stage.system_allocations_of_last_epoch)
+        memory["system_allocations_of_last_epoch"] = *stage.system_allocations_of_last_epoch;
+    return memory;
+}
+
+// "memory 12.3 MB at most, taken from the system 312 times, 0 in the last epoch".
+std::string memory_in_words(const stage_report& stage) {
+    std::string words = text("memory %.1f MB at most, taken from the system %llu times",
+                             static_cast<double>(stage.memory_peak_bytes) / 1e6,
+                             static_cast<unsigned long long>(stage.system_allocations));
+    if (stage.system_allocations_of_last_epoch)
+        words +=
+            ", " + std::to_string(*stage.system_allocations_of_last_epoch) + " in the last epoch";
+    return words;
+}
+
 std::string error_line(const error& why) {
     return json{{"event", "error"}, {"code", to_string(why.code())}, {"message", why.message()}}
                .dump(-1, ' ', false, json::error_handler_t::replace) +
@@ -173,7 +193,8 @@ std::string reporter::done_text(const run_report& report) const {
             stages.push_back({{"stage", s},
                               {"weight_version", report.stages[s].weight_version},
                               {"busy_share", report.stages[s].busy_share},
-                              {"weight_version_lag", histogram(report.stages[s].lags)}});
+                              {"weight_version_lag", histogram(report.stages[s].lags)},
+                              {"memory", memory_of(report.stages[s])}});
         line["stages"] = std::move(stages);
         return line.dump() + "\n";
     }
@@ -192,7 +213,8 @@ std::string reporter::done_text(const run_report& report) const {
         out << "  stage " << s
             << text(": busy %.0f%%, minibatches late in weight versions: ",
                     100 * report.stages[s].busy_share)
-            << lags_in_words(report.stages[s].lags) << '\n';
+            << lags_in_words(report.stages[s].lags) << "; " << memory_in_words(report.stages[s])
+            << '\n';
     return out.str();
 }
 

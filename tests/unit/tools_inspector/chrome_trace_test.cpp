@@ -76,6 +76,23 @@ BOOST_AUTO_TEST_CASE(an_exported_pipeline_keeps_the_rules_of_the_importer) {
     BOOST_TEST(count(e.text, "\"ph\":\"s\"") == e.counts.arrows);
 }
 
+BOOST_AUTO_TEST_CASE(the_memory_of_a_device_is_a_graph_with_a_point_where_it_changes) {
+    pipeline_trace trace{1};
+    trace.run(0, 0);
+    std::vector<trace_event>& events = trace.traces[0].events;
+    events.clear();
+    const std::uint64_t held[] = {0, 1000, 1000, 3000, 3000, 1000};
+    for (std::int64_t i = 0; i < 6; ++i) {
+        events.push_back(device_event(1000 * i, 1000 * i + 500));
+        events.back().bytes = held[i];
+    }
+    const exported e = export_pages(trace);
+    BOOST_TEST(validate(e.text) == 0);
+    BOOST_TEST(count(e.text, "\"ph\":\"C\"") == 3u);
+    BOOST_TEST(count(e.text, "{\"bytes\":1000}") == 2u);
+    BOOST_TEST(count(e.text, "{\"bytes\":3000}") == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(the_order_in_which_nodes_are_read_does_not_matter_for_arrows) {
     pipeline_trace trace{2};
     trace.run(0, 0);

@@ -22,6 +22,9 @@ BOOST_AUTO_TEST_CASE(actors_of_all_nodes_are_shown_from_the_address_of_one) {
     BOOST_TEST(seen.shows("250/s"));
     BOOST_TEST(seen.shows("paused"));
     BOOST_TEST(seen.shows("17"));
+    BOOST_TEST(seen.shows("cpu:0"));
+    BOOST_TEST(seen.shows("3.00 MB"));
+    BOOST_TEST(seen.shows("321"));
 }
 
 BOOST_AUTO_TEST_CASE(actors_as_json_are_one_line) {
@@ -31,6 +34,7 @@ BOOST_AUTO_TEST_CASE(actors_as_json_are_one_line) {
     BOOST_TEST(std::ranges::count(seen.out, '\n') == 1);
     BOOST_TEST(seen.out.starts_with(R"({"event":"actors",)"));
     BOOST_TEST(seen.shows(R"("name":"stage-1")"));
+    BOOST_TEST(seen.shows(R"("system_allocations":321)"));
 }
 
 BOOST_AUTO_TEST_CASE(watching_ends_when_asked_to_stop_and_is_no_failure) {

@@ -132,6 +132,13 @@ class scripted_cluster : public endpoint {
             list[i].setDeviceNs(n.actors[i].device_ns);
             list[i].setPaused(n.actors[i].paused);
         }
+        auto pools = b.body().initPools(1);
+        pools[0].setName("cpu:0");
+        pools[0].setBytesInUse(1'000'000);
+        pools[0].setBytesInUsePeak(2'000'000);
+        pools[0].setBytesReserved(3'000'000);
+        pools[0].setBytesMax(4'000'000);
+        pools[0].setSystemAllocations(321);
         return b;
     }
 
