@@ -288,7 +288,7 @@ struct Attention {
   causal @1 :Bool = false $A.doc("A position sees itself and those before it, as in language models.");
 }
 
-struct Transformer $A.doc("Its parameters have the names of PyTorch's TransformerEncoderLayer, which norm_first=True makes the same.") {
+struct Transformer $A.doc("Its parameters have the names of PyTorch's TransformerEncoderLayer, which norm_first=True and dropout 0 make the same.") {
   heads @0 :UInt32 $A.required $A.min(1) $A.max(65536) $A.doc("As of attention: parts of the width; divides the width.");
   mlp @1 :UInt32 = 0 $A.min(0) $A.max(16777216) $A.doc("Width between the linear layers; 0 means four times that of the input.");
   causal @2 :Bool = false $A.doc("A position sees itself and those before it, as in language models.");

@@ -43,7 +43,7 @@ void visit(layer_list layers, const std::string& path, const layer_visitor& see)
             break;
         }
         case proto::Layer::ENCODER_DECODER:
-            visit(layer.getEncoderDecoder().getEncoder(), here + "encoder_decoder.encoder", see);
+            // Its encoder sees no label.
             visit(layer.getEncoderDecoder().getDecoder(), here + "encoder_decoder.decoder", see);
             break;
         case proto::Layer::REPEAT:
@@ -60,7 +60,8 @@ void visit(layer_list layers, const std::string& path, const layer_visitor& see)
 
 bool labels_are_next_tokens(proto::Data::Reader data) {
     return data.getTarget() == proto::DataTarget::LABELS &&
-           (data.isText() || (data.isSynthetic() && data.getSynthetic().getNextToken()));
+           (data.isText() || data.isTranslation() ||
+            (data.isSynthetic() && data.getSynthetic().getNextToken()));
 }
 
 void add_doubtful_layers(proto::App::Reader app, std::vector<doubtful_key>& keys) {

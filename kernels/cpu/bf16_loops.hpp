@@ -25,11 +25,12 @@ extern const bf16_loops bf16_loops_avx2;
 extern const bf16_loops bf16_loops_avx512;
 extern const bf16_loops bf16_loops_avx512bf16;
 
-// The fastest that this machine has, found by trying: processors have the instructions of AVX512_BF16 at twice the rate of
-// multiply-adds of float32 (Zen 4), or at half of it (Emerald Rapids).
-const bf16_loops& fastest_bf16_loops();
+// The fastest of this machine's instruction sets. Those of AVX512_BF16 on AMD's processors alone: Zen 4 does them at twice
+// the rate of float32 multiply-adds (oneDNN's products; ours have not been measured there), Intel's Emerald Rapids at half
+// of it.
+const bf16_loops& fastest_bf16_loops() noexcept;
 
-// Whether those are of AVX512_BF16, so that bf16 is faster than float32 here.
-bool bf16_pays();
+// Whether this machine multiplies bfloat16 faster than float32.
+bool bf16_is_faster() noexcept;
 
 } // namespace troupe::cpu

@@ -3,6 +3,7 @@
 #include "kernels/cpu/additive_loops.hpp"
 #include "kernels/cpu/average_pool_loops.hpp"
 #include "kernels/cpu/batch_norm_loops.hpp"
+#include "kernels/cpu/bf16_loops.hpp"
 #include "kernels/cpu/convolution_runner.hpp"
 #include "kernels/cpu/loops.hpp"
 #include "kernels/cpu/loss_loops.hpp"
@@ -59,7 +60,8 @@ std::size_t vector_floats() noexcept {
 
 cpu_operations::cpu_operations(memory_pool& pool)
     : pool_{pool}, block_{vector_floats()},
-      TROUPE_LOOP_TABLES(TROUPE_FASTEST) convolutions_{
+      TROUPE_LOOP_TABLES(TROUPE_FASTEST) bf16_loops_{cpu::fastest_bf16_loops()},
+      convolutions_{
           std::make_unique<cpu::convolution_runner>(pool, loops_, has_avx512() && block_ == 16)} {}
 
 #undef TROUPE_FASTEST
@@ -68,6 +70,10 @@ cpu_operations::~cpu_operations() = default;
 
 std::unique_ptr<operations> make_cpu_operations(memory_pool& pool) {
     return std::make_unique<cpu_operations>(pool);
+}
+
+bool cpu_is_faster_in_bf16() noexcept {
+    return cpu::bf16_is_faster();
 }
 
 } // namespace troupe

@@ -27,6 +27,7 @@ namespace troupe {
 
 namespace cpu {
 class convolution_runner;
+struct bf16_loops;
 #define TROUPE_DECLARE(table) struct table;
 TROUPE_LOOP_TABLES(TROUPE_DECLARE)
 #undef TROUPE_DECLARE
@@ -53,9 +54,13 @@ class cpu_operations final : public operations {
 #define TROUPE_DECLARE(table) const cpu::table& table##_;
     TROUPE_LOOP_TABLES(TROUPE_DECLARE)
 #undef TROUPE_DECLARE
+    const cpu::bf16_loops& bf16_loops_;
     const std::unique_ptr<cpu::convolution_runner> convolutions_;
 };
 
 std::unique_ptr<operations> make_cpu_operations(memory_pool& pool);
+
+// Whether this machine multiplies bfloat16 faster than float32.
+bool cpu_is_faster_in_bf16() noexcept;
 
 } // namespace troupe

@@ -15,10 +15,10 @@ using cpu::floats;
 namespace {
 
 // Inside guarded().
-void multiply(memory_pool& pool, precision products, const cpu::matrix_product& product) {
+void multiply(memory_pool& pool, const cpu::bf16_loops& loops, precision products,
+              const cpu::matrix_product& product) {
     if (products == precision::float32)
         return product.run();
-    const cpu::bf16_loops& loops = cpu::fastest_bf16_loops();
     const cpu::scratch workspace{pool, loops.workspace_bytes(product)};
     loops.multiply(product, workspace.floats());
 }
@@ -33,7 +33,7 @@ result<void> cpu_operations::compute(const linear_forward& op) {
     for (std::size_t s = 0; s < samples && op.bias != nullptr; ++s)
         std::copy_n(floats(*op.bias), outs, output + s * outs);
     return cpu::guarded([&] {
-        multiply(pool_, op.products,
+        multiply(pool_, bf16_loops_, op.products,
                  {.m = samples,
                   .n = outs,
                   .k = ins,
@@ -57,7 +57,7 @@ result<void> cpu_operations::compute(const linear_backward& op) {
             for (std::size_t s = 1; s < samples; ++s)
                 loops_.add_scaled(bias, 1, gradient + s * outs, bias, outs);
         }
-        multiply(pool_, op.products,
+        multiply(pool_, bf16_loops_, op.products,
                  {.m = outs,
                   .n = ins,
                   .k = samples,
@@ -66,7 +66,7 @@ result<void> cpu_operations::compute(const linear_backward& op) {
                   .c = floats(op.weight_gradient),
                   .c_stride = ins});
         if (op.input_gradient != nullptr)
-            multiply(pool_, op.products,
+            multiply(pool_, bf16_loops_, op.products,
                      {.m = samples,
                       .n = ins,
                       .k = outs,

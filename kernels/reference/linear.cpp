@@ -1,19 +1,39 @@
 #include "kernels/reference/reference_operations.hpp"
 
+#include <bit>
+#include <vector>
+
 namespace troupe {
+
+namespace {
+
+// A factor as the products take it: of bfloat16 the upper half of the bits, to the nearer, of two as near the even one.
+std::vector<double> factors(const tensor& t, precision products) {
+    std::vector<double> values;
+    for (float x : t.values<float>()) {
+        if (products == precision::bfloat16 && x == x) {
+            const auto bits = std::bit_cast<std::uint32_t>(x);
+            x = std::bit_cast<float>((bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000);
+        }
+        values.push_back(double{x});
+    }
+    return values;
+}
+
+} // namespace
 
 result<void> reference_operations::compute(const linear_forward& op) {
     const std::size_t samples = op.input.shape()[0];
     const std::size_t ins = op.weight.shape()[1];
     const std::size_t outs = op.weight.shape()[0];
-    const auto input = op.input.values<float>();
-    const auto weight = op.weight.values<float>();
+    const auto input = factors(op.input, op.products);
+    const auto weight = factors(op.weight, op.products);
     const auto output = op.output.mutable_values<float>();
     for (std::size_t s = 0; s < samples; ++s)
         for (std::size_t o = 0; o < outs; ++o) {
             double sum = op.bias != nullptr ? op.bias->values<float>()[o] : 0;
             for (std::size_t i = 0; i < ins; ++i)
-                sum += double{input[s * ins + i]} * weight[o * ins + i];
+                sum += input[s * ins + i] * weight[o * ins + i];
             output[s * outs + o] = static_cast<float>(sum);
         }
     return {};
@@ -23,16 +43,17 @@ result<void> reference_operations::compute(const linear_backward& op) {
     const std::size_t samples = op.input.shape()[0];
     const std::size_t ins = op.weight.shape()[1];
     const std::size_t outs = op.weight.shape()[0];
-    const auto input = op.input.values<float>();
-    const auto weight = op.weight.values<float>();
-    const auto gradient = op.output_gradient.values<float>();
+    const auto input = factors(op.input, op.products);
+    const auto weight = factors(op.weight, op.products);
+    const auto gradient = factors(op.output_gradient, op.products);
+    const auto bias = op.output_gradient.values<float>();
     auto to_input = zeros(samples * ins);
     auto to_weight = zeros(outs * ins);
     auto to_bias = zeros(outs);
     for (std::size_t s = 0; s < samples; ++s)
         for (std::size_t o = 0; o < outs; ++o) {
             const double g = gradient[s * outs + o];
-            to_bias[o] += g;
+            to_bias[o] += double{bias[s * outs + o]};
             for (std::size_t i = 0; i < ins; ++i) {
                 to_weight[o * ins + i] += g * input[s * ins + i];
                 to_input[s * ins + i] += g * weight[o * ins + i];

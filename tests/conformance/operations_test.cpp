@@ -56,10 +56,10 @@ outcome run(compute_context& context, const operation_case& row, const std::vect
     return all;
 }
 
-// Within a share of the largest: 1e-2 allows for factors that are rounded to 8 bits.
-void check_close(const operation_case& row, const std::vector<tensor>& given,
-                 const std::vector<tensor>& expected, const std::string& what) {
-    const float tolerance = row.is_rounded() ? 1e-2f : 2e-5f;
+// Within a share of the largest.
+void check_close(const std::vector<tensor>& given, const std::vector<tensor>& expected,
+                 const std::string& what) {
+    constexpr float tolerance = 2e-5f;
     BOOST_REQUIRE(given.size() == expected.size());
     for (std::size_t i = 0; i < given.size(); ++i) {
         const auto a = given[i].values<float>();
@@ -107,9 +107,9 @@ BOOST_AUTO_TEST_CASE(every_back_end_gives_what_the_reference_gives) {
             const auto ops = backend.make(pool);
             compute_context context{*ops, pool};
             const outcome given = run(context, *row, inputs, gradient);
-            check_close(*row, given.outputs, expected.outputs,
+            check_close(given.outputs, expected.outputs,
                         backend.name + ", " + row->name() + ": output");
-            check_close(*row, given.gradients, expected.gradients,
+            check_close(given.gradients, expected.gradients,
                         backend.name + ", " + row->name() + ": gradient");
         }
     }

@@ -9,7 +9,7 @@
 
 #include "actors/pipeline/run_shape.hpp"
 #include "actors/plan/app_file.hpp"
-#include "kernels/cpu/bf16_loops.hpp"
+#include "kernels/cpu/cpu_operations.hpp"
 #include "kernels/optim/optimizer.hpp"
 #include "schemas/base/nearest.hpp"
 #include "transport/ucx/socket.hpp"
@@ -230,8 +230,10 @@ std::string memory_advice(const std::string& cluster) {
 
 void note_precision(const run_options& options, proto::App::Reader app) {
     if (options.cluster.empty() && app.getModel().getPrecision() == proto::Precision::BF16 &&
-        !cpu::bf16_pays())
-        note("model.precision: this processor multiplies bf16 no faster than f32");
+        !cpu_is_faster_in_bf16())
+        note("model.precision: this processor multiplies bf16 no faster than f32; leave it out "
+             "where speed is "
+             "what you want");
 }
 
 void note_sharing(const run_nodes& nodes, std::uint32_t children) {

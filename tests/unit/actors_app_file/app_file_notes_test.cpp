@@ -94,6 +94,15 @@ BOOST_AUTO_TEST_CASE(what_is_hardly_meant_is_noted) {
                boost::test_tools::per_element());
     BOOST_TEST(of_text("{attention: {heads: 2, causal: true}}").empty());
     BOOST_TEST(of_text("{transformer: {heads: 2, causal: true}}").empty());
+    // A source has no labels to see.
+    const std::string half = "{embedding: {vocabulary: 9, width: 6}}, {attention: {heads: 2}}";
+    const auto translator =
+        notes("vocabulary: 9, next_token: true, source_length: 2",
+              "{encoder_decoder: {source_length: 2, encoder: [" + half + "], decoder: [" + half +
+                  ", {attention_gru: {out: 4, attention: 4}}, {linear: {out: 9}}]}}");
+    BOOST_REQUIRE(translator.size() == 1u);
+    BOOST_TEST(translator[0].ends_with("encoder_decoder.decoder[1].attention: " + why),
+               translator[0]);
     BOOST_TEST(
         notes("vocabulary: 9, classes: 9", embedding + "{transformer: {heads: 2}}, flatten" + end)
             .empty());

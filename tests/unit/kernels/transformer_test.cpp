@@ -17,6 +17,7 @@ struct settings {
     proto::TransformerActivation activation = proto::TransformerActivation::GELU;
     std::uint32_t mlp = 12;
     float dropout = 0;
+    bool causal = true;
 };
 
 model_builder one_word(const settings& s) {
@@ -24,7 +25,7 @@ model_builder one_word(const settings& s) {
         auto block = layer.initTransformer();
         block.setHeads(2);
         block.setMlp(s.mlp);
-        block.setCausal(true);
+        block.setCausal(s.causal);
         block.setNorm(s.norm);
         block.setActivation(s.activation);
         block.setDropout(s.dropout);
@@ -39,18 +40,24 @@ model_builder written_out(const settings& s) {
             layer.initRmsNorm();
     };
     const auto activation = [=](description layer) {
-        if (s.activation == proto::TransformerActivation::GELU)
-            layer.setGelu();
-        else
-            layer.setRelu();
+        switch (s.activation) {
+        case proto::TransformerActivation::GELU:
+            return layer.setGelu();
+        case proto::TransformerActivation::GELU_TANH:
+            return layer.setGeluTanh();
+        case proto::TransformerActivation::RELU:
+            return layer.setRelu();
+        case proto::TransformerActivation::SILU:
+            return layer.setSilu();
+        }
     };
     const auto dropout = [=](model_builder& half) {
         if (s.dropout > 0)
             half.layer([=](description layer) { layer.initDropout().setProbability(s.dropout); });
     };
-    auto attend = model_builder{}.layer(norm).layer([](description layer) {
+    auto attend = model_builder{}.layer(norm).layer([=](description layer) {
         layer.initAttention().setHeads(2);
-        layer.getAttention().setCausal(true);
+        layer.getAttention().setCausal(s.causal);
     });
     auto think = model_builder{}.layer(norm).linear(s.mlp > 0 ? s.mlp : 32).layer(activation);
     think.linear(8);
@@ -72,6 +79,8 @@ BOOST_AUTO_TEST_SUITE(transformer_blocks)
 BOOST_AUTO_TEST_CASE(one_word_is_the_same_layers_and_bits_as_the_block_written_out) {
     const settings all[] = {{},
                             {.norm = proto::TransformerNorm::RMS_NORM, .mlp = 0},
+                            {.activation = proto::TransformerActivation::GELU_TANH},
+                            {.activation = proto::TransformerActivation::SILU, .causal = false},
                             {.activation = proto::TransformerActivation::RELU, .dropout = 0.25f}};
     for (const settings& s : all) {
         memory_pool pool{1ull << 30};
