@@ -120,10 +120,12 @@ result<graph_range::outcome> graph_range::forward(compute_context& context, cons
         for (std::size_t i = 0; i < s.inputs.size(); ++i)
             read.push_back(s.last_use[i] ? std::move(slots[s.inputs[i]]) : slots[s.inputs[i]]);
         const batch_part part = seen_by(s, p.part);
+        const auto averages = part.training ? std::span<const tensor>{}
+                                            : p.averages.subspan(s.first_average, s.average_count);
         auto made =
             s.run->forward(context,
                            {part, p.parameters.subspan(s.first_parameter, s.parameter_count),
-                            p.averages.subspan(s.first_average, s.average_count), std::move(read)},
+                            averages, std::move(read)},
                            done.saved[k]);
         if (!made)
             return made.failure().in("forward of " + s.name);

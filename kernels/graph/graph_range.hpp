@@ -54,7 +54,7 @@ class graph_range {
     struct pass {
         const batch_part& part;
         std::span<const tensor> parameters;
-        std::span<const tensor> averages;
+        std::span<const tensor> averages; // not read in training
         const step_hook* after_step = nullptr;
     };
     struct outcome {

@@ -41,7 +41,6 @@ class recompute_layer final : public layer {
     }
 
     result<gradients> backward(compute_context& context, backward_pass pass) const override {
-        // The averages of the forward pass are not needed: a pass of training does not read them.
         const graph_range::pass inner{pass.part, pass.parameters, {}};
         auto again =
             layers_.forward(context, inner, {{std::move(pass.saved.tensors[0]), pass.saved.block}});

@@ -121,6 +121,36 @@ BOOST_AUTO_TEST_CASE(gradients_through_norms_match_finite_differences) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(computing_a_batch_norm_again_gives_the_same_bits_and_averages) {
+    const auto body = model_builder{}.conv2d(16, 3, 1, 1).layer(batch_norm).relu();
+    model_builder kept{16, 7, 7}, again{16, 7, 7};
+    kept.layer(batch_norm).append(body).append(body).linear(5);
+    again.layer(batch_norm).recompute(body).recompute(body).linear(5);
+    for (const auto& backend : backends()) {
+        memory_pool pool{1ull << 30};
+        const auto ops = backend.make(pool);
+        compute_context context{*ops, pool};
+        const tensor input = random_tensor(pool, {4, 16, 7, 7}, 1);
+        const tensor truth = labels(pool, 4, 5, 2);
+        cut_model a{context, kept.build(), {8}};
+        cut_model b{context, again.build(), {4}};
+        auto same = std::make_shared<weights>(*b.versions[0]);
+        same->parameters = a.versions[0]->parameters;
+        b.versions[0] = same;
+        BOOST_TEST_CONTEXT(backend.name) {
+            check_bit_equal(a.gradients(context, input, truth)[0],
+                            b.gradients(context, input, truth)[0]);
+            for (int step = 0; step < 2; ++step) {
+                a.train(context, input, truth, *sgd_rule(0.9f), 0.05f);
+                b.train(context, input, truth, *sgd_rule(0.9f), 0.05f);
+            }
+            BOOST_TEST(b.versions[0]->averages.size() == 6u);
+            check_bit_equal(a.versions[0]->averages, b.versions[0]->averages);
+            check_bit_equal(a.parameters(), b.parameters());
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(running_averages_come_to_the_batchs_and_stand_for_it_in_evaluation) {
     memory_pool pool{1ull << 28};
     const auto ops = make_reference_operations();
