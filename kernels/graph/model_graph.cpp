@@ -60,7 +60,8 @@ struct surroundings {
 
 class graph_builder {
   public:
-    explicit graph_builder(model_graph& graph) : graph_{graph} {}
+    graph_builder(model_graph& graph, std::size_t& layers_left)
+        : graph_{graph}, layers_left_{layers_left} {}
 
     // Appends the layers, each feeding the next; the number of the last one's value.
     result<std::size_t> append_all(layer_list layers, std::size_t input, const place& where,
@@ -99,7 +100,8 @@ class graph_builder {
         case proto::Layer::RECOMPUTE:
             return append_node(description, {input}, where,
                                make_recompute(description.getRecompute(), value,
-                                              where.key + ".recompute.layers", around.depth + 1));
+                                              where.key + ".recompute.layers", around.depth + 1,
+                                              layers_left_));
         default:
             return append_node(description, {input}, where, make_layer(description, value.info));
         }
@@ -123,6 +125,9 @@ class graph_builder {
     result<std::size_t> append_concat(proto::Layer::Reader description, std::size_t input,
                                       const place& where, const surroundings& around) {
         const auto branches = description.getConcat().getBranches();
+        if (branches.size() > limits::layers_max)
+            return error{errc::usage, where.key + " concat: has more than " +
+                                          std::to_string(limits::layers_max) + " branches"};
         std::vector<std::size_t> ends;
         std::vector<value_form> forms;
         for (unsigned b = 0; b < branches.size(); ++b) {
@@ -141,6 +146,10 @@ class graph_builder {
                                       const place& where, const surroundings& around) {
         if (block.getLayers().size() == 0)
             return error{errc::usage, where.key + ".repeat: has no layers"};
+        if (block.getTimes() == 0 || block.getTimes() > limits::layers_max)
+            return error{errc::usage, where.key + ".repeat: times is " +
+                                          std::to_string(block.getTimes()) + ", must be 1 to " +
+                                          std::to_string(limits::layers_max)};
         for (std::uint32_t time = 0; time < block.getTimes(); ++time) {
             place inside = where.at(time);
             inside.key = where.key + ".repeat.layers";
@@ -224,12 +233,13 @@ class graph_builder {
         const auto in_place = [&](const error& e) {
             return e.in(where.key + " " + std::string{layer_kind(description)});
         };
-        if (graph_.nodes.size() == limits::layers_max)
+        if (!made)
+            return description.isRecompute() ? made.failure() : in_place(made.failure());
+        if (layers_left_ == 0)
             return in_place({errc::usage, "is one layer more than the " +
                                               std::to_string(limits::layers_max) +
                                               " that a model may have"});
-        if (!made)
-            return description.isRecompute() ? made.failure() : in_place(made.failure());
+        --layers_left_;
         const layer& run = **made;
         if (!within_limit(run.output().shape))
             return in_place(too_large("output", run.output().shape));
@@ -250,19 +260,21 @@ class graph_builder {
     const value_form& form(std::size_t value) const { return graph_.values[value].info; }
 
     model_graph& graph_;
+    std::size_t& layers_left_; // of the model, with those that are computed again
 };
 
 // `where` stands before the key in messages about all layers.
 result<model_graph> graph_behind(layer_list layers, const graph_value& input,
                                  const std::string& where, const std::string& key,
-                                 std::size_t depth) {
+                                 std::size_t depth, std::size_t& layers_left) {
     if (layers.size() == 0 || layers.size() > limits::layers_max)
         return error{errc::usage, where + key + ": needs 1 to " +
                                       std::to_string(limits::layers_max) + " layers, has " +
                                       std::to_string(layers.size())};
     model_graph graph;
     graph.values.push_back(input);
-    auto end = graph_builder{graph}.append_all(layers, 0, {"layers", key}, {depth, nullptr});
+    auto end =
+        graph_builder{graph, layers_left}.append_all(layers, 0, {"layers", key}, {depth, nullptr});
     if (!end)
         return end.failure();
     if (graph.nodes.empty())
@@ -326,8 +338,8 @@ std::size_t count_nodes(layer_list layers) {
 }
 
 result<model_graph> build_graph(layer_list layers, const graph_value& input, const std::string& key,
-                                std::size_t depth) {
-    return graph_behind(layers, input, "", key, depth);
+                                std::size_t depth, std::size_t& layers_left) {
+    return graph_behind(layers, input, "", key, depth, layers_left);
 }
 
 result<model_graph> build_graph(proto::Model::Reader model) {
@@ -336,7 +348,9 @@ result<model_graph> build_graph(proto::Model::Reader model) {
         return input.failure();
     if (!within_limit(input->shape))
         return too_large("model.input:", input->shape);
-    auto graph = graph_behind(model.getLayers(), {*input, false}, "model.", "layers", 0);
+    std::size_t layers_left = limits::layers_max;
+    auto graph =
+        graph_behind(model.getLayers(), {*input, false}, "model.", "layers", 0, layers_left);
     if (!graph)
         return graph;
     const auto& end = graph->nodes.back();

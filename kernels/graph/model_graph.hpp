@@ -43,8 +43,10 @@ result<model_graph> build_graph(proto::Model::Reader model);
 // Of the products of its layers.
 precision precision_of(proto::Model::Reader model) noexcept;
 
-// That of layers by themselves, behind this input, which stand at this key, so deep in other blocks.
+// That of layers by themselves, behind this input, which stand at this key, so deep in other blocks. `layers_left`: how many
+// the model may still have; these are taken off.
 result<model_graph> build_graph(capnp::List<proto::Layer>::Reader layers, const graph_value& input,
-                                const std::string& key, std::size_t depth);
+                                const std::string& key, std::size_t depth,
+                                std::size_t& layers_left);
 
 } // namespace troupe

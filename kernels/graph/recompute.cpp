@@ -65,8 +65,9 @@ class recompute_layer final : public layer {
 
 result<std::shared_ptr<const layer>> make_recompute(proto::Recompute::Reader description,
                                                     const graph_value& input,
-                                                    const std::string& key, std::size_t depth) {
-    auto graph = build_graph(description.getLayers(), input, key, depth);
+                                                    const std::string& key, std::size_t depth,
+                                                    std::size_t& layers_left) {
+    auto graph = build_graph(description.getLayers(), input, key, depth, layers_left);
     if (!graph)
         return graph.failure();
     return std::shared_ptr<const layer>{

@@ -137,6 +137,24 @@ BOOST_AUTO_TEST_CASE(impossible_blocks_are_refused_with_their_place) {
                               .repeat(4096, model_builder{}.repeat(4096, model_builder{}.linear(4)))
                               .build())
                    .find("one layer more than the 4096") != std::string::npos);
+    model_builder again = model_builder{}.linear(4);
+    for (int i = 0; i < 7; ++i)
+        again = model_builder{}.repeat(4096, model_builder{}.recompute(again));
+    BOOST_TEST(
+        failure_of(model_builder{4}.append(again).build()).find("one layer more than the 4096") !=
+        std::string::npos);
+    BOOST_TEST(failure_of(model_builder{4}
+                              .linear(4)
+                              .repeat(4000000000, model_builder{}.repeat(0, model_builder{}.relu()))
+                              .build()) ==
+               "layers[1].repeat: times is 4000000000, must be 1 to 4096");
+    BOOST_TEST(failure_of(model_builder{4}
+                              .linear(4)
+                              .repeat(4096, model_builder{}.repeat(0, model_builder{}.relu()))
+                              .build()) ==
+               "layers[1].repeat.layers[0].repeat: times is 0, must be 1 to 4096");
+    BOOST_TEST(failure_of(model_builder{4}.concat(std::vector<model_builder>(5000)).build()) ==
+               "layers[0] concat: has more than 4096 branches");
     model_builder deep = model_builder{}.linear(4);
     for (int i = 0; i < 20; ++i)
         deep = model_builder{}.residual(deep);
