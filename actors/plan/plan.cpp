@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "actors/pipeline/run_shape.hpp"
+#include "actors/plan/saturated.hpp"
 #include "kernels/optim/optimizer.hpp"
 #include "schemas/base/limits.hpp"
 #include "transport/frame/wire.hpp"
@@ -193,7 +194,7 @@ planned_layer describe_layer(const plan_request& request, std::span<const layer_
     layer.backward_flops = info.backward_flops_per_sample * batch;
     if (number + 1 < layers.size())
         layer.crossing_bytes =
-            std::uint64_t{info.crossing_bytes + info.crossing_gradient_bytes} * batch;
+            saturated_product(info.crossing_bytes + info.crossing_gradient_bytes, batch);
     if (!request.layer_ns.empty())
         layer.compute_ns = request.layer_ns[number];
     return layer;
@@ -213,14 +214,26 @@ planned_stage describe_stage(const plan_request& request, std::span<const layer_
     stage.layout = program.layout(rule->state());
     stage.parameter_bytes = program.parameter_bytes();
     stage.parameters = stage.parameter_bytes / sizeof(float);
-    stage.activation_bytes = program.has_loss() ? 0 : own.back().crossing_bytes * batch;
-    stage.gradient_bytes = program.has_loss() ? 0 : own.back().crossing_gradient_bytes * batch;
+    stage.activation_bytes =
+        program.has_loss() ? 0 : saturated_product(own.back().crossing_bytes, batch);
+    stage.gradient_bytes =
+        program.has_loss() ? 0 : saturated_product(own.back().crossing_gradient_bytes, batch);
     stage.forward_flops = program.forward_flops_per_sample() * batch;
     stage.backward_flops = program.backward_flops_per_sample() * batch;
     if (!request.layer_ns.empty())
         for (std::size_t l = 0; l < own.size(); ++l)
             stage.compute_ns += request.layer_ns[stage.layers.first + l];
     return stage;
+}
+
+// The gradients of a microbatch, beside the sum of those before it, are as large as a version; they are gone before the
+// next minibatch's. The optimizer's state is the latest version's alone.
+std::uint64_t weight_bytes(const planned_stage& stage, std::uint32_t microbatches) {
+    const std::uint64_t state_bytes = stage.layout.state_bytes();
+    const std::uint64_t gradients = microbatches > 1 ? 2 : 1;
+    return saturated_sum(
+        saturated_product(stage.layout.bytes() - state_bytes, stage.versions_max + gradients),
+        state_bytes);
 }
 
 } // namespace
@@ -280,13 +293,13 @@ result<plan> make_plan(const plan_request& request) {
         const stage_place at{static_cast<std::uint32_t>(s), static_cast<std::uint32_t>(stages)};
         stage.in_flight_max = in_flight_max(p.schedule, at, minibatch);
         stage.versions_max = versions_max(p.schedule, at, minibatch);
-        const std::uint64_t state_bytes = stage.layout.state_bytes();
-        stage.weight_bytes =
-            (stage.layout.bytes() - state_bytes) * stage.versions_max + state_bytes;
+        stage.weight_bytes = weight_bytes(stage, p.microbatches);
         for (const std::size_t bytes : (*programs)[s].kept_bytes_per_sample()) {
             planned_layer layer = describe_layer(request, *layers, p.layers.size());
-            layer.kept_bytes = bytes * p.batch_max;
-            stage.kept_bytes += layer.kept_bytes * stage.in_flight_max / p.microbatches;
+            layer.kept_bytes = saturated_product(bytes, p.batch_max);
+            stage.kept_bytes = saturated_sum(
+                stage.kept_bytes,
+                saturated_product(layer.kept_bytes, stage.in_flight_max) / p.microbatches);
             p.layers.push_back(std::move(layer));
         }
         if (const auto sendable = check_snapshot(request.app, stage, s); !sendable)
@@ -302,8 +315,8 @@ planned_stage total_of(std::span<const planned_stage> stages) {
         sum.layers.count += s.layers.count;
         sum.parameters += s.parameters;
         sum.parameter_bytes += s.parameter_bytes;
-        sum.weight_bytes += s.weight_bytes;
-        sum.kept_bytes += s.kept_bytes;
+        sum.weight_bytes = saturated_sum(sum.weight_bytes, s.weight_bytes);
+        sum.kept_bytes = saturated_sum(sum.kept_bytes, s.kept_bytes);
         sum.forward_flops += s.forward_flops;
         sum.backward_flops += s.backward_flops;
         sum.compute_ns += s.compute_ns;

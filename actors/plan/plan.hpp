@@ -52,7 +52,7 @@ struct planned_stage {
     std::uint64_t parameters = 0;
     std::uint64_t parameter_bytes = 0;
     weights_layout layout{{}, {}, {}};  // with what the optimizer keeps
-    std::uint64_t weight_bytes = 0;     // all versions alive at once, and what the optimizer keeps
+    std::uint64_t weight_bytes = 0;     // all versions alive at once, gradients, and what the optimizer keeps
     std::uint64_t kept_bytes = 0;       // activations, of all microbatches in flight
     std::uint64_t activation_bytes = 0; // sent to the next stage per minibatch; 0 for the last
     std::uint64_t gradient_bytes = 0;   // that come back for them

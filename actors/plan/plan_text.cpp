@@ -6,6 +6,7 @@
 #include <span>
 
 #include "actors/plan/plan.hpp"
+#include "actors/plan/saturated.hpp"
 #include "schemas/base/nearest.hpp"
 
 namespace troupe {
@@ -14,12 +15,13 @@ namespace {
 
 // "9999 B", "12.3 kB", "45.6 GFLOP"
 std::string quantity(double value, const char* unit) {
-    int thousands = 0;
-    for (; value >= 10000; value /= 1000)
+    constexpr std::string_view prefixes = "-kMGTPEZY";
+    std::size_t thousands = 0;
+    for (; value >= 10000 && thousands + 1 < prefixes.size(); value /= 1000)
         ++thousands;
     char text[48];
     std::snprintf(text, sizeof text, thousands == 0 ? "%.0f %.0s%s" : "%.1f %.1s%s", value,
-                  &"-kMGTPE"[thousands], unit);
+                  &prefixes[thousands], unit);
     return text;
 }
 
@@ -49,8 +51,8 @@ std::string describe_needs(const planned_stage& s, const std::string& versions,
            quantity(s.backward_flops, "FLOP") + " back" +
            (s.compute_ns > 0 ? ", measured " + milliseconds(s.compute_ns) : "") +
            "\n  memory: " + bytes_text(s.weight_bytes) + " of weights" + versions +
-           " and optimizer state, " + bytes_text(s.kept_bytes) + " of activations" + in_flight +
-           "\n";
+           ", gradients and optimizer state, " + bytes_text(s.kept_bytes) + " of activations" +
+           in_flight + "\n";
 }
 
 std::string describe_stage(const plan& p, std::size_t number) {
@@ -196,7 +198,7 @@ class layer_table {
             sum.parameters += layer.parameters;
             sum.forward_flops += layer.forward_flops;
             sum.backward_flops += layer.backward_flops;
-            sum.kept_bytes += layer.kept_bytes;
+            sum.kept_bytes = saturated_sum(sum.kept_bytes, layer.kept_bytes);
             sum.compute_ns += layer.compute_ns;
         }
         const std::size_t end = range.first + range.count - 1;

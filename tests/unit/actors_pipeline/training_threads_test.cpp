@@ -159,32 +159,34 @@ BOOST_DATA_TEST_CASE(the_weights_equal_the_sequential_programs,
     t.check_against_the_sequential_program();
 }
 
-// The first of three stages keeps three versions of its weights, but the optimizer's state once.
-BOOST_AUTO_TEST_CASE(a_version_that_is_kept_for_a_backward_pass_keeps_no_optimizer_state) {
-    training t{
-        "pipedream",
-        {4, 1, 1},
-        {"model.layers[3].linear.out=4096", "train.optimizer={adam: {learning_rate: 0.01}}"}};
-    std::vector<std::shared_ptr<device>> compute;
-    for (unsigned i = 0; i < 4; ++i)
-        compute.push_back(t.make_device(i));
-    thread_timers timers;
-    node_runtime node{{.node = node_id{1}, .name = "n", .time = &t.time, .timers = &timers}};
-    std::vector<plan_device> places;
-    for (unsigned i = 0; i < 3; ++i)
-        places.push_back({node.node(), "n", compute[i]->name()});
-    node.spawn_as<node_agent>(well_known::agent, "agent",
-                              node_agent_options{{compute.begin(), compute.begin() + 3}});
-    BOOST_REQUIRE(node.start().ok());
-    t.run(node, places, compute.back());
-    for (const auto& d : compute)
-        drain(*d);
-    memory_pool pool{1u << 28};
-    const tensor weight = tensor::allocate(pool, data_type::float32, {4096, 36}).value();
-    // 3 versions, 2 of state, the next version, its gradient and the sum of gradients; with state in each version 14.
-    const std::uint64_t one = pool.statistics().bytes_in_use;
-    BOOST_TEST(compute[0]->memory().statistics().bytes_in_use_peak < 9 * one);
-    BOOST_TEST(compute[0]->memory().statistics().bytes_in_use_peak > 5 * one);
+// With pipedream the first of three stages keeps three versions of its weights, but the optimizer's state once.
+BOOST_AUTO_TEST_CASE(a_plan_says_the_memory_that_a_stage_takes) {
+    for (const std::string schedule : {"pipedream", "gpipe"}) {
+        training t{
+            schedule,
+            {4, 1, 1},
+            {"model.layers[3].linear.out=4096", "train.optimizer={adam: {learning_rate: 0.01}}"}};
+        std::vector<std::shared_ptr<device>> compute;
+        for (unsigned i = 0; i < 4; ++i)
+            compute.push_back(t.make_device(i));
+        thread_timers timers;
+        node_runtime node{{.node = node_id{1}, .name = "n", .time = &t.time, .timers = &timers}};
+        std::vector<plan_device> places;
+        for (unsigned i = 0; i < 3; ++i)
+            places.push_back({node.node(), "n", compute[i]->name()});
+        node.spawn_as<node_agent>(well_known::agent, "agent",
+                                  node_agent_options{{compute.begin(), compute.begin() + 3}});
+        BOOST_REQUIRE(node.start().ok());
+        t.run(node, places, compute.back());
+        for (const auto& d : compute)
+            drain(*d);
+        const planned_stage said = make_plan({t.app.app(), places, {}}).value().stages[0];
+        const std::uint64_t peak = compute[0]->memory().statistics().bytes_in_use_peak;
+        // Buffers are up to a quarter larger than what lies in them; a pass back has more beside them.
+        const std::uint64_t bytes = said.weight_bytes + said.kept_bytes;
+        BOOST_TEST(peak >= bytes);
+        BOOST_TEST(peak < bytes + bytes / 4);
+    }
 }
 
 // Here most handlers run on the threads of the endpoints.

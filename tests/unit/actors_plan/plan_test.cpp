@@ -273,10 +273,10 @@ BOOST_AUTO_TEST_CASE(stages_add_up_what_their_layers_take_and_keep) {
         BOOST_TEST(s.forward_flops == sum.forward_flops);
         BOOST_TEST(s.backward_flops == sum.backward_flops);
         // Stage 0 has two minibatches in flight, each with the weights that it went forward with; adam keeps two numbers
-        // for each weight of the latest.
+        // for each weight of the latest, and a pass back gives one.
         const std::uint64_t in_flight = s.layers.first == 0 ? 2 : 1;
         BOOST_TEST(s.kept_bytes == in_flight * sum.kept_bytes);
-        BOOST_TEST(s.weight_bytes == (in_flight + 2) * 4 * sum.parameters);
+        BOOST_TEST(s.weight_bytes == (in_flight + 3) * 4 * sum.parameters);
     }
     BOOST_TEST(p.layers[14].crossing_bytes ==
                p.stages[0].activation_bytes + p.stages[0].gradient_bytes);
@@ -288,7 +288,35 @@ BOOST_AUTO_TEST_CASE(stages_add_up_what_their_layers_take_and_keep) {
         repeating("schedule: gpipe, microbatches: 2, stages: [{layers: 15}, {layers: 8}]", 2);
     BOOST_TEST(cut.stages[0].in_flight_max == 2u);
     BOOST_TEST(cut.stages[0].kept_bytes * 2 == p.stages[0].kept_bytes);
-    BOOST_TEST(cut.stages[0].weight_bytes == 3 * 4 * cut.stages[0].parameters);
+    // There are the gradients of one microbatch beside the sum of those before it.
+    BOOST_TEST(cut.stages[0].weight_bytes == 5 * 4 * cut.stages[0].parameters);
+}
+
+BOOST_AUTO_TEST_CASE(numbers_too_large_for_any_machine_do_not_wrap) {
+    const std::string text = "troupe: 1\n"
+                             "data: {synthetic: {train_samples: 2000000, classes: 2}}\n"
+                             "model:\n  input: [4096, 1024, 1024]\n  layers:\n"
+                             "    - conv2d: {out: 4096, kernel: 1}\n"
+                             "    - repeat: {times: 1025, layers: [tanh]}\n"
+                             "    - global_average_pool\n    - linear: {out: 2}\n"
+                             "train: {batch: 1048576, optimizer: {sgd: {learning_rate: 0.1}}}\n";
+    const plan p =
+        make_plan({parse_app(text, "app.yaml").value().app(), devices_of_nodes(1), {}}).value();
+    BOOST_TEST(p.layers[1].kept_bytes == 1ull << 54);
+    BOOST_TEST(p.stages[0].kept_bytes == UINT64_MAX);
+    const planned_stage twice[] = {p.stages[0], p.stages[0]};
+    BOOST_TEST(total_of(twice).kept_bytes == UINT64_MAX);
+    plan larger = p;
+    const auto forward_text = [&](double flops) {
+        larger.stages[0].forward_flops = flops;
+        const std::string all = describe(larger);
+        const std::size_t at = all.find("a minibatch takes ") + 18;
+        return all.substr(at, all.find(" forward", at) - at);
+    };
+    BOOST_TEST(forward_text(2e22) == "20.0 ZFLOP");
+    BOOST_TEST(forward_text(2e25) == "20.0 YFLOP");
+    BOOST_TEST(forward_text(1e33) == "1000000000.0 YFLOP");
+    BOOST_TEST(describe_layers(p, false).find("18.4 EB") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(one_device_is_called_that) {

@@ -1,0 +1,17 @@
+// Sums and products of bytes that end at the greatest number instead of wrapping: what a plan says of a model may be more
+// than any machine holds.
+#pragma once
+
+#include <cstdint>
+
+namespace troupe {
+
+inline std::uint64_t saturated_sum(std::uint64_t a, std::uint64_t b) noexcept {
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+inline std::uint64_t saturated_product(std::uint64_t a, std::uint64_t b) noexcept {
+    return b != 0 && a > UINT64_MAX / b ? UINT64_MAX : a * b;
+}
+
+} // namespace troupe
