@@ -307,7 +307,12 @@ class Runs(TroupeTest):
         self.assertEqual(planned["layers"][3]["crossing_bytes"], 2 * planned["stages"][0]["activation_bytes"])
         for number in ("parameters", "forward_flops", "backward_flops", "weight_bytes", "kept_bytes"):
             self.assertEqual(planned["total"][number], sum(stage[number] for stage in planned["stages"]))
-        self.assertEqual(planned["topology"], "pipeline")
+        self.assertEqual((planned["topology"], planned["schedule"]), ("pipeline", "pipedream"))
+
+    def test_a_plan_of_one_device_names_no_schedule(self):
+        planned = json.loads(self.troupe("plan", self.app(APP.split("topology:")[0]), "--json").out)
+        self.assertEqual(planned["topology"], "single")
+        self.assertNotIn("schedule", planned)
 
     def test_stages_that_share_a_device_are_noted(self):
         for command in (["plan"], ["run", "--set", "train.epochs=1"]):

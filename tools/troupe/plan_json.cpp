@@ -34,16 +34,19 @@ json to_json(const plan& p) {
         stage.update(needs(s));
         stages.push_back(std::move(stage));
     }
-    return {{"topology", p.is_pipeline ? "pipeline" : "single"},
-            {"schedule", name_of(p.schedule)},
-            {"batch", p.batch},
-            {"batch_max", p.batch_max},
-            {"microbatches", p.microbatches},
-            {"input_bytes", p.input_bytes},
-            {"label_bytes", p.label_bytes},
-            {"precision", p.precision == proto::Precision::BF16 ? "bf16" : "f32"},
-            {"total", needs(total_of(p.stages))},
-            {"stages", std::move(stages)}};
+    json planned = {{"topology", p.is_pipeline ? "pipeline" : "single"},
+                    {"schedule", name_of(p.schedule)},
+                    {"batch", p.batch},
+                    {"batch_max", p.batch_max},
+                    {"microbatches", p.microbatches},
+                    {"input_bytes", p.input_bytes},
+                    {"label_bytes", p.label_bytes},
+                    {"precision", p.precision == proto::Precision::BF16 ? "bf16" : "f32"},
+                    {"total", needs(total_of(p.stages))},
+                    {"stages", std::move(stages)}};
+    if (!p.is_pipeline)
+        planned.erase("schedule");
+    return planned;
 }
 
 json layers_to_json(const plan& p) {
