@@ -52,6 +52,13 @@ class Runs(TroupeTest):
         (self.assertNotIn if "avx512_bf16" in processor and "AuthenticAMD" in processor else self.assertIn)(
             "note: model.precision", self.troupe("plan", self.app(), *bf16).err)
 
+    def test_nodes_that_an_app_leaves_idle_are_noted(self):
+        for command in ("run", "plan"):
+            result = self.troupe(command, self.app(), "--nodes", 2, "--set", "topology=single")
+            self.assertEqual(result.code, 0, str(result))
+            self.assertIn("note: topology: single, so that one of 2 devices does all the work", result.err)
+            self.assertNotIn("all the work", self.troupe(command, self.app(), "--nodes", 2).err)
+
     def test_the_lag_of_each_stage_is_that_of_pipedream(self):
         result = self.troupe("run", self.app(), "--nodes", 2, "--json")
         stages = result.event("done")[0]["stages"]

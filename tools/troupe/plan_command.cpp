@@ -103,7 +103,7 @@ int plan(const plan_options& options) {
     if (!nodes)
         return stop_signals() > 0 ? stopped(nodes.failure()) : report(nodes.failure());
     if (!options.json) {
-        note_sharing(*nodes, options.nodes);
+        note_sharing(*nodes, options.nodes, app->app());
         note_precision(as_run, app->app());
     }
     plan_request request{

@@ -137,7 +137,7 @@ actor_address spawn_trainer(const run_options& options, run_inputs inputs, run_n
 int train(const run_options& options, run_inputs inputs, run_nodes& nodes) {
     node_host& host = *nodes.host;
     if (!options.json) {
-        note_sharing(nodes, options.nodes);
+        note_sharing(nodes, options.nodes, inputs.app.app());
         note_precision(options, inputs.app.app());
         std::cout << "look at this run with: "
                   << attach_command(host.address(), {.access = options.access}) << '\n'

@@ -236,10 +236,15 @@ void note_precision(const run_options& options, proto::App::Reader app) {
              "what you want");
 }
 
-void note_sharing(const run_nodes& nodes, std::uint32_t children) {
+void note_sharing(const run_nodes& nodes, std::uint32_t children, proto::App::Reader app) {
+    const std::size_t devices = std::max<std::size_t>(children, nodes.devices.size());
     const auto own = std::ranges::count(nodes.devices, nodes.host->name(), &plan_device::node_name);
     const auto here = children > 0 ? children : static_cast<std::size_t>(own);
-    if (const auto cores = note_of_cores(here); !cores.empty())
+    if (app.getTopology().isSingle() && devices > 1)
+        note(
+            "topology: single, so that one of " + std::to_string(devices) +
+            " devices does all the work; a stage for each is topology: {pipeline: {stages: auto}}");
+    else if (const auto cores = note_of_cores(here); !cores.empty())
         note(cores + "; `stages: auto` makes a stage for each of them");
     if (!nodes.others.empty())
         note(in_a_row(nodes.others) + (nodes.others.size() == 1 ? " uses" : " use") +

@@ -42,9 +42,9 @@ result<run_nodes> bring_together(const run_options& options, proto::App::Reader 
 // have been given more.
 std::string memory_advice(const std::string& cluster);
 
-// Notes, for people, other runs on the same devices and devices on the same cores: of this process, or of so many
-// `children` with one each.
-void note_sharing(const run_nodes& nodes, std::uint32_t children);
+// Notes, for people, other runs on the same devices, devices on the same cores, and devices that the app leaves idle: of
+// this process, or of so many `children` with one each.
+void note_sharing(const run_nodes& nodes, std::uint32_t children, proto::App::Reader app);
 
 // Notes a precision that costs time where the app runs; nothing of a cluster, whose processors are not known here.
 void note_precision(const run_options& options, proto::App::Reader app);
