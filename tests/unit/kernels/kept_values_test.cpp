@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(image_layers_keep_what_they_say) {
         .linear(5);
     const std::size_t layers = count_layers(model.build()) - 1; // without the loss
     const auto images = [](memory_pool& pool) { return random_tensor(pool, {4, 3, 16, 16}, 1); };
-    for (const auto& backend : backends()) // no blocks of so few channels
+    for (const auto& backend : backends()) // none keeps in rows what another keeps in blocks
         BOOST_TEST(bytes_kept(backend, model, layers, 4, images) == 4 * bytes_said(model, layers),
                    backend.name);
 }
