@@ -137,6 +137,9 @@ result<safetensors_view> parse_safetensors(std::span<const std::byte> file) {
         return bad("shorter than its header");
     std::uint64_t length = 0;
     std::memcpy(&length, file.data(), length_bytes);
+    if (std::memcmp(file.data(), "PK", 2) == 0) // of a zip archive; no header is so long
+        return bad("a zip archive, which is what torch.save writes; write the weights with "
+                   "safetensors.torch.save_file");
     if (length > limits::checkpoint_header_bytes_max)
         return bad("a header of more than " + std::to_string(limits::checkpoint_header_bytes_max) +
                    " bytes");

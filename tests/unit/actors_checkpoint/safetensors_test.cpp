@@ -114,6 +114,12 @@ BOOST_AUTO_TEST_CASE(a_header_larger_than_the_file_or_the_limit_is_refused) {
     BOOST_TEST(message({}) == "shorter than its header");
 }
 
+BOOST_AUTO_TEST_CASE(a_file_of_torch_save_is_refused_with_what_to_use_instead) {
+    BOOST_TEST(message(bytes_of(std::string{"PK\3\4\0\0\10\10\0\0", 10})) ==
+               "a zip archive, which is what torch.save writes; write the weights with "
+               "safetensors.torch.save_file");
+}
+
 BOOST_AUTO_TEST_CASE(overlaps_holes_and_wrong_sizes_are_refused) {
     const auto two = [](const std::string& second, std::size_t elements) {
         return message(raw("{" + tensor_json("a", "[1]", "[0,4]") + "," + second + "}", elements));
