@@ -41,6 +41,13 @@ result<std::vector<std::uint8_t>> read_text(const std::vector<named_file>& files
     return text;
 }
 
+std::string name_of(const std::vector<named_file>& files) {
+    const std::size_t others = files.size() - 1;
+    return files.front().path + (others == 0   ? ""
+                                 : others == 1 ? " and 1 more file"
+                                               : " and " + std::to_string(others) + " more files");
+}
+
 // Bytes first .. first + count of a text as windows.
 struct part {
     std::string name;
@@ -53,8 +60,7 @@ result<dataset> windows(const text_array& text, const part& of, const tensor_sha
                         std::size_t stride) {
     const std::size_t length = input.elements();
     if (of.count <= length)
-        return error{errc::data, of.key + ": " + of.name + ": byte " + std::to_string(of.first) +
-                                     ": " + std::to_string(of.count) +
+        return error{errc::data, of.key + ": " + of.name + ": " + std::to_string(of.count) +
                                      " bytes, but a sample takes " + std::to_string(length + 1) +
                                      "; give more text, or shorten model.input"};
     dataset data{of.name, of.key, (of.count - length - 1) / stride + 1, {}, {}};
@@ -86,7 +92,7 @@ result<data_sets> read_text_data(proto::TextData::Reader options, const tensor_s
         return text.failure();
     const std::size_t bytes = text->size();
     const text_array train_text = shared(std::move(*text));
-    part train{files->front().path, "data.text.train", 0, bytes};
+    part train{name_of(*files), "data.text.train", 0, bytes};
     part test{train.name, "data.text.test_share", 0, 0};
     text_array test_text = train_text;
     if (options.hasTest()) {
@@ -96,7 +102,7 @@ result<data_sets> read_text_data(proto::TextData::Reader options, const tensor_s
         auto own = read_text(*test_files);
         if (!own)
             return own.failure();
-        test = {test_files->front().path, "data.text.test", 0, own->size()};
+        test = {name_of(*test_files), "data.text.test", 0, own->size()};
         test_text = shared(std::move(*own));
     } else {
         test.count = static_cast<std::size_t>(static_cast<double>(bytes) * options.getTestShare());

@@ -93,8 +93,13 @@ BOOST_AUTO_TEST_CASE(text_that_cannot_be_used_is_refused_with_its_key) {
                "data.text.train[1]: " + none + ": byte 0: the file is empty");
     BOOST_TEST(refusal_of(load({.train = {good}, .test_share = 0.1f})) ==
                "data.text.test_share: " + good +
-                   ": byte 15: 1 bytes, but a sample takes 5; give more text, or shorten "
-                   "model.input");
+                   ": 1 bytes, but a sample takes 5; give more text, or shorten model.input");
+    BOOST_TEST(refusal_of(load({.train = {good, good}, .input = {64}})) ==
+               "data.text.train: " + good +
+                   " and 1 more file: 24 bytes, but a sample takes 65; give more text, or "
+                   "shorten model.input");
+    BOOST_TEST(load({.train = {good}, .test = {good, good, good}})->test.name ==
+               good + " and 2 more files");
     BOOST_TEST(refusal_of(load({.train = {good}, .test = {"/nonexistent/x"}}), errc::io) ==
                "data.text.test[0]: /nonexistent/x: no such file");
     BOOST_TEST(refusal_of(load({.train = {"/nonexistent/*"}}), errc::io) ==
