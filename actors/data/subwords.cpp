@@ -19,6 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 namespace sp = sentencepiece;
 
+constexpr std::size_t line_bytes_max = 4192; // longer ones teach the trainer nothing
+
 // Hands lines to the trainer.
 class line_iterator final : public sp::SentenceIterator {
   public:
@@ -45,6 +47,22 @@ class line_iterator final : public sp::SentenceIterator {
 
 std::string sentence(const sp::util::Status& status) {
     return printable(status.message(), limits::reason_bytes_max / 8);
+}
+
+// Why no vocabulary is made. Too small is the common reason: the trainer's sentence, which is for those who call it, has the
+// number of tokens that would do behind "vs".
+error refusal(const sp::util::Status& status, std::size_t tokens) {
+    const std::string no =
+        "no vocabulary of " + std::to_string(tokens) + " tokens can be made of this text";
+    const std::string said{status.message()};
+    const std::string before = "required_chars. " + std::to_string(tokens) + " vs ";
+    const std::size_t at = said.find(before);
+    if (at == std::string::npos)
+        return {errc::data, no + "; give more tokens, or text with lines of at most " +
+                                std::to_string(line_bytes_max) + " bytes"};
+    const std::string enough = said.substr(at + before.size());
+    return {errc::data,
+            no + "; give at least " + enough.substr(0, enough.find_first_not_of("0123456789"))};
 }
 
 } // namespace
@@ -76,20 +94,20 @@ result<subwords> subwords::of(std::string serialized) {
 result<subwords> subwords::make(const std::vector<std::string_view>& lines, std::size_t tokens) {
     line_iterator sentences{lines};
     std::string serialized;
-    const auto trained = sp::SentencePieceTrainer::Train({{"model_type", "bpe"},
-                                                          {"vocab_size", std::to_string(tokens)},
-                                                          {"hard_vocab_limit", "false"},
-                                                          {"pad_id", std::to_string(padding)},
-                                                          {"unk_id", "1"},
-                                                          {"bos_id", "2"},
-                                                          {"eos_id", "3"},
-                                                          {"num_threads", "1"},
-                                                          {"minloglevel", "3"}},
-                                                         &sentences, &serialized);
+    const auto trained =
+        sp::SentencePieceTrainer::Train({{"model_type", "bpe"},
+                                         {"vocab_size", std::to_string(tokens)},
+                                         {"hard_vocab_limit", "false"},
+                                         {"pad_id", std::to_string(padding)},
+                                         {"unk_id", "1"},
+                                         {"bos_id", "2"},
+                                         {"eos_id", "3"},
+                                         {"max_sentence_length", std::to_string(line_bytes_max)},
+                                         {"num_threads", "1"},
+                                         {"minloglevel", "3"}},
+                                        &sentences, &serialized);
     if (!trained.ok())
-        return error{errc::data, "no vocabulary of " + std::to_string(tokens) +
-                                     " tokens can be made of this text (" + sentence(trained) +
-                                     ")"};
+        return refusal(trained, tokens);
     return of(std::move(serialized));
 }
 

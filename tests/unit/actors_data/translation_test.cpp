@@ -176,11 +176,20 @@ BOOST_AUTO_TEST_CASE(vocabularies_and_lengths_that_cannot_be_are_refused) {
     const wanted good{.train_source = en, .train_target = de, .vocabulary_file = model};
     wanted w = good;
     w.vocabulary = 16;
-    BOOST_TEST(
-        refusal_of(load(w)).find(
-            "data.translation.vocabulary: no vocabulary of 16 tokens can be made of this text") ==
-        0u);
+    BOOST_TEST(refusal_of(load(w)) ==
+               "data.translation.vocabulary: no vocabulary of 16 tokens can be made of this text; "
+               "give at least 21");
+    w.vocabulary = 20;
+    BOOST_TEST(!load(w).ok());
     BOOST_TEST(!std::filesystem::exists(model));
+    w.vocabulary = 21;
+    w.vocabulary_file = (folder() / "least.model").string();
+    BOOST_TEST(load(w).ok());
+    w = good;
+    w.train_source = w.train_target = plain("long", std::string(5000, 'a') + "\n");
+    BOOST_TEST(refusal_of(load(w)) ==
+               "data.translation.vocabulary: no vocabulary of 60 tokens can be made of this text; "
+               "give more tokens, or text with lines of at most 4192 bytes");
     w = good;
     w.source_length = 20;
     BOOST_TEST(
