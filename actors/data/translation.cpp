@@ -165,4 +165,10 @@ std::string sentence_codec::sentence(std::span<const std::int32_t> target) const
     return vocabulary_.decode({target.begin(), end});
 }
 
+bool sentence_codec::is_exact(std::span<const std::int32_t> target,
+                              std::span<const std::int32_t> labels) const {
+    return std::ranges::find(labels, vocabulary_.sentence_end()) != labels.end() &&
+           sentence(target) == sentence(labels);
+}
+
 } // namespace troupe

@@ -39,6 +39,8 @@ class sentence_codec {
     std::vector<std::int32_t> source(std::string_view sentence) const;
     // What these tokens of a target, or its labels, say before the end of the sentence.
     std::string sentence(std::span<const std::int32_t> target) const;
+    // Whether a target says what its labels say: never where these were cut, and so have no end.
+    bool is_exact(std::span<const std::int32_t> target, std::span<const std::int32_t> labels) const;
 
   private:
     sentence_codec(subwords vocabulary, std::size_t source_length)

@@ -39,13 +39,12 @@ result<std::uint64_t> exact_matches(compute_context& context, const trained_mode
     if (!targets)
         return targets.failure();
     const std::size_t length = targets->shape()[1];
-    const auto sentence = [&](const tensor& tokens, std::size_t sample) {
-        return model.codec->sentence(
-            tokens.values<std::int32_t>().subspan(sample * length, length));
+    const auto row = [length](const tensor& tokens, std::size_t sample) {
+        return tokens.values<std::int32_t>().subspan(sample * length, length);
     };
     std::uint64_t exact = 0;
     for (std::size_t s = 0; s < targets->shape()[0]; ++s)
-        exact += sentence(*targets, s) == sentence(samples.labels, s) ? 1 : 0;
+        exact += model.codec->is_exact(row(*targets, s), row(samples.labels, s)) ? 1 : 0;
     return exact;
 }
 

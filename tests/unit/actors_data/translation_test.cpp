@@ -104,6 +104,10 @@ BOOST_AUTO_TEST_CASE(a_trained_model_is_given_sentences_and_gives_them_as_in_tra
     said.insert(said.begin(), {subwords::padding, 1'000'000, codec->begin()});
     std::ranges::replace(said, ignored_label, said[3]);
     BOOST_TEST(codec->sentence(said) == "eine Katze und ein Hund");
+    BOOST_TEST(codec->is_exact(said, labels));
+    BOOST_TEST(!codec->is_exact(values_of<std::int32_t>(sets->train.labels, 1), labels));
+    const auto end = std::ranges::find(labels, codec->end());
+    BOOST_TEST(!codec->is_exact({labels.begin(), end}, {labels.begin(), end})); // cut
 }
 
 BOOST_AUTO_TEST_CASE(sentences_that_are_too_long_are_cut) {
