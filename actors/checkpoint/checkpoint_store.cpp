@@ -105,6 +105,17 @@ struct checkpoint_writer::state {
     }
 };
 
+std::vector<named_tensor> named_tensors(const weights_layout& layout,
+                                        std::span<const tensor> tensors) {
+    std::vector<named_tensor> named;
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+        named.push_back({layout.entries()[i].name,
+                         tensors[i].type(),
+                         tensors[i].shape(),
+                         {tensors[i].data(), tensors[i].bytes()}});
+    return named;
+}
+
 checkpoint_writer::checkpoint_writer(std::unique_ptr<state> s) noexcept : state_{std::move(s)} {}
 checkpoint_writer::checkpoint_writer(checkpoint_writer&&) noexcept = default;
 checkpoint_writer& checkpoint_writer::operator=(checkpoint_writer&&) noexcept = default;
@@ -112,6 +123,8 @@ checkpoint_writer::~checkpoint_writer() = default;
 
 result<void> checkpoint_writer::write_stage(stage_index index, const stage_tensors& stage) {
     TROUPE_CHECK(index.value() < state_->stages.size(), "the stage is one of the checkpoint's");
+    if (const named_tensor* bad = first_not_finite(stage.tensors))
+        return error{errc::numeric, bad->name + " has numbers that are not finite"};
     const std::string header = safetensors_header(stage.tensors, {{"format", "pt"}});
     std::vector<std::span<const std::byte>> pieces{std::as_bytes(std::span{header})};
     for (const named_tensor& t : stage.tensors)

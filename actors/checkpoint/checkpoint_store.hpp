@@ -15,7 +15,8 @@
 //
 // Threads: one at a time. Blocks on files: not for an actor's thread. One process per folder (a
 // lock on it). Errors: errc::io with the file's name if the system refuses, errc::data for a
-// damaged or foreign checkpoint, errc::usage if another run uses the folder.
+// damaged or foreign checkpoint, errc::usage if another run uses the folder, errc::numeric for
+// weights to save that are not finite.
 #pragma once
 
 #include <cstdint>
@@ -67,6 +68,10 @@ struct stage_tensors {
     std::vector<named_tensor> tensors;
 };
 
+// Tensors of this layout by their names; their bytes live as long as they do.
+std::vector<named_tensor> named_tensors(const weights_layout& layout,
+                                        std::span<const tensor> tensors);
+
 // A checkpoint in the making: every stage once, in any order, then commit. Destroyed before that,
 // it leaves nothing.
 class checkpoint_writer {
@@ -75,7 +80,7 @@ class checkpoint_writer {
     checkpoint_writer& operator=(checkpoint_writer&&) noexcept;
     ~checkpoint_writer();
 
-    // Writes and syncs the file of stage `index`. After an error only destruction makes sense.
+    // Writes and syncs the file of stage `index`, whose numbers must be finite. After an error only destruction makes sense.
     result<void> write_stage(stage_index index, const stage_tensors& stage);
 
     // Writes the manifest, moves the checkpoint into place (over one of the same moment) and deletes
@@ -98,6 +103,9 @@ class loaded_checkpoint {
     const checkpoint_info& info() const noexcept { return info_; }
     const std::vector<safetensors_file>& files() const noexcept { return files_; }
     const named_tensor* find(std::string_view name) const noexcept; // nullptr if there is none
+
+    // errc::data naming the first tensor with a number that is not finite: nothing can train on from it.
+    result<void> check_finite() const;
 
     // The weights of a stage of this layout, whatever cut they were saved from, in memory of `memory`. What an optimizer
     // keeps is zero if it was not saved. errc::data if another tensor is missing or one has another shape than the model

@@ -6,6 +6,7 @@
 #include "actors/checkpoint/file_writer.hpp"
 #include "actors/checkpoint/manifest.hpp"
 #include "schemas/base/limits.hpp"
+#include "schemas/base/printable.hpp"
 
 namespace troupe {
 
@@ -126,6 +127,16 @@ const named_tensor* loaded_checkpoint::find(std::string_view name) const noexcep
         if (const named_tensor* found = file.find(name))
             return found;
     return nullptr;
+}
+
+result<void> loaded_checkpoint::check_finite() const {
+    for (const safetensors_file& file : files_)
+        if (const named_tensor* bad = first_not_finite(file.view.tensors))
+            return error{errc::data, info_.folder.string() + ": " +
+                                         printable(bad->name, limits::name_bytes_max) +
+                                         " has numbers that are not finite, of a training that "
+                                         "has diverged"};
+    return {};
 }
 
 result<weights_ptr> loaded_checkpoint::restore(const weights_layout& layout,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "actors/checkpoint/safetensors_header.hpp"
@@ -168,6 +169,22 @@ result<safetensors_view> parse_safetensors(std::span<const std::byte> file) {
         return bad(std::to_string(elements.size() - next) +
                    " bytes at the end belong to no tensor");
     return view;
+}
+
+const named_tensor* first_not_finite(std::span<const named_tensor> tensors) noexcept {
+    const auto is_finite = [](const named_tensor& t) {
+        if (t.type != data_type::float32)
+            return true;
+        for (std::size_t at = 0; at < t.bytes.size(); at += sizeof(float)) {
+            float value = 0; // of a file, at any address
+            std::memcpy(&value, t.bytes.data() + at, sizeof value);
+            if (!std::isfinite(value))
+                return false;
+        }
+        return true;
+    };
+    const auto found = std::ranges::find_if_not(tensors, is_finite);
+    return found == tensors.end() ? nullptr : &*found;
 }
 
 const named_tensor* safetensors_file::find(std::string_view name) const noexcept {

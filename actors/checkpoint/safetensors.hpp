@@ -35,6 +35,9 @@ struct named_tensor {
     std::span<const std::byte> bytes; // shape.elements() * size_of(type), row-major
 };
 
+// The first with a number that is not finite, nullptr if there is none.
+const named_tensor* first_not_finite(std::span<const named_tensor> tensors) noexcept;
+
 using tensor_metadata = std::map<std::string, std::string>;
 
 // An I64 scalar beside the tensors, as PyTorch wants one of each of its batch norms.

@@ -1,5 +1,6 @@
 #include "actors/pipeline/stage_actor.hpp"
 
+#include <cmath>
 #include <string>
 
 #include "actors/pipeline/stage_messages.hpp"
@@ -77,6 +78,9 @@ void stage_actor::start_evaluation() {
                 if (!loss)
                     return loss.failure();
                 out.loss = std::move(loss).value();
+                if (!std::isfinite(out.loss.loss_sum))
+                    return not_finite(context, *program, *used, batch_part{}, inputs,
+                                      "the test loss");
                 return {};
             },
             .then = [this, batch, asked_by] { finish_evaluation(batch, asked_by); }});

@@ -1,9 +1,10 @@
-// Names that the parts of the stage actor share, and what it sends as the data source does.
+// What the parts of the stage actor share: names, what it sends as the data source does, and why a loss is no number.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "kernels/graph/stage_program.hpp"
 #include "transport/frame/frame.hpp"
 
 namespace troupe {
@@ -25,5 +26,10 @@ frame_builder<Body> microbatch_message(std::uint64_t minibatch, std::uint32_t mi
 inline std::vector<tensor> tensors_of(const frame& f) {
     return {f.tensors().begin(), f.tensors().end()};
 }
+
+// Of the last stage: why `loss`, "the loss of minibatch 3", is not finite, by the first layer that is not.
+error not_finite(compute_context& context, const stage_program& program, const weights& w,
+                 const batch_part& part, const std::vector<tensor>& inputs,
+                 const std::string& loss);
 
 } // namespace troupe

@@ -52,22 +52,17 @@ void stage_actor::pass_on_end() {
     send(next_, std::move(onward));
 }
 
-namespace {
-
-// Of the last stage: why its loss is not finite.
 error not_finite(compute_context& context, const stage_program& program, const weights& w,
-                 const batch_part& part, const std::vector<tensor>& inputs) {
-    const std::string loss =
-        "the loss of minibatch " + std::to_string(part.minibatch) + " is not a number: ";
+                 const batch_part& part, const std::vector<tensor>& inputs,
+                 const std::string& loss) {
+    const std::string what = loss + " is not a number: ";
     const auto layer = program.first_not_finite(context, w, part, inputs);
     if (!layer)
-        return layer.failure().in(loss);
+        return layer.failure().in(what);
     return {errc::numeric,
-            loss + (layer->empty() ? "nor are the values that reach " + program.first_layer()
+            what + (layer->empty() ? "nor are the values that reach " + program.first_layer()
                                    : *layer + " is the first layer that gives none")};
 }
-
-} // namespace
 
 void stage_actor::start_forward(const instruction& i) {
     if (activations_.empty() || (is_last() && labels_.empty()))
@@ -111,7 +106,8 @@ void stage_actor::start_forward(const instruction& i) {
                     return loss.failure();
                 out.loss = std::move(loss).value();
                 if (!std::isfinite(out.loss.loss_sum))
-                    return not_finite(context, *program, *used, part, inputs);
+                    return not_finite(context, *program, *used, part, inputs,
+                                      "the loss of minibatch " + std::to_string(part.minibatch));
                 return {};
             },
             .then = [this, i] { finish_forward(i); }});

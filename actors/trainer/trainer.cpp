@@ -171,6 +171,8 @@ void trainer::evaluation_done(proto::EvaluationDone::Reader body, const frame& f
         return;
     if (body.getSamples() != options_.data->test.size())
         return fail({errc::protocol, "the evaluation has not seen the whole test set"});
+    if (!std::isfinite(body.getLossSum()))
+        return fail({errc::protocol, "the last stage reports a test loss that is not a number"});
     const double seconds = std::chrono::duration<double>(training_ended_ - epoch_began_).count();
     epoch_report report;
     report.epoch = course_.epoch();
@@ -209,8 +211,8 @@ void trainer::stage_failed(proto::StageFailed::Reader body, const frame& f) {
     fail(advised(why.in(stage)));
 }
 
-// `why` is of computing: what is exhausted is memory, and what is numeric the loss. What a stage makes first are its
-// weights, of the same size with any batch.
+// `why` is of computing: what is exhausted is memory, and what is numeric the loss or the weights. What a stage makes
+// first are its weights, of the same size with any batch.
 error trainer::advised(const error& why) const {
     const bool is_of_weights = course_.phase() == run_phase::connecting;
     const batch_sizes& batch = course_.shape().batch;

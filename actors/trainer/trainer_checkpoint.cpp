@@ -42,13 +42,7 @@ result<stage_tensors> tensors_of(const frame& f, const weights_layout& layout, l
     if (auto fits = layout.check(f.tensors()); !fits)
         return error{errc::protocol,
                      "a snapshot does not fit the model: " + fits.failure().message()};
-    stage_tensors out{layers, {}};
-    for (std::size_t i = 0; i < f.tensors().size(); ++i) {
-        const tensor& t = f.tensors()[i];
-        out.tensors.push_back(
-            {layout.entries()[i].name, t.type(), t.shape(), {t.data(), t.bytes()}});
-    }
-    return out;
+    return stage_tensors{layers, named_tensors(layout, f.tensors())};
 }
 
 result<std::string> write_all(checkpoint_store& store, const checkpoint_progress& progress,
@@ -116,7 +110,10 @@ void trainer::work_done(proto::WorkDone::Reader body, const frame&) {
         return; // the run has finished meanwhile
     if (body.hasFailure()) {
         const error why = read_failure(body.getFailure());
-        return fail(saving ? why.in("saving a checkpoint") : why);
+        if (!saving)
+            return fail(why);
+        const error where = why.in("saving a checkpoint");
+        return fail(why.code() == errc::numeric ? advised(where) : where);
     }
     if (saving)
         report_.checkpoint = *saved_folder_;

@@ -106,6 +106,17 @@ class Runs(TroupeTest):
                                      r"layers\.\d \w+ is the first layer that gives none; a smaller learning_rate \(train\.optimizer\) may "
                                      r"help; the last good checkpoint is \S*saved/epoch-000\d\n")
 
+    def test_a_test_loss_that_is_not_a_number_ends_the_run_and_saves_nothing(self):
+        # A batch norm keeps the loss of training a number with any learning rate, but its averages overflow.
+        text = APP.split("topology:")[0].replace("    - relu\n", "    - batch_norm\n    - relu\n")
+        text = text.replace("learning_rate: 0.05", "learning_rate: 1000") + "checkpoint: {directory: saved}\n"
+        result = self.troupe("run", self.app(text), "--json")
+        self.assertEqual(result.code, 1, str(result))
+        self.assertEqual(result.event("error")[0]["code"], "numeric")
+        self.assertIn("the test loss is not a number: layers.1 batch_norm is the first layer that gives none; a smaller learning_rate "
+                      "(train.optimizer) may help\n", result.err)
+        self.assertFalse((self.folder / "saved").exists())
+
     def test_gpipe_does_not_depend_on_the_number_of_stages(self):
         text = APP.replace("schedule: pipedream", "schedule: gpipe\n    microbatches: 4")
         losses = []

@@ -1,5 +1,6 @@
 """Saved weights outside of a run: evaluated, turned into files of other programs and back."""
 
+import hashlib
 import json
 import pathlib
 import struct
@@ -112,6 +113,25 @@ class Weights(TroupeTest):
         result = self.troupe("evaluate", self.app_file, "--weights", self.file, "--json")
         self.assertEqual((result.code, result.out), (1, ""), str(result))
         self.assertIn("is not a number", result.err)
+        result = self.convert(self.file, "copy.safetensors")
+        self.assertIn("note: weights.safetensors: layers.3.bias has numbers that are not finite", result.err.replace(f"{self.folder}/", ""))
+        result = self.troupe("convert", self.app_file, self.file, "start")
+        self.assertEqual(result.code, 1, str(result))
+        self.assertIn("troupe: layers.3.bias has numbers that are not finite\n", result.err)
+        self.assertFalse((self.folder / "start").exists())
+
+    def test_a_run_does_not_go_on_from_weights_that_are_no_numbers(self):
+        bad = self.folder / "saved/epoch-0002"
+        file = bad / "stage-1-of-2.safetensors"
+        header, data = read_header(file)
+        begin = header["layers.3.bias"]["data_offsets"][0]
+        write_file(file, header, data[:begin] + struct.pack("<f", float("inf")) + data[begin + 4:])
+        manifest = json.loads((bad / "manifest.json").read_text())
+        manifest["stages"][1].update(bytes=file.stat().st_size, sha256=hashlib.sha256(file.read_bytes()).hexdigest())
+        (bad / "manifest.json").write_text(json.dumps(manifest))
+        said = self.refused("run", self.app_file, "--nodes", 2, "--resume", "--set", "train.epochs=3").replace(f"{self.folder}/", "")
+        self.assertEqual(said, "troupe: saved/epoch-0002: layers.3.bias has numbers that are not finite, of a training that has diverged; "
+                               "delete saved/epoch-0002 to go on from saved/epoch-0001\n")
 
     def test_a_name_that_looks_like_another_kind_of_file_is_refused(self):
         self.assertIn("NAME.safetensors", self.refused("convert", self.app_file, "saved", "weights.pt"))

@@ -34,13 +34,8 @@ result<std::filesystem::path> save_checkpoint(const app_definition& app, const s
     auto writer = store->begin(progress, 1);
     if (!writer)
         return writer.failure();
-    stage_tensors stage{{0, count_layers(model)}, {}};
     const std::vector<tensor> tensors = w.tensors();
-    for (std::size_t i = 0; i < tensors.size(); ++i)
-        stage.tensors.push_back({layout.entries()[i].name,
-                                 tensors[i].type(),
-                                 tensors[i].shape(),
-                                 {tensors[i].data(), tensors[i].bytes()}});
+    const stage_tensors stage{{0, count_layers(model)}, named_tensors(layout, tensors)};
     if (auto written = writer->write_stage(stage_index{0}, stage); !written)
         return written.failure();
     const auto info = writer->commit();
@@ -72,6 +67,11 @@ int convert(const convert_options& options) {
     const auto model = app->app().getModel();
     const weights_layout layout =
         stage_program::create(model, {0, count_layers(model)}).value().layout({});
+    const std::vector<tensor> tensors = saved->weights->tensors();
+    const std::vector<named_tensor> named = named_tensors(layout, tensors);
+    if (const named_tensor* bad = first_not_finite(named))
+        note(saved->from.string() + ": " + bad->name +
+             " has numbers that are not finite, of a training that has diverged");
     if (to_file) {
         if (auto written = save_weights(to, layout, *saved); !written)
             return report(written.failure());

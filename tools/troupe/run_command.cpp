@@ -99,7 +99,12 @@ result<run_inputs> load_inputs(const run_options& options) {
 int refuse(const run_options& options, const error& why) {
     if (options.json)
         print_error(why, std::cout);
-    return stop_signals() > 0 ? stopped(why) : report(why);
+    return why.code() == errc::cancelled ? stopped(why) : report(why);
+}
+
+// While nodes start, a signal that comes reaches some of them first: what ends then ends by it.
+error by_signal(const error& why) {
+    return stop_signals() > 0 ? error{errc::cancelled, why.message()} : why;
 }
 
 reporter_options reporting(const run_options& options, const run_inputs& inputs,
@@ -167,7 +172,7 @@ int run(const run_options& options) {
         return nothing_left(options, resume->info());
     auto nodes = bring_together(options, app);
     if (!nodes)
-        return refuse(options, nodes.failure());
+        return refuse(options, by_signal(nodes.failure()));
     return train(options, std::move(*inputs), *nodes);
 }
 

@@ -69,7 +69,17 @@ std::vector<std::string> other_than_saved(proto::App::Reader app, std::uint64_t 
     return others;
 }
 
-// What to do about the latest checkpoint, which cannot be loaded: older ones may be damaged, too.
+// One whose numbers a run can train on from.
+result<loaded_checkpoint> load_usable(const checkpoint_info& info) {
+    auto loaded = load_checkpoint(info);
+    if (!loaded)
+        return loaded;
+    if (auto finite = loaded->check_finite(); !finite)
+        return finite.failure();
+    return loaded;
+}
+
+// What to do about the latest checkpoint, which cannot be used: older ones may be damaged, too.
 std::string advice_on_damage(const checkpoint_info& latest) {
     std::vector<std::string> damaged{latest.folder.string()};
     auto all = list_checkpoints(latest.folder.parent_path());
@@ -78,7 +88,7 @@ std::string advice_on_damage(const checkpoint_info& latest) {
     for (const checkpoint_info& older : *all | std::views::reverse) {
         if (older.folder == latest.folder)
             continue;
-        if (load_checkpoint(older))
+        if (load_usable(older))
             return "; delete " + in_a_row(damaged) + " to go on from " + older.folder.string();
         damaged.push_back(older.folder.string());
     }
@@ -123,7 +133,7 @@ result<void> load_latest(proto::App::Reader app, std::uint64_t train_samples,
         return error{errc::usage, "--resume: " + latest.folder.string() + " was saved with " +
                                       in_a_row(others) +
                                       "; resume with the same, or train into another folder"};
-    auto loaded = load_checkpoint(latest);
+    auto loaded = load_usable(latest);
     if (loaded)
         note_optimizer(app, *loaded);
     if (!loaded && loaded.failure().code() == errc::data)

@@ -101,13 +101,8 @@ result<saved_weights> load_weights(const app_definition& app, const fs::path& fr
 
 result<void> save_weights(const fs::path& file, const weights_layout& layout,
                           const saved_weights& saved) {
-    std::vector<named_tensor> named;
     const std::vector<tensor> tensors = saved.weights->tensors();
-    for (std::size_t i = 0; i < tensors.size(); ++i)
-        named.push_back({layout.entries()[i].name,
-                         tensors[i].type(),
-                         tensors[i].shape(),
-                         {tensors[i].data(), tensors[i].bytes()}});
+    const std::vector<named_tensor> named = named_tensors(layout, tensors);
     const std::vector<named_count> counts = batch_counts(layout, saved.minibatches);
     const std::string header = safetensors_header(named, {{"format", "pt"}}, counts);
     std::vector<std::span<const std::byte>> pieces{std::as_bytes(std::span{header})};

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <optional>
 
 #include "actors/checkpoint/safetensors.hpp"
@@ -258,6 +259,21 @@ BOOST_AUTO_TEST_CASE(numbers_of_16_bits_are_widened_exactly) {
                          : given != expected || std::signbit(given) != std::signbit(expected);
         }
         BOOST_TEST(wrong == 0u, type);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(numbers_that_are_not_finite_are_found) {
+    std::vector<named_tensor> tensors = some_tensors();
+    BOOST_TEST((first_not_finite(tensors) == nullptr));
+    const float huge = std::numeric_limits<float>::max();
+    const float infinite = std::numeric_limits<float>::infinity();
+    const float none = std::numeric_limits<float>::quiet_NaN();
+    for (const float broken : {infinite, -infinite, none}) {
+        const std::vector<float> values = {-huge, 0, broken};
+        tensors.back() = {"last", data_type::float32, {3}, std::as_bytes(std::span{values})};
+        BOOST_TEST((first_not_finite(tensors) == &tensors.back()));
+        tensors.back().bytes = tensors.back().bytes.first(8);
+        BOOST_TEST((first_not_finite(tensors) == nullptr));
     }
 }
 
