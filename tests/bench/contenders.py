@@ -11,7 +11,8 @@ PEERS = os.path.join(SOURCE, "tests/bench/peers")
 APP = os.path.join(SOURCE, "apps/fashion_mnist")
 MODELS = {      # of the benchmark "models": file, settings that make it what is measured, minibatches of one epoch
     "AlexNet, 64 x 64, batch 64": ("tests/interop/models/alexnet.yaml", {"train.batch": 64}, 20),
-    "GoogLeNet, 32 x 32, batch 32": ("tests/interop/models/googlenet.yaml", {"train.batch": 32}, 5),
+    "GoogLeNet, 32 x 32, batch 32": ("tests/interop/models/googlenet.yaml",
+                                     {"train.batch": 32, "train.optimizer": {"sgd": {"learning_rate": 0.001}}}, 5),
     "ResNet-18, 32 x 32, batch 32": ("tests/interop/models/resnet18.yaml", {"train.batch": 32}, 8),
     "GPT, 10.8M, 256 positions, batch 8": ("tests/bench/models/gpt_10m.yaml", {}, 5),
     "GRU translation, 32 to 32 positions, batch 64": ("tests/bench/models/translation.yaml", {}, 8),
