@@ -157,7 +157,7 @@ class Data(TroupeTest):
                  ("data.cifar.train: ", "batch.bin: byte 0: label 11 in CIFAR-10", "set data.cifar.classes")),
                 ("cifar: {folder: nowhere}", "[3, 32, 32]", ("data.cifar.folder: ", "nowhere/data_batch_1.bin: no such file")),
                 ("cifar: {folder: nowhere}", "[1, 8, 8]", ("data.cifar: ", "images are [3, 32, 32]")),
-                ("text: {train: [short.txt]}", "[16]", ("data.text.train: ", "short.txt: byte 0: ", "give more text")),
+                ("text: {train: [short.txt]}", "[16]", ("data.text.train: ", "short.txt: 15 bytes", "give more text")),
                 ("synthetic: {classes: 4}\n  images: {mean: [0.5, 0.5]}", "[1, 8, 8]",
                  ("data.images.mean: ", "2 values for images of [1, 8, 8]; give 1")),
                 ("translation: {train_source: pairs.tsv, test_source: pairs.tsv, source_length: 8, vocabulary_file: v.model}",
