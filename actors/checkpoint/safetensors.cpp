@@ -23,10 +23,7 @@ error bad(std::string sentence) {
 }
 
 std::string named(const std::string& name) {
-    std::string shown = "tensor \"" + name.substr(0, limits::name_bytes_max) + "\"";
-    std::ranges::replace_if(
-        shown, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
-    return shown;
+    return "tensor \"" + printable(name, limits::name_bytes_max) + "\"";
 }
 
 float from_half(std::uint16_t bits) {

@@ -11,7 +11,9 @@
 #include "actors/plan/app_file.hpp"
 #include "kernels/cpu/cpu_operations.hpp"
 #include "kernels/optim/optimizer.hpp"
+#include "schemas/base/limits.hpp"
 #include "schemas/base/nearest.hpp"
+#include "schemas/base/printable.hpp"
 #include "transport/ucx/socket.hpp"
 
 namespace troupe::cli {
@@ -31,7 +33,8 @@ result<std::shared_ptr<const data_sets>> load_samples(const app_definition& defi
         if (!app.getData().hasOrigin() || !why.message().ends_with(": no such file"))
             return why;
         return error{why.code(),
-                     why.message() + "; data.origin: " + app.getData().getOrigin().cStr()};
+                     why.message() + "; data.origin: " +
+                         printable(app.getData().getOrigin().cStr(), limits::name_bytes_max)};
     }
     for (dataset* set : {&sets->train, &sets->test})
         if (auto fits = fit_to_model(*set, inputs, loss->labels()); !fits)
@@ -98,8 +101,8 @@ std::string advice_on_damage(const checkpoint_info& latest) {
 
 // The optimizer's state that the checkpoint lacks, and what it has of another's.
 void note_optimizer(proto::App::Reader app, const loaded_checkpoint& saved) {
-    const auto kind_of = [](std::string_view name) {
-        return std::string{name.substr(0, name.find(".layers."))};
+    const auto kind_of = [](std::string_view name) { // of "exp_avg.layers.0.weight"
+        return printable(name.substr(0, name.find(".layers.")), limits::name_bytes_max);
     };
     const auto model = app.getModel();
     const auto rule = make_optimizer(app.getTrain().getOptimizer());
@@ -113,10 +116,16 @@ void note_optimizer(proto::App::Reader app, const loaded_checkpoint& saved) {
     }
     for (const safetensors_file& file : saved.files())
         for (const named_tensor& t : file.view.tensors)
-            if (!known.contains(t.name))
+            if (!known.contains(t.name) && t.name.find(".layers.") != std::string::npos)
                 others.insert(kind_of(t.name));
     const auto words = [](const std::set<std::string>& kinds) {
-        return in_a_row({kinds.begin(), kinds.end()});
+        constexpr std::size_t shown = 4;
+        std::vector<std::string> few{
+            kinds.begin(),
+            std::next(kinds.begin(), static_cast<std::ptrdiff_t>(std::min(shown, kinds.size())))};
+        if (kinds.size() > shown)
+            few.push_back(std::to_string(kinds.size() - shown) + " more");
+        return in_a_row(few);
     };
     const std::string from = "--resume: " + saved.info().folder.string();
     if (!others.empty())

@@ -72,13 +72,13 @@ def set_death_signal():
 
 
 def run_mode(options, train):
-    """Calls train(threads, rank, ranks) as options.mode says; the exit code. `options` has rank and port, None but in
+    """Calls train(options, threads, rank, ranks) as options.mode says; the exit code. `options` has rank and port, None but in
     the processes that "ddp" starts: this program again."""
     cores = sorted(os.sched_getaffinity(0))
     if options.rank is not None:
         os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(options.port), GLOO_SOCKET_IFNAME="lo")
         pin({cores[options.rank % len(cores)]})
-        train(1, options.rank, 2)
+        train(options, 1, options.rank, 2)
     elif options.mode == "ddp":
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -88,7 +88,7 @@ def run_mode(options, train):
         return max(rank.wait() for rank in ranks)
     elif options.mode == "one":
         pin({cores[0]})
-        train(1, 0, 1)
+        train(options, 1, 0, 1)
     else:
-        train(2, 0, 1)
+        train(options, 2, 0, 1)
     return 0

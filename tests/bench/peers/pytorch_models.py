@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Training of an app's model in PyTorch, as a user of PyTorch would write it; prints one line of JSON.
 
-    pytorch_models.py APP.json --mode one | two-threads | ddp [--layout nhwc] [--type bfloat16] [--steps 10]
+    pytorch_models.py APP.json --mode one | two-threads | ddp [--layout nhwc] [--steps 10]
 
 APP.json: an app file as JSON. The samples are made up and always the same; the first steps are not counted. With ddp each
-of two processes of one thread computes half of the batch. bfloat16: autocast. steps_per_second, and peak_mb: how far the
+of two processes of one thread computes half of the batch. steps_per_second, and peak_mb: how far the
 memory of the process (of rank 0) rises above what it has with PyTorch loaded and warm.
 """
 import argparse
@@ -25,7 +25,6 @@ def arguments():
     parser.add_argument("app")
     parser.add_argument("--mode", choices=["one", "two-threads", "ddp"], default="one")
     parser.add_argument("--layout", choices=["nchw", "nhwc"], default="nchw", help="nhwc: channels_last tensors")
-    parser.add_argument("--type", choices=["float32", "bfloat16"], default="float32")
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--rank", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--port", type=int, help=argparse.SUPPRESS)
@@ -96,7 +95,7 @@ def load_libraries(torch):
     optimizer.step()
 
 
-def train(options, threads, rank=0, ranks=1):
+def train(options, threads, rank, ranks):
     torch = common.use_threads(threads)
     if ranks > 1:
         torch.distributed.init_process_group("gloo", rank=rank, world_size=ranks)
@@ -117,9 +116,7 @@ def train(options, threads, rank=0, ranks=1):
     for _ in range(WARM_UP_STEPS + options.steps):
         starts.append(time.perf_counter())
         optimizer.zero_grad(set_to_none=True)
-        with torch.autocast("cpu", torch.bfloat16, enabled=options.type == "bfloat16"):
-            outputs = network(inputs)
-            loss = torch.nn.functional.cross_entropy(outputs.flatten(0, -2), labels.flatten())
+        loss = torch.nn.functional.cross_entropy(network(inputs).flatten(0, -2), labels.flatten())
         loss.backward()
         optimizer.step()
     seconds = time.perf_counter() - starts[WARM_UP_STEPS]
@@ -130,8 +127,7 @@ def train(options, threads, rank=0, ranks=1):
 
 
 def main():
-    options = arguments()
-    return common.run_mode(options, lambda threads, rank, ranks: train(options, threads, rank, ranks))
+    return common.run_mode(arguments(), train)
 
 
 if __name__ == "__main__":

@@ -94,7 +94,7 @@ class Run:
         return hits / len(labels)
 
 
-def train(options, threads, rank=0, ranks=1):
+def train(options, threads, rank, ranks):
     torch = common.use_threads(threads)
     if ranks > 1:
         torch.distributed.init_process_group("gloo", rank=rank, world_size=ranks)
@@ -115,8 +115,7 @@ def train(options, threads, rank=0, ranks=1):
 
 
 def main():
-    options = arguments()
-    return common.run_mode(options, lambda threads, rank, ranks: train(options, threads, rank, ranks))
+    return common.run_mode(arguments(), train)
 
 
 if __name__ == "__main__":
