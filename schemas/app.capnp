@@ -28,7 +28,7 @@ struct Data $A.doc("Exactly one source of samples, and what is made of them.") {
   }
   target @2 :DataTarget = labels $A.doc("What the model's outputs are compared with.");
   images @6 :ImageTransforms $A.doc("What is done to images on their way into a minibatch. Nothing when absent.");
-  origin @8 :Text $A.doc("Where the files come from, such as the command that makes them: said where one is missing.");
+  origin @8 :Text $A.doc("Where the files come from, such as the command that makes them: said where one cannot be read.");
 }
 
 enum DataTarget {

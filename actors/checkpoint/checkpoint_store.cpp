@@ -70,6 +70,10 @@ std::vector<fs::path> missing_folders(const fs::path& folder) {
     return missing;
 }
 
+output_file in_checkpoint(const fs::path& file) {
+    return {file, file, "another checkpoint.directory"};
+}
+
 // Moves a finished folder to its name. One of that name is exchanged in the same moment and then deleted.
 result<void> move_into_place(const fs::path& from, const fs::path& to) {
     if (::rename(from.c_str(), to.c_str()) == 0)
@@ -130,7 +134,7 @@ result<void> checkpoint_writer::write_stage(stage_index index, const stage_tenso
     for (const named_tensor& t : stage.tensors)
         pieces.push_back(t.bytes);
     const std::string name = stage_file_name(index.value(), state_->stages.size());
-    auto written = write_file(state_->partial / name, pieces);
+    auto written = write_file(in_checkpoint(state_->partial / name), pieces);
     if (!written)
         return written.failure();
     state_->stages[index.value()] =
@@ -151,7 +155,7 @@ result<checkpoint_info> checkpoint_writer::commit() {
                      info.folder.string() + ": the stages' layers have gaps or overlaps"};
     const std::string manifest = manifest_json(info.progress, info.stages);
     const std::span<const std::byte> pieces[] = {std::as_bytes(std::span{manifest})};
-    if (auto written = write_file(state_->partial / manifest_name, pieces); !written)
+    if (auto written = write_file(in_checkpoint(state_->partial / manifest_name), pieces); !written)
         return written.failure();
     if (auto synced = sync_folder(state_->partial); !synced)
         return synced.failure();

@@ -16,15 +16,14 @@ namespace {
 
 constexpr std::size_t io_bytes_max = 1u << 30; // Linux moves at most 2 GiB per call
 
-result<void> write_all(int descriptor, std::span<const std::byte> bytes,
-                       const std::filesystem::path& file) {
+result<void> write_all(int descriptor, std::span<const std::byte> bytes, const output_file& file) {
     while (!bytes.empty()) {
         const ssize_t written =
             ::write(descriptor, bytes.data(), std::min(bytes.size(), io_bytes_max));
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)
-            return file_error(file, "written", errno);
+            return file_error(file.shown, "written", errno, file.instead);
         bytes = bytes.subspan(static_cast<std::size_t>(written));
     }
     return {};
@@ -37,11 +36,12 @@ file_handle::~file_handle() {
         ::close(descriptor_);
 }
 
-error file_error(const std::filesystem::path& file, std::string_view what, int error_number) {
+error file_error(const std::filesystem::path& file, std::string_view what, int error_number,
+                 std::string_view instead) {
     std::string message = file.string() + ": cannot be ";
     message.append(what).append(": ").append(std::generic_category().message(error_number));
     if (error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG)
-        message += "; free some space or choose another checkpoint.directory";
+        message.append("; free some space or choose ").append(instead);
     return {errc::io, std::move(message)};
 }
 
@@ -66,11 +66,11 @@ std::string sha256::hex() {
     return sodium_bin2hex(text, sizeof text, digest, sizeof digest);
 }
 
-result<written_file> write_file(const std::filesystem::path& file,
+result<written_file> write_file(const output_file& file,
                                 std::span<const std::span<const std::byte>> pieces) {
-    const file_handle out{::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644)};
+    const file_handle out{::open(file.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644)};
     if (out.get() < 0)
-        return file_error(file, "made", errno);
+        return file_error(file.shown, "made", errno, file.instead);
     written_file done;
     sha256 hash;
     for (const auto piece : pieces) {
@@ -81,7 +81,7 @@ result<written_file> write_file(const std::filesystem::path& file,
     }
     // A full disk may only show here.
     if (::fsync(out.get()) != 0)
-        return file_error(file, "synced", errno);
+        return file_error(file.shown, "synced", errno, file.instead);
     done.sha256 = hash.hex();
     return done;
 }

@@ -35,8 +35,10 @@ class file_handle {
     int descriptor_ = -1;
 };
 
-// "FILE: cannot be WHAT: no space left on device; free some or choose another checkpoint.directory"
-error file_error(const std::filesystem::path& file, std::string_view what, int error_number);
+// "FILE: cannot be WHAT: REASON"
+// Where there is no space: "; free some space or choose INSTEAD".
+error file_error(const std::filesystem::path& file, std::string_view what, int error_number,
+                 std::string_view instead = "another checkpoint.directory");
 
 // SHA-256 of bytes that come in pieces.
 class sha256 {
@@ -56,9 +58,16 @@ struct written_file {
     std::string sha256;
 };
 
-// Makes `file`, which must not exist, writes the pieces one after the other and syncs it. What a failed call wrote
+// A file to make, what errors call it, and what else they tell the user to choose where there is no space.
+struct output_file {
+    std::filesystem::path path;
+    std::filesystem::path shown;
+    std::string_view instead;
+};
+
+// Makes the file, which must not exist, writes the pieces one after the other and syncs it. What a failed call wrote
 // stays for the caller to remove.
-result<written_file> write_file(const std::filesystem::path& file,
+result<written_file> write_file(const output_file& file,
                                 std::span<const std::span<const std::byte>> pieces);
 
 // Makes the names in a folder durable: what was made, renamed or deleted in it.

@@ -9,6 +9,8 @@
 #include "actors/data/synthetic.hpp"
 #include "actors/data/text_reader.hpp"
 #include "actors/data/translation.hpp"
+#include "schemas/base/limits.hpp"
+#include "schemas/base/printable.hpp"
 
 namespace troupe {
 
@@ -55,6 +57,9 @@ result<data_sets> read_data(proto::Data::Reader data, const tensor_shape& input,
 result<data_sets> load_data(proto::Data::Reader data, const tensor_shape& input,
                             std::uint64_t seed) {
     auto sets = read_data(data, input, seed);
+    if (!sets && sets.failure().code() == errc::io && data.hasOrigin())
+        return error{errc::io, sets.failure().message() + "; data.origin: " +
+                                   printable(data.getOrigin().cStr(), limits::reason_bytes_max)};
     if (!sets)
         return sets;
     for (dataset* set : {&sets->train, &sets->test}) {

@@ -40,8 +40,8 @@ struct data_sets {
 
 // Loads what the app file's `data` names. `input` is the shape of one sample that the model wants;
 // samples whose elements cannot be read in this shape are an error. Blocks on files: not for an
-// actor's thread. Errors: errc::data with file and byte offset, errc::io if a file cannot be read;
-// both "KEY: SENTENCE", with the key of the app file that they are about.
+// actor's thread. Errors: errc::data with file and byte offset, errc::io if a file cannot be read,
+// with data.origin behind it; both "KEY: SENTENCE", with the key of the app file that they are about.
 result<data_sets> load_data(proto::Data::Reader data, const tensor_shape& input,
                             std::uint64_t seed);
 

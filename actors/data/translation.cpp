@@ -101,7 +101,8 @@ result<subwords> vocabulary_for(proto::TranslationData::Reader options, const pa
     if (!made)
         return made.failure().in("data.translation.vocabulary");
     if (auto saved = made->save(file); !saved)
-        return saved.failure().in("data.translation.vocabulary_file");
+        return error{errc::usage, saved.failure().in("data.translation.vocabulary_file").message() +
+                                      "; name a file that can be"};
     return made;
 }
 

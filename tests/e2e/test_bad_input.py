@@ -165,7 +165,8 @@ class Data(TroupeTest):
                 ("translation: {train_source: short.txt, train_target: short.txt, test_source: short.txt, "
                  "test_target: short.txt, source_length: 8, vocabulary_file: words.model}", "[16]",
                  ("data.translation.vocabulary_file: ", "words.model: byte 0: no SentencePiece model")),
-                ("text: {train: ['*.md']}", "[16]", ("data.text.train[0]: ", "*.md: no file has such a name"))):
+                ("text: {train: ['*.md']}\n  origin: ask the author", "[16]",
+                 ("data.text.train[0]: ", "*.md: no file has such a name; data.origin: ask the author"))):
             app = self.data_app(data, shape)
             text = pathlib.Path(app).read_text()
             if shape == "[16]": # no image

@@ -3,6 +3,8 @@
 import hashlib
 import json
 import pathlib
+import resource
+import signal
 import struct
 
 from support import APP, TroupeTest, main
@@ -72,6 +74,35 @@ class Weights(TroupeTest):
         said = self.refused("convert", self.app_file, "saved", "nowhere/weights.safetensors")
         self.assertEqual(said, "troupe: nowhere/weights.safetensors: cannot be made: No such file or directory; "
                                "make its folder first\n")
+
+    def test_a_file_that_there_is_no_space_for_is_named_and_leaves_nothing(self):
+        def tight():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+        result = self.troupe("convert", self.app_file, "saved", "weights.safetensors", preexec_fn=tight)
+        self.assert_one_line_error(result, 2, "troupe: weights.safetensors: cannot be written: File too large; "
+                                   "free some space or choose another folder")
+        self.assertEqual([p.name for p in self.folder.glob("weights*")], [])
+
+    def test_names_of_foreign_tensors_are_shown_few_short_and_without_control_characters(self):
+        folder = self.folder / "saved/epoch-0002"
+        manifest = json.loads((folder / "manifest.json").read_text())
+        stage = manifest["stages"][0]
+        header, data = read_header(folder / stage["file"])
+        for kind in ("\x1b[2J" + "long" * 100, *(f"x{i}" for i in range(10))):
+            header[kind + ".layers.0.bias"] = {"dtype": "U8", "shape": [1], "data_offsets": [len(data), len(data) + 1]}
+            data += b"\0"
+        write_file(folder / stage["file"], header, data)
+        content = (folder / stage["file"]).read_bytes()
+        stage.update(bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+        resumed = self.troupe("run", self.app_file, "--resume", "--set", "train.epochs=3", "--json")
+        self.assertEqual(resumed.code, 0, str(resumed))
+        self.assertNotIn("\x1b", resumed.err)
+        notes = [line for line in resumed.err.splitlines() if "note: --resume: " in line]
+        self.assertEqual(len(notes), 1, str(resumed))
+        self.assertRegex(notes[0], r"its state is left out: \\x1b\[2J.*, x0, x1, x2 and 7 more$")
+        self.assertLess(len(notes[0]), 400)
 
     def test_a_run_starts_from_the_weights_of_a_file(self):
         self.convert("saved", self.file)

@@ -28,14 +28,8 @@ result<std::shared_ptr<const data_sets>> load_samples(const app_definition& defi
     if (!loss)
         return loss.failure();
     auto sets = load_data(app.getData(), inputs.shape, app.getTrain().getSeed());
-    if (!sets) {
-        const error why = definition.at_its_place(sets.failure());
-        if (!app.getData().hasOrigin() || !why.message().ends_with(": no such file"))
-            return why;
-        return error{why.code(),
-                     why.message() + "; data.origin: " +
-                         printable(app.getData().getOrigin().cStr(), limits::name_bytes_max)};
-    }
+    if (!sets)
+        return definition.at_its_place(sets.failure());
     for (dataset* set : {&sets->train, &sets->test})
         if (auto fits = fit_to_model(*set, inputs, loss->labels()); !fits)
             return definition.at_its_place(fits.failure());
@@ -119,13 +113,12 @@ void note_optimizer(proto::App::Reader app, const loaded_checkpoint& saved) {
             if (!known.contains(t.name) && t.name.find(".layers.") != std::string::npos)
                 others.insert(kind_of(t.name));
     const auto words = [](const std::set<std::string>& kinds) {
-        constexpr std::size_t shown = 4;
-        std::vector<std::string> few{
-            kinds.begin(),
-            std::next(kinds.begin(), static_cast<std::ptrdiff_t>(std::min(shown, kinds.size())))};
-        if (kinds.size() > shown)
-            few.push_back(std::to_string(kinds.size() - shown) + " more");
-        return in_a_row(few);
+        constexpr std::size_t shown_max = 4;
+        std::vector<std::string> few;
+        std::ranges::copy(kinds | std::views::take(shown_max), std::back_inserter(few));
+        return in_a_row(few) + (kinds.size() > few.size()
+                                    ? " and " + std::to_string(kinds.size() - few.size()) + " more"
+                                    : "");
     };
     const std::string from = "--resume: " + saved.info().folder.string();
     if (!others.empty())

@@ -114,16 +114,11 @@ result<void> save_weights(const fs::path& file, const weights_layout& layout,
     partial += ".partial";
     std::error_code failed;
     fs::remove(partial, failed); // of one that was killed
-    if (auto written = write_file(partial, pieces); !written) {
+    if (auto written = write_file({partial, file, "another folder"}, pieces); !written) {
         fs::remove(partial, failed);
-        std::string why = written.failure().message(); // the name that the user has given, then why
-        if (why.starts_with(partial.string()))
-            why.erase(0, partial.string().size());
-        else
-            why.insert(0, ": ");
         const fs::path folder = fs::absolute(file, failed).parent_path();
         return error{written.failure().code(),
-                     file.string() + why +
+                     written.failure().message() +
                          (fs::exists(folder, failed) ? "" : "; make its folder first")};
     }
     fs::rename(partial, file, failed);

@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(vocabularies_and_lengths_that_cannot_be_are_refused) {
                                         ": byte 0: no SentencePiece model") == 0u);
     w.vocabulary_file = "/proc/nowhere/x.model";
     BOOST_TEST(
-        refusal_of(load(w), errc::io)
+        refusal_of(load(w), errc::usage)
             .find("data.translation.vocabulary_file: /proc/nowhere/x.model: cannot be written") ==
         0u);
     BOOST_REQUIRE(load(good).ok());
