@@ -43,6 +43,8 @@ struct checkpoint_progress {
     std::uint32_t batch = 0;         // samples per minibatch of the epoch after these
     std::uint64_t train_samples = 0; // in an epoch
     std::string model; // the model as text (render_model); another text is another model
+    // Of the file of the vocabulary whose tokens it has learned; empty without one, or where that is not known.
+    std::string vocabulary_sha256;
 
     friend bool operator==(const checkpoint_progress&, const checkpoint_progress&) = default;
 };

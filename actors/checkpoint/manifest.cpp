@@ -15,7 +15,7 @@ namespace {
 using json = nlohmann::ordered_json;
 
 constexpr const char* format_name = "troupe-checkpoint";
-constexpr std::uint64_t format_version = 1;
+constexpr std::uint64_t format_version = 2; // 1 knew no vocabulary_sha256
 
 error bad(const std::string& sentence) {
     return {errc::data, "not a usable checkpoint manifest: " + sentence};
@@ -43,6 +43,10 @@ std::optional<std::string> text_in(const json& map, const char* key) {
     return found->get<std::string>();
 }
 
+bool is_hash(const std::string& text) {
+    return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
 std::optional<checkpoint_stage> parse_stage(const json& map) {
     if (!map.is_object())
         return std::nullopt;
@@ -51,8 +55,7 @@ std::optional<checkpoint_stage> parse_stage(const json& map) {
     const auto bytes = number_in(map, "bytes", limits::checkpoint_file_bytes_max);
     const auto file = text_in(map, "file");
     const auto hash = text_in(map, "sha256");
-    if (!first || !count || *count == 0 || !bytes || !file || !hash || hash->size() != 64 ||
-        hash->find_first_not_of("0123456789abcdef") != std::string::npos)
+    if (!first || !count || *count == 0 || !bytes || !file || !hash || !is_hash(*hash))
         return std::nullopt;
     return checkpoint_stage{{*first, *count}, *file, *bytes, *hash};
 }
@@ -111,18 +114,20 @@ std::string manifest_json(const checkpoint_progress& progress,
                         {"layers", stage.layers.count},
                         {"bytes", stage.bytes},
                         {"sha256", stage.sha256}});
-    const json map = {{"format", format_name},
-                      {"format_version", format_version},
-                      {"epochs_done", progress.epochs_done},
-                      {"minibatches_done", progress.minibatches_done},
-                      {"minibatches_of_epoch", progress.minibatches_of_epoch},
-                      {"weight_version", progress.version.value()},
-                      {"seed", progress.seed},
-                      {"batch", progress.batch},
-                      {"train_samples", progress.train_samples},
-                      {"model", progress.model},
-                      {"model_sha256", hash_of(progress.model)},
-                      {"stages", list}};
+    json map = {{"format", format_name},
+                {"format_version", format_version},
+                {"epochs_done", progress.epochs_done},
+                {"minibatches_done", progress.minibatches_done},
+                {"minibatches_of_epoch", progress.minibatches_of_epoch},
+                {"weight_version", progress.version.value()},
+                {"seed", progress.seed},
+                {"batch", progress.batch},
+                {"train_samples", progress.train_samples},
+                {"model", progress.model},
+                {"model_sha256", hash_of(progress.model)},
+                {"stages", list}};
+    if (!progress.vocabulary_sha256.empty())
+        map["vocabulary_sha256"] = progress.vocabulary_sha256;
     return map.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -131,8 +136,8 @@ result<checkpoint_info> parse_manifest(std::string_view text) {
     if (!map.is_object() || text_in(map, "format") != format_name)
         return bad("not a JSON map with \"format\": \"" + std::string{format_name} + "\"");
     const auto version = number_in(map, "format_version");
-    if (version != format_version)
-        return bad("format_version is not " + std::to_string(format_version) +
+    if (!version || *version == 0 || *version > format_version)
+        return bad("format_version is not one of 1 to " + std::to_string(format_version) +
                    "; another build of Troupe wrote it");
     const auto epochs = number_in(map, "epochs_done", std::numeric_limits<std::uint32_t>::max());
     const auto minibatches = number_in(map, "minibatches_done");
@@ -151,13 +156,16 @@ result<checkpoint_info> parse_manifest(std::string_view text) {
         return bad("minibatches_of_epoch is more than minibatches_done, or no number");
     if (text_in(map, "model_sha256") != hash_of(*model))
         return bad("the model's text does not have its hash");
+    const std::string vocabulary = text_in(map, "vocabulary_sha256").value_or("");
+    if (map.contains("vocabulary_sha256") && !is_hash(vocabulary))
+        return bad("vocabulary_sha256 is no hash");
     auto stages = parse_stages(map);
     if (!stages)
         return stages.failure();
     return checkpoint_info{{},
                            {static_cast<std::uint32_t>(*epochs), *minibatches, *of_epoch,
                             weight_version{*weights}, *seed, static_cast<std::uint32_t>(*batch),
-                            *samples, *model},
+                            *samples, *model, vocabulary},
                            std::move(*stages)};
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "actors/data/column.hpp"
 #include "actors/data/image_transforms.hpp"
@@ -36,6 +37,9 @@ struct dataset {
 struct data_sets {
     dataset train;
     dataset test;
+    std::vector<std::string> notes; // of what may not be meant, "KEY: SENTENCE"
+    std::string
+        vocabulary_sha256; // of the vocabulary's file, 64 hexadecimal digits; empty without one
 };
 
 // Loads what the app file's `data` names. `input` is the shape of one sample that the model wants;

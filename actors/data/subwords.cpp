@@ -7,6 +7,7 @@
 
 #include <sentencepiece_processor.h>
 #include <sentencepiece_trainer.h>
+#include <sodium.h>
 
 #include "actors/data/input_file.hpp"
 #include "schemas/base/limits.hpp"
@@ -141,6 +142,13 @@ result<void> subwords::save(const fs::path& file) const {
     return refuse(failed ? failed.message() : "no permission, or the disk is full");
 }
 
+std::string subwords::sha256() const {
+    const std::string& file = model_->serialized;
+    unsigned char digest[crypto_hash_sha256_BYTES];
+    crypto_hash_sha256(digest, reinterpret_cast<const unsigned char*>(file.data()), file.size());
+    char text[2 * sizeof digest + 1];
+    return sodium_bin2hex(text, sizeof text, digest, sizeof digest);
+}
 std::size_t subwords::tokens() const noexcept {
     return static_cast<std::size_t>(model_->processor.GetPieceSize());
 }

@@ -31,6 +31,7 @@ class subwords {
     // Replaces the file at once or not at all; makes its folder. errc::io.
     result<void> save(const std::filesystem::path& file) const;
 
+    std::string sha256() const; // of the file, 64 hexadecimal digits
     std::size_t tokens() const noexcept;
     std::int32_t sentence_begin() const noexcept;
     std::int32_t sentence_end() const noexcept;

@@ -24,29 +24,56 @@ void put(std::span<const std::int32_t> tokens, std::int32_t padding, std::span<s
     std::fill(into.begin() + static_cast<std::ptrdiff_t>(count), into.end(), padding);
 }
 
-void put_source(const subwords& vocabulary, std::string_view sentence,
-                std::span<std::int32_t> into) {
+// How many tokens the whole sentence takes, its end included.
+std::size_t put_source(const subwords& vocabulary, std::string_view sentence,
+                       std::span<std::int32_t> into) {
     auto source = vocabulary.encode(sentence);
+    const std::size_t whole = source.size() + 1;
     source.resize(std::min(source.size(), into.size() - 1)); // a cut sentence has an end, too
     source.push_back(vocabulary.sentence_end());
     put(source, subwords::padding, into);
+    return whole;
 }
 
+// How many of one language's sentences had no space, and what the longest of them takes.
+struct cut_sentences {
+    std::size_t count = 0;
+    std::size_t longest = 0;
+
+    void see(std::size_t tokens, std::size_t space) {
+        if (tokens <= space)
+            return;
+        ++count;
+        longest = std::max(longest, tokens);
+    }
+};
+
+struct cut_pairs {
+    cut_sentences source;
+    cut_sentences target;
+};
+
 void put_pair(const subwords& vocabulary, const sentence_pair& pair, const row_shape& row,
-              std::span<std::int32_t> input, std::span<std::int32_t> labels) {
-    put_source(vocabulary, pair.source, input.first(row.source));
+              std::span<std::int32_t> input, std::span<std::int32_t> labels, cut_pairs& cut) {
+    cut.source.see(put_source(vocabulary, pair.source, input.first(row.source)), row.source);
     auto target = vocabulary.encode(pair.target);
     target.insert(target.begin(), vocabulary.sentence_begin());
     put(target, subwords::padding, input.last(row.target));
     target.erase(target.begin());
     target.push_back(vocabulary.sentence_end());
     put(target, ignored_label, labels);
+    cut.target.see(target.size(), row.target);
 }
 
 struct part {
     std::string source;
     std::string target; // empty: `source` has both
     std::string key;    // of the source; the target's has the same beginning
+
+    std::string source_at() const { return key + "_source: " + source + ": "; }
+    std::string target_at() const {
+        return target.empty() ? source_at() : key + "_target: " + target + ": ";
+    }
 };
 
 result<parallel_text> read_part(const part& from) {
@@ -58,27 +85,52 @@ result<parallel_text> read_part(const part& from) {
     return text.failure().in(from.key + (about_target ? "_target" : "_source"));
 }
 
+void note_cuts(const part& from, std::size_t pairs, const cut_pairs& cut,
+               std::vector<std::string>& notes) {
+    const auto note = [&](const cut_sentences& sentences, const std::string& what,
+                          const std::string& space) {
+        if (sentences.count > 0)
+            notes.push_back(what + " sentences are longer than " + space +
+                            " and are cut; the longest takes " + std::to_string(sentences.longest) +
+                            " tokens, its end included");
+    };
+    const std::string of_all = " of " + std::to_string(pairs);
+    note(cut.source, from.source_at() + std::to_string(cut.source.count) + of_all + " source",
+         "data.translation.source_length");
+    note(cut.target, from.target_at() + std::to_string(cut.target.count) + of_all + " target",
+         "what model.input leaves behind the source");
+}
+
 result<dataset> encode(const part& from, const parallel_text& text, const subwords& vocabulary,
-                       const row_shape& row) {
+                       const row_shape& row, std::vector<std::string>& notes) {
     const std::size_t width = row.source + row.target;
     const std::size_t pairs = text.pairs.size();
     if (pairs > limits::dataset_bytes_max / sizeof(std::int32_t) / (width + row.target))
-        return error{errc::data, from.key + "_source: " + from.source +
-                                     ": its samples would take more than " +
+        return error{errc::data, from.source_at() + "its samples would take more than " +
                                      std::to_string(limits::dataset_bytes_max) +
                                      " bytes; give fewer lines, or shorten model.input"};
     std::vector<std::int32_t> inputs(pairs * width);
     std::vector<std::int32_t> labels(pairs * row.target);
+    cut_pairs cut;
     for (std::size_t i = 0; i < pairs; ++i)
         put_pair(vocabulary, text.pairs[i], row, std::span{inputs}.subspan(i * width, width),
-                 std::span{labels}.subspan(i * row.target, row.target));
+                 std::span{labels}.subspan(i * row.target, row.target), cut);
+    note_cuts(from, pairs, cut, notes);
     dataset data{from.source, from.key + "_source", pairs, {}, {}};
     data.inputs = make_column(std::move(inputs), data_type::int32, {width});
     data.labels = make_column(std::move(labels), data_type::int32, {row.target});
     return data;
 }
 
-result<subwords> vocabulary_for(proto::TranslationData::Reader options, const parallel_text& text) {
+// `tokens`: as many as there are, which are fewer than the key allows.
+std::string note_of_size(std::size_t allowed, const std::string& what, std::size_t tokens,
+                         const std::string& advice) {
+    return "data.translation.vocabulary: allows " + std::to_string(allowed) + " tokens, but " +
+           what + " " + std::to_string(tokens) + "; " + advice;
+}
+
+result<subwords> vocabulary_for(proto::TranslationData::Reader options, const parallel_text& text,
+                                std::vector<std::string>& notes) {
     const std::string file = options.getVocabularyFile().cStr();
     const std::size_t tokens = options.getVocabulary();
     std::error_code failed;
@@ -91,6 +143,10 @@ result<subwords> vocabulary_for(proto::TranslationData::Reader options, const pa
                                          std::to_string(loaded->tokens()) +
                                          " tokens; set the key to that, or delete the file to "
                                          "have a smaller vocabulary made"};
+        if (loaded->tokens() < tokens)
+            notes.push_back(note_of_size(
+                tokens, file + ", which is used as it is, has", loaded->tokens(),
+                "set the key to that, or delete the file to have a vocabulary made anew"));
         return loaded;
     }
     std::vector<std::string_view> lines;
@@ -103,6 +159,9 @@ result<subwords> vocabulary_for(proto::TranslationData::Reader options, const pa
     if (auto saved = made->save(file); !saved)
         return error{errc::usage, saved.failure().in("data.translation.vocabulary_file").message() +
                                       "; name a file that can be"};
+    if (made->tokens() < tokens)
+        notes.push_back(note_of_size(tokens, "the training text makes no more than", made->tokens(),
+                                     "set the key to that"));
     return made;
 }
 
@@ -128,16 +187,18 @@ result<data_sets> read_translation_data(proto::TranslationData::Reader options,
         const auto test_text = read_part(test);
         if (!test_text)
             return test_text.failure();
-        const auto vocabulary = vocabulary_for(options, *train_text);
+        std::vector<std::string> notes;
+        const auto vocabulary = vocabulary_for(options, *train_text, notes);
         if (!vocabulary)
             return vocabulary.failure();
-        auto train_set = encode(train, *train_text, *vocabulary, row);
+        auto train_set = encode(train, *train_text, *vocabulary, row, notes);
         if (!train_set)
             return train_set.failure();
-        auto test_set = encode(test, *test_text, *vocabulary, row);
+        auto test_set = encode(test, *test_text, *vocabulary, row, notes);
         if (!test_set)
             return test_set.failure();
-        return data_sets{std::move(*train_set), std::move(*test_set)};
+        return data_sets{std::move(*train_set), std::move(*test_set), std::move(notes),
+                         vocabulary->sha256()};
     } catch (const std::bad_alloc&) {
         return error{errc::exhausted, "data.translation: no memory for the sentences"};
     }

@@ -31,6 +31,7 @@ class sentence_codec {
     // errc::usage where no vocabulary is kept.
     static result<sentence_codec> open(proto::TranslationData::Reader options);
 
+    std::string vocabulary_sha256() const { return vocabulary_.sha256(); }
     std::size_t source_length() const noexcept { return source_length_; }
     std::int32_t begin() const noexcept { return vocabulary_.sentence_begin(); }
     std::int32_t end() const noexcept { return vocabulary_.sentence_end(); }

@@ -77,6 +77,7 @@ checkpoint_progress trainer::how_far() const {
     progress.batch = course_.shape().batch.at(course_.epoch());
     progress.train_samples = options_.data->train.size();
     progress.model = render_model(app().getModel());
+    progress.vocabulary_sha256 = options_.data->vocabulary_sha256;
     return progress;
 }
 

@@ -1,7 +1,9 @@
 """Translation: from the script that makes the sentences to what a trained model says."""
 
+import hashlib
 import importlib.util
 import itertools
+import json
 import shutil
 import subprocess
 import sys
@@ -63,6 +65,44 @@ class Translation(TroupeTest):
         other = self.troupe("generate", app, "--prompt", "old sun", "--set", "data.translation.source_length=11")
         self.assert_one_line_error(other, 2, "--set data.translation.source_length: 11 is not the source_length of the model's "
                                    "encoder_decoder, 12")
+
+    def test_sentences_that_are_cut_are_noted(self):
+        app = self.app(APP)
+        (self.folder / "pairs.tsv").write_text("red dog\tchien rouge\nold sun\tsoleil vieux, vieux soleil, soleil\n" * 6)
+        self.assertNotIn(" cut; ", self.troupe("check", app).err)
+        short = ("--set", "model.input=[16]", "--set", "train.epochs=1")
+        noted = (r"troupe: note: \S*app\.yaml:4:31: data\.translation\.train_source: \S*pairs\.tsv: \d+ of 12 target sentences are "
+                 r"longer than what model\.input leaves behind the source and are cut; the longest takes \d+ tokens, its end included\n")
+        for words in (("check", app), ("run", app), ("evaluate", app)):
+            done = self.troupe(*words, *short)
+            self.assertEqual(done.code, 0, str(done))
+            self.assertRegex(done.err, noted)
+        self.assertNotIn(" cut; ", self.troupe("evaluate", app, *short, "--json").err)
+
+    def test_a_checkpoint_knows_the_vocabulary_that_it_was_trained_with(self):
+        app = self.app(APP)
+        (self.folder / "pairs.tsv").write_text("red dog\tchien rouge\nold sun\tsoleil vieux\n" * 6)
+        self.assertEqual(self.troupe("run", app, "--set", "train.epochs=1").code, 0)
+        vocabulary = self.folder / "words.model"
+        learned = hashlib.sha256(vocabulary.read_bytes()).hexdigest()
+        manifest = json.loads((self.folder / "saved/epoch-0001/manifest.json").read_text())
+        self.assertEqual(manifest["vocabulary_sha256"], learned)
+        self.assertEqual(self.troupe("convert", app, "saved", "copy").code, 0)
+        copy = json.loads((self.folder / "copy/epoch-0000/manifest.json").read_text())
+        self.assertEqual(copy["vocabulary_sha256"], learned)
+        vocabulary.rename(self.folder / "learned.model")
+        (self.folder / "pairs.tsv").write_text("big cat\tgrand chat\ngreen sun\tsoleil vert\n" * 6)
+        for words in (("evaluate", app),):
+            self.assert_one_line_error(
+                self.troupe(*words), 2, f"words.model is not the vocabulary that {self.folder}/saved/epoch-0001 was trained with; "
+                f"give that one's file, of SHA-256 {learned}")
+        self.assert_one_line_error(
+            self.troupe("run", app, "--resume"), 2, f"saved/epoch-0001 was saved with another data.translation.vocabulary_file, "
+            f"of SHA-256 {learned}; resume with the same")
+        right = ("--set", f"data.translation.vocabulary_file={self.folder}/learned.model")
+        self.assertEqual(self.troupe("evaluate", app, *right).code, 0)
+        resumed = self.troupe("run", app, "--resume", "--set", "train.epochs=2", *right)
+        self.assertEqual(resumed.code, 0, str(resumed))
 
     def test_weights_that_know_nothing_translate_nothing_exactly(self):
         app = self.app(APP)

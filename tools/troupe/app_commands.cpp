@@ -58,6 +58,7 @@ int check(const check_options& options) {
         return report(enough.failure());
     for (const std::string& text : app->notes((*data)->train.size()))
         note(text);
+    note_data(**data);
     if (!options.print)
         std::cout << options.app.file << ": ok" << std::endl;
     return 0;

@@ -12,7 +12,8 @@ namespace {
 
 // As the checkpoint of a run that has yet to begin.
 result<std::filesystem::path> save_checkpoint(const app_definition& app, const std::string& folder,
-                                              const weights_layout& layout, const weights& w) {
+                                              const weights_layout& layout,
+                                              const saved_weights& saved) {
     const auto data = load_samples(app);
     if (!data)
         return data.failure();
@@ -31,10 +32,11 @@ result<std::filesystem::path> save_checkpoint(const app_definition& app, const s
     progress.batch = app.app().getTrain().getBatch();
     progress.train_samples = (*data)->train.size();
     progress.model = render_model(model);
+    progress.vocabulary_sha256 = saved.vocabulary_sha256;
     auto writer = store->begin(progress, 1);
     if (!writer)
         return writer.failure();
-    const std::vector<tensor> tensors = w.tensors();
+    const std::vector<tensor> tensors = saved.weights->tensors();
     const stage_tensors stage{{0, count_layers(model)}, named_tensors(layout, tensors)};
     if (auto written = writer->write_stage(stage_index{0}, stage); !written)
         return written.failure();
@@ -76,7 +78,7 @@ int convert(const convert_options& options) {
         if (auto written = save_weights(to, layout, *saved); !written)
             return report(written.failure());
     } else {
-        const auto folder = save_checkpoint(*app, options.to, layout, *saved->weights);
+        const auto folder = save_checkpoint(*app, options.to, layout, *saved);
         if (!folder)
             return report(folder.failure());
         to = *folder;

@@ -143,6 +143,10 @@ int evaluate(const evaluate_options& options) {
     const auto saved = load_weights(*app, options.weights, memory);
     if (!saved)
         return report(saved.failure());
+    if (auto same = check_vocabulary(*app, (*data)->vocabulary_sha256, *saved); !same)
+        return report(same.failure());
+    if (!options.json)
+        note_data(**data);
     std::optional<sentence_codec> codec;
     if (app->app().getData().isTranslation()) {
         auto opened = sentence_codec::open(app->app().getData().getTranslation());

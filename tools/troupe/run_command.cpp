@@ -89,7 +89,7 @@ result<run_inputs> load_inputs(const run_options& options) {
         return data.failure();
     if (auto enough = app->check_samples((*data)->train.size()); !enough)
         return enough.failure();
-    auto saved = open_checkpoints(app->app(), (*data)->train.size(), options.resume);
+    auto saved = open_checkpoints(app->app(), **data, options.resume);
     if (!saved)
         return saved.failure();
     return run_inputs{std::move(*app), std::move(*data), std::move(*saved)};
@@ -142,6 +142,7 @@ actor_address spawn_trainer(const run_options& options, run_inputs inputs, run_n
 int train(const run_options& options, run_inputs inputs, run_nodes& nodes) {
     node_host& host = *nodes.host;
     if (!options.json) {
+        note_data(*inputs.data);
         note_sharing(nodes, options.nodes, inputs.app.app());
         note_precision(options, inputs.app.app());
         std::cout << "look at this run with: "

@@ -14,6 +14,7 @@
 #include "schemas/base/limits.hpp"
 #include "schemas/base/nearest.hpp"
 #include "schemas/base/printable.hpp"
+#include "tools/troupe/saved_weights.hpp"
 #include "transport/ucx/socket.hpp"
 
 namespace troupe::cli {
@@ -33,13 +34,15 @@ result<std::shared_ptr<const data_sets>> load_samples(const app_definition& defi
     for (dataset* set : {&sets->train, &sets->test})
         if (auto fits = fit_to_model(*set, inputs, loss->labels()); !fits)
             return definition.at_its_place(fits.failure());
+    for (std::string& text : sets->notes)
+        text = definition.at_its_place({errc::usage, text}).message();
     return std::make_shared<const data_sets>(std::move(sets).value());
 }
 
 namespace {
 
 // What a run that goes on must have in common with the one that saved, and has not.
-std::vector<std::string> other_than_saved(proto::App::Reader app, std::uint64_t train_samples,
+std::vector<std::string> other_than_saved(proto::App::Reader app, const data_sets& data,
                                           const checkpoint_progress& saved) {
     std::vector<std::string> others;
     const auto compare = [&](const char* what, std::uint64_t then, std::uint64_t now) {
@@ -49,7 +52,11 @@ std::vector<std::string> other_than_saved(proto::App::Reader app, std::uint64_t 
     };
     if (saved.model != render_model(app.getModel()))
         others.emplace_back("another model");
+    if (is_another_vocabulary(saved.vocabulary_sha256, data.vocabulary_sha256))
+        others.push_back("another data.translation.vocabulary_file, of SHA-256 " +
+                         saved.vocabulary_sha256);
     compare("train.seed", saved.seed, app.getTrain().getSeed());
+    const std::size_t train_samples = data.train.size();
     const run_shape shape = run_shape::of(app.getTrain(), train_samples);
     const std::uint32_t batch = shape.batch.at(saved.epochs_done);
     if (!app.getTrain().hasBatchGrowth())
@@ -129,9 +136,9 @@ void note_optimizer(proto::App::Reader app, const loaded_checkpoint& saved) {
              words(missing));
 }
 
-result<void> load_latest(proto::App::Reader app, std::uint64_t train_samples,
+result<void> load_latest(proto::App::Reader app, const data_sets& data,
                          const checkpoint_info& latest, checkpoints& out) {
-    if (const auto others = other_than_saved(app, train_samples, latest.progress); !others.empty())
+    if (const auto others = other_than_saved(app, data, latest.progress); !others.empty())
         return error{errc::usage, "--resume: " + latest.folder.string() + " was saved with " +
                                       in_a_row(others) +
                                       "; resume with the same, or train into another folder"};
@@ -148,8 +155,7 @@ result<void> load_latest(proto::App::Reader app, std::uint64_t train_samples,
 
 } // namespace
 
-result<checkpoints> open_checkpoints(proto::App::Reader app, std::uint64_t train_samples,
-                                     bool resume) {
+result<checkpoints> open_checkpoints(proto::App::Reader app, const data_sets& data, bool resume) {
     checkpoints out;
     if (!app.hasCheckpoint()) {
         if (resume)
@@ -175,7 +181,7 @@ result<checkpoints> open_checkpoints(proto::App::Reader app, std::uint64_t train
     if (!latest->has_value() && resume)
         return error{errc::usage, "--resume: " + directory + " has no checkpoint"};
     if (latest->has_value())
-        if (auto loaded = load_latest(app, train_samples, **latest, out); !loaded)
+        if (auto loaded = load_latest(app, data, **latest, out); !loaded)
             return loaded.failure();
     return out;
 }
@@ -234,6 +240,11 @@ result<run_nodes> bring_together(const run_options& options, proto::App::Reader 
         return error{errc::unreachable,
                      "the cluster at " + options.cluster + " has no devices; start `troupe node`s"};
     return nodes;
+}
+
+void note_data(const data_sets& data) {
+    for (const std::string& text : data.notes)
+        note(text);
 }
 
 std::string memory_advice(const std::string& cluster) {

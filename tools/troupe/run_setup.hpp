@@ -13,8 +13,8 @@
 
 namespace troupe::cli {
 
-// The app's samples, with labels that fit its model. Blocks on files. Errors say where in the app file the wrong one is
-// named.
+// The app's samples, with labels that fit its model. Blocks on files. Errors and notes say where in the app file the wrong
+// one is named.
 result<std::shared_ptr<const data_sets>> load_samples(const app_definition& definition);
 
 // The folder that the run saves into, and what it goes on from.
@@ -24,8 +24,7 @@ struct checkpoints {
 };
 
 // Nothing if the app saves nothing. errc::usage if `resume` and what is in the folder do not fit.
-result<checkpoints> open_checkpoints(proto::App::Reader app, std::uint64_t train_samples,
-                                     bool resume);
+result<checkpoints> open_checkpoints(proto::App::Reader app, const data_sets& data, bool resume);
 
 // The nodes of a run, whoever started them.
 struct run_nodes {
@@ -37,6 +36,9 @@ struct run_nodes {
 
 // Starts or joins what the options ask for, and this process as a client among them.
 result<run_nodes> bring_together(const run_options& options, proto::App::Reader app);
+
+// Notes, for people, what of the samples may not be meant.
+void note_data(const data_sets& data);
 
 // What else a user may do, ", or ...", where the memory of a device does not suffice; only nodes of a running cluster can
 // have been given more.

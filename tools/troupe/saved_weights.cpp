@@ -96,7 +96,23 @@ result<saved_weights> load_weights(const app_definition& app, const fs::path& fr
     if (!restored)
         return restored.failure();
     return saved_weights{saved->info().folder, std::move(*restored),
-                         saved->info().progress.minibatches_done};
+                         saved->info().progress.minibatches_done,
+                         saved->info().progress.vocabulary_sha256};
+}
+
+bool is_another_vocabulary(const std::string& learned, const std::string& at_hand) noexcept {
+    return !learned.empty() && !at_hand.empty() && learned != at_hand;
+}
+
+result<void> check_vocabulary(const app_definition& app, const std::string& at_hand,
+                              const saved_weights& saved) {
+    if (!is_another_vocabulary(saved.vocabulary_sha256, at_hand))
+        return {};
+    return app.error_at(
+        "data.translation.vocabulary_file",
+        std::string{app.app().getData().getTranslation().getVocabularyFile().cStr()} +
+            " is not the vocabulary that " + saved.from.string() +
+            " was trained with; give that one's file, of SHA-256 " + saved.vocabulary_sha256);
 }
 
 result<void> save_weights(const fs::path& file, const weights_layout& layout,

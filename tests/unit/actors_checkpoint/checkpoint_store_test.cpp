@@ -1,101 +1,15 @@
-#include <boost/test/unit_test.hpp>
-
 #include <csignal>
-#include <filesystem>
-#include <fstream>
 
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "actors/checkpoint/checkpoint_store.hpp"
+#include "tests/unit/actors_checkpoint/store_fixture.hpp"
 
 using namespace troupe;
+using namespace troupe::test;
 namespace fs = std::filesystem;
 
 namespace {
-
-const std::vector<float> weight = {1, 2, 3, 4, 5, 6};
-const std::vector<float> bias = {7, 8};
-const std::vector<float> speed = {0.5f, 0.25f, 0, 0, 0, -1};
-const std::vector<float> bias_speed = {-2, 2};
-const std::vector<std::string_view> velocity{"momentum_buffer"};
-
-named_tensor tensor_of(const std::string& name, const tensor_shape& shape,
-                       std::span<const float> values) {
-    return {name, data_type::float32, shape, std::as_bytes(values)};
-}
-
-// Layer `l` as a stage of its own: a weight (2, 3) and a bias (2), numbers shifted by nothing.
-stage_tensors stage_of(std::size_t l, bool with_momentum) {
-    const std::string name = "layers." + std::to_string(l);
-    stage_tensors stage{
-        {l, 1},
-        {tensor_of(name + ".weight", {2, 3}, weight), tensor_of(name + ".bias", {2}, bias)}};
-    if (with_momentum) {
-        stage.tensors.push_back(tensor_of("momentum_buffer." + name + ".weight", {2, 3}, speed));
-        stage.tensors.push_back(tensor_of("momentum_buffer." + name + ".bias", {2}, bias_speed));
-    }
-    return stage;
-}
-
-checkpoint_progress progress_of(std::uint32_t epochs, std::uint64_t minibatches) {
-    return {epochs,
-            minibatches,
-            minibatches - 100 * epochs,
-            weight_version{minibatches},
-            42,
-            8,
-            800,
-            "input: [3]\nlayers:\n  - linear: {out: 2}\n"};
-}
-
-struct store_fixture {
-    fs::path folder;
-
-    store_fixture() {
-        std::string pattern = (fs::temp_directory_path() / "troupe-checkpoint-XXXXXX").string();
-        BOOST_REQUIRE(mkdtemp(pattern.data()) != nullptr);
-        folder = pattern;
-    }
-    ~store_fixture() { fs::remove_all(folder); }
-
-    checkpoint_store open(std::uint32_t keep = 2) const {
-        auto opened = checkpoint_store::open({folder, keep});
-        BOOST_REQUIRE_MESSAGE(opened.ok(), (opened.ok() ? "" : opened.failure().message()));
-        return std::move(opened).value();
-    }
-
-    static result<checkpoint_info> save(checkpoint_store& store,
-                                        const checkpoint_progress& progress, std::size_t stages,
-                                        bool with_momentum = true) {
-        auto writer = store.begin(progress, stages);
-        if (!writer)
-            return writer.failure();
-        for (std::size_t s = stages; s-- > 0;)
-            if (auto written = writer->write_stage(stage_index{static_cast<std::uint32_t>(s)},
-                                                   stage_of(s, with_momentum));
-                !written)
-                return written.failure();
-        return writer->commit();
-    }
-
-    std::vector<std::string> names() const {
-        std::vector<std::string> out;
-        for (const auto& e : fs::directory_iterator{folder})
-            out.push_back(e.path().filename().string());
-        std::ranges::sort(out);
-        return out;
-    }
-
-    static void overwrite(const fs::path& file, const std::string& text) {
-        BOOST_REQUIRE(fs::exists(file));
-        std::ofstream{file, std::ios::binary} << text;
-    }
-    static std::string read(const fs::path& file) {
-        std::ifstream in{file, std::ios::binary};
-        return {std::istreambuf_iterator<char>{in}, {}};
-    }
-};
 
 using strings = std::vector<std::string>;
 
@@ -227,28 +141,6 @@ BOOST_AUTO_TEST_CASE(one_from_the_middle_of_an_epoch_that_is_named_like_its_begi
     BOOST_TEST(store.latest()->value().progress.minibatches_done == 150u);
 }
 
-// As it was while all minibatches of a run were of one size.
-BOOST_AUTO_TEST_CASE(a_manifest_need_not_name_the_minibatches_of_the_epoch) {
-    auto store = open();
-    const auto saved = *save(store, progress_of(1, 150), 1);
-    std::string manifest = read(saved.folder / "manifest.json");
-    const std::string line = "  \"minibatches_of_epoch\": 50,\n";
-    const std::size_t at = manifest.find(line);
-    BOOST_REQUIRE(at != std::string::npos);
-    const auto rewrite = [&](const std::string& with) {
-        std::string text = manifest;
-        std::ofstream{saved.folder / "manifest.json", std::ios::binary}
-            << text.replace(at, line.size(), with);
-        return read_manifest(saved.folder);
-    };
-    BOOST_TEST(rewrite("")->progress.minibatches_of_epoch == 50u);
-    BOOST_TEST(rewrite("  \"minibatches_of_epoch\": 20,\n")->progress.minibatches_of_epoch == 20u);
-    BOOST_TEST(rewrite("  \"minibatches_of_epoch\": 151,\n")
-                   .failure()
-                   .message()
-                   .find("more than minibatches_done") != std::string::npos);
-}
-
 BOOST_AUTO_TEST_CASE(a_checkpoint_of_the_same_moment_takes_the_olds_place) {
     auto store = open();
     BOOST_REQUIRE(save(store, progress_of(1, 100), 2).ok());
@@ -354,38 +246,6 @@ BOOST_AUTO_TEST_CASE(damaged_tensors_are_refused) {
     fs::remove(file);
     BOOST_TEST(load_checkpoint(info).failure().message() ==
                file.string() + ": missing, though the manifest names it");
-}
-
-BOOST_AUTO_TEST_CASE(foreign_manifests_are_refused) {
-    auto store = open();
-    const auto info = *save(store, progress_of(1, 100), 1);
-    const fs::path file = info.folder / "manifest.json";
-    const std::string good = read(file);
-    const auto with = [&](const std::string& from, const std::string& to) {
-        std::string text = good;
-        BOOST_REQUIRE_MESSAGE(text.find(from) != std::string::npos, from);
-        overwrite(file, text.replace(text.find(from), from.size(), to));
-        const auto latest = store.latest();
-        BOOST_REQUIRE_MESSAGE(!latest.ok(), to);
-        BOOST_TEST(latest.failure().message().starts_with(file.string() +
-                                                          ": not a usable checkpoint manifest: "));
-        BOOST_TEST(latest.failure().message().ends_with("; delete or mend this checkpoint"));
-    };
-    with(good, "");
-    with(good, "[]");
-    with(good, std::string(100000, '['));
-    with(good, good.substr(0, good.size() / 2));
-    with("troupe-checkpoint", "other");
-    with("\"format_version\": 1", "\"format_version\": 2");
-    with("\"epochs_done\": 1", "\"epochs_done\": -1");
-    with("\"epochs_done\": 1", "\"epochs_done\": 4294967296");
-    with("\"seed\": 42", "\"seed\": \"42\"");
-    with("linear", "conv2d");
-    with("stage-0-of-1.safetensors", "../../secret.safetensors");
-    with("\"first_layer\": 0", "\"first_layer\": 1");
-    with("\"layers\": 1", "\"layers\": 0");
-    with("\"sha256\": \"", "\"sha256\": \"G");
-    with("\"stages\"", "\"stagse\"");
 }
 
 BOOST_AUTO_TEST_CASE(a_folder_that_cannot_be_made_is_named) {

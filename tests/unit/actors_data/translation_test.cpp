@@ -126,6 +126,78 @@ BOOST_AUTO_TEST_CASE(sentences_that_are_too_long_are_cut) {
     BOOST_TEST((values_of<std::int32_t>(sets->train.labels, 0) == tokens{target[0], target[1]}));
 }
 
+std::vector<std::string> cuts_noted(const data_sets& sets) {
+    std::vector<std::string> notes = sets.notes;
+    std::erase_if(notes,
+                  [](const std::string& n) { return n.find(" cut; ") == std::string::npos; });
+    return notes;
+}
+
+BOOST_AUTO_TEST_CASE(how_many_sentences_are_cut_and_the_longest_is_noted) {
+    const wanted good{.train_source = en, .train_target = de, .vocabulary_file = model};
+    BOOST_REQUIRE(load(good).ok());
+    const auto vocabulary = subwords::load(model);
+    // Words of one token each, so that a line takes as many as it has words, and its end.
+    const auto lines = [](const std::string& word) {
+        return word + "\n" + word + " " + word + "\n" + word + " " + word + " " + word + "\n";
+    };
+    BOOST_REQUIRE((vocabulary->encode("the").size() == 1 && vocabulary->encode("die").size() == 1));
+    wanted w = good;
+    w.test_source = plain("test.en", lines("the"));
+    w.test_target = plain("test.de", lines("die"));
+    w.source_length = 4;
+    const auto notes_at = [&](std::size_t source_length, std::size_t width) {
+        w.source_length = static_cast<std::uint32_t>(source_length);
+        w.input = {width};
+        auto notes = cuts_noted(load(w).value());
+        std::erase_if(notes, [&](const std::string& n) {
+            return n.find("data.translation.test") == std::string::npos;
+        });
+        return notes;
+    };
+    const std::string longest = " and are cut; the longest takes 4 tokens, its end included";
+    BOOST_TEST(notes_at(4, 8).empty());
+    BOOST_TEST((notes_at(3, 6) ==
+                std::vector{"data.translation.test_source: " + w.test_source +
+                                ": 1 of 3 source sentences are longer than "
+                                "data.translation.source_length" +
+                                longest,
+                            "data.translation.test_target: " + w.test_target +
+                                ": 1 of 3 target sentences are longer than what model.input leaves "
+                                "behind the source" +
+                                longest}));
+    BOOST_TEST(notes_at(4, 6).front().find("test_target: " + w.test_target + ": 2 of 3") !=
+               std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_vocabulary_of_fewer_tokens_than_the_key_allows_is_noted) {
+    wanted w{.train_source = en, .train_target = de, .vocabulary_file = model, .vocabulary = 30};
+    w.source_length = 60; // nothing is cut
+    w.input = {120};
+    const auto made = load(w);
+    BOOST_REQUIRE(made.ok());
+    BOOST_TEST(made->notes.empty());
+    const std::size_t tokens = subwords::load(model)->tokens();
+    BOOST_TEST(tokens == 30u);
+    w.vocabulary = 32;
+    const auto kept = load(w);
+    BOOST_REQUIRE(kept->notes.size() == 1u);
+    BOOST_TEST(kept->notes[0] ==
+               "data.translation.vocabulary: allows 32 tokens, but " + model +
+                   ", which is used as it is, has 30; set the key to that, or delete the file to "
+                   "have a vocabulary made anew");
+    BOOST_TEST(kept->vocabulary_sha256 == made->vocabulary_sha256);
+    BOOST_TEST(kept->vocabulary_sha256.size() == 64u);
+    std::filesystem::remove(model);
+    w.vocabulary = 5000;
+    const auto small = load(w);
+    BOOST_REQUIRE(small->notes.size() == 1u);
+    BOOST_TEST(
+        small->notes[0].find("allows 5000 tokens, but the training text makes no more than ") !=
+        std::string::npos);
+    BOOST_TEST(small->vocabulary_sha256 != made->vocabulary_sha256);
+}
+
 BOOST_AUTO_TEST_CASE(one_file_may_hold_both_languages_with_tabs) {
     const auto both =
         gzip("both.tsv.gz", "the cat\tdie Katze\tCC-BY\r\n\nno translation\t\na dog\tein Hund");
