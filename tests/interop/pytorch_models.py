@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Models and their gradients are PyTorch's: output, loss, the gradient of every parameter and running averages.
 
-Compared with PyTorch in float64: with gelu for relu and average_pool for max_pool within 1e-4 of the largest value, and as
-they are within 0.1: where a value is so near a kink that float32 falls on its other side, a gradient of a deep model jumps
-(PyTorch's own float32 is 6e-3 from its float64 in GoogLeNet).
+Compared with PyTorch in float64: with gelu for relu and average_pool for max_pool within 1e-4 (resnet50: 1.5e-4) of the
+largest value, and as they are within 0.1: where a value is so near a kink that float32 falls on its other side, a
+gradient of a deep model jumps (PyTorch's own float32 is 6e-3 from its float64 in GoogLeNet).
 
     tests/interop/pytorch_models.py PROGRAM FOLDER     PROGRAM: model_gradients of the build folder; FOLDER: of app files
 
@@ -28,8 +28,9 @@ except ImportError as missing:
 
 from pytorch_model import make_model
 
-# Smooth, and as they are: through fifty layers, most with a batch norm, more values fall near a kink.
-TOLERANCES = {"resnet50": (1e-4, 0.5)}
+# Smooth, and as they are. Through fifty layers, most with a batch norm, rounding grows: PyTorch in float32 is 6.0e-5 from
+# PyTorch in float64, Troupe 9.8e-5 where it is optimized as users build it, 1.2e-4 where it is built for sanitizers.
+TOLERANCES = {"resnet50": (1.5e-4, 0.5)}
 TOLERANCES_OF_OTHERS = (1e-4, 0.1)
 PARAMETERS = {"resnet18": 62, "resnet50": 161}  # tensors of torchvision's
 SAMPLES = 4
