@@ -15,6 +15,7 @@ struct App $A.doc("A training job: data, model, training and topology.") {
   train @3 :Train $A.required $A.doc("How long, in what batches and with what optimizer to train.");
   topology @4 :Topology $A.doc("How the model is spread over devices. One device when absent.");
   checkpoint @5 :Checkpoint $A.doc("Where and how often to save the weights. Nothing is saved when absent.");
+  base @6 :Text $A.path $A.doc("Another app file, whose keys hold where this one does not give them.");
 }
 
 struct Data $A.doc("Exactly one source of samples, and what is made of them.") {
@@ -333,11 +334,40 @@ struct BatchGrowth {
       $A.doc("Samples per minibatch with which it ends; memory must suffice for so many.");
 }
 
-struct Topology $A.doc("Exactly one way of spreading the model.") {
+struct Topology $A.doc("One way of spreading the model, and how often.") {
   union {
     single @0 :Void $A.doc("The whole model on one device.");
     pipeline @1 :PipelineTopology $A.doc("Consecutive layers form stages, each on a device of its own.");
   }
+  replicas @2 :UInt32 = 1 $A.min(1) $A.max(64)
+      $A.doc("Data parallelism: so many copies of the whole, each on devices of its own. They take the minibatches in turns.");
+  sync @3 :Sync $A.doc("How replicas come to the same weights.");
+}
+
+struct Sync $A.doc("Exactly one way for replicas to agree.") {
+  union {
+    allReduce @0 :AllReduce $A.doc("Synchronous: each update is by the mean gradient over a minibatch of every replica, "
+        "as of one minibatch as large as all of them.");
+    localSgd @1 :LocalSgd $A.doc("Each replica updates by its own minibatches, and now and then all take the mean of their weights.");
+  }
+}
+
+struct AllReduce {
+  algorithm @0 :AllReduceAlgorithm = auto $A.doc("Who sends what to whom.");
+}
+
+struct LocalSgd {
+  period @0 :UInt32 = 8 $A.min(1) $A.max(1000000000)
+      $A.doc("Updates of a replica between two means; one is always taken at the end of an epoch.");
+  algorithm @1 :AllReduceAlgorithm = auto $A.doc("Who sends what to whom.");
+}
+
+enum AllReduceAlgorithm {
+  auto @0 $A.doc("By the number of replicas and the size of what they sum: the one that should be fastest.");
+  ring @1 $A.doc("Around a ring, twice, in as many parts as replicas: least to send, most messages one after another.");
+  recursiveDoubling @2 $A.doc("All of it with one partner after another: fewest messages, for little to send.");
+  halvingDoubling @3 $A.doc("Halves, quarters, ... with one partner after another, and back: least to send where replicas are a power of two.");
+  tree @4 $A.doc("Up a tree to the first replica and down again.");
 }
 
 struct PipelineTopology {

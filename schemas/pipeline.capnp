@@ -13,6 +13,9 @@
 # within its minibatch. Both die at a stage when it has sent (stage 0: received) the Gradient for them. `weightVersion`
 # counts a stage's own updates; versions of different stages are different things with equal numbers.
 #
+# Of several replicas of the whole pipeline, replica r of R gets minibatches r, r + R, ... of each epoch from the data source
+# and none of the others'. Messages stay within a replica; how the replicas agree stands in collective.capnp.
+#
 # A receiver checks every id against what its schedule expects next. A message that does not fit ends its receiver, which
 # says so to the trainer (StageFailed), and so the run: training on with the wrong pairing would silently compute nonsense.
 # A message from anybody but the actors named in ConnectStage is answered by Rejected and changes nothing.
@@ -25,7 +28,7 @@ struct EpochBegin {
   # the pass before (its pipeline is drained). Answered, by way of the trainer, by StageEpochDone of every stage.
   epoch @0 :UInt32;             # counts from 0
   firstMinibatch @1 :UInt64;    # the id of this epoch's first minibatch
-  minibatches @2 :UInt64;       # how many will come, unless EndOfData says fewer
+  minibatches @2 :UInt64;       # how many there are, of all replicas, unless EndOfData says fewer
   samplesPerMinibatch @3 :UInt32;
   samplesInLast @4 :UInt32;     # of the epoch's last minibatch, 1..samplesPerMinibatch
   microbatches @5 :UInt32;      # per minibatch; a minibatch of fewer samples has one microbatch per sample
@@ -69,7 +72,7 @@ struct Labels {
   # longer way: Labels of an epoch may arrive before its EpochBegin. The receiver keeps it until the Activation arrives.
   minibatch @0 :UInt64;
   microbatch @1 :UInt32;
-  counted @2 :UInt64;           # of the whole minibatch: labels that are not the ignored one; of numbers its samples
+  counted @2 :UInt64;           # labels that are not the ignored one, of numbers samples, of all minibatches of the update
 }                               # attachments: [0] (samples, shape...) what the loss takes beside the outputs: int32 classes
                                 # (one, or one per position), or float32 values
 
@@ -77,7 +80,7 @@ struct EndOfData {
   # Data source to stage 0, each stage to the next, after the last Activation of the epoch: no more will come. The
   # receiver finishes what is in flight.
   epoch @0 :UInt32;
-  minibatches @1 :UInt64;       # how many did come; fewer than EpochBegin said when the run is being stopped
+  minibatches @1 :UInt64;       # how many there were, of all replicas; fewer than EpochBegin said when the run is being stopped
 }
 
 struct EvaluationBatch {

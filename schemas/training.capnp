@@ -25,7 +25,7 @@ struct ActorAddress { node @0 :UInt64; actor @1 :UInt64; }
 
 struct PlaceStage {
   # Trainer to an agent: spawn this stage on one of your devices. Answered by StagePlaced or PlaceFailed. A run belongs to
-  # the first trainer that names it to an agent; another one is refused, and so is a second stage of the same number.
+  # the first trainer that names it to an agent; another one is refused, and so is the same stage of the same replica a second time.
   run @0 :UInt64;
   stage @1 :UInt32;
   stages @2 :UInt32;
@@ -36,6 +36,9 @@ struct PlaceStage {
   model @7 :App.Model;
   train @8 :App.Train;
   minibatches @9 :UInt64;       # in the whole run: the stage computes the learning rate of each update from its place there
+  replica @10 :UInt32;          # of the stage: minibatch m of an epoch is that of replica m mod replicas
+  replicas @11 :UInt32 = 1;
+  sync @12 :App.Sync;           # how they agree, where there are several
 }                               # the sender is the stage's trainer
 
 struct StagePlaced {
@@ -43,6 +46,8 @@ struct StagePlaced {
   run @0 :UInt64;
   stage @1 :UInt32;
   address @2 :ActorAddress;
+  replica @3 :UInt32;
+  reducer @4 :ActorAddress;     # of the stage; actor 0 where it has no other replica
 }
 
 struct PlaceFailed {
@@ -62,18 +67,21 @@ struct ConnectStage {
   source @2 :ActorAddress;      # the data source, which sends labels to the last stage
   restored @3 :Bool;
   weightVersion @4 :UInt64;     # of the attached weights
+  reducers @5 :List(ActorAddress);  # of this stage in all replicas, in their order; empty for one
 }
 
 struct StageReady {
   # Stage to trainer, the answer to ConnectStage: it has its weights. The run begins when all stages have.
   stage @0 :UInt32;
+  replica @1 :UInt32;
 }
 
 struct StageFailed {
   # Stage, or data source, to trainer, at any time: the sender cannot go on and has ended. The run ends.
   stage @0 :UInt32 = 0xffffffff;  # all ones: the data source
   failure @1 :Device.Failure;
-  lostStage @2 :UInt32 = 0xffffffff;  # the neighbour that the sender lost, while the trainer may still see it; all ones: none
+  replica @3 :UInt32 = 0xffffffff;  # of the stage; all ones: the data source
+  lostStage @2 :UInt32 = 0xffffffff;  # the neighbour in the same replica that the sender lost, while the trainer may still see it; all ones: none
 }
 
 struct RunEpoch {
@@ -85,7 +93,7 @@ struct RunEpoch {
 
 struct RunEvaluation {
   # Trainer to data source, when every stage has reported the epoch: classify the test set. Answered, by way of the
-  # pipeline, by EvaluationDone of the last stage.
+  # pipeline of the first replica, by EvaluationDone of its last stage.
   epoch @0 :UInt32;
 }
 
@@ -95,7 +103,7 @@ struct StopData {
 }
 
 struct MinibatchDone {
-  # Last stage to trainer, after each minibatch's loss.
+  # Last stage of a replica to trainer, after the loss of each of its minibatches.
   minibatch @0 :UInt64;
   samples @1 :UInt32;
   lossSum @2 :Float64;
@@ -115,11 +123,12 @@ struct StageEpochDone {
   epoch @0 :UInt32;
   stage @1 :UInt32;
   weightVersion @2 :UInt64;     # after the last update
-  minibatches @3 :UInt64;       # in this epoch
+  minibatches @3 :UInt64;       # in this epoch, of all replicas
   lags @4 :List(UInt64);        # lags[k]: minibatches whose update came k versions after the version they were computed with
   busyNs @5 :Int64;             # device time of the stage in this epoch
   epochNs @6 :Int64;            # from EpochBegin to here
   memory @7 :PoolUse;           # of the stage's device, also by other stages
+  replica @8 :UInt32;
 }
 
 struct EvaluationDone {
@@ -131,7 +140,7 @@ struct EvaluationDone {
 }
 
 struct TakeSnapshot {
-  # Trainer to stage, between two epochs. Answered by Snapshot.
+  # Trainer to the stages of the first replica, between two epochs. Answered by Snapshot.
 }
 
 struct Snapshot {

@@ -1,5 +1,7 @@
 #include "actors/data/data_source.hpp"
 
+#include <algorithm>
+
 #include "actors/messages.hpp"
 #include "actors/pipeline/stage_messages.hpp"
 
@@ -48,6 +50,12 @@ bool data_source::comes_from(actor_address expected, const frame& f) {
     return false;
 }
 
+const pipeline_ends* data_source::find_replica(actor_address first_stage) const {
+    const auto found =
+        std::ranges::find(options_.replicas, first_stage, &pipeline_ends::first_stage);
+    return found == options_.replicas.end() ? nullptr : &*found;
+}
+
 void data_source::run_epoch(proto::RunEpoch::Reader body, const frame& f) {
     if (!comes_from(options_.trainer, f))
         return;
@@ -66,14 +74,16 @@ void data_source::run_epoch(proto::RunEpoch::Reader body, const frame& f) {
     pass.shape = epoch_shape::of(run.samples - pass.skipped * batch, batch, options_.microbatches);
     feeding_ = std::move(pass);
 
-    frame_builder<proto::EpochBegin> begin;
-    begin.body().setEpoch(body.getEpoch());
-    begin.body().setFirstMinibatch(body.getFirstMinibatch());
-    begin.body().setMinibatches(feeding_->shape.minibatches);
-    begin.body().setSamplesPerMinibatch(feeding_->shape.samples_per_minibatch);
-    begin.body().setSamplesInLast(feeding_->shape.samples_in_last);
-    begin.body().setMicrobatches(feeding_->shape.microbatches_max);
-    send(options_.first_stage, std::move(begin));
+    for (const pipeline_ends& replica : options_.replicas) {
+        frame_builder<proto::EpochBegin> begin;
+        begin.body().setEpoch(body.getEpoch());
+        begin.body().setFirstMinibatch(body.getFirstMinibatch());
+        begin.body().setMinibatches(feeding_->shape.minibatches);
+        begin.body().setSamplesPerMinibatch(feeding_->shape.samples_per_minibatch);
+        begin.body().setSamplesInLast(feeding_->shape.samples_in_last);
+        begin.body().setMicrobatches(feeding_->shape.microbatches_max);
+        send(replica.first_stage, std::move(begin));
+    }
     prepare();
 }
 
@@ -97,11 +107,11 @@ void data_source::stop_data(proto::StopData::Reader, const frame& f) {
     feed();
 }
 
-// Keeps the worker `ahead` minibatches ahead of what is sent.
+// Keeps the worker `ahead` minibatches of each replica ahead of what is sent.
 void data_source::prepare() {
     feeding& pass = *feeding_;
     while (pass.prepared < pass.shape.minibatches &&
-           pass.prepared < pass.sent + options_.ahead + 1) {
+           pass.prepared < pass.sent + (options_.ahead + 1) * options_.replicas.size()) {
         auto slot = std::make_shared<batch>();
         const std::uint64_t index = pass.skipped + pass.prepared++;
         device_task task;
@@ -131,24 +141,26 @@ void data_source::work_done(proto::WorkDone::Reader body, const frame&) {
     feed();
 }
 
-// What may be under way beyond the answers: what the first stage holds between forward and backward, and `ahead` more.
+// What may be under way beyond the answers: what the first stages hold between forward and backward, and `ahead` more.
 std::uint64_t data_source::microbatches_ahead() const {
     if (!feeding_->training)
         return options_.stages + options_.ahead;
-    return in_flight_max(options_.schedule, {0, options_.stages}, feeding_->shape) +
-           std::uint64_t{options_.ahead} * feeding_->shape.microbatches_max;
+    return (in_flight_max(options_.schedule, {0, options_.stages}, feeding_->shape) +
+            std::uint64_t{options_.ahead} * feeding_->shape.microbatches_max) *
+           options_.replicas.size();
 }
 
 void data_source::feed() {
     feeding& pass = *feeding_;
     while (!ready_.empty() && pass.sent < pass.shape.minibatches &&
+           ready_.size() >= minibatches_of_update() &&
            pass.microbatches_sent - pass.answered < microbatches_ahead()) {
-        const std::shared_ptr<batch> next = std::move(ready_.front());
+        if (pass.training) {
+            send_update();
+            continue;
+        }
+        send_evaluation_batch(*ready_.front());
         ready_.pop_front();
-        if (pass.training)
-            send_minibatch(*next);
-        else
-            send_evaluation_batch(*next);
         ++pass.sent;
     }
     if (pass.sent == pass.shape.minibatches)
@@ -157,22 +169,43 @@ void data_source::feed() {
         prepare();
 }
 
-void data_source::send_minibatch(const batch& b) {
+// Of those that are sent next: they go together, for the gradient is a mean over all of them.
+std::size_t data_source::minibatches_of_update() const {
+    if (!feeding_->training)
+        return 1;
+    const auto replicas = static_cast<std::uint32_t>(options_.replicas.size());
+    return std::min<std::uint64_t>(options_.sync.minibatches_per_update(replicas),
+                                   feeding_->shape.minibatches - feeding_->sent);
+}
+
+void data_source::send_update() {
+    std::uint64_t counted = 0;
+    const std::size_t minibatches = minibatches_of_update();
+    for (std::size_t m = 0; m < minibatches; ++m)
+        counted += count_labels(ready_[m]->labels, options_.ignored_label);
+    for (std::size_t m = 0; m < minibatches; ++m) {
+        send_minibatch(*ready_.front(), counted);
+        ready_.pop_front();
+        ++feeding_->sent;
+    }
+}
+
+void data_source::send_minibatch(const batch& b, std::uint64_t counted) {
     feeding& pass = *feeding_;
     const std::uint64_t minibatch = pass.first_minibatch + pass.sent;
-    const std::uint64_t counted = count_labels(b.labels, options_.ignored_label);
+    const pipeline_ends& replica = options_.replicas[pass.sent % options_.replicas.size()];
     for (std::uint32_t m = 0; m < pass.shape.microbatches_of(pass.sent); ++m) {
         const sample_range rows = pass.shape.rows_of(pass.sent, m);
         auto labels = microbatch_message<proto::Labels>(minibatch, m);
         labels.envelope().setTraceId(minibatch + 1);
         labels.body().setCounted(counted);
         labels.attach(b.labels.rows(rows.first, rows.count));
-        send(options_.last_stage, std::move(labels));
+        send(replica.last_stage, std::move(labels));
 
         auto activation = microbatch_message<proto::Activation>(minibatch, m);
         activation.envelope().setTraceId(minibatch + 1);
         activation.attach(b.input.rows(rows.first, rows.count));
-        send(options_.first_stage, std::move(activation));
+        send(replica.first_stage, std::move(activation));
         ++pass.microbatches_sent;
     }
 }
@@ -182,17 +215,17 @@ void data_source::send_evaluation_batch(const batch& b) {
     frame_builder<proto::EvaluationLabels> labels;
     labels.body().setBatch(pass.sent);
     labels.attach(b.labels);
-    send(options_.last_stage, std::move(labels));
+    send(options_.replicas[0].last_stage, std::move(labels));
     frame_builder<proto::EvaluationBatch> samples;
     samples.body().setBatch(pass.sent);
     samples.attach(b.input);
-    send(options_.first_stage, std::move(samples));
+    send(options_.replicas[0].first_stage, std::move(samples));
     ++pass.microbatches_sent;
 }
 
 void data_source::gradient(proto::Gradient::Reader body, const frame& f) {
-    if (!comes_from(options_.first_stage, f))
-        return;
+    if (!find_replica(f.from()))
+        return reject("the sender is not the first stage of a replica of this run");
     // Answers to the last microbatches come after the pass is over for this actor.
     if (!feeding_ || !feeding_->training || body.getMinibatch() < feeding_->first_minibatch)
         return;
@@ -203,7 +236,7 @@ void data_source::gradient(proto::Gradient::Reader body, const frame& f) {
 }
 
 void data_source::evaluation_taken(proto::EvaluationTaken::Reader body, const frame& f) {
-    if (!comes_from(options_.last_stage, f))
+    if (!comes_from(options_.replicas[0].last_stage, f))
         return;
     if (!feeding_ || feeding_->training)
         return;
@@ -215,15 +248,17 @@ void data_source::evaluation_taken(proto::EvaluationTaken::Reader body, const fr
 
 void data_source::finish() {
     if (feeding_->training) {
-        frame_builder<proto::EndOfData> end;
-        end.body().setEpoch(feeding_->epoch);
-        end.body().setMinibatches(feeding_->sent);
-        send(options_.first_stage, std::move(end));
+        for (const pipeline_ends& replica : options_.replicas) {
+            frame_builder<proto::EndOfData> end;
+            end.body().setEpoch(feeding_->epoch);
+            end.body().setMinibatches(feeding_->sent);
+            send(replica.first_stage, std::move(end));
+        }
     } else {
         frame_builder<proto::EndOfEvaluation> end;
         end.body().setEpoch(feeding_->epoch);
         end.body().setBatches(feeding_->sent);
-        send(options_.first_stage, std::move(end));
+        send(options_.replicas[0].first_stage, std::move(end));
     }
     feeding_.reset();
     ready_.clear();
@@ -234,8 +269,10 @@ void data_source::finish() {
 void data_source::on_rejected(proto::Rejected::Reader body, const frame& f) {
     // Anybody may write to this actor; only the stages can have refused what it sent. That one has ended is told to the
     // trainer, with the cause.
-    if (feeding_ && !body.getGone() &&
-        (f.from() == options_.first_stage || f.from() == options_.last_stage))
+    const auto is_stage = [&](const pipeline_ends& replica) {
+        return f.from() == replica.first_stage || f.from() == replica.last_stage;
+    };
+    if (feeding_ && !body.getGone() && std::ranges::any_of(options_.replicas, is_stage))
         fail(read_failure(body).in("a stage refused a message"));
 }
 

@@ -12,9 +12,11 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "actors/data/batches.hpp"
 #include "actors/data/dataset.hpp"
+#include "actors/pipeline/replica_sync.hpp"
 #include "actors/pipeline/run_shape.hpp"
 #include "actors/pipeline/schedule.hpp"
 #include "actors/runtime/actor.hpp"
@@ -23,6 +25,12 @@
 #include "schemas/training.capnp.h"
 
 namespace troupe {
+
+// The pipeline of one replica.
+struct pipeline_ends {
+    actor_address first_stage;
+    actor_address last_stage;
+};
 
 struct data_source_options {
     std::shared_ptr<const data_sets> data;
@@ -36,8 +44,8 @@ struct data_source_options {
     bool shuffle = true;
     std::uint32_t ahead =
         2; // minibatches prepared and sent beyond what the first stage has in flight
-    actor_address first_stage;
-    actor_address last_stage;
+    std::vector<pipeline_ends> replicas; // the first one evaluates
+    replica_sync sync;
     actor_address trainer;
 };
 
@@ -73,9 +81,12 @@ class data_source final : public actor {
 
     // Answers a message that does not come from `expected` by Rejected, and says false.
     bool comes_from(actor_address expected, const frame& f);
+    const pipeline_ends* find_replica(actor_address first_stage) const;
     void prepare();
     void feed();
-    void send_minibatch(const batch& b);
+    void send_update();
+    void send_minibatch(const batch& b, std::uint64_t counted);
+    std::size_t minibatches_of_update() const;
     void send_evaluation_batch(const batch& b);
     void finish();
     std::uint64_t microbatches_ahead() const;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "actors/collective/reducer.hpp"
 #include "actors/messages.hpp"
 #include "actors/pipeline/stage_actor.hpp"
 #include "actors/plan/value_ranges.hpp"
@@ -27,6 +28,22 @@ result<std::shared_ptr<device>> node_agent::find_device(const std::string& name)
     return error{errc::usage, "node " + runtime().options().name + " has no device '" + name + "'"};
 }
 
+namespace {
+
+// "2", with several replicas "2.1": stage and replica.
+std::string name_of_stage(proto::PlaceStage::Reader body) {
+    return std::to_string(body.getStage()) +
+           (body.getReplicas() > 1 ? "." + std::to_string(body.getReplica()) : std::string{});
+}
+
+// " of replica 1", where there are several.
+std::string replica_text(proto::PlaceStage::Reader body) {
+    return body.getReplicas() > 1 ? " of replica " + std::to_string(body.getReplica())
+                                  : std::string{};
+}
+
+} // namespace
+
 void node_agent::place(proto::PlaceStage::Reader body, const frame& f) {
     const actor_address trainer = f.from();
     auto stage = spawn_stage(body, trainer);
@@ -34,15 +51,18 @@ void node_agent::place(proto::PlaceStage::Reader body, const frame& f) {
         return refuse(trainer, body.getRun(), body.getStage(), stage.failure());
     hosted_run& run = runs_[body.getRun()];
     run.trainer = trainer;
-    run.stages[body.getStage()] = *stage;
+    run.stages[{body.getReplica(), body.getStage()}] = *stage;
     run.name = name_of(trainer.node);
     log(run.name + " has placed stage " + std::to_string(body.getStage()) + " of " +
-        std::to_string(body.getStages()) + " on " + body.getDevice().cStr());
+        std::to_string(body.getStages()) + replica_text(body) + " on " + body.getDevice().cStr());
     watch(trainer);
     frame_builder<proto::StagePlaced> placed;
     placed.body().setRun(body.getRun());
     placed.body().setStage(body.getStage());
-    write_address(placed.body().initAddress(), *stage);
+    placed.body().setReplica(body.getReplica());
+    write_address(placed.body().initAddress(), stage->front());
+    if (stage->size() > 1)
+        write_address(placed.body().initReducer(), stage->back());
     send(trainer, std::move(placed));
 }
 
@@ -53,6 +73,12 @@ result<void> node_agent::check_placement(proto::PlaceStage::Reader body,
         body.getStage() >= body.getStages())
         return error{errc::protocol, "there is no stage " + std::to_string(body.getStage()) +
                                          " of " + std::to_string(body.getStages())};
+    if (body.getReplicas() == 0 || body.getReplicas() > limits::replicas_max ||
+        body.getReplica() >= body.getReplicas())
+        return error{errc::protocol, "there is no replica " + std::to_string(body.getReplica()) +
+                                         " of " + std::to_string(body.getReplicas())};
+    if (auto fits = check_ranges(capnp::toDynamic(body.getSync())); !fits)
+        return fits.failure().in("sync");
     if (!is_known(body.getSchedule()))
         return error{errc::protocol,
                      "node " + runtime().options().name + " does not know this schedule"};
@@ -66,14 +92,28 @@ result<void> node_agent::check_placement(proto::PlaceStage::Reader body,
                                           std::to_string(hosted) +
                                           " stages already; wait for other runs to end"};
     const auto run = runs_.find(body.getRun());
-    if (run != runs_.end() &&
-        (run->second.trainer != trainer || run->second.stages.contains(body.getStage())))
+    if (run != runs_.end() && (run->second.trainer != trainer ||
+                               run->second.stages.contains({body.getReplica(), body.getStage()})))
         return error{errc::protocol, "this stage of this run is placed already"};
     return {};
 }
 
-result<actor_address> node_agent::spawn_stage(proto::PlaceStage::Reader body,
-                                              actor_address trainer) {
+actor_address node_agent::spawn_reducer(proto::PlaceStage::Reader body, const replica_sync& sync,
+                                        const stage_program& program,
+                                        std::shared_ptr<device> compute) {
+    reducer_options options;
+    options.algorithm = sync.algorithm;
+    options.compute = std::move(compute);
+    for (const parameter_info& parameter : program.parameters())
+        options.shapes.push_back(parameter.shape);
+    for (const average_info& average : program.averages())
+        options.shapes.push_back(average.shape);
+    return runtime().spawn<reducer>("reducer-" + name_of_stage(body), std::move(options));
+}
+
+// The stage and, if it has other replicas, its reducer.
+result<std::vector<actor_address>> node_agent::spawn_stage(proto::PlaceStage::Reader body,
+                                                           actor_address trainer) {
     if (auto possible = check_placement(body, trainer); !possible)
         return possible.failure();
     auto compute = find_device(body.getDevice().cStr());
@@ -103,8 +143,18 @@ result<actor_address> node_agent::spawn_stage(proto::PlaceStage::Reader body,
     options.clip = *clip;
     options.seed = train.getSeed();
     options.trainer = trainer;
-    return runtime().spawn<stage_actor>("stage-" + std::to_string(body.getStage()),
-                                        std::move(options));
+    const auto sync = replica_sync::of(body.getSync(), body.getReplicas());
+    if (!sync)
+        return error{errc::protocol, "node " + runtime().options().name +
+                                         " does not know this way for replicas to agree"};
+    options.sync = *sync;
+    options.replica = {body.getReplica(), body.getReplicas()};
+    std::vector<actor_address> spawned;
+    if (body.getReplicas() > 1)
+        spawned = {options.reducer = spawn_reducer(body, *sync, *options.program, options.compute)};
+    spawned.insert(spawned.begin(), runtime().spawn<stage_actor>("stage-" + name_of_stage(body),
+                                                                 std::move(options)));
+    return spawned;
 }
 
 void node_agent::refuse(actor_address trainer, std::uint64_t run, std::uint32_t stage,
@@ -259,8 +309,9 @@ void node_agent::end_run(std::uint64_t number, const error& why) {
     const actor_address trainer = run.mapped().trainer;
     unwatch_unless_served(trainer);
     log("the stages of " + run.mapped().name + " have ended: " + why.message());
-    for (const auto& [index, stage] : run.mapped().stages)
-        runtime().end(stage, why);
+    for (const auto& [place, actors] : run.mapped().stages)
+        for (const actor_address a : actors)
+            runtime().end(a, why);
 }
 
 } // namespace troupe

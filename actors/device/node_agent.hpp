@@ -12,8 +12,10 @@
 #include <memory>
 #include <vector>
 
+#include "actors/pipeline/replica_sync.hpp"
 #include "actors/runtime/actor.hpp"
 #include "kernels/device/device.hpp"
+#include "kernels/graph/stage_program.hpp"
 #include "schemas/training.capnp.h"
 
 namespace troupe {
@@ -31,8 +33,9 @@ class node_agent final : public actor {
   private:
     struct hosted_run {
         actor_address trainer;
-        std::map<std::uint32_t, actor_address> stages; // by number
-        std::string name;                              // of its node: it may be gone at the end
+        // By replica and number: the stage and, if it has other replicas, its reducer.
+        std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<actor_address>> stages;
+        std::string name; // of its node: it may be gone at the end
     };
 
     void place(proto::PlaceStage::Reader body, const frame& f);
@@ -43,7 +46,10 @@ class node_agent final : public actor {
 
     result<void> check_profile(proto::ProfileModel::Reader body, node_id asking) const;
     result<void> check_placement(proto::PlaceStage::Reader body, actor_address trainer) const;
-    result<actor_address> spawn_stage(proto::PlaceStage::Reader body, actor_address trainer);
+    result<std::vector<actor_address>> spawn_stage(proto::PlaceStage::Reader body,
+                                                   actor_address trainer);
+    actor_address spawn_reducer(proto::PlaceStage::Reader body, const replica_sync& sync,
+                                const stage_program& program, std::shared_ptr<device> compute);
     result<std::shared_ptr<device>> find_device(const std::string& name) const;
     void refuse(actor_address trainer, std::uint64_t run, std::uint32_t stage, const error& why);
     void end_run(std::uint64_t run, const error& why);

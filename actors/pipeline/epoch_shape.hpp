@@ -53,4 +53,30 @@ struct epoch_shape {
     }
 };
 
+// One of several replicas. Minibatch m of an epoch is that of replica m mod replicas.
+struct replica_place {
+    std::uint32_t replica = 0;
+    std::uint32_t replicas = 1;
+};
+
+// What a replica has of an epoch; its minibatches are numbered from 0 again. Perhaps none.
+constexpr epoch_shape share_of(epoch_shape epoch, replica_place at) noexcept {
+    constexpr auto never = ~std::uint64_t{0};
+    epoch.minibatches = (epoch.minibatches + at.replicas - 1 - at.replica) / at.replicas;
+    epoch.last = epoch.last % at.replicas == at.replica ? epoch.last / at.replicas : never;
+    return epoch;
+}
+
+// Where the replicas take a minibatch each for an update: how many updates an epoch has, and the samples of one of them.
+constexpr std::uint64_t rounds_of(const epoch_shape& epoch, std::uint32_t replicas) noexcept {
+    return (epoch.minibatches + replicas - 1) / replicas;
+}
+constexpr std::uint64_t samples_of_round(const epoch_shape& epoch, std::uint32_t replicas,
+                                         std::uint64_t round) noexcept {
+    std::uint64_t samples = 0;
+    for (std::uint64_t m = round * replicas; m < (round + 1) * replicas && m <= epoch.last; ++m)
+        samples += epoch.samples_of(m);
+    return samples;
+}
+
 } // namespace troupe

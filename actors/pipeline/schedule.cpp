@@ -15,7 +15,8 @@ std::uint64_t warm_up(stage_place place) {
 std::optional<instruction> next_gpipe(stage_place, const epoch_shape& epoch,
                                       const schedule_position& at) {
     const std::uint64_t minibatch = at.updates;
-    if (minibatch == epoch.minibatches)
+    if (minibatch >=
+        epoch.minibatches) // of a replica that has a minibatch less than others, one more
         return std::nullopt;
     if (at.forward_minibatch == minibatch)
         return instruction{pass::forward, minibatch, at.forward_microbatch};

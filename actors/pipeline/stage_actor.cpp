@@ -21,6 +21,7 @@ stage_actor::stage_actor(actor_context& context, stage_options options)
     on<proto::EvaluationLabels>(&stage_actor::admit_evaluation_labels);
     on<proto::EndOfEvaluation>(&stage_actor::end_evaluation);
     on<proto::TakeSnapshot>(&stage_actor::snapshot);
+    on<proto::Reduced>(&stage_actor::reduced);
     on<proto::WorkDone>(&stage_actor::work_done);
 }
 
@@ -44,9 +45,19 @@ void stage_actor::connect(proto::ConnectStage::Reader body, const frame& f) {
     watch(previous_);
     if (!is_last())
         watch(next_);
+    if (options_.reducer) {
+        if (body.getReducers().size() != options_.replica.replicas)
+            return fail({errc::protocol, "there is not one reducer for each replica"});
+        watch(options_.reducer);
+        frame_builder<proto::JoinReduction> join;
+        join.body().setRank(options_.replica.replica);
+        join.body().setMembers(body.getReducers());
+        send(options_.reducer, std::move(join));
+    }
     const auto ready = [this] {
         frame_builder<proto::StageReady> answer;
         answer.body().setStage(options_.place.stage);
+        answer.body().setReplica(options_.replica.replica);
         send(options_.trainer, std::move(answer));
     };
     if (body.getRestored()) {
@@ -110,8 +121,9 @@ void stage_actor::begin_epoch(proto::EpochBegin::Reader body, const frame& f) {
     epoch_->number = body.getEpoch();
     epoch_->first_minibatch = body.getFirstMinibatch();
     epoch_->first_version = latest_->version;
-    epoch_->shape = {body.getMinibatches(), body.getSamplesPerMinibatch(), body.getSamplesInLast(),
+    epoch_->whole = {body.getMinibatches(), body.getSamplesPerMinibatch(), body.getSamplesInLast(),
                      body.getMinibatches() - 1, body.getMicrobatches()};
+    epoch_->shape = share_of(epoch_->whole, options_.replica);
     epoch_->began = now();
     if (!is_last()) {
         frame_builder<proto::EpochBegin> onward;
@@ -158,7 +170,7 @@ result<void> stage_actor::check_activation(proto::Activation::Reader body, const
     const schedule_position at = next_activation();
     if (at.forward_minibatch >= epoch_->shape.minibatches)
         return error{errc::protocol, "is more than the epoch has"};
-    const std::uint64_t expected = epoch_->first_minibatch + at.forward_minibatch;
+    const std::uint64_t expected = run_minibatch(at.forward_minibatch);
     if (body.getMinibatch() != expected || body.getMicrobatch() != at.forward_microbatch)
         return error{errc::protocol,
                      "arrives where " + name_of(expected, at.forward_microbatch) + " is due"};
@@ -203,10 +215,12 @@ void stage_actor::end_data(proto::EndOfData::Reader body, const frame& f) {
     if (!comes_from(previous_, f))
         return;
     if (!epoch_ || epoch_->data_ended || body.getEpoch() != epoch_->number ||
-        body.getMinibatches() != minibatches_admitted() ||
-        body.getMinibatches() > epoch_->shape.minibatches)
+        body.getMinibatches() > epoch_->whole.minibatches)
         return fail({errc::protocol, "the end of an epoch arrives that is not running"});
-    epoch_->shape.minibatches = body.getMinibatches();
+    epoch_->whole.minibatches = body.getMinibatches();
+    epoch_->shape = share_of(epoch_->whole, options_.replica);
+    if (epoch_->shape.minibatches != minibatches_admitted())
+        return fail({errc::protocol, "an epoch ends with more or fewer minibatches than came"});
     epoch_->data_ended = true;
     advance();
 }
@@ -250,6 +264,7 @@ void stage_actor::work_done(proto::WorkDone::Reader body, const frame&) {
 void stage_actor::fail(const error& why, std::optional<std::uint32_t> lost_stage) {
     frame_builder<proto::StageFailed> failed;
     failed.body().setStage(options_.place.stage);
+    failed.body().setReplica(options_.replica.replica);
     if (lost_stage)
         failed.body().setLostStage(*lost_stage);
     write_failure(failed.body().initFailure(), why);
@@ -263,6 +278,8 @@ void stage_actor::on_down(actor_address who, const error& why) {
         fail(error{errc::lost, why.message()}, options_.place.stage + 1);
     else if (who == previous_ && !is_first())
         fail(error{errc::lost, why.message()}, options_.place.stage - 1);
+    else if (who == options_.reducer)
+        fail(why.in("the reducer"));
     // The data source lives beside the trainer and ends with it.
 }
 
@@ -270,7 +287,7 @@ void stage_actor::on_rejected(proto::Rejected::Reader body, const frame& f) {
     // The trainer may have ended before what was on its way to it, and on_down() says why a neighbour has.
     if (body.getGone())
         return;
-    if (f.from() == previous_ || f.from() == next_)
+    if (f.from() == previous_ || f.from() == next_ || f.from() == options_.reducer)
         fail(read_failure(body).in("a neighbour refused a message"));
     else if (f.from() == options_.trainer)
         fail(read_failure(body).in("the trainer refused a message"));

@@ -19,6 +19,7 @@
 #include <optional>
 #include <vector>
 
+#include "actors/pipeline/replica_sync.hpp"
 #include "actors/pipeline/schedule.hpp"
 #include "actors/runtime/actor.hpp"
 #include "kernels/device/device.hpp"
@@ -26,6 +27,7 @@
 #include "kernels/optim/clip.hpp"
 #include "kernels/optim/learning_rate.hpp"
 #include "kernels/optim/optimizer.hpp"
+#include "schemas/collective.capnp.h"
 #include "schemas/pipeline.capnp.h"
 #include "schemas/training.capnp.h"
 
@@ -33,6 +35,9 @@ namespace troupe {
 
 struct stage_options {
     stage_place place;
+    replica_place replica;
+    replica_sync sync;
+    actor_address reducer; // sums over the replicas, where there are several
     proto::PipelineSchedule schedule = proto::PipelineSchedule::PIPEDREAM;
     std::shared_ptr<const stage_program> program;
     std::shared_ptr<device> compute;
@@ -73,10 +78,12 @@ class stage_actor final : public actor {
         std::uint32_t number = 0;
         std::uint64_t first_minibatch = 0;
         weight_version first_version;
-        epoch_shape shape;
+        epoch_shape whole;          // of all replicas
+        epoch_shape shape;          // of this one
         schedule_position position; // instructions that have ended
         bool data_ended = false;
         bool end_passed_on = false;
+        std::uint64_t averaged_after = 0; // updates, the last time
         std::vector<std::uint64_t> lags;
         std::int64_t busy_ns = 0;
         time_point began;
@@ -113,6 +120,7 @@ class stage_actor final : public actor {
     void admit_evaluation_labels(proto::EvaluationLabels::Reader body, const frame& f);
     void end_evaluation(proto::EndOfEvaluation::Reader body, const frame& f);
     void snapshot(proto::TakeSnapshot::Reader body, const frame& f);
+    void reduced(proto::Reduced::Reader body, const frame& f);
     void work_done(proto::WorkDone::Reader body, const frame& f);
 
     void on_down(actor_address who, const error& why) override;
@@ -128,7 +136,11 @@ class stage_actor final : public actor {
     void start_forward(const instruction& i);
     void start_backward(const instruction& i);
     void start_update(const instruction& i);
-    void start_norm(const instruction& i);
+    void update_with_nothing();
+    void reduce(std::vector<tensor> own, float scale);
+    void average_weights();
+    void take_average(std::vector<tensor> averaged);
+    void start_norm();
     void add_to_norm();
     void tell_norm(double squares);
     void start_evaluation();
@@ -145,15 +157,23 @@ class stage_actor final : public actor {
     result<void> check_gradient(const instruction& i, const stashed& s) const;
     result<void> check_labels(const instruction& i) const;
     bool shares_norm() const;
-    std::uint64_t minibatch_of_update() const { // the next one; over the run
-        return epoch_->first_minibatch + epoch_->position.updates;
+    std::uint64_t
+    minibatch_of_update() const { // the next one; over the run, the first of the replicas'
+        return epoch_->first_minibatch + epoch_->position.updates * options_.replica.replicas;
     }
+    std::uint64_t updates_of_epoch() const {
+        return rounds_of(epoch_->whole, options_.replica.replicas);
+    }
+    bool average_is_due() const;
     batch_part part_of(const instruction& i) const;
     bool is_first() const noexcept { return options_.place.stage == 0; }
     bool is_last() const noexcept { return options_.place.stage + 1 == options_.place.stages; }
-    std::uint64_t run_minibatch(const instruction& i) const {
-        return epoch_->first_minibatch + i.minibatch;
+    // Of the run, from that of this replica's share of the epoch.
+    std::uint64_t run_minibatch(std::uint64_t minibatch) const {
+        return epoch_->first_minibatch + options_.replica.replica +
+               minibatch * options_.replica.replicas;
     }
+    std::uint64_t run_minibatch(const instruction& i) const { return run_minibatch(i.minibatch); }
     void fail(const error& why, std::optional<std::uint32_t> lost_stage = std::nullopt);
 
     // Puts one piece of work on the idle device; `then` runs in this actor when it has succeeded.
@@ -180,6 +200,9 @@ class stage_actor final : public actor {
     std::deque<frame_ptr> gradients_;
     std::map<work_key, stashed> stash_;
     std::vector<tensor> gradient_sum_;
+    bool summed_ = false;                   // gradient_sum_ is that of all replicas
+    std::optional<std::uint64_t> reducing_; // the reduction under way
+    std::uint64_t reductions_ = 0;
     shared_norm norm_; // of the next update
     evaluation_run evaluation_;
 

@@ -10,7 +10,7 @@ namespace troupe {
 // ---- training -----------------------------------------------------------------------------------------------------
 
 void stage_actor::advance() {
-    if (running_)
+    if (running_ || reducing_)
         return;
     if (!epoch_) {
         if (!evaluation_.waiting.empty())
@@ -18,12 +18,15 @@ void stage_actor::advance() {
         return;
     }
     pass_on_end();
+    if (average_is_due())
+        return average_weights();
     const auto next =
         next_instruction(options_.schedule, options_.place, epoch_->shape, epoch_->position);
     if (!next) {
-        if (epoch_->data_ended)
-            finish_epoch();
-        return;
+        if (!epoch_->data_ended)
+            return;
+        return epoch_->position.updates < updates_of_epoch() ? update_with_nothing()
+                                                             : finish_epoch();
     }
     switch (next->what) {
     case pass::forward:
@@ -48,7 +51,7 @@ void stage_actor::pass_on_end() {
         return;
     frame_builder<proto::EndOfData> onward;
     onward.body().setEpoch(epoch_->number);
-    onward.body().setMinibatches(epoch_->shape.minibatches);
+    onward.body().setMinibatches(epoch_->whole.minibatches);
     send(next_, std::move(onward));
 }
 
@@ -115,12 +118,15 @@ void stage_actor::start_forward(const instruction& i) {
 
 batch_part stage_actor::part_of(const instruction& i) const {
     const sample_range rows = epoch_->shape.rows_of(i.minibatch, i.microbatch);
+    const std::uint64_t samples =
+        options_.sync.sums_gradients
+            ? samples_of_round(epoch_->whole, options_.replica.replicas, i.minibatch)
+            : epoch_->shape.samples_of(i.minibatch);
     return {.training = true,
             .seed = options_.seed,
             .minibatch = run_minibatch(i),
             .first_row = rows.first,
-            .share = static_cast<float>(rows.count) /
-                     static_cast<float>(epoch_->shape.samples_of(i.minibatch))};
+            .share = static_cast<float>(rows.count) / static_cast<float>(samples)};
 }
 
 result<void> stage_actor::check_labels(const instruction& i) const {
@@ -246,8 +252,9 @@ void stage_actor::finish_epoch() {
     frame_builder<proto::StageEpochDone> done;
     done.body().setEpoch(epoch_->number);
     done.body().setStage(options_.place.stage);
+    done.body().setReplica(options_.replica.replica);
     done.body().setWeightVersion(latest_->version.value());
-    done.body().setMinibatches(epoch_->shape.minibatches);
+    done.body().setMinibatches(epoch_->whole.minibatches);
     auto lags = done.body().initLags(static_cast<unsigned>(epoch_->lags.size()));
     for (unsigned k = 0; k < lags.size(); ++k)
         lags.set(k, epoch_->lags[k]);

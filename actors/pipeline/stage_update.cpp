@@ -1,21 +1,27 @@
+#include <utility>
+
 #include "actors/pipeline/stage_actor.hpp"
+#include "actors/pipeline/stage_messages.hpp"
 
 namespace troupe {
 
 // ---- updates ------------------------------------------------------------------------------------------------------
 
 void stage_actor::start_update(const instruction& i) {
+    if (options_.sync.sums_gradients && !summed_)
+        return reduce(std::exchange(gradient_sum_, {}), 1);
     if (shares_norm() && !norm_.own)
-        return start_norm(i);
+        return start_norm();
     if (shares_norm() && !norm_.all)
         return; // until the other stages have said theirs
     submit({.what = i,
             .label = proto::UPDATE_WORK->cStr(),
-            .minibatch = minibatch_id{run_minibatch(i)},
+            .minibatch = minibatch_id{minibatch_of_update()},
             .version = latest_->version,
             .flops = static_cast<double>(options_.program->parameter_bytes()),
             .work = [program = options_.program, rule = options_.rule, clip = options_.clip,
-                     squares = norm_.all, rate = options_.rates({epoch_->number, run_minibatch(i)}),
+                     squares = norm_.all,
+                     rate = options_.rates({epoch_->number, minibatch_of_update()}),
                      current = std::make_shared<weights_ptr>(std::move(latest_)),
                      sum = std::make_shared<std::vector<tensor>>(std::move(gradient_sum_))](
                         compute_context& context, work_results& out) -> result<void> {
@@ -32,11 +38,75 @@ void stage_actor::start_update(const instruction& i) {
             .then = [this, i] { finish_update(i); }});
     latest_.reset();
     gradient_sum_.clear();
+    summed_ = false;
     norm_ = {};
 }
 
 void stage_actor::finish_update(const instruction&) {
     latest_ = std::move(results_->weights);
+}
+
+// ---- agreement with the other replicas ------------------------------------------------------------------------------
+
+// The others have a minibatch more than this replica in the epoch's last round.
+void stage_actor::update_with_nothing() {
+    const instruction i{pass::update, epoch_->position.updates, 0};
+    if (options_.sync.sums_gradients)
+        return start_update(i);
+    auto same = std::make_shared<weights>(*latest_);
+    same->version = same->version.next();
+    latest_ = std::move(same);
+    epoch_->position = position_after(i, epoch_->shape, epoch_->position);
+    advance();
+}
+
+void stage_actor::reduce(std::vector<tensor> own, float scale) {
+    reducing_ = reductions_++;
+    frame_builder<proto::Reduce> request;
+    request.body().setReduction(*reducing_);
+    request.body().setScale(scale);
+    request.envelope().setMinibatch(minibatch_of_update());
+    for (tensor& t : own)
+        request.attach(std::move(t));
+    send(options_.reducer, std::move(request));
+}
+
+void stage_actor::reduced(proto::Reduced::Reader body, const frame& f) {
+    if (!comes_from(options_.reducer, f))
+        return;
+    TROUPE_CHECK(reducing_ && body.getReduction() == *reducing_,
+                 "a reducer answers what it was asked");
+    reducing_.reset();
+    if (options_.sync.sums_gradients) {
+        gradient_sum_ = tensors_of(f);
+        summed_ = true;
+    } else {
+        take_average(tensors_of(f));
+    }
+    advance();
+}
+
+bool stage_actor::average_is_due() const {
+    const std::uint64_t updates = epoch_->position.updates;
+    return updates > epoch_->averaged_after &&
+           options_.sync.averages_after(updates, updates_of_epoch());
+}
+
+// What the optimizer keeps stays each replica's own.
+void stage_actor::average_weights() {
+    epoch_->averaged_after = epoch_->position.updates;
+    std::vector<tensor> own = latest_->parameters;
+    own.insert(own.end(), latest_->averages.begin(), latest_->averages.end());
+    reduce(std::move(own), 1.0f / static_cast<float>(options_.replica.replicas));
+}
+
+void stage_actor::take_average(std::vector<tensor> averaged) {
+    auto agreed = std::make_shared<weights>(*latest_);
+    const auto averages = averaged.begin() + static_cast<std::ptrdiff_t>(agreed->parameters.size());
+    agreed->averages.assign(averages, averaged.end());
+    averaged.erase(averages, averaged.end());
+    agreed->parameters = std::move(averaged);
+    latest_ = std::move(agreed);
 }
 
 // ---- the norm over all stages ---------------------------------------------------------------------------------------
@@ -46,9 +116,9 @@ bool stage_actor::shares_norm() const {
     return options_.clip.norm && options_.place.stages > 1 && is_synchronous(options_.schedule);
 }
 
-void stage_actor::start_norm(const instruction& i) {
+void stage_actor::start_norm() {
     submit({.label = proto::NORM_WORK->cStr(),
-            .minibatch = minibatch_id{run_minibatch(i)},
+            .minibatch = minibatch_id{minibatch_of_update()},
             .version = latest_->version,
             .flops = static_cast<double>(options_.program->parameter_bytes()),
             .work = [parameters = options_.program->parameters().size(),

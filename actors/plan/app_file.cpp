@@ -1,14 +1,13 @@
 #include "actors/plan/app_file.hpp"
 
-#include <fstream>
 #include <map>
 
 #include <capnp/message.h>
 
+#include "actors/plan/app_file_base.hpp"
 #include "actors/plan/app_file_checks.hpp"
 #include "actors/plan/app_file_reader.hpp"
 #include "actors/plan/app_file_tree.hpp"
-#include "schemas/base/limits.hpp"
 
 namespace troupe {
 
@@ -67,14 +66,14 @@ result<app_definition> parse_app(std::string_view text, const std::filesystem::p
                                  const app_settings& settings) {
     auto state = std::make_shared<app_definition::state>();
     state->file = file.string();
-    state->names.file = file.string();
-    auto tree = app_file::parse_tree(text, {}, state->names);
+    state->names.files.push_back(file.string());
+    auto tree = app_file::parse_with_bases(text, state->names);
     if (!tree)
         return tree.failure();
     if (auto applied = app_file::apply_settings(*tree, settings, state->names); !applied)
         return applied.failure();
 
-    app_file::tree_reader reader{state->names, file.parent_path()};
+    app_file::tree_reader reader{state->names};
     auto app = state->message.initRoot<proto::App>();
     if (auto read = reader.read(*tree, app); !read)
         return read.failure();
@@ -87,25 +86,10 @@ result<app_definition> parse_app(std::string_view text, const std::filesystem::p
 }
 
 result<app_definition> load_app(const std::filesystem::path& file, const app_settings& settings) {
-    const auto refuse = [&](const std::string& sentence) {
-        return error{errc::io, file.string() + ": " + sentence};
-    };
-    std::error_code failed;
-    const auto status = std::filesystem::status(file, failed);
-    if (!std::filesystem::exists(status))
-        return refuse("no such app file");
-    if (std::filesystem::is_directory(status))
-        return refuse("a folder, not an app file");
-    std::ifstream in{file, std::ios::binary};
-    if (!in)
-        return refuse("cannot be opened; check its permissions");
-    // One byte more than allowed, so that parsing sees that there is more.
-    std::string text(limits::app_file_bytes_max + 1, '\0');
-    in.read(text.data(), static_cast<std::streamsize>(text.size()));
-    if (in.bad())
-        return refuse("cannot be read");
-    text.resize(static_cast<std::size_t>(in.gcount()));
-    return parse_app(text, file, settings);
+    auto text = app_file::read_text(file);
+    if (!text)
+        return text.failure();
+    return parse_app(*text, file, settings);
 }
 
 } // namespace troupe

@@ -69,6 +69,10 @@ class schema_writer {
             else if (!rules.by_kind)
                 choices.push_back(object_json(rules, &f));
         }
+        if (rules.union_has_default) {
+            choices.push_back(object_json(rules, nullptr));
+            choices.back()["minProperties"] = 1;
+        }
         return {{"oneOf", choices}};
     }
 

@@ -102,6 +102,9 @@ std::vector<doubtful_key> doubtful_keys(proto::App::Reader app,
                         "not reached in " + std::to_string(train.getEpochs()) +
                             (train.getEpochs() == 1 ? " epoch" : " epochs") +
                             ", so minibatches do not grow"});
+    if (app.getTopology().getReplicas() == 1)
+        keys.push_back({"topology.sync",
+                        "one replica agrees with itself; leave it out, or give topology.replicas"});
     if (!app.getTopology().isPipeline())
         return keys;
     const auto schedule = app.getTopology().getPipeline().getSchedule();

@@ -1,6 +1,8 @@
 // Structs, unions and lists; app_file_scalars.cpp reads the values in them.
 #include "actors/plan/app_file_reader.hpp"
 
+#include <algorithm>
+
 #include "schemas/base/limits.hpp"
 #include "schemas/base/nearest.hpp"
 
@@ -79,7 +81,8 @@ result<void> tree_reader::check_complete(const node& from, const struct_rules& r
             return names_.fail(from.where, path, "missing key \"" + field.key + "\": " + field.doc);
         has_member = has_member || (field.in_union && seen[i] != nullptr);
     }
-    if (rules.has_union && !has_member)
+    const bool has_other = std::ranges::any_of(seen, [](const entry* e) { return e != nullptr; });
+    if (rules.has_union && !has_member && !(rules.union_has_default && has_other))
         return names_.fail(from.where, path,
                            "empty; give exactly one of " + alternatives(rules.union_keys()));
     return {};

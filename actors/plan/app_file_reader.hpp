@@ -14,9 +14,8 @@ namespace troupe::app_file {
 
 class tree_reader {
   public:
-    // `folder` is where relative file names of the file start. `names` must outlive the reader.
-    tree_reader(const sources& names, std::filesystem::path folder)
-        : names_{names}, folder_{std::move(folder)} {}
+    // `names` must outlive the reader. Relative file names start at the folder of the file that they stand in.
+    explicit tree_reader(const sources& names) : names_{names} {}
 
     result<void> read(const node& root, capnp::DynamicStruct::Builder into);
 
@@ -61,7 +60,6 @@ class tree_reader {
     error wrong_kind(const node& from, const std::string& path, const std::string& expected) const;
 
     const sources& names_;
-    std::filesystem::path folder_;
     std::map<std::string, place, std::less<>> places_;
 };
 

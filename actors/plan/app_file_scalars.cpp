@@ -92,7 +92,11 @@ result<value> tree_reader::read_text(const node& from, target to, const std::str
         return names_.fail(from.where, path, "must not be empty");
     storage = from.text;
     if (to.rules.is_path && from.where.setting < 0 && std::filesystem::path{storage}.is_relative())
-        storage = (folder_ / storage).lexically_normal().string();
+        storage = (std::filesystem::path{names_.files[static_cast<std::size_t>(from.where.file)]}
+                       .parent_path() /
+                   storage)
+                      .lexically_normal()
+                      .string();
     if (storage.size() > limits::path_bytes_max)
         return names_.fail(from.where, path,
                            "longer than " + std::to_string(limits::path_bytes_max) + " bytes");

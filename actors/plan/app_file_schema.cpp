@@ -80,6 +80,9 @@ struct_rules rules_of(capnp::StructSchema schema) {
     for (const auto field : schema.getFields())
         rules.fields.push_back(rules_of_field(field));
     rules.has_union = std::ranges::any_of(rules.fields, &field_rules::in_union);
+    const auto first = std::ranges::find_if(rules.fields, &field_rules::in_union);
+    rules.union_has_default = rules.has_union && !rules.by_kind && first->type().isVoid() &&
+                              !std::ranges::all_of(rules.fields, &field_rules::in_union);
     return rules;
 }
 

@@ -32,6 +32,7 @@ struct struct_rules {
     bool by_kind = false;
     std::vector<field_rules> fields; // in the order of the schema
     bool has_union = false;
+    bool union_has_default = false; // its first member, a word, where only other keys are given
 
     const field_rules* find(std::string_view key) const;
     std::vector<std::string> keys() const;

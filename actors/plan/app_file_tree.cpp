@@ -66,7 +66,7 @@ class tree_builder final : public YAML::EventHandler {
 
   private:
     place at(const YAML::Mark& mark) const {
-        return {start_.setting, mark.line + 1, mark.column + 1};
+        return {start_.setting, mark.line + 1, mark.column + 1, start_.file};
     }
 
     bool is_key() const {
@@ -147,6 +147,7 @@ std::optional<place> find_bad_byte(std::string_view text, const place& start) {
 std::string sources::name(const place& where) const {
     if (where.setting >= 0)
         return "--set " + setting_keys[static_cast<std::size_t>(where.setting)];
+    const std::string& file = files[static_cast<std::size_t>(where.file)];
     if (where.line == 0)
         return file;
     return file + ":" + std::to_string(where.line) + ":" + std::to_string(where.column);

@@ -16,11 +16,12 @@ struct place {
     int setting = -1; // index of the --set argument; -1 is the file
     int line = 0;     // of the file, from 1; 0 is the file as a whole
     int column = 0;
+    int file = 0; // index into sources::files
 };
 
 // What places are called in messages.
 struct sources {
-    std::string file;
+    std::vector<std::string> files; // the app file, its base, the base's base, ...
     std::vector<std::string> setting_keys;
 
     std::string name(const place& where) const; // "app.yaml:3:26" or "--set train.batch"

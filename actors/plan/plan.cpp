@@ -13,7 +13,12 @@ namespace troupe {
 
 namespace {
 
-// How many stages the app wants of this model on so many devices.
+// The devices of one replica; at least one.
+std::size_t devices_of_replica(proto::App::Reader app, std::size_t devices) {
+    return std::max<std::size_t>(1, devices / app.getTopology().getReplicas());
+}
+
+// How many stages the app wants of this model on so many devices of a replica.
 std::size_t stage_count(proto::App::Reader app, std::size_t devices) {
     const auto topology = app.getTopology();
     if (topology.isSingle())
@@ -126,11 +131,12 @@ result<seating> seat_named(proto::App::Reader app, std::span<const plan_device> 
     return seats;
 }
 
-// The device of each stage, by its number.
+// Which of these devices each stage has, by its number.
 result<std::vector<std::size_t>> place(const plan_request& request,
+                                       std::span<const plan_device> devices,
                                        std::span<const layer_range> stages,
                                        std::span<const layer_cost> layers) {
-    const auto seats = seat_named(request.app, request.devices);
+    const auto seats = seat_named(request.app, devices);
     if (!seats)
         return seats.failure();
     std::vector<layer_cost> others; // of the stages that name no device
@@ -150,6 +156,23 @@ result<std::vector<std::size_t>> place(const plan_request& request,
     for (const auto& named : seats->named)
         device_of.push_back(named ? *named : seats->left[*next++]);
     return device_of;
+}
+
+// The devices of each replica are those of the first with another device for each of its devices.
+result<void> place_replicas(const plan_request& request, std::span<const std::size_t> device_of,
+                            std::span<planned_stage> stages) {
+    const std::uint32_t replicas = request.app.getTopology().getReplicas();
+    const std::size_t each = devices_of_replica(request.app, request.devices.size());
+    if (replicas > request.devices.size())
+        return error{errc::usage, "topology.replicas: " + std::to_string(replicas) +
+                                      " replicas need a device each, and there are " +
+                                      std::to_string(request.devices.size()) +
+                                      "; start more nodes (--nodes), or give them more devices "
+                                      "(--devices cpu:N)"};
+    for (std::size_t s = 0; s < stages.size(); ++s)
+        for (std::uint32_t r = 0; r < replicas; ++r)
+            stages[s].where.push_back(request.devices[r * each + device_of[s]]);
+    return {};
 }
 
 // Whether a checkpoint of the stage can be sent: its weights and the optimizer's state are one message.
@@ -240,6 +263,7 @@ std::uint64_t weight_bytes(const planned_stage& stage, std::uint32_t microbatche
 
 bool needs_layer_times(proto::App::Reader app, std::span<const plan_device> devices) {
     const auto topology = app.getTopology();
+    devices = devices.first(devices_of_replica(app, devices.size()));
     if (!topology.isPipeline())
         return false;
     if (!topology.getPipeline().getStages().isList())
@@ -260,12 +284,14 @@ result<plan> make_plan(const plan_request& request) {
     TROUPE_CHECK(request.layer_ns.size() == layers->size() ||
                      !needs_layer_times(request.app, request.devices),
                  "the caller measures where needs_layer_times() says so");
-    const std::size_t stages = stage_count(request.app, request.devices.size());
+    const auto own = std::span{request.devices}.first(
+        devices_of_replica(request.app, request.devices.size())); // of the first replica
+    const std::size_t stages = stage_count(request.app, own.size());
     const std::vector<layer_cost> costs = layer_costs(request, *layers);
     auto ranges = cut(request, costs, stages);
     if (!ranges)
         return ranges.failure();
-    const auto device_of = place(request, *ranges, costs);
+    const auto device_of = place(request, own, *ranges, costs);
     if (!device_of)
         return device_of.failure();
 
@@ -274,6 +300,10 @@ result<plan> make_plan(const plan_request& request) {
     p.batch = train.getBatch();
     p.batch_max = largest_batch(train);
     p.precision = request.app.getModel().getPrecision();
+    p.replicas = request.app.getTopology().getReplicas();
+    const auto sync = replica_sync::of(request.app.getTopology().getSync(), p.replicas);
+    TROUPE_CHECK(sync, "the app file was checked by this build");
+    p.sync = *sync;
     if (const auto topology = request.app.getTopology(); topology.isPipeline()) {
         p.is_pipeline = true;
         p.schedule = topology.getPipeline().getSchedule();
@@ -289,7 +319,6 @@ result<plan> make_plan(const plan_request& request) {
     p.label_bytes = bytes_of(programs->back().labels()) * p.batch_max;
     for (std::size_t s = 0; s < stages; ++s) {
         planned_stage stage = describe_stage(request, *layers, (*programs)[s]);
-        stage.where = request.devices[(*device_of)[s]];
         const stage_place at{static_cast<std::uint32_t>(s), static_cast<std::uint32_t>(stages)};
         stage.in_flight_max = in_flight_max(p.schedule, at, minibatch);
         stage.versions_max = versions_max(p.schedule, at, minibatch);
@@ -306,6 +335,8 @@ result<plan> make_plan(const plan_request& request) {
             return sendable.failure();
         p.stages.push_back(std::move(stage));
     }
+    if (const auto placed = place_replicas(request, *device_of, p.stages); !placed)
+        return placed.failure();
     return p;
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "actors/pipeline/partition.hpp"
+#include "actors/pipeline/replica_sync.hpp"
 #include "actors/pipeline/schedule.hpp"
 #include "kernels/graph/stage_program.hpp"
 #include "schemas/app.capnp.h"
@@ -48,11 +49,12 @@ struct planned_stage {
     layer_range layers;
     std::string first_layer; // "layers.0 conv2d"
     std::string last_layer;
-    plan_device where;
+    std::vector<plan_device> where; // by replica
     std::uint64_t parameters = 0;
     std::uint64_t parameter_bytes = 0;
-    weights_layout layout{{}, {}, {}};  // with what the optimizer keeps
-    std::uint64_t weight_bytes = 0;     // all versions alive at once, gradients, and what the optimizer keeps
+    weights_layout layout{{}, {}, {}}; // with what the optimizer keeps
+    std::uint64_t weight_bytes =
+        0; // all versions alive at once, gradients, and what the optimizer keeps
     std::uint64_t kept_bytes = 0;       // activations, of all microbatches in flight
     std::uint64_t activation_bytes = 0; // sent to the next stage per minibatch; 0 for the last
     std::uint64_t gradient_bytes = 0;   // that come back for them
@@ -71,6 +73,8 @@ struct plan {
     std::uint32_t batch_max =
         1; // to which minibatches grow; what is said per minibatch is of these
     std::uint32_t microbatches = 1;
+    std::uint32_t replicas = 1; // of all stages
+    replica_sync sync;
     proto::Precision precision = proto::Precision::F32; // of the model's products
     std::uint64_t input_bytes = 0; // from the data source to the first stage, per minibatch
     std::uint64_t label_bytes = 0; // from the data source to the last stage, per minibatch
@@ -89,7 +93,8 @@ struct plan_request {
 // devices are left for them.
 bool needs_layer_times(proto::App::Reader app, std::span<const plan_device> devices);
 
-// A stage that names no device gets the next that no stage names; if every device is named, all are shared.
+// A stage that names no device gets the next that no stage names; if every device is named, all are shared. Each replica has
+// as many devices as the others, the first replica the first of them.
 result<plan> make_plan(const plan_request& request);
 
 // What all stages need together; their places and traffic aside.

@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 
+#include "actors/collective/all_reduce.hpp"
 #include "actors/plan/plan.hpp"
 #include "actors/plan/saturated.hpp"
 #include "schemas/base/nearest.hpp"
@@ -39,8 +40,27 @@ std::string counted(std::uint64_t n, const std::string& noun) {
     return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
 }
 
+std::string where_text(const plan_device& d) {
+    return d.node_name + "/" + d.device;
+}
+
+// "node-0/cpu:0", of several replicas "node-0/cpu:0, node-1/cpu:0"
 std::string where_text(const planned_stage& s) {
-    return s.where.node_name + "/" + s.where.device;
+    std::vector<std::string> devices;
+    for (const plan_device& d : s.where)
+        devices.push_back(where_text(d));
+    return in_a_row(devices);
+}
+
+std::string describe_replicas(const plan& p) {
+    if (p.replicas == 1)
+        return {};
+    std::string text = ", " + std::to_string(p.replicas) + " replicas: ";
+    if (p.sync.sums_gradients)
+        return text + "each update by the mean gradient of a minibatch of each, all-reduce by " +
+               std::string{name_of(p.sync.algorithm)};
+    return text + "the mean of their weights every " + std::to_string(p.sync.weights_every) +
+           " updates, all-reduce by " + std::string{name_of(p.sync.algorithm)};
 }
 
 // What a stage, or all, need: two lines.
@@ -69,7 +89,8 @@ std::string describe_stage(const plan& p, std::size_t number) {
 std::string shared_devices(const plan& p) {
     std::map<std::string, std::vector<std::string>> stages; // by device
     for (std::size_t s = 0; s < p.stages.size(); ++s)
-        stages[where_text(p.stages[s])].push_back(std::to_string(s));
+        for (const plan_device& d : p.stages[s].where)
+            stages[where_text(d)].push_back(std::to_string(s));
     std::string text;
     for (const auto& [device, numbers] : stages)
         if (numbers.size() > 1)
@@ -90,6 +111,7 @@ std::string describe(const plan& p) {
         text += ", growing to " + std::to_string(p.batch_max) + ": what follows is of these";
     if (p.precision == proto::Precision::BF16)
         text += "; products in bf16";
+    text += describe_replicas(p);
     text += "\n\ndata source\n  -> stage 0: Activation " + bytes_text(p.input_bytes) +
             " per minibatch\n";
     text += "  -> stage " + std::to_string(p.stages.size() - 1) + ": Labels " +

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "schemas/cluster.capnp.h"
+#include "schemas/collective.capnp.h"
 #include "schemas/device.capnp.h"
 #include "schemas/pipeline.capnp.h"
 #include "schemas/probe.capnp.h"
@@ -49,6 +50,8 @@ const std::vector<message_type>& table() {
         // cluster.capnp
         Listening, PeerUp, PeerDown, ConnectFailed, Watch, Unwatch, Down, Join, Welcome, Refused,
         Heartbeat, HeartbeatDue, Goodbye, Subscribe, ListMembers, MemberList, NodeJoined, NodeLost,
+        // collective.capnp
+        JoinReduction, Reduce, Reduced, ReduceChunk,
         // trace.capnp
         ListActors, ActorList, ReadTrace, TraceBatch, OpenTail, TailOpened, TailEvent, TailCredit,
         CloseTail,

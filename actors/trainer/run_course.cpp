@@ -27,6 +27,7 @@ std::size_t run_course::answers() const {
     case run_phase::placing:
     case run_phase::connecting:
     case run_phase::training:
+        return stages_ * replicas_;
     case run_phase::snapshotting:
         return stages_;
     case run_phase::measuring:

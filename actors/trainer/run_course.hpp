@@ -4,12 +4,12 @@
 //   phase          only if                  asked           answered by
 //   measuring      the cut is left to       an agent        LayerTimes
 //                  measured layer times
-//   placing                                 agents          StagePlaced of every stage
+//   placing                                 agents          StagePlaced of every stage of every replica
 //   restoring      the run resumes          the worker      WorkDone
-//   connecting                              stages          StageReady of every stage
-//   training       epochs are left          data source     StageEpochDone of every stage
-//   evaluating     the epoch is whole       data source     EvaluationDone of the last stage
-//   snapshotting   a checkpoint is due      stages          Snapshot of every stage
+//   connecting                              stages          StageReady of every stage of every replica
+//   training       epochs are left          data source     StageEpochDone of every stage of every replica
+//   evaluating     the epoch is whole       data source     EvaluationDone of the first replica's last stage
+//   snapshotting   a checkpoint is due      stages          Snapshot of every stage of the first replica
 //   writing                                 the worker      WorkDone
 //   finished       (then training again,    nobody
 //                  or this)
@@ -61,10 +61,14 @@ class run_course {
     // Whether the epoch may end after so many minibatches of this run.
     bool may_end_after(std::uint64_t minibatches) const;
 
-    // How many stages the plan has: before the first of them is asked.
-    void set_stages(std::size_t stages) noexcept { stages_ = stages; }
+    // How many stages the plan has, and how often: before the first of them is asked.
+    void set_stages(std::size_t stages, std::size_t replicas = 1) noexcept {
+        stages_ = stages;
+        replicas_ = replicas;
+    }
 
-    // Counts an answer to the question of phase `asked`, of this stage where stages are asked. False if it is not due.
+    // Counts an answer to the question of phase `asked`, of this stage where stages are asked; those of the second replica
+    // count on from the first's. False if it is not due.
     bool take(run_phase asked, std::size_t stage = 0);
     bool complete() const; // all answers of this phase are in
 
@@ -83,6 +87,7 @@ class run_course {
     run_course_options options_;
     run_phase phase_;
     std::size_t stages_ = 0;
+    std::size_t replicas_ = 1;
     std::set<std::size_t> answered_;
     bool stopping_ = false;
     std::uint32_t epoch_;

@@ -56,8 +56,8 @@ void trainer::on_start() {
     carry_out(course_.phase());
 }
 
-bool trainer::take(run_phase asked, std::size_t stage) {
-    if (course_.take(asked, stage))
+bool trainer::take(run_phase asked, std::size_t seat) {
+    if (course_.take(asked, seat))
         return true;
     reject("this was not asked for, or has been answered already");
     return false;
@@ -112,8 +112,12 @@ void trainer::train() {
 void trainer::minibatch_done(proto::MinibatchDone::Reader body, const frame& f) {
     if (course_.phase() != run_phase::training)
         return reject("no epoch is running");
-    if (!is_stage(stages_.size() - 1, f))
-        return;
+    bool is_last = false; // stage of a replica
+    for (std::size_t next = plan_.stages.size(); next <= stages_.size();
+         next += plan_.stages.size())
+        is_last = is_last || stages_[next - 1] == f.from();
+    if (!is_last)
+        return reject("the sender is not the last stage of a replica");
     if (!std::isfinite(body.getLossSum()))
         return fail({errc::protocol, "the last stage reports a loss that is not a number"});
     progress_.samples_done += body.getSamples();
@@ -128,7 +132,8 @@ void trainer::minibatch_done(proto::MinibatchDone::Reader body, const frame& f) 
 void trainer::stage_epoch_done(proto::StageEpochDone::Reader body, const frame& f) {
     if (body.getEpoch() != course_.epoch())
         return reject("this epoch is not running");
-    if (!is_stage(body.getStage(), f) || !take(run_phase::training, body.getStage()))
+    const auto seat = seat_of_sender(body.getReplica(), body.getStage(), f);
+    if (!seat || !take(run_phase::training, *seat))
         return;
     if (minibatches_of_epoch_ && (body.getMinibatches() != *minibatches_of_epoch_ ||
                                   body.getWeightVersion() != version_.value()))
@@ -136,7 +141,7 @@ void trainer::stage_epoch_done(proto::StageEpochDone::Reader body, const frame& 
     if (!course_.may_end_after(body.getMinibatches()))
         return fail({errc::protocol, "an epoch ends that has run " +
                                          std::to_string(body.getMinibatches()) + " minibatches"});
-    stage_report& stage = report_.stages[body.getStage()];
+    stage_report& stage = report_.stages[*seat];
     if (stage.lags.size() < body.getLags().size())
         stage.lags.resize(body.getLags().size());
     for (unsigned k = 0; k < body.getLags().size(); ++k)
@@ -167,7 +172,8 @@ void trainer::evaluate() {
 void trainer::evaluation_done(proto::EvaluationDone::Reader body, const frame& f) {
     if (body.getEpoch() != course_.epoch())
         return reject("this evaluation is not running");
-    if (!is_stage(stages_.size() - 1, f) || !take(run_phase::evaluating))
+    if (!seat_of_sender(0, static_cast<std::uint32_t>(plan_.stages.size() - 1), f) ||
+        !take(run_phase::evaluating))
         return;
     if (body.getSamples() != options_.data->test.size())
         return fail({errc::protocol, "the evaluation has not seen the whole test set"});
@@ -203,11 +209,12 @@ void trainer::stage_failed(proto::StageFailed::Reader body, const frame& f) {
     const error why = read_failure(body.getFailure());
     if (f.from() == source_)
         return fail(advised(why));
-    if (!is_stage(body.getStage(), f))
+    const auto seat = seat_of_sender(body.getReplica(), body.getStage(), f);
+    if (!seat)
         return;
-    const std::string stage = name_of_stage(body.getStage());
-    if (body.getLostStage() < stages_.size())
-        return fail(lost(why, name_of_stage(body.getLostStage()) + " (noticed by " + stage + ")"));
+    const std::string stage = name_of_stage(*seat);
+    if (const auto other = seat_of(body.getReplica(), body.getLostStage()))
+        return fail(lost(why, name_of_stage(*other) + " (noticed by " + stage + ")"));
     fail(advised(why.in(stage)));
 }
 
@@ -231,9 +238,12 @@ error trainer::advised(const error& why) const {
     return why;
 }
 
-std::string trainer::name_of_stage(std::size_t s) const {
-    const plan_device& where = plan_.stages[s].where;
-    return "stage " + std::to_string(s) + " on " + where.node_name + "/" + where.device;
+std::string trainer::name_of_stage(std::size_t seat) const {
+    const plan_device& where = device_at(seat);
+    const std::string replica =
+        plan_.replicas > 1 ? " of replica " + std::to_string(replica_at(seat)) : "";
+    return "stage " + std::to_string(stage_at(seat)) + replica + " on " + where.node_name + "/" +
+           where.device;
 }
 
 // After what was under way: an epoch cut short, and its checkpoint.
@@ -284,9 +294,9 @@ error trainer::lost(const error& why, const std::string& what) const {
 
 void trainer::on_down(actor_address who, const error& why) {
     std::string what = who == source_ ? "the data" : "";
-    for (std::size_t s = 0; s < plan_.stages.size(); ++s)
-        if (who == stages_[s] || who == agent_of(plan_.stages[s].where))
-            what += (what.empty() ? "" : ", ") + name_of_stage(s);
+    for (std::size_t seat = 0; seat < stages_.size(); ++seat)
+        if (who == stages_[seat] || who == agent_of(device_at(seat)))
+            what += (what.empty() ? "" : ", ") + name_of_stage(seat);
     fail(lost(why, what.empty() ? "the measurement of layers" : what));
 }
 
@@ -311,13 +321,13 @@ void trainer::finish(std::optional<error> failure) {
     unwatch(source_);
     for (const actor_address stage : stages_)
         unwatch(stage);
-    for (const planned_stage& stage : plan_.stages) {
-        unwatch(agent_of(stage.where));
+    for (std::size_t seat = 0; seat < stages_.size(); ++seat) {
+        unwatch(agent_of(device_at(seat)));
         frame_builder<proto::Release> release;
         release.body().setRun(options_.run);
         if (report_.failure)
             write_failure(release.body().initFailure(), *report_.failure);
-        send(agent_of(stage.where), std::move(release));
+        send(agent_of(device_at(seat)), std::move(release));
     }
     if (source_)
         runtime().end(source_, {errc::cancelled, "the run is over"});

@@ -45,6 +45,8 @@ struct epoch_report {
 };
 
 struct stage_report {
+    std::uint32_t replica = 0;
+    std::uint32_t stage = 0;
     std::vector<std::uint64_t>
         lags; // lags[k]: minibatches whose update came k versions late, over the whole run
     double busy_share = 0; // device time over time, of the last epoch
@@ -58,7 +60,7 @@ struct stage_report {
 
 struct run_report {
     std::vector<epoch_report> epochs;
-    std::vector<stage_report> stages;
+    std::vector<stage_report> stages;      // of all replicas, those of the first first
     std::optional<std::string> checkpoint; // folder of the last one saved or resumed from
     std::optional<error> failure;          // errc::cancelled after a stop
 };
@@ -110,14 +112,16 @@ class trainer final : public actor {
     void work_done(proto::WorkDone::Reader body, const frame& f);
     void stop(proto::StopRun::Reader body, const frame& f);
 
-    bool take(run_phase asked, std::size_t stage = 0); // false: refused
-    void go_on(std::uint64_t minibatches = 0);         // if all answers are in
+    bool take(run_phase asked, std::size_t seat = 0); // false: refused
+    void go_on(std::uint64_t minibatches = 0);        // if all answers are in
     void carry_out(run_phase phase);
     void measure();
     void place();
+    void place_stage(std::size_t seat);
     void spawn_source();
     void restore();
     void connect();
+    void connect_stage(std::size_t seat);
     void train();
     void evaluate();
     void take_snapshots();
@@ -130,10 +134,18 @@ class trainer final : public actor {
     // Whether labels are classes, so that outputs can be right.
     bool classifies() const { return app().getModel().getLoss().isCrossEntropy(); }
     actor_address agent_of(const plan_device& where) const;
-    bool is_agent(actor_address who) const;           // of a node that the run may use
-    bool is_stage(std::size_t stage, const frame& f); // else answers by Rejected
-    std::vector<weights_layout> layouts() const;      // by stage
-    std::string name_of_stage(std::size_t stage) const;
+    bool is_agent(actor_address who) const; // of a node that the run may use
+    // Stages are numbered over all replicas, those of the first first: their seats.
+    std::size_t seats() const noexcept { return plan_.stages.size() * plan_.replicas; }
+    std::optional<std::size_t> seat_of(std::uint32_t replica, std::uint32_t stage) const;
+    std::uint32_t replica_at(std::size_t seat) const;
+    std::uint32_t stage_at(std::size_t seat) const;
+    const plan_device& device_at(std::size_t seat) const;
+    // The seat of this stage if the message is its; else answers by Rejected.
+    std::optional<std::size_t> seat_of_sender(std::uint32_t replica, std::uint32_t stage,
+                                              const frame& f);
+    std::vector<weights_layout> layouts() const; // by stage
+    std::string name_of_stage(std::size_t seat) const;
     std::string advice() const;
     error advised(const error& why) const;
     error lost(const error& why, const std::string& what) const;
@@ -146,7 +158,8 @@ class trainer final : public actor {
     bool finished_ = false;
     std::vector<double> layer_ns_;
     plan plan_;
-    std::vector<actor_address> stages_;
+    std::vector<actor_address> stages_;   // by seat
+    std::vector<actor_address> reducers_; // by seat; of one replica none
     actor_address source_;
 
     // Of the epoch that is running or over; what the stages report of it must agree.

@@ -20,13 +20,14 @@ void trainer::restore() {
 }
 
 void trainer::take_snapshots() {
-    snapshots_.assign(stages_.size(), nullptr);
-    for (const actor_address stage : stages_)
-        send(stage, frame_builder<proto::TakeSnapshot>{});
+    // Replicas agree by now.
+    snapshots_.assign(plan_.stages.size(), nullptr);
+    for (std::size_t s = 0; s < plan_.stages.size(); ++s)
+        send(stages_[s], frame_builder<proto::TakeSnapshot>{});
 }
 
 void trainer::snapshot(proto::Snapshot::Reader body, const frame& f) {
-    if (!is_stage(body.getStage(), f) || !take(run_phase::snapshotting, body.getStage()))
+    if (!seat_of_sender(0, body.getStage(), f) || !take(run_phase::snapshotting, body.getStage()))
         return;
     if (body.getWeightVersion() != version_.value())
         return fail(

@@ -50,26 +50,36 @@ void trainer::place() {
     if (!made)
         return fail(options_.app.at_its_place(made.failure()));
     plan_ = std::move(made).value();
-    course_.set_stages(plan_.stages.size());
-    stages_.resize(plan_.stages.size());
-    report_.stages.resize(plan_.stages.size());
-    for (std::uint32_t s = 0; s < plan_.stages.size(); ++s) {
-        const planned_stage& stage = plan_.stages[s];
-        frame_builder<proto::PlaceStage> request;
-        auto body = request.body();
-        body.setRun(options_.run);
-        body.setStage(s);
-        body.setStages(static_cast<std::uint32_t>(plan_.stages.size()));
-        body.setFirstLayer(static_cast<std::uint32_t>(stage.layers.first));
-        body.setLayers(static_cast<std::uint32_t>(stage.layers.count));
-        body.setDevice(stage.where.device.c_str());
-        body.setSchedule(plan_.schedule);
-        body.setModel(app().getModel());
-        body.setTrain(app().getTrain());
-        body.setMinibatches(course_.shape().minibatches());
-        watch(agent_of(stage.where));
-        send(agent_of(stage.where), std::move(request));
-    }
+    course_.set_stages(plan_.stages.size(), plan_.replicas);
+    stages_.resize(seats());
+    reducers_.resize(seats());
+    report_.stages.resize(seats());
+    for (std::size_t seat = 0; seat < seats(); ++seat)
+        place_stage(seat);
+}
+
+void trainer::place_stage(std::size_t seat) {
+    const planned_stage& stage = plan_.stages[stage_at(seat)];
+    const plan_device& where = device_at(seat);
+    report_.stages[seat].replica = replica_at(seat);
+    report_.stages[seat].stage = stage_at(seat);
+    frame_builder<proto::PlaceStage> request;
+    auto body = request.body();
+    body.setRun(options_.run);
+    body.setStage(stage_at(seat));
+    body.setStages(static_cast<std::uint32_t>(plan_.stages.size()));
+    body.setFirstLayer(static_cast<std::uint32_t>(stage.layers.first));
+    body.setLayers(static_cast<std::uint32_t>(stage.layers.count));
+    body.setDevice(where.device.c_str());
+    body.setSchedule(plan_.schedule);
+    body.setModel(app().getModel());
+    body.setTrain(app().getTrain());
+    body.setMinibatches(course_.shape().minibatches());
+    body.setReplica(replica_at(seat));
+    body.setReplicas(plan_.replicas);
+    body.setSync(app().getTopology().getSync());
+    watch(agent_of(where));
+    send(agent_of(where), std::move(request));
 }
 
 void trainer::place_failed(proto::PlaceFailed::Reader body, const frame& f) {
@@ -83,23 +93,44 @@ void trainer::place_failed(proto::PlaceFailed::Reader body, const frame& f) {
 }
 
 void trainer::stage_placed(proto::StagePlaced::Reader body, const frame& f) {
-    if (body.getRun() != options_.run || body.getStage() >= stages_.size() ||
-        f.from() != agent_of(plan_.stages[body.getStage()].where))
+    const auto seat = seat_of(body.getReplica(), body.getStage());
+    if (body.getRun() != options_.run || !seat || f.from() != agent_of(device_at(*seat)))
         return reject("the sender places no such stage of this run");
-    if (!take(run_phase::placing, body.getStage()))
+    if (!take(run_phase::placing, *seat))
         return;
-    stages_[body.getStage()] = read_address(body.getAddress());
-    watch(stages_[body.getStage()]);
+    stages_[*seat] = read_address(body.getAddress());
+    reducers_[*seat] = read_address(body.getReducer());
+    watch(stages_[*seat]);
     if (course_.complete())
         spawn_source();
     go_on();
 }
 
-bool trainer::is_stage(std::size_t stage, const frame& f) {
-    if (stage < stages_.size() && stages_[stage] == f.from())
-        return true;
+std::optional<std::size_t> trainer::seat_of(std::uint32_t replica, std::uint32_t stage) const {
+    if (replica >= plan_.replicas || stage >= plan_.stages.size())
+        return std::nullopt;
+    return replica * plan_.stages.size() + stage;
+}
+
+std::uint32_t trainer::replica_at(std::size_t seat) const {
+    return static_cast<std::uint32_t>(seat / plan_.stages.size());
+}
+
+std::uint32_t trainer::stage_at(std::size_t seat) const {
+    return static_cast<std::uint32_t>(seat % plan_.stages.size());
+}
+
+const plan_device& trainer::device_at(std::size_t seat) const {
+    return plan_.stages[stage_at(seat)].where[replica_at(seat)];
+}
+
+std::optional<std::size_t> trainer::seat_of_sender(std::uint32_t replica, std::uint32_t stage,
+                                                   const frame& f) {
+    const auto seat = seat_of(replica, stage);
+    if (seat && *seat < stages_.size() && stages_[*seat] == f.from())
+        return seat;
     reject("the sender is not this stage");
-    return false;
+    return std::nullopt;
 }
 
 void trainer::spawn_source() {
@@ -107,40 +138,52 @@ void trainer::spawn_source() {
     source.data = options_.data;
     source.worker = options_.worker;
     source.schedule = plan_.schedule;
-    source.stages = static_cast<std::uint32_t>(stages_.size());
+    source.stages = static_cast<std::uint32_t>(plan_.stages.size());
     source.shape = course_.shape();
     source.microbatches = plan_.microbatches;
     source.ignored_label = ignored_by(app().getModel().getLoss());
     source.seed = app().getTrain().getSeed();
     source.shuffle = app().getTrain().getShuffle();
-    source.first_stage = stages_.front();
-    source.last_stage = stages_.back();
+    source.sync = plan_.sync;
+    for (std::size_t first = 0; first < seats(); first += plan_.stages.size())
+        source.replicas.push_back({stages_[first], stages_[first + plan_.stages.size() - 1]});
     source.trainer = self();
     source_ = runtime().spawn<data_source>("data-source", std::move(source));
     watch(source_);
 }
 
 void trainer::connect() {
-    for (std::size_t s = 0; s < stages_.size(); ++s) {
-        frame_builder<proto::ConnectStage> request;
-        write_address(request.body().initPrevious(), s == 0 ? source_ : stages_[s - 1]);
-        write_address(request.body().initNext(),
-                      s + 1 < stages_.size() ? stages_[s + 1] : actor_address{});
-        write_address(request.body().initSource(), source_);
-        if (restored_) {
-            const weights& from = *(*restored_)[s];
-            request.body().setRestored(true);
-            request.body().setWeightVersion(from.version.value());
-            for (tensor& t : from.tensors())
-                request.attach(std::move(t));
-        }
-        send(stages_[s], std::move(request));
-    }
+    for (std::size_t seat = 0; seat < seats(); ++seat)
+        connect_stage(seat);
     restored_.reset();
 }
 
+void trainer::connect_stage(std::size_t seat) {
+    const std::size_t stages = plan_.stages.size();
+    const std::size_t stage = stage_at(seat);
+    frame_builder<proto::ConnectStage> request;
+    write_address(request.body().initPrevious(), stage == 0 ? source_ : stages_[seat - 1]);
+    write_address(request.body().initNext(),
+                  stage + 1 < stages ? stages_[seat + 1] : actor_address{});
+    write_address(request.body().initSource(), source_);
+    if (plan_.replicas > 1) {
+        auto list = request.body().initReducers(plan_.replicas);
+        for (std::uint32_t r = 0; r < plan_.replicas; ++r)
+            write_address(list[r], reducers_[r * stages + stage]);
+    }
+    if (restored_) {
+        const weights& from = *(*restored_)[stage];
+        request.body().setRestored(true);
+        request.body().setWeightVersion(from.version.value());
+        for (tensor& t : from.tensors())
+            request.attach(std::move(t));
+    }
+    send(stages_[seat], std::move(request));
+}
+
 void trainer::stage_ready(proto::StageReady::Reader body, const frame& f) {
-    if (!is_stage(body.getStage(), f) || !take(run_phase::connecting, body.getStage()))
+    const auto seat = seat_of_sender(body.getReplica(), body.getStage(), f);
+    if (!seat || !take(run_phase::connecting, *seat))
         return;
     if (course_.complete())
         options_.observer->started(plan_);

@@ -28,6 +28,7 @@ inline constexpr std::size_t nodes_max = 4096;        // members of one cluster
 inline constexpr std::size_t node_devices_max = 1024; // of one node
 inline constexpr std::size_t address_bytes_max = 300; // HOST:PORT
 inline constexpr std::size_t stages_max = 256;        // of one pipeline
+inline constexpr std::uint32_t replicas_max = 64;     // of one run; agrees with app.capnp
 inline constexpr std::uint32_t batch_max = 1u
                                            << 20; // samples in a minibatch; agrees with app.capnp
 inline constexpr std::size_t node_stages_max = 1024; // stages of all runs on one node
@@ -38,6 +39,7 @@ inline constexpr std::size_t layer_depth_max = 16;          // blocks within blo
 inline constexpr std::size_t app_file_bytes_max = 1u << 20; // of one app file
 inline constexpr std::size_t app_file_depth_max =
     96; // lists and maps inside each other in an app file: five for a block
+inline constexpr std::size_t app_file_bases_max = 8;           // app files that one builds on
 inline constexpr std::uint64_t dataset_bytes_max = 1ull << 36; // of one data set in memory: 64 GiB
 inline constexpr std::size_t checkpoint_header_bytes_max = 1u << 24; // JSON of a safetensors file
 inline constexpr std::size_t checkpoint_manifest_bytes_max = 1u << 22;

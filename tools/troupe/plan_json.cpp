@@ -24,13 +24,14 @@ json needs(const planned_stage& s) {
 json to_json(const plan& p) {
     json stages = json::array();
     for (const planned_stage& s : p.stages) {
-        json stage = {{"node", s.where.node_name},
-                      {"device", s.where.device},
-                      {"first_layer", s.layers.first},
-                      {"activation_bytes", s.activation_bytes},
-                      {"gradient_bytes", s.gradient_bytes},
-                      {"in_flight_max", s.in_flight_max},
-                      {"weight_versions_max", s.versions_max}};
+        json replicas = json::array();
+        for (const plan_device& d : s.where)
+            replicas.push_back({{"node", d.node_name}, {"device", d.device}});
+        json stage = {
+            {"node", s.where[0].node_name},           {"device", s.where[0].device},
+            {"replicas", std::move(replicas)},        {"first_layer", s.layers.first},
+            {"activation_bytes", s.activation_bytes}, {"gradient_bytes", s.gradient_bytes},
+            {"in_flight_max", s.in_flight_max},       {"weight_versions_max", s.versions_max}};
         stage.update(needs(s));
         stages.push_back(std::move(stage));
     }
@@ -39,6 +40,7 @@ json to_json(const plan& p) {
                     {"batch", p.batch},
                     {"batch_max", p.batch_max},
                     {"microbatches", p.microbatches},
+                    {"replicas", p.replicas},
                     {"input_bytes", p.input_bytes},
                     {"label_bytes", p.label_bytes},
                     {"precision", p.precision == proto::Precision::BF16 ? "bf16" : "f32"},

@@ -92,7 +92,8 @@ reporter::reporter(reporter_options options, std::ostream& out, std::ostream& ta
 void reporter::started(const plan& p) {
     std::set<std::string> names;
     for (const planned_stage& s : p.stages)
-        names.insert(s.where.node_name);
+        for (const plan_device& d : s.where)
+            names.insert(d.node_name);
     nodes_ = names.size();
     if (options_.json) {
         json line = {{"event", "start"},          {"inspect", options_.inspect_address},
@@ -189,12 +190,13 @@ std::string reporter::done_text(const run_report& report) const {
         if (report.checkpoint)
             line["checkpoint"] = *report.checkpoint;
         json stages = json::array();
-        for (std::size_t s = 0; s < report.stages.size(); ++s)
-            stages.push_back({{"stage", s},
-                              {"weight_version", report.stages[s].weight_version},
-                              {"busy_share", report.stages[s].busy_share},
-                              {"weight_version_lag", histogram(report.stages[s].lags)},
-                              {"memory", memory_of(report.stages[s])}});
+        for (const stage_report& s : report.stages)
+            stages.push_back({{"stage", s.stage},
+                              {"replica", s.replica},
+                              {"weight_version", s.weight_version},
+                              {"busy_share", s.busy_share},
+                              {"weight_version_lag", histogram(s.lags)},
+                              {"memory", memory_of(s)}});
         line["stages"] = std::move(stages);
         return line.dump() + "\n";
     }
@@ -209,12 +211,12 @@ std::string reporter::done_text(const run_report& report) const {
     if (report.checkpoint)
         out << ", checkpoint " << *report.checkpoint;
     out << '\n';
-    for (std::size_t s = 0; s < report.stages.size(); ++s)
-        out << "  stage " << s
-            << text(": busy %.0f%%, minibatches late in weight versions: ",
-                    100 * report.stages[s].busy_share)
-            << lags_in_words(report.stages[s].lags) << "; " << memory_in_words(report.stages[s])
-            << '\n';
+    const bool is_replicated = !report.stages.empty() && report.stages.back().replica > 0;
+    for (const stage_report& s : report.stages)
+        out << "  stage " << s.stage
+            << (is_replicated ? " of replica " + std::to_string(s.replica) : std::string{})
+            << text(": busy %.0f%%, minibatches late in weight versions: ", 100 * s.busy_share)
+            << lags_in_words(s.lags) << "; " << memory_in_words(s) << '\n';
     return out.str();
 }
 

@@ -190,7 +190,8 @@ namespace {
 
 std::string default_devices(proto::App::Reader app) {
     const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-    return app.getTopology().isSingle() ? "cpu:1" : "cpu:" + std::to_string(cores);
+    const bool is_one = app.getTopology().isSingle() && app.getTopology().getReplicas() == 1;
+    return is_one ? "cpu:1" : "cpu:" + std::to_string(cores);
 }
 
 } // namespace
@@ -263,7 +264,11 @@ void note_sharing(const run_nodes& nodes, std::uint32_t children, proto::App::Re
     const std::size_t devices = std::max<std::size_t>(children, nodes.devices.size());
     const auto own = std::ranges::count(nodes.devices, nodes.host->name(), &plan_device::node_name);
     const auto here = children > 0 ? children : static_cast<std::size_t>(own);
-    if (app.getTopology().isSingle() && devices > 1)
+    const std::uint32_t replicas = app.getTopology().getReplicas();
+    if (app.getTopology().isSingle() && replicas > 1 && devices > replicas)
+        note("topology.replicas: " + std::to_string(devices - replicas) + " of " +
+             std::to_string(devices) + " devices have nothing to do");
+    else if (app.getTopology().isSingle() && replicas == 1 && devices > 1)
         note(
             "topology: single, so that one of " + std::to_string(devices) +
             " devices does all the work; a stage for each is topology: {pipeline: {stages: auto}}");

@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(unknown_keys_come_with_the_nearest_valid_one) {
                "app.yaml:2:9: train.bacth: unknown key; did you mean \"batch\"?");
     BOOST_TEST(with("frobnicate: 1") ==
                "app.yaml:2:1: frobnicate: unknown key; expected troupe, data, model, train, "
-               "topology or checkpoint");
+               "topology, checkpoint or base");
     BOOST_TEST(with_train("train: {learningRate: 1}")
                    .find("app.yaml:2:9: train.learningRate: unknown key") == 0u);
     BOOST_TEST(with("\"a\\nb\": 1").find("app.yaml:2:1: a\\x0ab: unknown key") == 0u);
@@ -80,10 +80,12 @@ BOOST_AUTO_TEST_CASE(missing_keys_are_named_with_their_meaning) {
     BOOST_TEST(message(data_line + model_lines + train_line) ==
                "app.yaml:1:1: missing key \"troupe\": Version of the app file format. This build "
                "reads 1.");
-    BOOST_TEST(message("") ==
-               "app.yaml: empty; it needs troupe, data, model, train, topology or checkpoint");
-    BOOST_TEST(message("# nothing\n") ==
-               "app.yaml: empty; it needs troupe, data, model, train, topology or checkpoint");
+    BOOST_TEST(
+        message("") ==
+        "app.yaml: empty; it needs troupe, data, model, train, topology, checkpoint or base");
+    BOOST_TEST(
+        message("# nothing\n") ==
+        "app.yaml: empty; it needs troupe, data, model, train, topology, checkpoint or base");
 }
 
 BOOST_AUTO_TEST_CASE(wrong_kinds_are_refused) {
@@ -103,7 +105,7 @@ BOOST_AUTO_TEST_CASE(wrong_kinds_are_refused) {
     BOOST_TEST(batch("~") == "app.yaml:2:16: train.batch: has no value");
     BOOST_TEST(with("train") == "app.yaml:3:5: not valid YAML: illegal map value");
     BOOST_TEST(message("- 1") == "app.yaml:1:1: must be a map with troupe, data, model, train, "
-                                 "topology or checkpoint, not a list");
+                                 "topology, checkpoint or base, not a list");
     BOOST_TEST(with_train("train: [1]") ==
                "app.yaml:2:8: train: must be a map with batch, epochs, "
                "seed, optimizer, schedule, shuffle, warmup_minibatches, clip or batch_growth, not "

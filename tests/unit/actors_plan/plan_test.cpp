@@ -42,7 +42,7 @@ std::vector<plan_device> devices_of_nodes(std::size_t count) {
 std::vector<std::size_t> device_of(const plan& p) {
     std::vector<std::size_t> numbers;
     for (const planned_stage& stage : p.stages)
-        numbers.push_back(stage.where.node.value() - 1);
+        numbers.push_back(stage.where[0].node.value() - 1);
     return numbers;
 }
 

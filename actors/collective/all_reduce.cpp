@@ -1,0 +1,240 @@
+#include "actors/collective/all_reduce.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <map>
+
+#include "schemas/base/check.hpp"
+
+namespace troupe {
+
+namespace {
+
+using transfers = std::vector<reduce_transfer>;
+
+std::size_t one_segment(std::uint32_t) {
+    return 1;
+}
+
+// ---- ring -----------------------------------------------------------------------------------------------------------
+
+std::size_t ring_segments(std::uint32_t ranks) {
+    return ranks;
+}
+
+transfers ring(std::uint32_t rank, std::uint32_t ranks) {
+    transfers list;
+    const std::uint32_t next = (rank + 1) % ranks;
+    const std::uint32_t before = (rank + ranks - 1) % ranks;
+    // `start`: the segment that this rank sends first; each round sends the one that came in the round before.
+    const auto around = [&](std::uint32_t start, bool adds) {
+        for (std::uint32_t s = 0; s + 1 < ranks; ++s) {
+            const std::uint32_t sent = (start + ranks - s) % ranks;
+            const std::uint32_t received = (sent + ranks - 1) % ranks;
+            list.push_back({static_cast<std::uint32_t>(list.size()),
+                            next,
+                            {sent, 1},
+                            before,
+                            {received, 1},
+                            adds});
+        }
+    };
+    around(rank, true);
+    around(next, false);
+    return list;
+}
+
+// ---- by powers of two -----------------------------------------------------------------------------------------------
+
+// The ranks that take part between folding and unfolding: of each of the first `pairs` pairs the odd one, and all after.
+struct folding {
+    std::uint32_t power; // how many take part
+    std::uint32_t pairs;
+
+    explicit folding(std::uint32_t ranks) : power{std::bit_floor(ranks)}, pairs{ranks - power} {}
+
+    bool sits_out(std::uint32_t rank) const { return rank < 2 * pairs && rank % 2 == 0; }
+    std::uint32_t place_of(std::uint32_t rank) const {
+        return rank < 2 * pairs ? rank / 2 : rank - pairs;
+    }
+    std::uint32_t rank_at(std::uint32_t place) const {
+        return place < pairs ? 2 * place + 1 : place + pairs;
+    }
+};
+
+// `between`: what a place of `power` places does, in rounds from 0, told by places.
+template <class Between>
+transfers folded(std::uint32_t rank, std::uint32_t ranks, index_range all, std::uint32_t rounds,
+                 Between between) {
+    const folding fold{ranks};
+    const std::uint32_t last = rounds + 1;
+    if (fold.sits_out(rank))
+        return {{0, rank + 1, all, nobody, {}, false}, {last, nobody, {}, rank + 1, all, false}};
+    transfers list;
+    const bool stands_for_two = rank < 2 * fold.pairs;
+    if (stands_for_two)
+        list.push_back({0, nobody, {}, rank - 1, all, true});
+    for (reduce_transfer t : between(fold.place_of(rank), fold.power)) {
+        t.round += 1;
+        t.to = t.from = fold.rank_at(t.to);
+        list.push_back(t);
+    }
+    if (stands_for_two)
+        list.push_back({last, rank - 1, all, nobody, {}, false});
+    return list;
+}
+
+std::uint32_t log2_of(std::uint32_t power) {
+    return static_cast<std::uint32_t>(std::countr_zero(power));
+}
+
+transfers recursive_doubling(std::uint32_t rank, std::uint32_t ranks) {
+    const index_range all{0, 1};
+    return folded(rank, ranks, all, log2_of(std::bit_floor(ranks)),
+                  [&](std::uint32_t place, std::uint32_t power) {
+                      transfers list;
+                      for (std::uint32_t away = 1; away < power; away *= 2) {
+                          const std::uint32_t partner = place ^ away;
+                          list.push_back({static_cast<std::uint32_t>(list.size()), partner, all,
+                                          partner, all, true});
+                      }
+                      return list;
+                  });
+}
+
+std::size_t halving_segments(std::uint32_t ranks) {
+    return std::bit_floor(ranks);
+}
+
+transfers halving_doubling(std::uint32_t rank, std::uint32_t ranks) {
+    const std::size_t segments = halving_segments(ranks);
+    return folded(rank, ranks, {0, segments}, 2 * log2_of(std::bit_floor(ranks)),
+                  [&](std::uint32_t place, std::uint32_t power) {
+                      transfers list;
+                      index_range own{0, segments};
+                      for (std::uint32_t away = power / 2; away > 0; away /= 2) {
+                          const index_range lower{own.first, own.count / 2};
+                          const index_range upper{own.first + own.count / 2, own.count / 2};
+                          const bool keeps_lower = (place & away) == 0;
+                          own = keeps_lower ? lower : upper;
+                          list.push_back({static_cast<std::uint32_t>(list.size()), place ^ away,
+                                          keeps_lower ? upper : lower, place ^ away, own, true});
+                      }
+                      for (std::uint32_t away = 1; away < power; away *= 2) {
+                          const bool has_lower = (place & away) == 0;
+                          const index_range others{
+                              has_lower ? own.first + own.count : own.first - own.count, own.count};
+                          list.push_back({static_cast<std::uint32_t>(list.size()), place ^ away,
+                                          own, place ^ away, others, false});
+                          own = {std::min(own.first, others.first), 2 * own.count};
+                      }
+                      return list;
+                  });
+}
+
+// ---- tree -----------------------------------------------------------------------------------------------------------
+
+transfers tree(std::uint32_t rank, std::uint32_t ranks) {
+    const index_range all{0, 1};
+    const std::uint32_t levels = log2_of(std::bit_ceil(ranks));
+    transfers up, down; // down: in the opposite order
+    for (std::uint32_t level = 0; level < levels; ++level) {
+        const std::uint32_t away = 1u << level;
+        const std::uint32_t back = 2 * levels - 1 - level;
+        if (rank & away) {
+            up.push_back({level, rank - away, all, nobody, {}, false});
+            down.push_back({back, nobody, {}, rank - away, all, false});
+            break;
+        }
+        if (rank + away < ranks) {
+            up.push_back({level, nobody, {}, rank + away, all, true});
+            down.push_back({back, rank + away, all, nobody, {}, false});
+        }
+    }
+    up.insert(up.end(), down.rbegin(), down.rend());
+    return up;
+}
+
+// ---- the table ------------------------------------------------------------------------------------------------------
+
+struct row {
+    proto::AllReduceAlgorithm algorithm;
+    std::string_view name;
+    std::size_t (*segments)(std::uint32_t ranks);
+    transfers (*list)(std::uint32_t rank, std::uint32_t ranks);
+};
+
+constexpr std::array rows{
+    row{proto::AllReduceAlgorithm::RING, "ring", ring_segments, ring},
+    row{proto::AllReduceAlgorithm::RECURSIVE_DOUBLING, "recursive_doubling", one_segment,
+        recursive_doubling},
+    row{proto::AllReduceAlgorithm::HALVING_DOUBLING, "halving_doubling", halving_segments,
+        halving_doubling},
+    row{proto::AllReduceAlgorithm::TREE, "tree", one_segment, tree},
+};
+
+const row& row_of(proto::AllReduceAlgorithm algorithm) {
+    const auto found = std::ranges::find(rows, algorithm, &row::algorithm);
+    TROUPE_CHECK(found != rows.end(), "the caller has asked whether it is known");
+    return *found;
+}
+
+} // namespace
+
+bool is_known(proto::AllReduceAlgorithm algorithm) {
+    return algorithm == proto::AllReduceAlgorithm::AUTO ||
+           std::ranges::find(rows, algorithm, &row::algorithm) != rows.end();
+}
+
+std::string_view name_of(proto::AllReduceAlgorithm algorithm) {
+    return algorithm == proto::AllReduceAlgorithm::AUTO ? "auto" : row_of(algorithm).name;
+}
+
+double estimate_ns(proto::AllReduceAlgorithm algorithm, std::uint32_t ranks, std::size_t elements,
+                   link_cost link) {
+    const std::size_t segments = segments_of(algorithm, ranks);
+    std::map<std::uint32_t, double> longest; // by round
+    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+        for (const reduce_transfer& t : list_transfers(algorithm, rank, ranks)) {
+            std::size_t sent = 0;
+            for (std::size_t s = t.sends.first; s < t.sends.first + t.sends.count; ++s)
+                sent += elements_of(s, segments, elements).count;
+            const double ns = sent == 0 ? 0
+                                        : link.latency_ns + static_cast<double>(sent) *
+                                                                sizeof(float) * link.byte_ns;
+            longest[t.round] = std::max(longest[t.round], ns);
+        }
+    double sum = 0;
+    for (const auto& [round, ns] : longest)
+        sum += ns;
+    return sum;
+}
+
+proto::AllReduceAlgorithm choose(proto::AllReduceAlgorithm wanted, std::uint32_t ranks,
+                                 std::size_t elements, link_cost link) {
+    if (wanted != proto::AllReduceAlgorithm::AUTO)
+        return wanted;
+    return std::ranges::min(
+               rows, {},
+               [&](const row& r) { return estimate_ns(r.algorithm, ranks, elements, link); })
+        .algorithm;
+}
+
+std::size_t segments_of(proto::AllReduceAlgorithm algorithm, std::uint32_t ranks) {
+    return row_of(algorithm).segments(ranks);
+}
+
+index_range elements_of(std::size_t segment, std::size_t segments, std::size_t elements) {
+    const std::size_t size = elements / segments;
+    const std::size_t larger = elements % segments;
+    return {segment * size + std::min(segment, larger), size + (segment < larger ? 1 : 0)};
+}
+
+transfers list_transfers(proto::AllReduceAlgorithm algorithm, std::uint32_t rank,
+                         std::uint32_t ranks) {
+    TROUPE_CHECK(rank < ranks, "a rank is one of the ranks");
+    return ranks == 1 ? transfers{} : row_of(algorithm).list(rank, ranks);
+}
+
+} // namespace troupe

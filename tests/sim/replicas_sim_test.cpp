@@ -1,0 +1,246 @@
+// Data parallelism with the actors that ship: what replicas agree on, and that no delay, loss or order changes it.
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <cmath>
+
+#include "tests/sim/pipeline_checks.hpp"
+
+namespace bdata = boost::unit_test::data;
+using namespace troupe;
+using namespace troupe::test;
+
+namespace {
+
+struct replicas_app {
+    std::string schedule = "gpipe";
+    std::vector<std::size_t> layers = {6}; // of the stages
+    std::uint32_t replicas = 2;
+    std::string sync = "all_reduce";
+    std::uint32_t samples = 80;
+    std::uint32_t batch = 8;
+    std::uint32_t microbatches = 1;
+    std::string optimizer = default_optimizer;
+    std::string more = {}; // further keys of train
+    std::string norm = {}; // a layer behind the first
+};
+
+void replace(std::string& text, const std::string& from, const std::string& to) {
+    const auto at = text.find(from);
+    BOOST_REQUIRE(at != std::string::npos);
+    text.replace(at, from.size(), to);
+}
+
+std::string text_of(const replicas_app& a) {
+    std::string text = pipeline_app(a.schedule, a.layers, 2, a.optimizer, a.more);
+    replace(text, "train_samples: 70", "train_samples: " + std::to_string(a.samples));
+    replace(text, "batch: 8", "batch: " + std::to_string(a.batch));
+    replace(text, "microbatches: 3", "microbatches: " + std::to_string(a.microbatches));
+    if (!a.norm.empty())
+        replace(text, "    - relu\n", a.norm + "    - relu\n");
+    if (a.replicas > 1)
+        replace(text, "topology: {",
+                "topology: {replicas: " + std::to_string(a.replicas) + ", sync: " + a.sync + ", ");
+    return text + "checkpoint: {directory: unused}\n";
+}
+
+using saved_tensors = std::map<std::string, std::vector<float>>;
+
+saved_tensors saved_in(const std::filesystem::path& folder) {
+    const auto infos = list_checkpoints(folder).value();
+    BOOST_REQUIRE(!infos.empty());
+    const loaded_checkpoint saved = load_checkpoint(infos.back()).value();
+    saved_tensors out;
+    for (const auto& file : saved.files())
+        for (const named_tensor& t : file.view.tensors) {
+            auto& values = out[t.name];
+            values.resize(t.bytes.size() / sizeof(float));
+            std::memcpy(values.data(), t.bytes.data(), t.bytes.size());
+        }
+    return out;
+}
+
+struct trained {
+    run_report report;
+    saved_tensors weights;
+};
+
+trained train(const replicas_app& a, const sim_faults& faults = calm, std::uint64_t seed = 1) {
+    const temporary_folder folder;
+    pipeline_sim run{
+        {.seed = seed, .faults = faults, .nodes = a.layers.size() * a.replicas, .app = text_of(a)}};
+    run.train(folder.path());
+    BOOST_REQUIRE(run.observer().report.has_value());
+    const run_report& report = *run.observer().report;
+    BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
+    BOOST_TEST(report.epochs.size() == 2u);
+    BOOST_TEST(report.epochs.back().samples == a.samples);
+    return {report, saved_in(folder.path())};
+}
+
+double farthest(const saved_tensors& a, const saved_tensors& b) {
+    double most = 0;
+    BOOST_REQUIRE(a.size() == b.size());
+    for (const auto& [name, values] : a) {
+        const auto& others = b.at(name);
+        BOOST_REQUIRE(values.size() == others.size());
+        for (std::size_t i = 0; i < values.size(); ++i)
+            most = std::max(most, static_cast<double>(std::abs(values[i] - others[i])));
+    }
+    return most;
+}
+
+const char* const algorithms[] = {"ring", "recursive_doubling", "halving_doubling", "tree"};
+
+std::string all_reduce_by(const std::string& algorithm) {
+    return "{all_reduce: {algorithm: " + algorithm + "}}";
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(replicas_in_the_simulator)
+
+// Gradients of two are summed in either order with the same bits.
+BOOST_DATA_TEST_CASE(two_replicas_are_bit_equal_to_one_with_two_microbatches_of_a_batch_as_large,
+                     bdata::make(algorithms), algorithm) {
+    const auto replicated = train({.sync = all_reduce_by(algorithm)});
+    const auto alone = train({.replicas = 1, .batch = 16, .microbatches = 2});
+    BOOST_TEST((replicated.weights == alone.weights));
+    BOOST_TEST(replicated.report.stages.size() == 2u);
+    for (const stage_report& stage : replicated.report.stages)
+        BOOST_TEST(stage.weight_version == 10u);
+}
+
+BOOST_DATA_TEST_CASE(the_sum_over_replicas_is_the_gradient_of_one_minibatch_of_all_their_samples,
+                     bdata::make({2u, 3u, 4u, 5u, 7u}) * bdata::make(algorithms), replicas,
+                     algorithm) {
+    // 70 samples leave a last round with fewer minibatches, one of them short; of 7 replicas some have one minibatch less.
+    const auto replicated =
+        train({.replicas = replicas, .sync = all_reduce_by(algorithm), .samples = 70, .batch = 4});
+    const auto alone = train({.replicas = 1, .samples = 70, .batch = 4 * replicas});
+    BOOST_TEST(farthest(replicated.weights, alone.weights) < 2e-6);
+    BOOST_TEST(std::abs(replicated.report.epochs.back().train_loss -
+                        alone.report.epochs.back().train_loss) < 1e-6);
+}
+
+BOOST_AUTO_TEST_CASE(an_epoch_of_fewer_minibatches_than_replicas_is_one_update) {
+    const auto replicated = train({.replicas = 5, .samples = 20});
+    const auto alone = train({.replicas = 1, .samples = 20, .batch = 40});
+    BOOST_TEST(farthest(replicated.weights, alone.weights) < 1e-6);
+    BOOST_TEST(replicated.report.stages[4].weight_version == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(stages_and_replicas_compose) {
+    for (const char* sync : {"all_reduce", "{local_sgd: {period: 2}}"}) {
+        const auto whole = train({.sync = sync, .samples = 70, .microbatches = 3});
+        const auto cut =
+            train({.layers = {1, 3, 2}, .sync = sync, .samples = 70, .microbatches = 3});
+        BOOST_TEST((cut.weights == whole.weights));
+    }
+    // Late by a stage, and the others of a round with it.
+    const auto late = train({.schedule = "pipedream", .layers = {3, 3}});
+    const auto alone =
+        train({.schedule = "pipedream", .layers = {3, 3}, .replicas = 1, .batch = 16});
+    BOOST_TEST(farthest(late.weights, alone.weights) < 2e-6);
+    BOOST_TEST(late.report.stages[2].lags == late.report.stages[0].lags);
+}
+
+BOOST_DATA_TEST_CASE(delay_loss_duplication_and_order_change_no_bit, bdata::xrange(1, 17), seed) {
+    const char* algorithm = algorithms[seed % 4];
+    const replicas_app app{
+        .schedule = seed % 2 ? "pipedream" : "gpipe",
+        .layers = seed % 3 ? std::vector<std::size_t>{2, 4} : std::vector<std::size_t>{6},
+        .replicas = 2u + static_cast<std::uint32_t>(seed) % 3,
+        .sync = seed % 5 ? all_reduce_by(algorithm)
+                         : std::string{"{local_sgd: {period: 3, algorithm: "} + algorithm + "}}",
+        .samples = 70,
+        .norm = seed % 4 ? "" : "    - batch_norm\n"};
+    replicas_app normed = app;
+    if (!app.norm.empty())
+        normed.layers.back() += 1;
+    const auto first = train(normed);
+    const auto second = train(normed, storm, static_cast<std::uint64_t>(seed));
+    BOOST_TEST((first.weights == second.weights));
+}
+
+BOOST_AUTO_TEST_CASE(gradients_are_clipped_by_the_norm_of_their_sum) {
+    for (const std::vector<std::size_t>& layers : {std::vector<std::size_t>{6}, {2, 4}}) {
+        const auto replicated = train({.layers = layers, .more = "clip: {norm: 0.3}"});
+        const auto alone = train({.layers = layers,
+                                  .replicas = 1,
+                                  .batch = 16,
+                                  .microbatches = 2,
+                                  .more = "clip: {norm: 0.3}"});
+        BOOST_TEST((replicated.weights == alone.weights));
+    }
+}
+
+// Without momentum, the mean of weights that have each made a step is a step by the mean gradient.
+BOOST_AUTO_TEST_CASE(local_sgd_with_a_mean_after_every_update_is_all_reduce) {
+    const std::string plain = "sgd: {learning_rate: 0.05}";
+    const auto local = train(
+        {.replicas = 4, .sync = "{local_sgd: {period: 1}}", .samples = 64, .optimizer = plain});
+    const auto summed = train({.replicas = 4, .samples = 64, .optimizer = plain});
+    BOOST_TEST(farthest(local.weights, summed.weights) < 2e-6);
+}
+
+BOOST_AUTO_TEST_CASE(local_sgd_of_one_mean_per_epoch_is_the_mean_of_runs_on_their_own) {
+    // Two epochs in one file order; the first epoch's mean is the second's start.
+    const std::string order = "shuffle: false";
+    const auto local =
+        train({.replicas = 2, .sync = "{local_sgd: {period: 1000}}", .samples = 64, .more = order});
+    const auto often =
+        train({.replicas = 2, .sync = "{local_sgd: {period: 1}}", .samples = 64, .more = order});
+    BOOST_TEST(farthest(local.weights, often.weights) > 1e-5);
+    for (const stage_report& stage : local.report.stages)
+        BOOST_TEST(stage.weight_version == 8u);
+}
+
+BOOST_AUTO_TEST_CASE(a_killed_node_ends_the_run_with_its_replica) {
+    replicas_app a{.samples = 8000};
+    pipeline_sim run{{.faults = calm, .nodes = 2, .app = text_of(a)}};
+    run.start({});
+    run.sim().run_until([&] { return run.observer().progress.samples_done >= 800; },
+                        std::chrono::minutes{5});
+    run.sim().kill(run.node(1));
+    run.sim().run_until([&] { return run.observer().report.has_value(); }, std::chrono::seconds{5});
+    BOOST_REQUIRE(run.observer().report.has_value());
+    BOOST_REQUIRE(run.observer().report->failure.has_value());
+    BOOST_TEST((run.observer().report->failure->code() == errc::lost));
+    BOOST_TEST(run.observer().report->failure->message().find(
+                   "stage 0 of replica 1 on node-1/sim:0") != std::string::npos,
+               run.observer().report->failure->message());
+    run.sim().run_for(std::chrono::seconds{5});
+    BOOST_TEST(!run.node(0).address_of("stage-0.0").has_value());
+    BOOST_TEST(!run.node(0).address_of("reducer-0.0").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_stopped_run_goes_on_from_its_checkpoint_as_if_it_had_not_been) {
+    const replicas_app a{.replicas = 3, .samples = 70, .batch = 4};
+    const auto whole = train(a);
+    const temporary_folder folder;
+    {
+        pipeline_sim run{{.faults = calm, .nodes = 3, .app = text_of(a)}};
+        run.start(folder.path());
+        run.sim().run_until([&] { return run.observer().progress.samples_done >= 24; },
+                            std::chrono::minutes{5});
+        run.run_node().send(run.trainer_address(), frame_builder<proto::StopRun>{});
+        run.sim().run_until([&] { return run.observer().report.has_value(); },
+                            std::chrono::minutes{5});
+        BOOST_REQUIRE(run.observer().report.has_value());
+        BOOST_TEST((run.observer().report->failure->code() == errc::cancelled));
+        const auto infos = list_checkpoints(folder.path()).value();
+        BOOST_REQUIRE(infos.size() == 1u);
+        BOOST_TEST(infos[0].progress.minibatches_of_epoch % 3 == 0u); // whole rounds
+        BOOST_TEST(infos[0].progress.minibatches_of_epoch > 0u);
+        BOOST_TEST(infos[0].progress.minibatches_of_epoch < 18u);
+    }
+    pipeline_sim run{{.seed = 2, .faults = calm, .nodes = 3, .app = text_of(a)}};
+    run.start(folder.path(), true);
+    run.sim().run_until([&] { return run.observer().report.has_value(); }, std::chrono::minutes{5});
+    BOOST_REQUIRE(run.observer().report.has_value());
+    BOOST_REQUIRE(!run.observer().report->failure);
+    BOOST_TEST((saved_in(folder.path()) == whole.weights));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
