@@ -167,6 +167,17 @@ std::vector<std::int32_t> subwords::encode(std::string_view line) const {
     return {ids.begin(), ids.end()};
 }
 
+std::vector<std::string> subwords::unknown(std::string_view line) const {
+    std::vector<std::string> pieces;
+    const auto encoded =
+        model_->processor.Encode(absl::string_view{line.data(), line.size()}, &pieces);
+    TROUPE_CHECK(encoded.ok(), "a loaded vocabulary encodes any text");
+    std::erase_if(pieces, [this](const std::string& piece) {
+        return !model_->processor.IsUnknown(model_->processor.PieceToId(piece));
+    });
+    return pieces;
+}
+
 std::string subwords::decode(std::span<const std::int32_t> all) const {
     std::vector<int> ids;
     std::ranges::copy_if(all, std::back_inserter(ids), [this](std::int32_t id) {

@@ -37,6 +37,8 @@ class subwords {
     std::int32_t sentence_end() const noexcept;
     // Without the begin and the end. Broken UTF-8 becomes unknown characters.
     std::vector<std::int32_t> encode(std::string_view line) const;
+    // The parts of a line that encode() has an unknown character for, in order.
+    std::vector<std::string> unknown(std::string_view line) const;
     // The line that tokens stand for; those that the vocabulary has not, and padding, begin and end, say nothing.
     std::string decode(std::span<const std::int32_t> tokens) const;
 

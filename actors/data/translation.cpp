@@ -216,10 +216,13 @@ result<sentence_codec> sentence_codec::open(proto::TranslationData::Reader optio
     return sentence_codec{std::move(*vocabulary), options.getSourceLength()};
 }
 
-std::vector<std::int32_t> sentence_codec::source(std::string_view sentence) const {
-    std::vector<std::int32_t> tokens(source_length_);
-    put_source(vocabulary_, sentence, tokens);
-    return tokens;
+encoded_sentence sentence_codec::source(std::string_view sentence) const {
+    encoded_sentence encoded;
+    encoded.tokens.resize(source_length_);
+    encoded.own = put_source(vocabulary_, sentence, encoded.tokens) - 1;
+    encoded.cut = encoded.own - std::min(encoded.own, source_length_ - 1);
+    encoded.unknown = vocabulary_.unknown(sentence);
+    return encoded;
 }
 
 std::string sentence_codec::sentence(std::span<const std::int32_t> target) const {

@@ -24,6 +24,14 @@ namespace troupe {
 result<data_sets> read_translation_data(proto::TranslationData::Reader options,
                                         const tensor_shape& input);
 
+// A sentence as a model reads it.
+struct encoded_sentence {
+    std::vector<std::int32_t> tokens; // source_length of them: its own, its end and padding
+    std::size_t own = 0;              // tokens of the whole sentence without its end
+    std::size_t cut = 0;              // of these, what had no space
+    std::vector<std::string> unknown; // parts of it that the vocabulary has not
+};
+
 // Sentences as a trained model takes and gives them, by the vocabulary that its training has kept. Threads: const and shared
 // freely.
 class sentence_codec {
@@ -36,8 +44,7 @@ class sentence_codec {
     std::int32_t begin() const noexcept { return vocabulary_.sentence_begin(); }
     std::int32_t end() const noexcept { return vocabulary_.sentence_end(); }
 
-    // source_length() tokens: the sentence, its end and padding.
-    std::vector<std::int32_t> source(std::string_view sentence) const;
+    encoded_sentence source(std::string_view sentence) const;
     // What these tokens of a target, or its labels, say before the end of the sentence.
     std::string sentence(std::span<const std::int32_t> target) const;
     // Whether a target says what its labels say: never where these were cut, and so have no end.

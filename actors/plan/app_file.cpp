@@ -54,6 +54,10 @@ result<void> app_definition::check_samples(std::uint64_t train_samples) const {
     return app_file::check_samples(*this, train_samples);
 }
 
+result<void> app_definition::check_causal() const {
+    return app_file::check_causal(*this);
+}
+
 std::vector<std::string> app_definition::notes(std::optional<std::uint64_t> train_samples) const {
     std::vector<std::string> notes;
     for (const app_file::doubtful_key& key : app_file::doubtful_keys(app(), train_samples))

@@ -50,6 +50,9 @@ class app_definition {
     // errc::usage if so many training samples leave a layer with fewer at once than it needs.
     result<void> check_samples(std::uint64_t train_samples) const;
 
+    // errc::usage, naming the layer, if one lets a position see those behind it, whose tokens it is to give.
+    result<void> check_causal() const;
+
     // What is given to no effect, or is hardly meant, each with its place as in error_at. With the number of training
     // samples also what depends on it.
     std::vector<std::string> notes(std::optional<std::uint64_t> train_samples = {}) const;

@@ -10,6 +10,9 @@ result<void> check_meaning(const app_definition& definition);
 // As app_definition::check_samples.
 result<void> check_samples(const app_definition& definition, std::uint64_t train_samples);
 
+// As app_definition::check_causal.
+result<void> check_causal(const app_definition& definition);
+
 // A key whose value changes nothing beside the others, or is hardly meant.
 struct doubtful_key {
     std::string path;

@@ -58,6 +58,19 @@ void visit(layer_list layers, const std::string& path, const layer_visitor& see)
     }
 }
 
+// Where layers stand that let a position see those behind it.
+std::vector<std::string> layers_that_look_ahead(proto::Model::Reader model) {
+    std::vector<std::string> found;
+    visit(model.getLayers(), "model.layers",
+          [&](proto::Layer::Reader layer, const std::string& here) {
+              if (layer.isAttention() && !layer.getAttention().getCausal())
+                  found.push_back(here + "attention");
+              if (layer.isTransformer() && !layer.getTransformer().getCausal())
+                  found.push_back(here + "transformer");
+          });
+    return found;
+}
+
 bool labels_are_next_tokens(proto::Data::Reader data) {
     return data.getTarget() == proto::DataTarget::LABELS &&
            (data.isText() || data.isTranslation() ||
@@ -73,17 +86,21 @@ void add_doubtful_layers(proto::App::Reader app, std::vector<doubtful_key>& keys
                         "one; leave this layer out"});
     if (!labels_are_next_tokens(app.getData()))
         return;
-    const std::string why = "not causal, so that each position sees the next token, which is its "
-                            "label; say causal: true";
-    visit(layers, "model.layers", [&](proto::Layer::Reader layer, const std::string& here) {
-        if (layer.isAttention() && !layer.getAttention().getCausal())
-            keys.push_back({here + "attention", why});
-        if (layer.isTransformer() && !layer.getTransformer().getCausal())
-            keys.push_back({here + "transformer", why});
-    });
+    for (const std::string& path : layers_that_look_ahead(model))
+        keys.push_back({path, "not causal, so that each position sees the next token, which is its "
+                              "label; say causal: true"});
 }
 
 } // namespace
+
+result<void> check_causal(const app_definition& definition) {
+    const auto found = layers_that_look_ahead(definition.app().getModel());
+    if (found.empty())
+        return {};
+    return definition.error_at(found.front(),
+                               "not causal, so that the model has learned from the tokens that it "
+                               "would have to give; say causal: true and train anew");
+}
 
 std::vector<doubtful_key> doubtful_keys(proto::App::Reader app,
                                         std::optional<std::uint64_t> train_samples) {

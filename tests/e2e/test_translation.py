@@ -4,9 +4,13 @@ import hashlib
 import importlib.util
 import itertools
 import json
+import os
+import pathlib
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 from support import SOURCE, TroupeTest, main
 
@@ -42,6 +46,10 @@ def load_script():
 
 
 class Translation(TroupeTest):
+    def seconds_of_work(self, process):
+        fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return int(fields[11]) / os.sysconf("SC_CLK_TCK")
+
     def run_script(self, folder):
         subprocess.run([sys.executable, "-B", NUMBERS, folder], check=True)
         return [(folder / name).read_text() for name in ("train.tsv", "test.tsv")]
@@ -62,6 +70,18 @@ class Translation(TroupeTest):
         self.assertEqual(self.troupe("generate", app, "--prompt", "red dog").out, "chien rouge\n")
         self.assertEqual(self.troupe("generate", app, "--prompt", "old sun").out, "soleil vieux\n")
         self.assert_one_line_error(self.troupe("generate", app), 2, "--prompt: give the sentence to translate")
+        self.assert_one_line_error(self.troupe("generate", app, "--prompt", "  \n"), 2, "--prompt: has no word to translate")
+        several = self.troupe("generate", app, "--prompt", "old sun\nred dog\n")
+        self.assertEqual((several.code, several.out, several.err), (0, "soleil vieux\nchien rouge\n", ""), str(several))
+        self.assert_one_line_error(self.troupe("generate", app, "--prompt", "\nred dog"), 2, "--prompt: line 1: has no word to translate")
+        unknown = self.troupe("generate", app, "--prompt", "red dog\nold %sun@")
+        self.assertEqual(unknown.code, 0, str(unknown))
+        self.assertEqual(unknown.err, "troupe: note: --prompt: line 2: the vocabulary has not % @; the model reads an unknown "
+                                      "character there\n")
+        long = self.troupe("generate", app, "--prompt", "red dog " * 12)
+        self.assertEqual(long.code, 0, str(long))
+        self.assertRegex(long.err, r"^troupe: note: --prompt: of its \d+ tokens the model reads the first 11, as many as "
+                                   r"data\.translation\.source_length leaves before the end; \d+ are left out\n$")
         other = self.troupe("generate", app, "--prompt", "old sun", "--set", "data.translation.source_length=11")
         self.assert_one_line_error(other, 2, "--set data.translation.source_length: 11 is not the source_length of the model's "
                                    "encoder_decoder, 12")
@@ -92,7 +112,7 @@ class Translation(TroupeTest):
         self.assertEqual(copy["vocabulary_sha256"], learned)
         vocabulary.rename(self.folder / "learned.model")
         (self.folder / "pairs.tsv").write_text("big cat\tgrand chat\ngreen sun\tsoleil vert\n" * 6)
-        for words in (("evaluate", app),):
+        for words in (("evaluate", app), ("generate", app, "--prompt", "red dog")):
             self.assert_one_line_error(
                 self.troupe(*words), 2, f"words.model is not the vocabulary that {self.folder}/saved/epoch-0001 was trained with; "
                 f"give that one's file, of SHA-256 {learned}")
@@ -103,6 +123,39 @@ class Translation(TroupeTest):
         self.assertEqual(self.troupe("evaluate", app, *right).code, 0)
         resumed = self.troupe("run", app, "--resume", "--set", "train.epochs=2", *right)
         self.assertEqual(resumed.code, 0, str(resumed))
+
+    def test_what_translates_nothing_has_no_exact_matches(self):
+        app = self.app(APP[:APP.index("model:")] + """\
+  target: input
+model: {input: [24], layers: [{embedding: {vocabulary: 48, width: 16}}, {linear: {out: 48}}]}
+train: {batch: 4, epochs: 1, optimizer: {adam: {learning_rate: 0.01}}}
+checkpoint: {directory: saved}
+""")
+        (self.folder / "pairs.tsv").write_text("red dog\tchien rouge\nold sun\tsoleil vieux\n" * 6)
+        self.assertEqual(self.troupe("run", app).code, 0)
+        why = "data.target: translates nothing: input has the model learn what it reads, not what comes next; "
+        evaluated = self.troupe("evaluate", app)
+        self.assertNotIn("exact", evaluated.out)
+        self.assertRegex(evaluated.err, r"troupe: note: no exact matches: \S*app\.yaml:5:11: " + why)
+        self.assertNotIn("exact_matches", self.troupe("evaluate", app, "--json").event("evaluation")[0])
+        self.assert_one_line_error(self.troupe("generate", app, "--prompt", "red dog"), 2, why)
+
+    def test_a_signal_ends_a_translation_between_its_positions(self):
+        # Never the end of a sentence: every target is cut.
+        app = self.app(APP.replace("input: [24]", "input: [1512]").replace("epochs: 40", "epochs: 2").replace(
+            "every_epochs: 40", "every_epochs: 1"))
+        (self.folder / "pairs.tsv").write_text("red dog\t" + "rouge " * 1600 + "\n" + "old sun\t" + "soleil " * 1600 + "\n")
+        trained = self.troupe("run", app, "--set", "train.batch=2")
+        self.assertEqual(trained.code, 0, str(trained))
+        for words in (("generate", app, "--prompt", "red dog"), ("evaluate", app)):
+            running = self.start(*words)
+            self.eventually(lambda: self.seconds_of_work(running) > 0.5, "it translates")
+            running.send_signal(signal.SIGINT)
+            since = time.monotonic()
+            stopped = self.finish(running)
+            self.assert_within(5, since)
+            self.assertEqual((stopped.code, stopped.out), (130, ""), str(stopped))
+            self.assertRegex(stopped.err.splitlines()[-1], r"^troupe: stopped after \d+ of (1500 positions|2 samples)")
 
     def test_weights_that_know_nothing_translate_nothing_exactly(self):
         app = self.app(APP)

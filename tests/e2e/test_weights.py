@@ -187,7 +187,18 @@ checkpoint: {directory: written}
         likeliest = self.troupe(*words, "--temperature", "0").out
         self.assertEqual(self.troupe(*words, "--temperature", "0", "--seed", "2").out, likeliest)
         self.assertIn("generates no text", self.refused("generate", self.app_file))
-        self.assertIn("--prompt: is empty, but the model needs a byte", self.refused("generate", app, "--prompt", ""))
+        self.assertIn("--prompt: needs a value", self.refused("generate", app, "--prompt", ""))
+        self.assertRegex(self.troupe("generate", app, "--length", "5").out, r"(?s)^\n.{5}\n$")
+        fitting = self.troupe("generate", app, "--prompt", "x" * 16, "--length", "5")
+        self.assertEqual((fitting.code, fitting.err), (0, ""), str(fitting))
+        cut = self.troupe("generate", app, "--prompt", "x" * 19, "--length", "5")
+        self.assertEqual((cut.code, cut.err), (0, "troupe: note: --prompt: of its 19 bytes the model sees the last 16, as many as "
+                                                  "model.input says; 3 are left out\n"), str(cut))
+        self.assertIn("--set data.target: generates no text: input has the model learn what it reads, not what comes next",
+                      self.refused("generate", app, "--set", "data.target=input"))
+        ahead = "model.layers=[{embedding: {vocabulary: 256, width: 32}}, {attention: {heads: 2}}, {linear: {out: 256}}]"
+        self.assertRegex(self.refused("generate", app, "--set", ahead),
+                         r"model\.layers\[1\]\.attention: not causal, so that .*; say causal: true and train anew\n$")
 
     def test_a_folder_of_another_run_is_left_alone(self):
         self.convert("saved", self.file)

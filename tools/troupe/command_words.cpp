@@ -62,18 +62,15 @@ void add_generate(CLI::App& program, generate_options& options, int& code) {
         "Examples: troupe generate apps/text_gpt/single.yaml --prompt 'A computer'\n"
         "          troupe generate apps/translation/single.yaml --prompt 'three hundred'\n\n"
         "Length, temperature and seed are those of a language model. A translation is of the\n"
-        "likeliest token at every position.");
+        "likeliest token at every position, and stands on a line of its own for every line of the\n"
+        "prompt. What the model has no space for is left out of the prompt, and characters that\n"
+        "its vocabulary has not are read as one that is unknown: a note says so.");
     add_app(command, options.app);
     command->add_option("--weights", options.weights,
                         "As of evaluate; without it the app's latest checkpoint.");
-    command
-        ->add_option("--prompt", options.prompt,
-                     "What the text begins with, or the sentence to translate; a new line.")
-        ->check([](const std::string& prompt) {
-            return std::string{prompt.empty() ? "is empty, but the model needs a byte to go on "
-                                                "from; without --prompt that is a new line"
-                                              : ""};
-        });
+    command->add_option("--prompt", options.prompt,
+                        "What the text begins with, without it a new line; or what to translate, a "
+                        "sentence a line.");
     command->add_option("--length", options.length, "Bytes to write.")
         ->check(CLI::Range(1u, 1'000'000u))
         ->capture_default_str();

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -94,11 +95,10 @@ int convert(const convert_options& options);
 
 struct generate_options {
     app_choice app;
-    std::string weights; // as load_weights takes them
-    std::string prompt =
-        "\n"; // not empty; of an app with data.translation the sentence to translate
-    std::uint32_t length = 500; // bytes
-    double temperature = 0.8;   // 0: always the likeliest byte
+    std::string weights;               // as load_weights takes them
+    std::optional<std::string> prompt; // what the text begins with, or sentences to translate
+    std::uint32_t length = 500;        // bytes
+    double temperature = 0.8;          // 0: always the likeliest byte
     std::uint64_t seed = 1;
     std::uint64_t memory_mb = 4096;
 };

@@ -11,6 +11,7 @@
 #include "tools/troupe/run_setup.hpp"
 #include "tools/troupe/saved_weights.hpp"
 #include "tools/troupe/signals.hpp"
+#include "tools/troupe/text_use.hpp"
 #include "tools/troupe/translations.hpp"
 
 namespace troupe::cli {
@@ -21,7 +22,7 @@ namespace {
 struct trained_model {
     const stage_program& program;
     const weights& w;
-    const sentence_codec* codec; // of a model that translates, else null
+    const translator* translates; // null where it does not
 };
 
 struct test_sums {
@@ -34,8 +35,7 @@ struct test_sums {
 // How many of a batch's sources are translated exactly as its labels say.
 result<std::uint64_t> exact_matches(compute_context& context, const trained_model& model,
                                     batch samples) {
-    const auto targets =
-        translate(context, model.program, model.w, *model.codec, std::move(samples.input));
+    const auto targets = model.translates->translate(context, std::move(samples.input));
     if (!targets)
         return targets.failure();
     const std::size_t length = targets->shape()[1];
@@ -44,7 +44,8 @@ result<std::uint64_t> exact_matches(compute_context& context, const trained_mode
     };
     std::uint64_t exact = 0;
     for (std::size_t s = 0; s < targets->shape()[0]; ++s)
-        exact += model.codec->is_exact(row(*targets, s), row(samples.labels, s)) ? 1 : 0;
+        exact +=
+            model.translates->codec().is_exact(row(*targets, s), row(samples.labels, s)) ? 1 : 0;
     return exact;
 }
 
@@ -59,7 +60,7 @@ result<void> evaluate_batch(compute_context& context, const trained_model& model
     sum.loss_sum += loss->loss_sum;
     sum.correct += loss->correct;
     sum.counted += loss->counted;
-    if (model.codec == nullptr)
+    if (model.translates == nullptr)
         return {};
     const auto exact = exact_matches(context, model, std::move(samples));
     if (!exact)
@@ -74,14 +75,15 @@ result<test_sums> evaluate_batches(compute_context& context, const trained_model
     test_sums sum;
     const batch_plan plan{file_order(data.size()), batch_size};
     for (std::size_t b = 0; b < plan.batches(); ++b) {
+        const error stopped{errc::cancelled, "stopped after " + std::to_string(b * batch_size) +
+                                                 " of " + std::to_string(data.size()) + " samples"};
         if (stop_signals() > 0)
-            return error{errc::cancelled, "stopped after " + std::to_string(b * batch_size) +
-                                              " of " + std::to_string(data.size()) + " samples"};
+            return stopped;
         auto samples = fill_batch(data, plan.indices(b), 0, context.memory);
         if (!samples)
             return samples.failure();
         if (auto done = evaluate_batch(context, model, std::move(*samples), sum); !done)
-            return done.failure();
+            return done.failure().code() == errc::cancelled ? stopped : done.failure();
     }
     return sum;
 }
@@ -147,23 +149,24 @@ int evaluate(const evaluate_options& options) {
         return report(same.failure());
     if (!options.json)
         note_data(**data);
-    std::optional<sentence_codec> codec;
-    if (app->app().getData().isTranslation()) {
-        auto opened = sentence_codec::open(app->app().getData().getTranslation());
+    std::optional<translator> translates;
+    if (const auto use = text_use_of(*app, program); use && *use == text_use::translates) {
+        auto opened = translator::open(*app, *saved);
         if (!opened)
-            return report(app->at_its_place(opened.failure()));
-        codec = std::move(*opened);
-    }
+            return report(opened.failure());
+        translates = std::move(*opened);
+    } else if (app->app().getData().isTranslation() && !options.json)
+        note("no exact matches: " + use.failure().message());
     const auto ops = make_cpu_operations(memory);
     compute_context context{*ops, memory};
     const auto sum =
-        evaluate_batches(context, {program, *saved->weights, codec ? &*codec : nullptr},
+        evaluate_batches(context, {program, *saved->weights, translates ? &*translates : nullptr},
                          (*data)->test, app->app().getTrain().getBatch());
     if (!sum)
         return sum.failure().code() == errc::cancelled ? stopped(sum.failure())
                                                        : report(sum.failure());
     const evaluation done{*sum, (*data)->test.size(), saved->from.string(),
-                          model.getLoss().isCrossEntropy(), codec.has_value()};
+                          model.getLoss().isCrossEntropy(), translates.has_value()};
     if (!std::isfinite(done.loss()))
         return report({errc::numeric, "the test loss of " + done.from +
                                           " is not a number; its weights are damaged, or of a "

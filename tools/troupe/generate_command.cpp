@@ -2,13 +2,17 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <sstream>
 
 #include "kernels/cpu/cpu_operations.hpp"
 #include "kernels/graph/stage_program.hpp"
+#include "schemas/base/limits.hpp"
+#include "schemas/base/printable.hpp"
 #include "schemas/base/random.hpp"
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/saved_weights.hpp"
 #include "tools/troupe/signals.hpp"
+#include "tools/troupe/text_use.hpp"
 #include "tools/troupe/translations.hpp"
 
 namespace troupe::cli {
@@ -17,17 +21,6 @@ namespace {
 
 constexpr std::size_t byte_values = 256;
 constexpr std::uint64_t sampling_purpose = 0x67656e;
-
-result<void> check_model(const app_definition& app, const stage_program& program) {
-    const value_form& input = program.inputs()[0].info;
-    const value_form& labels = program.labels();
-    if (input.type == data_type::int32 && input.values >= byte_values && input.shape.rank() == 1 &&
-        labels.shape == input.shape && labels.values == byte_values)
-        return {};
-    return app.error_at("model",
-                        "generates no text: it must take [positions] bytes, by an embedding "
-                        "with a vocabulary of 256, and give [positions, 256]");
-}
 
 // A byte drawn by its logits, divided by the temperature; the likeliest at 0.
 std::uint8_t draw(std::span<const float> logits, double temperature, random_stream& random) {
@@ -69,7 +62,11 @@ result<std::uint8_t> next_byte(compute_context& context, const stage_program& pr
 int write_on(compute_context& context, const stage_program& program, const weights& w,
              const generate_options& options) {
     random_stream random{options.seed, sampling_purpose};
-    std::string text = options.prompt;
+    std::string text = options.prompt.value_or("\n");
+    if (const std::size_t positions = program.inputs()[0].info.shape[0]; text.size() > positions)
+        note("--prompt: of its " + std::to_string(text.size()) + " bytes the model sees the last " +
+             std::to_string(positions) + ", as many as model.input says; " +
+             std::to_string(text.size() - positions) + " are left out");
     std::cout << text << std::flush;
     for (std::uint32_t i = 0; i < options.length && std::cout.good(); ++i) {
         if (stop_signals() > 0)
@@ -84,41 +81,59 @@ int write_on(compute_context& context, const stage_program& program, const weigh
     return 0;
 }
 
-result<void> check_translator(const app_definition& app, const stage_program& program) {
-    const value_form& input = program.inputs()[0].info;
-    const value_form& labels = program.labels();
-    const std::size_t source = app.app().getData().getTranslation().getSourceLength();
-    if (input.type == data_type::int32 && input.shape.rank() == 1 &&
-        labels.type == data_type::int32 && labels.shape.rank() == 1 &&
-        input.shape[0] == source + labels.shape[0])
-        return {};
-    return app.error_at("model", "translates nothing: it must begin with encoder_decoder, whose "
-                                 "source_length is that of data.translation");
+// What of a sentence, which stands at `place`, the model does not read.
+void note_lost(const encoded_sentence& sentence, const std::string& place) {
+    if (sentence.cut > 0)
+        note(place + ": of its " + std::to_string(sentence.own) +
+             " tokens the model reads the first " + std::to_string(sentence.own - sentence.cut) +
+             ", as many as data.translation.source_length leaves before the end; " +
+             std::to_string(sentence.cut) + " are left out");
+    std::string unknown;
+    for (const std::string& characters : sentence.unknown)
+        unknown += " " + characters;
+    if (!unknown.empty())
+        note(place + ": the vocabulary has not" + printable(unknown, limits::reason_bytes_max) +
+             "; the model reads an unknown character there");
 }
 
-result<std::string> translation_of(compute_context& context, const stage_program& program,
-                                   const weights& w, const app_definition& app,
-                                   const std::string& sentence) {
-    const auto codec = sentence_codec::open(app.app().getData().getTranslation());
-    if (!codec)
-        return app.at_its_place(codec.failure());
+result<std::string> translation_of(compute_context& context, const translator& model,
+                                   const encoded_sentence& sentence) {
     auto row = tensor::allocate(context.memory, data_type::int32,
-                                batch_of(1, program.inputs()[0].info.shape));
+                                {1, sentence.tokens.size() + model.target_length()});
     if (!row)
         return row.failure();
-    std::ranges::copy(codec->source(sentence), row->mutable_values<std::int32_t>().begin());
-    auto target = translate(context, program, w, *codec, std::move(*row));
+    std::ranges::copy(sentence.tokens, row->mutable_values<std::int32_t>().begin());
+    auto target = model.translate(context, std::move(*row));
     if (!target)
         return target.failure();
-    return codec->sentence(target->values<std::int32_t>());
+    return model.codec().sentence(target->values<std::int32_t>());
 }
 
-int write_translation(compute_context& context, const stage_program& program, const weights& w,
-                      const app_definition& app, const std::string& sentence) {
-    const auto translation = translation_of(context, program, w, app, sentence);
-    if (!translation)
-        return report(translation.failure());
-    std::cout << *translation << std::endl;
+// The lines of a text, the last one with or without a new line behind it.
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream in{text};
+    for (std::string line; std::getline(in, line);)
+        lines.push_back(std::move(line));
+    return lines;
+}
+
+int write_translations(compute_context& context, const translator& model,
+                       const std::string& prompt) {
+    const std::vector<std::string> lines = lines_of(prompt);
+    for (std::size_t i = 0; i < lines.size() && std::cout.good(); ++i) {
+        const encoded_sentence sentence = model.codec().source(lines[i]);
+        const std::string place =
+            lines.size() == 1 ? "--prompt" : "--prompt: line " + std::to_string(i + 1);
+        if (sentence.own == 0)
+            return report({errc::usage, place + ": has no word to translate"});
+        note_lost(sentence, place);
+        const auto translation = translation_of(context, model, sentence);
+        if (!translation)
+            return translation.failure().code() == errc::cancelled ? stopped(translation.failure())
+                                                                   : report(translation.failure());
+        std::cout << *translation << std::endl;
+    }
     return 0;
 }
 
@@ -130,20 +145,22 @@ int generate(const generate_options& options) {
         return report(app.failure());
     const auto model = app->app().getModel();
     const auto program = stage_program::create(model, {0, count_layers(model)}).value();
-    const bool translates = app->app().getData().isTranslation();
-    if (translates && options.prompt == generate_options{}.prompt)
+    const auto use = text_use_of(*app, program);
+    if (!use)
+        return report(use.failure());
+    if (*use == text_use::translates && !options.prompt)
         return report({errc::usage, "--prompt: give the sentence to translate"});
-    if (auto fits = translates ? check_translator(*app, program) : check_model(*app, program);
-        !fits)
-        return report(fits.failure());
     memory_pool memory{options.memory_mb << 20};
     const auto saved = load_weights(*app, options.weights, memory);
     if (!saved)
         return report(saved.failure());
     const auto ops = make_cpu_operations(memory);
     compute_context context{*ops, memory};
-    return translates ? write_translation(context, program, *saved->weights, *app, options.prompt)
-                      : write_on(context, program, *saved->weights, options);
+    if (*use == text_use::writes_on)
+        return write_on(context, program, *saved->weights, options);
+    const auto opened = translator::open(*app, *saved);
+    return opened ? write_translations(context, *opened, *options.prompt)
+                  : report(opened.failure());
 }
 
 } // namespace troupe::cli

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "kernels/graph/model_graph.hpp"
+#include "tools/troupe/signals.hpp"
+
 namespace troupe::cli {
 
 namespace {
@@ -48,17 +51,58 @@ class growing_targets {
     std::vector<bool> ended_;
 };
 
+// What these layers have of a model's weights, behind those of the layers before.
+weights weights_of(const stage_program& program, const weights& w, const stage_program* before) {
+    const auto taken = [](const std::vector<tensor>& from, std::size_t first, std::size_t count) {
+        const auto begin = from.begin() + static_cast<std::ptrdiff_t>(first);
+        return std::vector<tensor>{begin, begin + static_cast<std::ptrdiff_t>(count)};
+    };
+    weights own{.version = w.version};
+    own.parameters =
+        taken(w.parameters, before ? before->parameters().size() : 0, program.parameters().size());
+    own.averages =
+        taken(w.averages, before ? before->averages().size() : 0, program.averages().size());
+    return own;
+}
+
 } // namespace
 
-result<tensor> translate(compute_context& context, const stage_program& program, const weights& w,
-                         const sentence_codec& codec, tensor rows) {
-    auto targets = tensor::allocate(context.memory, data_type::int32,
-                                    {rows.shape()[0], rows.shape()[1] - codec.source_length()});
+result<translator> translator::open(const app_definition& app, const saved_weights& saved) {
+    auto codec = sentence_codec::open(app.app().getData().getTranslation());
+    if (!codec)
+        return app.at_its_place(codec.failure());
+    if (auto same = check_vocabulary(app, codec->vocabulary_sha256(), saved); !same)
+        return same.failure();
+    const auto model = app.app().getModel();
+    // What cuts the source out of the row, and the encoder.
+    const std::size_t read_once =
+        1 + count_nodes(model.getLayers()[0].getEncoderDecoder().getEncoder());
+    const layer_range parts[] = {{0, read_once}, {read_once, count_layers(model) - read_once}};
+    auto programs = stage_program::create(model, parts).value();
+    weights encoder = weights_of(programs[0], *saved.weights, nullptr);
+    weights decoder = weights_of(programs[1], *saved.weights, &programs[0]);
+    return translator{std::move(*codec),
+                      {std::move(programs[0]), std::move(encoder)},
+                      {std::move(programs[1]), std::move(decoder)}};
+}
+
+result<tensor> translator::translate(compute_context& context, tensor rows) const {
+    auto targets =
+        tensor::allocate(context.memory, data_type::int32, {rows.shape()[0], target_length()});
     if (!targets)
         return targets;
-    growing_targets growing{codec, rows, *targets};
+    growing_targets growing{codec_, rows, *targets};
+    const auto encoded = encoder_.program.forward(context, encoder_.w, {}, {rows});
+    if (!encoded)
+        return encoded.failure();
     for (std::size_t position = 0;; ++position) {
-        auto forward = program.forward(context, w, {}, {rows});
+        if (stop_signals() > 0)
+            return error{errc::cancelled, "stopped after " + std::to_string(position) + " of " +
+                                              std::to_string(target_length()) +
+                                              " positions of a translation"};
+        std::vector<tensor> read = encoded->outputs;
+        read[0] = rows;
+        auto forward = decoder_.program.forward(context, decoder_.w, {}, std::move(read));
         if (!forward)
             return forward.failure();
         if (!growing.grow(position, forward->outputs[0]))

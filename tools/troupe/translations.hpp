@@ -2,15 +2,39 @@
 #pragma once
 
 #include "actors/data/translation.hpp"
+#include "actors/plan/app_file.hpp"
 #include "kernels/graph/stage_program.hpp"
+#include "tools/troupe/saved_weights.hpp"
 
 namespace troupe::cli {
 
-// The targets (samples, length of a target) that the model gives for the sources of these rows, int32, of
-// (samples, source_length + length of a target): at every position the likeliest token behind its own before it, up to the
-// end of the sentence, and padding behind that. Of the rows' own targets it sees nothing: they are overwritten, so that
-// nobody else may hold the rows.
-result<tensor> translate(compute_context& context, const stage_program& program, const weights& w,
-                         const sentence_codec& codec, tensor rows);
+// A model for which text_use_of says that it translates, cut behind its encoder. Threads: one at a time.
+class translator {
+  public:
+    // errc::usage where the app's vocabulary file is not there, or is not that of the training.
+    static result<translator> open(const app_definition& app, const saved_weights& saved);
+
+    const sentence_codec& codec() const noexcept { return codec_; }
+    std::size_t target_length() const noexcept { return decoder_.program.labels().shape[0]; }
+
+    // The targets (samples, target_length()) that the model gives for the sources of these rows, int32, of
+    // (samples, source_length + target_length()): at every position the likeliest token behind its own before it, up to the
+    // end of the sentence, and padding behind that. Of the rows' own targets it sees nothing: they are overwritten, so that
+    // nobody else may hold the rows. errc::cancelled after a stop signal.
+    result<tensor> translate(compute_context& context, tensor rows) const;
+
+  private:
+    struct part {
+        stage_program program;
+        weights w;
+    };
+
+    translator(sentence_codec codec, part encoder, part decoder)
+        : codec_{std::move(codec)}, encoder_{std::move(encoder)}, decoder_{std::move(decoder)} {}
+
+    sentence_codec codec_;
+    part encoder_; // gives the row of tokens that it has read, too
+    part decoder_;
+};
 
 } // namespace troupe::cli

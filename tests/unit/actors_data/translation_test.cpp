@@ -95,7 +95,13 @@ BOOST_AUTO_TEST_CASE(a_trained_model_is_given_sentences_and_gives_them_as_in_tra
     const auto codec = sentence_codec::open(options);
     BOOST_REQUIRE(codec.ok());
     const tokens row = values_of<std::int32_t>(sets->train.inputs, 2);
-    BOOST_TEST((codec->source("a cat and a dog") == tokens(row.begin(), row.begin() + 8)));
+    const encoded_sentence source = codec->source("a cat and a dog");
+    BOOST_TEST((source.tokens == tokens(row.begin(), row.begin() + 8)));
+    BOOST_TEST((source.own < 8 && source.cut == 0 && source.unknown.empty()));
+    const encoded_sentence odd = codec->source("the ?? cat sees a dog and a dog and a %");
+    BOOST_TEST((odd.own > 7 && odd.cut == odd.own - 7 && odd.tokens.back() == codec->end()));
+    BOOST_TEST((odd.unknown == std::vector<std::string>{"??", "%"}));
+    BOOST_TEST(codec->source(" ").own == 0u);
     BOOST_TEST(row[8] == codec->begin());
     const tokens labels = values_of<std::int32_t>(sets->train.labels, 2);
     BOOST_TEST(codec->sentence(labels) == "eine Katze und ein Hund");
