@@ -72,6 +72,20 @@ void store(float* to, vec v, std::size_t count) {
 
 #endif
 
+ints rounded(vec x) {
+    const ints bits = reinterpret_cast<ints>(x);
+    const ints nearest = bits + 0x7fffu + (bits >> 16 & 1u);
+    const ints number = (x != x ? bits | 0x00400000u : nearest) & 0xffff0000u;
+    return (bits & 0x7f800000u) == 0u ? bits & 0x80000000u : number;
+}
+
+void round(const float* from, float* to, std::size_t count) {
+    for (std::size_t i = 0; i < count; i += lanes) {
+        const std::size_t some = least(lanes, count - i);
+        store(to + i, reinterpret_cast<vec>(rounded(load(from + i, some))), some);
+    }
+}
+
 // --- words: what a lane of a panel holds
 
 #if defined(__AVX512BF16__)
@@ -105,13 +119,6 @@ vec add_product(vec sum, ints a, ints b) {
 #else
 
 constexpr std::size_t pair_words = 2; // the odd one as a float, then the even one
-
-ints rounded(vec x) {
-    const ints bits = reinterpret_cast<ints>(x);
-    const ints nearest = bits + 0x7fffu + (bits >> 16 & 1u);
-    const ints number = (x != x ? bits | 0x00400000u : nearest) & 0xffff0000u;
-    return (bits & 0x7f800000u) == 0u ? bits & 0x80000000u : number;
-}
 
 ints words(const float* from, std::size_t count) {
     return rounded(load(from, count));
@@ -305,6 +312,6 @@ void multiply(const matrix_product& p, void* workspace) {
 } // namespace
 
 extern const bf16_loops TROUPE_BF16_LOOPS;
-const bf16_loops TROUPE_BF16_LOOPS{workspace_bytes, multiply};
+const bf16_loops TROUPE_BF16_LOOPS{workspace_bytes, multiply, round};
 
 } // namespace troupe::cpu

@@ -18,6 +18,8 @@ struct bf16_loops {
     std::size_t (*workspace_bytes)(const matrix_product& product);
     // alpha must be 1, beta 0 or 1.
     void (*multiply)(const matrix_product& product, void* workspace);
+    // The same numbers as float32, for products that are made elsewhere; `to` may be `from`.
+    void (*round)(const float* from, float* to, std::size_t count);
 };
 
 extern const bf16_loops bf16_loops_baseline;

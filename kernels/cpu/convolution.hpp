@@ -42,6 +42,7 @@ struct operand_format {
     dnnl::memory::desc wanted;
     std::optional<dnnl::reorder>
         convert; // from given to wanted, or back for a result; none where they agree
+    bool rounds; // to bfloat16 before, where the primitive does not take that type
 };
 
 // One direction of a convolution.
@@ -54,7 +55,8 @@ struct compiled_pass {
 
 class convolution {
   public:
-    convolution(const dnnl::engine& engine, const convolution_shape& shape);
+    // With `dot_products`, of bfloat16, where oneDNN has a fast implementation.
+    convolution(const dnnl::engine& engine, const convolution_shape& shape, bool dot_products);
 
     const convolution_shape& shape() const noexcept { return shape_; }
     const dnnl::memory::desc& bias() const noexcept { return bias_; } // empty without one
@@ -64,14 +66,23 @@ class convolution {
     const compiled_pass& backward_weight();
 
   private:
-    dnnl::convolution_forward::primitive_desc describe(const dnnl::memory::desc& input,
-                                                       const dnnl::memory::desc& output) const;
+    // Of images as they are given and weights of any layout, as a primitive takes or gives them.
+    struct descriptions {
+        dnnl::memory::desc input, output, weight;
+    };
+
+    descriptions of_type(dnnl::memory::data_type type) const;
+    template <class Describe>
+    auto fastest(const descriptions& bf16, Describe describe) const;
+    dnnl::convolution_forward::primitive_desc describe_forward(const descriptions& d) const;
     operand_format read(const dnnl::memory::desc& given, const dnnl::memory::desc& wanted) const;
     operand_format written(const dnnl::memory::desc& given, const dnnl::memory::desc& wanted) const;
 
     dnnl::engine engine_;
     convolution_shape shape_;
-    dnnl::memory::desc input_, output_, weight_, any_weight_, bias_;
+    bool dot_products_;
+    descriptions floats_, bf16_;
+    dnnl::memory::desc weight_, bias_;
     dnnl::memory::dims strides_, padding_;
     std::optional<compiled_pass> forward_, backward_input_, backward_weight_;
 };

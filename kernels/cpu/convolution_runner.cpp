@@ -19,12 +19,19 @@ struct convolution_runner::weight_sums {
     bool empty = true;
 };
 
-convolution_runner::convolution_runner(memory_pool& pool, const loops& loops, bool winograd)
-    : pool_{pool}, loops_{loops}, winograd_{pool, loops, winograd} {}
+convolution_runner::convolution_runner(memory_pool& pool, const loops& loops,
+                                       const bf16_loops& bf16_loops, bool winograd,
+                                       bool bf16_dot_products)
+    : pool_{pool}, loops_{loops}, bf16_loops_{bf16_loops},
+      bf16_dot_products_{bf16_dot_products}, winograd_{pool, loops, bf16_loops, winograd} {}
+
+bool convolution_runner::takes_dot_products(const convolution_shape& shape) const noexcept {
+    return bf16_dot_products_ && shape.settings.products == precision::bfloat16;
+}
 
 template <class Operands>
 void convolution_runner::run(const Operands& operands) {
-    if (winograd_.suits(operands.shape))
+    if (!takes_dot_products(operands.shape) && winograd_.suits(operands.shape))
         return winograd_.run(operands);
     const std::size_t at_a_time = samples_at_a_time(operands.shape);
     const std::size_t done =
@@ -174,11 +181,18 @@ convolution_runner::operand convolution_runner::writable(const operand_format& f
 
 convolution_runner::operand convolution_runner::read(const operand_format& format,
                                                      const float* given) {
+    scratch rounded{pool_, format.rounds ? format.given.get_size() : 0};
+    if (format.rounds) {
+        bf16_loops_.round(given, rounded.floats(), format.given.get_size() / sizeof(float));
+        given = rounded.floats();
+    }
     operand converted = writable(format, const_cast<float*>(given));
     if (format.convert)
         dnnl::reorder{*format.convert}.execute(
             stream_,
             {{DNNL_ARG_FROM, memory_at(format.given, given)}, {DNNL_ARG_TO, converted.memory}});
+    else
+        converted.space = std::move(rounded);
     return converted;
 }
 
@@ -195,7 +209,8 @@ convolution& convolution_runner::compiled(const convolution_shape& shape) {
         return *found->second;
     if (compiled_.size() >= compiled_max)
         compiled_.clear();
-    return *(compiled_[shape] = std::make_unique<convolution>(engine_, shape));
+    return *(compiled_[shape] =
+                 std::make_unique<convolution>(engine_, shape, takes_dot_products(shape)));
 }
 
 dnnl::memory convolution_runner::memory_at(const dnnl::memory::desc& description,

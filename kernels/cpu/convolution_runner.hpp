@@ -14,8 +14,10 @@ namespace troupe::cpu {
 
 class convolution_runner {
   public:
-    // `winograd`: see winograd_runner.
-    convolution_runner(memory_pool& pool, const loops& loops, bool winograd);
+    // `winograd`: see winograd_runner. Products of bfloat16: with `bf16_dot_products`, by oneDNN's where it has fast ones;
+    // otherwise, as float32 is convolved, of rounded numbers.
+    convolution_runner(memory_pool& pool, const loops& loops, const bf16_loops& bf16_loops,
+                       bool winograd, bool bf16_dot_products);
 
     void forward(const conv2d_forward& operands);
     void forward(const conv2d_pool_forward& operands);
@@ -30,6 +32,7 @@ class convolution_runner {
         dnnl::memory memory;
     };
 
+    bool takes_dot_products(const convolution_shape& shape) const noexcept;
     template <class Operands>
     void run(const Operands& operands);
     // Samples first.. in parts of `part`'s size, as many as there are; returns the first sample left over.
@@ -55,6 +58,8 @@ class convolution_runner {
 
     memory_pool& pool_;
     const loops& loops_;
+    const bf16_loops& bf16_loops_;
+    const bool bf16_dot_products_;
     winograd_runner winograd_;
     dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
     dnnl::stream stream_{engine_};

@@ -58,18 +58,18 @@ std::size_t vector_floats() noexcept {
 #define TROUPE_FASTEST(table)                                                                      \
     table##_{fastest(cpu::table##_avx512, cpu::table##_avx2, cpu::table##_baseline)},
 
-cpu_operations::cpu_operations(memory_pool& pool)
+cpu_operations::cpu_operations(memory_pool& pool, bool bf16_dot_products)
     : pool_{pool}, block_{vector_floats()},
       TROUPE_LOOP_TABLES(TROUPE_FASTEST) bf16_loops_{cpu::fastest_bf16_loops()},
-      convolutions_{
-          std::make_unique<cpu::convolution_runner>(pool, loops_, has_avx512() && block_ == 16)} {}
+      convolutions_{std::make_unique<cpu::convolution_runner>(
+          pool, loops_, bf16_loops_, has_avx512() && block_ == 16, bf16_dot_products)} {}
 
 #undef TROUPE_FASTEST
 
 cpu_operations::~cpu_operations() = default;
 
-std::unique_ptr<operations> make_cpu_operations(memory_pool& pool) {
-    return std::make_unique<cpu_operations>(pool);
+std::unique_ptr<operations> make_cpu_operations(memory_pool& pool, bool bf16_dot_products) {
+    return std::make_unique<cpu_operations>(pool, bf16_dot_products);
 }
 
 bool cpu_is_faster_in_bf16() noexcept {

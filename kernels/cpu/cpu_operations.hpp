@@ -35,8 +35,8 @@ TROUPE_LOOP_TABLES(TROUPE_DECLARE)
 
 class cpu_operations final : public operations {
   public:
-    // Scratch memory comes from `pool`, which must outlive the operations.
-    explicit cpu_operations(memory_pool& pool);
+    // Scratch memory comes from `pool`, which must outlive the operations. `bf16_dot_products`: see convolution_runner.
+    cpu_operations(memory_pool& pool, bool bf16_dot_products);
     ~cpu_operations() override;
 
     std::string_view name() const noexcept override { return "cpu"; }
@@ -58,9 +58,10 @@ class cpu_operations final : public operations {
     const std::unique_ptr<cpu::convolution_runner> convolutions_;
 };
 
-std::unique_ptr<operations> make_cpu_operations(memory_pool& pool);
-
 // Whether this machine multiplies bfloat16 faster than float32.
 bool cpu_is_faster_in_bf16() noexcept;
+
+std::unique_ptr<operations> make_cpu_operations(memory_pool& pool,
+                                                bool bf16_dot_products = cpu_is_faster_in_bf16());
 
 } // namespace troupe

@@ -2,28 +2,14 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/bf16_loops.hpp"
 #include "kernels/cpu/floats.hpp"
 #include "kernels/cpu/guarded.hpp"
 #include "kernels/cpu/loops.hpp"
-#include "kernels/cpu/matrix_product.hpp"
+#include "kernels/cpu/multiplier.hpp"
 
 namespace troupe {
 
 using cpu::floats;
-
-namespace {
-
-// Inside guarded().
-void multiply(memory_pool& pool, const cpu::bf16_loops& loops, precision products,
-              const cpu::matrix_product& product) {
-    if (products == precision::float32)
-        return product.run();
-    const cpu::scratch workspace{pool, loops.workspace_bytes(product)};
-    loops.multiply(product, workspace.floats());
-}
-
-} // namespace
 
 result<void> cpu_operations::compute(const linear_forward& op) {
     const std::size_t samples = op.input.shape()[0];
@@ -33,8 +19,8 @@ result<void> cpu_operations::compute(const linear_forward& op) {
     for (std::size_t s = 0; s < samples && op.bias != nullptr; ++s)
         std::copy_n(floats(*op.bias), outs, output + s * outs);
     return cpu::guarded([&] {
-        multiply(pool_, bf16_loops_, op.products,
-                 {.m = samples,
+        const cpu::multiplier multiply{pool_, bf16_loops_, op.products};
+        multiply({.m = samples,
                   .n = outs,
                   .k = ins,
                   .a = {floats(op.input), ins},
@@ -51,14 +37,14 @@ result<void> cpu_operations::compute(const linear_backward& op) {
     const std::size_t ins = op.weight.shape()[1];
     const float* gradient = floats(op.output_gradient);
     return cpu::guarded([&] {
+        const cpu::multiplier multiply{pool_, bf16_loops_, op.products};
         if (op.bias_gradient != nullptr) {
             float* bias = floats(*op.bias_gradient);
             std::copy_n(gradient, outs, bias);
             for (std::size_t s = 1; s < samples; ++s)
                 loops_.add_scaled(bias, 1, gradient + s * outs, bias, outs);
         }
-        multiply(pool_, bf16_loops_, op.products,
-                 {.m = outs,
+        multiply({.m = outs,
                   .n = ins,
                   .k = samples,
                   .a = {gradient, outs, true},
@@ -66,8 +52,7 @@ result<void> cpu_operations::compute(const linear_backward& op) {
                   .c = floats(op.weight_gradient),
                   .c_stride = ins});
         if (op.input_gradient != nullptr)
-            multiply(pool_, bf16_loops_, op.products,
-                     {.m = samples,
+            multiply({.m = samples,
                       .n = ins,
                       .k = outs,
                       .a = {gradient, outs},

@@ -13,12 +13,13 @@ using namespace cpu;
 
 result<void> cpu_operations::compute(const gru_forward& op) {
     return guarded([&] {
+        const multiplier multiply{pool_, bf16_loops_, op.products};
         const sequence_sizes n{op.input, op.output};
         const float_scratch state{pool_, n.states()}, product{pool_, 3 * n.states()};
-        multiply_input(n, op.input, op.parameters.weight_ih, floats(op.gates));
+        multiply_input(multiply, n, op.input, op.parameters.weight_ih, floats(op.gates));
         copy_or_zero(op.initial_state, state, n.states());
         for (std::size_t t = 0; t < n.positions; ++t) {
-            multiply_state(n, op.parameters.weight_hh, state, product);
+            multiply_state(multiply, n, op.parameters.weight_hh, state, product);
             recurrent_loops_.gru_forward({.samples = n.samples,
                                           .width = n.width,
                                           .bias_ih = floats(op.parameters.bias_ih),
@@ -34,28 +35,30 @@ result<void> cpu_operations::compute(const gru_forward& op) {
 
 result<void> cpu_operations::compute(const gru_backward& op) {
     return guarded([&] {
+        const multiplier multiply{pool_, bf16_loops_, op.products};
         const sequence_sizes n{op.input, op.output};
-        gru_backward_pass pass{pool_,         recurrent_loops_,   n,
+        gru_backward_pass pass{multiply,      recurrent_loops_,   n,
                                op.parameters, op.initial_state,   op.output,
                                op.gates,      op.output_gradient, op.final_state_gradient};
         for (std::size_t t = n.positions; t-- > 0;)
             pass.step(t);
         pass.finish(op.gradients);
-        input_gradients(n, pass.to_gates, op.input, op.parameters.weight_ih, op.gradients.weight_ih,
-                        op.gradients.input);
+        input_gradients(multiply, n, pass.to_gates, op.input, op.parameters.weight_ih,
+                        op.gradients.weight_ih, op.gradients.input);
     });
 }
 
 result<void> cpu_operations::compute(const lstm_forward& op) {
     return guarded([&] {
+        const multiplier multiply{pool_, bf16_loops_, op.products};
         const sequence_sizes n{op.input, op.output};
         const float_scratch state{pool_, n.states()}, cell{pool_, n.states()},
             product{pool_, 4 * n.states()};
-        multiply_input(n, op.input, op.parameters.weight_ih, floats(op.gates));
+        multiply_input(multiply, n, op.input, op.parameters.weight_ih, floats(op.gates));
         copy_or_zero(op.initial_state, state, n.states());
         copy_or_zero(op.initial_cell, cell, n.states());
         for (std::size_t t = 0; t < n.positions; ++t) {
-            multiply_state(n, op.parameters.weight_hh, state, product);
+            multiply_state(multiply, n, op.parameters.weight_hh, state, product);
             recurrent_loops_.lstm_forward({.samples = n.samples,
                                            .width = n.width,
                                            .bias_ih = floats(op.parameters.bias_ih),
@@ -74,6 +77,7 @@ result<void> cpu_operations::compute(const lstm_forward& op) {
 
 result<void> cpu_operations::compute(const lstm_backward& op) {
     return guarded([&] {
+        const multiplier multiply{pool_, bf16_loops_, op.products};
         const sequence_sizes n{op.input, op.output};
         const float_scratch previous{pool_, n.rows() * n.width},
             to_gates{pool_, 4 * n.rows() * n.width}, to_product{pool_, 4 * n.states()},
@@ -98,13 +102,14 @@ result<void> cpu_operations::compute(const lstm_backward& op) {
                  .to_gates = at<float>(n, to_gates, t, 4 * n.width),
                  .to_product = to_product,
                  .to_bias = to_bias});
-            multiply_back(n, op.parameters.weight_hh, to_product, 0, to_state);
+            multiply_back(multiply, n, op.parameters.weight_hh, to_product, 0, to_state);
         }
         const auto& g = op.gradients;
-        input_gradients(n, to_gates, op.input, op.parameters.weight_ih, g.weight_ih, g.input);
+        input_gradients(multiply, n, to_gates, op.input, op.parameters.weight_ih, g.weight_ih,
+                        g.input);
         shift(n, floats(op.output), op.initial_state, previous);
-        multiply_gates(n, to_gates, 0, 4 * n.width, previous, n.width, floats(g.weight_hh),
-                       n.width);
+        multiply_gates(multiply, n, to_gates, 0, 4 * n.width, previous, n.width,
+                       floats(g.weight_hh), n.width);
         std::copy_n(+to_bias, 4 * n.width, floats(g.bias_ih));
         std::copy_n(+to_bias, 4 * n.width, floats(g.bias_hh));
         copy_if_wanted(to_state, n.states(), g.initial_state);

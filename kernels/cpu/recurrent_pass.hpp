@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/multiplier.hpp"
 #include "kernels/cpu/recurrent_loops.hpp"
-#include "kernels/cpu/scratch.hpp"
 #include "kernels/ops/recurrent.hpp"
 
 namespace troupe::cpu {
@@ -53,33 +53,34 @@ void copy_if_wanted(const float* from, std::size_t count, tensor* to);
 void shift(const sequence_sizes& n, const float* states, const tensor* initial, float* to);
 
 // Into the first columns of `gates`, 4 * width wide: the input times the first columns of weight_ih.
-void multiply_input(const sequence_sizes& n, const tensor& input, const tensor& weight_ih,
-                    float* gates);
+void multiply_input(const multiplier& multiply, const sequence_sizes& n, const tensor& input,
+                    const tensor& weight_ih, float* gates);
 
 // product = state * weight_hh transposed
-void multiply_state(const sequence_sizes& n, const tensor& weight_hh, const float* state,
-                    float* product);
+void multiply_state(const multiplier& multiply, const sequence_sizes& n, const tensor& weight_hh,
+                    const float* state, float* product);
 
 // to_state = beta * to_state + to_product * weight_hh
-void multiply_back(const sequence_sizes& n, const tensor& weight_hh, const float* to_product,
-                   float beta, float* to_state);
+void multiply_back(const multiplier& multiply, const sequence_sizes& n, const tensor& weight_hh,
+                   const float* to_product, float beta, float* to_state);
 
 // gradient = the `columns` columns of to_gates from `first` on, transposed, times `factor`, (samples * positions, width).
-void multiply_gates(const sequence_sizes& n, const float* to_gates, std::size_t first,
-                    std::size_t columns, const float* factor, std::size_t width, float* gradient,
-                    std::size_t gradient_stride);
+void multiply_gates(const multiplier& multiply, const sequence_sizes& n, const float* to_gates,
+                    std::size_t first, std::size_t columns, const float* factor, std::size_t width,
+                    float* gradient, std::size_t gradient_stride);
 
 // The gradients of the input and of the first columns of weight_ih.
-void input_gradients(const sequence_sizes& n, const float* to_gates, const tensor& input,
-                     const tensor& weight_ih, tensor& weight_gradient, tensor* input_gradient);
+void input_gradients(const multiplier& multiply, const sequence_sizes& n, const float* to_gates,
+                     const tensor& input, const tensor& weight_ih, tensor& weight_gradient,
+                     tensor* input_gradient);
 
 // As gru_backward of a cell whose input may be more than `input`.
 class gru_backward_pass {
   public:
-    gru_backward_pass(memory_pool& pool, const recurrent_loops& loops, const sequence_sizes& sizes,
-                      const recurrent_parameters& parameters, const tensor* initial_state,
-                      const tensor& output, const tensor& gates, const tensor* output_gradient,
-                      const tensor* final_state_gradient);
+    gru_backward_pass(const multiplier& multiply, const recurrent_loops& loops,
+                      const sequence_sizes& sizes, const recurrent_parameters& parameters,
+                      const tensor* initial_state, const tensor& output, const tensor& gates,
+                      const tensor* output_gradient, const tensor* final_state_gradient);
 
     // From the last position to the first. Leaves to_gates of this position and to_state of the one before.
     void step(std::size_t position);
@@ -91,6 +92,7 @@ class gru_backward_pass {
     const float_scratch to_state; // (samples, width)
 
   private:
+    const multiplier multiply_;
     const recurrent_loops& loops_;
     const sequence_sizes n_;
     const recurrent_parameters& parameters_;

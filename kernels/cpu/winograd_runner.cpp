@@ -44,12 +44,23 @@ bool winograd_runner::suits(const convolution_shape& s) const noexcept {
     return s.in + s.out >= 48 && s.in * s.out <= 256 * 256 && computed <= 2 * output_pixels(s);
 }
 
-const float* winograd_runner::blocked(const float* images, std::size_t block, std::size_t channels,
-                                      std::size_t pixels, float* space) {
-    if (block == lanes)
+const float* winograd_runner::factors(const float* images, std::size_t block, precision products,
+                                      std::size_t channels, std::size_t pixels, float* space) {
+    if (block != lanes) {
+        TROUPE_CHECK(block == 1, "images are row-major or in blocks of 16 channels");
+        loops_.interleave(images, space, channels / lanes, lanes, pixels);
+        images = space;
+    }
+    if (products == precision::float32)
         return images;
-    TROUPE_CHECK(block == 1, "images are row-major or in blocks of 16 channels");
-    loops_.interleave(images, space, channels / lanes, lanes, pixels);
+    bf16_loops_.round(images, space, channels * pixels);
+    return space;
+}
+
+const float* winograd_runner::factors(const tensor& weight, precision products, float* space) {
+    if (products == precision::float32)
+        return sample(weight, 0);
+    bf16_loops_.round(sample(weight, 0), space, weight.elements());
     return space;
 }
 
@@ -64,17 +75,20 @@ void winograd_runner::run(const forward_convolution& o) {
     const winograd_task all = task_of(s, at_a_time);
     const bool converts_input = s.settings.input_block != lanes;
     const bool converts_output = s.settings.output_block != lanes;
+    const bool rounds = s.settings.products == precision::bfloat16;
     const bool pools = o.pool != nullptr;
     const scratch packed{pool_, winograd_weight_floats(all) * sizeof(float)};
     const scratch workspace{pool_, winograd_workspace_floats(all) * sizeof(float)};
-    const scratch input{pool_, input_bytes(s, at_a_time, converts_input)};
+    const scratch input{pool_, input_bytes(s, at_a_time, converts_input || rounds)};
     const scratch convolved{pool_, output_bytes(s, at_a_time, pools || converts_output)};
     const scratch plain{pool_, output_bytes(s, at_a_time, pools && converts_output)};
-    winograd_pack(all, sample(o.weight, 0), packed.floats());
+    const scratch rounded{pool_, rounds ? o.weight.bytes() : 0};
+    winograd_pack(all, factors(o.weight, s.settings.products, rounded.floats()), packed.floats());
     for (std::size_t first = 0; first < s.samples; first += at_a_time) {
         const std::size_t samples = std::min(at_a_time, s.samples - first);
-        const float* images = blocked(sample(o.input, first), s.settings.input_block,
-                                      samples * s.in, input_pixels(s), input.floats());
+        const float* images =
+            factors(sample(o.input, first), s.settings.input_block, s.settings.products,
+                    samples * s.in, input_pixels(s), input.floats());
         float* result =
             convolved.floats() != nullptr ? convolved.floats() : sample(o.output, first);
         winograd_convolve(task_of(s, samples), images, packed.floats(),
@@ -98,22 +112,25 @@ void winograd_runner::run(const backward_convolution& o) {
     const winograd_task all_back = winograd_backward_task(all);
     const bool converts_input = s.settings.input_block != lanes;
     const bool converts_output = s.settings.output_block != lanes;
+    const bool rounds = s.settings.products == precision::bfloat16;
     const bool wants_input_gradient = o.input_gradient != nullptr;
     const std::size_t weight_floats = winograd_weight_floats(all);
     const scratch packed{pool_, wants_input_gradient ? weight_floats * sizeof(float) : 0};
+    const scratch rounded{pool_, wants_input_gradient && rounds ? o.weight.bytes() : 0};
     const scratch sums{pool_, weight_floats * sizeof(float)};
     const scratch workspace{
         pool_, std::max(winograd_workspace_floats(all), winograd_workspace_floats(all_back)) *
                    sizeof(float)};
-    const scratch input{pool_, input_bytes(s, at_a_time, converts_input)};
+    const scratch input{pool_, input_bytes(s, at_a_time, converts_input || rounds)};
     const scratch unpooled{pool_, output_bytes(s, at_a_time, o.pool != nullptr)};
-    const scratch output{pool_, output_bytes(s, at_a_time, converts_output)};
+    const scratch output{pool_, output_bytes(s, at_a_time, converts_output || rounds)};
     const scratch no_bias{pool_, o.bias_gradient == nullptr ? s.out * sizeof(float) : 0};
     float* const bias = o.bias_gradient != nullptr ? sample(*o.bias_gradient, 0) : no_bias.floats();
     std::fill_n(sums.floats(), weight_floats, 0.f);
     std::fill_n(bias, s.out, 0.f);
     if (wants_input_gradient)
-        winograd_pack_backward(all, sample(o.weight, 0), packed.floats());
+        winograd_pack_backward(all, factors(o.weight, s.settings.products, rounded.floats()),
+                               packed.floats());
     for (std::size_t first = 0; first < s.samples; first += at_a_time) {
         const std::size_t samples = std::min(at_a_time, s.samples - first);
         const winograd_task part = task_of(s, samples);
@@ -122,10 +139,11 @@ void winograd_runner::run(const backward_convolution& o) {
             unpool_part(loops_, o, first, samples, unpooled.floats());
             gradient = unpooled.floats();
         }
-        gradient = blocked(gradient, s.settings.output_block, samples * s.out, output_pixels(s),
-                           output.floats());
-        const float* images = blocked(sample(o.input, first), s.settings.input_block,
-                                      samples * s.in, input_pixels(s), input.floats());
+        gradient = factors(gradient, s.settings.output_block, s.settings.products, samples * s.out,
+                           output_pixels(s), output.floats());
+        const float* images =
+            factors(sample(o.input, first), s.settings.input_block, s.settings.products,
+                    samples * s.in, input_pixels(s), input.floats());
         winograd_add_weight_gradient(part, images, gradient, sums.floats(), bias,
                                      workspace.floats());
         if (!wants_input_gradient)

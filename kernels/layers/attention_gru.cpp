@@ -112,7 +112,8 @@ result<activation> attention_gru_layer::forward(compute_context& context, forwar
     if (auto done = context.ops.run(sequence_lengths{tokens, padding, *length}); !done)
         return done.failure();
     if (auto done = context.ops.run(linear_forward{memory.reshaped({samples * source_, memory_}),
-                                                   p[key_weight], &p[key_bias], key_rows});
+                                                   p[key_weight], &p[key_bias], key_rows,
+                                                   context.products});
         !done)
         return done.failure();
     const tensor key = key_rows.reshaped(keys(samples));
@@ -125,7 +126,8 @@ result<activation> attention_gru_layer::forward(compute_context& context, forwar
             .output = state,
             .contexts = read,
             .shares = share,
-            .gates = gate});
+            .gates = gate,
+            .products = context.products});
         !done)
         return done.failure();
     saved.tensors = {pass.inputs[0].values, memory, key, *length, state, read, share, gate};
@@ -162,13 +164,15 @@ result<layer::gradients> attention_gru_layer::backward(compute_context& context,
             .contexts_gradient = nullptr,
             .cell_gradients = {pass.wanted[0] ? &made->inputs[0].values : nullptr, g[weight_ih],
                                g[weight_hh], g[bias_ih], g[bias_hh]},
-            .attention_gradients = {to_memory, to_keys, g[query_weight], to_score}});
+            .attention_gradients = {to_memory, to_keys, g[query_weight], to_score},
+            .products = context.products});
         !done)
         return done.failure();
     tensor rows_by_keys = by_keys.reshaped({rows, memory_});
-    if (auto done = context.ops.run(linear_backward{
-            kept[kept_memory].reshaped({rows, memory_}), p[key_weight],
-            to_keys.reshaped({rows, attention_}), &rows_by_keys, g[key_weight], &g[key_bias]});
+    if (auto done = context.ops.run(
+            linear_backward{kept[kept_memory].reshaped({rows, memory_}), p[key_weight],
+                            to_keys.reshaped({rows, attention_}), &rows_by_keys, g[key_weight],
+                            &g[key_bias], context.products});
         !done)
         return done.failure();
     if (auto done = context.ops.run(add_scaled{to_memory, 1, by_keys, to_memory}); !done)

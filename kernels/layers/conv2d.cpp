@@ -53,10 +53,11 @@ class conv2d_layer final : public layer {
     std::size_t group_inputs() const noexcept { return input_[0] / settings_.groups; }
     std::size_t fan_in() const noexcept { return group_inputs() * kernel_ * kernel_; }
 
-    conv2d_settings settings_for(const operations& ops) const noexcept {
+    conv2d_settings settings_for(const compute_context& context) const noexcept {
         conv2d_settings settings = settings_;
-        settings.input_block = ops.channel_block(input_[0]);
-        settings.output_block = ops.channel_block(convolved_[0]);
+        settings.input_block = context.ops.channel_block(input_[0]);
+        settings.output_block = context.ops.channel_block(convolved_[0]);
+        settings.products = context.products;
         return settings;
     }
     max_pool_settings pool_settings(const conv2d_settings& settings) const noexcept {
@@ -69,14 +70,14 @@ class conv2d_layer final : public layer {
     tensor_shape convolved_;
     std::size_t kernel_;
     bool has_bias_;
-    conv2d_settings settings_; // its blocks are chosen by the back end
+    conv2d_settings settings_; // without what the context decides: blocks and products
     std::optional<pooled_shape> pool_;
 };
 
 // Saves the input and, with a pool, its output and positions.
 result<activation> conv2d_layer::forward(compute_context& context, forward_pass pass,
                                          saved_layer& saved) const {
-    const conv2d_settings settings = settings_for(context.ops);
+    const conv2d_settings settings = settings_for(context);
     const tensor& weight = pass.parameters[0];
     const tensor* bias = has_bias_ ? &pass.parameters[1] : nullptr;
     auto blocked = in_block(context, std::move(pass.inputs[0]), settings.input_block);
@@ -107,7 +108,7 @@ result<activation> conv2d_layer::forward(compute_context& context, forward_pass 
 
 result<layer::gradients> conv2d_layer::backward(compute_context& context,
                                                 backward_pass pass) const {
-    const conv2d_settings settings = settings_for(context.ops);
+    const conv2d_settings settings = settings_for(context);
     auto blocked = in_block(context, std::move(pass.output_gradient), settings.output_block);
     if (!blocked)
         return blocked.failure();

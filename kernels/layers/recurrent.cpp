@@ -76,13 +76,15 @@ class recurrent_layer final : public layer {
                                                              .output = (*made)[0],
                                                              .cells = (*made)[2],
                                                              .gates = (*made)[1],
-                                                             .final_state = last})
+                                                             .final_state = last,
+                                                             .products = context.products})
                               : context.ops.run(gru_forward{.input = input,
                                                             .parameters = cell_of(pass.parameters),
                                                             .initial_state = nullptr,
                                                             .output = (*made)[0],
                                                             .gates = (*made)[1],
-                                                            .final_state = last});
+                                                            .final_state = last,
+                                                            .products = context.products});
         if (!done)
             return done.failure();
         activation output{last_ ? *last : (*made)[0]};
@@ -100,27 +102,28 @@ class recurrent_layer final : public layer {
         auto& p = made->parameters;
         const recurrent_gradients to{pass.wanted[0] ? &made->inputs[0].values : nullptr, p[0], p[1],
                                      p[2], p[3]};
-        auto done = is_lstm()
-                        ? context.ops.run(
-                              lstm_backward{.input = kept[0],
-                                            .parameters = cell_of(pass.parameters),
-                                            .initial_state = nullptr,
-                                            .initial_cell = nullptr,
-                                            .output = kept[1],
-                                            .cells = kept[3],
-                                            .gates = kept[2],
-                                            .output_gradient = last_ ? nullptr : to_output,
-                                            .gradients = to,
-                                            .final_state_gradient = last_ ? to_output : nullptr})
-                        : context.ops.run(
-                              gru_backward{.input = kept[0],
-                                           .parameters = cell_of(pass.parameters),
-                                           .initial_state = nullptr,
-                                           .output = kept[1],
-                                           .gates = kept[2],
-                                           .output_gradient = last_ ? nullptr : to_output,
-                                           .gradients = to,
-                                           .final_state_gradient = last_ ? to_output : nullptr});
+        auto done =
+            is_lstm()
+                ? context.ops.run(lstm_backward{.input = kept[0],
+                                                .parameters = cell_of(pass.parameters),
+                                                .initial_state = nullptr,
+                                                .initial_cell = nullptr,
+                                                .output = kept[1],
+                                                .cells = kept[3],
+                                                .gates = kept[2],
+                                                .output_gradient = last_ ? nullptr : to_output,
+                                                .gradients = to,
+                                                .final_state_gradient = last_ ? to_output : nullptr,
+                                                .products = context.products})
+                : context.ops.run(gru_backward{.input = kept[0],
+                                               .parameters = cell_of(pass.parameters),
+                                               .initial_state = nullptr,
+                                               .output = kept[1],
+                                               .gates = kept[2],
+                                               .output_gradient = last_ ? nullptr : to_output,
+                                               .gradients = to,
+                                               .final_state_gradient = last_ ? to_output : nullptr,
+                                               .products = context.products});
         if (!done)
             return done.failure();
         return made;

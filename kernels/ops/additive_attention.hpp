@@ -3,7 +3,8 @@
 //
 // A state s attends to the memory h of its sample, whose first `length` positions count:
 // score[j] = v . tanh(W s + U h[j]), shares = softmax of the scores, 0 from length on, context = sum of shares[j] * h[j].
-// U h, with a bias where one is wanted, is computed once for all states that attend to it: linear_forward.
+// U h, with a bias where one is wanted, is computed once for all states that attend to it: linear_forward. `products` is
+// of those with W and with the matrices of the decoder's cell; scores and contexts are float32.
 #pragma once
 
 #include "kernels/ops/recurrent.hpp"
@@ -36,6 +37,7 @@ struct additive_attention_forward {
     additive_parameters parameters;
     tensor& context; // (samples, memory width)
     tensor& shares;  // (samples, source)
+    precision products = precision::float32;
 
     result<void> check() const; // errc::data for a length outside 1..source
 };
@@ -48,6 +50,7 @@ struct additive_attention_backward {
     const tensor& context_gradient;
     tensor& state_gradient;
     additive_gradients gradients;
+    precision products = precision::float32;
 
     result<void> check() const;
 };
@@ -66,6 +69,7 @@ struct attention_gru_forward {
     tensor& contexts;              // (samples, positions, memory width)
     tensor& shares;                // (samples, positions, source)
     tensor& gates;                 // (samples, positions, 4 * width), for backward
+    precision products = precision::float32;
 
     result<void> check() const;
 };
@@ -84,6 +88,7 @@ struct attention_gru_backward {
     const tensor* contexts_gradient; // or null where nothing else uses the contexts
     recurrent_gradients cell_gradients;
     additive_gradients attention_gradients;
+    precision products = precision::float32;
 
     result<void> check() const;
 };

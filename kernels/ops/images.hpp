@@ -7,6 +7,7 @@
 
 #include <compare>
 
+#include "kernels/ops/precision.hpp"
 #include "kernels/tensor/tensor.hpp"
 
 namespace troupe {
@@ -41,6 +42,8 @@ struct conv2d_settings {
     std::size_t output_block = 1; // channel block of output and output_gradient
     std::size_t groups =
         1; // each takes its share of the input's channels and gives its share of the output's
+    precision products =
+        precision::float32; // bfloat16: the gradient of the bias sums rounded ones, too
 
     friend auto operator<=>(const conv2d_settings&, const conv2d_settings&) = default;
 };

@@ -2,9 +2,11 @@
 // parameters are those of PyTorch's GRU and LSTM with batch_first.
 //
 // h[t] is the state behind position t, h[-1] the initial state. Operands by pointer are null where nobody wants them, or
-// where they would be all zeros. Vectors are multiplied element by element.
+// where they would be all zeros. Vectors are multiplied element by element. `products` is of the products with matrices,
+// also of those of gradients: their factors are rounded, not what is added to them.
 #pragma once
 
+#include "kernels/ops/precision.hpp"
 #include "kernels/tensor/tensor.hpp"
 
 namespace troupe {
@@ -36,6 +38,7 @@ struct gru_forward {
     tensor& output;              // (samples, positions, width): h
     tensor& gates; // (samples, positions, 4 * width): r, z, n and W_hn h[t-1] + b_hn, for backward
     tensor* final_state = nullptr; // (samples, width): behind the last position
+    precision products = precision::float32;
 
     result<void> check() const;
 };
@@ -49,6 +52,7 @@ struct gru_backward {
     const tensor* output_gradient;
     recurrent_gradients gradients;
     const tensor* final_state_gradient = nullptr;
+    precision products = precision::float32;
 
     result<void> check() const;
 };
@@ -66,6 +70,7 @@ struct lstm_forward {
     tensor& gates;                 // (samples, positions, 4 * width): i, f, g, o, for backward
     tensor* final_state = nullptr; // (samples, width): behind the last position
     tensor* final_cell = nullptr;  // likewise
+    precision products = precision::float32;
 
     result<void> check() const;
 };
@@ -83,6 +88,7 @@ struct lstm_backward {
     tensor* initial_cell_gradient = nullptr; // (samples, width)
     const tensor* final_state_gradient = nullptr;
     const tensor* final_cell_gradient = nullptr;
+    precision products = precision::float32;
 
     result<void> check() const;
 };

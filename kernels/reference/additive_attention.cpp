@@ -16,6 +16,7 @@ struct attention {
     const attended_memory& m;
     const additive_parameters& p;
     std::size_t sample;
+    precision products;
     std::size_t source = m.values.shape()[1];
     std::size_t memory_width = m.values.shape()[2];
     std::size_t width = m.projected.shape()[2];
@@ -34,7 +35,8 @@ struct attention {
         const std::size_t states = state.shape()[1];
         double sum = at(m.projected, projected_index(j, a));
         for (std::size_t i = 0; i < states; ++i)
-            sum += at(p.query_weight, a * states + i) * at(state, sample * states + i);
+            sum += factor(at(p.query_weight, a * states + i), products) *
+                   factor(at(state, sample * states + i), products);
         return std::tanh(sum);
     }
 };
@@ -43,7 +45,7 @@ struct attention {
 
 result<void> reference_operations::compute(const additive_attention_forward& op) {
     for (std::size_t s = 0; s < op.state.shape()[0]; ++s) {
-        const attention of{op.memory, op.parameters, s};
+        const attention of{op.memory, op.parameters, s, op.products};
         auto shares = zeros(of.source);
         for (std::size_t j = 0; j < of.length; ++j)
             for (std::size_t a = 0; a < of.width; ++a)
@@ -75,8 +77,9 @@ result<void> reference_operations::compute(const additive_attention_backward& op
     auto to_query_weight = zeros(op.parameters.query_weight.elements());
     auto to_score_weight = zeros(op.parameters.score_weight.elements());
     for (std::size_t s = 0; s < op.state.shape()[0]; ++s) {
-        const attention of{op.memory, op.parameters, s};
+        const attention of{op.memory, op.parameters, s, op.products};
         auto to_shares = zeros(of.length);
+        auto to_query = zeros(of.width);
         double mean = 0;
         for (std::size_t j = 0; j < of.length; ++j) {
             const double share = at(op.shares, s * of.source + j);
@@ -94,13 +97,17 @@ result<void> reference_operations::compute(const additive_attention_backward& op
                 const double to_sum = to_score * at(op.parameters.score_weight, a) * (1 - t * t);
                 to_score_weight[a] += to_score * t;
                 to_projected[of.projected_index(j, a)] = to_sum;
-                for (std::size_t i = 0; i < states; ++i) {
-                    to_query_weight[a * states + i] += to_sum * at(op.state, s * states + i);
-                    to_state[s * states + i] +=
-                        to_sum * at(op.parameters.query_weight, a * states + i);
-                }
+                to_query[a] += to_sum;
             }
         }
+        const auto rounded = [&](double number) { return factor(number, op.products); };
+        for (std::size_t a = 0; a < of.width; ++a)
+            for (std::size_t i = 0; i < states; ++i) {
+                to_query_weight[a * states + i] +=
+                    rounded(to_query[a]) * rounded(at(op.state, s * states + i));
+                to_state[s * states + i] +=
+                    rounded(to_query[a]) * rounded(at(op.parameters.query_weight, a * states + i));
+            }
     }
     round_into(to_state, op.state_gradient);
     round_into(to_memory, op.gradients.memory);

@@ -135,12 +135,18 @@ result<void> reference_operations::compute(const attention_gru_forward& op) {
     for (std::size_t t = 0; t < op.output.shape()[1]; ++t) {
         at.take_state(op, t);
         if (auto done = run(additive_attention_forward{at.state, op.memory, op.attention,
-                                                       at.context, at.shares});
+                                                       at.context, at.shares, op.products});
             !done)
             return done;
         take(op.input, t, at.input);
         join(at.input, at.context, at.joined);
-        if (auto done = run(gru_forward{at.joined, op.cell, &at.state, at.output, at.gates}); !done)
+        if (auto done = run(gru_forward{.input = at.joined,
+                                        .parameters = op.cell,
+                                        .initial_state = &at.state,
+                                        .output = at.output,
+                                        .gates = at.gates,
+                                        .products = op.products});
+            !done)
             return done;
         put(at.context, op.contexts, t);
         put(at.shares, op.shares, t);
@@ -160,8 +166,9 @@ result<void> reference_operations::compute(const attention_gru_backward& op) {
         at.take_all(op, t);
         take(op.output_gradient, t, to.output);
         add(to.state, to.output);
-        if (auto done = run(gru_backward{at.joined, op.cell, &at.state, at.output, at.gates,
-                                         &to.output, sums.cell(to.joined, to.state)});
+        if (auto done =
+                run(gru_backward{at.joined, op.cell, &at.state, at.output, at.gates, &to.output,
+                                 sums.cell(to.joined, to.state), nullptr, op.products});
             !done)
             return done;
         part(to.joined, to.input, to.context);
@@ -169,9 +176,9 @@ result<void> reference_operations::compute(const attention_gru_backward& op) {
             take(*op.contexts_gradient, t, to_context);
             add(to_context, to.context);
         }
-        if (auto done =
-                run(additive_attention_backward{at.state, op.memory, op.attention, at.shares,
-                                                to.context, by_attention, sums.attention()});
+        if (auto done = run(additive_attention_backward{at.state, op.memory, op.attention,
+                                                        at.shares, to.context, by_attention,
+                                                        sums.attention(), op.products});
             !done)
             return done;
         add(by_attention, to.state);

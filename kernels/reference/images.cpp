@@ -73,13 +73,15 @@ result<void> reference_operations::compute(const conv2d_forward& op) {
     const auto input = op.input.values<float>();
     const auto weight = op.weight.values<float>();
     const auto output = op.output.mutable_values<float>();
+    const auto rounded = [&](float x) { return factor(double{x}, settings.products); };
     for (std::size_t s = 0; s < out[0]; ++s)
         for (std::size_t o = 0; o < out[1]; ++o) {
             std::vector<double> sums(out[2] * out[3],
                                      op.bias != nullptr ? op.bias->values<float>()[o] : 0);
             for_each_product(settings, op.input.shape(), op.weight.shape(), out, s, o,
                              [&](std::size_t y, std::size_t x, std::size_t w, const auto& i) {
-                                 sums[y * out[3] + x] += double{weight[w]} * input[at(input_at, i)];
+                                 sums[y * out[3] + x] +=
+                                     rounded(weight[w]) * rounded(input[at(input_at, i)]);
                              });
             for (std::size_t y = 0; y < out[2]; ++y)
                 for (std::size_t x = 0; x < out[3]; ++x) {
@@ -100,16 +102,17 @@ result<void> reference_operations::compute(const conv2d_backward& op) {
     auto to_input = zeros(op.input.elements());
     auto to_weight = zeros(op.weight.elements());
     auto to_bias = zeros(out[1]);
+    const auto rounded = [&](float x) { return factor(double{x}, settings.products); };
     for (std::size_t s = 0; s < out[0]; ++s)
         for (std::size_t o = 0; o < out[1]; ++o) {
             for (std::size_t y = 0; y < out[2]; ++y)
                 for (std::size_t x = 0; x < out[3]; ++x)
-                    to_bias[o] += gradient[output_at.offset(s, o, y, x)];
+                    to_bias[o] += rounded(gradient[output_at.offset(s, o, y, x)]);
             for_each_product(settings, op.input.shape(), op.weight.shape(), out, s, o,
                              [&](std::size_t y, std::size_t x, std::size_t w, const auto& i) {
-                                 const double g = gradient[output_at.offset(s, o, y, x)];
-                                 to_weight[w] += g * input[at(input_at, i)];
-                                 to_input[at(input_at, i)] += g * weight[w];
+                                 const double g = rounded(gradient[output_at.offset(s, o, y, x)]);
+                                 to_weight[w] += g * rounded(input[at(input_at, i)]);
+                                 to_input[at(input_at, i)] += g * rounded(weight[w]);
                              });
         }
     round_into(to_weight, op.weight_gradient);

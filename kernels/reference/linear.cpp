@@ -1,22 +1,15 @@
 #include "kernels/reference/reference_operations.hpp"
 
-#include <bit>
 #include <vector>
 
 namespace troupe {
 
 namespace {
 
-// A factor as the products take it: of bfloat16 the upper half of the bits, to the nearer, of two as near the even one.
 std::vector<double> factors(const tensor& t, precision products) {
     std::vector<double> values;
-    for (float x : t.values<float>()) {
-        if (products == precision::bfloat16 && x == x) {
-            const auto bits = std::bit_cast<std::uint32_t>(x);
-            x = std::bit_cast<float>((bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000);
-        }
-        values.push_back(double{x});
-    }
+    for (const float x : t.values<float>())
+        values.push_back(factor(double{x}, products));
     return values;
 }
 

@@ -37,11 +37,12 @@ std::vector<double> state_before(const tensor& states, const tensor* initial, st
 
 // W x + b, one row.
 template <class Vector>
-double product(const tensor& weight, const tensor& bias, std::size_t row, const Vector& x) {
+double product(const tensor& weight, const tensor& bias, std::size_t row, const Vector& x,
+               precision products) {
     double sum = double{bias.values<float>()[row]};
     const auto w = row_of(weight, row);
     for (std::size_t i = 0; i < w.size(); ++i)
-        sum += double{w[i]} * static_cast<double>(x[i]);
+        sum += factor(double{w[i]}, products) * factor(static_cast<double>(x[i]), products);
     return sum;
 }
 
@@ -53,6 +54,7 @@ void set(tensor& t, std::size_t i, double value) {
 struct gradient_sums {
     const tensor& input;
     const recurrent_parameters& p;
+    precision products;
     std::vector<double> weight_ih = zeros(p.weight_ih.elements());
     std::vector<double> weight_hh = zeros(p.weight_hh.elements());
     std::vector<double> bias_ih = zeros(p.bias_ih.elements());
@@ -68,13 +70,15 @@ struct gradient_sums {
         const auto w_hh = row_of(p.weight_hh, row);
         bias_ih[row] += of_ih;
         bias_hh[row] += of_hh;
+        const auto rounded = [&](double number) { return factor(number, products); };
+        const double ih = rounded(of_ih), hh = rounded(of_hh);
         for (std::size_t i = 0; i < x.size(); ++i) {
-            weight_ih[row * x.size() + i] += of_ih * double{x[i]};
-            to_input[at * x.size() + i] += of_ih * double{w_ih[i]};
+            weight_ih[row * x.size() + i] += ih * rounded(double{x[i]});
+            to_input[at * x.size() + i] += ih * rounded(double{w_ih[i]});
         }
         for (std::size_t i = 0; i < previous.size(); ++i) {
-            weight_hh[row * previous.size() + i] += of_hh * previous[i];
-            to_previous[i] += of_hh * double{w_hh[i]};
+            weight_hh[row * previous.size() + i] += hh * rounded(previous[i]);
+            to_previous[i] += hh * rounded(double{w_hh[i]});
         }
     }
 
@@ -106,10 +110,11 @@ result<void> reference_operations::compute(const gru_forward& op) {
             const auto previous = h;
             for (std::size_t j = 0; j < width; ++j) {
                 const auto ih = [&](std::size_t gate) {
-                    return product(p.weight_ih, p.bias_ih, gate * width + j, row_of(op.input, at));
+                    return product(p.weight_ih, p.bias_ih, gate * width + j, row_of(op.input, at),
+                                   op.products);
                 };
                 const auto hh = [&](std::size_t gate) {
-                    return product(p.weight_hh, p.bias_hh, gate * width + j, previous);
+                    return product(p.weight_hh, p.bias_hh, gate * width + j, previous, op.products);
                 };
                 const double r = logistic(ih(0) + hh(0));
                 const double z = logistic(ih(1) + hh(1));
@@ -130,7 +135,7 @@ result<void> reference_operations::compute(const gru_forward& op) {
 result<void> reference_operations::compute(const gru_backward& op) {
     const std::size_t positions = op.output.shape()[1];
     const std::size_t width = op.output.shape()[2];
-    gradient_sums sums{op.input, op.parameters};
+    gradient_sums sums{op.input, op.parameters, op.products};
     for (std::size_t s = 0; s < op.output.shape()[0]; ++s) {
         auto to_h = state_of(op.final_state_gradient, s, width); // from the positions behind
         for (std::size_t at = (s + 1) * positions; at-- > s * positions;) {
@@ -170,8 +175,8 @@ result<void> reference_operations::compute(const lstm_forward& op) {
             for (std::size_t j = 0; j < width; ++j) {
                 const auto sum = [&](std::size_t gate) {
                     const std::size_t row = gate * width + j;
-                    return product(p.weight_ih, p.bias_ih, row, row_of(op.input, at)) +
-                           product(p.weight_hh, p.bias_hh, row, previous);
+                    return product(p.weight_ih, p.bias_ih, row, row_of(op.input, at), op.products) +
+                           product(p.weight_hh, p.bias_hh, row, previous, op.products);
                 };
                 const double gates[] = {logistic(sum(0)), logistic(sum(1)), std::tanh(sum(2)),
                                         logistic(sum(3))};
@@ -192,7 +197,7 @@ result<void> reference_operations::compute(const lstm_forward& op) {
 result<void> reference_operations::compute(const lstm_backward& op) {
     const std::size_t positions = op.output.shape()[1];
     const std::size_t width = op.output.shape()[2];
-    gradient_sums sums{op.input, op.parameters};
+    gradient_sums sums{op.input, op.parameters, op.products};
     for (std::size_t s = 0; s < op.output.shape()[0]; ++s) {
         auto to_h = state_of(op.final_state_gradient, s, width); // from the positions behind
         auto to_c = state_of(op.final_cell_gradient, s, width);

@@ -29,4 +29,7 @@ inline std::vector<double> zeros(std::size_t count) {
 }
 void round_into(const std::vector<double>& sums, tensor& output);
 
+// A number as the products take it.
+double factor(double x, precision products);
+
 } // namespace troupe

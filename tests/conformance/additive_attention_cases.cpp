@@ -9,6 +9,7 @@ namespace {
 struct memory_row {
     std::size_t samples, source, width, attention;
     bool lengths; // of the samples; otherwise the whole source of all
+    precision products = precision::float32;
 };
 
 std::string memory_name(const memory_row& row) {
@@ -50,7 +51,8 @@ struct additive_attention_case final : operation_case {
         : row{row}, state_width{state_width} {}
 
     std::string name() const override {
-        return "additive_attention " + by({row.samples, state_width}) + memory_name(row);
+        return "additive_attention " + by({row.samples, state_width}) + memory_name(row) +
+               suffix_of(row.products);
     }
     std::vector<tensor_shape> input_shapes() const override {
         return {{row.samples, state_width},
@@ -69,6 +71,7 @@ struct additive_attention_case final : operation_case {
                22 * count({row.samples, row.source, row.attention}) +
                2 * count({row.samples, row.source, row.width});
     }
+    bool is_rounded() const override { return row.products == precision::bfloat16; }
 
     prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
                           const tensor& output_gradient) const override {
@@ -76,15 +79,16 @@ struct additive_attention_case final : operation_case {
             context, *this, inputs,
             std::initializer_list<tensor_shape>{output_shape(), {row.samples, row.source}});
         auto& ops = context.ops;
-        return {[=, &ops] {
+        return {[=, this, &ops] {
                     return ops.run(
                         additive_attention_forward{.state = s->in[0],
                                                    .memory = {s->in[1], s->in[2], s->lengths()},
                                                    .parameters = {s->in[3], s->in[4]},
                                                    .context = s->out[0],
-                                                   .shares = s->out[1]});
+                                                   .shares = s->out[1],
+                                                   .products = row.products});
                 },
-                [=, &ops] {
+                [=, this, &ops] {
                     return ops.run(additive_attention_backward{
                         .state = s->in[0],
                         .memory = {s->in[1], s->in[2], s->lengths()},
@@ -92,7 +96,8 @@ struct additive_attention_case final : operation_case {
                         .shares = s->out[1],
                         .context_gradient = output_gradient,
                         .state_gradient = s->to[0],
-                        .gradients = {s->to[1], s->to[2], s->to[3], s->to[4]}});
+                        .gradients = {s->to[1], s->to[2], s->to[3], s->to[4]},
+                        .products = row.products});
                 },
                 [=] { return s->out; }, [=] { return s->to; }};
     }
@@ -116,7 +121,7 @@ struct attention_gru_case final : operation_case {
     std::string name() const override {
         return "attention_gru " + by(sequence(row.features)) + " to " + std::to_string(row.width) +
                memory_name(row.memory) + (row.initial ? ", initial state" : "") +
-               (row.contexts ? ", contexts" : "");
+               (row.contexts ? ", contexts" : "") + suffix_of(row.memory.products);
     }
     // The initial state, where there is one, is last.
     std::vector<tensor_shape> input_shapes() const override {
@@ -148,6 +153,8 @@ struct attention_gru_case final : operation_case {
                                           row.width * m.attention + m.source * m.width) +
                 22.0 * static_cast<double>(m.source * m.attention));
     }
+    bool is_rounded() const override { return row.memory.products == precision::bfloat16; }
+    float tolerance() const override { return tolerance_of_steps(row.memory.products); }
 
     // Columns first.. of `from`.
     static tensor columns(compute_context& context, const tensor& from, std::size_t first,
@@ -184,7 +191,7 @@ struct attention_gru_case final : operation_case {
         const tensor to_contexts =
             row.contexts ? columns(context, output_gradient, row.width, row.memory.width)
                          : tensor{};
-        return {[=, &context] { return forward(context.ops, *s); },
+        return {[=, this, &context] { return forward(context.ops, *s); },
                 [=, this, &context] {
                     return backward(context.ops, *s, to_states,
                                     row.contexts ? &to_contexts : nullptr);
@@ -196,7 +203,7 @@ struct attention_gru_case final : operation_case {
                 [=] { return s->to; }};
     }
 
-    static result<void> forward(operations& ops, operands& s) {
+    result<void> forward(operations& ops, operands& s) const {
         return ops.run(attention_gru_forward{.input = s.in[0],
                                              .cell = {s.in[1], s.in[2], s.in[3], s.in[4]},
                                              .initial_state = s.in.size() > 9 ? &s.in[9] : nullptr,
@@ -205,10 +212,11 @@ struct attention_gru_case final : operation_case {
                                              .output = s.out[0],
                                              .contexts = s.out[1],
                                              .shares = s.out[2],
-                                             .gates = s.out[3]});
+                                             .gates = s.out[3],
+                                             .products = row.memory.products});
     }
-    static result<void> backward(operations& ops, operands& s, const tensor& to_states,
-                                 const tensor* to_contexts) {
+    result<void> backward(operations& ops, operands& s, const tensor& to_states,
+                          const tensor* to_contexts) const {
         return ops.run(
             attention_gru_backward{.input = s.in[0],
                                    .cell = {s.in[1], s.in[2], s.in[3], s.in[4]},
@@ -223,7 +231,8 @@ struct attention_gru_case final : operation_case {
                                    .contexts_gradient = to_contexts,
                                    .cell_gradients = {&s.to[0], s.to[1], s.to[2], s.to[3], s.to[4],
                                                       s.to.size() > 9 ? &s.to[9] : nullptr},
-                                   .attention_gradients = {s.to[5], s.to[6], s.to[7], s.to[8]}});
+                                   .attention_gradients = {s.to[5], s.to[6], s.to[7], s.to[8]},
+                                   .products = row.memory.products});
     }
 };
 
@@ -233,14 +242,20 @@ void add_additive_attention_cases(cases& to) {
     add<additive_attention_case>(to, memory_row{1, 1, 1, 1, false}, 1u);
     add<additive_attention_case>(to, memory_row{3, 5, 7, 18, true}, 6u);
     add<additive_attention_case>(to, memory_row{2, 20, 33, 5, false}, 4u);
+    add<additive_attention_case>(to, memory_row{3, 5, 7, 18, true, precision::bfloat16}, 6u);
     add<attention_gru_case>(to, decoder_row{{1, 1, 1, 1, false}, 1, 1, 1, false, false});
     add<attention_gru_case>(to, decoder_row{{3, 5, 7, 18, true}, 4, 3, 6, true, true});
     add<attention_gru_case>(to, decoder_row{{2, 18, 5, 4, false}, 3, 2, 17, false, false});
+    add<attention_gru_case>(
+        to, decoder_row{{3, 5, 7, 18, true, precision::bfloat16}, 4, 3, 6, true, true});
+    add<attention_gru_case>(
+        to, decoder_row{{2, 18, 5, 4, false, precision::bfloat16}, 3, 2, 17, false, false});
 }
 
 void add_timed_additive_attention_cases(cases& to, std::size_t batch) {
-    add<attention_gru_case>(to,
-                            decoder_row{{batch, 32, 256, 256, false}, 32, 256, 256, true, false});
+    for (const precision products : {precision::float32, precision::bfloat16})
+        add<attention_gru_case>(
+            to, decoder_row{{batch, 32, 256, 256, false, products}, 32, 256, 256, true, false});
 }
 
 } // namespace troupe::test

@@ -26,6 +26,11 @@ double count(const tensor_shape& shape);
 std::string by(const tensor_shape& shape); // "3x5x7"
 std::string suffix_of(precision products); // "", ", bf16"
 
+// For operations that round what they have computed themselves: between two neighbours back ends may take either.
+constexpr float tolerance_of_steps(precision products) {
+    return products == precision::float32 ? 2e-5f : 3e-4f;
+}
+
 void add_linear_cases(cases& to);
 void add_timed_linear_cases(cases& to, std::size_t batch);
 void add_images_cases(cases& to);

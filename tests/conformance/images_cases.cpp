@@ -16,6 +16,7 @@ struct conv2d_row {
     std::size_t groups = 1;
     std::size_t pool_padding = 0;
     bool has_bias = true;
+    precision products = precision::float32;
 };
 
 struct conv2d_case final : operation_case {
@@ -32,7 +33,8 @@ struct conv2d_case final : operation_case {
                              : "") +
                (row.pool_padding > 0 ? ", padded " + std::to_string(row.pool_padding) : "") +
                (row.groups > 1 ? ", groups " + std::to_string(row.groups) : "") +
-               (row.has_bias ? "" : ", no bias") + (row.blocked ? "" : ", row-major");
+               (row.has_bias ? "" : ", no bias") + (row.blocked ? "" : ", row-major") +
+               suffix_of(row.products);
     }
     std::vector<tensor_shape> input_shapes() const override {
         std::vector<tensor_shape> shapes{{row.samples, row.in, row.height, row.width},
@@ -57,6 +59,7 @@ struct conv2d_case final : operation_case {
     double forward_flops() const override {
         return 2.0 * count(convolved()) * count({row.in / row.groups, row.kernel, row.kernel});
     }
+    bool is_rounded() const override { return row.products == precision::bfloat16; }
     bool has_kinks() const override { return row.pool > 0; }
 
     struct state {
@@ -75,7 +78,8 @@ struct conv2d_case final : operation_case {
         const std::size_t in_block_size = row.blocked ? ops.channel_block(row.in) : 1;
         const std::size_t out_block_size = row.blocked ? ops.channel_block(row.out) : 1;
         auto s = std::make_shared<state>();
-        s->settings = {row.stride, row.padding, in_block_size, out_block_size, row.groups};
+        s->settings = {row.stride,     row.padding, in_block_size,
+                       out_block_size, row.groups,  row.products};
         s->pool = {row.pool, row.pool_stride, out_block_size, row.pool_padding};
         s->input = in_block(context, inputs[0], 1, in_block_size);
         s->weight = inputs[1];
@@ -256,6 +260,25 @@ void add_images_cases(cases& to) {
              {2, 32, 9, 9, 32, 5, 1, 2, 3, 2, false, 2, 0, false},
          })
         add<conv2d_case>(to, row);
+    // Row-major and blocked images, by Winograd's algorithm and without, with one part and several, pooled, grouped.
+    for (conv2d_row row : std::initializer_list<conv2d_row>{
+             {3, 3, 6, 5, 16, 3, 2, 1},
+             {2, 16, 5, 4, 32, 3, 1, 1},
+             {2, 16, 5, 4, 32, 3, 1, 1, 0, 0, false},
+             {1, 32, 4, 4, 16, 1},
+             {2, 8, 7, 7, 24, 5, 2, 2},
+             {19, 16, 24, 24, 16, 3, 1, 1},
+             {3, 16, 7, 9, 32, 3, 1, 1, 3, 2},
+             {2, 5, 9, 9, 6, 3, 2, 0, 2, 1},
+             {19, 16, 24, 24, 16, 3, 1, 1, 2, 2},
+             {9, 32, 24, 20, 32, 3, 1, 1, 2, 2, false},
+             {2, 32, 9, 9, 32, 5, 1, 2, 3, 2, true, 2},
+             {2, 16, 6, 5, 16, 3, 1, 1, 0, 0, true, 16},
+             {2, 32, 8, 9, 64, 3, 1, 1, 0, 0, true, 1, 0, false},
+         }) {
+        row.products = precision::bfloat16;
+        add<conv2d_case>(to, row);
+    }
     for (const auto& [images, kernel, stride, padding] :
          std::initializer_list<std::tuple<tensor_shape, std::size_t, std::size_t, std::size_t>>{
              {{1, 1, 2, 2}, 2, 2, 0},
@@ -282,20 +305,18 @@ void add_images_cases(cases& to) {
 }
 
 void add_timed_images_cases(cases& to, std::size_t batch) {
-    add<conv2d_case>(to, conv2d_row{batch, 1, 28, 28, 32, 3, 1, 1});
-    add<conv2d_case>(to, conv2d_row{batch, 1, 28, 28, 32, 3, 1, 1, 2, 2});
-    add<conv2d_case>(to, conv2d_row{batch, 32, 14, 14, 64, 3, 1, 1});
-    add<conv2d_case>(to, conv2d_row{batch, 32, 14, 14, 64, 3, 1, 1, 2, 2});
-    add<conv2d_case>(to, conv2d_row{batch, 32, 14, 14, 64, 3, 1, 1, 0, 0, false});
-    add<conv2d_case>(to, conv2d_row{batch, 3, 32, 32, 6, 5});
-    add<conv2d_case>(to, conv2d_row{.samples = batch,
-                                    .in = 96,
-                                    .height = 27,
-                                    .width = 27,
-                                    .out = 256,
-                                    .kernel = 5,
-                                    .padding = 2,
-                                    .groups = 2});
+    for (const precision products : {precision::float32, precision::bfloat16})
+        for (conv2d_row row :
+             std::initializer_list<conv2d_row>{{batch, 1, 28, 28, 32, 3, 1, 1},
+                                               {batch, 1, 28, 28, 32, 3, 1, 1, 2, 2},
+                                               {batch, 32, 14, 14, 64, 3, 1, 1},
+                                               {batch, 32, 14, 14, 64, 3, 1, 1, 2, 2},
+                                               {batch, 32, 14, 14, 64, 3, 1, 1, 0, 0, false},
+                                               {batch, 3, 32, 32, 6, 5},
+                                               {batch, 96, 27, 27, 256, 5, 1, 2, 0, 0, true, 2}}) {
+            row.products = products;
+            add<conv2d_case>(to, row);
+        }
     add<max_pool_case>(to, tensor_shape{batch, 32, 28, 28}, 2u, 2u);
     add<max_pool_case>(to, tensor_shape{batch, 64, 56, 56}, 3u, 2u, 1u);
     add<average_pool_case>(to, tensor_shape{batch, 64, 56, 56}, average_pool_settings{});

@@ -36,6 +36,8 @@ class operation_case {
     virtual std::vector<tensor> constants(compute_context&) const { return {}; }
     // Numbers are rounded to bfloat16 before they are multiplied.
     virtual bool is_rounded() const { return false; }
+    // How far a result may be off, as a share of the largest.
+    virtual float tolerance() const { return 2e-5f; }
     // Inputs must be further apart than the steps of a finite difference: the operation has kinks.
     virtual bool has_kinks() const { return false; }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <dnnl.hpp>
 #include <functional>
 #include <thread>
 
@@ -58,8 +59,7 @@ outcome run(compute_context& context, const operation_case& row, const std::vect
 
 // Within a share of the largest.
 void check_close(const std::vector<tensor>& given, const std::vector<tensor>& expected,
-                 const std::string& what) {
-    constexpr float tolerance = 2e-5f;
+                 float tolerance, const std::string& what) {
     BOOST_REQUIRE(given.size() == expected.size());
     for (std::size_t i = 0; i < given.size(); ++i) {
         const auto a = given[i].values<float>();
@@ -107,12 +107,40 @@ BOOST_AUTO_TEST_CASE(every_back_end_gives_what_the_reference_gives) {
             const auto ops = backend.make(pool);
             compute_context context{*ops, pool};
             const outcome given = run(context, *row, inputs, gradient);
-            check_close(given.outputs, expected.outputs,
+            check_close(given.outputs, expected.outputs, row->tolerance(),
                         backend.name + ", " + row->name() + ": output");
-            check_close(given.gradients, expected.gradients,
+            check_close(given.gradients, expected.gradients, row->tolerance(),
                         backend.name + ", " + row->name() + ": gradient");
         }
     }
+}
+
+// Machines take what is faster there (bf16_is_faster); both ways must be right on all of them.
+BOOST_AUTO_TEST_CASE(bf16_gives_what_the_reference_gives_with_dot_products_and_without) {
+    memory_pool pool{1ull << 30};
+    const auto reference = make_reference_operations();
+    compute_context oracle{*reference, pool};
+    std::size_t different = 0; // sums are taken in another order
+    for (const auto& row : operation_cases()) {
+        if (!row->is_rounded())
+            continue;
+        const auto inputs = inputs_of(pool, *row);
+        const tensor gradient = random_tensor(pool, row->output_shape(), 9);
+        const outcome expected = run(oracle, *row, inputs, gradient);
+        outcome given[2];
+        for (const bool dot_products : {false, true}) {
+            const auto ops = make_cpu_operations(pool, dot_products);
+            compute_context context{*ops, pool};
+            outcome& g = given[dot_products] = run(context, *row, inputs, gradient);
+            const std::string what = row->name() + (dot_products ? " by dot products" : "");
+            check_close(g.outputs, expected.outputs, row->tolerance(), what + ": output");
+            check_close(g.gradients, expected.gradients, row->tolerance(), what + ": gradient");
+        }
+        different += !bit_equal(given[0].outputs[0], given[1].outputs[0]);
+    }
+    const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
+    if (isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx)
+        BOOST_TEST(different > 0u, "no convolution takes dot products");
 }
 
 // At 0, of a function that is computed in float32. Where there are no kinks a wider step, and four points for it, keep what

@@ -10,6 +10,7 @@ struct recurrent_row {
     std::size_t samples, positions, features, width;
     bool initial; // states are given
     bool last;    // the output is the state behind the last position alone
+    precision products = precision::float32;
 };
 
 // What both kinds share.
@@ -21,7 +22,8 @@ struct recurrent_case : operation_case {
 
     std::string sizes() const {
         return by({row.samples, row.positions, row.features}) + " to " + std::to_string(row.width) +
-               (row.initial ? ", initial state" : "") + (row.last ? ", last state" : "");
+               (row.initial ? ", initial state" : "") + (row.last ? ", last state" : "") +
+               suffix_of(row.products);
     }
     std::vector<tensor_shape> input_shapes() const override {
         std::vector<tensor_shape> shapes{{row.samples, row.positions, row.features},
@@ -42,6 +44,8 @@ struct recurrent_case : operation_case {
         return 2.0 * count(states_shape()) *
                static_cast<double>(gates * (row.features + row.width));
     }
+    bool is_rounded() const override { return row.products == precision::bfloat16; }
+    float tolerance() const override { return tolerance_of_steps(row.products); }
 
     struct state {
         std::vector<tensor> in;
@@ -90,13 +94,14 @@ struct gru_case final : recurrent_case {
         const tensor output = poisoned(context, output_shape());
         auto s = made(context, inputs, output, output_gradient);
         auto& ops = context.ops;
-        return {[=, &ops] {
+        return {[=, this, &ops] {
                     return ops.run(gru_forward{.input = s->in[0],
                                                .parameters = s->parameters(),
                                                .initial_state = state::find(s->in, 5),
                                                .output = s->output,
                                                .gates = s->gates,
-                                               .final_state = state::find(s->last, 0)});
+                                               .final_state = state::find(s->last, 0),
+                                               .products = row.products});
                 },
                 [=, this, &ops] {
                     return ops.run(
@@ -107,7 +112,8 @@ struct gru_case final : recurrent_case {
                                      .gates = s->gates,
                                      .output_gradient = row.last ? nullptr : &output_gradient,
                                      .gradients = s->gradients(),
-                                     .final_state_gradient = state::find(s->last_gradient, 0)});
+                                     .final_state_gradient = state::find(s->last_gradient, 0),
+                                     .products = row.products});
                 },
                 [=] {
                     return std::vector{output, s->output, s->gates};
@@ -126,7 +132,7 @@ struct lstm_case final : recurrent_case {
         const tensor output = poisoned(context, output_shape());
         auto s = made(context, inputs, output, output_gradient);
         auto& ops = context.ops;
-        return {[=, &ops] {
+        return {[=, this, &ops] {
                     return ops.run(lstm_forward{.input = s->in[0],
                                                 .parameters = s->parameters(),
                                                 .initial_state = state::find(s->in, 5),
@@ -135,7 +141,8 @@ struct lstm_case final : recurrent_case {
                                                 .cells = s->cells,
                                                 .gates = s->gates,
                                                 .final_state = state::find(s->last, 0),
-                                                .final_cell = state::find(s->last, 1)});
+                                                .final_cell = state::find(s->last, 1),
+                                                .products = row.products});
                 },
                 [=, this, &ops] {
                     return ops.run(
@@ -150,7 +157,8 @@ struct lstm_case final : recurrent_case {
                                       .gradients = s->gradients(),
                                       .initial_cell_gradient = state::find(s->to, 6),
                                       .final_state_gradient = state::find(s->last_gradient, 0),
-                                      .final_cell_gradient = state::find(s->last_gradient, 1)});
+                                      .final_cell_gradient = state::find(s->last_gradient, 1),
+                                      .products = row.products});
                 },
                 [=] {
                     return std::vector{output, s->output, s->cells, s->gates};
@@ -167,16 +175,21 @@ void add_recurrent_cases(cases& to) {
                                               {3, 4, 5, 7, true, false},
                                               {2, 6, 3, 17, false, false},
                                               {5, 3, 33, 20, true, false},
-                                              {3, 5, 4, 9, true, true}}) {
+                                              {3, 5, 4, 9, true, true},
+                                              {2, 6, 3, 17, false, false, precision::bfloat16},
+                                              {5, 3, 33, 20, true, false, precision::bfloat16},
+                                              {3, 5, 4, 9, true, true, precision::bfloat16}}) {
         add<gru_case>(to, row);
         add<lstm_case>(to, row);
     }
 }
 
 void add_timed_recurrent_cases(cases& to, std::size_t batch) {
-    const recurrent_row row{batch, 32, 256, 256, false, false};
-    add<gru_case>(to, row);
-    add<lstm_case>(to, row);
+    for (const precision products : {precision::float32, precision::bfloat16}) {
+        const recurrent_row row{batch, 32, 256, 256, false, false, products};
+        add<gru_case>(to, row);
+        add<lstm_case>(to, row);
+    }
 }
 
 } // namespace troupe::test

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Operations and their gradients are PyTorch's, within 1e-4 of the largest value; those in bf16 are those under autocast, within 2e-2.
+"""Operations and their gradients are PyTorch's, within 1e-4 of the largest value; those in bf16 are those under autocast, within 2e-2
+(recurrent ones 5e-2).
 
     tests/interop/pytorch_operations.py PROGRAM      PROGRAM: operation_results of the build folder
 
@@ -25,6 +26,8 @@ except ImportError:
 
 TOLERANCE = 1e-4
 ROUNDED_TOLERANCE = 2e-2     # PyTorch rounds results to 8 bits, too
+STEPS_TOLERANCE = 5e-2       # and those of every position
+STEPS = ("gru", "lstm", "attention_gru")
 TYPES = {"F32": torch.float32, "I32": torch.int32, "U8": torch.uint8}
 
 
@@ -33,6 +36,11 @@ class Case:
         self.name = name
         self.tensors = {}
         self.is_rounded = name.endswith(", bf16")
+
+    def tolerance(self):
+        if not self.is_rounded:
+            return TOLERANCE
+        return STEPS_TOLERANCE if self.name.split()[0] in STEPS else ROUNDED_TOLERANCE
 
     def several(self, name):
         return [t for key, t in self.tensors.items() if key.rsplit(" ", 1)[0] == name]
@@ -102,8 +110,11 @@ def attention_gru(case, x, w_ih, w_hh, b_ih, b_hh, memory, projected, query_weig
 
 
 def conv2d(case, x, weight, bias=None):
-    y = functional.conv2d(x, weight, bias, case.setting("stride"), case.setting("padding"), groups=case.setting("groups", 1))
     pool = re.search(r"pool (\d+)/(\d+)", case.name)
+    if case.is_rounded and pool:     # of rounded results, others would be the largest of their windows
+        x, weight = x.bfloat16().float(), weight.bfloat16().float()
+    with torch.autocast("cpu", torch.bfloat16, enabled=case.is_rounded and not pool):
+        y = functional.conv2d(x, weight, bias, case.setting("stride"), case.setting("padding"), groups=case.setting("groups", 1))
     return y if pool is None else functional.max_pool2d(torch.relu(y), int(pool[1]), int(pool[2]), case.setting("padded", 0))
 
 
@@ -190,7 +201,7 @@ def main():
     failed = 0
     for case in cases:
         error = error_of(case)
-        is_good = error <= (ROUNDED_TOLERANCE if case.is_rounded else TOLERANCE)
+        is_good = error <= case.tolerance()
         failed += not is_good
         print(f"{'ok' if is_good else 'FAILED':8} {case.name:60} off by {error:.1e}")
     compared = collections.Counter(case.name.split()[0] for case in cases)

@@ -22,7 +22,7 @@ convolution_shape shape(std::size_t in, std::size_t size, std::size_t out, std::
 
 BOOST_AUTO_TEST_CASE(suits_three_by_three_kernels_at_stride_one_with_enough_channels) {
     memory_pool pool{1 << 20};
-    const winograd_runner runner{pool, loops_baseline, true};
+    const winograd_runner runner{pool, loops_baseline, bf16_loops_baseline, true};
     BOOST_TEST(runner.suits(shape(32, 14, 64)));
     BOOST_TEST(runner.suits(shape(64, 4, 80, 3, 1, 2)));
     BOOST_TEST(runner.suits(shape(32, 13, 16, 3, 1, 0)));
@@ -40,6 +40,6 @@ BOOST_AUTO_TEST_CASE(suits_three_by_three_kernels_at_stride_one_with_enough_chan
 
 BOOST_AUTO_TEST_CASE(nothing_suits_where_the_machine_lacks_the_instructions) {
     memory_pool pool{1 << 20};
-    const winograd_runner runner{pool, loops_baseline, false};
+    const winograd_runner runner{pool, loops_baseline, bf16_loops_baseline, false};
     BOOST_TEST(!runner.suits(shape(32, 14, 64)));
 }
