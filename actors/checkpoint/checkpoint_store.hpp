@@ -45,6 +45,8 @@ struct checkpoint_progress {
     std::string model; // the model as text (render_model); another text is another model
     // Of the file of the vocabulary whose tokens it has learned; empty without one, or where that is not known.
     std::string vocabulary_sha256;
+    // Its word in the app file; empty where none has trained, or it is not known.
+    std::string optimizer;
 
     friend bool operator==(const checkpoint_progress&, const checkpoint_progress&) = default;
 };

@@ -125,6 +125,7 @@ std::string manifest_json(const checkpoint_progress& progress,
                 {"train_samples", progress.train_samples},
                 {"model", progress.model},
                 {"model_sha256", hash_of(progress.model)},
+                {"optimizer", progress.optimizer},
                 {"stages", list}};
     if (!progress.vocabulary_sha256.empty())
         map["vocabulary_sha256"] = progress.vocabulary_sha256;
@@ -165,7 +166,7 @@ result<checkpoint_info> parse_manifest(std::string_view text) {
     return checkpoint_info{{},
                            {static_cast<std::uint32_t>(*epochs), *minibatches, *of_epoch,
                             weight_version{*weights}, *seed, static_cast<std::uint32_t>(*batch),
-                            *samples, *model, vocabulary},
+                            *samples, *model, vocabulary, text_in(map, "optimizer").value_or("")},
                            std::move(*stages)};
 }
 

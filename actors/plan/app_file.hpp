@@ -84,6 +84,13 @@ std::string render_app(proto::App::Reader app);
 std::string
 render_model(proto::Model::Reader model); // the model alone; equal text means equal model
 
+// What a model rendered earlier has and this one has not, by the first key that differs: "model.layers[0].conv2d.out 8,
+// not 4"; "another model" where the text says no more, empty for an equal one.
+std::string model_difference(std::string_view saved, proto::Model::Reader model);
+
+// The word that the app file chooses the optimizer by: "adamw".
+std::string optimizer_word(proto::Optimizer::Reader optimizer);
+
 // Documentation of one key for a terminal: what it is, kind, default, range and what stands below
 // it. `path` is the key with dots ("model.layers.conv2d.kernel"; list indices are allowed and
 // ignored); empty for the whole file.

@@ -194,4 +194,8 @@ std::string render_model(proto::Model::Reader model) {
     return out;
 }
 
+std::string optimizer_word(proto::Optimizer::Reader optimizer) {
+    return members_of(capnp::DynamicStruct::Reader{optimizer}).front().key;
+}
+
 } // namespace troupe

@@ -79,6 +79,7 @@ checkpoint_progress trainer::how_far() const {
     progress.train_samples = options_.data->train.size();
     progress.model = render_model(app().getModel());
     progress.vocabulary_sha256 = options_.data->vocabulary_sha256;
+    progress.optimizer = optimizer_word(app().getTrain().getOptimizer());
     return progress;
 }
 

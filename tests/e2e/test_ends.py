@@ -126,9 +126,15 @@ class Ends(TroupeTest):
                 (["train.batch_growth={every_epochs: 1, maximum: 64}"], 
                  "minibatches of 32 samples in epoch 3, where train.batch and train.batch_growth now make 64"),
                 (["train.batch=16", "train.batch_growth={every_epochs: 1, maximum: 32}"], "another train.batch_growth"),
-                (["model.layers[0].conv2d.out=4"], "another model")):
+                (["model.layers[0].conv2d.out=4"], "model.layers[0].conv2d.out 8, not 4"),
+                (["model.precision=bf16"], "model.precision f32, not bf16")):
             result = self.troupe("run", self.checkpointed(APP), "--resume", *(w for g in given for w in ("--set", g)))
             self.assert_one_line_error(result, 2, f"epoch-0002 was saved with {said}; resume with the same")
+            (self.assertNotIn if "conv2d" in said else self.assertIn)("troupe convert APP.yaml ", result.err)
+        rounded = ("--set", "model.precision=bf16")
+        self.assertEqual(self.troupe("convert", self.checkpointed(APP), "saved", "start", *rounded).code, 0)
+        onward = self.troupe("run", self.checkpointed(APP), "--resume", "--set", "checkpoint.directory=start", *rounded)
+        self.assertEqual(onward.code, 0, str(onward))
 
     def test_a_run_that_goes_on_with_another_optimizer_says_what_becomes_of_its_state(self):
         app = self.checkpointed(APP)
@@ -141,6 +147,10 @@ class Ends(TroupeTest):
         self.assertEqual(len(notes), 2, str(adam))
         self.assertRegex(notes[0], r"saved/epoch-0003 was saved with another train.optimizer; .* left out: momentum_buffer$")
         self.assertRegex(notes[1], r"saved/epoch-0003 has not the state of this .* zeros: exp_avg, exp_avg_sq$")
+        adamw = self.troupe(*onward, "--set", "train.epochs=5", "--set", "train.optimizer={adamw: {learning_rate: 0.001}}")
+        notes = [line for line in adamw.err.splitlines() if "note: --resume: " in line]
+        self.assertEqual(len(notes), 1, str(adamw))
+        self.assertRegex(notes[0], r"saved/epoch-0004 was saved with train.optimizer adam; adamw goes on with its state: exp_avg, exp_avg_sq$")
 
     def test_a_damaged_checkpoint_is_named_with_what_is_left_without_it(self):
         app = self.checkpointed(APP)

@@ -50,8 +50,8 @@ std::vector<std::string> other_than_saved(proto::App::Reader app, const data_set
             others.push_back(std::string{what} + " " + std::to_string(then) + ", not " +
                              std::to_string(now));
     };
-    if (saved.model != render_model(app.getModel()))
-        others.emplace_back("another model");
+    if (auto other = model_difference(saved.model, app.getModel()); !other.empty())
+        others.push_back(std::move(other));
     if (is_another_vocabulary(saved.vocabulary_sha256, data.vocabulary_sha256))
         others.push_back("another data.translation.vocabulary_file, of SHA-256 " +
                          saved.vocabulary_sha256);
@@ -100,6 +100,23 @@ std::string advice_on_damage(const checkpoint_info& latest) {
            " and train anew without --resume";
 }
 
+// How to train on from weights that another run saved, where the model has the same.
+std::string advice_on_weights(proto::Model::Reader model, const data_sets& data,
+                              const checkpoint_info& latest) {
+    if (is_another_vocabulary(latest.progress.vocabulary_sha256, data.vocabulary_sha256))
+        return "";
+    const auto saved = load_usable(latest);
+    const auto layout = stage_program::create(model, {0, count_layers(model)})->layout({});
+    const auto is_there = [&](const weights_layout::entry& wanted) {
+        const named_tensor* t = saved->find(wanted.name);
+        return t != nullptr && t->shape == wanted.shape;
+    };
+    return saved && std::ranges::all_of(layout.entries(), is_there)
+               ? "; `troupe convert APP.yaml " + latest.folder.string() +
+                     " FOLDER` makes a checkpoint of its weights that this run goes on from"
+               : "";
+}
+
 // The optimizer's state that the checkpoint lacks, and what it has of another's.
 void note_optimizer(proto::App::Reader app, const loaded_checkpoint& saved) {
     const auto kind_of = [](std::string_view name) { // of "exp_avg.layers.0.weight"
@@ -109,11 +126,11 @@ void note_optimizer(proto::App::Reader app, const loaded_checkpoint& saved) {
     const auto rule = make_optimizer(app.getTrain().getOptimizer());
     const auto layout =
         stage_program::create(model, {0, count_layers(model)})->layout(rule->state());
-    std::set<std::string> known, missing, others;
+    std::set<std::string> known, shared, missing, others;
     for (const auto& entry : layout.entries()) {
         known.insert(entry.name);
-        if (entry.is_state && saved.find(entry.name) == nullptr)
-            missing.insert(kind_of(entry.name));
+        if (entry.is_state)
+            (saved.find(entry.name) == nullptr ? missing : shared).insert(kind_of(entry.name));
     }
     for (const safetensors_file& file : saved.files())
         for (const named_tensor& t : file.view.tensors)
@@ -128,6 +145,11 @@ void note_optimizer(proto::App::Reader app, const loaded_checkpoint& saved) {
                                     : "");
     };
     const std::string from = "--resume: " + saved.info().folder.string();
+    const std::string then = printable(saved.info().progress.optimizer, limits::name_bytes_max);
+    const std::string now = optimizer_word(app.getTrain().getOptimizer());
+    if (!then.empty() && then != now && !shared.empty())
+        note(from + " was saved with train.optimizer " + then + "; " + now +
+             " goes on with its state: " + words(shared));
     if (!others.empty())
         note(from +
              " was saved with another train.optimizer; its state is left out: " + words(others));
@@ -141,7 +163,8 @@ result<void> load_latest(proto::App::Reader app, const data_sets& data,
     if (const auto others = other_than_saved(app, data, latest.progress); !others.empty())
         return error{errc::usage, "--resume: " + latest.folder.string() + " was saved with " +
                                       in_a_row(others) +
-                                      "; resume with the same, or train into another folder"};
+                                      "; resume with the same, or train into another folder" +
+                                      advice_on_weights(app.getModel(), data, latest)};
     auto loaded = load_usable(latest);
     if (loaded)
         note_optimizer(app, *loaded);

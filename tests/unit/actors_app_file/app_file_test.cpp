@@ -223,4 +223,48 @@ BOOST_AUTO_TEST_CASE(the_shipped_apps_load) {
     BOOST_TEST(apps >= 3u);
 }
 
+BOOST_AUTO_TEST_CASE(two_models_part_at_the_first_key_that_differs) {
+    const auto model = [](const std::string& layers, const app_settings& settings = {}) {
+        return parse("troupe: 1\ndata: {synthetic: {}}\nmodel: {input: [4, 8, 8], layers: [" +
+                         layers +
+                         "]}\ntrain: {batch: 16, optimizer: {sgd: {learning_rate: 0.1}}}\n",
+                     settings);
+    };
+    const auto part = [](const app_definition& then, const app_definition& now) {
+        return model_difference(render_model(then.app().getModel()), now.app().getModel());
+    };
+    const std::string linear = "relu, {dropout: {probability: 0.5}}, {linear: {out: 10}}";
+    const auto saved = model(linear);
+    BOOST_TEST(part(saved, model(linear)) == "");
+    const std::pair<std::string, std::string> others[] = {
+        {"relu, {dropout: {probability: 0.25}}, {linear: {out: 10}}",
+         "model.layers[1].dropout.probability 0.5, not 0.25"},
+        {"gelu, {dropout: {probability: 0.5}}, {linear: {out: 10}}",
+         "model.layers[0] relu, not gelu"},
+        {"relu, {linear: {out: 10}}", "model.layers[1] dropout, not linear"},
+        {linear + ", tanh", "model.layers[3] none, not tanh"},
+        {"relu, {repeat: {times: 2, layers: [relu]}}, {linear: {out: 10}}",
+         "model.layers[1] dropout, not repeat"},
+    };
+    for (const auto& [layers, said] : others)
+        BOOST_TEST(part(saved, model(layers)) == said);
+    BOOST_TEST(part(model(linear + ", tanh"), saved) == "model.layers[3] tanh, not none");
+    BOOST_TEST(part(saved, model(linear, {"model.precision=bf16"})) ==
+               "model.precision f32, not bf16");
+    BOOST_TEST(part(saved, model(linear, {"model.input[1]=6"})) == "model.input[1] 8, not 6");
+    BOOST_TEST(part(saved, model(linear, {"model.loss={cross_entropy: {ignored_label: 0}}"})) ==
+               "model.loss.cross_entropy.ignored_label none, not 0");
+    const auto now = saved.app().getModel();
+    BOOST_TEST(model_difference("", now) == "model none, not input, layers, loss, precision");
+    BOOST_TEST(model_difference("{", now) == "another model");
+    BOOST_TEST(model_difference("- \"\\e\"", now) ==
+               "model [\\x1b], not input, layers, loss, precision");
+    BOOST_TEST(model_difference(render_model(now) + "# of another build\n", now) ==
+               "another model");
+}
+
+BOOST_AUTO_TEST_CASE(an_optimizer_is_named_by_its_word) {
+    BOOST_TEST(optimizer_word(parse(small_app).app().getTrain().getOptimizer()) == "sgd");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -42,7 +42,9 @@ inline checkpoint_progress progress_of(std::uint32_t epochs, std::uint64_t minib
             42,
             8,
             800,
-            "input: [3]\nlayers:\n  - linear: {out: 2}\n"};
+            "input: [3]\nlayers:\n  - linear: {out: 2}\n",
+            "",
+            "sgd"};
 }
 
 struct store_fixture {
