@@ -164,6 +164,17 @@ class Weights(TroupeTest):
         self.assertEqual(said, "troupe: saved/epoch-0002: layers.3.bias has numbers that are not finite, of a training that has diverged; "
                                "delete saved/epoch-0002 to go on from saved/epoch-0001\n")
 
+    def test_a_model_with_a_batch_norm_is_tested_one_by_one_and_all_its_tensors_are_counted(self):
+        self.app_file = self.app(SAVING.replace("- relu", "- linear: {out: 6}\n    - batch_norm")
+                                 .replace("- max_pool: {kernel: 2}\n    ", "").replace("saved", "normed"))
+        self.assertEqual(self.troupe("run", self.app_file, "--nodes", 2).code, 0)
+        self.assertAlmostEqual(self.evaluate("--set", "train.batch=1")["test_loss"], self.evaluate()["test_loss"], places=5)
+        said = self.convert("normed", self.file).out
+        self.assertIn("layers.2.num_batches_tracked", read_header(self.file)[0])
+        self.assertEqual(len(read_header(self.file)[0]) - 1, 11)
+        self.assertTrue(said.endswith("weights.safetensors: 11 tensors\n"), said)
+        self.assertTrue(self.convert(self.file, "again").out.endswith("again/epoch-0000: 10 tensors\n"))
+
     def test_a_name_that_looks_like_another_kind_of_file_is_refused(self):
         self.assertIn("NAME.safetensors", self.refused("convert", self.app_file, "saved", "weights.pt"))
         self.assertFalse(pathlib.Path(self.folder, "weights.pt").exists())

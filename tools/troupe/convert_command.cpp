@@ -74,16 +74,19 @@ int convert(const convert_options& options) {
     if (const named_tensor* bad = first_not_finite(named))
         note(saved->from.string() + ": " + bad->name +
              " has numbers that are not finite, of a training that has diverged");
+    std::size_t tensors_written = named.size();
     if (to_file) {
-        if (auto written = save_weights(to, layout, *saved); !written)
+        const auto written = save_weights(to, layout, *saved);
+        if (!written)
             return report(written.failure());
+        tensors_written = *written;
     } else {
         const auto folder = save_checkpoint(*app, options.to, layout, *saved);
         if (!folder)
             return report(folder.failure());
         to = *folder;
     }
-    std::cout << saved->from.string() << " -> " << to.string() << ": " << layout.entries().size()
+    std::cout << saved->from.string() << " -> " << to.string() << ": " << tensors_written
               << " tensors" << std::endl;
     return 0;
 }

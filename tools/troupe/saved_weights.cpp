@@ -115,8 +115,8 @@ result<void> check_vocabulary(const app_definition& app, const std::string& at_h
             " was trained with; give that one's file, of SHA-256 " + saved.vocabulary_sha256);
 }
 
-result<void> save_weights(const fs::path& file, const weights_layout& layout,
-                          const saved_weights& saved) {
+result<std::size_t> save_weights(const fs::path& file, const weights_layout& layout,
+                                 const saved_weights& saved) {
     const std::vector<tensor> tensors = saved.weights->tensors();
     const std::vector<named_tensor> named = named_tensors(layout, tensors);
     const std::vector<named_count> counts = batch_counts(layout, saved.minibatches);
@@ -139,7 +139,7 @@ result<void> save_weights(const fs::path& file, const weights_layout& layout,
     }
     fs::rename(partial, file, failed);
     if (!failed)
-        return {};
+        return named.size() + counts.size();
     fs::remove(partial, failed);
     return error{errc::io, file.string() + ": cannot be replaced; is it a folder?"};
 }

@@ -29,8 +29,8 @@ result<void> check_vocabulary(const app_definition& app, const std::string& at_h
                               const saved_weights& saved);
 
 // Parameters and running averages as one safetensors file, replaced at once or not at all. Beside the averages of a batch
-// norm stands the count that PyTorch's has, so that load_state_dict takes the file, strictly.
-result<void> save_weights(const std::filesystem::path& file, const weights_layout& layout,
-                          const saved_weights& saved);
+// norm stands the count that PyTorch's has, so that load_state_dict takes the file, strictly. How many tensors it holds.
+result<std::size_t> save_weights(const std::filesystem::path& file, const weights_layout& layout,
+                                 const saved_weights& saved);
 
 } // namespace troupe::cli
