@@ -102,7 +102,7 @@ std::string tail_record(const tail_message& m, node_id node, const all_names& na
          {"cause_node", hex_text(e.cause_node.value())},
          {"trace", e.trace_id},
          {"minibatch", maybe_id(e.minibatch.value())},
-         {"weight_version", maybe_id(e.weights.value())},
+         {"weights", maybe_id(e.weights.value())},
          {"queue_ns", e.started_ns - e.enqueued_ns},
          {"run_ns", e.ended_ns - e.started_ns},
          {"bytes", e.bytes},
@@ -127,7 +127,7 @@ std::string path_record(const minibatch_path& path, const all_names& names,
                         {"mailbox_ns", maybe(h.mailbox_ns)},
                         {"queue_ns", maybe(h.queue_ns)},
                         {"run_ns", maybe(h.run_ns)},
-                        {"weight_version", maybe(h.weights)},
+                        {"weights", maybe(h.weights)},
                         {"bytes", h.bytes}});
     object stages = object::array();
     for (const stage_weights& s : path.stages)
@@ -188,7 +188,7 @@ std::string slice_record(const chrome_slice& s) {
     if (e.minibatch.value() != none)
         args["minibatch"] = e.minibatch.value();
     if (e.weights.value() != none)
-        args["weight_version"] = e.weights.value();
+        args["weights"] = e.weights.value();
     if (e.kind == trace_kind::message) {
         args["from_node"] = hex_text(e.from_node.value());
         args["from_actor"] = e.from_actor.value();

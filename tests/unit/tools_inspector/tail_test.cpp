@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(a_tail_as_json_ends_with_what_was_dropped) {
     options.count = 1;
     const outcome seen = look(cluster, {"tail"}, options);
     BOOST_TEST(seen.code == 0);
-    BOOST_TEST(seen.shows(R"("minibatch":7,"weight_version":null)"));
+    BOOST_TEST(seen.shows(R"("minibatch":7,"weights":null)"));
     BOOST_TEST(seen.out.ends_with("{\"event\":\"end\",\"shown\":1,\"dropped\":3}\n"));
 }
 
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(a_tail_says_at_once_for_what_it_waits) {
                R"("type":"Activation","from":{"node":"0x1","actor":20,"name":"data"},)"
                R"("to":{"node":"0x1","actor":30,"name":"stage-0"},"sequence":0,)"
                R"("cause":0,"cause_node":"0x0","trace":0,"minibatch":7,)"
-               R"("weight_version":null,"queue_ns":12300,"run_ns":2000,"bytes":0,"body":"x",)"
+               R"("weights":null,"queue_ns":12300,"run_ns":2000,"bytes":0,"body":"x",)"
                R"("tensors":"","dropped_before":0})"
                "\n"
                R"({"event":"end","shown":1,"dropped":0})"
