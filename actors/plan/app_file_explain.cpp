@@ -130,13 +130,31 @@ std::vector<std::string> keys_of(std::string_view path) {
     return keys;
 }
 
-} // namespace
+// Appends every path to a key of this name; within layers no further layers are looked into.
+void find_key(const std::string& key, capnp::StructSchema schema, const std::string& path,
+              std::vector<capnp::StructSchema>& around, std::vector<std::string>& found) {
+    if (std::ranges::find(around, schema) != around.end())
+        return;
+    around.push_back(schema);
+    for (const field_rules& f : rules_of(schema).fields) {
+        const std::string here = path + (path.empty() ? "" : ".") + f.key;
+        if (f.key == key)
+            found.push_back(here);
+        const auto below = struct_below(f.type());
+        const auto element = element_of(f.type());
+        if (below)
+            find_key(key, *below, here, around, found);
+        if (element && *element != *below)
+            find_key(key, *element, here, around, found);
+    }
+    around.pop_back();
+}
 
-result<std::string> explain_app_key(std::string_view path) {
+result<std::string> explain_path(const std::vector<std::string>& keys) {
     auto schema = capnp::Schema::from<proto::App>();
     std::optional<field_rules> field;
     std::string known;
-    for (const std::string& key : keys_of(path)) {
+    for (const std::string& key : keys) {
         if (field) {
             const auto below = struct_below(field->type());
             if (!below)
@@ -159,6 +177,41 @@ result<std::string> explain_app_key(std::string_view path) {
     std::string out = rules_of(schema).doc + "\n";
     list_keys(out, schema);
     return out;
+}
+
+// Of a path that begins somewhere below the top: of every place where it goes on.
+result<std::string> explain_below(const std::vector<std::string>& keys, error why) {
+    std::vector<std::string> places;
+    std::vector<capnp::StructSchema> around;
+    find_key(keys.front(), capnp::Schema::from<proto::App>(), "", around, places);
+    std::vector<std::string> texts;
+    for (const std::string& place : places) {
+        std::vector<std::string> whole = keys_of(place);
+        whole.insert(whole.end(), keys.begin() + 1, keys.end());
+        if (auto text = explain_path(whole))
+            texts.push_back(std::move(*text));
+        else if (place == places.front())
+            why = text.failure();
+    }
+    if (texts.empty())
+        return why;
+    if (texts.size() == 1)
+        return texts.front();
+    std::string out =
+        "\"" + keys.front() + "\" stands in " + std::to_string(texts.size()) + " places:\n";
+    for (const std::string& text : texts)
+        out += "  " + text.substr(0, text.find('\n') + 1);
+    return out;
+}
+
+} // namespace
+
+result<std::string> explain_app_key(std::string_view path) {
+    const std::vector<std::string> keys = keys_of(path);
+    auto text = explain_path(keys);
+    if (text || rules_of(capnp::Schema::from<proto::App>()).find(keys.front()) != nullptr)
+        return text;
+    return explain_below(keys, text.failure());
 }
 
 } // namespace troupe

@@ -81,9 +81,25 @@ BOOST_AUTO_TEST_CASE(a_key_is_explained_with_kind_range_and_default) {
     BOOST_TEST(explain_app_key("")->find("checkpoint  ") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(a_word_alone_is_explained_where_it_stands) {
+    for (const auto& [word, path] : {std::pair{"linear", "model.layers.linear"},
+                                     {"conv2d.kernel", "model.layers.conv2d.kernel"},
+                                     {"ignored_label", "model.loss.cross_entropy.ignored_label"},
+                                     {"adamw", "train.optimizer.adamw"},
+                                     {"microbatches", "topology.pipeline.microbatches"}})
+        BOOST_TEST(explain_app_key(word).value() == explain_app_key(path).value());
+    const std::string kernels = explain_app_key("kernel").value();
+    BOOST_TEST(
+        kernels.starts_with("\"kernel\" stands in 3 places:\n  model.layers.conv2d.kernel: "),
+        kernels);
+    BOOST_TEST(kernels.find("\n  model.layers.max_pool.kernel: ") != std::string::npos, kernels);
+}
+
 BOOST_AUTO_TEST_CASE(an_unknown_key_is_not_explained_but_corrected) {
     BOOST_TEST(explain_app_key("trian").failure().message() ==
                "no key \"trian\"; did you mean \"train\"?");
+    BOOST_TEST(explain_app_key("linear.kernal").failure().message() ==
+               "model.layers.linear: no key \"kernal\"; expected out or bias");
     BOOST_TEST(explain_app_key("train.bacth").failure().message() ==
                "train: no key \"bacth\"; did you mean \"batch\"?");
     BOOST_TEST(explain_app_key("topology.pipeline.stages.layer").failure().message() ==
