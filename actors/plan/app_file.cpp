@@ -50,8 +50,8 @@ bool app_definition::is_given(std::string_view path) const {
     return state_->places.contains(path);
 }
 
-result<void> app_definition::check_samples(std::uint64_t train_samples) const {
-    return app_file::check_samples(*this, train_samples);
+result<void> app_definition::check_training(std::optional<std::uint64_t> train_samples) const {
+    return app_file::check_training(*this, train_samples);
 }
 
 result<void> app_definition::check_causal() const {

@@ -47,8 +47,9 @@ class app_definition {
     // Whether the file or a setting says something at this path.
     bool is_given(std::string_view path) const;
 
-    // errc::usage if so many training samples leave a layer with fewer at once than it needs.
-    result<void> check_samples(std::uint64_t train_samples) const;
+    // errc::usage if training gives a layer fewer samples at once than it needs: in a minibatch, and, where the number of
+    // training samples is known, in the last one of an epoch. Who trains or plans to asks; the loader does not.
+    result<void> check_training(std::optional<std::uint64_t> train_samples = {}) const;
 
     // errc::usage, naming the layer, if one lets a position see those behind it, whose tokens it is to give.
     result<void> check_causal() const;
@@ -93,7 +94,7 @@ std::string optimizer_word(proto::Optimizer::Reader optimizer);
 
 // Documentation of one key for a terminal: what it is, kind, default, range and what stands below
 // it. `path` is the key with dots ("model.layers.conv2d.kernel"; list indices are allowed and
-// ignored); empty for the whole file.
+// ignored); empty for the whole file. It may begin below the top ("conv2d.kernel"): of several places each is named.
 result<std::string> explain_app_key(std::string_view path);
 
 // JSON Schema (draft 7) of the app file, for editors.

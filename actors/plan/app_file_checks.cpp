@@ -102,6 +102,26 @@ result<void> check_parts(const app_definition& definition, const layer_info& lay
                            (cuts ? ", or fewer topology.pipeline.microbatches" : ""));
 }
 
+// Refuses so many samples an epoch that the rest in its last minibatch is too few for this layer.
+result<void> check_rests(const app_definition& definition, const layer_info& layer,
+                         std::uint64_t train_samples) {
+    const auto train = definition.app().getTrain();
+    const batch_sizes sizes = batch_sizes::of(train);
+    for (std::uint32_t epoch = 0; epoch < train.getEpochs();) {
+        const std::uint64_t rest = train_samples % sizes.at(epoch);
+        if (rest > 0)
+            if (auto fits = check_parts(definition, layer, rest,
+                                        "of " + counted(train_samples, "sample") +
+                                            " the last minibatch of an epoch");
+                !fits)
+                return fits;
+        if (sizes.at(epoch) >= sizes.maximum || sizes.every_epochs == 0)
+            break; // it grows no more
+        epoch += sizes.every_epochs;
+    }
+    return {};
+}
+
 result<void> check_pipeline(const app_definition& definition, std::size_t layers) {
     const auto pipeline = definition.app().getTopology().getPipeline();
     if (auto checked = check_stages(definition, pipeline.getStages(), layers); !checked)
@@ -117,27 +137,18 @@ result<void> check_pipeline(const app_definition& definition, std::size_t layers
 
 } // namespace
 
-result<void> check_samples(const app_definition& definition, std::uint64_t train_samples) {
+result<void> check_training(const app_definition& definition,
+                            std::optional<std::uint64_t> train_samples) {
     const auto layers = describe_model(definition.app().getModel());
     TROUPE_CHECK(layers.ok(), "the model was checked when it was loaded");
     const layer_info* layer = neediest_layer(*layers);
     if (layer == nullptr)
         return {};
-    const auto train = definition.app().getTrain();
-    const batch_sizes sizes = batch_sizes::of(train);
-    for (std::uint32_t epoch = 0; epoch < train.getEpochs();) {
-        const std::uint64_t rest = train_samples % sizes.at(epoch);
-        if (rest > 0)
-            if (auto fits = check_parts(definition, *layer, rest,
-                                        "of " + counted(train_samples, "sample") +
-                                            " the last minibatch of an epoch");
-                !fits)
-                return fits;
-        if (sizes.at(epoch) >= sizes.maximum || sizes.every_epochs == 0)
-            break; // it grows no more
-        epoch += sizes.every_epochs;
-    }
-    return {};
+    if (auto fits =
+            check_parts(definition, *layer, definition.app().getTrain().getBatch(), "a minibatch");
+        !fits)
+        return fits;
+    return train_samples ? check_rests(definition, *layer, *train_samples) : result<void>{};
 }
 
 result<void> check_meaning(const app_definition& definition) {
@@ -148,13 +159,8 @@ result<void> check_meaning(const app_definition& definition) {
         return checked;
     if (auto checked = check_growth(definition); !checked)
         return checked;
-    if (definition.app().getTopology().isPipeline())
-        if (auto checked = check_pipeline(definition, layers->size()); !checked)
-            return checked;
-    const layer_info* layer = neediest_layer(*layers);
-    return layer ? check_parts(definition, *layer, definition.app().getTrain().getBatch(),
-                               "a minibatch")
-                 : result<void>{};
+    return definition.app().getTopology().isPipeline() ? check_pipeline(definition, layers->size())
+                                                       : result<void>{};
 }
 
 } // namespace troupe::app_file

@@ -7,8 +7,9 @@ namespace troupe::app_file {
 
 result<void> check_meaning(const app_definition& definition);
 
-// As app_definition::check_samples.
-result<void> check_samples(const app_definition& definition, std::uint64_t train_samples);
+// As app_definition::check_training.
+result<void> check_training(const app_definition& definition,
+                            std::optional<std::uint64_t> train_samples);
 
 // As app_definition::check_causal.
 result<void> check_causal(const app_definition& definition);

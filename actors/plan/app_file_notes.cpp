@@ -108,6 +108,9 @@ std::vector<doubtful_key> doubtful_keys(proto::App::Reader app,
     add_idle_data(app.getData(), keys);
     add_doubtful_layers(app, keys);
     const auto train = app.getTrain();
+    if (train_samples && *train_samples < train.getBatch())
+        keys.push_back({"train.batch", "more than the " + std::to_string(*train_samples) +
+                                           " training samples, which are then one minibatch"});
     if (train_samples &&
         run_shape::of(train, *train_samples).minibatches() < train.getWarmupMinibatches())
         keys.push_back(

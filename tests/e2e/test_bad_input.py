@@ -91,6 +91,9 @@ class Data(TroupeTest):
             self.assert_one_line_error(result, 2, "app.yaml:13:10: train.batch: of 513 samples the last minibatch of an epoch "
                                        "has 1 sample, but layers.2 batch_norm needs 2")
         self.assertEqual(self.troupe("check", self.app(text)).code, 0)
+        for command in ("check", "run", "plan"):
+            result = self.troupe(command, self.app(text), "--set", "train.batch=1")
+            self.assert_one_line_error(result, 2, "--set train.batch: a minibatch has 1 sample, but layers.2 batch_norm needs 2")
 
     def test_truncated_data_file_says_the_byte(self):
         images = self.folder / "images"

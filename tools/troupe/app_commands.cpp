@@ -54,7 +54,7 @@ int check(const check_options& options) {
     const auto data = load_samples(*app);
     if (!data)
         return report(data.failure());
-    if (auto enough = app->check_samples((*data)->train.size()); !enough)
+    if (auto enough = app->check_training((*data)->train.size()); !enough)
         return report(enough.failure());
     for (const std::string& text : app->notes((*data)->train.size()))
         note(text);

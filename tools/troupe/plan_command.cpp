@@ -91,6 +91,8 @@ int plan(const plan_options& options) {
     auto app = load_app(options.app.file, options.app.settings);
     if (!app)
         return report(app.failure());
+    if (auto enough = app->check_training(); !enough)
+        return report(enough.failure());
     if (!options.json)
         for (const std::string& text : app->notes())
             note(text);

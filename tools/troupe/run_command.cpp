@@ -87,7 +87,7 @@ result<run_inputs> load_inputs(const run_options& options) {
     auto data = load_samples(*app);
     if (!data)
         return data.failure();
-    if (auto enough = app->check_samples((*data)->train.size()); !enough)
+    if (auto enough = app->check_training((*data)->train.size()); !enough)
         return enough.failure();
     auto saved = open_checkpoints(app->app(), **data, options.resume);
     if (!saved)

@@ -121,6 +121,17 @@ BOOST_AUTO_TEST_CASE(a_warm_up_longer_than_the_run_is_noted_where_the_samples_ar
                boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(a_batch_that_the_samples_do_not_fill_is_noted) {
+    const auto app =
+        parse_app("troupe: 1\n" + data_line + model_lines + train_line, "app.yaml").value();
+    BOOST_TEST(app.notes(16).empty());
+    BOOST_TEST(app.notes(15) ==
+                   std::vector<std::string>{
+                       "app.yaml:4:16: train.batch: more than the 15 training samples, which are "
+                       "then one minibatch"},
+               boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(a_batch_norm_of_one_value_is_refused_before_training) {
     const auto app = [](const std::string& shape, const app_settings& settings) {
         return parse_app(
@@ -130,7 +141,7 @@ BOOST_AUTO_TEST_CASE(a_batch_norm_of_one_value_is_refused_before_training) {
     };
     const std::string gpipe = "topology={pipeline: {schedule: gpipe, microbatches: 3}}";
     const auto with_samples = [&](const app_settings& settings, std::uint64_t samples) {
-        const auto fits = app("[4]", settings).value().check_samples(samples);
+        const auto fits = app("[4]", settings).value().check_training(samples);
         return fits ? "accepted" : fits.failure().message();
     };
     const std::string advice =
@@ -155,14 +166,14 @@ BOOST_AUTO_TEST_CASE(a_batch_norm_of_one_value_is_refused_before_training) {
     BOOST_TEST(growing("2", 129) == "accepted"); // 20, 40
     BOOST_TEST(growing("3", 129).find("of 129 samples the last minibatch") != std::string::npos);
     BOOST_TEST(growing("3", 130) == "accepted");
-    BOOST_TEST(app("[4]", {"train.batch=1"}).failure().message() ==
+    BOOST_TEST(app("[4]", {"train.batch=1"}).value().check_training().failure().message() ==
                "--set train.batch: a minibatch has 1 sample" + advice);
-    BOOST_TEST(app("[4]", {"train.batch=5", gpipe}).failure().message() ==
+    BOOST_TEST(app("[4]", {"train.batch=5", gpipe}).value().check_training().failure().message() ==
                "--set train.batch: a minibatch has 5 samples in 3 microbatches" + advice +
                    ", or fewer topology.pipeline.microbatches");
     // Of images each has several values by itself.
-    BOOST_TEST(app("[4, 2, 1]", {"train.batch=1"}).ok());
-    BOOST_TEST(!app("[4, 1, 1]", {"train.batch=1"}).ok());
+    BOOST_TEST(app("[4, 2, 1]", {"train.batch=1"}).value().check_training().ok());
+    BOOST_TEST(!app("[4, 1, 1]", {"train.batch=1"}).value().check_training().ok());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
