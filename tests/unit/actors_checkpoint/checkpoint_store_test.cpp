@@ -97,6 +97,23 @@ BOOST_AUTO_TEST_CASE(only_the_newest_are_kept) {
     BOOST_TEST(store.latest()->value().progress.epochs_done == 4u);
 }
 
+BOOST_AUTO_TEST_CASE(what_interrupted_saves_left_does_not_count_among_those_that_are_kept) {
+    auto store = open(2);
+    for (std::uint32_t epoch = 1; epoch <= 2; ++epoch)
+        BOOST_REQUIRE(save(store, progress_of(epoch, epoch * 100), 1).ok());
+    fs::create_directories(folder / ".partial-epoch-0008");
+    fs::create_directories(folder / ".deleted-epoch-0009");
+    {
+        auto writer = store.begin(progress_of(3, 300), 2);
+        BOOST_REQUIRE(writer->write_stage(stage_index{0}, stage_of(0, true)).ok());
+        BOOST_TEST(!writer->commit().ok());
+    }
+    BOOST_REQUIRE(save(store, progress_of(4, 400), 1).ok());
+    BOOST_TEST(names() == (strings{".deleted-epoch-0009", ".partial-epoch-0008", "epoch-0002",
+                                   "epoch-0004"}),
+               boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(newest_is_what_has_come_furthest_not_what_is_named_highest) {
     auto store = open(9);
     BOOST_REQUIRE(save(store, progress_of(2, 200), 1).ok());
