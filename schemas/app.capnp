@@ -348,12 +348,32 @@ struct Sync $A.doc("Exactly one way for replicas to agree.") {
   union {
     allReduce @0 :AllReduce $A.doc("Synchronous: each update is by the mean gradient over a minibatch of every replica, "
         "as of one minibatch as large as all of them.");
+    parameterServer @2 :ParameterServer $A.doc("A server keeps the weights; replicas push gradients to it and pull weights from it.");
     localSgd @1 :LocalSgd $A.doc("Each replica updates by its own minibatches, and now and then all take the mean of their weights.");
   }
 }
 
 struct AllReduce {
   algorithm @0 :AllReduceAlgorithm = auto $A.doc("Who sends what to whom.");
+}
+
+struct ParameterServer {
+  consistency @0 :Consistency $A.doc("Which weights a replica may train with.");
+  shards @1 :UInt32 = 0 $A.min(0) $A.max(64)
+      $A.doc("Parts of the server, each with some of a stage's weights, beside the first replicas; 0: as many as replicas.");
+}
+
+struct Consistency $A.doc("Exactly one rule. A replica's clock counts its minibatches.") {
+  union {
+    bsp @0 :Void $A.doc("Bulk synchronous: an update by the mean gradient of a minibatch of every replica, for which all wait.");
+    ssp @1 :Ssp $A.doc("Stale synchronous: an update by each gradient; no replica is further ahead of the slowest than staleness.");
+    asp @2 :Void $A.doc("Asynchronous: an update by each gradient; nobody waits.");
+  }
+}
+
+struct Ssp {
+  staleness @0 :UInt32 $A.required $A.min(0) $A.max(1000000)
+      $A.doc("Clocks that the fastest replica may be ahead of the slowest; 0 is bsp.");
 }
 
 struct LocalSgd {

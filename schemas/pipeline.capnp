@@ -13,8 +13,9 @@
 # within its minibatch. Both die at a stage when it has sent (stage 0: received) the Gradient for them. `weightVersion`
 # counts a stage's own updates; versions of different stages are different things with equal numbers.
 #
-# Of several replicas of the whole pipeline, replica r of R gets minibatches r, r + R, ... of each epoch from the data source
-# and none of the others'. Messages stay within a replica; how the replicas agree stands in collective.capnp.
+# Of several replicas of the whole pipeline each gets minibatches of its own from the data source: where their updates go
+# together, replica r of R minibatches r, r + R, ... of each epoch, else whichever comes next when the replica is free.
+# Messages stay within a replica; how the replicas agree stands in collective.capnp and params.capnp.
 #
 # A receiver checks every id against what its schedule expects next. A message that does not fit ends its receiver, which
 # says so to the trainer (StageFailed), and so the run: training on with the wrong pairing would silently compute nonsense.
@@ -81,6 +82,7 @@ struct EndOfData {
   # receiver finishes what is in flight.
   epoch @0 :UInt32;
   minibatches @1 :UInt64;       # how many there were, of all replicas; fewer than EpochBegin said when the run is being stopped
+  own @2 :UInt64;               # of the receiver's replica
 }
 
 struct EvaluationBatch {

@@ -50,10 +50,19 @@ bool data_source::comes_from(actor_address expected, const frame& f) {
     return false;
 }
 
-const pipeline_ends* data_source::find_replica(actor_address first_stage) const {
-    const auto found =
-        std::ranges::find(options_.replicas, first_stage, &pipeline_ends::first_stage);
-    return found == options_.replicas.end() ? nullptr : &*found;
+std::optional<std::size_t> data_source::find_replica(actor_address first_stage) const {
+    for (std::size_t r = 0; r < options_.replicas.size(); ++r)
+        if (options_.replicas[r].first_stage == first_stage)
+            return r;
+    return std::nullopt;
+}
+
+// That gets the next minibatch: the next in turn, or where they are dealt the one that has least to do.
+std::size_t data_source::next_replica() const {
+    if (!options_.sync.deals_minibatches())
+        return feeding_->sent % options_.replicas.size();
+    return static_cast<std::size_t>(std::ranges::min_element(feeding_->unanswered) -
+                                    feeding_->unanswered.begin());
 }
 
 void data_source::run_epoch(proto::RunEpoch::Reader body, const frame& f) {
@@ -72,6 +81,8 @@ void data_source::run_epoch(proto::RunEpoch::Reader body, const frame& f) {
         return fail({errc::protocol, "an epoch is asked for of which nothing is left"});
     pass.first_minibatch = body.getFirstMinibatch();
     pass.shape = epoch_shape::of(run.samples - pass.skipped * batch, batch, options_.microbatches);
+    pass.dealt.resize(options_.replicas.size());
+    pass.unanswered.resize(options_.replicas.size());
     feeding_ = std::move(pass);
 
     for (const pipeline_ends& replica : options_.replicas) {
@@ -141,20 +152,25 @@ void data_source::work_done(proto::WorkDone::Reader body, const frame&) {
     feed();
 }
 
-// What may be under way beyond the answers: what the first stages hold between forward and backward, and `ahead` more.
-std::uint64_t data_source::microbatches_ahead() const {
-    if (!feeding_->training)
-        return options_.stages + options_.ahead;
-    return (in_flight_max(options_.schedule, {0, options_.stages}, feeding_->shape) +
-            std::uint64_t{options_.ahead} * feeding_->shape.microbatches_max) *
-           options_.replicas.size();
+// What may be under way beyond the answers: of each replica, what its first stage holds between forward and backward, and
+// `ahead` more. Where minibatches are dealt a slow replica shall not hoard them.
+bool data_source::may_send() const {
+    const feeding& pass = *feeding_;
+    if (!pass.training)
+        return pass.microbatches_sent - pass.answered < options_.stages + options_.ahead;
+    const std::uint64_t in_flight =
+        in_flight_max(options_.schedule, {0, options_.stages}, pass.shape);
+    if (options_.sync.deals_minibatches())
+        return pass.unanswered[next_replica()] < in_flight + pass.shape.microbatches_max;
+    return pass.microbatches_sent - pass.answered <
+           (in_flight + std::uint64_t{options_.ahead} * pass.shape.microbatches_max) *
+               options_.replicas.size();
 }
 
 void data_source::feed() {
     feeding& pass = *feeding_;
     while (!ready_.empty() && pass.sent < pass.shape.minibatches &&
-           ready_.size() >= minibatches_of_update() &&
-           pass.microbatches_sent - pass.answered < microbatches_ahead()) {
+           ready_.size() >= minibatches_of_update() && may_send()) {
         if (pass.training) {
             send_update();
             continue;
@@ -193,7 +209,9 @@ void data_source::send_update() {
 void data_source::send_minibatch(const batch& b, std::uint64_t counted) {
     feeding& pass = *feeding_;
     const std::uint64_t minibatch = pass.first_minibatch + pass.sent;
-    const pipeline_ends& replica = options_.replicas[pass.sent % options_.replicas.size()];
+    const std::size_t number = next_replica();
+    const pipeline_ends& replica = options_.replicas[number];
+    ++pass.dealt[number];
     for (std::uint32_t m = 0; m < pass.shape.microbatches_of(pass.sent); ++m) {
         const sample_range rows = pass.shape.rows_of(pass.sent, m);
         auto labels = microbatch_message<proto::Labels>(minibatch, m);
@@ -207,6 +225,7 @@ void data_source::send_minibatch(const batch& b, std::uint64_t counted) {
         activation.attach(b.input.rows(rows.first, rows.count));
         send(replica.first_stage, std::move(activation));
         ++pass.microbatches_sent;
+        ++pass.unanswered[number];
     }
 }
 
@@ -224,13 +243,15 @@ void data_source::send_evaluation_batch(const batch& b) {
 }
 
 void data_source::gradient(proto::Gradient::Reader body, const frame& f) {
-    if (!find_replica(f.from()))
+    const auto replica = find_replica(f.from());
+    if (!replica)
         return reject("the sender is not the first stage of a replica of this run");
     // Answers to the last microbatches come after the pass is over for this actor.
     if (!feeding_ || !feeding_->training || body.getMinibatch() < feeding_->first_minibatch)
         return;
-    if (feeding_->answered == feeding_->microbatches_sent)
+    if (feeding_->unanswered[*replica] == 0)
         return fail({errc::protocol, "a gradient comes back for a minibatch that was not sent"});
+    --feeding_->unanswered[*replica];
     ++feeding_->answered;
     feed();
 }
@@ -248,11 +269,12 @@ void data_source::evaluation_taken(proto::EvaluationTaken::Reader body, const fr
 
 void data_source::finish() {
     if (feeding_->training) {
-        for (const pipeline_ends& replica : options_.replicas) {
+        for (std::size_t r = 0; r < options_.replicas.size(); ++r) {
             frame_builder<proto::EndOfData> end;
             end.body().setEpoch(feeding_->epoch);
             end.body().setMinibatches(feeding_->sent);
-            send(replica.first_stage, std::move(end));
+            end.body().setOwn(feeding_->dealt[r]);
+            send(options_.replicas[r].first_stage, std::move(end));
         }
     } else {
         frame_builder<proto::EndOfEvaluation> end;

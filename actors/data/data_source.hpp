@@ -68,6 +68,8 @@ class data_source final : public actor {
         std::uint64_t sent = 0;     // minibatches, or evaluation batches
         std::uint64_t answered = 0; // microbatches, or evaluation batches, whose answer came
         std::uint64_t microbatches_sent = 0;
+        std::vector<std::uint64_t> dealt;      // minibatches, by replica
+        std::vector<std::uint64_t> unanswered; // microbatches, by replica
     };
 
     void run_epoch(proto::RunEpoch::Reader body, const frame& f);
@@ -81,7 +83,8 @@ class data_source final : public actor {
 
     // Answers a message that does not come from `expected` by Rejected, and says false.
     bool comes_from(actor_address expected, const frame& f);
-    const pipeline_ends* find_replica(actor_address first_stage) const;
+    std::optional<std::size_t> find_replica(actor_address first_stage) const;
+    std::size_t next_replica() const;
     void prepare();
     void feed();
     void send_update();
@@ -89,7 +92,7 @@ class data_source final : public actor {
     std::size_t minibatches_of_update() const;
     void send_evaluation_batch(const batch& b);
     void finish();
-    std::uint64_t microbatches_ahead() const;
+    bool may_send() const;
     void fail(const error& why);
 
     data_source_options options_;

@@ -6,7 +6,8 @@
 
 #include "actors/collective/reducer.hpp"
 #include "actors/messages.hpp"
-#include "actors/pipeline/stage_actor.hpp"
+#include "actors/params/parameter_cache.hpp"
+#include "actors/params/parameter_shard.hpp"
 #include "actors/plan/value_ranges.hpp"
 #include "kernels/graph/profile.hpp"
 #include "schemas/base/limits.hpp"
@@ -60,9 +61,9 @@ void node_agent::place(proto::PlaceStage::Reader body, const frame& f) {
     placed.body().setRun(body.getRun());
     placed.body().setStage(body.getStage());
     placed.body().setReplica(body.getReplica());
-    write_address(placed.body().initAddress(), stage->front());
-    if (stage->size() > 1)
-        write_address(placed.body().initReducer(), stage->back());
+    write_address(placed.body().initAddress(), stage->stage);
+    write_address(placed.body().initReducer(), stage->reducer);
+    write_address(placed.body().initShard(), stage->shard);
     send(trainer, std::move(placed));
 }
 
@@ -98,22 +99,50 @@ result<void> node_agent::check_placement(proto::PlaceStage::Reader body,
     return {};
 }
 
-actor_address node_agent::spawn_reducer(proto::PlaceStage::Reader body, const replica_sync& sync,
-                                        const stage_program& program,
-                                        std::shared_ptr<device> compute) {
+actor_address node_agent::spawn_reducer(proto::PlaceStage::Reader body,
+                                        const stage_options& stage) {
     reducer_options options;
-    options.algorithm = sync.algorithm;
-    options.compute = std::move(compute);
-    for (const parameter_info& parameter : program.parameters())
+    options.algorithm = stage.sync.algorithm;
+    options.compute = stage.compute;
+    for (const parameter_info& parameter : stage.program->parameters())
         options.shapes.push_back(parameter.shape);
-    for (const average_info& average : program.averages())
+    for (const average_info& average : stage.program->averages())
         options.shapes.push_back(average.shape);
     return runtime().spawn<reducer>("reducer-" + name_of_stage(body), std::move(options));
 }
 
-// The stage and, if it has other replicas, its reducer.
-result<std::vector<actor_address>> node_agent::spawn_stage(proto::PlaceStage::Reader body,
-                                                           actor_address trainer) {
+// A cache, and the shard of this replica if there is one.
+void node_agent::spawn_server(proto::PlaceStage::Reader body, const stage_options& stage,
+                              hosted_stage& into) {
+    const auto& parameters = stage.program->parameters();
+    const std::size_t shards = stage.sync.shards_of(parameters.size(), body.getReplicas());
+    if (shards == 0)
+        return; // nothing to keep
+    std::vector<std::size_t> elements;
+    for (const parameter_info& parameter : parameters)
+        elements.push_back(parameter.shape.elements());
+    parameter_cache_options cache;
+    cache.ranges = cut_into_shards(elements, shards);
+    cache.state_per_parameter = stage.rule->state().size();
+    if (body.getReplica() < shards) {
+        const shard_range own = cache.ranges[body.getReplica()];
+        parameter_shard_options shard;
+        shard.rule = *stage.sync.server;
+        shard.workers = body.getReplicas();
+        for (std::size_t p = own.first; p < own.first + own.count; ++p)
+            shard.shapes.push_back(parameters[p].shape);
+        shard.optimizer = stage.rule;
+        shard.rates = stage.rates;
+        shard.compute = stage.compute;
+        into.shard =
+            runtime().spawn<parameter_shard>("shard-" + name_of_stage(body), std::move(shard));
+        cache.own_shard = into.shard;
+    }
+    into.cache = runtime().spawn<parameter_cache>("cache-" + name_of_stage(body), std::move(cache));
+}
+
+result<node_agent::hosted_stage> node_agent::spawn_stage(proto::PlaceStage::Reader body,
+                                                         actor_address trainer) {
     if (auto possible = check_placement(body, trainer); !possible)
         return possible.failure();
     auto compute = find_device(body.getDevice().cStr());
@@ -149,11 +178,14 @@ result<std::vector<actor_address>> node_agent::spawn_stage(proto::PlaceStage::Re
                                          " does not know this way for replicas to agree"};
     options.sync = *sync;
     options.replica = {body.getReplica(), body.getReplicas()};
-    std::vector<actor_address> spawned;
-    if (body.getReplicas() > 1)
-        spawned = {options.reducer = spawn_reducer(body, *sync, *options.program, options.compute)};
-    spawned.insert(spawned.begin(), runtime().spawn<stage_actor>("stage-" + name_of_stage(body),
-                                                                 std::move(options)));
+    hosted_stage spawned;
+    if (sync->sums_gradients || sync->weights_every > 0)
+        spawned.reducer = options.reducer = spawn_reducer(body, options);
+    if (sync->server)
+        spawn_server(body, options, spawned);
+    options.cache = spawned.cache;
+    spawned.stage =
+        runtime().spawn<stage_actor>("stage-" + name_of_stage(body), std::move(options));
     return spawned;
 }
 
@@ -309,9 +341,10 @@ void node_agent::end_run(std::uint64_t number, const error& why) {
     const actor_address trainer = run.mapped().trainer;
     unwatch_unless_served(trainer);
     log("the stages of " + run.mapped().name + " have ended: " + why.message());
-    for (const auto& [place, actors] : run.mapped().stages)
-        for (const actor_address a : actors)
-            runtime().end(a, why);
+    for (const auto& [place, hosted] : run.mapped().stages)
+        for (const actor_address a : {hosted.stage, hosted.reducer, hosted.cache, hosted.shard})
+            if (a)
+                runtime().end(a, why);
 }
 
 } // namespace troupe

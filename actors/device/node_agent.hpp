@@ -12,10 +12,9 @@
 #include <memory>
 #include <vector>
 
-#include "actors/pipeline/replica_sync.hpp"
+#include "actors/pipeline/stage_actor.hpp"
 #include "actors/runtime/actor.hpp"
 #include "kernels/device/device.hpp"
-#include "kernels/graph/stage_program.hpp"
 #include "schemas/training.capnp.h"
 
 namespace troupe {
@@ -31,10 +30,14 @@ class node_agent final : public actor {
     node_agent(actor_context& context, node_agent_options options);
 
   private:
+    // A stage and what stands beside it for it to agree with its other replicas.
+    struct hosted_stage {
+        actor_address stage, reducer, cache, shard;
+    };
     struct hosted_run {
         actor_address trainer;
-        // By replica and number: the stage and, if it has other replicas, its reducer.
-        std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<actor_address>> stages;
+        std::map<std::pair<std::uint32_t, std::uint32_t>, hosted_stage>
+            stages;       // by replica and number
         std::string name; // of its node: it may be gone at the end
     };
 
@@ -46,10 +49,10 @@ class node_agent final : public actor {
 
     result<void> check_profile(proto::ProfileModel::Reader body, node_id asking) const;
     result<void> check_placement(proto::PlaceStage::Reader body, actor_address trainer) const;
-    result<std::vector<actor_address>> spawn_stage(proto::PlaceStage::Reader body,
-                                                   actor_address trainer);
-    actor_address spawn_reducer(proto::PlaceStage::Reader body, const replica_sync& sync,
-                                const stage_program& program, std::shared_ptr<device> compute);
+    result<hosted_stage> spawn_stage(proto::PlaceStage::Reader body, actor_address trainer);
+    actor_address spawn_reducer(proto::PlaceStage::Reader body, const stage_options& stage);
+    void spawn_server(proto::PlaceStage::Reader body, const stage_options& stage,
+                      hosted_stage& into);
     result<std::shared_ptr<device>> find_device(const std::string& name) const;
     void refuse(actor_address trainer, std::uint64_t run, std::uint32_t stage, const error& why);
     void end_run(std::uint64_t run, const error& why);

@@ -16,6 +16,24 @@ std::optional<replica_sync> replica_sync::of(proto::Sync::Reader description,
         sync.weights_every = description.getLocalSgd().getPeriod();
         sync.algorithm = description.getLocalSgd().getAlgorithm();
         break;
+    case proto::Sync::PARAMETER_SERVER: {
+        const auto server = description.getParameterServer();
+        sync.shards = server.getShards();
+        switch (server.getConsistency().which()) {
+        case proto::Consistency::BSP:
+            sync.server = consistency{.staleness = 0};
+            break;
+        case proto::Consistency::SSP:
+            sync.server = consistency{.staleness = server.getConsistency().getSsp().getStaleness()};
+            break;
+        case proto::Consistency::ASP:
+            sync.server = consistency{};
+            break;
+        default:
+            return std::nullopt;
+        }
+        break;
+    }
     default:
         return std::nullopt;
     }

@@ -22,6 +22,9 @@ stage_actor::stage_actor(actor_context& context, stage_options options)
     on<proto::EndOfEvaluation>(&stage_actor::end_evaluation);
     on<proto::TakeSnapshot>(&stage_actor::snapshot);
     on<proto::Reduced>(&stage_actor::reduced);
+    on<proto::ServerJoined>(&stage_actor::server_joined);
+    on<proto::Fetched>(&stage_actor::fetched);
+    on<proto::EpochFinished>(&stage_actor::server_left);
     on<proto::WorkDone>(&stage_actor::work_done);
 }
 
@@ -54,18 +57,13 @@ void stage_actor::connect(proto::ConnectStage::Reader body, const frame& f) {
         join.body().setMembers(body.getReducers());
         send(options_.reducer, std::move(join));
     }
-    const auto ready = [this] {
-        frame_builder<proto::StageReady> answer;
-        answer.body().setStage(options_.place.stage);
-        answer.body().setReplica(options_.replica.replica);
-        send(options_.trainer, std::move(answer));
-    };
+    for (const auto shard : body.getShards())
+        shards_.push_back(read_address(shard));
     if (body.getRestored()) {
         auto restored = weights_from(f, weight_version{body.getWeightVersion()});
         if (!restored)
             return fail(restored.failure());
-        latest_ = std::move(restored).value();
-        return ready();
+        return start_with(std::move(restored).value());
     }
     submit({.label = "initialise",
             .work = [program = options_.program, seed = options_.seed,
@@ -77,11 +75,32 @@ void stage_actor::connect(proto::ConnectStage::Reader body, const frame& f) {
                 out.weights = std::move(initial).value();
                 return {};
             },
-            .then =
-                [this, ready] {
-                    latest_ = std::move(results_->weights);
-                    ready();
-                }});
+            .then = [this] { start_with(std::move(results_->weights)); }});
+}
+
+void stage_actor::start_with(weights_ptr first) {
+    latest_ = std::move(first);
+    if (!options_.cache)
+        return tell_ready();
+    watch(options_.cache);
+    frame_builder<proto::JoinServer> join;
+    join.body().setWorker(options_.replica.replica);
+    auto list = join.body().initShards(static_cast<unsigned>(shards_.size()));
+    for (unsigned k = 0; k < list.size(); ++k)
+        write_address(list[k], shards_[k]);
+    join.body().setWeightVersion(latest_->version.value());
+    for (const tensor& t : latest_->parameters)
+        join.attach(t);
+    for (const tensor& t : latest_->state)
+        join.attach(t);
+    send(options_.cache, std::move(join));
+}
+
+void stage_actor::tell_ready() {
+    frame_builder<proto::StageReady> answer;
+    answer.body().setStage(options_.place.stage);
+    answer.body().setReplica(options_.replica.replica);
+    send(options_.trainer, std::move(answer));
 }
 
 result<weights_ptr> stage_actor::weights_from(const frame& f, weight_version version) const {
@@ -96,13 +115,21 @@ void stage_actor::snapshot(proto::TakeSnapshot::Reader, const frame& f) {
         return;
     if (!latest_)
         return reject("there are no weights yet");
+    if (is_fresh_)
+        return tell_snapshot();
+    snapshot_due_ = true;
+    if (!asks_server_)
+        refresh();
+}
+
+void stage_actor::tell_snapshot() {
     frame_builder<proto::Snapshot> answer;
     answer.body().setStage(options_.place.stage);
     answer.body().setWeightVersion(latest_->version.value());
     answer.envelope().setWeightVersion(latest_->version.value());
     for (tensor& t : latest_->tensors())
         answer.attach(std::move(t));
-    send(f.from(), std::move(answer));
+    send(options_.trainer, std::move(answer));
 }
 
 // ---- what arrives -------------------------------------------------------------------------------------------------
@@ -123,7 +150,13 @@ void stage_actor::begin_epoch(proto::EpochBegin::Reader body, const frame& f) {
     epoch_->first_version = latest_->version;
     epoch_->whole = {body.getMinibatches(), body.getSamplesPerMinibatch(), body.getSamplesInLast(),
                      body.getMinibatches() - 1, body.getMicrobatches()};
-    epoch_->shape = share_of(epoch_->whole, options_.replica);
+    epoch_->shape = is_dealt() ? epoch_->whole : share_of(epoch_->whole, options_.replica);
+    if (is_dealt())
+        epoch_->shape.last = none; // unless it is dealt to this replica
+    if (options_.cache) {
+        is_fresh_ = false;
+        latest_ = for_passes(*latest_);
+    }
     epoch_->began = now();
     if (!is_last()) {
         frame_builder<proto::EpochBegin> onward;
@@ -140,11 +173,25 @@ void stage_actor::begin_epoch(proto::EpochBegin::Reader body, const frame& f) {
 void stage_actor::admit(proto::Activation::Reader body, const frame& f) {
     if (!comes_from(previous_, f))
         return;
+    if (epoch_ && is_dealt())
+        take_dealt(body.getMinibatch());
     if (auto fits = check_activation(body, f); !fits)
         return fail(fits.failure().in("activation of " +
                                       name_of(body.getMinibatch(), body.getMicrobatch())));
     activations_.push_back(current());
     advance();
+}
+
+// A minibatch that is dealt to this replica is any that comes after those before.
+void stage_actor::take_dealt(std::uint64_t minibatch) {
+    const std::uint64_t first = epoch_->first_minibatch;
+    if (next_activation().forward_microbatch > 0 || minibatch < first ||
+        minibatch - first >= epoch_->whole.minibatches ||
+        (!epoch_->dealt.empty() && minibatch <= epoch_->dealt.back()))
+        return; // not a new one: check_activation says what is due
+    if (minibatch - first == epoch_->whole.last)
+        epoch_->shape.last = epoch_->dealt.size();
+    epoch_->dealt.push_back(minibatch);
 }
 
 // Where the next activation belongs: they come in the order of the schedule's forward passes, and those under way and
@@ -170,7 +217,9 @@ result<void> stage_actor::check_activation(proto::Activation::Reader body, const
     const schedule_position at = next_activation();
     if (at.forward_minibatch >= epoch_->shape.minibatches)
         return error{errc::protocol, "is more than the epoch has"};
-    const std::uint64_t expected = run_minibatch(at.forward_minibatch);
+    const std::uint64_t expected = is_dealt() && at.forward_minibatch >= epoch_->dealt.size()
+                                       ? none
+                                       : run_minibatch(at.forward_minibatch);
     if (body.getMinibatch() != expected || body.getMicrobatch() != at.forward_microbatch)
         return error{errc::protocol,
                      "arrives where " + name_of(expected, at.forward_microbatch) + " is due"};
@@ -218,7 +267,10 @@ void stage_actor::end_data(proto::EndOfData::Reader body, const frame& f) {
         body.getMinibatches() > epoch_->whole.minibatches)
         return fail({errc::protocol, "the end of an epoch arrives that is not running"});
     epoch_->whole.minibatches = body.getMinibatches();
-    epoch_->shape = share_of(epoch_->whole, options_.replica);
+    if (is_dealt())
+        epoch_->shape.minibatches = body.getOwn();
+    else
+        epoch_->shape = share_of(epoch_->whole, options_.replica);
     if (epoch_->shape.minibatches != minibatches_admitted())
         return fail({errc::protocol, "an epoch ends with more or fewer minibatches than came"});
     epoch_->data_ended = true;
@@ -278,8 +330,8 @@ void stage_actor::on_down(actor_address who, const error& why) {
         fail(error{errc::lost, why.message()}, options_.place.stage + 1);
     else if (who == previous_ && !is_first())
         fail(error{errc::lost, why.message()}, options_.place.stage - 1);
-    else if (who == options_.reducer)
-        fail(why.in("the reducer"));
+    else if (who == options_.reducer || who == options_.cache)
+        fail(why);
     // The data source lives beside the trainer and ends with it.
 }
 
@@ -287,7 +339,8 @@ void stage_actor::on_rejected(proto::Rejected::Reader body, const frame& f) {
     // The trainer may have ended before what was on its way to it, and on_down() says why a neighbour has.
     if (body.getGone())
         return;
-    if (f.from() == previous_ || f.from() == next_ || f.from() == options_.reducer)
+    if (f.from() == previous_ || f.from() == next_ || f.from() == options_.reducer ||
+        f.from() == options_.cache)
         fail(read_failure(body).in("a neighbour refused a message"));
     else if (f.from() == options_.trainer)
         fail(read_failure(body).in("the trainer refused a message"));

@@ -28,6 +28,7 @@
 #include "kernels/optim/learning_rate.hpp"
 #include "kernels/optim/optimizer.hpp"
 #include "schemas/collective.capnp.h"
+#include "schemas/params.capnp.h"
 #include "schemas/pipeline.capnp.h"
 #include "schemas/training.capnp.h"
 
@@ -37,7 +38,8 @@ struct stage_options {
     stage_place place;
     replica_place replica;
     replica_sync sync;
-    actor_address reducer; // sums over the replicas, where there are several
+    actor_address reducer; // sums over the replicas, where they do
+    actor_address cache;   // of the parameter server, where there is one
     proto::PipelineSchedule schedule = proto::PipelineSchedule::PIPEDREAM;
     std::shared_ptr<const stage_program> program;
     std::shared_ptr<device> compute;
@@ -83,7 +85,10 @@ class stage_actor final : public actor {
         schedule_position position; // instructions that have ended
         bool data_ended = false;
         bool end_passed_on = false;
+        std::vector<std::uint64_t>
+            dealt; // minibatches over the run that came, where they are dealt
         std::uint64_t averaged_after = 0; // updates, the last time
+        bool left_server = false;         // the server knows that this replica has done its share
         std::vector<std::uint64_t> lags;
         std::int64_t busy_ns = 0;
         time_point began;
@@ -121,6 +126,9 @@ class stage_actor final : public actor {
     void end_evaluation(proto::EndOfEvaluation::Reader body, const frame& f);
     void snapshot(proto::TakeSnapshot::Reader body, const frame& f);
     void reduced(proto::Reduced::Reader body, const frame& f);
+    void server_joined(proto::ServerJoined::Reader body, const frame& f);
+    void fetched(proto::Fetched::Reader body, const frame& f);
+    void server_left(proto::EpochFinished::Reader body, const frame& f);
     void work_done(proto::WorkDone::Reader body, const frame& f);
 
     void on_down(actor_address who, const error& why) override;
@@ -128,6 +136,7 @@ class stage_actor final : public actor {
 
     // Answers a message that does not come from `expected` by Rejected, and says false.
     bool comes_from(actor_address expected, const frame& f);
+    void take_dealt(std::uint64_t minibatch);
     schedule_position next_activation() const;
     std::uint64_t minibatches_admitted() const; // of this epoch
 
@@ -136,6 +145,17 @@ class stage_actor final : public actor {
     void start_forward(const instruction& i);
     void start_backward(const instruction& i);
     void start_update(const instruction& i);
+    void start_with(weights_ptr first);
+    void tell_ready();
+    void tell_snapshot();
+    void offer(const instruction& i);
+    void send_offer();
+    void leave_server();
+    void refresh();
+    void take_fetched(std::vector<tensor> parameters);
+    void adopt(std::vector<tensor> parameters, std::vector<tensor> averages);
+    void take_refreshed(const frame& f);
+    void count_lag(std::uint64_t lag);
     void update_with_nothing();
     void reduce(std::vector<tensor> own, float scale);
     void average_weights();
@@ -157,12 +177,16 @@ class stage_actor final : public actor {
     result<void> check_gradient(const instruction& i, const stashed& s) const;
     result<void> check_labels(const instruction& i) const;
     bool shares_norm() const;
-    std::uint64_t
-    minibatch_of_update() const { // the next one; over the run, the first of the replicas'
-        return epoch_->first_minibatch + epoch_->position.updates * options_.replica.replicas;
+    bool is_dealt() const noexcept { return options_.sync.deals_minibatches(); }
+    // Of the next update; over the run. Where replicas update together, the first of theirs.
+    std::uint64_t minibatch_of_update() const {
+        const std::uint64_t update = epoch_->position.updates;
+        return is_dealt() ? run_minibatch(update)
+                          : epoch_->first_minibatch + update * options_.replica.replicas;
     }
-    std::uint64_t updates_of_epoch() const {
-        return rounds_of(epoch_->whole, options_.replica.replicas);
+    std::uint64_t updates_of_epoch() const { // of this replica
+        return is_dealt() ? epoch_->shape.minibatches
+                          : rounds_of(epoch_->whole, options_.replica.replicas);
     }
     bool average_is_due() const;
     batch_part part_of(const instruction& i) const;
@@ -170,6 +194,8 @@ class stage_actor final : public actor {
     bool is_last() const noexcept { return options_.place.stage + 1 == options_.place.stages; }
     // Of the run, from that of this replica's share of the epoch.
     std::uint64_t run_minibatch(std::uint64_t minibatch) const {
+        if (is_dealt())
+            return epoch_->dealt[minibatch];
         return epoch_->first_minibatch + options_.replica.replica +
                minibatch * options_.replica.replicas;
     }
@@ -192,6 +218,7 @@ class stage_actor final : public actor {
     actor_address previous_;
     actor_address next_;
     actor_address source_;
+    std::vector<actor_address> shards_; // of the parameter server
     weights_ptr latest_;
 
     std::optional<epoch_run> epoch_;
@@ -203,7 +230,11 @@ class stage_actor final : public actor {
     bool summed_ = false;                   // gradient_sum_ is that of all replicas
     std::optional<std::uint64_t> reducing_; // the reduction under way
     std::uint64_t reductions_ = 0;
-    shared_norm norm_; // of the next update
+    bool asks_server_ = false; // an answer of the cache is due
+    bool is_fresh_ = true;     // latest_ is what the server has, with the optimizer's state
+    bool snapshot_due_ = false;
+    std::vector<tensor> statistics_; // of the minibatch that was offered
+    shared_norm norm_;               // of the next update
     evaluation_run evaluation_;
 
     // The work on the device, if any, and what it leaves behind.

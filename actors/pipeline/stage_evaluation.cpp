@@ -42,6 +42,8 @@ void stage_actor::end_evaluation(proto::EndOfEvaluation::Reader, const frame& f)
 }
 
 void stage_actor::start_evaluation() {
+    if (!is_fresh_)
+        return refresh();
     const frame_ptr front = evaluation_.waiting.front();
     if (front->body_type() == type_id_of<proto::EndOfEvaluation>())
         return report_evaluation();

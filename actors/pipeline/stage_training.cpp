@@ -10,7 +10,7 @@ namespace troupe {
 // ---- training -----------------------------------------------------------------------------------------------------
 
 void stage_actor::advance() {
-    if (running_ || reducing_)
+    if (running_ || reducing_ || asks_server_)
         return;
     if (!epoch_) {
         if (!evaluation_.waiting.empty())
@@ -25,8 +25,9 @@ void stage_actor::advance() {
     if (!next) {
         if (!epoch_->data_ended)
             return;
-        return epoch_->position.updates < updates_of_epoch() ? update_with_nothing()
-                                                             : finish_epoch();
+        if (epoch_->position.updates < updates_of_epoch())
+            return update_with_nothing();
+        return options_.cache && !epoch_->left_server ? leave_server() : finish_epoch();
     }
     switch (next->what) {
     case pass::forward:
@@ -52,6 +53,7 @@ void stage_actor::pass_on_end() {
     frame_builder<proto::EndOfData> onward;
     onward.body().setEpoch(epoch_->number);
     onward.body().setMinibatches(epoch_->whole.minibatches);
+    onward.body().setOwn(epoch_->shape.minibatches);
     send(next_, std::move(onward));
 }
 
@@ -239,16 +241,25 @@ void stage_actor::finish_backward(const instruction& i) {
         gradient.attach(std::move(of_input));
     send(previous_, std::move(gradient));
     // Lags are counted once per minibatch, at its last backward pass.
-    if (epoch_->position.backward_count + 1 == epoch_->shape.microbatches_of(i.minibatch)) {
-        const std::uint64_t lag = latest_->version.value() - s.mapped().used->version.value();
-        if (epoch_->lags.size() <= lag)
-            epoch_->lags.resize(lag + 1);
-        ++epoch_->lags[lag];
-    }
+    // With a parameter server that is where they are counted.
+    if (!options_.cache &&
+        epoch_->position.backward_count + 1 == epoch_->shape.microbatches_of(i.minibatch))
+        count_lag(latest_->version.value() - s.mapped().used->version.value());
+}
+
+void stage_actor::count_lag(std::uint64_t lag) {
+    if (epoch_->lags.size() <= lag)
+        epoch_->lags.resize(lag + 1);
+    ++epoch_->lags[lag];
 }
 
 void stage_actor::finish_epoch() {
     TROUPE_CHECK(stash_.empty() && gradient_sum_.empty(), "a drained pipeline holds nothing");
+    if (is_dealt()) { // the server has made an update by every replica's minibatches
+        auto last = std::make_shared<weights>(*latest_);
+        last->version = weight_version{epoch_->first_version.value() + epoch_->whole.minibatches};
+        latest_ = std::move(last);
+    }
     frame_builder<proto::StageEpochDone> done;
     done.body().setEpoch(epoch_->number);
     done.body().setStage(options_.place.stage);

@@ -8,6 +8,8 @@ namespace troupe {
 // ---- updates ------------------------------------------------------------------------------------------------------
 
 void stage_actor::start_update(const instruction& i) {
+    if (options_.cache)
+        return offer(i);
     if (options_.sync.sums_gradients && !summed_)
         return reduce(std::exchange(gradient_sum_, {}), 1);
     if (shares_norm() && !norm_.own)
@@ -51,7 +53,7 @@ void stage_actor::finish_update(const instruction&) {
 // The others have a minibatch more than this replica in the epoch's last round.
 void stage_actor::update_with_nothing() {
     const instruction i{pass::update, epoch_->position.updates, 0};
-    if (options_.sync.sums_gradients)
+    if (options_.sync.sums_gradients || options_.cache)
         return start_update(i);
     auto same = std::make_shared<weights>(*latest_);
     same->version = same->version.next();

@@ -135,6 +135,30 @@ result<void> check_pipeline(const app_definition& definition, std::size_t layers
     return {};
 }
 
+// Shards stand beside replicas, and each keeps a tensor at least.
+result<void> check_shards(const app_definition& definition) {
+    const auto topology = definition.app().getTopology();
+    if (!topology.getSync().isParameterServer())
+        return {};
+    const std::uint32_t shards = topology.getSync().getParameterServer().getShards();
+    const auto refuse = [&](const std::string& why) {
+        return definition.error_at("topology.sync.parameter_server.shards",
+                                   std::to_string(shards) + " shards, but " + why);
+    };
+    if (shards > topology.getReplicas())
+        return refuse("they stand beside the replicas, of which there " +
+                      (topology.getReplicas() == 1
+                           ? std::string{"is 1"}
+                           : "are " + std::to_string(topology.getReplicas())));
+    const auto model = definition.app().getModel();
+    const auto whole = stage_program::create(model, {0, count_layers(model)});
+    TROUPE_CHECK(whole.ok(), "the model has been checked");
+    if (shards > whole->parameters().size())
+        return refuse("the model has " + counted(whole->parameters().size(), "parameter tensor") +
+                      " to keep");
+    return {};
+}
+
 } // namespace
 
 result<void> check_training(const app_definition& definition,
@@ -158,6 +182,8 @@ result<void> check_meaning(const app_definition& definition) {
     if (auto checked = check_source_length(definition); !checked)
         return checked;
     if (auto checked = check_growth(definition); !checked)
+        return checked;
+    if (auto checked = check_shards(definition); !checked)
         return checked;
     return definition.app().getTopology().isPipeline() ? check_pipeline(definition, layers->size())
                                                        : result<void>{};

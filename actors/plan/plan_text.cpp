@@ -59,6 +59,13 @@ std::string describe_replicas(const plan& p) {
     if (p.sync.sums_gradients)
         return text + "each update by the mean gradient of a minibatch of each, all-reduce by " +
                std::string{name_of(p.sync.algorithm)};
+    if (p.sync.server && p.sync.server->is_synchronous())
+        return text + "a parameter server, bsp: all wait for each update";
+    if (p.sync.server && p.sync.server->staleness)
+        return text + "a parameter server, ssp: nobody is more than " +
+               counted(*p.sync.server->staleness, "minibatch") + " ahead of the slowest";
+    if (p.sync.server)
+        return text + "a parameter server, asp: nobody waits";
     return text + "the mean of their weights every " + std::to_string(p.sync.weights_every) +
            " updates, all-reduce by " + std::string{name_of(p.sync.algorithm)};
 }

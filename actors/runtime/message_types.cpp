@@ -10,6 +10,7 @@
 #include "schemas/cluster.capnp.h"
 #include "schemas/collective.capnp.h"
 #include "schemas/device.capnp.h"
+#include "schemas/params.capnp.h"
 #include "schemas/pipeline.capnp.h"
 #include "schemas/probe.capnp.h"
 #include "schemas/trace.capnp.h"
@@ -52,6 +53,9 @@ const std::vector<message_type>& table() {
         Heartbeat, HeartbeatDue, Goodbye, Subscribe, ListMembers, MemberList, NodeJoined, NodeLost,
         // collective.capnp
         JoinReduction, Reduce, Reduced, ReduceChunk,
+        // params.capnp
+        JoinServer, ServerJoined, KeepShard, Offer, Fetched, Push, Pull, Pulled, FinishEpoch,
+        EpochFinished, WorkerDone, WorkerDoneTaken, Refresh, ReadShard, ShardRead,
         // trace.capnp
         ListActors, ActorList, ReadTrace, TraceBatch, OpenTail, TailOpened, TailEvent, TailCredit,
         CloseTail,

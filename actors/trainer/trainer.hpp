@@ -122,6 +122,8 @@ class trainer final : public actor {
     void restore();
     void connect();
     void connect_stage(std::size_t seat);
+    std::vector<actor_address> beside_replicas_of(std::size_t stage,
+                                                  const std::vector<actor_address>& by_seat) const;
     void train();
     void evaluate();
     void take_snapshots();
@@ -159,7 +161,8 @@ class trainer final : public actor {
     std::vector<double> layer_ns_;
     plan plan_;
     std::vector<actor_address> stages_;   // by seat
-    std::vector<actor_address> reducers_; // by seat; of one replica none
+    std::vector<actor_address> reducers_; // by seat; where they are
+    std::vector<actor_address> shards_;   // by seat; where they are
     actor_address source_;
 
     // Of the epoch that is running or over; what the stages report of it must agree.

@@ -53,6 +53,7 @@ void trainer::place() {
     course_.set_stages(plan_.stages.size(), plan_.replicas);
     stages_.resize(seats());
     reducers_.resize(seats());
+    shards_.resize(seats());
     report_.stages.resize(seats());
     for (std::size_t seat = 0; seat < seats(); ++seat)
         place_stage(seat);
@@ -100,6 +101,7 @@ void trainer::stage_placed(proto::StagePlaced::Reader body, const frame& f) {
         return;
     stages_[*seat] = read_address(body.getAddress());
     reducers_[*seat] = read_address(body.getReducer());
+    shards_[*seat] = read_address(body.getShard());
     watch(stages_[*seat]);
     if (course_.complete())
         spawn_source();
@@ -158,6 +160,16 @@ void trainer::connect() {
     restored_.reset();
 }
 
+// Those of these, by seat, that stand beside the replicas of a stage.
+std::vector<actor_address>
+trainer::beside_replicas_of(std::size_t stage, const std::vector<actor_address>& by_seat) const {
+    std::vector<actor_address> found;
+    for (std::size_t seat = stage; seat < seats(); seat += plan_.stages.size())
+        if (by_seat[seat])
+            found.push_back(by_seat[seat]);
+    return found;
+}
+
 void trainer::connect_stage(std::size_t seat) {
     const std::size_t stages = plan_.stages.size();
     const std::size_t stage = stage_at(seat);
@@ -166,11 +178,14 @@ void trainer::connect_stage(std::size_t seat) {
     write_address(request.body().initNext(),
                   stage + 1 < stages ? stages_[seat + 1] : actor_address{});
     write_address(request.body().initSource(), source_);
-    if (plan_.replicas > 1) {
-        auto list = request.body().initReducers(plan_.replicas);
-        for (std::uint32_t r = 0; r < plan_.replicas; ++r)
-            write_address(list[r], reducers_[r * stages + stage]);
-    }
+    const std::vector<actor_address> reducers = beside_replicas_of(stage, reducers_);
+    auto list = request.body().initReducers(static_cast<unsigned>(reducers.size()));
+    for (unsigned r = 0; r < list.size(); ++r)
+        write_address(list[r], reducers[r]);
+    const std::vector<actor_address> shards = beside_replicas_of(stage, shards_);
+    list = request.body().initShards(static_cast<unsigned>(shards.size()));
+    for (unsigned k = 0; k < list.size(); ++k)
+        write_address(list[k], shards[k]);
     if (restored_) {
         const weights& from = *(*restored_)[stage];
         request.body().setRestored(true);

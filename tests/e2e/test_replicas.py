@@ -1,5 +1,8 @@
 """Data parallelism as a user runs it: replicas on node processes of their own."""
 
+import json
+import shutil
+
 from support import APP, TroupeTest, main
 
 SINGLE = APP[:APP.index("topology:")]
@@ -35,6 +38,22 @@ class Replicas(TroupeTest):
         _, done = self.losses(TWO.replace("all_reduce", "{local_sgd: {period: 4}}"), "--nodes", 2)
         self.assertGreater(done["test_accuracy"], 0.9)
 
+    def test_a_parameter_server_trains_by_every_consistency(self):
+        for rule in ("bsp", "{ssp: {staleness: 2}}", "asp"):
+            server = f"{{parameter_server: {{consistency: {rule}, shards: 2}}}}"
+            app = (TWO.replace("replicas: 2", "replicas: 3").replace("all_reduce", server).replace("momentum: 0.9", "momentum: 0.5")
+                   .replace("epochs: 2", "epochs: 6") + "checkpoint: {directory: saved}\n")
+            with self.subTest(rule=rule):
+                losses, done = self.losses(app, "--nodes", 3)
+                self.assertGreater(done["test_accuracy"], 0.8)
+                updates = 36 if rule == "bsp" else 96  # of 16 minibatches an epoch, by three replicas at a time or one
+                self.assertEqual({s["weight_version"] for s in done["stages"]}, {updates})
+                late = {int(k): n for s in done["stages"] for k, n in s["weight_version_lag"].items()}
+                self.assertEqual(set(late) == {0}, rule == "bsp", late)
+                again = self.troupe("evaluate", self.app(app), "--json")
+                self.assertAlmostEqual(json.loads(again.out)["test_loss"], losses[-1], places=5)
+                shutil.rmtree(self.folder / "saved")
+
     def test_replicas_of_a_pipeline_have_stages_of_their_own(self):
         app = APP.replace("  pipeline:", "  replicas: 2\n  pipeline:")
         result = self.troupe("run", self.app(app), "--json", "--nodes", 4)
@@ -59,6 +78,15 @@ class Replicas(TroupeTest):
             self.assert_one_line_error(result, 2, "topology.replicas: 2 replicas need a device each, and there are 1")
         result = self.troupe("check", self.app(TWO.replace("replicas: 2", "replicas: 0")))
         self.assert_one_line_error(result, 2, "topology.replicas: must be 1 to 64")
+        server = TWO.replace("all_reduce", "{parameter_server: {consistency: {ssp: {staleness: 1}}}}")
+        for setting, error in (("shards=3", "3 shards, but they stand beside the replicas, of which there are 2"),
+                               ("consistency.ssp.staleness=-1", "must be 0 to 1000000"),
+                               ("consistency=bps", "unknown word")):
+            result = self.troupe("check", self.app(server), "--set", f"topology.sync.parameter_server.{setting}")
+            self.assert_one_line_error(result, 2, error)
+        result = self.troupe("check", self.app(server), "--set", "topology.replicas=9", "--set",
+                             "topology.sync.parameter_server.shards=9")
+        self.assert_one_line_error(result, 2, "9 shards, but the model has 4 parameter tensors to keep")
         noted = self.troupe("check", self.app(TWO.replace("replicas: 2, ", "")))
         self.assertEqual(noted.code, 0)
         self.assertIn("topology.sync: one replica agrees with itself", noted.err)

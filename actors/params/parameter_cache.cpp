@@ -1,0 +1,173 @@
+#include "actors/params/parameter_cache.hpp"
+
+#include <algorithm>
+
+#include "actors/messages.hpp"
+
+namespace troupe {
+
+parameter_cache::parameter_cache(actor_context& context, parameter_cache_options options)
+    : actor{context}, options_{std::move(options)} {
+    on<proto::JoinServer>(&parameter_cache::join);
+    on<proto::Offer>(&parameter_cache::offer);
+    on<proto::FinishEpoch>(&parameter_cache::finish_epoch);
+    on<proto::Refresh>(&parameter_cache::refresh);
+    on<proto::Pulled>(&parameter_cache::pulled);
+    on<proto::WorkerDoneTaken>(&parameter_cache::worker_done_taken);
+    on<proto::ShardRead>(&parameter_cache::shard_read);
+}
+
+void parameter_cache::join(proto::JoinServer::Reader body, const frame& f) {
+    if (stage_ || body.getShards().size() != options_.ranges.size())
+        return reject("this cache has its shards already, or there are too few or too many");
+    stage_ = f.from();
+    worker_ = body.getWorker();
+    for (const auto shard : body.getShards())
+        shards_.push_back(read_address(shard));
+    for (const actor_address shard : shards_)
+        watch(shard);
+    versions_.assign(shards_.size(), body.getWeightVersion());
+    answers_.resize(shards_.size());
+    if (const auto own = std::ranges::find(shards_, options_.own_shard);
+        options_.own_shard && own != shards_.end()) {
+        const shard_range range = options_.ranges[static_cast<std::size_t>(own - shards_.begin())];
+        const std::size_t parameters = options_.ranges.back().first + options_.ranges.back().count;
+        const std::size_t kinds = options_.state_per_parameter;
+        frame_builder<proto::KeepShard> weights;
+        weights.body().setWeightVersion(body.getWeightVersion());
+        for (const tensor& t : f.tensors().subspan(range.first, range.count))
+            weights.attach(t);
+        for (const tensor& t :
+             f.tensors().subspan(parameters + range.first * kinds, range.count * kinds))
+            weights.attach(t);
+        send(*own, std::move(weights));
+    }
+    send(stage_, frame_builder<proto::ServerJoined>{});
+}
+
+bool parameter_cache::is_asked_by_stage(const frame& f) {
+    if (!stage_ || f.from() != stage_ || asked_) {
+        reject("the sender is not the stage of this cache, or has not had its last answer");
+        return false;
+    }
+    asked_ = true;
+    missing_ = shards_.size();
+    std::ranges::fill(answers_, nullptr);
+    return true;
+}
+
+void parameter_cache::offer(proto::Offer::Reader body, const frame& f) {
+    if (!is_asked_by_stage(f))
+        return;
+    for (std::size_t k = 0; k < shards_.size(); ++k) {
+        frame_builder<proto::Push> push;
+        push.body().setWorker(worker_);
+        push.body().setEpoch(body.getEpoch());
+        push.body().setClock(body.getClock());
+        push.body().setMinibatch(body.getMinibatch());
+        push.body().setWeightVersion(versions_[k]);
+        push.envelope().setMinibatch(body.getMinibatch());
+        push.envelope().setWeightVersion(versions_[k]);
+        if (!f.tensors().empty())
+            for (const tensor& t :
+                 f.tensors().subspan(options_.ranges[k].first, options_.ranges[k].count))
+                push.attach(t);
+        send(shards_[k], std::move(push));
+        frame_builder<proto::Pull> pull;
+        pull.body().setWorker(worker_);
+        pull.body().setEpoch(body.getEpoch());
+        pull.body().setClock(body.getClock() + 1);
+        send(shards_[k], std::move(pull));
+    }
+}
+
+void parameter_cache::finish_epoch(proto::FinishEpoch::Reader body, const frame& f) {
+    if (!is_asked_by_stage(f))
+        return;
+    for (const actor_address shard : shards_) {
+        frame_builder<proto::WorkerDone> done;
+        done.body().setWorker(worker_);
+        done.body().setEpoch(body.getEpoch());
+        send(shard, std::move(done));
+    }
+}
+
+void parameter_cache::refresh(proto::Refresh::Reader, const frame& f) {
+    if (!is_asked_by_stage(f))
+        return;
+    for (const actor_address shard : shards_)
+        send(shard, frame_builder<proto::ReadShard>{});
+}
+
+// ---- answers --------------------------------------------------------------------------------------------------------
+
+bool parameter_cache::collect(const frame& f) {
+    const auto shard = std::ranges::find(shards_, f.from());
+    if (shard == shards_.end()) {
+        reject("the sender is no shard of this cache");
+        return false;
+    }
+    frame_ptr& answer = answers_[static_cast<std::size_t>(shard - shards_.begin())];
+    if (!asked_ || answer) {
+        quit({errc::protocol, "a shard answers what it was not asked"});
+        return false;
+    }
+    answer = current();
+    return --missing_ == 0;
+}
+
+// `kinds`: tensors of each parameter in the answers: itself, and what the optimizer keeps.
+void parameter_cache::send_fetched(std::uint64_t staleness, std::size_t kinds) {
+    frame_builder<proto::Fetched> fetched;
+    fetched.body().setStaleness(staleness);
+    fetched.body().setWeightVersion(versions_[0]);
+    for (std::size_t k = 0; k < shards_.size(); ++k)
+        if (answers_[k]->tensors().size() != options_.ranges[k].count * kinds)
+            return quit(
+                {errc::protocol, "a shard answers with more or fewer tensors than it keeps"});
+    for (std::size_t k = 0; k < shards_.size(); ++k)
+        for (const tensor& t : answers_[k]->tensors().first(options_.ranges[k].count))
+            fetched.attach(t);
+    for (std::size_t k = 0; k < shards_.size(); ++k)
+        for (const tensor& t : answers_[k]->tensors().subspan(options_.ranges[k].count))
+            fetched.attach(t);
+    std::ranges::fill(answers_, nullptr);
+    asked_ = false;
+    send(stage_, std::move(fetched));
+}
+
+void parameter_cache::pulled(proto::Pulled::Reader, const frame& f) {
+    if (!collect(f))
+        return;
+    for (std::size_t k = 0; k < shards_.size(); ++k)
+        versions_[k] = answers_[k]->body<proto::Pulled>().getWeightVersion();
+    send_fetched(answers_[0]->body<proto::Pulled>().getStaleness(), 1);
+}
+
+void parameter_cache::shard_read(proto::ShardRead::Reader, const frame& f) {
+    if (!collect(f))
+        return;
+    for (std::size_t k = 0; k < shards_.size(); ++k)
+        versions_[k] = answers_[k]->body<proto::ShardRead>().getWeightVersion();
+    send_fetched(0, 1 + options_.state_per_parameter);
+}
+
+void parameter_cache::worker_done_taken(proto::WorkerDoneTaken::Reader body, const frame& f) {
+    if (!collect(f))
+        return;
+    asked_ = false;
+    frame_builder<proto::EpochFinished> finished;
+    finished.body().setEpoch(body.getEpoch());
+    send(stage_, std::move(finished));
+}
+
+void parameter_cache::on_down(actor_address, const error& why) {
+    quit(why.in("a shard"));
+}
+
+void parameter_cache::on_rejected(proto::Rejected::Reader body, const frame& f) {
+    if (!body.getGone() && std::ranges::count(shards_, f.from()) > 0)
+        quit(read_failure(body).in("a shard refused a message"));
+}
+
+} // namespace troupe

@@ -1,0 +1,54 @@
+// A worker's side of a parameter server: cuts what its stage offers into shards, and puts together what they answer. Speaks
+// schemas/params.capnp.
+//
+// Threads: an actor's. Errors: a shard that refuses or is gone ends it; its stage watches it.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "actors/params/sharding.hpp"
+#include "actors/runtime/actor.hpp"
+#include "kernels/tensor/tensor.hpp"
+#include "schemas/params.capnp.h"
+
+namespace troupe {
+
+struct parameter_cache_options {
+    std::vector<shard_range> ranges; // of the parameters, by shard
+    std::size_t state_per_parameter = 0;
+    actor_address own_shard; // on this node; none if there are fewer shards than workers
+};
+
+class parameter_cache final : public actor {
+  public:
+    parameter_cache(actor_context& context, parameter_cache_options options);
+
+  private:
+    void join(proto::JoinServer::Reader body, const frame& f);
+    void offer(proto::Offer::Reader body, const frame& f);
+    void finish_epoch(proto::FinishEpoch::Reader body, const frame& f);
+    void refresh(proto::Refresh::Reader body, const frame& f);
+    void pulled(proto::Pulled::Reader body, const frame& f);
+    void worker_done_taken(proto::WorkerDoneTaken::Reader body, const frame& f);
+    void shard_read(proto::ShardRead::Reader body, const frame& f);
+
+    void on_down(actor_address who, const error& why) override;
+    void on_rejected(proto::Rejected::Reader body, const frame& f) override;
+
+    bool is_asked_by_stage(const frame& f); // else answers by Rejected
+    // Keeps the answer of a shard; true if it was the last one due. One out of turn ends this actor.
+    bool collect(const frame& f);
+    void send_fetched(std::uint64_t staleness, std::size_t kinds);
+
+    parameter_cache_options options_;
+    std::uint32_t worker_ = 0;
+    actor_address stage_;
+    std::vector<actor_address> shards_;
+    std::vector<std::uint64_t> versions_; // that the stage has, by shard
+    bool asked_ = false;                  // the answers below are due
+    std::vector<frame_ptr> answers_;      // by shard
+    std::size_t missing_ = 0;
+};
+
+} // namespace troupe

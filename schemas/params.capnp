@@ -1,0 +1,109 @@
+@0xd5b27c3e91f04801;
+# A parameter server: its shards keep the weights of a stage that has replicas; the replicas are its workers.
+#
+#   stage --JoinServer--> its cache               its cache --ServerJoined--> stage         once
+#   cache of worker k --KeepShard--> shard k      nothing: the shard of its node begins with these weights
+#   stage --Offer--> its cache                    its cache --Fetched--> stage              per minibatch
+#   cache --Push, Pull--> every shard             shard --Pulled--> cache
+#   stage --FinishEpoch--> its cache              its cache --EpochFinished--> stage        when its share of an epoch is done
+#   cache --WorkerDone--> every shard             shard --WorkerDoneTaken--> cache
+#   stage --Refresh--> its cache                  its cache --Fetched--> stage              between two epochs
+#   cache --ReadShard--> every shard              shard --ShardRead--> cache
+#
+# Everything is told from the sender's side. A stage has a cache beside it on its node, and shard k of the stage, if there are
+# so many, stands on the node of replica k. Tensors are handed over by reference within a node.
+#
+# Ids: `worker` is a replica's number, for ever. `clock` counts a worker's pushes from 0 within an epoch. A shard applies a
+# push once, by (epoch, worker, clock): one that has been applied is ignored, one out of turn ends the shard and the run.
+
+using Cxx = import "/capnp/c++.capnp";
+using Training = import "training.capnp";
+using import "annotations.capnp".nodeLocal;
+$Cxx.namespace("troupe::proto");
+
+struct JoinServer $nodeLocal {
+  # Stage to its cache, when it has its first weights. Answered by ServerJoined.
+  worker @0 :UInt32;
+  shards @1 :List(Training.ActorAddress);
+  weightVersion @2 :UInt64;
+}                               # attachments: the stage's parameters, then the optimizer's state of each
+
+struct ServerJoined $nodeLocal {
+  # Cache to its stage: the shard of this node has its weights.
+}
+
+struct KeepShard $nodeLocal {
+  # Cache to the shard on its node, once, before any push. Not answered.
+  weightVersion @0 :UInt64;
+}                               # attachments: the shard's parameters, then the optimizer's state of each
+
+struct Offer $nodeLocal {
+  # Stage to its cache, one at a time: a minibatch's gradients. Answered by Fetched, when the server's consistency allows it.
+  epoch @0 :UInt32;
+  clock @1 :UInt64;             # of this gradient
+  minibatch @2 :UInt64;         # which the learning rate goes by
+}                               # attachments: gradients of the stage's parameters; none: this worker has no minibatch now
+
+struct Fetched $nodeLocal {
+  # Cache to its stage, the answer to Offer and to Refresh: the stage's weights as the shards have them now.
+  staleness @0 :UInt64;         # updates that the first shard made between the weights that the gradient is of and its own
+  weightVersion @1 :UInt64;     # of the first shard
+}                               # attachments: the stage's parameters; after Refresh, then the optimizer's state of each
+
+struct Push {
+  # Cache to a shard. Applied once. Not answered by itself: the Pull that follows is.
+  worker @0 :UInt32;
+  epoch @1 :UInt32;
+  clock @2 :UInt64;
+  minibatch @3 :UInt64;
+  weightVersion @4 :UInt64;     # of this shard, that the gradients were computed with
+}                               # attachments: gradients of the shard's parameters; none: the worker has no minibatch now
+
+struct Pull {
+  # Cache to a shard, after the Push of the clock before. Answered by Pulled, when the consistency rule lets it read.
+  worker @0 :UInt32;
+  epoch @1 :UInt32;
+  clock @2 :UInt64;             # how many pushes of this worker went before
+}
+
+struct Pulled {
+  # Shard to a cache, the answer to Pull.
+  clock @0 :UInt64;             # echo
+  weightVersion @1 :UInt64;     # of this shard
+  staleness @2 :UInt64;         # updates between the version of the worker's last push and its own
+}                               # attachments: the shard's parameters
+
+struct FinishEpoch $nodeLocal {
+  # Stage to its cache, instead of another Offer: this worker has no more minibatches in this epoch. Answered by
+  # EpochFinished.
+  epoch @0 :UInt32;
+}
+
+struct EpochFinished $nodeLocal {
+  # Cache to its stage, when all shards have taken that.
+  epoch @0 :UInt32;
+}
+
+struct WorkerDone {
+  # Cache to a shard: this worker pushes no more in this epoch and holds up nobody. Answered by WorkerDoneTaken.
+  worker @0 :UInt32;
+  epoch @1 :UInt32;
+}
+
+struct WorkerDoneTaken {
+  # Shard to a cache.
+  epoch @0 :UInt32;
+}
+
+struct Refresh $nodeLocal {
+  # Stage to its cache, between two epochs. Answered by Fetched.
+}
+
+struct ReadShard {
+  # Cache to a shard, between two epochs. Answered by ShardRead.
+}
+
+struct ShardRead {
+  # Shard to a cache.
+  weightVersion @0 :UInt64;
+}                               # attachments: as in KeepShard

@@ -1,0 +1,96 @@
+// Runs of replicas in the simulator: their app, what they report and what they save.
+#pragma once
+
+#include <cmath>
+#include <map>
+
+#include "tests/sim/pipeline_checks.hpp"
+
+namespace troupe::test {
+
+struct replicas_app {
+    std::string schedule = "gpipe";
+    std::vector<std::size_t> layers = {6}; // of the stages
+    std::uint32_t replicas = 2;
+    std::string sync = "all_reduce";
+    std::uint32_t samples = 80;
+    std::uint32_t batch = 8;
+    std::uint32_t microbatches = 1;
+    std::string optimizer = default_optimizer;
+    std::string more = {}; // further keys of train
+    std::string norm = {}; // a layer behind the first
+};
+
+inline void replace(std::string& text, const std::string& from, const std::string& to) {
+    const auto at = text.find(from);
+    BOOST_REQUIRE(at != std::string::npos);
+    text.replace(at, from.size(), to);
+}
+
+inline std::string text_of(const replicas_app& a) {
+    std::string text = pipeline_app(a.schedule, a.layers, 2, a.optimizer, a.more);
+    replace(text, "train_samples: 70", "train_samples: " + std::to_string(a.samples));
+    replace(text, "batch: 8", "batch: " + std::to_string(a.batch));
+    replace(text, "microbatches: 3", "microbatches: " + std::to_string(a.microbatches));
+    if (!a.norm.empty())
+        replace(text, "    - relu\n", a.norm + "    - relu\n");
+    if (a.replicas > 1)
+        replace(text, "topology: {",
+                "topology: {replicas: " + std::to_string(a.replicas) + ", sync: " + a.sync + ", ");
+    return text + "checkpoint: {directory: unused}\n";
+}
+
+using saved_tensors = std::map<std::string, std::vector<float>>;
+
+inline saved_tensors saved_in(const std::filesystem::path& folder) {
+    const auto infos = list_checkpoints(folder).value();
+    BOOST_REQUIRE(!infos.empty());
+    const loaded_checkpoint saved = load_checkpoint(infos.back()).value();
+    saved_tensors out;
+    for (const auto& file : saved.files())
+        for (const named_tensor& t : file.view.tensors) {
+            auto& values = out[t.name];
+            values.resize(t.bytes.size() / sizeof(float));
+            std::memcpy(values.data(), t.bytes.data(), t.bytes.size());
+        }
+    return out;
+}
+
+struct trained {
+    run_report report;
+    saved_tensors weights;
+};
+
+inline trained train(const replicas_app& a, const sim_faults& faults = calm,
+                     std::uint64_t seed = 1) {
+    const temporary_folder folder;
+    pipeline_sim run{
+        {.seed = seed, .faults = faults, .nodes = a.layers.size() * a.replicas, .app = text_of(a)}};
+    run.train(folder.path());
+    BOOST_REQUIRE(run.observer().report.has_value());
+    const run_report& report = *run.observer().report;
+    BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
+    BOOST_TEST(report.epochs.size() == 2u);
+    BOOST_TEST(report.epochs.back().samples == a.samples);
+    return {report, saved_in(folder.path())};
+}
+
+inline double farthest(const saved_tensors& a, const saved_tensors& b) {
+    double most = 0;
+    BOOST_REQUIRE(a.size() == b.size());
+    for (const auto& [name, values] : a) {
+        const auto& others = b.at(name);
+        BOOST_REQUIRE(values.size() == others.size());
+        for (std::size_t i = 0; i < values.size(); ++i)
+            most = std::max(most, static_cast<double>(std::abs(values[i] - others[i])));
+    }
+    return most;
+}
+
+inline const char* const algorithms[] = {"ring", "recursive_doubling", "halving_doubling", "tree"};
+
+inline std::string all_reduce_by(const std::string& algorithm) {
+    return "{all_reduce: {algorithm: " + algorithm + "}}";
+}
+
+} // namespace troupe::test

@@ -1,0 +1,139 @@
+// Parameter servers with the actors that ship.
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <numeric>
+
+#include "tests/sim/replicas_sim.hpp"
+
+namespace bdata = boost::unit_test::data;
+using namespace troupe;
+using namespace troupe::test;
+
+namespace {
+
+std::string server(const std::string& consistency, unsigned shards = 0) {
+    return "{parameter_server: {consistency: " + consistency +
+           ", shards: " + std::to_string(shards) + "}}";
+}
+
+// How many pushes of all replicas were applied, and the most updates that one of them came late by.
+std::pair<std::uint64_t, std::uint64_t> lags_of(const run_report& report) {
+    std::uint64_t pushes = 0, latest = 0;
+    for (const stage_report& stage : report.stages) {
+        pushes += std::accumulate(stage.lags.begin(), stage.lags.end(), std::uint64_t{0});
+        for (std::size_t k = 0; k < stage.lags.size(); ++k)
+            if (stage.lags[k] > 0)
+                latest = std::max<std::uint64_t>(latest, k);
+    }
+    return {pushes, latest};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(parameter_servers_in_the_simulator)
+
+BOOST_AUTO_TEST_CASE(bulk_synchronous_is_bit_equal_to_one_device_with_two_microbatches) {
+    const auto alone = train({.replicas = 1, .batch = 16, .microbatches = 2});
+    for (const char* rule : {"bsp", "{ssp: {staleness: 0}}"})
+        for (const unsigned shards : {0u, 1u, 2u})
+            for (const sim_faults& faults : {calm, storm}) {
+                const auto served = train({.sync = server(rule, shards)}, faults, 3);
+                BOOST_TEST((served.weights == alone.weights));
+                for (const stage_report& stage : served.report.stages) {
+                    BOOST_TEST(stage.weight_version == 10u);
+                    BOOST_TEST(stage.lags == std::vector<std::uint64_t>{10});
+                }
+            }
+}
+
+BOOST_DATA_TEST_CASE(bulk_synchronous_is_the_gradient_of_one_minibatch_of_all_samples,
+                     bdata::make({3u, 4u, 5u}), replicas) {
+    const auto served =
+        train({.replicas = replicas, .sync = server("bsp", 3), .samples = 70, .batch = 4});
+    const auto alone = train({.replicas = 1, .samples = 70, .batch = 4 * replicas});
+    BOOST_TEST(farthest(served.weights, alone.weights) < 2e-6);
+}
+
+BOOST_DATA_TEST_CASE(no_push_of_bounded_staleness_comes_later_than_the_bound_allows,
+                     bdata::make({1u, 2u, 5u}) * bdata::xrange(6), staleness, seed) {
+    const std::uint32_t replicas = 2 + static_cast<std::uint32_t>(seed) % 3;
+    const auto served =
+        train({.replicas = replicas,
+               .sync = server("{ssp: {staleness: " + std::to_string(staleness) + "}}"),
+               .samples = 330},
+              storm, static_cast<std::uint64_t>(seed) + 1);
+    const auto [pushes, latest] = lags_of(served.report);
+    BOOST_TEST(pushes == 2u * 42); // each minibatch once
+    BOOST_TEST(latest <= (replicas - 1) * (2 * staleness + 1));
+    BOOST_TEST(served.report.stages[0].weight_version == 2u * 42);
+}
+
+BOOST_DATA_TEST_CASE(asynchronous_applies_every_minibatch_once_and_learns, bdata::xrange(8), seed) {
+    const auto served =
+        train({.layers = seed % 2 ? std::vector<std::size_t>{6} : std::vector<std::size_t>{2, 4},
+               .replicas = 3,
+               .sync = server("asp", 2),
+               .samples = 330,
+               .optimizer = "sgd: {learning_rate: 0.02}",
+               .more = seed % 3 ? "clip: {norm: 1}" : ""},
+              storm, static_cast<std::uint64_t>(seed) + 1);
+    const std::size_t stages = served.report.stages.size() / 3;
+    const auto [pushes, latest] = lags_of(served.report);
+    BOOST_TEST(pushes == stages * 2 * 42);
+    BOOST_TEST(latest > 0u);
+    BOOST_TEST(served.report.epochs.back().test_loss < served.report.epochs.front().train_loss);
+}
+
+BOOST_AUTO_TEST_CASE(every_optimizer_keeps_its_state_on_the_server) {
+    for (const char* optimizer : {"adam: {learning_rate: 0.01}", "lamb: {learning_rate: 0.01}"}) {
+        const auto alone =
+            train({.replicas = 1, .batch = 16, .microbatches = 2, .optimizer = optimizer});
+        const auto served = train({.sync = server("bsp"), .optimizer = optimizer});
+        BOOST_TEST((served.weights == alone.weights)); // with the optimizer's state
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_stopped_run_goes_on_from_what_the_server_had) {
+    const replicas_app a{.replicas = 3, .sync = server("bsp"), .samples = 70, .batch = 4};
+    const auto whole = train(a);
+    const temporary_folder folder;
+    {
+        pipeline_sim run{{.faults = calm, .nodes = 3, .app = text_of(a)}};
+        run.start(folder.path());
+        run.sim().run_until([&] { return run.observer().progress.samples_done >= 24; },
+                            std::chrono::minutes{5});
+        run.run_node().send(run.trainer_address(), frame_builder<proto::StopRun>{});
+        run.sim().run_until([&] { return run.observer().report.has_value(); },
+                            std::chrono::minutes{5});
+        BOOST_REQUIRE(run.observer().report.has_value());
+        BOOST_TEST((run.observer().report->failure->code() == errc::cancelled));
+    }
+    pipeline_sim run{{.seed = 2, .faults = calm, .nodes = 3, .app = text_of(a)}};
+    run.start(folder.path(), true);
+    run.sim().run_until([&] { return run.observer().report.has_value(); }, std::chrono::minutes{5});
+    BOOST_REQUIRE(run.observer().report.has_value());
+    BOOST_REQUIRE(!run.observer().report->failure);
+    BOOST_TEST((saved_in(folder.path()) == whole.weights));
+}
+
+BOOST_AUTO_TEST_CASE(a_lost_node_ends_the_run_with_its_replica) {
+    pipeline_sim run{{.faults = calm,
+                      .nodes = 3,
+                      .app = text_of({.replicas = 3, .sync = server("asp"), .samples = 8000})}};
+    run.start({});
+    run.sim().run_until([&] { return run.observer().progress.samples_done >= 800; },
+                        std::chrono::minutes{5});
+    run.sim().kill(run.node(2));
+    run.sim().run_until([&] { return run.observer().report.has_value(); }, std::chrono::seconds{5});
+    BOOST_REQUIRE(run.observer().report.has_value());
+    BOOST_REQUIRE(run.observer().report->failure.has_value());
+    BOOST_TEST(run.observer().report->failure->message().find(
+                   "stage 0 of replica 2 on node-2/sim:0") != std::string::npos,
+               run.observer().report->failure->message());
+    run.sim().run_for(std::chrono::seconds{5});
+    for (const char* gone : {"stage-0.0", "cache-0.0", "shard-0.0"})
+        BOOST_TEST(!run.node(0).address_of(gone).has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

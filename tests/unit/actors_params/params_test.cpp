@@ -1,0 +1,100 @@
+// Consistency rules and sharding, by enumeration.
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "actors/params/consistency.hpp"
+#include "actors/params/sharding.hpp"
+#include "schemas/base/random.hpp"
+
+using namespace troupe;
+
+BOOST_AUTO_TEST_SUITE(parameters)
+
+// Every worker, in random order, reads and pushes as soon as its rule lets it.
+BOOST_AUTO_TEST_CASE(nobody_reads_what_the_bound_forbids_and_somebody_can_always_go_on) {
+    for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+        random_stream random{seed};
+        const std::size_t workers = 1 + random.below(6);
+        const std::uint32_t staleness = static_cast<std::uint32_t>(random.below(4));
+        const consistency rule{.staleness = staleness};
+        worker_clocks clocks{workers};
+        std::vector<std::uint64_t> share(workers);
+        for (auto& s : share)
+            s = random.below(30);
+        while (!clocks.all_done()) {
+            std::vector<std::size_t> free;
+            for (std::size_t w = 0; w < workers; ++w)
+                if (!clocks.is_done(w) && !waits_for(rule, clocks, clocks.of(w)))
+                    free.push_back(w);
+            BOOST_TEST_REQUIRE(!free.empty());
+            const std::size_t w = free[random.below(free.size())];
+            for (std::size_t other = 0; other < workers; ++other)
+                if (!clocks.is_done(other))
+                    BOOST_TEST(clocks.of(other) + staleness >= clocks.of(w));
+            if (clocks.of(w) == share[w])
+                clocks.finish(w);
+            else
+                clocks.tick(w);
+        }
+        for (std::size_t w = 0; w < workers; ++w)
+            BOOST_TEST(clocks.of(w) == share[w]);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_is_told_for_whom) {
+    worker_clocks clocks{3};
+    clocks.tick(0);
+    clocks.tick(0);
+    clocks.tick(2);
+    const consistency rule{.staleness = 1};
+    BOOST_TEST(*waits_for(rule, clocks, 2) == 1u);
+    BOOST_TEST(!waits_for(rule, clocks, 1).has_value());
+    BOOST_TEST(!waits_for(consistency{}, clocks, 2).has_value()); // asynchronous
+    clocks.finish(1);
+    BOOST_TEST(!waits_for(rule, clocks, 2).has_value()); // who is done holds nobody up
+    BOOST_TEST(consistency{.staleness = 0}.is_synchronous());
+    BOOST_TEST(!consistency{}.is_synchronous());
+}
+
+BOOST_AUTO_TEST_CASE(shards_cover_all_tensors_once_and_the_largest_is_as_small_as_can_be) {
+    for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+        random_stream random{seed};
+        std::vector<std::size_t> elements(1 + random.below(8));
+        for (auto& e : elements)
+            e = 1 + random.below(100);
+        for (std::size_t shards = 1; shards <= elements.size(); ++shards) {
+            const auto ranges = cut_into_shards(elements, shards);
+            BOOST_TEST_REQUIRE(ranges.size() == shards);
+            std::size_t next = 0, largest = 0;
+            for (const shard_range& r : ranges) {
+                BOOST_TEST(r.first == next);
+                BOOST_TEST(r.count > 0u);
+                next += r.count;
+                largest = std::max(
+                    largest,
+                    std::accumulate(elements.begin() + static_cast<std::ptrdiff_t>(r.first),
+                                    elements.begin() + static_cast<std::ptrdiff_t>(next),
+                                    std::size_t{0}));
+            }
+            BOOST_TEST(next == elements.size());
+            // Every other cut, as a choice of the tensors that begin a range.
+            std::size_t best = largest;
+            for (std::size_t cuts = 0; cuts < (std::size_t{1} << (elements.size() - 1)); ++cuts) {
+                if (static_cast<std::size_t>(std::popcount(cuts)) + 1 != shards)
+                    continue;
+                std::size_t most = 0, sum = 0;
+                for (std::size_t t = 0; t < elements.size(); ++t) {
+                    sum = t > 0 && (cuts >> (t - 1) & 1) ? elements[t] : sum + elements[t];
+                    most = std::max(most, sum);
+                }
+                best = std::min(best, most);
+            }
+            BOOST_TEST(largest == best);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
