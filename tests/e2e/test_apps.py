@@ -24,7 +24,7 @@ class Apps(TroupeTest):
     def settings(self, app):
         """Where the data of an app is; None: not here."""
         if app == "cifar_vgg":
-            return ["--set", self.cifar(2)]
+            return ["--set", self.cifar(30)]
         if app == "translation":
             subprocess.run([APPS / app / "numbers.py", self.folder], check=True)
             return [word for key, name in (("train_source", "train.tsv"), ("test_source", "test.tsv"),
