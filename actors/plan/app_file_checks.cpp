@@ -151,7 +151,7 @@ result<void> check_shards(const app_definition& definition) {
                            ? std::string{"is 1"}
                            : "are " + std::to_string(topology.getReplicas())));
     const auto model = definition.app().getModel();
-    const auto whole = stage_program::create(model, {0, count_layers(model)});
+    const auto whole = stage_program::whole(model);
     TROUPE_CHECK(whole.ok(), "the model has been checked");
     if (shards > whole->parameters().size())
         return refuse("the model has " + counted(whole->parameters().size(), "parameter tensor") +

@@ -102,6 +102,12 @@ result<stage_program> stage_program::create(proto::Model::Reader model, layer_ra
     return made ? result<stage_program>{std::move(made->front())} : made.failure();
 }
 
+result<stage_program> stage_program::whole(proto::Model::Reader model) {
+    const auto graph = build_graph(model);
+    return graph ? result<stage_program>{stage_program{*graph, model, {0, graph->nodes.size()}}}
+                 : graph.failure();
+}
+
 result<std::vector<stage_program>> stage_program::create(proto::Model::Reader model,
                                                          std::span<const layer_range> ranges) {
     const auto graph = build_graph(model);

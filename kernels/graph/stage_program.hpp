@@ -53,6 +53,7 @@ struct model_graph;
 class stage_program {
   public:
     static result<stage_program> create(proto::Model::Reader model, layer_range range);
+    static result<stage_program> whole(proto::Model::Reader model); // all layers as one stage
     // Several of one model, which is built once.
     static result<std::vector<stage_program>> create(proto::Model::Reader model,
                                                      std::span<const layer_range> ranges);

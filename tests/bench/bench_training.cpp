@@ -125,8 +125,7 @@ int run(const char* file, int minibatches, const app_settings& settings) {
     memory_pool pool{std::uint64_t{16} << 30};
     const auto ops = make_cpu_operations(pool);
     compute_context context{*ops, pool};
-    const auto program =
-        stage_program::create(app.getModel(), {0, count_layers(app.getModel())}).value();
+    const auto program = stage_program::whole(app.getModel()).value();
     const training_times times = train(context, app, program, minibatches, time);
     const std::uint64_t resident = resident_bytes("VmHWM") - resident_before;
 

@@ -33,7 +33,7 @@ int run(const char* app_file, std::size_t samples, std::uint64_t seed, const cha
         return 2;
     }
     const auto model = app->app().getModel();
-    const auto program = stage_program::create(model, {0, count_layers(model)}).value();
+    const auto program = stage_program::whole(model).value();
     memory_pool pool{std::uint64_t{16} << 30};
     const auto ops = make_cpu_operations(pool);
     compute_context context{*ops, pool};

@@ -67,8 +67,7 @@ int convert(const convert_options& options) {
     if (!saved)
         return report(saved.failure());
     const auto model = app->app().getModel();
-    const weights_layout layout =
-        stage_program::create(model, {0, count_layers(model)}).value().layout({});
+    const weights_layout layout = stage_program::whole(model).value().layout({});
     const std::vector<tensor> tensors = saved->weights->tensors();
     const std::vector<named_tensor> named = named_tensors(layout, tensors);
     if (const named_tensor* bad = first_not_finite(named))

@@ -140,7 +140,7 @@ int evaluate(const evaluate_options& options) {
     if (!data)
         return report(data.failure());
     const auto model = app->app().getModel();
-    const auto program = stage_program::create(model, {0, count_layers(model)}).value();
+    const auto program = stage_program::whole(model).value();
     memory_pool memory{options.memory_mb << 20};
     const auto saved = load_weights(*app, options.weights, memory);
     if (!saved)

@@ -144,7 +144,7 @@ int generate(const generate_options& options) {
     if (!app)
         return report(app.failure());
     const auto model = app->app().getModel();
-    const auto program = stage_program::create(model, {0, count_layers(model)}).value();
+    const auto program = stage_program::whole(model).value();
     const auto use = text_use_of(*app, program);
     if (!use)
         return report(use.failure());

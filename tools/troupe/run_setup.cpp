@@ -106,7 +106,7 @@ std::string advice_on_weights(proto::Model::Reader model, const data_sets& data,
     if (is_another_vocabulary(latest.progress.vocabulary_sha256, data.vocabulary_sha256))
         return "";
     const auto saved = load_usable(latest);
-    const auto layout = stage_program::create(model, {0, count_layers(model)})->layout({});
+    const auto layout = stage_program::whole(model)->layout({});
     const auto is_there = [&](const weights_layout::entry& wanted) {
         const named_tensor* t = saved->find(wanted.name);
         return t != nullptr && t->shape == wanted.shape;
@@ -124,8 +124,7 @@ void note_optimizer(proto::App::Reader app, const loaded_checkpoint& saved) {
     };
     const auto model = app.getModel();
     const auto rule = make_optimizer(app.getTrain().getOptimizer());
-    const auto layout =
-        stage_program::create(model, {0, count_layers(model)})->layout(rule->state());
+    const auto layout = stage_program::whole(model)->layout(rule->state());
     std::set<std::string> known, shared, missing, others;
     for (const auto& entry : layout.entries()) {
         known.insert(entry.name);

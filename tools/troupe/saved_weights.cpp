@@ -83,7 +83,7 @@ std::vector<named_count> batch_counts(const weights_layout& layout, std::uint64_
 result<saved_weights> load_weights(const app_definition& app, const fs::path& from,
                                    memory_pool& memory) {
     const auto model = app.app().getModel();
-    auto program = stage_program::create(model, {0, count_layers(model)});
+    auto program = stage_program::whole(model);
     if (!program)
         return program.failure();
     const auto saved = load(app, from);
