@@ -4,6 +4,7 @@
 #include "actors/pipeline/run_shape.hpp"
 #include "actors/pipeline/schedule.hpp"
 #include "actors/plan/app_file_checks.hpp"
+#include "kernels/graph/child_layers.hpp"
 
 namespace troupe::app_file {
 
@@ -21,40 +22,17 @@ void add_idle_data(proto::Data::Reader data, std::vector<doubtful_key>& keys) {
                         "not used with next_token, whose labels are tokens; leave it out"});
 }
 
-using layer_list = capnp::List<proto::Layer>::Reader;
 using layer_visitor = std::function<void(proto::Layer::Reader, const std::string& path)>;
 
-// Every layer that the app file spells out, in blocks too.
-void visit(layer_list layers, const std::string& path, const layer_visitor& see) {
+// Every layer that the app file spells out and that sees the labels' positions, in blocks too: not those of an encoder.
+void visit(capnp::List<proto::Layer>::Reader layers, const std::string& path,
+           const layer_visitor& see) {
     for (unsigned i = 0; i < layers.size(); ++i) {
-        const auto layer = layers[i];
         const std::string here = path + "[" + std::to_string(i) + "].";
-        see(layer, here);
-        switch (layer.which()) {
-        case proto::Layer::RESIDUAL:
-            visit(layer.getResidual().getLayers(), here + "residual.layers", see);
-            visit(layer.getResidual().getShortcut(), here + "residual.shortcut", see);
-            break;
-        case proto::Layer::CONCAT: {
-            const auto branches = layer.getConcat().getBranches();
-            for (unsigned b = 0; b < branches.size(); ++b)
-                visit(branches[b].getLayers(),
-                      here + "concat.branches[" + std::to_string(b) + "].layers", see);
-            break;
-        }
-        case proto::Layer::ENCODER_DECODER:
-            // Its encoder sees no label.
-            visit(layer.getEncoderDecoder().getDecoder(), here + "encoder_decoder.decoder", see);
-            break;
-        case proto::Layer::REPEAT:
-            visit(layer.getRepeat().getLayers(), here + "repeat.layers", see);
-            break;
-        case proto::Layer::RECOMPUTE:
-            visit(layer.getRecompute().getLayers(), here + "recompute.layers", see);
-            break;
-        default:
-            break;
-        }
+        see(layers[i], here);
+        const auto children = children_of(layers[i]);
+        for (std::size_t c = layers[i].isEncoderDecoder() ? 1 : 0; c < children.size(); ++c)
+            visit(children[c].layers, here + children[c].key, see);
     }
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/graph/child_layers.hpp"
+
 namespace troupe {
 
 namespace {
@@ -11,25 +13,10 @@ namespace {
 std::size_t first_vocabulary(capnp::List<proto::Layer>::Reader layers) {
     if (layers.size() == 0)
         return 0;
-    const auto first = layers[0];
-    switch (first.which()) {
-    case proto::Layer::EMBEDDING:
-        return first.getEmbedding().getVocabulary();
-    case proto::Layer::REPEAT:
-        return first_vocabulary(first.getRepeat().getLayers());
-    case proto::Layer::RECOMPUTE:
-        return first_vocabulary(first.getRecompute().getLayers());
-    case proto::Layer::RESIDUAL:
-        return first_vocabulary(first.getResidual().getLayers());
-    case proto::Layer::CONCAT: {
-        const auto branches = first.getConcat().getBranches();
-        return branches.size() > 0 ? first_vocabulary(branches[0].getLayers()) : 0;
-    }
-    case proto::Layer::ENCODER_DECODER:
-        return first_vocabulary(first.getEncoderDecoder().getEncoder());
-    default:
-        return 0;
-    }
+    if (layers[0].isEmbedding())
+        return layers[0].getEmbedding().getVocabulary();
+    const auto children = children_of(layers[0]);
+    return children.empty() ? 0 : first_vocabulary(children[0].layers);
 }
 
 } // namespace
