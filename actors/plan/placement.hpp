@@ -13,7 +13,8 @@ struct placement {
     std::vector<std::vector<plan_device>> where; // by stage, then replica
 };
 
-// errc::usage "KEY: SENTENCE" for stages that do not fit the layers, a device that is not there, or too few for all replicas.
+// errc::usage "KEY: SENTENCE" for stages that do not fit the layers, a device that is not there, or too few of them for the
+// replicas.
 result<placement> place_stages(const plan_request& request, std::span<const layer_info> layers);
 
 } // namespace troupe

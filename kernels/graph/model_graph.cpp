@@ -16,7 +16,7 @@ std::size_t count_nodes(proto::Layer::Reader layer) {
         return 1; // whose layers are its own
     std::size_t inside = 0;
     for (const child_layers& child : children_of(layer))
-        inside += count_nodes(child.layers);
+        inside += troupe::count_nodes(child.layers);
     if (layer.isRepeat())
         return layer.getRepeat().getTimes() * inside;
     return inside + (layer.isEncoderDecoder() ? 2 : 1); // two slices; a layer, or one that joins
