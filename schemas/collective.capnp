@@ -5,10 +5,10 @@
 #   stage --Reduce--> its reducer                 its reducer --Reduced--> stage
 #   reducer <--ReduceChunk--> reducers of the other replicas
 #
-# Everything is told from the sender's side. A stage of which there are several replicas has a reducer beside it, on the
-# same node and device. Which rank sends which segments to which rank in which round is computed by every reducer for itself
-# (actors/collective/all_reduce.hpp); so a chunk needs no answer, and one that fits no round ends its receiver and the run:
-# summing the wrong numbers would silently compute nonsense.
+# Everything is told from the sender's side. A stage with parameters of which there are several replicas has a reducer
+# beside it, on the same node and device. Which rank sends which segments to which rank in which round is computed by every
+# reducer for itself (actors/collective/all_reduce.hpp); so a chunk needs no answer, and one that fits no round ends its
+# receiver and the run: summing the wrong numbers would silently compute nonsense.
 #
 # Ids: `reduction` counts from 0 over the run, the same on all ranks; a reducer works on one at a time, and its peers may be
 # at most one ahead of it. It dies at a rank with Reduced. `round` counts within a reduction.

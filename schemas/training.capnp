@@ -47,7 +47,7 @@ struct StagePlaced {
   stage @1 :UInt32;
   address @2 :ActorAddress;
   replica @3 :UInt32;
-  reducer @4 :ActorAddress;     # of the stage; actor 0 where the replicas do not reduce
+  reducer @4 :ActorAddress;     # of the stage; actor 0 where its replicas reduce nothing
   shard @5 :ActorAddress;       # of the stage's parameter server; actor 0 where there is none on this node
 }
 
@@ -68,7 +68,7 @@ struct ConnectStage {
   source @2 :ActorAddress;      # the data source, which sends labels to the last stage
   restored @3 :Bool;
   weightVersion @4 :UInt64;     # of the attached weights
-  reducers @5 :List(ActorAddress);  # of this stage in all replicas, in their order; empty where they do not reduce
+  reducers @5 :List(ActorAddress);  # of this stage in all replicas, in their order; empty where they reduce nothing
   shards @6 :List(ActorAddress);    # of this stage's parameter server; empty where there is none
 }
 

@@ -99,8 +99,11 @@ result<void> node_agent::check_placement(proto::PlaceStage::Reader body,
     return {};
 }
 
+// None where there is nothing to sum.
 actor_address node_agent::spawn_reducer(proto::PlaceStage::Reader body,
                                         const stage_options& stage) {
+    if (stage.program->parameters().empty() && stage.program->averages().empty())
+        return {};
     reducer_options options;
     options.algorithm = stage.sync.algorithm;
     options.compute = stage.compute;

@@ -38,7 +38,7 @@ struct stage_options {
     stage_place place;
     replica_place replica;
     replica_sync sync;
-    actor_address reducer; // sums over the replicas, where they do
+    actor_address reducer; // sums over the replicas, where they do and have something to sum
     actor_address cache;   // of the parameter server, where there is one
     proto::PipelineSchedule schedule = proto::PipelineSchedule::PIPEDREAM;
     std::shared_ptr<const stage_program> program;

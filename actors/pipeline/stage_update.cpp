@@ -10,7 +10,7 @@ namespace troupe {
 void stage_actor::start_update(const instruction& i) {
     if (options_.cache)
         return offer(i);
-    if (options_.sync.sums_gradients && !summed_)
+    if (options_.reducer && options_.sync.sums_gradients && !summed_)
         return reduce(std::exchange(gradient_sum_, {}), 1);
     if (shares_norm() && !norm_.own)
         return start_norm();
@@ -53,7 +53,7 @@ void stage_actor::finish_update(const instruction&) {
 // The others have a minibatch more than this replica in the epoch's last round.
 void stage_actor::update_with_nothing() {
     const instruction i{pass::update, epoch_->position.updates, 0};
-    if (options_.sync.sums_gradients || options_.cache)
+    if ((options_.reducer && options_.sync.sums_gradients) || options_.cache)
         return start_update(i);
     auto same = std::make_shared<weights>(*latest_);
     same->version = same->version.next();
@@ -90,7 +90,7 @@ void stage_actor::reduced(proto::Reduced::Reader body, const frame& f) {
 
 bool stage_actor::average_is_due() const {
     const std::uint64_t updates = epoch_->position.updates;
-    return updates > epoch_->averaged_after &&
+    return options_.reducer && updates > epoch_->averaged_after &&
            options_.sync.averages_after(updates, updates_of_epoch());
 }
 

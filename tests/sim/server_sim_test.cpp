@@ -85,6 +85,14 @@ BOOST_DATA_TEST_CASE(asynchronous_applies_every_minibatch_once_and_learns, bdata
     BOOST_TEST(served.report.epochs.back().test_loss < served.report.epochs.front().train_loss);
 }
 
+BOOST_AUTO_TEST_CASE(a_stage_without_parameters_needs_no_server) {
+    const auto whole = train({.sync = server("bsp"), .samples = 70});
+    const auto cut = train({.layers = {1, 2, 3}, .sync = server("bsp"), .samples = 70});
+    BOOST_TEST((cut.weights == whole.weights));
+    const auto late = train({.layers = {1, 2, 3}, .replicas = 3, .sync = server("asp")}, storm, 2);
+    BOOST_TEST(lags_of(late.report).first == 3u * 2 * 10);
+}
+
 BOOST_AUTO_TEST_CASE(every_optimizer_keeps_its_state_on_the_server) {
     for (const char* optimizer : {"adam: {learning_rate: 0.01}", "lamb: {learning_rate: 0.01}"}) {
         const auto alone =
