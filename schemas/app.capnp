@@ -349,7 +349,8 @@ struct Sync $A.doc("Exactly one way for replicas to agree.") {
     allReduce @0 :AllReduce $A.doc("Synchronous: each update is by the mean gradient over a minibatch of every replica, "
         "as of one minibatch as large as all of them.");
     parameterServer @2 :ParameterServer $A.doc("A server keeps the weights; replicas push gradients to it and pull weights from it.");
-    localSgd @1 :LocalSgd $A.doc("Each replica updates by its own minibatches, and now and then all take the mean of their weights.");
+    localSgd @1 :LocalSgd $A.doc("Each replica updates by its own minibatches, and now and then all take the mean of their weights. What the optimizer "
+        "keeps stays each replica's own; a checkpoint has that of the first.");
   }
 }
 
@@ -415,7 +416,7 @@ struct Stages $A.byKind {
 
 struct Stage {
   layers @0 :UInt32 $A.required $A.min(1) $A.max(4096) $A.doc("How many of the model's layers, in order, this stage holds; in blocks, as `troupe plan` lists them.");
-  device @1 :Text $A.doc("NODE/cpu:0 or cpu:0; the next free device when absent.");
+  device @1 :Text $A.doc("NODE/cpu:0 or cpu:0; the next free device when absent. With replicas that of the first, which has the first devices.");
 }
 
 struct Checkpoint {

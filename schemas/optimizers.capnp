@@ -109,6 +109,7 @@ struct GradientClip {
         $A.doc("No element of a gradient is above this, or below its negative.");
     norm @2 :Float32 $A.min(0.000001) $A.max(1000000)
         $A.doc("Gradients are scaled down where their norm over all weights of the model is larger than this. Under "
-               "pipedream, whose stages do not wait for each other, over the weights of each stage by itself.");
+               "pipedream, whose stages do not wait for each other, and for a parameter server over the weights of each "
+               "stage by itself.");
   }
 }

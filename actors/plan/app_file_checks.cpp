@@ -135,6 +135,21 @@ result<void> check_pipeline(const app_definition& definition, std::size_t layers
     return {};
 }
 
+// A replica's gradient is its share of a mean under bsp, and no part of the server sees the whole sum.
+result<void> check_clip(const app_definition& definition) {
+    const auto sync = definition.app().getTopology().getSync();
+    if (definition.app().getTrain().getClip().isNone() || !sync.isParameterServer() ||
+        definition.app().getTopology().getReplicas() == 1)
+        return {};
+    const auto rule = sync.getParameterServer().getConsistency();
+    if (!rule.isBsp() && !(rule.isSsp() && rule.getSsp().getStaleness() == 0))
+        return {};
+    return definition.error_at("train.clip",
+                               "a synchronous parameter server cannot bound the sum of its "
+                               "replicas' gradients; use topology.sync: all_reduce, or leave clip "
+                               "out");
+}
+
 // Shards stand beside replicas, and each keeps a tensor at least.
 result<void> check_shards(const app_definition& definition) {
     const auto topology = definition.app().getTopology();
@@ -184,6 +199,8 @@ result<void> check_meaning(const app_definition& definition) {
     if (auto checked = check_growth(definition); !checked)
         return checked;
     if (auto checked = check_shards(definition); !checked)
+        return checked;
+    if (auto checked = check_clip(definition); !checked)
         return checked;
     return definition.app().getTopology().isPipeline() ? check_pipeline(definition, layers->size())
                                                        : result<void>{};

@@ -80,7 +80,8 @@ std::vector<std::size_t> spread(std::span<const layer_cost> stages, std::size_t 
 }
 
 // The number of "cpu:0" or "NODE/cpu:0" among the devices.
-result<std::size_t> find_device(const std::string& wanted, std::span<const plan_device> devices) {
+result<std::size_t> find_device(const std::string& wanted, std::span<const plan_device> devices,
+                                bool of_first_replica) {
     std::string known;
     for (std::size_t d = 0; d < devices.size(); ++d) {
         const std::string full = devices[d].node_name + "/" + devices[d].device;
@@ -88,7 +89,9 @@ result<std::size_t> find_device(const std::string& wanted, std::span<const plan_
             return d;
         known += (known.empty() ? "" : ", ") + full;
     }
-    return error{errc::usage, "no device '" + wanted + "'; there are: " + known};
+    return error{errc::usage, "no device '" + wanted + "'; " +
+                                  (of_first_replica ? "the first replica has: " : "there are: ") +
+                                  known};
 }
 
 // The devices that stages name, and which are left for the other stages.
@@ -106,7 +109,8 @@ result<seating> seat_named(proto::App::Reader app, std::span<const plan_device> 
         for (unsigned s = 0; s < list.size(); ++s) {
             if (list[s].getDevice().size() == 0)
                 continue;
-            auto device = find_device(list[s].getDevice().cStr(), devices);
+            auto device =
+                find_device(list[s].getDevice().cStr(), devices, topology.getReplicas() > 1);
             if (!device)
                 return device.failure().in("topology.pipeline.stages[" + std::to_string(s) +
                                            "].device");

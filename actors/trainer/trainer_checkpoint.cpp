@@ -20,7 +20,7 @@ void trainer::restore() {
 }
 
 void trainer::take_snapshots() {
-    // Replicas agree by now.
+    // Replicas have the same weights by now; with local SGD what the optimizer keeps is each one's own.
     snapshots_.assign(plan_.stages.size(), nullptr);
     for (std::size_t s = 0; s < plan_.stages.size(); ++s)
         send(stages_[s], frame_builder<proto::TakeSnapshot>{});

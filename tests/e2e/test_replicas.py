@@ -84,6 +84,10 @@ class Replicas(TroupeTest):
                                ("consistency=bps", "unknown word")):
             result = self.troupe("check", self.app(server), "--set", f"topology.sync.parameter_server.{setting}")
             self.assert_one_line_error(result, 2, error)
+        clipped = self.troupe("check", self.app(server), "--set", "train.clip.norm=1", "--set",
+                              "topology.sync.parameter_server.consistency=bsp")
+        self.assert_one_line_error(clipped, 2, "train.clip: a synchronous parameter server cannot bound", "use topology.sync: all_reduce")
+        self.assertEqual(self.troupe("check", self.app(server), "--set", "train.clip.norm=1").code, 0)
         result = self.troupe("check", self.app(server), "--set", "topology.replicas=9", "--set",
                              "topology.sync.parameter_server.shards=9")
         self.assert_one_line_error(result, 2, "9 shards, but the model has 4 parameter tensors to keep")

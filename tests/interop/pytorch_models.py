@@ -77,8 +77,9 @@ def results(name, app, tensors, precision):
 
 
 def distances(some, exact):
-    """The largest differences, relative to the largest value."""
-    return {name: (some[name].double() - value).abs().max().item() / scale(name, exact) for name, value in exact.items()}
+    """The largest differences, relative to the largest value; infinite where one is no number, which Python's max does not see."""
+    found = {name: (some[name].double() - value).abs().max().item() / scale(name, exact) for name, value in exact.items()}
+    return {name: difference if math.isfinite(difference) else math.inf for name, difference in found.items()}
 
 
 def compare(program, name, app):

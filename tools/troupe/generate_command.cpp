@@ -19,7 +19,6 @@ namespace troupe::cli {
 
 namespace {
 
-constexpr std::size_t byte_values = 256;
 constexpr std::uint64_t sampling_purpose = 0x67656e;
 
 // A byte drawn by its logits, divided by the temperature; the likeliest at 0.

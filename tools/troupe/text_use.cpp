@@ -4,7 +4,6 @@ namespace troupe::cli {
 
 namespace {
 
-constexpr std::size_t byte_values = 256;
 
 bool takes_tokens(const stage_program& program) {
     const value_form& input = program.inputs()[0].info;

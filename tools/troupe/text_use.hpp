@@ -6,6 +6,8 @@
 
 namespace troupe::cli {
 
+inline constexpr std::size_t byte_values = 256; // tokens of a model that writes on
+
 enum class text_use {
     writes_on, // bytes, each behind those before it
     translates // sentences of data.translation
