@@ -6,71 +6,15 @@
 
 #include <cstdint>
 
-#if defined(__AVX512F__)
-#include <immintrin.h>
-#endif
+#include "kernels/cpu/registers.hpp"
 
 namespace troupe::cpu {
 
 namespace {
 
-// Lanes of a register, and how many rows and registers across a tile has, such that the registers hold it.
-#if defined(__AVX512F__)
-constexpr std::size_t lanes = 16;
-constexpr int rows_max = 14, vectors_max = 2;
-#elif defined(__AVX2__)
-constexpr std::size_t lanes = 8;
-constexpr int rows_max = 6, vectors_max = 2;
-#else
-constexpr std::size_t lanes = 4;
-constexpr int rows_max = 4, vectors_max = 2;
-#endif
-typedef float vec __attribute__((vector_size(lanes * 4)));
-typedef float vec_in_memory __attribute__((vector_size(lanes * 4), aligned(4), may_alias));
-typedef std::uint32_t ints __attribute__((vector_size(lanes * 4)));
-typedef std::uint32_t ints_in_memory __attribute__((vector_size(lanes * 4), aligned(4), may_alias));
-
 // What is packed at a time: a panel of `a` stays in the first-level cache, those of `b` in the second.
 constexpr std::size_t depth_max = 384;
 constexpr std::size_t packed_bytes = 768 << 10;
-
-std::size_t least(std::size_t a, std::size_t b) {
-    return a < b ? a : b;
-}
-
-// The first `count` numbers of a vector, then zeros; and only so many of its lanes.
-#if defined(__AVX512F__)
-
-__mmask16 first(std::size_t count) {
-    return static_cast<__mmask16>((1u << count) - 1);
-}
-vec load(const float* from, std::size_t count) {
-    return reinterpret_cast<vec>(_mm512_maskz_loadu_ps(first(count), from));
-}
-void store(float* to, vec v, std::size_t count) {
-    _mm512_mask_storeu_ps(to, first(count), reinterpret_cast<__m512>(v));
-}
-
-#else
-
-vec load(const float* from, std::size_t count) {
-    float some[lanes] = {};
-    if (count < lanes) {
-        for (std::size_t i = 0; i < count; ++i)
-            some[i] = from[i];
-        from = some;
-    }
-    return *reinterpret_cast<const vec_in_memory*>(from);
-}
-void store(float* to, vec v, std::size_t count) {
-    if (count == lanes)
-        *reinterpret_cast<vec_in_memory*>(to) = v;
-    else
-        for (std::size_t i = 0; i < count; ++i)
-            to[i] = v[i];
-}
-
-#endif
 
 ints rounded(vec x) {
     const ints bits = reinterpret_cast<ints>(x);
@@ -137,28 +81,6 @@ vec add_product(vec sum, ints a, ints b) {
 #endif
 
 // --- packing
-
-// Exchanges what is off the diagonal in squares of 2 * Distance rows and lanes.
-template <std::uint32_t Distance>
-void exchange(ints* rows) {
-    ints upper_lanes = {};
-    for (std::uint32_t l = 0; l < lanes; ++l)
-        upper_lanes[l] = l & Distance ? lanes + l - Distance : l;
-    for (std::size_t r = 0; r < lanes; ++r) {
-        if (r & Distance)
-            continue;
-        const ints upper = rows[r], lower = rows[r + Distance];
-        rows[r] = __builtin_shuffle(upper, lower, upper_lanes);
-        rows[r + Distance] = __builtin_shuffle(upper, lower, upper_lanes + Distance);
-    }
-}
-
-template <std::uint32_t Distance = 1>
-void transpose(ints* rows) {
-    exchange<Distance>(rows);
-    if constexpr (2 * Distance < lanes)
-        transpose<2 * Distance>(rows);
-}
 
 // A register's rows of `a` or columns of `b` along some of k, or fewer.
 struct strip {

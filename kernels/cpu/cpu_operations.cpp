@@ -1,6 +1,7 @@
 #include "kernels/cpu/cpu_operations.hpp"
 
 #include "kernels/cpu/additive_loops.hpp"
+#include "kernels/cpu/attention_loops.hpp"
 #include "kernels/cpu/average_pool_loops.hpp"
 #include "kernels/cpu/batch_norm_loops.hpp"
 #include "kernels/cpu/bf16_loops.hpp"
@@ -34,7 +35,7 @@ const Loops& fastest([[maybe_unused]] const Loops& avx512, [[maybe_unused]] cons
 #if defined(__x86_64__)
     if (has_avx512())
         return avx512;
-    if (__builtin_cpu_supports("avx2"))
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         return avx2;
 #endif
     return baseline;

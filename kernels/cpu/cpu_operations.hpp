@@ -14,6 +14,8 @@ namespace troupe {
 // The tables of loops that are compiled once per instruction set, one line each.
 #define TROUPE_LOOP_TABLES(X)                                                                      \
     X(additive_loops)                                                                              \
+    X(attention_back_loops)                                                                        \
+    X(attention_loops)                                                                             \
     X(average_pool_loops)                                                                          \
     X(batch_norm_loops)                                                                            \
     X(loops)                                                                                       \

@@ -125,12 +125,14 @@ void add_attention_cases(cases& to) {
     for (const bool is_padded : {false, true}) {
         add<attention_case>(to, attention_shape{2, 3, 11, 8, 2, false, is_padded}, false);
         add<attention_case>(to, attention_shape{2, 70, 5, 16, 2, false, is_padded}, false);
+        add<attention_case>(to, attention_shape{2, 65, 257, 80, 2, false, is_padded}, false);
     }
 }
 
 void add_timed_attention_cases(cases& to) {
     for (const bool causal : {false, true}) {
         add<attention_case>(to, attention_shape{8, 256, 256, 320, 8, causal}, true);
+        add<attention_case>(to, attention_shape{8, 256, 256, 384, 6, causal}, true);
         add<attention_case>(to, attention_shape{1, 2048, 2048, 320, 8, causal}, true);
     }
 }

@@ -227,26 +227,6 @@ std::vector<float> all_sequences(const cpu::sequence_loops& loops) {
     keep(z);
     loops.softmax_back(z.data(), y.data(), z.data(), rows, columns);
     keep(z);
-    std::vector<float> largest(rows), totals(rows), output(y.begin(), y.begin() + rows * 19);
-    for (const bool causal : {false, true}) {
-        const std::size_t visible = causal ? 50 : columns;
-        for (const bool is_first : {true, false}) {
-            z = x;
-            loops.attention({z.data(), rows, columns, visible, causal}, is_first, largest.data(),
-                            totals.data(), output.data(), 19, 19);
-            for (const auto* part : {&z, &largest, &totals, &output})
-                keep(*part);
-        }
-        std::vector<float> scores = x, gradients = y;
-        loops.attention_back({scores.data(), rows, columns, visible, causal}, totals.data(),
-                             largest.data(), 0.3f, gradients.data());
-        keep(scores);
-        keep(gradients);
-    }
-    loops.dots(x.data(), y.data(), rows, columns, 61, totals.data());
-    keep(totals);
-    loops.scale(x.data(), 0.7f, x.size());
-    keep(x);
     return all;
 }
 

@@ -1,0 +1,121 @@
+// Small matrix products c = a b of packed factors, for loops that are compiled once per instruction set. All has internal
+// linkage; see registers.hpp.
+//
+// A tile of the result is held in registers while it passes along the rows of b. Goto and van de Geijn 2008.
+#pragma once
+
+#include "kernels/cpu/registers.hpp"
+
+namespace troupe::cpu {
+
+namespace {
+
+// Columns of b that lie beside one another where it is packed across.
+constexpr std::size_t panel = vectors_max * lanes;
+
+inline std::size_t rounded_up(std::size_t count, std::size_t unit) {
+    return (count + unit - 1) / unit * unit;
+}
+
+// --- packing
+
+struct rows_to_pack {
+    const float* first;
+    std::size_t stride, count, width;
+    float factor = 1;
+};
+
+// Row after row, each filled up with zeros to whole vectors.
+inline void pack_rows(const rows_to_pack& from, float* to) {
+    for (std::size_t r = 0; r < from.count; ++r) {
+        for (std::size_t c = 0; c < from.width; c += lanes, to += lanes)
+            put(to,
+                from.factor * load(from.first + r * from.stride + c, least(lanes, from.width - c)));
+    }
+}
+
+// Column after column of so many rows at a time, filled up with zeros to whole vectors.
+template <std::size_t Rows>
+inline void pack_across(const rows_to_pack& from, float* to) {
+    static_assert(Rows % lanes == 0);
+    for (std::size_t r = 0; r < from.count; r += lanes) {
+        float* const there = to + r / Rows * Rows * from.width + r % Rows;
+        for (std::size_t c = 0; c < from.width; c += lanes) {
+            const std::size_t columns = least(lanes, from.width - c);
+            ints square[lanes];
+            for (std::size_t l = 0; l < lanes; ++l)
+                square[l] =
+                    r + l < from.count
+                        ? reinterpret_cast<ints>(
+                              from.factor * load(from.first + (r + l) * from.stride + c, columns))
+                        : ints{};
+            transpose(square);
+            for (std::size_t l = 0; l < columns; ++l)
+                put(there + (c + l) * Rows, reinterpret_cast<vec>(square[l]));
+        }
+    }
+}
+
+// --- products
+
+// Element (row, k) of `a` is a[row * RowStride + k * StepStride].
+template <std::size_t RowStride, std::size_t StepStride>
+struct packed_product {
+    std::size_t rows, columns, depth; // of c, c and along k; columns a multiple of `lanes`
+    const float* a;
+    const float* b;
+    std::size_t b_step;  // from k to k
+    std::size_t b_panel; // from panel to panel
+    float* c;
+    std::size_t c_row; // from row to row
+    bool adds;         // to what c holds
+
+    void run() const {
+        const std::size_t tiles = (rows + rows_max - 1) / rows_max;
+        for (std::size_t i = 0; i < tiles; ++i) {
+            const std::size_t row = rows * i / tiles;
+            run_rows<rows_max>(row, rows * (i + 1) / tiles - row);
+        }
+    }
+
+  private:
+    template <int Rows>
+    void run_rows(std::size_t row, std::size_t count) const {
+        if (count < Rows) {
+            if constexpr (Rows > 1)
+                run_rows<Rows - 1>(row, count);
+            return;
+        }
+        for (std::size_t column = 0; column < columns; column += panel)
+            if (columns - column > lanes)
+                run_tile<Rows, 2>(row, column);
+            else
+                run_tile<Rows, 1>(row, column);
+    }
+
+    template <int Rows, int Vectors>
+    void run_tile(std::size_t row, std::size_t column) const {
+        const float* from_a = a + row * RowStride;
+        const float* from_b = b + column / panel * b_panel;
+        float* const to = c + row * c_row + column;
+        vec sums[Rows][Vectors];
+        for (int r = 0; r < Rows; ++r)
+            for (int v = 0; v < Vectors; ++v)
+                sums[r][v] = adds ? get(to + r * c_row + v * lanes) : vec{};
+        for (std::size_t k = 0; k < depth; ++k, from_a += StepStride, from_b += b_step) {
+            vec right[Vectors];
+            for (int v = 0; v < Vectors; ++v)
+                right[v] = get(from_b + v * lanes);
+            for (int r = 0; r < Rows; ++r)
+                for (int v = 0; v < Vectors; ++v)
+                    sums[r][v] += from_a[r * RowStride] * right[v];
+        }
+        for (int r = 0; r < Rows; ++r)
+            for (int v = 0; v < Vectors; ++v)
+                put(to + r * c_row + v * lanes, sums[r][v]);
+    }
+};
+
+} // namespace
+
+} // namespace troupe::cpu
