@@ -30,4 +30,13 @@ inline device_completion completion_to(self_handle submitter, std::uint64_t tick
     };
 }
 
+// When the work was under way that a WorkDone completes: it was posted when the work ended, and may have waited since.
+struct work_span {
+    time_point began, ended;
+};
+inline work_span span_of(proto::WorkDone::Reader body, const frame& f) {
+    const time_point ended{f.envelope().getSentNs()};
+    return {ended + -duration{body.getBusyNs()}, ended};
+}
+
 } // namespace troupe

@@ -41,3 +41,10 @@ struct ReduceChunk {
   reduction @0 :UInt64;
   round @1 :UInt32;
 }                               # attachments: the round's segments in their order, float32, without those that are empty
+
+# ---- device work ----
+
+# What a reducer's device does for its stage stands in its node's trace (trace.capnp, compute) under this name, with the
+# minibatch: puts the elements in a row, adds what arrives in a round, scales the sum.
+
+const sumWork :Text = "sum";

@@ -107,3 +107,10 @@ struct ShardRead {
   # Shard to a cache.
   weightVersion @0 :UInt64;
 }                               # attachments: as in KeepShard
+
+# ---- device work ----
+
+# What a shard's device does stands in its node's trace (trace.capnp, compute) under this name, with the minibatch and the
+# version that it makes the next one of: the sum of what was pushed, and an update by it.
+
+const applyWork :Text = "apply";

@@ -182,6 +182,13 @@ const row& row_of(proto::AllReduceAlgorithm algorithm) {
 
 } // namespace
 
+std::vector<proto::AllReduceAlgorithm> list_algorithms() {
+    std::vector<proto::AllReduceAlgorithm> list;
+    for (const row& r : rows)
+        list.push_back(r.algorithm);
+    return list;
+}
+
 bool is_known(proto::AllReduceAlgorithm algorithm) {
     return algorithm == proto::AllReduceAlgorithm::AUTO ||
            std::ranges::find(rows, algorithm, &row::algorithm) != rows.end();

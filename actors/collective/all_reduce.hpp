@@ -81,6 +81,7 @@ proto::AllReduceAlgorithm choose(proto::AllReduceAlgorithm wanted, std::uint32_t
                                  std::size_t elements, link_cost link);
 
 std::string_view name_of(proto::AllReduceAlgorithm algorithm); // "ring"
+std::vector<proto::AllReduceAlgorithm> list_algorithms();      // all but `auto`
 bool is_known(proto::AllReduceAlgorithm algorithm);            // `auto` is, too
 
 } // namespace troupe

@@ -78,6 +78,7 @@ void reducer::reduce(proto::Reduce::Reader body, const frame& f) {
     current_.emplace();
     current_->id = next_id_++;
     current_->scale = body.getScale();
+    current_->minibatch = minibatch_id{f.envelope().getMinibatch()};
     start(std::move(inputs));
 }
 
@@ -117,18 +118,19 @@ void reducer::go_on() {
         const reduce_transfer& t = transfers_[current_->next];
         if (!std::exchange(current_->sent, true))
             send_part(t);
-        if (t.from != nobody && !filled(t.receives).empty()) {
+        frame_ptr part;
+        if (!filled(t.receives).empty()) {
             const auto arrival = arrived_.extract({current_->id, t.round});
             if (arrival.empty())
                 return; // until it comes
-            if (t.adds)
-                return take_part(t, arrival.mapped());
-            auto part = arrival.mapped()->tensors().begin();
-            for (const std::size_t s : filled(t.receives))
-                current_->segments[s] = *part++;
+            part = arrival.mapped();
         }
         ++current_->next;
         current_->sent = false;
+        if (part && t.adds)
+            return add_part(t, part);
+        if (part)
+            keep_part(t, *part);
     }
     finish();
 }
@@ -140,12 +142,19 @@ void reducer::send_part(const reduce_transfer& t) {
     frame_builder<proto::ReduceChunk> chunk;
     chunk.body().setReduction(current_->id);
     chunk.body().setRound(t.round);
+    chunk.envelope().setMinibatch(current_->minibatch.value());
     for (const std::size_t s : sent)
         chunk.attach(current_->segments[s]);
     send(members_[t.to], std::move(chunk));
 }
 
-void reducer::take_part(const reduce_transfer& t, const frame_ptr& chunk) {
+void reducer::keep_part(const reduce_transfer& t, const frame& chunk) {
+    auto part = chunk.tensors().begin();
+    for (const std::size_t s : filled(t.receives))
+        current_->segments[s] = *part++;
+}
+
+void reducer::add_part(const reduce_transfer& t, const frame_ptr& chunk) {
     const auto numbers = filled(t.receives);
     std::vector<tensor> own;
     double elements = 0;
@@ -172,8 +181,6 @@ void reducer::take_part(const reduce_transfer& t, const frame_ptr& chunk) {
         [this, sums, numbers] {
             for (std::size_t i = 0; i < numbers.size(); ++i)
                 current_->segments[numbers[i]] = std::move((*sums)[i]);
-            ++current_->next;
-            current_->sent = false;
             go_on();
         });
 }
@@ -197,6 +204,7 @@ void reducer::finish() {
         [this, sum] {
             frame_builder<proto::Reduced> reduced;
             reduced.body().setReduction(current_->id);
+            reduced.envelope().setMinibatch(current_->minibatch.value());
             std::size_t first = 0;
             for (const tensor_shape& shape : options_.shapes) {
                 reduced.attach(sum->rows(first, shape.elements()).reshaped(shape));
@@ -219,16 +227,19 @@ void reducer::chunk(proto::ReduceChunk::Reader body, const frame& f) {
         go_on();
 }
 
-// A peer can be one reduction ahead: for the one after that it needs what this rank has still to send.
+// A peer can be one reduction ahead: for the one after that it needs what this rank has still to send. Nobody is ahead of
+// a reduction that this rank has not begun.
 result<void> reducer::check_chunk(proto::ReduceChunk::Reader body, const frame& f) const {
     const std::uint64_t oldest = current_ ? current_->id : next_id_;
-    if (body.getReduction() < oldest || body.getReduction() > oldest + 1)
-        return error{errc::protocol,
-                     "arrives where " + std::to_string(oldest) + " or the next is due"};
-    const auto due = std::ranges::find_if(transfers_, [&](const reduce_transfer& t) {
-        return t.round == body.getRound() && t.from != nobody;
-    });
-    if (due == transfers_.end() || members_[due->from] != f.from() ||
+    if (body.getReduction() < oldest || body.getReduction() > next_id_)
+        return error{errc::protocol, "arrives where " + std::to_string(oldest) + " is due"};
+    const auto begin = transfers_.begin() +
+                       static_cast<std::ptrdiff_t>(
+                           current_ && body.getReduction() == current_->id ? current_->next : 0);
+    const auto due =
+        std::ranges::find(begin, transfers_.end(), body.getRound(), &reduce_transfer::round);
+    if (due == transfers_.end() || filled(due->receives).empty() ||
+        members_[due->from] != f.from() ||
         arrived_.contains({body.getReduction(), body.getRound()}))
         return error{errc::protocol, "comes from a rank that sends nothing then, or twice"};
     const auto numbers = filled(due->receives);
@@ -253,13 +264,23 @@ void reducer::submit(device_work work, double elements, std::function<void()> th
     options_.compute->submit(std::move(task));
 }
 
-void reducer::work_done(proto::WorkDone::Reader body, const frame&) {
+void reducer::work_done(proto::WorkDone::Reader body, const frame& f) {
     TROUPE_CHECK(then_ && body.getTicket() == ticket_,
                  "the device completes what was submitted, in order");
+    const work_span span = span_of(body, f);
+    trace_compute(runtime().trace().label(proto::SUM_WORK->cStr()), span.began, span.ended,
+                  current_->minibatch, weight_version{none},
+                  options_.compute->memory().statistics().bytes_reserved);
     const auto then = std::exchange(then_, nullptr);
     if (body.hasFailure())
         return fail(read_failure(body.getFailure()).in("summing over replicas"));
     then();
+}
+
+// Whoever is gone has told its own stage.
+void reducer::on_rejected(proto::Rejected::Reader body, const frame& f) {
+    if (!body.getGone() && std::ranges::count(members_, f.from()) > 0)
+        fail(read_failure(body).in("a reducer refused a message"));
 }
 
 } // namespace troupe

@@ -5,7 +5,7 @@
 // sent is never written again: its sum with what arrives is a new tensor.
 //
 // Threads: an actor's. Device work touches only what it was given.
-// Errors: a chunk that does not fit, and work that fails, end it; its stage watches it.
+// Errors: a chunk that does not fit or that a peer refuses, and work that fails, end it; its stage watches it.
 #pragma once
 
 #include <map>
@@ -37,8 +37,9 @@ class reducer final : public actor {
     struct reduction {
         std::uint64_t id = 0;
         float scale = 1;
+        minibatch_id minibatch{none};
         std::vector<tensor> segments; // rank 1; empty ones have no elements
-        std::size_t next = 0;         // of transfers_
+        std::size_t next = 0;         // of transfers_; what the ones before receive has been taken
         bool sent = false;            // the next one's part
     };
 
@@ -46,11 +47,13 @@ class reducer final : public actor {
     void reduce(proto::Reduce::Reader body, const frame& f);
     void chunk(proto::ReduceChunk::Reader body, const frame& f);
     void work_done(proto::WorkDone::Reader body, const frame& f);
+    void on_rejected(proto::Rejected::Reader body, const frame& f) override;
 
     void start(std::vector<tensor> inputs);
     void go_on();
     void send_part(const reduce_transfer& t);
-    void take_part(const reduce_transfer& t, const frame_ptr& chunk);
+    void keep_part(const reduce_transfer& t, const frame& chunk);
+    void add_part(const reduce_transfer& t, const frame_ptr& chunk);
     void finish();
     // Puts one piece of work on the device, which moves so many elements; `then` runs in this actor when it has succeeded.
     void submit(device_work work, double elements, std::function<void()> then);

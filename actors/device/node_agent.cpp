@@ -122,9 +122,11 @@ void node_agent::spawn_server(proto::PlaceStage::Reader body, const stage_option
     if (shards == 0)
         return; // nothing to keep
     std::vector<std::size_t> elements;
-    for (const parameter_info& parameter : parameters)
-        elements.push_back(parameter.shape.elements());
     parameter_cache_options cache;
+    for (const parameter_info& parameter : parameters) {
+        cache.shapes.push_back(parameter.shape);
+        elements.push_back(parameter.shape.elements());
+    }
     cache.ranges = cut_into_shards(elements, shards);
     cache.state_per_parameter = stage.rule->state().size();
     if (body.getReplica() < shards) {

@@ -1,6 +1,7 @@
 #include "actors/params/parameter_cache.hpp"
 
 #include <algorithm>
+#include <string>
 
 #include "actors/messages.hpp"
 
@@ -45,19 +46,19 @@ void parameter_cache::join(proto::JoinServer::Reader body, const frame& f) {
     send(stage_, frame_builder<proto::ServerJoined>{});
 }
 
-bool parameter_cache::is_asked_by_stage(const frame& f) {
+bool parameter_cache::begin(const question& asked, const frame& f) {
     if (!stage_ || f.from() != stage_ || asked_) {
         reject("the sender is not the stage of this cache, or has not had its last answer");
         return false;
     }
-    asked_ = true;
+    asked_ = asked;
     missing_ = shards_.size();
     std::ranges::fill(answers_, nullptr);
     return true;
 }
 
 void parameter_cache::offer(proto::Offer::Reader body, const frame& f) {
-    if (!is_asked_by_stage(f))
+    if (!begin({type_id_of<proto::Pulled>(), body.getClock() + 1, 1, body.getMinibatch()}, f))
         return;
     for (std::size_t k = 0; k < shards_.size(); ++k) {
         frame_builder<proto::Push> push;
@@ -77,12 +78,13 @@ void parameter_cache::offer(proto::Offer::Reader body, const frame& f) {
         pull.body().setWorker(worker_);
         pull.body().setEpoch(body.getEpoch());
         pull.body().setClock(body.getClock() + 1);
+        pull.envelope().setMinibatch(body.getMinibatch());
         send(shards_[k], std::move(pull));
     }
 }
 
 void parameter_cache::finish_epoch(proto::FinishEpoch::Reader body, const frame& f) {
-    if (!is_asked_by_stage(f))
+    if (!begin({type_id_of<proto::WorkerDoneTaken>(), body.getEpoch()}, f))
         return;
     for (const actor_address shard : shards_) {
         frame_builder<proto::WorkerDone> done;
@@ -93,7 +95,7 @@ void parameter_cache::finish_epoch(proto::FinishEpoch::Reader body, const frame&
 }
 
 void parameter_cache::refresh(proto::Refresh::Reader, const frame& f) {
-    if (!is_asked_by_stage(f))
+    if (!begin({type_id_of<proto::ShardRead>(), 0, 1 + options_.state_per_parameter}, f))
         return;
     for (const actor_address shard : shards_)
         send(shard, frame_builder<proto::ReadShard>{});
@@ -101,30 +103,43 @@ void parameter_cache::refresh(proto::Refresh::Reader, const frame& f) {
 
 // ---- answers --------------------------------------------------------------------------------------------------------
 
-bool parameter_cache::collect(const frame& f) {
-    const auto shard = std::ranges::find(shards_, f.from());
-    if (shard == shards_.end()) {
+bool parameter_cache::collect(std::uint64_t echo, const frame& f) {
+    const auto sender = std::ranges::find(shards_, f.from());
+    if (sender == shards_.end()) {
         reject("the sender is no shard of this cache");
         return false;
     }
-    frame_ptr& answer = answers_[static_cast<std::size_t>(shard - shards_.begin())];
-    if (!asked_ || answer) {
-        quit({errc::protocol, "a shard answers what it was not asked"});
+    const auto shard = static_cast<std::size_t>(sender - shards_.begin());
+    if (auto fits = check_answer(shard, echo, f); !fits) {
+        quit(fits.failure().in("an answer of shard " + std::to_string(shard)));
         return false;
     }
-    answer = current();
+    answers_[shard] = current();
     return --missing_ == 0;
 }
 
-// `kinds`: tensors of each parameter in the answers: itself, and what the optimizer keeps.
-void parameter_cache::send_fetched(std::uint64_t staleness, std::size_t kinds) {
+result<void> parameter_cache::check_answer(std::size_t shard, std::uint64_t echo,
+                                           const frame& f) const {
+    if (!asked_ || answers_[shard] || f.body_type() != asked_->answer || echo != asked_->echo)
+        return error{errc::protocol, "is not to what it was asked"};
+    const shard_range range = options_.ranges[shard];
+    const auto tensors = f.tensors();
+    bool fits = tensors.size() == range.count * asked_->kinds;
+    for (std::size_t i = 0; fits && i < tensors.size(); ++i) {
+        const std::size_t parameter =
+            i < range.count ? i : (i - range.count) / options_.state_per_parameter;
+        fits = tensors[i].type() == data_type::float32 &&
+               tensors[i].shape() == options_.shapes[range.first + parameter];
+    }
+    return fits ? result<void>{}
+                : error{errc::protocol, "has not the tensors of the shard's parameters"};
+}
+
+void parameter_cache::send_fetched(std::uint64_t staleness) {
     frame_builder<proto::Fetched> fetched;
     fetched.body().setStaleness(staleness);
     fetched.body().setWeightVersion(versions_[0]);
-    for (std::size_t k = 0; k < shards_.size(); ++k)
-        if (answers_[k]->tensors().size() != options_.ranges[k].count * kinds)
-            return quit(
-                {errc::protocol, "a shard answers with more or fewer tensors than it keeps"});
+    fetched.envelope().setMinibatch(asked_->minibatch);
     for (std::size_t k = 0; k < shards_.size(); ++k)
         for (const tensor& t : answers_[k]->tensors().first(options_.ranges[k].count))
             fetched.attach(t);
@@ -132,30 +147,30 @@ void parameter_cache::send_fetched(std::uint64_t staleness, std::size_t kinds) {
         for (const tensor& t : answers_[k]->tensors().subspan(options_.ranges[k].count))
             fetched.attach(t);
     std::ranges::fill(answers_, nullptr);
-    asked_ = false;
+    asked_.reset();
     send(stage_, std::move(fetched));
 }
 
-void parameter_cache::pulled(proto::Pulled::Reader, const frame& f) {
-    if (!collect(f))
+void parameter_cache::pulled(proto::Pulled::Reader body, const frame& f) {
+    if (!collect(body.getClock(), f))
         return;
     for (std::size_t k = 0; k < shards_.size(); ++k)
         versions_[k] = answers_[k]->body<proto::Pulled>().getWeightVersion();
-    send_fetched(answers_[0]->body<proto::Pulled>().getStaleness(), 1);
+    send_fetched(answers_[0]->body<proto::Pulled>().getStaleness());
 }
 
 void parameter_cache::shard_read(proto::ShardRead::Reader, const frame& f) {
-    if (!collect(f))
+    if (!collect(0, f))
         return;
     for (std::size_t k = 0; k < shards_.size(); ++k)
         versions_[k] = answers_[k]->body<proto::ShardRead>().getWeightVersion();
-    send_fetched(0, 1 + options_.state_per_parameter);
+    send_fetched(0);
 }
 
 void parameter_cache::worker_done_taken(proto::WorkerDoneTaken::Reader body, const frame& f) {
-    if (!collect(f))
+    if (!collect(body.getEpoch(), f))
         return;
-    asked_ = false;
+    asked_.reset();
     frame_builder<proto::EpochFinished> finished;
     finished.body().setEpoch(body.getEpoch());
     send(stage_, std::move(finished));

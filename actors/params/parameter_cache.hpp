@@ -1,7 +1,7 @@
 // A worker's side of a parameter server: cuts what its stage offers into shards, and puts together what they answer. Speaks
 // schemas/params.capnp.
 //
-// Threads: an actor's. Errors: a shard that refuses or is gone ends it; its stage watches it.
+// Threads: an actor's. Errors: a shard that refuses, answers what it was not asked or is gone ends it; its stage watches it.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,8 @@
 namespace troupe {
 
 struct parameter_cache_options {
-    std::vector<shard_range> ranges; // of the parameters, by shard
+    std::vector<shard_range> ranges;  // of the parameters, by shard
+    std::vector<tensor_shape> shapes; // of the parameters
     std::size_t state_per_parameter = 0;
     actor_address own_shard; // on this node; none if there are fewer shards than workers
 };
@@ -36,18 +37,28 @@ class parameter_cache final : public actor {
     void on_down(actor_address who, const error& why) override;
     void on_rejected(proto::Rejected::Reader body, const frame& f) override;
 
-    bool is_asked_by_stage(const frame& f); // else answers by Rejected
-    // Keeps the answer of a shard; true if it was the last one due. One out of turn ends this actor.
-    bool collect(const frame& f);
-    void send_fetched(std::uint64_t staleness, std::size_t kinds);
+    // What the stage has asked for, and every shard is to answer.
+    struct question {
+        std::uint64_t answer = 0; // type of the answers
+        std::uint64_t echo = 0;   // clock or epoch in them
+        std::size_t kinds = 0;    // tensors of each parameter: itself, and what the optimizer keeps
+        std::uint64_t minibatch = none;
+    };
+
+    // Puts the message's question to the shards if it is the stage's turn; else answers by Rejected.
+    bool begin(const question& asked, const frame& f);
+    // Keeps the answer of a shard; true if it was the last one due. One that does not fit ends this actor.
+    bool collect(std::uint64_t echo, const frame& f);
+    result<void> check_answer(std::size_t shard, std::uint64_t echo, const frame& f) const;
+    void send_fetched(std::uint64_t staleness);
 
     parameter_cache_options options_;
     std::uint32_t worker_ = 0;
     actor_address stage_;
     std::vector<actor_address> shards_;
     std::vector<std::uint64_t> versions_; // that the stage has, by shard
-    bool asked_ = false;                  // the answers below are due
-    std::vector<frame_ptr> answers_;      // by shard
+    std::optional<question> asked_;
+    std::vector<frame_ptr> answers_; // by shard
     std::size_t missing_ = 0;
 };
 

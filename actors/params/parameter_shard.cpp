@@ -46,7 +46,7 @@ parameter_shard::parameter_shard(actor_context& context, parameter_shard_options
 }
 
 void parameter_shard::keep(proto::KeepShard::Reader body, const frame& f) {
-    if (latest_ || version_.value() > 0)
+    if (latest_ || !applying_.empty())
         return reject("this shard has its weights already");
     const std::size_t parameters = options_.shapes.size();
     const auto tensors = f.tensors();
@@ -63,7 +63,7 @@ void parameter_shard::keep(proto::KeepShard::Reader body, const frame& f) {
 
 parameter_shard::worker_state* parameter_shard::take(std::uint32_t worker, std::uint32_t epoch,
                                                      const frame& f) {
-    const bool begins = clocks_.all_done() && !(workers_[0].cache && epoch == epoch_);
+    const bool begins = clocks_.all_done() && (!workers_[0].cache || epoch > epoch_);
     if (worker >= workers_.size() || (!begins && epoch != epoch_) ||
         (workers_[worker].cache && workers_[worker].cache != f.from())) {
         reject("the sender is no worker of this shard, or of another epoch");
@@ -111,7 +111,7 @@ void parameter_shard::pull(proto::Pull::Reader body, const frame& f) {
     worker_state* const worker = take(body.getWorker(), body.getEpoch(), f);
     if (worker == nullptr)
         return;
-    if (worker->pull || body.getClock() != worker->pushes)
+    if (clocks_.is_done(body.getWorker()) || worker->pull || body.getClock() != worker->pushes)
         return fail({errc::protocol, "a pull of worker " + std::to_string(body.getWorker()) +
                                          " comes out of turn"});
     worker->pull = current();
@@ -181,9 +181,12 @@ void parameter_shard::apply(std::vector<std::uint32_t> workers) {
             pushed.push_back(tensors_of(f));
         at = {body.getEpoch(), body.getMinibatch()};
     }
+    if (pushed.empty())
+        return fail({errc::protocol, "no worker pushes gradients in a round"});
     for (const tensor_shape& shape : options_.shapes)
         weight_bytes += shape.elements() * sizeof(float);
     applying_ = std::move(workers);
+    minibatch_ = minibatch_id{at.minibatch};
     updated_ = std::make_shared<weights_ptr>();
     device_task task;
     task.cost_hint = static_cast<double>(weight_bytes);
@@ -204,8 +207,11 @@ void parameter_shard::apply(std::vector<std::uint32_t> workers) {
     options_.compute->submit(std::move(task));
 }
 
-void parameter_shard::work_done(proto::WorkDone::Reader body, const frame&) {
+void parameter_shard::work_done(proto::WorkDone::Reader body, const frame& f) {
     TROUPE_CHECK(body.getTicket() == ticket_, "one update at a time");
+    const work_span span = span_of(body, f);
+    trace_compute(runtime().trace().label(proto::APPLY_WORK->cStr()), span.began, span.ended,
+                  minibatch_, version_, options_.compute->memory().statistics().bytes_reserved);
     if (body.hasFailure())
         return fail(read_failure(body.getFailure()).in("updating a shard"));
     latest_ = std::move(*updated_);
@@ -231,12 +237,20 @@ void parameter_shard::answer_pulls() {
         answer.body().setClock(pull.getClock());
         answer.body().setWeightVersion(version_.value());
         answer.body().setStaleness(worker.staleness);
+        answer.envelope().setMinibatch(worker.pull->envelope().getMinibatch());
         answer.envelope().setWeightVersion(version_.value());
         for (const tensor& t : latest_->parameters)
             answer.attach(t);
         worker.pull.reset();
         send(worker.cache, std::move(answer));
     }
+}
+
+// Whoever is gone has told its own stage.
+void parameter_shard::on_rejected(proto::Rejected::Reader body, const frame& f) {
+    const auto is_its = [&](const worker_state& w) { return w.cache == f.from(); };
+    if (!body.getGone() && std::ranges::any_of(workers_, is_its))
+        fail(read_failure(body).in("a worker refused a message"));
 }
 
 } // namespace troupe

@@ -6,7 +6,8 @@
 // it any more.
 //
 // Threads: an actor's. Device work touches only what it was given.
-// Errors: a push out of turn, gradients that do not fit and work that fails end it; its cache watches it.
+// Errors: a push out of turn, gradients that do not fit, an answer that is refused and work that fails end it; its workers'
+// caches watch it.
 #pragma once
 
 #include <deque>
@@ -53,6 +54,7 @@ class parameter_shard final : public actor {
     void worker_done(proto::WorkerDone::Reader body, const frame& f);
     void read(proto::ReadShard::Reader body, const frame& f);
     void work_done(proto::WorkDone::Reader body, const frame& f);
+    void on_rejected(proto::Rejected::Reader body, const frame& f) override;
 
     // The worker of this number if the message may be its; else answers by Rejected. Begins an epoch.
     worker_state* take(std::uint32_t worker, std::uint32_t epoch, const frame& f);
@@ -69,8 +71,9 @@ class parameter_shard final : public actor {
     std::uint32_t epoch_ = 0;
     worker_clocks clocks_; // of pushes that have been applied
     std::vector<worker_state> workers_;
-    std::deque<std::uint32_t> arrived_; // workers with a pending push, in the order of arrival
-    std::vector<std::uint32_t> applying_;
+    std::deque<std::uint32_t> arrived_;    // workers with a pending push, in the order of arrival
+    std::vector<std::uint32_t> applying_;  // workers whose pushes the update under way is made of
+    minibatch_id minibatch_{none};         // of that
     std::shared_ptr<weights_ptr> updated_; // written by the device until its WorkDone
     std::uint64_t ticket_ = 0;
 };

@@ -292,20 +292,18 @@ void stage_actor::submit(job j) {
     options_.compute->submit(std::move(task));
 }
 
-void stage_actor::work_done(proto::WorkDone::Reader body, const frame&) {
+void stage_actor::work_done(proto::WorkDone::Reader body, const frame& f) {
     TROUPE_CHECK(running_ && body.getTicket() == ticket_,
                  "the device completes what was submitted, in order");
     const job done = std::move(*running_);
     running_.reset();
-    const duration busy{body.getBusyNs()};
-    // The message was posted when the work ended; it may have waited since.
-    const time_point ended{current()->envelope().getSentNs()};
-    trace_compute(runtime().trace().label(done.label), ended + -busy, ended, done.minibatch,
+    const work_span span = span_of(body, f);
+    trace_compute(runtime().trace().label(done.label), span.began, span.ended, done.minibatch,
                   done.version, options_.compute->memory().statistics().bytes_reserved);
     if (body.hasFailure())
         return fail(read_failure(body.getFailure()).in(done.label));
     if (epoch_)
-        epoch_->busy_ns += busy.count();
+        epoch_->busy_ns += body.getBusyNs();
     done.then();
     if (done.what)
         epoch_->position = position_after(*done.what, epoch_->shape, epoch_->position);

@@ -61,6 +61,9 @@ void stage_actor::fetched(proto::Fetched::Reader body, const frame& f) {
     asks_server_ = false;
     if (!epoch_)
         return take_refreshed(f);
+    if (body.getStaleness() >= epoch_->whole.minibatches)
+        return fail({errc::protocol, "a shard of the parameter server tells of more updates than "
+                                     "the epoch has minibatches"});
     count_lag(body.getStaleness());
     take_fetched(tensors_of(f));
 }

@@ -85,14 +85,17 @@ class pipeline_sim {
     }
 
     // What the sequential program makes of the same app, stage by stage.
-    // `drained`: after so many minibatches the pipeline ran empty besides the ends of epochs; 0: never.
+    // `drained`: after so many minibatches the pipeline ran empty besides the ends of epochs; 0: never. `share`: of this
+    // replica on its own.
     sequential_result sequential(const std::vector<std::size_t>& layers, bool delayed,
-                                 std::uint32_t microbatches, std::uint64_t drained = 0) {
+                                 std::uint32_t microbatches, std::uint64_t drained = 0,
+                                 replica_place share = {}) {
         compute_context context{*operations_, pool_};
         sequential_trainer program{context, app_.app(), data_->train,
                                    layers,  delayed,    microbatches};
         if (drained > 0)
             program.drain_after(drained);
+        program.take_share(share);
         return program.run();
     }
 

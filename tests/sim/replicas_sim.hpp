@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "actors/collective/all_reduce.hpp"
 #include "tests/sim/pipeline_checks.hpp"
 
 namespace troupe::test {
@@ -87,7 +88,12 @@ inline double farthest(const saved_tensors& a, const saved_tensors& b) {
     return most;
 }
 
-inline const char* const algorithms[] = {"ring", "recursive_doubling", "halving_doubling", "tree"};
+inline const std::vector<std::string> algorithms = [] {
+    std::vector<std::string> names;
+    for (const proto::AllReduceAlgorithm a : list_algorithms())
+        names.emplace_back(name_of(a));
+    return names;
+}();
 
 inline std::string all_reduce_by(const std::string& algorithm) {
     return "{all_reduce: {algorithm: " + algorithm + "}}";

@@ -42,6 +42,9 @@ class sequential_trainer {
     // The pipeline was drained after so many minibatches of the run, as by a stop and a resume, and filled again.
     void drain_after(std::uint64_t minibatches) { drained_.insert(minibatches); }
 
+    // Only minibatches `replica`, `replica` + `replicas`, ... of each epoch: what this replica does on its own.
+    void take_share(replica_place share) { share_ = share; }
+
     sequential_result run() {
         const auto train = app_.getTrain();
         const optimizer_ptr rule = make_optimizer(train.getOptimizer());
@@ -75,15 +78,18 @@ class sequential_trainer {
         std::vector<std::vector<weights_ptr>> versions(stages);
         for (std::size_t s = 0; s < stages; ++s)
             versions[s].push_back(result_.weights[s]);
-        std::uint64_t filled = 0; // the minibatch with which the pipeline was filled last
+        std::uint64_t filled = 0; // updates before the pipeline was filled last
         for (std::uint64_t b = 0; b < shape.minibatches; ++b) {
             const run_position at{epoch, minibatches_done_++};
+            if (b % share_.replicas != share_.replica)
+                continue;
+            const std::uint64_t updates = versions[0].size() - 1; // of this epoch
             if (drained_.contains(at.minibatch))
-                filled = b;
+                filled = updates;
             std::vector<weights_ptr> used;
             for (std::size_t s = 0; s < stages; ++s) {
                 const std::uint64_t delay = delayed_ ? stages - 1 - s : 0;
-                used.push_back(versions[s][b < filled + delay ? filled : b - delay]);
+                used.push_back(versions[s][updates < filled + delay ? filled : updates - delay]);
             }
             const batch samples =
                 fill_batch(data_, plan.indices(b), epoch, context_.memory).value();
@@ -174,6 +180,7 @@ class sequential_trainer {
     const dataset& data_;
     bool delayed_;
     std::set<std::uint64_t> drained_;
+    replica_place share_;
     std::uint64_t minibatches_done_ = 0;
     std::uint32_t microbatches_;
     std::vector<stage_program> stages_;

@@ -1,0 +1,204 @@
+// A reducer between a stage and peers that keep to the protocol or do not.
+#include <boost/test/unit_test.hpp>
+
+#include "actors/collective/reducer.hpp"
+#include "tests/support/puppet.hpp"
+
+using namespace troupe;
+using namespace troupe::test;
+using algorithm = proto::AllReduceAlgorithm;
+
+namespace {
+
+constexpr std::uint64_t minibatch = 42;
+
+frame_builder<proto::ReduceChunk> chunk(std::uint64_t reduction, std::uint32_t round,
+                                        const std::vector<tensor>& parts) {
+    frame_builder<proto::ReduceChunk> b;
+    b.body().setReduction(reduction);
+    b.body().setRound(round);
+    for (const tensor& t : parts)
+        b.attach(t);
+    return b;
+}
+
+frame_builder<proto::Reduce> request(std::uint64_t reduction, const std::vector<tensor>& parts) {
+    frame_builder<proto::Reduce> b;
+    b.body().setReduction(reduction);
+    b.envelope().setMinibatch(minibatch);
+    for (const tensor& t : parts)
+        b.attach(t);
+    return b;
+}
+
+frame_builder<proto::JoinReduction> membership(std::uint32_t rank,
+                                               const std::vector<actor_address>& members) {
+    frame_builder<proto::JoinReduction> b;
+    b.body().setRank(rank);
+    auto list = b.body().initMembers(static_cast<unsigned>(members.size()));
+    for (unsigned r = 0; r < list.size(); ++r)
+        write_address(list[r], members[r]);
+    return b;
+}
+
+// Rank 0 of a ring of two: it receives the second half of the elements, and then the sum of the first.
+struct one_reducer : puppet_stage {
+    part& stage = add<proto::Reduced>("stage");
+    part& peer = add<proto::ReduceChunk>("peer");
+    part& stranger = add<>("stranger");
+    actor_address rank;
+
+    explicit one_reducer(std::size_t elements = 3) {
+        rank = node.spawn<reducer>(
+            "reducer", reducer_options{algorithm::RING, shared_device(), {tensor_shape{elements}}});
+        watch(stage, rank);
+        say(stage, rank, membership(0, {rank, peer.address}));
+    }
+
+    void reduce(std::uint64_t id) { say(stage, rank, request(id, {floats({1, 2, 3})})); }
+    void check_ended(const std::string& sentence) {
+        BOOST_REQUIRE(stage.log.downs.size() == 1u);
+        BOOST_TEST(stage.log.downs[0].find(sentence) != std::string::npos, stage.log.downs[0]);
+    }
+    // It lives, and sums.
+    void check_sums(std::uint64_t id) {
+        BOOST_TEST(stage.log.downs.empty());
+        reduce(id);
+        say(peer, rank, chunk(id, 0, {floats({30})}));
+        say(peer, rank, chunk(id, 1, {floats({11, 22})}));
+        BOOST_REQUIRE(stage.log.got.size() == id + 1);
+        BOOST_TEST(values_of(stage.log.got[id]->tensors()[0]) == (std::vector<float>{11, 22, 33}),
+                   boost::test_tools::per_element());
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(reducers)
+
+BOOST_FIXTURE_TEST_CASE(what_it_sends_and_works_on_tells_the_minibatch, one_reducer) {
+    check_sums(0);
+    check_sums(1);
+    BOOST_TEST(stage.log.got[0]->envelope().getMinibatch() == minibatch);
+    BOOST_REQUIRE(peer.log.got.size() == 4u);
+    for (const frame_ptr& f : peer.log.got)
+        BOOST_TEST(f->envelope().getMinibatch() == minibatch);
+    BOOST_TEST(traced(proto::SUM_WORK->cStr(), minibatch) == 2u * 3); // a row, a sum, a row
+}
+
+BOOST_FIXTURE_TEST_CASE(who_has_no_part_in_it_is_refused, one_reducer) {
+    say(stranger, rank, chunk(0, 0, {floats({30})}));
+    say(stranger, rank, request(0, {floats({1, 2, 3})}));
+    say(stranger, rank, membership(0, {rank, stranger.address}));
+    BOOST_TEST(stranger.log.rejected.size() == 3u);
+    check_sums(0);
+}
+
+BOOST_AUTO_TEST_CASE(a_chunk_that_is_not_due_ends_it) {
+    struct bad {
+        std::uint64_t reduction;
+        std::uint32_t round;
+        std::vector<float> values;
+        const char* sentence;
+    };
+    const bad all[] = {
+        {1, 0, {30}, "reduction 1 round 0: arrives where 0 is due"},
+        {~0ull, 0, {30}, "arrives where 0 is due"},
+        {0, 2, {30}, "reduction 0 round 2: comes from a rank that sends nothing then, or twice"},
+        {0, 0, {30, 31}, "reduction 0 round 0: has not the elements that are due"},
+        {0, 1, {30}, "reduction 0 round 1: has not the elements that are due"},
+    };
+    for (const bad& b : all) {
+        one_reducer r;
+        r.say(r.peer, r.rank, chunk(b.reduction, b.round, {r.floats(b.values)}));
+        r.check_ended(b.sentence);
+    }
+    for (const bool twice : {false, true}) {
+        one_reducer r;
+        std::vector<tensor> parts(twice ? 2 : 1, twice ? r.floats({30}) : r.integers(1));
+        r.say(r.peer, r.rank, chunk(0, 0, parts));
+        r.check_ended("has not the elements that are due");
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_chunk_that_comes_twice_ends_it, one_reducer) {
+    say(peer, rank, chunk(0, 0, {floats({30})}));
+    say(peer, rank, chunk(0, 0, {floats({30})}));
+    check_ended("or twice");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_chunk_of_a_round_that_is_over_ends_it, one_reducer) {
+    reduce(0);
+    say(peer, rank, chunk(0, 0, {floats({30})}));
+    say(peer, rank, chunk(0, 0, {floats({30})}));
+    check_ended("reduction 0 round 0: comes from a rank that sends nothing then, or twice");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_chunk_of_a_reduction_that_is_over_ends_it, one_reducer) {
+    check_sums(0);
+    say(peer, rank, chunk(0, 1, {floats({11, 22})}));
+    check_ended("reduction 0 round 1: arrives where 1 is due");
+}
+
+BOOST_AUTO_TEST_CASE(a_chunk_of_a_round_without_elements_ends_it) {
+    one_reducer r{1};
+    r.say(r.peer, r.rank, chunk(0, 0, {}));
+    r.check_ended("comes from a rank that sends nothing then, or twice");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_stage_that_asks_out_of_turn_ends_it, one_reducer) {
+    reduce(1);
+    check_ended("reduction 1 is asked for where 0 is due");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_stage_that_asks_for_other_shapes_ends_it, one_reducer) {
+    say(stage, rank, request(0, {floats({1, 2})}));
+    check_ended("has not the shapes of the stage's weights");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_peer_that_refuses_a_chunk_ends_it, one_reducer) {
+    act(peer, [](puppet& self) { self.refuse(); });
+    reduce(0);
+    check_ended("a reducer refused a message: no");
+}
+
+BOOST_AUTO_TEST_CASE(ranks_beyond_the_elements_send_no_empty_messages) {
+    constexpr std::uint32_t ranks = 5;
+    for (const algorithm a : list_algorithms()) {
+        puppet_stage s;
+        std::vector<actor_address> members;
+        for (std::uint32_t r = 0; r < ranks; ++r) {
+            s.add<proto::Reduced>("stage");
+            members.push_back(s.node.spawn<reducer>(
+                "reducer", reducer_options{a, s.shared_device(), {tensor_shape{3}}}));
+        }
+        for (std::uint32_t r = 0; r < ranks; ++r)
+            s.say(s.parts[r], members[r], membership(r, members));
+        for (std::uint32_t r = 0; r < ranks; ++r)
+            s.say(s.parts[r], members[r],
+                  request(0, {s.floats({1.0f * r, 10.0f * r, 100.0f * r})}));
+        const std::size_t segments = segments_of(a, ranks);
+        std::size_t expected = 0, all = 0;
+        for (std::uint32_t r = 0; r < ranks; ++r) {
+            BOOST_REQUIRE(s.parts[r].log.got.size() == 1u);
+            BOOST_TEST(values_of(s.parts[r].log.got[0]->tensors()[0]) ==
+                           (std::vector<float>{10, 100, 1000}),
+                       boost::test_tools::per_element());
+            for (const reduce_transfer& t : list_transfers(a, r, ranks)) {
+                std::size_t elements = 0;
+                for (std::size_t k = 0; k < t.sends.count; ++k)
+                    elements += elements_of(t.sends.first + k, segments, 3).count;
+                expected += elements > 0;
+                all += t.to != nobody;
+            }
+        }
+        const auto sent =
+            std::ranges::count_if(s.node.trace().read(0, 1u << 12).events, [](const auto& e) {
+                return e.type == type_id_of<proto::ReduceChunk>();
+            });
+        BOOST_TEST(static_cast<std::size_t>(sent) == expected);
+        BOOST_TEST((expected < all) == (segments > 3)); // some would be empty
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

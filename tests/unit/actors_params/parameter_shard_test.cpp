@@ -1,0 +1,214 @@
+// A shard between workers that keep to the protocol or do not.
+#include <boost/test/unit_test.hpp>
+
+#include <capnp/message.h>
+
+#include "actors/params/parameter_shard.hpp"
+#include "tests/support/puppet.hpp"
+
+using namespace troupe;
+using namespace troupe::test;
+
+namespace {
+
+optimizer_ptr plain_sgd() {
+    capnp::MallocMessageBuilder message;
+    auto description = message.initRoot<proto::Optimizer>();
+    description.initSgd().setLearningRate(1);
+    return make_optimizer(description.asReader());
+}
+
+template <class Body>
+frame_builder<Body> of_worker(std::uint32_t worker, std::uint32_t epoch) {
+    frame_builder<Body> b;
+    b.body().setWorker(worker);
+    b.body().setEpoch(epoch);
+    return b;
+}
+
+struct push_ids {
+    std::uint32_t worker = 0, epoch = 0;
+    std::uint64_t clock = 0, version = 0;
+};
+
+frame_builder<proto::Push> push(const push_ids& ids, const std::vector<tensor>& gradients) {
+    auto b = of_worker<proto::Push>(ids.worker, ids.epoch);
+    b.body().setClock(ids.clock);
+    b.body().setMinibatch(42);
+    b.body().setWeightVersion(ids.version);
+    for (const tensor& t : gradients)
+        b.attach(t);
+    return b;
+}
+
+frame_builder<proto::Pull> pull(std::uint32_t worker, std::uint32_t epoch, std::uint64_t clock) {
+    auto b = of_worker<proto::Pull>(worker, epoch);
+    b.body().setClock(clock);
+    b.envelope().setMinibatch(42);
+    return b;
+}
+
+constexpr consistency asynchronous{}, synchronous{.staleness = 0};
+
+// One parameter of two elements, zeros, with a rate of 1; both workers have a cache.
+struct one_shard : puppet_stage {
+    part& one = add<proto::Pulled, proto::WorkerDoneTaken, proto::ShardRead>("one");
+    part& two = add<proto::Pulled, proto::WorkerDoneTaken, proto::ShardRead>("two");
+    part& stranger = add<>("stranger");
+    actor_address shard;
+    const tensor gradient = floats({1, 2});
+
+    explicit one_shard(consistency rule = asynchronous) {
+        parameter_shard_options options;
+        options.rule = rule;
+        options.workers = 2;
+        options.shapes = {{2}};
+        options.optimizer = plain_sgd();
+        options.rates = [](const run_position&) { return 1.0f; };
+        options.compute = shared_device();
+        shard = node.spawn<parameter_shard>("shard", std::move(options));
+        watch(one, shard);
+        frame_builder<proto::KeepShard> keep;
+        keep.attach(floats({0, 0}));
+        say(one, shard, std::move(keep));
+    }
+
+    void finish(part& by, std::uint32_t worker, std::uint32_t epoch = 0) {
+        say(by, shard, of_worker<proto::WorkerDone>(worker, epoch));
+    }
+    void finish_both() {
+        finish(one, 0);
+        finish(two, 1);
+    }
+    // Between two epochs: what the shard has, after so many updates.
+    void check_keeps(std::uint64_t version, const std::vector<float>& values) {
+        BOOST_TEST(one.log.downs.empty());
+        say(one, shard, frame_builder<proto::ReadShard>{});
+        const auto read = one.log.all<proto::ShardRead>();
+        BOOST_REQUIRE(!read.empty());
+        BOOST_TEST(read.back()->body<proto::ShardRead>().getWeightVersion() == version);
+        BOOST_TEST(values_of(read.back()->tensors()[0]) == values,
+                   boost::test_tools::per_element());
+    }
+    void check_ended(const std::string& sentence) {
+        BOOST_REQUIRE(one.log.downs.size() == 1u);
+        BOOST_TEST(one.log.downs[0].find(sentence) != std::string::npos, one.log.downs[0]);
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(parameter_shards)
+
+BOOST_FIXTURE_TEST_CASE(a_push_that_comes_again_is_applied_once, one_shard) {
+    for (int times = 0; times < 3; ++times)
+        say(one, shard, push({}, {gradient}));
+    say(one, shard, pull(0, 0, 1));
+    say(one, shard, push({.clock = 1, .version = 1}, {gradient}));
+    say(one, shard, push({}, {gradient}));
+    BOOST_REQUIRE(one.log.all<proto::Pulled>().size() == 1u);
+    BOOST_TEST(one.log.got[0]->envelope().getMinibatch() == 42u);
+    finish_both();
+    say(one, shard, push({.clock = 1, .version = 1}, {gradient}));
+    check_keeps(2, {-2, -4});
+    BOOST_TEST(traced(proto::APPLY_WORK->cStr(), 42) == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_push_that_comes_again_in_a_round_counts_once) {
+    one_shard s{synchronous};
+    s.say(s.one, s.shard, push({}, {s.gradient}));
+    s.say(s.one, s.shard, push({}, {s.gradient}));
+    s.say(s.two, s.shard, push({.worker = 1}, {}));
+    s.finish_both();
+    s.check_keeps(1, {-1, -2});
+}
+
+BOOST_FIXTURE_TEST_CASE(who_has_no_part_in_it_is_refused, one_shard) {
+    say(one, shard, push({}, {gradient}));
+    say(two, shard, push({.worker = 0, .clock = 1}, {gradient})); // another's number
+    say(two, shard, push({.worker = 2}, {gradient}));
+    say(two, shard, push({.worker = 1, .epoch = 1}, {gradient})); // while the first runs
+    say(two, shard, frame_builder<proto::ReadShard>{});
+    frame_builder<proto::KeepShard> keep;
+    keep.attach(floats({7, 7}));
+    say(two, shard, std::move(keep));
+    BOOST_TEST(two.log.rejected.size() == 5u);
+    finish_both();
+    say(stranger, shard, frame_builder<proto::ReadShard>{});
+    BOOST_TEST(stranger.log.rejected.size() == 1u);
+    check_keeps(1, {-1, -2});
+}
+
+BOOST_FIXTURE_TEST_CASE(an_epoch_that_is_over_does_not_begin_again, one_shard) {
+    finish_both();
+    finish(one, 0, 1);
+    finish(two, 1, 1);
+    say(one, shard, push({}, {gradient})); // of epoch 0
+    BOOST_TEST(one.log.rejected.size() == 1u);
+    check_keeps(0, {0, 0});
+}
+
+BOOST_AUTO_TEST_CASE(a_push_that_does_not_fit_ends_it) {
+    struct bad {
+        push_ids ids;
+        std::vector<float> values; // none: no tensor
+        const char* sentence;
+    };
+    const bad all[] = {
+        {{.clock = 1}, {1, 2}, "push 1 of worker 0: comes out of turn"},
+        {{.version = 1}, {1, 2}, "push 0 of worker 0: is of a version that this shard has not"},
+        {{}, {1, 2, 3}, "has not the gradients of the shard's parameters"},
+        {{}, {}, "has not the gradients of the shard's parameters"},
+    };
+    for (const bad& b : all) {
+        one_shard s;
+        std::vector<tensor> gradients;
+        if (!b.values.empty())
+            gradients.push_back(s.floats(b.values));
+        s.say(s.one, s.shard, push(b.ids, gradients));
+        s.check_ended(b.sentence);
+    }
+    one_shard s;
+    s.say(s.one, s.shard, push({}, {s.integers(2)}));
+    s.check_ended("has not the gradients of the shard's parameters");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_push_of_who_has_ended_its_epoch_ends_it, one_shard) {
+    finish(one, 0);
+    say(one, shard, push({}, {gradient}));
+    check_ended("push 0 of worker 0: comes out of turn");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_pull_before_its_push_ends_it, one_shard) {
+    say(one, shard, pull(0, 0, 1));
+    check_ended("a pull of worker 0 comes out of turn");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_pull_of_who_has_ended_its_epoch_ends_it, one_shard) {
+    finish(one, 0);
+    say(one, shard, pull(0, 0, 0));
+    check_ended("a pull of worker 0 comes out of turn");
+}
+
+BOOST_AUTO_TEST_CASE(a_worker_that_ends_its_epoch_unanswered_ends_it) {
+    one_shard s{synchronous};
+    s.say(s.one, s.shard, push({}, {s.gradient}));
+    s.finish(s.one, 0);
+    s.check_ended("a worker ends its epoch before its last push is answered");
+}
+
+BOOST_AUTO_TEST_CASE(a_round_without_gradients_ends_it) {
+    one_shard s{synchronous};
+    s.say(s.one, s.shard, push({}, {}));
+    s.say(s.two, s.shard, push({.worker = 1}, {}));
+    s.check_ended("no worker pushes gradients in a round");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_worker_that_refuses_its_answer_ends_it, one_shard) {
+    say(two, shard, push({.worker = 1}, {gradient}));
+    act(two, [](puppet& self) { self.refuse(); });
+    say(two, shard, pull(1, 0, 1));
+    check_ended("a worker refused a message: no");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
