@@ -348,7 +348,8 @@ struct Sync $A.doc("Exactly one way for replicas to agree.") {
   union {
     allReduce @0 :AllReduce $A.doc("Synchronous: each update is by the mean gradient over a minibatch of every replica, "
         "as of one minibatch as large as all of them.");
-    parameterServer @2 :ParameterServer $A.doc("A server keeps the weights; replicas push gradients to it and pull weights from it.");
+    parameterServer @2 :ParameterServer $A.doc("A server keeps the weights; replicas push gradients to it and pull weights from it. Running averages, as of "
+        "batch_norm, stay each replica's own; evaluation and checkpoints have the first's.");
     localSgd @1 :LocalSgd $A.doc("Each replica updates by its own minibatches, and now and then all take the mean of their weights. What the optimizer "
         "keeps stays each replica's own; a checkpoint has that of the first.");
   }

@@ -83,7 +83,8 @@ struct StageFailed {
   stage @0 :UInt32 = 0xffffffff;  # all ones: the data source
   failure @1 :Device.Failure;
   replica @3 :UInt32 = 0xffffffff;  # of the stage; all ones: the data source
-  lostStage @2 :UInt32 = 0xffffffff;  # the neighbour in the same replica that the sender lost, while the trainer may still see it; all ones: none
+  lostStage @2 :UInt32 = 0xffffffff;  # the neighbour, or the same stage of another replica, that the sender lost, while the trainer may still see it; all ones: none
+  lostReplica @4 :UInt32 = 0xffffffff;  # of lostStage; all ones: none
 }
 
 struct RunEpoch {

@@ -1,5 +1,6 @@
 #include "actors/pipeline/stage_actor.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "actors/messages.hpp"
@@ -58,7 +59,9 @@ void stage_actor::connect(proto::ConnectStage::Reader body, const frame& f) {
         send(options_.reducer, std::move(join));
     }
     for (const auto shard : body.getShards())
-        shards_.push_back(read_address(shard));
+        watch(shards_.emplace_back(read_address(shard)));
+    for (const auto reducer : body.getReducers())
+        watch(reducers_.emplace_back(read_address(reducer)));
     if (body.getRestored()) {
         auto restored = weights_from(f, weight_version{body.getWeightVersion()});
         if (!restored)
@@ -311,12 +314,15 @@ void stage_actor::work_done(proto::WorkDone::Reader body, const frame& f) {
     advance();
 }
 
-void stage_actor::fail(const error& why, std::optional<std::uint32_t> lost_stage) {
+void stage_actor::fail(const error& why, std::optional<std::uint32_t> lost_stage,
+                       std::uint32_t lost_replica) {
     frame_builder<proto::StageFailed> failed;
     failed.body().setStage(options_.place.stage);
     failed.body().setReplica(options_.replica.replica);
-    if (lost_stage)
+    if (lost_stage) {
         failed.body().setLostStage(*lost_stage);
+        failed.body().setLostReplica(lost_replica);
+    }
     write_failure(failed.body().initFailure(), why);
     send(options_.trainer, std::move(failed));
     quit(why);
@@ -324,12 +330,20 @@ void stage_actor::fail(const error& why, std::optional<std::uint32_t> lost_stage
 
 // The trainer may still see both ends of a link that is lost.
 void stage_actor::on_down(actor_address who, const error& why) {
+    const error lost{errc::lost, why.message()};
+    const std::uint32_t stage = options_.place.stage;
     if (who == next_)
-        fail(error{errc::lost, why.message()}, options_.place.stage + 1);
-    else if (who == previous_ && !is_first())
-        fail(error{errc::lost, why.message()}, options_.place.stage - 1);
-    else if (who == options_.reducer || who == options_.cache)
-        fail(why);
+        return fail(lost, stage + 1, options_.replica.replica);
+    if (who == previous_ && !is_first())
+        return fail(lost, stage - 1, options_.replica.replica);
+    // What stands beside this stage ends with its peers, or by itself; of these the ones that are lost are told by name.
+    if ((who == options_.reducer || who == options_.cache) && why.code() != errc::lost)
+        return fail(why);
+    for (const auto* peers : {&reducers_, &shards_})
+        if (const auto peer = std::ranges::find(*peers, who); peer != peers->end()) {
+            const auto replica = static_cast<std::uint32_t>(peer - peers->begin());
+            return why.code() == errc::lost ? fail(lost, stage, replica) : fail(why);
+        }
     // The data source lives beside the trainer and ends with it.
 }
 

@@ -200,7 +200,9 @@ class stage_actor final : public actor {
                minibatch * options_.replica.replicas;
     }
     std::uint64_t run_minibatch(const instruction& i) const { return run_minibatch(i.minibatch); }
-    void fail(const error& why, std::optional<std::uint32_t> lost_stage = std::nullopt);
+    void fail(const error& why) { fail(why, std::nullopt, options_.replica.replica); }
+    void fail(const error& why, std::optional<std::uint32_t> lost_stage,
+              std::uint32_t lost_replica);
 
     // Puts one piece of work on the idle device; `then` runs in this actor when it has succeeded.
     struct job {
@@ -218,7 +220,8 @@ class stage_actor final : public actor {
     actor_address previous_;
     actor_address next_;
     actor_address source_;
-    std::vector<actor_address> shards_; // of the parameter server
+    std::vector<actor_address> shards_;   // of the parameter server; shard k is beside replica k
+    std::vector<actor_address> reducers_; // by replica
     weights_ptr latest_;
 
     std::optional<epoch_run> epoch_;

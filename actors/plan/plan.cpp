@@ -137,6 +137,7 @@ result<plan> make_plan(const plan_request& request) {
     for (std::size_t s = 0; s < stages; ++s) {
         planned_stage stage = describe_stage(request, *layers, (*programs)[s]);
         stage.where = placed->where[s];
+        stage.shards = p.sync.shards_of((*programs)[s].parameters().size(), p.replicas);
         const stage_place at{static_cast<std::uint32_t>(s), static_cast<std::uint32_t>(stages)};
         stage.in_flight_max = in_flight_max(p.schedule, at, minibatch);
         stage.versions_max = versions_max(p.schedule, at, minibatch);

@@ -50,6 +50,7 @@ struct planned_stage {
     std::string first_layer; // "layers.0 conv2d"
     std::string last_layer;
     std::vector<plan_device> where; // by replica
+    std::size_t shards = 0;         // of its parameter server, beside the first replicas
     std::uint64_t parameters = 0;
     std::uint64_t parameter_bytes = 0;
     weights_layout layout{{}, {}, {}}; // with what the optimizer keeps

@@ -63,7 +63,7 @@ std::string describe_replicas(const plan& p) {
         return text + "a parameter server, bsp: all wait for each update";
     if (p.sync.server && p.sync.server->staleness)
         return text + "a parameter server, ssp: nobody is more than " +
-               counted(*p.sync.server->staleness, "minibatch") + " ahead of the slowest";
+               std::to_string(*p.sync.server->staleness) + " updates ahead of the slowest";
     if (p.sync.server)
         return text + "a parameter server, asp: nobody waits";
     return text + "the mean of their weights every " + std::to_string(p.sync.weights_every) +
@@ -90,6 +90,23 @@ std::string describe_stage(const plan& p, std::size_t number) {
            describe_needs(s, s.versions_max > 1 ? " in " + counted(s.versions_max, "version") : "",
                           " of at most " + std::to_string(s.in_flight_max) + part +
                               (s.in_flight_max == 1 ? "" : "es") + " in flight");
+}
+
+// What the replicas of a stage send each other, or nothing.
+std::string describe_exchange(const plan& p, const planned_stage& s) {
+    if (p.replicas == 1 || s.parameters == 0)
+        return {};
+    if (p.sync.server) {
+        std::vector<std::string> shards;
+        for (std::size_t k = 0; k < s.shards; ++k)
+            shards.push_back(where_text(s.where[k]));
+        return "  -> " + counted(s.shards, "shard") + " on " + in_a_row(shards) + ": Push " +
+               bytes_text(s.parameter_bytes) +
+               " per minibatch of each replica; Pulled of the same size back\n";
+    }
+    const double sent = 2 * static_cast<double>(s.parameter_bytes) * (p.replicas - 1) / p.replicas;
+    return "  <-> its replicas: ReduceChunk " + quantity(sent, "B") + " or more of each per " +
+           (p.sync.sums_gradients ? std::string{"update"} : "mean") + "\n";
 }
 
 // Stages that have to take turns, or nothing.
@@ -124,7 +141,7 @@ std::string describe(const plan& p) {
     text += "  -> stage " + std::to_string(p.stages.size() - 1) + ": Labels " +
             bytes_text(p.label_bytes) + "\n";
     for (std::size_t s = 0; s < p.stages.size(); ++s) {
-        text += describe_stage(p, s);
+        text += describe_stage(p, s) + describe_exchange(p, p.stages[s]);
         if (s + 1 < p.stages.size())
             text += "  -> stage " + std::to_string(s + 1) + ": Activation " +
                     bytes_text(p.stages[s].activation_bytes) + " per minibatch; Gradient " +

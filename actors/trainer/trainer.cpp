@@ -213,7 +213,7 @@ void trainer::stage_failed(proto::StageFailed::Reader body, const frame& f) {
     if (!seat)
         return;
     const std::string stage = name_of_stage(*seat);
-    if (const auto other = seat_of(body.getReplica(), body.getLostStage()))
+    if (const auto other = seat_of(body.getLostReplica(), body.getLostStage()))
         return fail(lost(why, name_of_stage(*other) + " (noticed by " + stage + ")"));
     fail(advised(why.in(stage)));
 }

@@ -63,14 +63,18 @@ class Replicas(TroupeTest):
         self.assertEqual(placed, [["node-0", "node-2"], ["node-1", "node-3"]])
 
     def test_a_lost_replica_ends_the_run_with_its_name(self):
-        _, address = self.node(name="a")
-        other, _ = self.node("--join", address, name="b")
-        app = self.app(TWO.replace("epochs: 2", "epochs: 100000") + "checkpoint: {directory: saved}\n")
-        run = self.start("run", app, "--cluster", address, "--json")
-        self.read_event(run, "epoch")
-        other.kill()
-        self.assert_one_line_error(self.finish(run, 15), 3, "node b is lost", "stage 0 of replica 1 on b/cpu:0",
-                                   "--resume")
+        for sync in ("all_reduce", "{parameter_server: {consistency: asp}}"):
+            with self.subTest(sync=sync):
+                _, address = self.node(name="a")
+                other, _ = self.node("--join", address, name="b")
+                app = TWO.replace("epochs: 2", "epochs: 100000").replace("all_reduce", sync)
+                run = self.start("run", self.app(app + "checkpoint: {directory: saved}\n"), "--cluster", address, "--json")
+                for _ in range(2):  # the first one is saved before the second ends
+                    self.read_event(run, "epoch")
+                other.kill()
+                self.assert_one_line_error(self.finish(run, 15), 3, "node b is lost", "stage 0 of replica 1 on b/cpu:0",
+                                           "--resume")
+                shutil.rmtree(self.folder / "saved")
 
     def test_too_few_devices_are_one_line(self):
         for command in ("run", "plan"):

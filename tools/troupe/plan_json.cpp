@@ -2,11 +2,25 @@
 
 #include <nlohmann/json.hpp>
 
+#include "actors/collective/all_reduce.hpp"
+
 namespace troupe::cli {
 
 using json = nlohmann::ordered_json;
 
 namespace {
+
+json to_json(const replica_sync& sync) {
+    if (sync.sums_gradients)
+        return {{"method", "all_reduce"}, {"algorithm", name_of(sync.algorithm)}};
+    if (sync.weights_every > 0)
+        return {{"method", "local_sgd"},
+                {"period", sync.weights_every},
+                {"algorithm", name_of(sync.algorithm)}};
+    json server = {{"method", "parameter_server"}};
+    server["staleness"] = sync.server->staleness ? json(*sync.server->staleness) : json(nullptr);
+    return server; // null: unbounded
+}
 
 json needs(const planned_stage& s) {
     return {{"layers", s.layers.count},
@@ -33,6 +47,8 @@ json to_json(const plan& p) {
             {"activation_bytes", s.activation_bytes}, {"gradient_bytes", s.gradient_bytes},
             {"in_flight_max", s.in_flight_max},       {"weight_versions_max", s.versions_max}};
         stage.update(needs(s));
+        if (p.sync.server)
+            stage["shards"] = s.shards;
         stages.push_back(std::move(stage));
     }
     json planned = {{"topology", p.is_pipeline ? "pipeline" : "single"},
@@ -48,6 +64,10 @@ json to_json(const plan& p) {
                     {"stages", std::move(stages)}};
     if (!p.is_pipeline)
         planned.erase("schedule");
+    if (p.replicas > 1)
+        planned["sync"] = to_json(p.sync);
+    if (p.replicas > 1)
+        planned["sync"] = to_json(p.sync);
     return planned;
 }
 

@@ -155,6 +155,11 @@ void note_optimizer(proto::App::Reader app, const loaded_checkpoint& saved) {
     if (!missing.empty())
         note(from + " has not the state of this train.optimizer, which begins with zeros: " +
              words(missing));
+    if (const auto topology = app.getTopology();
+        topology.getReplicas() > 1 && topology.getSync().isLocalSgd() && !rule->state().empty())
+        note("--resume: with local_sgd a checkpoint has what the first replica's optimizer kept; "
+             "all "
+             "replicas begin with that");
 }
 
 result<void> load_latest(proto::App::Reader app, const data_sets& data,
@@ -295,7 +300,11 @@ void note_sharing(const run_nodes& nodes, std::uint32_t children, proto::App::Re
             "topology: single, so that one of " + std::to_string(devices) +
             " devices does all the work; a stage for each is topology: {pipeline: {stages: auto}}");
     else if (const auto cores = note_of_cores(here); !cores.empty())
-        note(cores + "; `stages: auto` makes a stage for each of them");
+        note(cores + (replicas > 1 ? "" : "; `stages: auto` makes a stage for each of them"));
+    if (!app.getTopology().isSingle() && devices > replicas && devices % replicas > 0)
+        note("topology.replicas: each has " + std::to_string(devices / replicas) + " of " +
+             std::to_string(devices) + " devices, and " + std::to_string(devices % replicas) +
+             " nothing to do");
     if (!nodes.others.empty())
         note(in_a_row(nodes.others) + (nodes.others.size() == 1 ? " uses" : " use") +
              " this cluster too; runs take turns on the devices that they share");

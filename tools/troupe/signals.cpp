@@ -50,6 +50,7 @@ void install_signal_handlers() {
     sigaction(SIGHUP, &action,
               nullptr); // the terminal is gone; UCX would take it as the wish to debug it
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN); // a file at its limit is an error of writing like others
 }
 
 int stop_signals() noexcept {
