@@ -3,6 +3,8 @@
 #
 #   stage --JoinServer--> its cache               its cache --ServerJoined--> stage         once
 #   cache of worker k --KeepShard--> shard k      nothing: the shard of its node begins with these weights
+#   stage --EnterEpoch--> its cache               its cache --Fetched--> stage              when an epoch begins
+#   cache --Pull--> every shard                   shard --Pulled--> cache
 #   stage --Offer--> its cache                    its cache --Fetched--> stage              per minibatch
 #   cache --Push, Pull--> every shard             shard --Pulled--> cache
 #   stage --FinishEpoch--> its cache              its cache --EpochFinished--> stage        when its share of an epoch is done
@@ -37,15 +39,22 @@ struct KeepShard $nodeLocal {
   weightVersion @0 :UInt64;
 }                               # attachments: the shard's parameters, then the optimizer's state of each
 
+struct EnterEpoch $nodeLocal {
+  # Stage to its cache, before it uses any weights in an epoch: others may have pushed after its last pull. Answered by
+  # Fetched.
+  epoch @0 :UInt32;
+}
+
 struct Offer $nodeLocal {
   # Stage to its cache, one at a time: a minibatch's gradients. Answered by Fetched, when the server's consistency allows it.
   epoch @0 :UInt32;
   clock @1 :UInt64;             # of this gradient
   minibatch @2 :UInt64;         # which the learning rate goes by
+  fetchesLate @3 :UInt32;       # 0: computed with what the last Fetched brought; 1: with the one before; of this epoch
 }                               # attachments: gradients of the stage's parameters; none: this worker has no minibatch now
 
 struct Fetched $nodeLocal {
-  # Cache to its stage, the answer to Offer and to Refresh: the stage's weights as the shards have them now.
+  # Cache to its stage, the answer to EnterEpoch, Offer and Refresh: the stage's weights as the shards have them now.
   staleness @0 :UInt64;         # updates that the first shard made between the weights that the gradient is of and its own
   weightVersion @1 :UInt64;     # of the first shard
 }                               # attachments: the stage's parameters; after Refresh, then the optimizer's state of each
@@ -60,7 +69,7 @@ struct Push {
 }                               # attachments: gradients of the shard's parameters; none: the worker has no minibatch now
 
 struct Pull {
-  # Cache to a shard, after the Push of the clock before. Answered by Pulled, when the consistency rule lets it read.
+  # Cache to a shard, after the Push of the clock before, or at clock 0 when it enters the epoch. Answered by Pulled, when the consistency rule lets it read.
   worker @0 :UInt32;
   epoch @1 :UInt32;
   clock @2 :UInt64;             # how many pushes of this worker went before

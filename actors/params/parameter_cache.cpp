@@ -4,12 +4,14 @@
 #include <string>
 
 #include "actors/messages.hpp"
+#include "schemas/base/limits.hpp"
 
 namespace troupe {
 
 parameter_cache::parameter_cache(actor_context& context, parameter_cache_options options)
     : actor{context}, options_{std::move(options)} {
     on<proto::JoinServer>(&parameter_cache::join);
+    on<proto::EnterEpoch>(&parameter_cache::enter_epoch);
     on<proto::Offer>(&parameter_cache::offer);
     on<proto::FinishEpoch>(&parameter_cache::finish_epoch);
     on<proto::Refresh>(&parameter_cache::refresh);
@@ -27,7 +29,7 @@ void parameter_cache::join(proto::JoinServer::Reader body, const frame& f) {
         shards_.push_back(read_address(shard));
     for (const actor_address shard : shards_)
         watch(shard);
-    versions_.assign(shards_.size(), body.getWeightVersion());
+    fetched_ = {std::vector<std::uint64_t>(shards_.size(), body.getWeightVersion())};
     answers_.resize(shards_.size());
     if (const auto own = std::ranges::find(shards_, options_.own_shard);
         options_.own_shard && own != shards_.end()) {
@@ -57,29 +59,47 @@ bool parameter_cache::begin(const question& asked, const frame& f) {
     return true;
 }
 
+void parameter_cache::enter_epoch(proto::EnterEpoch::Reader body, const frame& f) {
+    if (!begin({type_id_of<proto::Pulled>(), 0, 1, none}, f))
+        return;
+    fetched_.clear();
+    pull(body.getEpoch(), 0, none);
+}
+
 void parameter_cache::offer(proto::Offer::Reader body, const frame& f) {
     if (!begin({type_id_of<proto::Pulled>(), body.getClock() + 1, 1, body.getMinibatch()}, f))
         return;
+    TROUPE_CHECK(body.getFetchesLate() < fetched_.size(), "a stage computes with what it fetched");
+    const auto& used = fetched_[fetched_.size() - 1 - body.getFetchesLate()];
     for (std::size_t k = 0; k < shards_.size(); ++k) {
         frame_builder<proto::Push> push;
         push.body().setWorker(worker_);
         push.body().setEpoch(body.getEpoch());
         push.body().setClock(body.getClock());
         push.body().setMinibatch(body.getMinibatch());
-        push.body().setWeightVersion(versions_[k]);
+        push.body().setWeightVersion(used[k]);
         push.envelope().setMinibatch(body.getMinibatch());
-        push.envelope().setWeightVersion(versions_[k]);
+        push.envelope().setWeightVersion(used[k]);
         if (!f.tensors().empty())
             for (const tensor& t :
                  f.tensors().subspan(options_.ranges[k].first, options_.ranges[k].count))
                 push.attach(t);
         send(shards_[k], std::move(push));
+    }
+    // What is later than the pipeline is deep cannot be asked for.
+    if (fetched_.size() > limits::stages_max)
+        fetched_.pop_front();
+    pull(body.getEpoch(), body.getClock() + 1, body.getMinibatch());
+}
+
+void parameter_cache::pull(std::uint32_t epoch, std::uint64_t clock, std::uint64_t minibatch) {
+    for (const actor_address shard : shards_) {
         frame_builder<proto::Pull> pull;
         pull.body().setWorker(worker_);
-        pull.body().setEpoch(body.getEpoch());
-        pull.body().setClock(body.getClock() + 1);
-        pull.envelope().setMinibatch(body.getMinibatch());
-        send(shards_[k], std::move(pull));
+        pull.body().setEpoch(epoch);
+        pull.body().setClock(clock);
+        pull.envelope().setMinibatch(minibatch);
+        send(shard, std::move(pull));
     }
 }
 
@@ -138,7 +158,7 @@ result<void> parameter_cache::check_answer(std::size_t shard, std::uint64_t echo
 void parameter_cache::send_fetched(std::uint64_t staleness) {
     frame_builder<proto::Fetched> fetched;
     fetched.body().setStaleness(staleness);
-    fetched.body().setWeightVersion(versions_[0]);
+    fetched.body().setWeightVersion(fetched_.back()[0]);
     fetched.envelope().setMinibatch(asked_->minibatch);
     for (std::size_t k = 0; k < shards_.size(); ++k)
         for (const tensor& t : answers_[k]->tensors().first(options_.ranges[k].count))
@@ -154,16 +174,18 @@ void parameter_cache::send_fetched(std::uint64_t staleness) {
 void parameter_cache::pulled(proto::Pulled::Reader body, const frame& f) {
     if (!collect(body.getClock(), f))
         return;
-    for (std::size_t k = 0; k < shards_.size(); ++k)
-        versions_[k] = answers_[k]->body<proto::Pulled>().getWeightVersion();
+    auto& versions = fetched_.emplace_back();
+    for (const frame_ptr& answer : answers_)
+        versions.push_back(answer->body<proto::Pulled>().getWeightVersion());
     send_fetched(answers_[0]->body<proto::Pulled>().getStaleness());
 }
 
 void parameter_cache::shard_read(proto::ShardRead::Reader, const frame& f) {
     if (!collect(0, f))
         return;
-    for (std::size_t k = 0; k < shards_.size(); ++k)
-        versions_[k] = answers_[k]->body<proto::ShardRead>().getWeightVersion();
+    auto& versions = fetched_.emplace_back();
+    for (const frame_ptr& answer : answers_)
+        versions.push_back(answer->body<proto::ShardRead>().getWeightVersion());
     send_fetched(0);
 }
 

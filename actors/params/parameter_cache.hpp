@@ -4,6 +4,7 @@
 // Threads: an actor's. Errors: a shard that refuses, answers what it was not asked or is gone ends it; its stage watches it.
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -27,6 +28,7 @@ class parameter_cache final : public actor {
 
   private:
     void join(proto::JoinServer::Reader body, const frame& f);
+    void enter_epoch(proto::EnterEpoch::Reader body, const frame& f);
     void offer(proto::Offer::Reader body, const frame& f);
     void finish_epoch(proto::FinishEpoch::Reader body, const frame& f);
     void refresh(proto::Refresh::Reader body, const frame& f);
@@ -50,13 +52,15 @@ class parameter_cache final : public actor {
     // Keeps the answer of a shard; true if it was the last one due. One that does not fit ends this actor.
     bool collect(std::uint64_t echo, const frame& f);
     result<void> check_answer(std::size_t shard, std::uint64_t echo, const frame& f) const;
+    void pull(std::uint32_t epoch, std::uint64_t clock, std::uint64_t minibatch);
     void send_fetched(std::uint64_t staleness);
 
     parameter_cache_options options_;
     std::uint32_t worker_ = 0;
     actor_address stage_;
     std::vector<actor_address> shards_;
-    std::vector<std::uint64_t> versions_; // that the stage has, by shard
+    std::deque<std::vector<std::uint64_t>>
+        fetched_; // versions by shard, of this epoch, the newest last
     std::optional<question> asked_;
     std::vector<frame_ptr> answers_; // by shard
     std::size_t missing_ = 0;

@@ -171,6 +171,8 @@ void stage_actor::begin_epoch(proto::EpochBegin::Reader body, const frame& f) {
         onward.body().setMicrobatches(body.getMicrobatches());
         send(next_, std::move(onward));
     }
+    if (options_.cache)
+        enter_server();
 }
 
 void stage_actor::admit(proto::Activation::Reader body, const frame& f) {

@@ -88,6 +88,8 @@ class stage_actor final : public actor {
         std::vector<std::uint64_t>
             dealt; // minibatches over the run that came, where they are dealt
         std::uint64_t averaged_after = 0; // updates, the last time
+        bool entered = false;             // the weights are the server's as the epoch began
+        std::uint32_t fetches_late = 0;   // of the gradient that is offered next
         bool left_server = false;         // the server knows that this replica has done its share
         std::vector<std::uint64_t> lags;
         std::int64_t busy_ns = 0;
@@ -150,6 +152,7 @@ class stage_actor final : public actor {
     void tell_snapshot();
     void offer(const instruction& i);
     void send_offer();
+    void enter_server();
     void leave_server();
     void refresh();
     void take_fetched(std::vector<tensor> parameters);

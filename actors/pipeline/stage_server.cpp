@@ -45,6 +45,7 @@ void stage_actor::send_offer() {
     offer.body().setEpoch(epoch_->number);
     offer.body().setClock(epoch_->position.updates);
     offer.body().setMinibatch(minibatch_of_update());
+    offer.body().setFetchesLate(std::exchange(epoch_->fetches_late, 0));
     offer.envelope().setMinibatch(minibatch_of_update());
     for (std::size_t p = 0; p < parameters; ++p)
         offer.attach(std::move(gradient_sum_[p]));
@@ -61,6 +62,12 @@ void stage_actor::fetched(proto::Fetched::Reader body, const frame& f) {
     asks_server_ = false;
     if (!epoch_)
         return take_refreshed(f);
+    if (!std::exchange(epoch_->entered, true)) {
+        auto first = std::make_shared<weights>(*latest_);
+        first->parameters = tensors_of(f);
+        latest_ = std::move(first);
+        return advance();
+    }
     if (body.getStaleness() >= epoch_->whole.minibatches)
         return fail({errc::protocol, "a shard of the parameter server tells of more updates than "
                                      "the epoch has minibatches"});
@@ -101,6 +108,13 @@ void stage_actor::adopt(std::vector<tensor> parameters, std::vector<tensor> aver
     latest_ = std::move(next);
     epoch_->position = position_after({pass::update, epoch_->position.updates, 0}, epoch_->shape,
                                       epoch_->position);
+}
+
+void stage_actor::enter_server() {
+    asks_server_ = true;
+    frame_builder<proto::EnterEpoch> enter;
+    enter.body().setEpoch(epoch_->number);
+    send(options_.cache, std::move(enter));
 }
 
 void stage_actor::leave_server() {

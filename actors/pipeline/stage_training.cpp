@@ -241,10 +241,13 @@ void stage_actor::finish_backward(const instruction& i) {
         gradient.attach(std::move(of_input));
     send(previous_, std::move(gradient));
     // Lags are counted once per minibatch, at its last backward pass.
-    // With a parameter server that is where they are counted.
-    if (!options_.cache &&
-        epoch_->position.backward_count + 1 == epoch_->shape.microbatches_of(i.minibatch))
-        count_lag(latest_->version.value() - s.mapped().used->version.value());
+    if (epoch_->position.backward_count + 1 < epoch_->shape.microbatches_of(i.minibatch))
+        return;
+    const std::uint64_t lag = latest_->version.value() - s.mapped().used->version.value();
+    if (options_.cache) // a parameter server counts them; it has more updates than this stage sees
+        epoch_->fetches_late = static_cast<std::uint32_t>(lag);
+    else
+        count_lag(lag);
 }
 
 void stage_actor::count_lag(std::uint64_t lag) {

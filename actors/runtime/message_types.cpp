@@ -54,8 +54,8 @@ const std::vector<message_type>& table() {
         // collective.capnp
         JoinReduction, Reduce, Reduced, ReduceChunk,
         // params.capnp
-        JoinServer, ServerJoined, KeepShard, Offer, Fetched, Push, Pull, Pulled, FinishEpoch,
-        EpochFinished, WorkerDone, WorkerDoneTaken, Refresh, ReadShard, ShardRead,
+        JoinServer, ServerJoined, KeepShard, EnterEpoch, Offer, Fetched, Push, Pull, Pulled,
+        FinishEpoch, EpochFinished, WorkerDone, WorkerDoneTaken, Refresh, ReadShard, ShardRead,
         // trace.capnp
         ListActors, ActorList, ReadTrace, TraceBatch, OpenTail, TailOpened, TailEvent, TailCredit,
         CloseTail,

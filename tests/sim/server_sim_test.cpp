@@ -93,6 +93,19 @@ BOOST_AUTO_TEST_CASE(a_stage_without_parameters_needs_no_server) {
     BOOST_TEST(lags_of(late.report).first == 3u * 2 * 10);
 }
 
+// Gradients of a pipeline are of weights that were fetched before the last ones.
+BOOST_AUTO_TEST_CASE(a_pipeline_tells_the_server_which_weights_its_gradients_are_of) {
+    for (const char* sync : {"all_reduce", "{parameter_server: {consistency: bsp}}"}) {
+        const auto run =
+            train({.schedule = "pipedream", .layers = {2, 2, 2}, .sync = sync, .samples = 80});
+        for (const stage_report& stage : run.report.stages) {
+            const std::size_t late = 2 - stage.stage;
+            BOOST_REQUIRE(stage.lags.size() == late + 1);
+            BOOST_TEST(stage.lags[late] == 2 * (5 - late));
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(every_optimizer_keeps_its_state_on_the_server) {
     for (const char* optimizer : {"adam: {learning_rate: 0.01}", "lamb: {learning_rate: 0.01}"}) {
         const auto alone =
