@@ -8,6 +8,7 @@
 #include "actors/messages.hpp"
 #include "actors/params/parameter_cache.hpp"
 #include "actors/params/parameter_shard.hpp"
+#include "actors/pipeline/partition.hpp"
 #include "actors/plan/value_ranges.hpp"
 #include "kernels/graph/profile.hpp"
 #include "schemas/base/limits.hpp"
@@ -121,13 +122,14 @@ void node_agent::spawn_server(proto::PlaceStage::Reader body, const stage_option
     const std::size_t shards = stage.sync.shards_of(parameters.size(), body.getReplicas());
     if (shards == 0)
         return; // nothing to keep
-    std::vector<std::size_t> elements;
     parameter_cache_options cache;
+    std::vector<layer_cost> sizes; // tensors are to a shard what layers are to a stage
     for (const parameter_info& parameter : parameters) {
         cache.shapes.push_back(parameter.shape);
-        elements.push_back(parameter.shape.elements());
+        sizes.push_back({.compute_ns = static_cast<double>(parameter.shape.elements())});
     }
-    cache.ranges = cut_into_shards(elements, shards);
+    for (const layer_range& range : partition_layers(sizes, shards))
+        cache.ranges.push_back({range.first, range.count});
     cache.state_per_parameter = stage.rule->state().size();
     if (body.getReplica() < shards) {
         const shard_range own = cache.ranges[body.getReplica()];

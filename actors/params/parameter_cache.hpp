@@ -8,12 +8,17 @@
 #include <optional>
 #include <vector>
 
-#include "actors/params/sharding.hpp"
 #include "actors/runtime/actor.hpp"
 #include "kernels/tensor/tensor.hpp"
 #include "schemas/params.capnp.h"
 
 namespace troupe {
+
+// What a shard keeps of a stage's parameters: tensors first .. first + count.
+struct shard_range {
+    std::size_t first = 0;
+    std::size_t count = 0;
+};
 
 struct parameter_cache_options {
     std::vector<shard_range> ranges;  // of the parameters, by shard

@@ -76,6 +76,36 @@ inline trained train(const replicas_app& a, const sim_faults& faults = calm,
     return {report, saved_in(folder.path())};
 }
 
+// That a run which is stopped in its first epoch and resumed saves what one does that never was.
+inline void check_stop_and_resume(const replicas_app& a) {
+    const auto whole = train(a);
+    const temporary_folder folder;
+    const std::size_t nodes = a.layers.size() * a.replicas;
+    {
+        pipeline_sim run{{.faults = calm, .nodes = nodes, .app = text_of(a)}};
+        run.start(folder.path());
+        run.sim().run_until([&] { return run.observer().progress.samples_done >= 24; },
+                            std::chrono::minutes{5});
+        run.run_node().send(run.trainer_address(), frame_builder<proto::StopRun>{});
+        run.sim().run_until([&] { return run.observer().report.has_value(); },
+                            std::chrono::minutes{5});
+        BOOST_REQUIRE(run.observer().report.has_value());
+        BOOST_TEST((run.observer().report->failure->code() == errc::cancelled));
+        const auto infos = list_checkpoints(folder.path()).value();
+        BOOST_REQUIRE(infos.size() == 1u);
+        const std::uint64_t done = infos[0].progress.minibatches_of_epoch;
+        BOOST_TEST(done % a.replicas == 0u); // whole rounds
+        BOOST_TEST(done > 0u);
+        BOOST_TEST(done < (a.samples + a.batch - 1) / a.batch);
+    }
+    pipeline_sim run{{.seed = 2, .faults = calm, .nodes = nodes, .app = text_of(a)}};
+    run.start(folder.path(), true);
+    run.sim().run_until([&] { return run.observer().report.has_value(); }, std::chrono::minutes{5});
+    BOOST_REQUIRE(run.observer().report.has_value());
+    BOOST_REQUIRE(!run.observer().report->failure);
+    BOOST_TEST((saved_in(folder.path()) == whole.weights));
+}
+
 inline double farthest(const saved_tensors& a, const saved_tensors& b) {
     double most = 0;
     BOOST_REQUIRE(a.size() == b.size());

@@ -116,26 +116,7 @@ BOOST_AUTO_TEST_CASE(every_optimizer_keeps_its_state_on_the_server) {
 }
 
 BOOST_AUTO_TEST_CASE(a_stopped_run_goes_on_from_what_the_server_had) {
-    const replicas_app a{.replicas = 3, .sync = server("bsp"), .samples = 70, .batch = 4};
-    const auto whole = train(a);
-    const temporary_folder folder;
-    {
-        pipeline_sim run{{.faults = calm, .nodes = 3, .app = text_of(a)}};
-        run.start(folder.path());
-        run.sim().run_until([&] { return run.observer().progress.samples_done >= 24; },
-                            std::chrono::minutes{5});
-        run.run_node().send(run.trainer_address(), frame_builder<proto::StopRun>{});
-        run.sim().run_until([&] { return run.observer().report.has_value(); },
-                            std::chrono::minutes{5});
-        BOOST_REQUIRE(run.observer().report.has_value());
-        BOOST_TEST((run.observer().report->failure->code() == errc::cancelled));
-    }
-    pipeline_sim run{{.seed = 2, .faults = calm, .nodes = 3, .app = text_of(a)}};
-    run.start(folder.path(), true);
-    run.sim().run_until([&] { return run.observer().report.has_value(); }, std::chrono::minutes{5});
-    BOOST_REQUIRE(run.observer().report.has_value());
-    BOOST_REQUIRE(!run.observer().report->failure);
-    BOOST_TEST((saved_in(folder.path()) == whole.weights));
+    check_stop_and_resume({.replicas = 3, .sync = server("bsp"), .samples = 70, .batch = 4});
 }
 
 BOOST_AUTO_TEST_CASE(a_lost_node_ends_the_run_with_its_replica) {

@@ -1,12 +1,9 @@
-// Consistency rules and sharding, by enumeration.
+// Consistency rules, by enumeration.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
-#include <bit>
-#include <numeric>
 
 #include "actors/params/consistency.hpp"
-#include "actors/params/sharding.hpp"
 #include "schemas/base/random.hpp"
 
 using namespace troupe;
@@ -57,44 +54,6 @@ BOOST_AUTO_TEST_CASE(who_waits_is_told_for_whom) {
     BOOST_TEST(!waits_for(rule, clocks, 2).has_value()); // who is done holds nobody up
     BOOST_TEST(consistency{.staleness = 0}.is_synchronous());
     BOOST_TEST(!consistency{}.is_synchronous());
-}
-
-BOOST_AUTO_TEST_CASE(shards_cover_all_tensors_once_and_the_largest_is_as_small_as_can_be) {
-    for (std::uint64_t seed = 1; seed <= 200; ++seed) {
-        random_stream random{seed};
-        std::vector<std::size_t> elements(1 + random.below(8));
-        for (auto& e : elements)
-            e = 1 + random.below(100);
-        for (std::size_t shards = 1; shards <= elements.size(); ++shards) {
-            const auto ranges = cut_into_shards(elements, shards);
-            BOOST_TEST_REQUIRE(ranges.size() == shards);
-            std::size_t next = 0, largest = 0;
-            for (const shard_range& r : ranges) {
-                BOOST_TEST(r.first == next);
-                BOOST_TEST(r.count > 0u);
-                next += r.count;
-                largest = std::max(
-                    largest,
-                    std::accumulate(elements.begin() + static_cast<std::ptrdiff_t>(r.first),
-                                    elements.begin() + static_cast<std::ptrdiff_t>(next),
-                                    std::size_t{0}));
-            }
-            BOOST_TEST(next == elements.size());
-            // Every other cut, as a choice of the tensors that begin a range.
-            std::size_t best = largest;
-            for (std::size_t cuts = 0; cuts < (std::size_t{1} << (elements.size() - 1)); ++cuts) {
-                if (static_cast<std::size_t>(std::popcount(cuts)) + 1 != shards)
-                    continue;
-                std::size_t most = 0, sum = 0;
-                for (std::size_t t = 0; t < elements.size(); ++t) {
-                    sum = t > 0 && (cuts >> (t - 1) & 1) ? elements[t] : sum + elements[t];
-                    most = std::max(most, sum);
-                }
-                best = std::min(best, most);
-            }
-            BOOST_TEST(largest == best);
-        }
-    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
