@@ -6,6 +6,7 @@
 using Cxx = import "/capnp/c++.capnp";
 using A = import "annotations.capnp";
 using O = import "optimizers.capnp";
+using T = import "topology.capnp";
 $Cxx.namespace("troupe::proto");
 
 struct App $A.doc("A training job: data, model, training and topology.") {
@@ -13,7 +14,7 @@ struct App $A.doc("A training job: data, model, training and topology.") {
   data @1 :Data $A.required $A.doc("Where the training and test samples come from.");
   model @2 :Model $A.required $A.doc("The network, as a list of layers, and its loss.");
   train @3 :Train $A.required $A.doc("How long, in what batches and with what optimizer to train.");
-  topology @4 :Topology $A.doc("How the model is spread over devices. One device when absent.");
+  topology @4 :T.Topology $A.doc("How the model is spread over devices. One device when absent.");
   checkpoint @5 :Checkpoint $A.doc("Where and how often to save the weights. Nothing is saved when absent.");
   base @6 :Text $A.path $A.doc("Another app file, whose keys hold where this one does not give them.");
 }
@@ -332,92 +333,6 @@ struct BatchGrowth {
   factor @1 :UInt32 = 2 $A.min(2) $A.max(1024) $A.doc("What the samples per minibatch are multiplied with at each step.");
   maximum @2 :UInt32 $A.required $A.min(1) $A.max(1048576)
       $A.doc("Samples per minibatch with which it ends; memory must suffice for so many.");
-}
-
-struct Topology $A.doc("One way of spreading the model, and how often.") {
-  union {
-    single @0 :Void $A.doc("The whole model on one device.");
-    pipeline @1 :PipelineTopology $A.doc("Consecutive layers form stages, each on a device of its own.");
-  }
-  replicas @2 :UInt32 = 1 $A.min(1) $A.max(64)
-      $A.doc("Data parallelism: so many copies of the whole, each on devices of its own. They take the minibatches in turns.");
-  sync @3 :Sync $A.doc("How replicas come to the same weights.");
-}
-
-struct Sync $A.doc("Exactly one way for replicas to agree.") {
-  union {
-    allReduce @0 :AllReduce $A.doc("Synchronous: each update is by the mean gradient over a minibatch of every replica, "
-        "as of one minibatch as large as all of them.");
-    parameterServer @2 :ParameterServer $A.doc("A server keeps the weights; replicas push gradients to it and pull weights from it. Running averages, as of "
-        "batch_norm, stay each replica's own; evaluation and checkpoints have the first's.");
-    localSgd @1 :LocalSgd $A.doc("Each replica updates by its own minibatches, and now and then all take the mean of their weights. What the optimizer "
-        "keeps stays each replica's own; a checkpoint has that of the first.");
-  }
-}
-
-struct AllReduce {
-  algorithm @0 :AllReduceAlgorithm = auto $A.doc("Who sends what to whom.");
-}
-
-struct ParameterServer {
-  consistency @0 :Consistency $A.doc("Which weights a replica may train with.");
-  shards @1 :UInt32 = 0 $A.min(0) $A.max(64)
-      $A.doc("Parts of the server, each with some of a stage's weights, beside the first replicas; 0: as many as replicas.");
-}
-
-struct Consistency $A.doc("Exactly one rule. A replica's clock counts its minibatches.") {
-  union {
-    bsp @0 :Void $A.doc("Bulk synchronous: an update by the mean gradient of a minibatch of every replica, for which all wait.");
-    ssp @1 :Ssp $A.doc("Stale synchronous: an update by each gradient; no replica is further ahead of the slowest than staleness.");
-    asp @2 :Void $A.doc("Asynchronous: an update by each gradient; nobody waits.");
-  }
-}
-
-struct Ssp {
-  staleness @0 :UInt32 $A.required $A.min(0) $A.max(1000000)
-      $A.doc("Clocks that the fastest replica may be ahead of the slowest; 0 is bsp.");
-}
-
-struct LocalSgd {
-  period @0 :UInt32 = 8 $A.min(1) $A.max(1000000000)
-      $A.doc("Updates of a replica between two means; one is always taken at the end of an epoch.");
-  algorithm @1 :AllReduceAlgorithm = auto $A.doc("Who sends what to whom.");
-}
-
-enum AllReduceAlgorithm {
-  auto @0 $A.doc("By the number of replicas and the size of what they sum: the one that should be fastest.");
-  ring @1 $A.doc("Around a ring, twice, in as many parts as replicas: least to send, most messages one after another.");
-  recursiveDoubling @2 $A.doc("All of it with one partner after another: fewest messages, for little to send.");
-  halvingDoubling @3 $A.doc("Halves, quarters, ... with one partner after another, and back: least to send where replicas are a power of two.");
-  tree @4 $A.doc("Up a tree to the first replica and down again.");
-}
-
-struct PipelineTopology {
-  schedule @0 :PipelineSchedule = pipedream $A.doc("Order of forward and backward passes and of updates.");
-  stages @1 :Stages $A.doc("auto: one stage per device, split by measured layer time. A number: that many stages. "
-      "A list: the stages themselves. Where stages outnumber devices, neighbours share one, by measured layer "
-      "time too.");
-  microbatches @2 :UInt32 = 4 $A.min(1) $A.max(65536)
-      $A.doc("Parts into which gpipe splits a minibatch; pipedream passes minibatches whole.");
-}
-
-enum PipelineSchedule {
-  pipedream @0 $A.doc("Asynchronous one-forward-one-backward with weight stashing: no idle time, gradients of stage s "
-      "are S-1-s versions late.");
-  gpipe @1 $A.doc("Synchronous: all microbatches forward, all backward, one update.");
-}
-
-struct Stages $A.byKind {
-  union {
-    auto @0 :Void $A.doc("One stage per device of the cluster, split so that measured layer times balance.");
-    count @1 :UInt32 $A.min(1) $A.max(256) $A.doc("Number of stages, split so that measured layer times balance.");
-    list @2 :List(Stage) $A.minItems(1) $A.maxItems(256) $A.doc("Every stage spelled out.");
-  }
-}
-
-struct Stage {
-  layers @0 :UInt32 $A.required $A.min(1) $A.max(4096) $A.doc("How many of the model's layers, in order, this stage holds; in blocks, as `troupe plan` lists them.");
-  device @1 :Text $A.doc("NODE/cpu:0 or cpu:0; the next free device when absent. With replicas that of the first, which has the first devices.");
 }
 
 struct Checkpoint {

@@ -2,7 +2,8 @@
 # All-reduce: the replicas of a stage sum what each of them has, gradients or weights.
 #
 #   stage --JoinReduction--> its reducer          once
-#   stage --Reduce--> its reducer                 its reducer --Reduced--> stage
+#   stage --Reduce--> its reducer                 its reducer --Reduced--> stage        gradients
+#   stage --Exchange--> its reducer               its reducer --Exchanged--> stage      weights: local SGD (peers.capnp)
 #   reducer <--ReduceChunk--> reducers of the other replicas
 #
 # Everything is told from the sender's side. A stage with parameters of which there are several replicas has a reducer
@@ -10,8 +11,15 @@
 # reducer for itself (actors/collective/all_reduce.hpp); so a chunk needs no answer, and one that fits no round ends its
 # receiver and the run: summing the wrong numbers would silently compute nonsense.
 #
+# What is summed is cut into slices, each of which takes the rounds by itself; a rank begins slice 0 first, which has the
+# last elements, and has several under way. So the order of all collectives is the same on all ranks, whatever is ready first.
+#
+# Where gradients are compressed, every rank sends its payloads to all others in round 0 of slice 0, and everyone decodes and
+# sums them in the order of the ranks.
+#
 # Ids: `reduction` counts from 0 over the run, the same on all ranks; a reducer works on one at a time, and its peers may be
-# at most one ahead of it. It dies at a rank with Reduced. `round` counts within a reduction.
+# at most one ahead of it. It dies at a rank with Reduced. An Exchange is one, too.
+# `slice` counts within a reduction, `round` within a slice.
 
 using Cxx = import "/capnp/c++.capnp";
 using Training = import "training.capnp";
@@ -25,26 +33,41 @@ struct JoinReduction $nodeLocal {
 }
 
 struct Reduce $nodeLocal {
-  # Stage to its reducer, one at a time. Answered by Reduced; until then nobody writes what is attached.
+  # Stage to its reducer, one reduction at a time. Answered by Reduced; nobody writes what is attached any more. What is ready
+  # later may come later, in further messages of the same reduction, from the last tensors to the first.
   reduction @0 :UInt64;
-  scale @1 :Float32 = 1;        # what the sum is multiplied with
-}                               # attachments: float32 tensors, of the same shapes on all ranks and in all reductions of a
-                                # run; none: this rank has zeros to add
+  scale @1 :Float32 = 1;        # what the sum is multiplied with; that of a reduction's first message counts
+  first @2 :UInt32;             # the number of the first tensor that is attached
+  epoch @3 :UInt32;             # by which a codec may go
+}                               # attachments: float32 tensors, in all of a reduction's messages together of the same shapes
+                                # on all ranks and in all reductions of a run; none at all: this rank has zeros to add
+
+struct GradientsReady $nodeLocal {
+  # Stage to itself, from the thread of its device while a backward pass runs: what its reducer can begin with. Not answered.
+  first @0 :UInt32;             # the number of the first parameter
+}                               # attachments: gradients of parameters one after the other; the last ones come first
 
 struct Reduced $nodeLocal {
   # Reducer to its stage, the answer to Reduce.
   reduction @0 :UInt64;
-}                               # attachments: the sums; nobody else holds their memory
+}                               # attachments: the sums, which nobody writes; peers may still read them
 
 struct ReduceChunk {
   # Reducer to a reducer of another replica, as the rounds of the algorithm say.
   reduction @0 :UInt64;
   round @1 :UInt32;
-}                               # attachments: the round's segments in their order, float32, without those that are empty
+  slice @2 :UInt32;
+}                               # attachments: the elements of the round's segments of this slice in a row, float32; where
+                                # there are none nothing is sent. Compressed: running averages as they are, then the
+                                # payload of each gradient; none: this rank has zeros to add
 
-# ---- device work ----
+# ---- work ----
 
-# What a reducer's device does for its stage stands in its node's trace (trace.capnp, compute) under this name, with the
-# minibatch: puts the elements in a row, adds what arrives in a round, scales the sum.
+# What a reducer computes stands in its node's trace (trace.capnp, compute) under this name, with the minibatch: takes what
+# arrives in a round of a slice, by adding it or by putting it in its place.
 
 const sumWork :Text = "sum";
+
+# Where gradients are compressed, its device encodes them, and decodes and sums what has come.
+
+const encodeWork :Text = "encode";

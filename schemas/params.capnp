@@ -8,15 +8,18 @@
 #   stage --Offer--> its cache                    its cache --Fetched--> stage              per minibatch
 #   cache --Push, Pull--> every shard             shard --Pulled--> cache
 #   stage --FinishEpoch--> its cache              its cache --EpochFinished--> stage        when its share of an epoch is done
-#   cache --WorkerDone--> every shard             shard --WorkerDoneTaken--> cache
+#   cache --WorkerDone--> every shard             shard --WorkerDoneTaken--> cache          when all have ended it
 #   stage --Refresh--> its cache                  its cache --Fetched--> stage              between two epochs
 #   cache --ReadShard--> every shard              shard --ShardRead--> cache
+#   trainer --WorkerLost--> every shard           nothing: nobody waits for that worker any more
+#   trainer --WorkerJoined--> every shard         shard --WorkerExpected--> trainer   between two epochs: another takes its place
 #
-# Everything is told from the sender's side. A stage has a cache beside it on its node, and shard k of the stage, if there are
+# Everything is told from the sender's side. A stage has a cache beside it on its node, which with node_servers is one for all
+# replicas of the stage there: it asks the shards when all of them have asked it, and pushes the sum of what they offer, and shard k of the stage, if there are
 # so many, stands on the node of replica k. Tensors are handed over by reference within a node.
 #
-# Ids: `worker` is a replica's number, for ever. `clock` counts a worker's pushes from 0 within an epoch. A shard applies a
-# push once, by (epoch, worker, clock): one that has been applied is ignored, one out of turn ends the shard and the run.
+# Ids: `worker` is the number of a cache: with node_servers of a node, else its replica's. `clock` counts a worker's pushes from 0 within an epoch. A shard applies a
+# push once, by (epoch, worker, clock): one that it has taken before is ignored, one out of turn ends the shard and the run.
 
 using Cxx = import "/capnp/c++.capnp";
 using Training = import "training.capnp";
@@ -28,6 +31,7 @@ struct JoinServer $nodeLocal {
   worker @0 :UInt32;
   shards @1 :List(Training.ActorAddress);
   weightVersion @2 :UInt64;
+  keeps @3 :Training.ActorAddress;  # the shard beside the stage, which gets its first weights; actor 0: none
 }                               # attachments: the stage's parameters, then the optimizer's state of each
 
 struct ServerJoined $nodeLocal {
@@ -51,16 +55,19 @@ struct Offer $nodeLocal {
   clock @1 :UInt64;             # of this gradient
   minibatch @2 :UInt64;         # which the learning rate goes by
   fetchesLate @3 :UInt32;       # 0: computed with what the last Fetched brought; 1: with the one before; of this epoch
+  push @4 :Bool = true;         # false: nothing is offered, weights are wanted
+  fetch @5 :Bool = true;        # false: no weights are wanted, and this is not answered
 }                               # attachments: gradients of the stage's parameters; none: this worker has no minibatch now
 
 struct Fetched $nodeLocal {
   # Cache to its stage, the answer to EnterEpoch, Offer and Refresh: the stage's weights as the shards have them now.
   staleness @0 :UInt64;         # updates that the first shard made between the weights that the gradient is of and its own
   weightVersion @1 :UInt64;     # of the first shard
+  dropped @2 :UInt32;           # gradients of this worker that the first shard has dropped since the last Fetched
 }                               # attachments: the stage's parameters; after Refresh, then the optimizer's state of each
 
 struct Push {
-  # Cache to a shard. Applied once. Not answered by itself: the Pull that follows is.
+  # Cache to a shard. Applied once, or dropped if the rule says so. Not answered by itself: a Pull that follows is.
   worker @0 :UInt32;
   epoch @1 :UInt32;
   clock @2 :UInt64;
@@ -80,6 +87,7 @@ struct Pulled {
   clock @0 :UInt64;             # echo
   weightVersion @1 :UInt64;     # of this shard
   staleness @2 :UInt64;         # updates between the version of the worker's last push and its own
+  dropped @3 :UInt32;           # pushes of this worker that were dropped since the last Pulled
 }                               # attachments: the shard's parameters
 
 struct FinishEpoch $nodeLocal {
@@ -89,8 +97,9 @@ struct FinishEpoch $nodeLocal {
 }
 
 struct EpochFinished $nodeLocal {
-  # Cache to its stage, when all shards have taken that.
+  # Cache to its stage, when all shards have taken that, and all workers have ended the epoch.
   epoch @0 :UInt32;
+  weightVersion @1 :UInt64;     # of the first shard: the epoch's last
 }
 
 struct WorkerDone {
@@ -100,8 +109,9 @@ struct WorkerDone {
 }
 
 struct WorkerDoneTaken {
-  # Shard to a cache.
+  # Shard to every cache, when all workers have ended the epoch and all that they pushed is applied.
   epoch @0 :UInt32;
+  weightVersion @1 :UInt64;     # the epoch's last
 }
 
 struct Refresh $nodeLocal {
@@ -117,9 +127,29 @@ struct ShardRead {
   weightVersion @0 :UInt64;
 }                               # attachments: as in KeepShard
 
+struct WorkerLost {
+  # Trainer to every shard: this worker is gone for ever. What it has pushed counts, and nobody waits for it. Not answered.
+  worker @0 :UInt32;
+}
+
+struct WorkerJoined {
+  # Trainer to every shard, between two epochs: this worker's number belongs to another cache from now on. Answered by
+  # WorkerExpected.
+  worker @0 :UInt32;
+}
+
+struct WorkerExpected {
+  # Shard to trainer, the answer to WorkerJoined.
+  worker @0 :UInt32;
+}
+
 # ---- device work ----
 
 # What a shard's device does stands in its node's trace (trace.capnp, compute) under this name, with the minibatch and the
 # version that it makes the next one of: the sum of what was pushed, and an update by it.
 
 const applyWork :Text = "apply";
+
+# With node_servers, the sum of what the replicas of a node have offered stands there, too.
+
+const nodeSumWork :Text = "node sum";

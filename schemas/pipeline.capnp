@@ -17,6 +17,12 @@
 # together, replica r of R minibatches r, r + R, ... of each epoch, else whichever comes next when the replica is free.
 # Messages stay within a replica; how the replicas agree stands in collective.capnp and params.capnp.
 #
+# Where stages have replicas of their own, R of stage s, minibatch m of an epoch is that of replica m mod R, and goes on to
+# the replica of the next stage that has it: a stage speaks with all replicas of its neighbours. EpochBegin and EndOfData
+# come from each of them; the epoch has ended when they all have said so. Activations and gradients of different senders
+# overtake each other and wait for their turn. A stage's version counts its own updates within an epoch; behind it the
+# versions of all stages are by as many higher as the epoch had minibatches.
+#
 # A receiver checks every id against what its schedule expects next. A message that does not fit ends its receiver, which
 # says so to the trainer (StageFailed), and so the run: training on with the wrong pairing would silently compute nonsense.
 # A message from anybody but the actors named in ConnectStage is answered by Rejected and changes nothing.

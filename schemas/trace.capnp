@@ -64,6 +64,13 @@ struct ActorList {
     handlerNs @4 :UInt64;     # time spent in handlers
     paused @5 :Bool;
     deviceNs @6 :UInt64;      # time that devices worked for it
+    workers @7 :List(Worker); # that it serves, as a shard of a parameter server does; by their numbers
+  }
+  struct Worker {
+    worker @0 :UInt32;        # a replica's number
+    clock @1 :UInt64;         # updates that it has brought
+    late @2 :List(UInt64);    # how many of them were 0, 1, ... versions late; the last: so many or more
+    waitsFor @3 :UInt32 = 0xffffffff;  # the worker that holds it up; all ones: nobody
   }
   pools @4 :List(MemoryPool);
   struct MemoryPool {

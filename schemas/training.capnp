@@ -12,11 +12,19 @@
 #   trainer --TakeSnapshot--> stage        stage  --Snapshot--> trainer
 #   trainer --Release--> agent             nothing: the run is over
 #
+# Where replicas may be lost (params.capnp): the trainer goes on without one, and between two epochs another may take its place,
+# which is placed and connected as the first ones were.
+#
+#   trainer --DropReplica--> agents        nothing: its stages end, shards beside them stay
+#   trainer --ReplicaLost--> data source   data source --MinibatchesLost--> trainer
+#   trainer --ReplicaJoined--> data source nothing
+#
 # A run is named by `run`, drawn at random by its trainer; it dies with the trainer. An agent watches the trainer of every
 # run that it hosts and ends the run's stages when the trainer or its node is gone.
 
 using Cxx = import "/capnp/c++.capnp";
 using App = import "app.capnp";
+using Topology = import "topology.capnp";
 using Device = import "device.capnp";
 using import "annotations.capnp".nodeLocal;
 $Cxx.namespace("troupe::proto");
@@ -32,13 +40,19 @@ struct PlaceStage {
   firstLayer @3 :UInt32;
   layers @4 :UInt32;
   device @5 :Text;              # "cpu:0"
-  schedule @6 :App.PipelineSchedule;
+  schedule @6 :Topology.PipelineSchedule;
   model @7 :App.Model;
   train @8 :App.Train;
   minibatches @9 :UInt64;       # in the whole run: the stage computes the learning rate of each update from its place there
   replica @10 :UInt32;          # of the stage: minibatch m of an epoch is that of replica m mod replicas
   replicas @11 :UInt32 = 1;
-  sync @12 :App.Sync;           # how they agree, where there are several
+  sync @12 :Topology.Sync;      # how they agree, where there are several
+  stageReplicas @14 :List(UInt32);  # of every stage, where they differ; then `replicas` is that of this stage, and its minibatches
+                                # are weighed alike. Empty: all have `replicas`
+  slowDown @13 :Float32 = 1;    # how many times as long the device takes for the stage's work, by waiting
+  worker @15 :UInt32;           # of the stage's parameter server: a replica, or with node_servers all of a node
+  workers @16 :UInt32 = 1;
+  members @17 :UInt32 = 1;      # replicas that are this worker
 }                               # the sender is the stage's trainer
 
 struct StagePlaced {
@@ -49,6 +63,7 @@ struct StagePlaced {
   replica @3 :UInt32;
   reducer @4 :ActorAddress;     # of the stage; actor 0 where its replicas reduce nothing
   shard @5 :ActorAddress;       # of the stage's parameter server; actor 0 where there is none on this node
+  peer @6 :ActorAddress;        # of the stage; actor 0 where it exchanges no weights, or by its reducer
 }
 
 struct PlaceFailed {
@@ -63,13 +78,14 @@ struct ConnectStage {
   # Trainer to stage, once, when all stages are placed. A stage that is `restored` starts from the attached weights instead
   # of fresh ones: parameters in the stage's order (none for a stage without), then the optimizer's state of each, then running averages.
   # Answered by StageReady or StageFailed. The stage takes its other messages from these actors only.
-  previous @0 :ActorAddress;    # stage s-1, or the data source
-  next @1 :ActorAddress;        # stage s+1; actor 0 for the last stage
+  previous @0 :List(ActorAddress);  # stage s-1, or the data source; where stages differ in replicas all of them, by number
+  next @1 :List(ActorAddress);      # stage s+1, likewise; empty for the last stage
   source @2 :ActorAddress;      # the data source, which sends labels to the last stage
   restored @3 :Bool;
   weightVersion @4 :UInt64;     # of the attached weights
   reducers @5 :List(ActorAddress);  # of this stage in all replicas, in their order; empty where they reduce nothing
   shards @6 :List(ActorAddress);    # of this stage's parameter server; empty where there is none
+  peers @7 :List(ActorAddress);     # of this stage in all replicas, in their order; empty where there are none
 }
 
 struct StageReady {
@@ -92,6 +108,30 @@ struct RunEpoch {
   epoch @0 :UInt32;
   firstMinibatch @1 :UInt64;    # id of the first one to run
   skipMinibatches @2 :UInt64;   # of this epoch, already done before a resume
+}
+
+struct DropReplica {
+  # Trainer to the agents of a replica's stages, when one of them is lost and the run goes on. Not answered.
+  run @0 :UInt64;
+  replica @1 :UInt32;
+}
+
+struct ReplicaLost {
+  # Trainer to data source: it gets no more minibatches. Answered by MinibatchesLost.
+  replica @0 :UInt32;
+}
+
+struct MinibatchesLost {
+  # Data source to trainer, the answer to ReplicaLost: so many that the replica had are not trained on in this epoch.
+  replica @0 :UInt32;
+  minibatches @1 :UInt64;
+}
+
+struct ReplicaJoined {
+  # Trainer to data source, between two epochs: another one has taken the place of a lost replica.
+  replica @0 :UInt32;
+  firstStage @1 :ActorAddress;
+  lastStage @2 :ActorAddress;
 }
 
 struct RunEvaluation {
@@ -132,6 +172,7 @@ struct StageEpochDone {
   epochNs @6 :Int64;            # from EpochBegin to here
   memory @7 :PoolUse;           # of the stage's device, also by other stages
   replica @8 :UInt32;
+  dropped @9 :UInt64;           # gradients of this replica that its parameter server has dropped, as late
 }
 
 struct EvaluationDone {

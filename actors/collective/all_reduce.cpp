@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <map>
 
 #include "schemas/base/check.hpp"
 
@@ -13,17 +12,18 @@ namespace {
 
 using transfers = std::vector<reduce_transfer>;
 
-std::size_t one_segment(std::uint32_t) {
+std::size_t one_segment(const rank_nodes&) {
     return 1;
 }
 
 // ---- ring -----------------------------------------------------------------------------------------------------------
 
-std::size_t ring_segments(std::uint32_t ranks) {
-    return ranks;
+std::size_t ring_segments(const rank_nodes& all) {
+    return all.ranks();
 }
 
-transfers ring(std::uint32_t rank, std::uint32_t ranks) {
+transfers ring(std::uint32_t rank, const rank_nodes& all) {
+    const std::uint32_t ranks = all.ranks();
     transfers list;
     const std::uint32_t next = (rank + 1) % ranks;
     const std::uint32_t before = (rank + ranks - 1) % ranks;
@@ -89,7 +89,8 @@ std::uint32_t log2_of(std::uint32_t power) {
     return static_cast<std::uint32_t>(std::countr_zero(power));
 }
 
-transfers recursive_doubling(std::uint32_t rank, std::uint32_t ranks) {
+transfers recursive_doubling(std::uint32_t rank, const rank_nodes& among) {
+    const std::uint32_t ranks = among.ranks();
     const index_range all{0, 1};
     return folded(rank, ranks, all, log2_of(std::bit_floor(ranks)),
                   [&](std::uint32_t place, std::uint32_t power) {
@@ -103,12 +104,13 @@ transfers recursive_doubling(std::uint32_t rank, std::uint32_t ranks) {
                   });
 }
 
-std::size_t halving_segments(std::uint32_t ranks) {
-    return std::bit_floor(ranks);
+std::size_t halving_segments(const rank_nodes& all) {
+    return std::bit_floor(all.ranks());
 }
 
-transfers halving_doubling(std::uint32_t rank, std::uint32_t ranks) {
-    const std::size_t segments = halving_segments(ranks);
+transfers halving_doubling(std::uint32_t rank, const rank_nodes& all) {
+    const std::uint32_t ranks = all.ranks();
+    const std::size_t segments = halving_segments(all);
     return folded(rank, ranks, {0, segments}, 2 * log2_of(std::bit_floor(ranks)),
                   [&](std::uint32_t place, std::uint32_t power) {
                       transfers list;
@@ -135,25 +137,77 @@ transfers halving_doubling(std::uint32_t rank, std::uint32_t ranks) {
 
 // ---- tree -----------------------------------------------------------------------------------------------------------
 
-transfers tree(std::uint32_t rank, std::uint32_t ranks) {
-    const index_range all{0, 1};
-    const std::uint32_t levels = log2_of(std::bit_ceil(ranks));
-    transfers up, down; // down: in the opposite order
-    for (std::uint32_t level = 0; level < levels; ++level) {
-        const std::uint32_t away = 1u << level;
-        const std::uint32_t back = 2 * levels - 1 - level;
-        if (rank & away) {
-            up.push_back({level, rank - away, all, nobody, {}, false});
-            down.push_back({back, nobody, {}, rank - away, all, false});
-            break;
+// The way of one of `ranks` places up a binomial tree to place 0 in the first rounds, and down again in those that end
+// with `last`.
+struct tree_way {
+    transfers up, down;
+
+    tree_way(std::uint32_t place, std::uint32_t ranks, index_range all, std::uint32_t last) {
+        for (std::uint32_t level = 0; 1u << level < ranks; ++level) {
+            const std::uint32_t away = 1u << level;
+            if (place & away) {
+                up.push_back({level, place - away, all, nobody, {}, false});
+                down.push_back({last - level, nobody, {}, place - away, all, false});
+                break;
+            }
+            if (place + away < ranks) {
+                up.push_back({level, nobody, {}, place + away, all, true});
+                down.push_back({last - level, place + away, all, nobody, {}, false});
+            }
         }
-        if (rank + away < ranks) {
-            up.push_back({level, nobody, {}, rank + away, all, true});
-            down.push_back({back, rank + away, all, nobody, {}, false});
-        }
+        std::ranges::reverse(down);
     }
-    up.insert(up.end(), down.rbegin(), down.rend());
-    return up;
+};
+
+std::uint32_t tree_levels(std::size_t ranks) {
+    return log2_of(std::bit_ceil(static_cast<std::uint32_t>(ranks)));
+}
+
+transfers tree(std::uint32_t rank, const rank_nodes& all) {
+    tree_way way{rank, all.ranks(), {0, 1}, 2 * tree_levels(all.ranks()) - 1};
+    way.up.insert(way.up.end(), way.down.begin(), way.down.end());
+    return way.up;
+}
+
+// ---- within nodes and between them ----------------------------------------------------------------------------------
+
+std::size_t hierarchical_segments(const rank_nodes& all) {
+    return halving_segments(static_cast<std::uint32_t>(all.first_of_nodes().size()));
+}
+
+transfers hierarchical(std::uint32_t rank, const rank_nodes& all) {
+    const auto firsts = all.first_of_nodes();
+    const auto nodes = static_cast<std::uint32_t>(firsts.size());
+    const auto here = all.on_node_of(rank);
+    std::uint32_t levels = 0; // of the tree of the node with most ranks
+    for (const std::uint32_t first : firsts)
+        levels = std::max(levels, tree_levels(all.on_node_of(first).size()));
+    // Its rounds, with those that fold and unfold.
+    const std::uint32_t between = nodes == 1 ? 0 : 2 * log2_of(std::bit_floor(nodes)) + 2;
+
+    const auto place = static_cast<std::uint32_t>(std::ranges::find(here, rank) - here.begin());
+    tree_way way{place,
+                 static_cast<std::uint32_t>(here.size()),
+                 {0, hierarchical_segments(all)},
+                 2 * levels + between - 1};
+    transfers list;
+    const auto add = [&](const transfers& more, const std::vector<std::uint32_t>& ranks,
+                         std::uint32_t rounds_before) {
+        for (reduce_transfer t : more) {
+            t.round += rounds_before;
+            t.to = t.to == nobody ? nobody : ranks[t.to];
+            t.from = t.from == nobody ? nobody : ranks[t.from];
+            list.push_back(t);
+        }
+    };
+    add(way.up, here, 0);
+    if (place == 0 && nodes > 1) {
+        const auto number =
+            static_cast<std::uint32_t>(std::ranges::find(firsts, rank) - firsts.begin());
+        add(halving_doubling(number, nodes), firsts, levels);
+    }
+    add(way.down, here, 0);
+    return list;
 }
 
 // ---- the table ------------------------------------------------------------------------------------------------------
@@ -161,8 +215,8 @@ transfers tree(std::uint32_t rank, std::uint32_t ranks) {
 struct row {
     proto::AllReduceAlgorithm algorithm;
     std::string_view name;
-    std::size_t (*segments)(std::uint32_t ranks);
-    transfers (*list)(std::uint32_t rank, std::uint32_t ranks);
+    std::size_t (*segments)(const rank_nodes& all);
+    transfers (*list)(std::uint32_t rank, const rank_nodes& all);
 };
 
 constexpr std::array rows{
@@ -172,6 +226,8 @@ constexpr std::array rows{
     row{proto::AllReduceAlgorithm::HALVING_DOUBLING, "halving_doubling", halving_segments,
         halving_doubling},
     row{proto::AllReduceAlgorithm::TREE, "tree", one_segment, tree},
+    row{proto::AllReduceAlgorithm::HIERARCHICAL, "hierarchical", hierarchical_segments,
+        hierarchical},
 };
 
 const row& row_of(proto::AllReduceAlgorithm algorithm) {
@@ -198,37 +254,7 @@ std::string_view name_of(proto::AllReduceAlgorithm algorithm) {
     return algorithm == proto::AllReduceAlgorithm::AUTO ? "auto" : row_of(algorithm).name;
 }
 
-double estimate_ns(proto::AllReduceAlgorithm algorithm, std::uint32_t ranks, std::size_t elements,
-                   link_cost link) {
-    const std::size_t segments = segments_of(algorithm, ranks);
-    std::map<std::uint32_t, double> longest; // by round
-    for (std::uint32_t rank = 0; rank < ranks; ++rank)
-        for (const reduce_transfer& t : list_transfers(algorithm, rank, ranks)) {
-            std::size_t sent = 0;
-            for (std::size_t s = t.sends.first; s < t.sends.first + t.sends.count; ++s)
-                sent += elements_of(s, segments, elements).count;
-            const double ns = sent == 0 ? 0
-                                        : link.latency_ns + static_cast<double>(sent) *
-                                                                sizeof(float) * link.byte_ns;
-            longest[t.round] = std::max(longest[t.round], ns);
-        }
-    double sum = 0;
-    for (const auto& [round, ns] : longest)
-        sum += ns;
-    return sum;
-}
-
-proto::AllReduceAlgorithm choose(proto::AllReduceAlgorithm wanted, std::uint32_t ranks,
-                                 std::size_t elements, link_cost link) {
-    if (wanted != proto::AllReduceAlgorithm::AUTO)
-        return wanted;
-    return std::ranges::min(
-               rows, {},
-               [&](const row& r) { return estimate_ns(r.algorithm, ranks, elements, link); })
-        .algorithm;
-}
-
-std::size_t segments_of(proto::AllReduceAlgorithm algorithm, std::uint32_t ranks) {
+std::size_t segments_of(proto::AllReduceAlgorithm algorithm, const rank_nodes& ranks) {
     return row_of(algorithm).segments(ranks);
 }
 
@@ -239,9 +265,9 @@ index_range elements_of(std::size_t segment, std::size_t segments, std::size_t e
 }
 
 transfers list_transfers(proto::AllReduceAlgorithm algorithm, std::uint32_t rank,
-                         std::uint32_t ranks) {
-    TROUPE_CHECK(rank < ranks, "a rank is one of the ranks");
-    return ranks == 1 ? transfers{} : row_of(algorithm).list(rank, ranks);
+                         const rank_nodes& ranks) {
+    TROUPE_CHECK(rank < ranks.ranks(), "a rank is one of the ranks");
+    return ranks.ranks() == 1 ? transfers{} : row_of(algorithm).list(rank, ranks);
 }
 
 } // namespace troupe

@@ -10,6 +10,7 @@
 //   recursive doubling all elements, with the partner 1, 2, 4, ... ranks away
 //   halving doubling   half of the segments, a quarter, ... with the partner p/2, p/4, ... ranks away, and back
 //   tree               all elements up a binomial tree to rank 0, and down again
+//   hierarchical       all elements up a tree within each node to its first rank; halving doubling between these; down again
 //
 // With p ranks and n elements, and what a rank sends at most:
 //
@@ -18,12 +19,16 @@
 //   recursive doubling log2 p              n log2 p
 //   halving doubling   2 log2 p            2 n (p - 1) / p
 //   tree               2 ceil(log2 p)      n ceil(log2 p), of rank 0
+//   hierarchical       of q nodes with m ranks each: 2 ceil(log2 m) within them, by memory, and halving doubling's of q
 //
 // Where p is no power of two, the doubling ones fold the first ranks beyond one in pairs before, and unfold them after: two
 // rounds and up to n elements more. Source: Thakur, Rabenseifner and Gropp, Optimization of Collective Communication
 // Operations in MPICH, 2005; ring: Patarasuk and Yuan 2009.
 //
 // Every element is summed in one order, the same for all ranks: they end with the same bits.
+//
+// Slices: what is much is cut into slices, each of which takes these rounds by itself, several at a time, so that one is
+// added while the next is on its way.
 #pragma once
 
 #include <cstddef>
@@ -31,6 +36,7 @@
 #include <string_view>
 #include <vector>
 
+#include "actors/collective/link_cost.hpp"
 #include "schemas/app.capnp.h"
 
 namespace troupe {
@@ -55,8 +61,27 @@ struct reduce_transfer {
     bool adds = false;
 };
 
-// Into how many segments so many ranks cut the elements.
-std::size_t segments_of(proto::AllReduceAlgorithm algorithm, std::uint32_t ranks);
+// The ranks of an all-reduce, and which of them share a node. A value.
+class rank_nodes {
+  public:
+    rank_nodes(std::uint32_t ranks); // each on a node of its own
+    // By rank: the number of its node, any numbers.
+    explicit rank_nodes(std::vector<std::uint32_t> node_of) : node_of_{std::move(node_of)} {}
+
+    std::uint32_t ranks() const noexcept { return static_cast<std::uint32_t>(node_of_.size()); }
+    bool share_node(std::uint32_t a, std::uint32_t b) const noexcept {
+        return node_of_[a] == node_of_[b];
+    }
+    // The ranks on the node of this one, in order; and the first of every node.
+    std::vector<std::uint32_t> on_node_of(std::uint32_t rank) const;
+    std::vector<std::uint32_t> first_of_nodes() const;
+
+  private:
+    std::vector<std::uint32_t> node_of_;
+};
+
+// Into how many segments so many ranks cut the elements of a slice.
+std::size_t segments_of(proto::AllReduceAlgorithm algorithm, const rank_nodes& ranks);
 
 // The elements of a segment: sizes differ by at most one, the larger ones first. Empty where there are more segments than
 // elements.
@@ -64,21 +89,26 @@ index_range elements_of(std::size_t segment, std::size_t segments, std::size_t e
 
 // The rounds of one of `ranks` ranks, in order; none for a rank alone. `algorithm` is one of those above, not `auto`.
 std::vector<reduce_transfer> list_transfers(proto::AllReduceAlgorithm algorithm, std::uint32_t rank,
-                                            std::uint32_t ranks);
+                                            const rank_nodes& ranks);
 
-// What a message costs, and a byte of it.
-struct link_cost {
-    double latency_ns = 0;
-    double byte_ns = 0;
-};
+// The elements of each slice, those with the highest numbers first: a backward pass has the gradients of the last layers
+// first. Slices but the last are of `elements_max` elements, rounded up such that all segments have as many and begin at a
+// multiple of 16: so what is sent in all is what the table above says.
+std::vector<index_range> cut_into_slices(std::size_t elements, std::size_t segments,
+                                         std::size_t elements_max);
 
-// How long all ranks take for float32 elements if all links cost the same and every round waits for the one before.
-double estimate_ns(proto::AllReduceAlgorithm algorithm, std::uint32_t ranks, std::size_t elements,
-                   link_cost link);
+// What each rank sends at most, elements.
+std::size_t elements_sent_max(proto::AllReduceAlgorithm algorithm, const rank_nodes& ranks,
+                              std::size_t elements);
 
-// `wanted`, or for `auto` the fastest by estimate_ns.
-proto::AllReduceAlgorithm choose(proto::AllReduceAlgorithm wanted, std::uint32_t ranks,
-                                 std::size_t elements, link_cost link);
+// How long all ranks take for float32 elements where every round waits for the one before, and all ranks of a node send over
+// one link.
+double estimate_ns(proto::AllReduceAlgorithm algorithm, const rank_nodes& ranks,
+                   std::size_t elements, const reduce_costs& costs = measured_costs);
+
+// `wanted`, or for `auto` the fastest by estimate_ns. All ranks choose the same.
+proto::AllReduceAlgorithm choose(proto::AllReduceAlgorithm wanted, const rank_nodes& ranks,
+                                 std::size_t elements, const reduce_costs& costs = measured_costs);
 
 std::string_view name_of(proto::AllReduceAlgorithm algorithm); // "ring"
 std::vector<proto::AllReduceAlgorithm> list_algorithms();      // all but `auto`

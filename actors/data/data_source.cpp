@@ -1,6 +1,7 @@
 #include "actors/data/data_source.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "actors/messages.hpp"
 #include "actors/pipeline/stage_messages.hpp"
@@ -38,6 +39,8 @@ data_source::data_source(actor_context& context, data_source_options options)
     on<proto::RunEpoch>(&data_source::run_epoch);
     on<proto::RunEvaluation>(&data_source::run_evaluation);
     on<proto::StopData>(&data_source::stop_data);
+    on<proto::ReplicaLost>(&data_source::replica_lost);
+    on<proto::ReplicaJoined>(&data_source::replica_joined);
     on<proto::Gradient>(&data_source::gradient);
     on<proto::EvaluationTaken>(&data_source::evaluation_taken);
     on<proto::WorkDone>(&data_source::work_done);
@@ -51,18 +54,21 @@ bool data_source::comes_from(actor_address expected, const frame& f) {
 }
 
 std::optional<std::size_t> data_source::find_replica(actor_address first_stage) const {
-    for (std::size_t r = 0; r < options_.replicas.size(); ++r)
-        if (options_.replicas[r].first_stage == first_stage)
-            return r;
-    return std::nullopt;
+    const auto found = std::ranges::find(options_.first_stages, first_stage);
+    if (found == options_.first_stages.end())
+        return std::nullopt;
+    return static_cast<std::size_t>(found - options_.first_stages.begin());
 }
 
 // That gets the next minibatch: the next in turn, or where they are dealt the one that has least to do.
 std::size_t data_source::next_replica() const {
     if (!options_.sync.deals_minibatches())
-        return feeding_->sent % options_.replicas.size();
-    return static_cast<std::size_t>(std::ranges::min_element(feeding_->unanswered) -
-                                    feeding_->unanswered.begin());
+        return feeding_->sent % options_.first_stages.size();
+    std::size_t least = 0; // the first replica is never lost
+    for (std::size_t r = 1; r < options_.first_stages.size(); ++r)
+        if (!lost_.contains(r) && feeding_->unanswered[r] < feeding_->unanswered[least])
+            least = r;
+    return least;
 }
 
 void data_source::run_epoch(proto::RunEpoch::Reader body, const frame& f) {
@@ -81,11 +87,13 @@ void data_source::run_epoch(proto::RunEpoch::Reader body, const frame& f) {
         return fail({errc::protocol, "an epoch is asked for of which nothing is left"});
     pass.first_minibatch = body.getFirstMinibatch();
     pass.shape = epoch_shape::of(run.samples - pass.skipped * batch, batch, options_.microbatches);
-    pass.dealt.resize(options_.replicas.size());
-    pass.unanswered.resize(options_.replicas.size());
+    pass.dealt.resize(options_.first_stages.size());
+    pass.unanswered.resize(options_.first_stages.size());
     feeding_ = std::move(pass);
 
-    for (const pipeline_ends& replica : options_.replicas) {
+    for (std::size_t r = 0; r < options_.first_stages.size(); ++r) {
+        if (lost_.contains(r))
+            continue;
         frame_builder<proto::EpochBegin> begin;
         begin.body().setEpoch(body.getEpoch());
         begin.body().setFirstMinibatch(body.getFirstMinibatch());
@@ -93,7 +101,7 @@ void data_source::run_epoch(proto::RunEpoch::Reader body, const frame& f) {
         begin.body().setSamplesPerMinibatch(feeding_->shape.samples_per_minibatch);
         begin.body().setSamplesInLast(feeding_->shape.samples_in_last);
         begin.body().setMicrobatches(feeding_->shape.microbatches_max);
-        send(replica.first_stage, std::move(begin));
+        send(options_.first_stages[r], std::move(begin));
     }
     prepare();
 }
@@ -118,11 +126,42 @@ void data_source::stop_data(proto::StopData::Reader, const frame& f) {
     feed();
 }
 
+// What it had and has not answered is lost.
+void data_source::replica_lost(proto::ReplicaLost::Reader body, const frame& f) {
+    if (!comes_from(options_.trainer, f))
+        return;
+    TROUPE_CHECK(body.getReplica() > 0 && body.getReplica() < options_.first_stages.size(),
+                 "the first replica is never lost");
+    lost_.insert(body.getReplica());
+    frame_builder<proto::MinibatchesLost> lost;
+    lost.body().setReplica(body.getReplica());
+    if (feeding_ && feeding_->training) {
+        const std::uint64_t microbatches =
+            std::exchange(feeding_->unanswered[body.getReplica()], 0);
+        feeding_->answered += microbatches;
+        lost.body().setMinibatches((microbatches + feeding_->shape.microbatches_max - 1) /
+                                   feeding_->shape.microbatches_max);
+    }
+    send(f.from(), std::move(lost));
+    if (feeding_)
+        feed();
+}
+
+void data_source::replica_joined(proto::ReplicaJoined::Reader body, const frame& f) {
+    if (!comes_from(options_.trainer, f))
+        return;
+    TROUPE_CHECK(!feeding_ && body.getReplica() < options_.first_stages.size(),
+                 "a replica joins between two epochs");
+    options_.first_stages[body.getReplica()] = read_address(body.getFirstStage());
+    options_.last_stages[body.getReplica()] = read_address(body.getLastStage());
+    lost_.erase(body.getReplica());
+}
+
 // Keeps the worker `ahead` minibatches of each replica ahead of what is sent.
 void data_source::prepare() {
     feeding& pass = *feeding_;
     while (pass.prepared < pass.shape.minibatches &&
-           pass.prepared < pass.sent + (options_.ahead + 1) * options_.replicas.size()) {
+           pass.prepared < pass.sent + (options_.ahead + 1) * options_.first_stages.size()) {
         auto slot = std::make_shared<batch>();
         const std::uint64_t index = pass.skipped + pass.prepared++;
         device_task task;
@@ -157,14 +196,15 @@ void data_source::work_done(proto::WorkDone::Reader body, const frame&) {
 bool data_source::may_send() const {
     const feeding& pass = *feeding_;
     if (!pass.training)
-        return pass.microbatches_sent - pass.answered < options_.stages + options_.ahead;
+        return pass.microbatches_sent - pass.answered <
+               options_.first_place.stages + options_.ahead;
     const std::uint64_t in_flight =
-        in_flight_max(options_.schedule, {0, options_.stages}, pass.shape);
+        in_flight_max(options_.schedule, options_.first_place, pass.shape);
     if (options_.sync.deals_minibatches())
         return pass.unanswered[next_replica()] < in_flight + pass.shape.microbatches_max;
     return pass.microbatches_sent - pass.answered <
            (in_flight + std::uint64_t{options_.ahead} * pass.shape.microbatches_max) *
-               options_.replicas.size();
+               options_.first_stages.size();
 }
 
 void data_source::feed() {
@@ -189,18 +229,22 @@ void data_source::feed() {
 std::size_t data_source::minibatches_of_update() const {
     if (!feeding_->training)
         return 1;
-    const auto replicas = static_cast<std::uint32_t>(options_.replicas.size());
+    const auto replicas = static_cast<std::uint32_t>(options_.first_stages.size());
     return std::min<std::uint64_t>(options_.sync.minibatches_per_update(replicas),
                                    feeding_->shape.minibatches - feeding_->sent);
 }
 
 void data_source::send_update() {
-    std::uint64_t counted = 0;
     const std::size_t minibatches = minibatches_of_update();
+    const auto labels_of = [&](const batch& b) {
+        return count_labels(b.labels, options_.ignored_label);
+    };
+    std::uint64_t of_all = 0;
     for (std::size_t m = 0; m < minibatches; ++m)
-        counted += count_labels(ready_[m]->labels, options_.ignored_label);
+        of_all += labels_of(*ready_[m]);
     for (std::size_t m = 0; m < minibatches; ++m) {
-        send_minibatch(*ready_.front(), counted);
+        const batch& next = *ready_.front();
+        send_minibatch(next, options_.sync.shares_mean() ? of_all : labels_of(next));
         ready_.pop_front();
         ++feeding_->sent;
     }
@@ -210,7 +254,11 @@ void data_source::send_minibatch(const batch& b, std::uint64_t counted) {
     feeding& pass = *feeding_;
     const std::uint64_t minibatch = pass.first_minibatch + pass.sent;
     const std::size_t number = next_replica();
-    const pipeline_ends& replica = options_.replicas[number];
+    const actor_address first = options_.first_stages[number];
+    const std::size_t last_stages = options_.last_stages.size();
+    const actor_address last =
+        options_.last_stages[last_stages == options_.first_stages.size() ? number
+                                                                         : pass.sent % last_stages];
     ++pass.dealt[number];
     for (std::uint32_t m = 0; m < pass.shape.microbatches_of(pass.sent); ++m) {
         const sample_range rows = pass.shape.rows_of(pass.sent, m);
@@ -218,12 +266,12 @@ void data_source::send_minibatch(const batch& b, std::uint64_t counted) {
         labels.envelope().setTraceId(minibatch + 1);
         labels.body().setCounted(counted);
         labels.attach(b.labels.rows(rows.first, rows.count));
-        send(replica.last_stage, std::move(labels));
+        send(last, std::move(labels));
 
         auto activation = microbatch_message<proto::Activation>(minibatch, m);
         activation.envelope().setTraceId(minibatch + 1);
         activation.attach(b.input.rows(rows.first, rows.count));
-        send(replica.first_stage, std::move(activation));
+        send(first, std::move(activation));
         ++pass.microbatches_sent;
         ++pass.unanswered[number];
     }
@@ -234,11 +282,11 @@ void data_source::send_evaluation_batch(const batch& b) {
     frame_builder<proto::EvaluationLabels> labels;
     labels.body().setBatch(pass.sent);
     labels.attach(b.labels);
-    send(options_.replicas[0].last_stage, std::move(labels));
+    send(options_.last_stages[0], std::move(labels));
     frame_builder<proto::EvaluationBatch> samples;
     samples.body().setBatch(pass.sent);
     samples.attach(b.input);
-    send(options_.replicas[0].first_stage, std::move(samples));
+    send(options_.first_stages[0], std::move(samples));
     ++pass.microbatches_sent;
 }
 
@@ -247,7 +295,8 @@ void data_source::gradient(proto::Gradient::Reader body, const frame& f) {
     if (!replica)
         return reject("the sender is not the first stage of a replica of this run");
     // Answers to the last microbatches come after the pass is over for this actor.
-    if (!feeding_ || !feeding_->training || body.getMinibatch() < feeding_->first_minibatch)
+    if (!feeding_ || !feeding_->training || body.getMinibatch() < feeding_->first_minibatch ||
+        lost_.contains(*replica))
         return;
     if (feeding_->unanswered[*replica] == 0)
         return fail({errc::protocol, "a gradient comes back for a minibatch that was not sent"});
@@ -257,7 +306,7 @@ void data_source::gradient(proto::Gradient::Reader body, const frame& f) {
 }
 
 void data_source::evaluation_taken(proto::EvaluationTaken::Reader body, const frame& f) {
-    if (!comes_from(options_.replicas[0].last_stage, f))
+    if (!comes_from(options_.last_stages[0], f))
         return;
     if (!feeding_ || feeding_->training)
         return;
@@ -269,18 +318,20 @@ void data_source::evaluation_taken(proto::EvaluationTaken::Reader body, const fr
 
 void data_source::finish() {
     if (feeding_->training) {
-        for (std::size_t r = 0; r < options_.replicas.size(); ++r) {
+        for (std::size_t r = 0; r < options_.first_stages.size(); ++r) {
+            if (lost_.contains(r))
+                continue;
             frame_builder<proto::EndOfData> end;
             end.body().setEpoch(feeding_->epoch);
             end.body().setMinibatches(feeding_->sent);
             end.body().setOwn(feeding_->dealt[r]);
-            send(options_.replicas[r].first_stage, std::move(end));
+            send(options_.first_stages[r], std::move(end));
         }
     } else {
         frame_builder<proto::EndOfEvaluation> end;
         end.body().setEpoch(feeding_->epoch);
         end.body().setBatches(feeding_->sent);
-        send(options_.replicas[0].first_stage, std::move(end));
+        send(options_.first_stages[0], std::move(end));
     }
     feeding_.reset();
     ready_.clear();
@@ -291,10 +342,9 @@ void data_source::finish() {
 void data_source::on_rejected(proto::Rejected::Reader body, const frame& f) {
     // Anybody may write to this actor; only the stages can have refused what it sent. That one has ended is told to the
     // trainer, with the cause.
-    const auto is_stage = [&](const pipeline_ends& replica) {
-        return f.from() == replica.first_stage || f.from() == replica.last_stage;
-    };
-    if (feeding_ && !body.getGone() && std::ranges::any_of(options_.replicas, is_stage))
+    const bool is_stage = std::ranges::count(options_.first_stages, f.from()) > 0 ||
+                          std::ranges::count(options_.last_stages, f.from()) > 0;
+    if (feeding_ && !body.getGone() && is_stage)
         fail(read_failure(body).in("a stage refused a message"));
 }
 

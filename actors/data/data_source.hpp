@@ -12,6 +12,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "actors/data/batches.hpp"
@@ -26,17 +27,10 @@
 
 namespace troupe {
 
-// The pipeline of one replica.
-struct pipeline_ends {
-    actor_address first_stage;
-    actor_address last_stage;
-};
-
 struct data_source_options {
     std::shared_ptr<const data_sets> data;
     std::shared_ptr<device> worker; // prepares batches; not a device that computes
     proto::PipelineSchedule schedule = proto::PipelineSchedule::PIPEDREAM;
-    std::uint32_t stages = 1;
     run_shape shape;
     std::uint32_t microbatches = 1;
     std::int32_t ignored_label = troupe::ignored_label; // by the loss
@@ -44,7 +38,9 @@ struct data_source_options {
     bool shuffle = true;
     std::uint32_t ahead =
         2; // minibatches prepared and sent beyond what the first stage has in flight
-    std::vector<pipeline_ends> replicas; // the first one evaluates
+    stage_place first_place{};               // of the first stage, for what it holds
+    std::vector<actor_address> first_stages; // by replica; the first one evaluates
+    std::vector<actor_address> last_stages;  // by replica, perhaps of another number
     replica_sync sync;
     actor_address trainer;
 };
@@ -75,6 +71,8 @@ class data_source final : public actor {
     void run_epoch(proto::RunEpoch::Reader body, const frame& f);
     void run_evaluation(proto::RunEvaluation::Reader body, const frame& f);
     void stop_data(proto::StopData::Reader body, const frame& f);
+    void replica_lost(proto::ReplicaLost::Reader body, const frame& f);
+    void replica_joined(proto::ReplicaJoined::Reader body, const frame& f);
     void gradient(proto::Gradient::Reader body, const frame& f);
     void evaluation_taken(proto::EvaluationTaken::Reader body, const frame& f);
     void work_done(proto::WorkDone::Reader body, const frame& f);
@@ -97,6 +95,7 @@ class data_source final : public actor {
 
     data_source_options options_;
     std::optional<feeding> feeding_;
+    std::set<std::size_t> lost_;                   // replicas
     std::deque<std::shared_ptr<batch>> ready_;     // prepared, in order
     std::deque<std::shared_ptr<batch>> preparing_; // on the worker, in order
     std::uint64_t ticket_ = 0;

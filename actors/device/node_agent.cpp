@@ -3,12 +3,9 @@
 #include <capnp/message.h>
 
 #include <algorithm>
+#include <utility>
 
-#include "actors/collective/reducer.hpp"
 #include "actors/messages.hpp"
-#include "actors/params/parameter_cache.hpp"
-#include "actors/params/parameter_shard.hpp"
-#include "actors/pipeline/partition.hpp"
 #include "actors/plan/value_ranges.hpp"
 #include "kernels/graph/profile.hpp"
 #include "schemas/base/limits.hpp"
@@ -20,6 +17,7 @@ node_agent::node_agent(actor_context& context, node_agent_options options)
     on<proto::PlaceStage>(&node_agent::place);
     on<proto::ProfileModel>(&node_agent::profile);
     on<proto::WorkDone>(&node_agent::work_done);
+    on<proto::DropReplica>(&node_agent::drop_replica);
     on<proto::Release>(&node_agent::release);
 }
 
@@ -31,12 +29,6 @@ result<std::shared_ptr<device>> node_agent::find_device(const std::string& name)
 }
 
 namespace {
-
-// "2", with several replicas "2.1": stage and replica.
-std::string name_of_stage(proto::PlaceStage::Reader body) {
-    return std::to_string(body.getStage()) +
-           (body.getReplicas() > 1 ? "." + std::to_string(body.getReplica()) : std::string{});
-}
 
 // " of replica 1", where there are several.
 std::string replica_text(proto::PlaceStage::Reader body) {
@@ -65,8 +57,23 @@ void node_agent::place(proto::PlaceStage::Reader body, const frame& f) {
     write_address(placed.body().initAddress(), stage->stage);
     write_address(placed.body().initReducer(), stage->reducer);
     write_address(placed.body().initShard(), stage->shard);
+    write_address(placed.body().initPeer(), stage->peer);
     send(trainer, std::move(placed));
 }
+
+namespace {
+
+result<void> check_stage_replicas(proto::PlaceStage::Reader body) {
+    const auto all = body.getStageReplicas();
+    bool possible = all.size() == 0 ||
+                    (all.size() == body.getStages() && all[body.getStage()] == body.getReplicas());
+    for (const std::uint32_t replicas : all)
+        possible = possible && replicas > 0 && replicas <= limits::replicas_max;
+    return possible ? result<void>{}
+                    : error{errc::protocol, "the stages cannot have so many replicas"};
+}
+
+} // namespace
 
 // Why this stage cannot be taken on, before anything is made of it.
 result<void> node_agent::check_placement(proto::PlaceStage::Reader body,
@@ -79,8 +86,18 @@ result<void> node_agent::check_placement(proto::PlaceStage::Reader body,
         body.getReplica() >= body.getReplicas())
         return error{errc::protocol, "there is no replica " + std::to_string(body.getReplica()) +
                                          " of " + std::to_string(body.getReplicas())};
+    if (auto possible = check_stage_replicas(body); !possible)
+        return possible.failure();
+    if (body.getWorkers() == 0 || body.getWorkers() > limits::replicas_max ||
+        body.getWorker() >= body.getWorkers() || body.getMembers() == 0 ||
+        body.getMembers() > body.getReplicas())
+        return error{errc::protocol, "there is no worker " + std::to_string(body.getWorker()) +
+                                         " of " + std::to_string(body.getWorkers())};
     if (auto fits = check_ranges(capnp::toDynamic(body.getSync())); !fits)
         return fits.failure().in("sync");
+    if (!(body.getSlowDown() >= 1 && body.getSlowDown() <= limits::slow_down_max))
+        return error{errc::protocol, "a device cannot be slowed down " +
+                                         std::to_string(body.getSlowDown()) + " times"};
     if (!is_known(body.getSchedule()))
         return error{errc::protocol,
                      "node " + runtime().options().name + " does not know this schedule"};
@@ -98,102 +115,6 @@ result<void> node_agent::check_placement(proto::PlaceStage::Reader body,
                                run->second.stages.contains({body.getReplica(), body.getStage()})))
         return error{errc::protocol, "this stage of this run is placed already"};
     return {};
-}
-
-// None where there is nothing to sum.
-actor_address node_agent::spawn_reducer(proto::PlaceStage::Reader body,
-                                        const stage_options& stage) {
-    if (stage.program->parameters().empty() && stage.program->averages().empty())
-        return {};
-    reducer_options options;
-    options.algorithm = stage.sync.algorithm;
-    options.compute = stage.compute;
-    for (const parameter_info& parameter : stage.program->parameters())
-        options.shapes.push_back(parameter.shape);
-    for (const average_info& average : stage.program->averages())
-        options.shapes.push_back(average.shape);
-    return runtime().spawn<reducer>("reducer-" + name_of_stage(body), std::move(options));
-}
-
-// A cache, and the shard of this replica if there is one.
-void node_agent::spawn_server(proto::PlaceStage::Reader body, const stage_options& stage,
-                              hosted_stage& into) {
-    const auto& parameters = stage.program->parameters();
-    const std::size_t shards = stage.sync.shards_of(parameters.size(), body.getReplicas());
-    if (shards == 0)
-        return; // nothing to keep
-    parameter_cache_options cache;
-    std::vector<layer_cost> sizes; // tensors are to a shard what layers are to a stage
-    for (const parameter_info& parameter : parameters) {
-        cache.shapes.push_back(parameter.shape);
-        sizes.push_back({.compute_ns = static_cast<double>(parameter.shape.elements())});
-    }
-    for (const layer_range& range : partition_layers(sizes, shards))
-        cache.ranges.push_back({range.first, range.count});
-    cache.state_per_parameter = stage.rule->state().size();
-    if (body.getReplica() < shards) {
-        const shard_range own = cache.ranges[body.getReplica()];
-        parameter_shard_options shard;
-        shard.rule = *stage.sync.server;
-        shard.workers = body.getReplicas();
-        for (std::size_t p = own.first; p < own.first + own.count; ++p)
-            shard.shapes.push_back(parameters[p].shape);
-        shard.optimizer = stage.rule;
-        shard.rates = stage.rates;
-        shard.compute = stage.compute;
-        into.shard =
-            runtime().spawn<parameter_shard>("shard-" + name_of_stage(body), std::move(shard));
-        cache.own_shard = into.shard;
-    }
-    into.cache = runtime().spawn<parameter_cache>("cache-" + name_of_stage(body), std::move(cache));
-}
-
-result<node_agent::hosted_stage> node_agent::spawn_stage(proto::PlaceStage::Reader body,
-                                                         actor_address trainer) {
-    if (auto possible = check_placement(body, trainer); !possible)
-        return possible.failure();
-    auto compute = find_device(body.getDevice().cStr());
-    if (!compute)
-        return compute.failure();
-    auto program = stage_program::create(body.getModel(), {body.getFirstLayer(), body.getLayers()});
-    if (!program)
-        return program.failure();
-    stage_options options;
-    options.place = {body.getStage(), body.getStages()};
-    options.schedule = body.getSchedule();
-    options.program = std::make_shared<const stage_program>(std::move(program).value());
-    options.compute = std::move(compute).value();
-    const auto train = body.getTrain();
-    options.rule = make_optimizer(train.getOptimizer());
-    if (options.rule == nullptr)
-        return error{errc::protocol,
-                     "node " + runtime().options().name + " does not know this optimizer"};
-    options.rates = make_learning_rates(train, body.getMinibatches());
-    if (options.rates == nullptr)
-        return error{errc::protocol, "node " + runtime().options().name +
-                                         " does not know this schedule of the learning rate"};
-    const auto clip = make_clip(train.getClip());
-    if (!clip)
-        return error{errc::protocol, "node " + runtime().options().name +
-                                         " does not know this way to clip gradients"};
-    options.clip = *clip;
-    options.seed = train.getSeed();
-    options.trainer = trainer;
-    const auto sync = replica_sync::of(body.getSync(), body.getReplicas());
-    if (!sync)
-        return error{errc::protocol, "node " + runtime().options().name +
-                                         " does not know this way for replicas to agree"};
-    options.sync = *sync;
-    options.replica = {body.getReplica(), body.getReplicas()};
-    hosted_stage spawned;
-    if (sync->sums_gradients || sync->weights_every > 0)
-        spawned.reducer = options.reducer = spawn_reducer(body, options);
-    if (sync->server)
-        spawn_server(body, options, spawned);
-    options.cache = spawned.cache;
-    spawned.stage =
-        runtime().spawn<stage_actor>("stage-" + name_of_stage(body), std::move(options));
-    return spawned;
 }
 
 void node_agent::refuse(actor_address trainer, std::uint64_t run, std::uint32_t stage,
@@ -306,6 +227,20 @@ std::string outcome(proto::Release::Reader body) {
 
 } // namespace
 
+// Its shards stay: the other replicas' weights are there.
+void node_agent::drop_replica(proto::DropReplica::Reader body, const frame& f) {
+    const auto run = runs_.find(body.getRun());
+    if (run == runs_.end() || run->second.trainer != f.from())
+        return;
+    const error why{errc::cancelled,
+                    "the run goes on without replica " + std::to_string(body.getReplica())};
+    for (auto& [place, hosted] : run->second.stages)
+        if (place.first == body.getReplica())
+            for (actor_address* const a : {&hosted.stage, &hosted.reducer, &hosted.cache})
+                if (const actor_address gone = std::exchange(*a, {}))
+                    runtime().end(gone, why);
+}
+
 void node_agent::release(proto::Release::Reader body, const frame& f) {
     const auto run = runs_.find(body.getRun());
     if (run != runs_.end() && run->second.trainer == f.from())
@@ -349,7 +284,8 @@ void node_agent::end_run(std::uint64_t number, const error& why) {
     unwatch_unless_served(trainer);
     log("the stages of " + run.mapped().name + " have ended: " + why.message());
     for (const auto& [place, hosted] : run.mapped().stages)
-        for (const actor_address a : {hosted.stage, hosted.reducer, hosted.cache, hosted.shard})
+        for (const actor_address a :
+             {hosted.stage, hosted.reducer, hosted.cache, hosted.shard, hosted.peer})
             if (a)
                 runtime().end(a, why);
 }

@@ -12,6 +12,8 @@
 #include <memory>
 #include <vector>
 
+#include "actors/params/parameter_cache.hpp"
+#include "actors/peers/shared_weights.hpp"
 #include "actors/pipeline/stage_actor.hpp"
 #include "actors/runtime/actor.hpp"
 #include "kernels/device/device.hpp"
@@ -32,18 +34,22 @@ class node_agent final : public actor {
   private:
     // A stage and what stands beside it for it to agree with its other replicas.
     struct hosted_stage {
-        actor_address stage, reducer, cache, shard;
+        actor_address stage, reducer, cache, shard, peer;
     };
     struct hosted_run {
         actor_address trainer;
         std::map<std::pair<std::uint32_t, std::uint32_t>, hosted_stage>
-            stages;       // by replica and number
+            stages;                                          // by replica and number
+        std::map<std::uint32_t, actor_address> node_servers; // by stage: caches of several replicas
+        // By number of stage, for replicas that share memory.
+        std::map<std::uint32_t, std::shared_ptr<shared_weights>> shared;
         std::string name; // of its node: it may be gone at the end
     };
 
     void place(proto::PlaceStage::Reader body, const frame& f);
     void profile(proto::ProfileModel::Reader body, const frame& f);
     void work_done(proto::WorkDone::Reader body, const frame& f);
+    void drop_replica(proto::DropReplica::Reader body, const frame& f);
     void release(proto::Release::Reader body, const frame& f);
     void on_down(actor_address who, const error& why) override;
 
@@ -53,6 +59,11 @@ class node_agent final : public actor {
     actor_address spawn_reducer(proto::PlaceStage::Reader body, const stage_options& stage);
     void spawn_server(proto::PlaceStage::Reader body, const stage_options& stage,
                       hosted_stage& into);
+    actor_address spawn_shard(proto::PlaceStage::Reader body, const stage_options& stage,
+                              shard_range own);
+    actor_address spawn_cache(proto::PlaceStage::Reader body, const stage_options& stage,
+                              parameter_cache_options options);
+    actor_address spawn_peer(proto::PlaceStage::Reader body, const stage_options& stage);
     result<std::shared_ptr<device>> find_device(const std::string& name) const;
     void refuse(actor_address trainer, std::uint64_t run, std::uint32_t stage, const error& why);
     void end_run(std::uint64_t run, const error& why);

@@ -4,8 +4,29 @@
 
 namespace troupe {
 
+std::size_t consistency::gradients_per_update(std::size_t workers) const noexcept {
+    if (is_synchronous())
+        return workers;
+    if (splits)
+        return std::max<std::size_t>(1, workers / std::max(1u, *splits));
+    if (backups)
+        return workers - std::min<std::size_t>(*backups, workers - 1);
+    return 1;
+}
+
+float consistency::share(std::uint64_t updates_late, std::size_t gradients) const noexcept {
+    if (!splits && !backups)
+        return 1;
+    const std::uint64_t lateness = splits ? std::max<std::uint64_t>(1, updates_late) : 1;
+    return 1 / (static_cast<float>(gradients) * static_cast<float>(lateness));
+}
+
 bool worker_clocks::all_done() const noexcept {
-    return std::ranges::all_of(done_, [](bool done) { return done; });
+    return active() == 0;
+}
+
+std::size_t worker_clocks::active() const noexcept {
+    return static_cast<std::size_t>(std::ranges::count(done_, false));
 }
 
 std::optional<std::size_t> worker_clocks::slowest() const noexcept {

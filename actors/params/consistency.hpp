@@ -1,12 +1,23 @@
-// Consistency of a parameter server: which weights a worker may read, and when pushed gradients make a new version. Pure.
+// Consistency of a parameter server: which weights a worker may read, and which pushed gradients make an update. Pure.
 //
-// A worker's clock counts the gradients that it has pushed in this epoch. Bounded staleness s (stale synchronous parallel:
-// Ho et al. 2013): a worker that has pushed c may read when every worker has pushed at least c - s, so that what it reads
-// holds all gradients of clocks before c - s, its own up to c, and perhaps newer ones. Without a bound nobody ever waits
-// (asynchronous parallel). With s = 0 all gradients of a clock make one update, in the order of the workers, so that all
-// read the same version (bulk synchronous parallel); else each gradient makes one when it arrives.
+// A worker's clock counts the gradients that it has pushed in this epoch and that the shard is done with.
 //
-// A worker that has no more data in this epoch holds nobody up.
+//   rule              an update is made of                    a worker that has pushed c reads
+//   asynchronous      each gradient when it arrives           at once
+//   bounded           each gradient when it arrives           when every worker has pushed at least c - s
+//   staleness s       (Ho et al. 2013)
+//   s = 0: bulk       a gradient of every worker,             when that update is made
+//   synchronous       in their order
+//   value-bounded     each gradient when it arrives           when what some other has not seen of its updates is at most
+//                     (Wei et al. 2015)                       bound / sqrt(c), c over the run
+//   softsync n        workers / n gradients in the order      at once
+//                     of arrival (Gupta et al. 2016)
+//   backup workers b  the first workers - b gradients of the  when its gradient is in an update or dropped
+//                     newest version; later ones are dropped
+//                     (Chen et al. 2016)
+//
+// A worker reads its own gradients with what it reads, but for softsync's, which may wait for others. One that has no more
+// data in this epoch, or is gone, holds nobody up.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +27,22 @@
 
 namespace troupe {
 
+// At most one is given; asynchronous where none is.
 struct consistency {
-    std::optional<std::uint32_t> staleness; // clocks; nothing: unbounded
+    std::optional<std::uint32_t> staleness; // s, in clocks
+    std::optional<float> bound;             // of value-bounded
+    std::optional<std::uint32_t> splits;    // n of softsync
+    std::optional<std::uint32_t> backups;   // b of backup workers
 
+    // Whether every update is one by all workers.
     bool is_synchronous() const noexcept { return staleness == 0u; }
+    // Whether gradients are always of the weights that they update.
+    bool is_never_late() const noexcept { return is_synchronous() || backups; }
+    // Of so many workers, how many gradients an update is made of where nobody has ended.
+    std::size_t gradients_per_update(std::size_t workers) const noexcept;
+    // What a gradient so many updates late is multiplied by, in an update of `gradients`; all that bsp sums are shares of
+    // one mean already.
+    float share(std::uint64_t updates_late, std::size_t gradients) const noexcept;
 };
 
 // The clocks of all workers in an epoch. A value.
@@ -34,6 +57,7 @@ class worker_clocks {
     void tick(std::size_t worker) { ++clocks_[worker]; }
     void finish(std::size_t worker) { done_[worker] = true; } // it pushes no more
     bool all_done() const noexcept;
+    std::size_t active() const noexcept; // workers that still push
 
     // The worker that is least far of those that still push; nothing if none does.
     std::optional<std::size_t> slowest() const noexcept;
@@ -43,7 +67,7 @@ class worker_clocks {
     std::vector<bool> done_;
 };
 
-// The worker for which one at this clock has to wait before it reads; nothing if it may read.
+// The worker for which one at this clock has to wait before it reads; nothing if it may read. Of bounded staleness.
 std::optional<std::size_t> waits_for(const consistency& rule, const worker_clocks& clocks,
                                      std::uint64_t clock);
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "actors/messages.hpp"
+#include "kernels/ops/ops.hpp"
 #include "schemas/base/limits.hpp"
 
 namespace troupe {
@@ -18,78 +19,202 @@ parameter_cache::parameter_cache(actor_context& context, parameter_cache_options
     on<proto::Pulled>(&parameter_cache::pulled);
     on<proto::WorkerDoneTaken>(&parameter_cache::worker_done_taken);
     on<proto::ShardRead>(&parameter_cache::shard_read);
+    on<proto::WorkDone>(&parameter_cache::work_done);
 }
 
 void parameter_cache::join(proto::JoinServer::Reader body, const frame& f) {
-    if (stage_ || body.getShards().size() != options_.ranges.size())
+    const auto is_its = [&](const member& m) { return m.stage == f.from(); };
+    if (members_.size() == options_.members || std::ranges::any_of(members_, is_its) ||
+        body.getShards().size() != options_.ranges.size())
         return reject("this cache has its shards already, or there are too few or too many");
-    stage_ = f.from();
-    worker_ = body.getWorker();
-    for (const auto shard : body.getShards())
-        shards_.push_back(read_address(shard));
-    for (const actor_address shard : shards_)
-        watch(shard);
-    fetched_ = {std::vector<std::uint64_t>(shards_.size(), body.getWeightVersion())};
-    answers_.resize(shards_.size());
-    if (const auto own = std::ranges::find(shards_, options_.own_shard);
-        options_.own_shard && own != shards_.end()) {
-        const shard_range range = options_.ranges[static_cast<std::size_t>(own - shards_.begin())];
-        const std::size_t parameters = options_.ranges.back().first + options_.ranges.back().count;
-        const std::size_t kinds = options_.state_per_parameter;
-        frame_builder<proto::KeepShard> weights;
-        weights.body().setWeightVersion(body.getWeightVersion());
-        for (const tensor& t : f.tensors().subspan(range.first, range.count))
-            weights.attach(t);
-        for (const tensor& t :
-             f.tensors().subspan(parameters + range.first * kinds, range.count * kinds))
-            weights.attach(t);
-        send(*own, std::move(weights));
+    members_.push_back({f.from(), {}, false});
+    if (shards_.empty()) {
+        worker_ = body.getWorker();
+        for (const auto shard : body.getShards())
+            shards_.push_back(read_address(shard));
+        for (const actor_address shard : shards_)
+            watch(shard);
+        fetched_ = {std::vector<std::uint64_t>(shards_.size(), body.getWeightVersion())};
+        answers_.resize(shards_.size());
     }
-    send(stage_, frame_builder<proto::ServerJoined>{});
+    keep_shard(read_address(body.getKeeps()), body.getWeightVersion(), f);
+    send(f.from(), frame_builder<proto::ServerJoined>{});
 }
 
-bool parameter_cache::begin(const question& asked, const frame& f) {
-    if (!stage_ || f.from() != stage_ || asked_) {
-        reject("the sender is not the stage of this cache, or has not had its last answer");
-        return false;
+// The shard beside a stage begins with that stage's weights.
+void parameter_cache::keep_shard(actor_address shard, std::uint64_t version, const frame& f) {
+    const auto own = std::ranges::find(shards_, shard);
+    if (!shard || own == shards_.end())
+        return;
+    const shard_range range = options_.ranges[static_cast<std::size_t>(own - shards_.begin())];
+    const std::size_t parameters = options_.ranges.back().first + options_.ranges.back().count;
+    const std::size_t kinds = options_.state_per_parameter;
+    frame_builder<proto::KeepShard> weights;
+    weights.body().setWeightVersion(version);
+    for (const tensor& t : f.tensors().subspan(range.first, range.count))
+        weights.attach(t);
+    for (const tensor& t :
+         f.tensors().subspan(parameters + range.first * kinds, range.count * kinds))
+        weights.attach(t);
+    send(shard, std::move(weights));
+}
+
+parameter_cache::member* parameter_cache::take(const frame& f) {
+    const auto who = std::ranges::find(members_, f.from(), &member::stage);
+    if (who == members_.end() || who->asked || asked_ || sums_) {
+        reject("the sender is not a stage of this cache, or has not had its last answer");
+        return nullptr;
     }
+    who->asked = current();
+    return &*who;
+}
+
+void parameter_cache::begin(const question& asked) {
     asked_ = asked;
     missing_ = shards_.size();
     std::ranges::fill(answers_, nullptr);
-    return true;
 }
 
-void parameter_cache::enter_epoch(proto::EnterEpoch::Reader body, const frame& f) {
-    if (!begin({type_id_of<proto::Pulled>(), 0, 1, none}, f))
-        return;
-    fetched_.clear();
-    pull(body.getEpoch(), 0, none);
+void parameter_cache::enter_epoch(proto::EnterEpoch::Reader, const frame& f) {
+    if (take(f) != nullptr)
+        advance();
 }
 
 void parameter_cache::offer(proto::Offer::Reader body, const frame& f) {
-    if (!begin({type_id_of<proto::Pulled>(), body.getClock() + 1, 1, body.getMinibatch()}, f))
+    member* const who = take(f);
+    if (who == nullptr)
         return;
-    TROUPE_CHECK(body.getFetchesLate() < fetched_.size(), "a stage computes with what it fetched");
-    const auto& used = fetched_[fetched_.size() - 1 - body.getFetchesLate()];
+    if (body.getFetch())
+        return advance();
+    push({body.getEpoch(), pushes_++, body.getMinibatch(), body.getFetchesLate(),
+          f.envelope().getMinibatch()},
+         f.tensors());
+    who->asked.reset(); // nothing is to be answered
+}
+
+void parameter_cache::finish_epoch(proto::FinishEpoch::Reader, const frame& f) {
+    if (member* const who = take(f)) {
+        who->finished = true;
+        advance();
+    }
+}
+
+void parameter_cache::refresh(proto::Refresh::Reader, const frame& f) {
+    if (take(f) == nullptr)
+        return;
+    begin({type_id_of<proto::ShardRead>(), 0, 1 + options_.state_per_parameter});
+    for (const actor_address shard : shards_)
+        send(shard, frame_builder<proto::ReadShard>{});
+}
+
+// Those that have ended the epoch wait for the others; those ask together.
+void parameter_cache::advance() {
+    const member* first = nullptr; // of those that have not
+    for (const member& m : members_) {
+        if (!m.asked || members_.size() < options_.members)
+            return;
+        if (m.finished)
+            continue;
+        if (first != nullptr && m.asked->body_type() != first->asked->body_type())
+            return quit(error{errc::protocol, "the stages of a node ask for different things"});
+        first = &m;
+    }
+    if (first == nullptr)
+        return finish(members_[0].asked->body<proto::FinishEpoch>().getEpoch());
+    if (first->asked->body_type() == type_id_of<proto::Offer>())
+        return offer_all();
+    begin({type_id_of<proto::Pulled>(), 0, 1, none});
+    fetched_.clear();
+    pushes_ = 0;
+    pull(first->asked->body<proto::EnterEpoch>().getEpoch(), 0, none);
+}
+
+void parameter_cache::offer_all() {
+    push_ids ids;
+    bool pushes = false;
+    std::vector<std::vector<tensor>> offered;
+    for (const member& m : members_) {
+        if (m.finished)
+            continue;
+        const auto body = m.asked->body<proto::Offer>();
+        pushes = pushes || body.getPush();
+        ids.epoch = body.getEpoch();
+        ids.minibatch = ids.minibatch == none ? body.getMinibatch()
+                                              : std::max(ids.minibatch, body.getMinibatch());
+        ids.fetches_late = std::max(ids.fetches_late, body.getFetchesLate());
+        ids.name = m.asked->envelope().getMinibatch();
+        if (!m.asked->tensors().empty())
+            offered.emplace_back(m.asked->tensors().begin(), m.asked->tensors().end());
+    }
+    if (offered.size() > 1)
+        return sum(ids, std::move(offered));
+    begin({type_id_of<proto::Pulled>(), pushes_ + (pushes ? 1 : 0), 1, ids.name});
+    if (pushes) {
+        ids.clock = pushes_++;
+        push(ids, offered.empty() ? std::vector<tensor>{} : offered[0]);
+    }
+    pull(ids.epoch, pushes_, ids.name);
+}
+
+// In the order of the members; then it is pushed.
+void parameter_cache::sum(const push_ids& ids, std::vector<std::vector<tensor>> offered) {
+    summing_ = ids;
+    sums_ = std::make_shared<std::vector<tensor>>();
+    device_task task;
+    task.work = [sums = sums_,
+                 offered = std::move(offered)](compute_context& context) -> result<void> {
+        for (std::size_t i = 0; i < offered[0].size(); ++i) {
+            auto sum = tensor::allocate(context.memory, data_type::float32, offered[0][i].shape());
+            if (!sum)
+                return sum.failure();
+            auto done = context.ops.run(add_scaled{offered[0][i], 1, offered[1][i], *sum});
+            for (std::size_t m = 2; done && m < offered.size(); ++m)
+                done = context.ops.run(add_scaled{*sum, 1, offered[m][i], *sum});
+            if (!done)
+                return done;
+            sums->push_back(std::move(*sum));
+        }
+        return {};
+    };
+    for (const tensor_shape& shape : options_.shapes)
+        task.cost_hint += static_cast<double>(shape.elements());
+    task.done = completion_to(self_handle(), 0);
+    options_.compute->submit(std::move(task));
+}
+
+void parameter_cache::work_done(proto::WorkDone::Reader body, const frame& f) {
+    const work_span span = span_of(body, f);
+    trace_compute(runtime().trace().label(proto::NODE_SUM_WORK->cStr()), span.began, span.ended,
+                  minibatch_id{summing_.name}, weight_version{none},
+                  options_.compute->memory().statistics().bytes_reserved);
+    if (body.hasFailure())
+        return quit(
+            read_failure(body.getFailure()).in("summing what the replicas of a node offer"));
+    const auto sums = std::exchange(sums_, nullptr);
+    summing_.clock = pushes_++;
+    begin({type_id_of<proto::Pulled>(), pushes_, 1, summing_.name});
+    push(summing_, *sums);
+    pull(summing_.epoch, pushes_, summing_.name);
+}
+
+void parameter_cache::push(const push_ids& ids, std::span<const tensor> gradients) {
+    TROUPE_CHECK(ids.fetches_late < fetched_.size(), "a stage computes with what it fetched");
+    const auto& used = fetched_[fetched_.size() - 1 - ids.fetches_late];
     for (std::size_t k = 0; k < shards_.size(); ++k) {
         frame_builder<proto::Push> push;
         push.body().setWorker(worker_);
-        push.body().setEpoch(body.getEpoch());
-        push.body().setClock(body.getClock());
-        push.body().setMinibatch(body.getMinibatch());
+        push.body().setEpoch(ids.epoch);
+        push.body().setClock(ids.clock);
+        push.body().setMinibatch(ids.minibatch);
         push.body().setWeightVersion(used[k]);
-        push.envelope().setMinibatch(body.getMinibatch());
+        push.envelope().setMinibatch(ids.name);
         push.envelope().setWeightVersion(used[k]);
-        if (!f.tensors().empty())
+        if (!gradients.empty())
             for (const tensor& t :
-                 f.tensors().subspan(options_.ranges[k].first, options_.ranges[k].count))
+                 gradients.subspan(options_.ranges[k].first, options_.ranges[k].count))
                 push.attach(t);
         send(shards_[k], std::move(push));
     }
-    // What is later than the pipeline is deep cannot be asked for.
-    if (fetched_.size() > limits::stages_max)
-        fetched_.pop_front();
-    pull(body.getEpoch(), body.getClock() + 1, body.getMinibatch());
 }
 
 void parameter_cache::pull(std::uint32_t epoch, std::uint64_t clock, std::uint64_t minibatch) {
@@ -103,22 +228,14 @@ void parameter_cache::pull(std::uint32_t epoch, std::uint64_t clock, std::uint64
     }
 }
 
-void parameter_cache::finish_epoch(proto::FinishEpoch::Reader body, const frame& f) {
-    if (!begin({type_id_of<proto::WorkerDoneTaken>(), body.getEpoch()}, f))
-        return;
+void parameter_cache::finish(std::uint32_t epoch) {
+    begin({type_id_of<proto::WorkerDoneTaken>(), epoch});
     for (const actor_address shard : shards_) {
         frame_builder<proto::WorkerDone> done;
         done.body().setWorker(worker_);
-        done.body().setEpoch(body.getEpoch());
+        done.body().setEpoch(epoch);
         send(shard, std::move(done));
     }
-}
-
-void parameter_cache::refresh(proto::Refresh::Reader, const frame& f) {
-    if (!begin({type_id_of<proto::ShardRead>(), 0, 1 + options_.state_per_parameter}, f))
-        return;
-    for (const actor_address shard : shards_)
-        send(shard, frame_builder<proto::ReadShard>{});
 }
 
 // ---- answers --------------------------------------------------------------------------------------------------------
@@ -155,20 +272,27 @@ result<void> parameter_cache::check_answer(std::size_t shard, std::uint64_t echo
                 : error{errc::protocol, "has not the tensors of the shard's parameters"};
 }
 
-void parameter_cache::send_fetched(std::uint64_t staleness) {
-    frame_builder<proto::Fetched> fetched;
-    fetched.body().setStaleness(staleness);
-    fetched.body().setWeightVersion(fetched_.back()[0]);
-    fetched.envelope().setMinibatch(asked_->minibatch);
-    for (std::size_t k = 0; k < shards_.size(); ++k)
-        for (const tensor& t : answers_[k]->tensors().first(options_.ranges[k].count))
-            fetched.attach(t);
-    for (std::size_t k = 0; k < shards_.size(); ++k)
-        for (const tensor& t : answers_[k]->tensors().subspan(options_.ranges[k].count))
-            fetched.attach(t);
+void parameter_cache::send_fetched(std::uint64_t staleness, std::uint32_t dropped) {
+    for (member& m : members_) {
+        if (m.finished || !m.asked)
+            continue;
+        m.asked.reset();
+        frame_builder<proto::Fetched> fetched;
+        fetched.body().setStaleness(staleness);
+        fetched.body().setDropped(dropped);
+        fetched.body().setWeightVersion(fetched_.back()[0]);
+        fetched.envelope().setMinibatch(asked_->minibatch);
+        fetched.envelope().setWeightVersion(fetched_.back()[0]);
+        for (std::size_t k = 0; k < shards_.size(); ++k)
+            for (const tensor& t : answers_[k]->tensors().first(options_.ranges[k].count))
+                fetched.attach(t);
+        for (std::size_t k = 0; k < shards_.size(); ++k)
+            for (const tensor& t : answers_[k]->tensors().subspan(options_.ranges[k].count))
+                fetched.attach(t);
+        send(m.stage, std::move(fetched));
+    }
     std::ranges::fill(answers_, nullptr);
     asked_.reset();
-    send(stage_, std::move(fetched));
 }
 
 void parameter_cache::pulled(proto::Pulled::Reader body, const frame& f) {
@@ -177,7 +301,11 @@ void parameter_cache::pulled(proto::Pulled::Reader body, const frame& f) {
     auto& versions = fetched_.emplace_back();
     for (const frame_ptr& answer : answers_)
         versions.push_back(answer->body<proto::Pulled>().getWeightVersion());
-    send_fetched(answers_[0]->body<proto::Pulled>().getStaleness());
+    // What is later cannot be asked for.
+    if (fetched_.size() > limits::stages_max + options_.fetches_kept)
+        fetched_.pop_front();
+    const auto first = answers_[0]->body<proto::Pulled>();
+    send_fetched(first.getStaleness(), first.getDropped());
 }
 
 void parameter_cache::shard_read(proto::ShardRead::Reader, const frame& f) {
@@ -186,16 +314,23 @@ void parameter_cache::shard_read(proto::ShardRead::Reader, const frame& f) {
     auto& versions = fetched_.emplace_back();
     for (const frame_ptr& answer : answers_)
         versions.push_back(answer->body<proto::ShardRead>().getWeightVersion());
-    send_fetched(0);
+    send_fetched(0, 0);
 }
 
 void parameter_cache::worker_done_taken(proto::WorkerDoneTaken::Reader body, const frame& f) {
     if (!collect(body.getEpoch(), f))
         return;
     asked_.reset();
-    frame_builder<proto::EpochFinished> finished;
-    finished.body().setEpoch(body.getEpoch());
-    send(stage_, std::move(finished));
+    for (member& m : members_) {
+        m.asked.reset();
+        m.finished = false;
+        frame_builder<proto::EpochFinished> finished;
+        finished.body().setEpoch(body.getEpoch());
+        finished.body().setWeightVersion(
+            answers_[0]->body<proto::WorkerDoneTaken>().getWeightVersion());
+        send(m.stage, std::move(finished));
+    }
+    std::ranges::fill(answers_, nullptr);
 }
 
 void parameter_cache::on_down(actor_address, const error& why) {

@@ -5,10 +5,13 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "actors/runtime/actor.hpp"
+#include "kernels/device/device.hpp"
 #include "kernels/tensor/tensor.hpp"
 #include "schemas/params.capnp.h"
 
@@ -24,7 +27,9 @@ struct parameter_cache_options {
     std::vector<shard_range> ranges;  // of the parameters, by shard
     std::vector<tensor_shape> shapes; // of the parameters
     std::size_t state_per_parameter = 0;
-    actor_address own_shard; // on this node; none if there are fewer shards than workers
+    std::size_t fetches_kept = 1;    // how late the oldest gradient of a push may be, in fetches
+    std::size_t members = 1;         // stages that it serves
+    std::shared_ptr<device> compute; // sums what several offer; may be none with one
 };
 
 class parameter_cache final : public actor {
@@ -40,11 +45,25 @@ class parameter_cache final : public actor {
     void pulled(proto::Pulled::Reader body, const frame& f);
     void worker_done_taken(proto::WorkerDoneTaken::Reader body, const frame& f);
     void shard_read(proto::ShardRead::Reader body, const frame& f);
+    void work_done(proto::WorkDone::Reader body, const frame& f);
 
     void on_down(actor_address who, const error& why) override;
     void on_rejected(proto::Rejected::Reader body, const frame& f) override;
 
-    // What the stage has asked for, and every shard is to answer.
+    struct member {
+        actor_address stage;
+        frame_ptr asked;       // and not answered yet
+        bool finished = false; // its share of the epoch
+    };
+    // What is pushed: of one member, or the sum of several.
+    struct push_ids {
+        std::uint32_t epoch = 0;
+        std::uint64_t clock = 0;
+        std::uint64_t minibatch = none; // which the learning rate goes by
+        std::uint32_t fetches_late = 0;
+        std::uint64_t name = none; // in traces: the minibatch of a member
+    };
+    // What the stages have asked for, and every shard is to answer.
     struct question {
         std::uint64_t answer = 0; // type of the answers
         std::uint64_t echo = 0;   // clock or epoch in them
@@ -52,18 +71,28 @@ class parameter_cache final : public actor {
         std::uint64_t minibatch = none;
     };
 
-    // Puts the message's question to the shards if it is the stage's turn; else answers by Rejected.
-    bool begin(const question& asked, const frame& f);
+    void keep_shard(actor_address shard, std::uint64_t version, const frame& f);
+    // Keeps the question if it is a stage's turn; else answers by Rejected, and gives null.
+    member* take(const frame& f);
+    void advance(); // if all members have asked
+    void begin(const question& asked);
+    void offer_all();
+    void sum(const push_ids& ids, std::vector<std::vector<tensor>> offered);
+    void finish(std::uint32_t epoch);
     // Keeps the answer of a shard; true if it was the last one due. One that does not fit ends this actor.
     bool collect(std::uint64_t echo, const frame& f);
     result<void> check_answer(std::size_t shard, std::uint64_t echo, const frame& f) const;
+    void push(const push_ids& ids, std::span<const tensor> gradients);
     void pull(std::uint32_t epoch, std::uint64_t clock, std::uint64_t minibatch);
-    void send_fetched(std::uint64_t staleness);
+    void send_fetched(std::uint64_t staleness, std::uint32_t dropped);
 
     parameter_cache_options options_;
     std::uint32_t worker_ = 0;
-    actor_address stage_;
+    std::vector<member> members_;
     std::vector<actor_address> shards_;
+    std::uint64_t pushes_ = 0; // of this epoch
+    push_ids summing_;         // while the device sums
+    std::shared_ptr<std::vector<tensor>> sums_;
     std::deque<std::vector<std::uint64_t>>
         fetched_; // versions by shard, of this epoch, the newest last
     std::optional<question> asked_;

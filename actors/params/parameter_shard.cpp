@@ -2,59 +2,37 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "actors/messages.hpp"
-#include "kernels/ops/ops.hpp"
 
 namespace troupe {
 
-namespace {
-
-// The sums of what several workers pushed, in their order.
-result<std::vector<tensor>> sum_of(compute_context& context,
-                                   const std::vector<std::vector<tensor>>& pushed) {
-    std::vector<tensor> sums = pushed.front();
-    for (std::size_t w = 1; w < pushed.size(); ++w)
-        for (std::size_t i = 0; i < sums.size(); ++i) {
-            auto sum = tensor::allocate(context.memory, data_type::float32, sums[i].shape());
-            if (!sum)
-                return sum.failure();
-            if (auto added = context.ops.run(add_scaled{sums[i], 1, pushed[w][i], *sum}); !added)
-                return added.failure();
-            sums[i] = std::move(sum).value();
-        }
-    return sums;
-}
-
-std::vector<tensor> tensors_of(const frame& f) {
-    return {f.tensors().begin(), f.tensors().end()};
-}
-
-} // namespace
-
 parameter_shard::parameter_shard(actor_context& context, parameter_shard_options options)
-    : actor{context}, options_{std::move(options)}, clocks_{options_.workers},
+    : actor{context}, options_{std::move(options)}, ledger_{options_.rules.rule, options_.workers},
       workers_(options_.workers) {
+    show_workers(board_);
     on<proto::KeepShard>(&parameter_shard::keep);
     on<proto::Push>(&parameter_shard::push);
     on<proto::Pull>(&parameter_shard::pull);
     on<proto::WorkerDone>(&parameter_shard::worker_done);
     on<proto::ReadShard>(&parameter_shard::read);
+    on<proto::WorkerLost>(&parameter_shard::worker_lost);
+    on<proto::WorkerJoined>(&parameter_shard::worker_joined);
     on<proto::WorkDone>(&parameter_shard::work_done);
-    for (std::size_t w = 0; w < clocks_.workers(); ++w)
-        clocks_.finish(w); // no epoch has begun
 }
 
 void parameter_shard::keep(proto::KeepShard::Reader body, const frame& f) {
-    if (latest_ || !applying_.empty())
+    if (latest_ || results_)
         return reject("this shard has its weights already");
     const std::size_t parameters = options_.shapes.size();
     const auto tensors = f.tensors();
-    if (tensors.size() != parameters * (1 + options_.optimizer->state().size()) ||
+    if (tensors.size() != parameters * (1 + options_.rules.optimizer->state().size()) ||
         !std::ranges::equal(tensors.first(parameters), options_.shapes, {}, &tensor::shape))
         return fail({errc::protocol, "the weights to keep do not fit the shard"});
     auto first = std::make_shared<weights>();
-    first->version = version_ = weight_version{body.getWeightVersion()};
+    first->version = weight_version{body.getWeightVersion()};
+    ledger_.start_at(body.getWeightVersion());
     first->parameters.assign(tensors.begin(),
                              tensors.begin() + static_cast<std::ptrdiff_t>(parameters));
     first->state.assign(tensors.begin() + static_cast<std::ptrdiff_t>(parameters), tensors.end());
@@ -63,29 +41,36 @@ void parameter_shard::keep(proto::KeepShard::Reader body, const frame& f) {
 
 parameter_shard::worker_state* parameter_shard::take(std::uint32_t worker, std::uint32_t epoch,
                                                      const frame& f) {
-    const bool begins = clocks_.all_done() && (!workers_[0].cache || epoch > epoch_);
-    if (worker >= workers_.size() || (!begins && epoch != epoch_) ||
+    const auto has_come = [](const worker_state& w) { return static_cast<bool>(w.cache); };
+    const bool begins =
+        !epoch_runs_ && (std::ranges::none_of(workers_, has_come) || epoch > epoch_);
+    if (worker >= workers_.size() || ledger_.is_gone(worker) || (!begins && epoch != epoch_) ||
         (workers_[worker].cache && workers_[worker].cache != f.from())) {
         reject("the sender is no worker of this shard, or of another epoch");
         return nullptr;
     }
     if (begins) {
         epoch_ = epoch;
-        clocks_ = worker_clocks{workers_.size()};
+        epoch_runs_ = true;
+        ledger_.begin_epoch();
         for (worker_state& w : workers_)
-            w.pushes = w.staleness = 0;
+            w.staleness = 0;
     }
     workers_[worker].cache = f.from();
     return &workers_[worker];
 }
 
 result<void> parameter_shard::check_push(proto::Push::Reader body, const frame& f) const {
-    const worker_state& worker = workers_[body.getWorker()];
-    if (clocks_.is_done(body.getWorker()) || worker.pending || body.getClock() != worker.pushes)
+    const std::uint32_t worker = body.getWorker();
+    const consistency& rule = options_.rules.rule;
+    // Nobody goes on before its push is applied where the rule lets it wait for that.
+    const bool waits = rule.staleness || rule.bound || rule.backups;
+    if (ledger_.clocks().is_done(worker) || body.getClock() != ledger_.pushes(worker) ||
+        (waits && ledger_.unapplied(worker) > 0))
         return error{errc::protocol, "comes out of turn"};
-    if (body.getWeightVersion() > version_.value())
+    if (body.getWeightVersion() > ledger_.version())
         return error{errc::protocol, "is of a version that this shard has not made"};
-    if (f.tensors().empty() && options_.rule.is_synchronous())
+    if (f.tensors().empty() && rule.is_synchronous())
         return {};
     const bool floats = std::ranges::all_of(
         f.tensors(), [](const tensor& t) { return t.type() == data_type::float32; });
@@ -96,14 +81,15 @@ result<void> parameter_shard::check_push(proto::Push::Reader body, const frame& 
 
 void parameter_shard::push(proto::Push::Reader body, const frame& f) {
     worker_state* const worker = take(body.getWorker(), body.getEpoch(), f);
-    if (worker == nullptr || body.getClock() < worker->pushes)
+    if (worker == nullptr || body.getClock() < ledger_.pushes(body.getWorker()))
         return; // sent again, and received before
     if (auto fits = check_push(body, f); !fits)
         return fail(fits.failure().in("push " + std::to_string(body.getClock()) + " of worker " +
                                       std::to_string(body.getWorker())));
-    ++worker->pushes;
-    worker->pending = current();
-    arrived_.push_back(body.getWorker());
+    if (ledger_.push({++arrivals_, body.getWorker(), body.getWeightVersion()}))
+        pushed_[arrivals_] = current();
+    else
+        ++worker->dropped;
     advance();
 }
 
@@ -111,10 +97,12 @@ void parameter_shard::pull(proto::Pull::Reader body, const frame& f) {
     worker_state* const worker = take(body.getWorker(), body.getEpoch(), f);
     if (worker == nullptr)
         return;
-    if (clocks_.is_done(body.getWorker()) || worker->pull || body.getClock() != worker->pushes)
+    if (ledger_.clocks().is_done(body.getWorker()) || worker->pull ||
+        body.getClock() != ledger_.pushes(body.getWorker()))
         return fail({errc::protocol, "a pull of worker " + std::to_string(body.getWorker()) +
                                          " comes out of turn"});
     worker->pull = current();
+    ledger_.asks(body.getWorker());
     answer_pulls();
 }
 
@@ -122,23 +110,41 @@ void parameter_shard::worker_done(proto::WorkerDone::Reader body, const frame& f
     worker_state* const worker = take(body.getWorker(), body.getEpoch(), f);
     if (worker == nullptr)
         return;
-    if (worker->pending || worker->pull)
-        return fail({errc::protocol, "a worker ends its epoch before its last push is answered"});
-    clocks_.finish(body.getWorker());
-    frame_builder<proto::WorkerDoneTaken> taken;
-    taken.body().setEpoch(body.getEpoch());
-    send(f.from(), std::move(taken));
+    if (worker->pull)
+        return fail({errc::protocol, "a worker ends its epoch before its last pull is answered"});
+    ledger_.finish(body.getWorker());
     advance();
-    answer_pulls();
+}
+
+// A message of it that was on its way is rejected.
+void parameter_shard::worker_lost(proto::WorkerLost::Reader body, const frame& f) {
+    if (f.from() != options_.trainer || body.getWorker() >= workers_.size())
+        return reject("the sender is not the trainer, or there is no such worker");
+    ledger_.lose(body.getWorker());
+    workers_[body.getWorker()].pull.reset();
+    workers_[body.getWorker()].pulled.clear();
+    advance();
+}
+
+void parameter_shard::worker_joined(proto::WorkerJoined::Reader body, const frame& f) {
+    if (f.from() != options_.trainer || body.getWorker() >= workers_.size() || epoch_runs_)
+        return reject("the sender is not the trainer, there is no such worker, or an epoch is "
+                      "running");
+    ledger_.join(body.getWorker());
+    workers_[body.getWorker()] = {};
+    frame_builder<proto::WorkerExpected> expected;
+    expected.body().setWorker(body.getWorker());
+    send(f.from(), std::move(expected));
 }
 
 void parameter_shard::read(proto::ReadShard::Reader, const frame& f) {
     const auto is_worker = [&](const worker_state& w) { return w.cache == f.from(); };
-    if (!latest_ || !clocks_.all_done() ||
-        (workers_[0].cache && std::ranges::none_of(workers_, is_worker)))
+    const auto has_come = [](const worker_state& w) { return static_cast<bool>(w.cache); };
+    if (!latest_ || epoch_runs_ ||
+        (std::ranges::any_of(workers_, has_come) && std::ranges::none_of(workers_, is_worker)))
         return reject("an epoch is running, or the sender is no worker of this shard");
     frame_builder<proto::ShardRead> answer;
-    answer.body().setWeightVersion(version_.value());
+    answer.body().setWeightVersion(ledger_.version());
     for (const tensor& t : latest_->tensors())
         answer.attach(t);
     send(f.from(), std::move(answer));
@@ -146,63 +152,75 @@ void parameter_shard::read(proto::ReadShard::Reader, const frame& f) {
 
 // ---- updates --------------------------------------------------------------------------------------------------------
 
-bool parameter_shard::round_is_complete() const {
-    for (std::size_t w = 0; w < workers_.size(); ++w)
-        if (!clocks_.is_done(w) && !workers_[w].pending)
-            return false;
-    return true;
-}
-
+// Whatever has become possible by a message, or by the end of an update.
 void parameter_shard::advance() {
-    if (!latest_ || arrived_.empty())
-        return;
-    if (!options_.rule.is_synchronous()) {
-        const std::uint32_t next = arrived_.front();
-        arrived_.pop_front();
-        return apply({next});
+    for (bool again = true; std::exchange(again, false);) {
+        answer_pulls(); // first: nobody shall wait for updates of what came later
+        if (!latest_)
+            break;
+        if (const auto update = ledger_.next()) {
+            apply(*update);
+            again = true;
+        }
     }
-    if (!round_is_complete())
-        return;
-    std::vector<std::uint32_t> all{arrived_.begin(), arrived_.end()};
-    arrived_.clear();
-    std::ranges::sort(all);
-    apply(std::move(all));
+    if (epoch_runs_ && latest_ && ledger_.epoch_is_over())
+        end_epoch();
 }
 
-void parameter_shard::apply(std::vector<std::uint32_t> workers) {
-    std::vector<std::vector<tensor>> pushed;
+pushed_gradients parameter_shard::take_pushed(const arrived_push& push) {
+    const auto entry = pushed_.extract(push.number);
+    const frame& f = *entry.mapped();
+    worker_state& worker = workers_[push.worker];
+    worker.staleness = ledger_.version() - push.version;
+    pushed_gradients taken{{f.tensors().begin(), f.tensors().end()}, worker.staleness, {}};
+    // Later pushes are of these weights or newer ones.
+    while (!worker.pulled.empty() && worker.pulled.front()->version.value() < push.version)
+        worker.pulled.pop_front();
+    if (!worker.pulled.empty() && worker.pulled.front()->version.value() == push.version)
+        taken.pulled = worker.pulled.front();
+    return taken;
+}
+
+void parameter_shard::apply(const std::vector<arrived_push>& pushes) {
+    std::vector<pushed_gradients> pushed;
     run_position at;
-    std::uint64_t weight_bytes = 0;
-    for (const std::uint32_t w : workers) {
-        const frame& f = *workers_[w].pending;
-        const auto body = f.body<proto::Push>();
-        workers_[w].staleness = version_.value() - body.getWeightVersion();
-        if (!f.tensors().empty())
-            pushed.push_back(tensors_of(f));
-        at = {body.getEpoch(), body.getMinibatch()};
+    for (const arrived_push& p : pushes) {
+        const auto body = pushed_.at(p.number)->body<proto::Push>();
+        at = {body.getEpoch(), std::max(at.minibatch, body.getMinibatch())};
+        pushed_gradients taken = take_pushed(p);
+        if (!taken.gradients.empty())
+            pushed.push_back(std::move(taken));
     }
     if (pushed.empty())
         return fail({errc::protocol, "no worker pushes gradients in a round"});
+    if (pushed.size() < options_.rules.how.needs_of(options_.workers)) {
+        for (const arrived_push& p : pushes)
+            ++workers_[p.worker].dropped;
+        return ledger_.skipped();
+    }
+    std::uint64_t weight_bytes = 0;
     for (const tensor_shape& shape : options_.shapes)
         weight_bytes += shape.elements() * sizeof(float);
-    applying_ = std::move(workers);
     minibatch_ = minibatch_id{at.minibatch};
-    updated_ = std::make_shared<weights_ptr>();
+    applying_ = pushes;
+    auto results = std::make_shared<work_results>();
+    if (results_)
+        results->mean_square = std::move(results_->mean_square);
     device_task task;
     task.cost_hint = static_cast<double>(weight_bytes);
-    task.work = [rule = options_.optimizer, rate = options_.rates(at), updated = updated_,
+    task.work = [rules = options_.rules, rate = options_.rates(at), results,
                  current = std::make_shared<weights_ptr>(std::move(latest_)),
-                 pushed = std::move(pushed)](compute_context& context) -> result<void> {
-        auto sum = sum_of(context, pushed);
-        if (!sum)
-            return sum.failure();
-        auto next = rule->step(context, std::move(*current), *sum, rate);
-        if (!next)
-            return next.failure();
-        *updated = std::move(next).value();
+                 pushed = std::make_shared<std::vector<pushed_gradients>>(std::move(pushed))](
+                    compute_context& context) -> result<void> {
+        auto made = update_shard(context, rules, std::move(*current), std::move(*pushed), rate,
+                                 results->mean_square);
+        if (!made)
+            return made.failure();
+        results->made = std::move(made).value();
         return {};
     };
     task.done = completion_to(self_handle(), ++ticket_);
+    results_ = std::move(results);
     latest_.reset();
     options_.compute->submit(std::move(task));
 }
@@ -211,38 +229,66 @@ void parameter_shard::work_done(proto::WorkDone::Reader body, const frame& f) {
     TROUPE_CHECK(body.getTicket() == ticket_, "one update at a time");
     const work_span span = span_of(body, f);
     trace_compute(runtime().trace().label(proto::APPLY_WORK->cStr()), span.began, span.ended,
-                  minibatch_, version_, options_.compute->memory().statistics().bytes_reserved);
+                  minibatch_, weight_version{ledger_.version()},
+                  options_.compute->memory().statistics().bytes_reserved);
     if (body.hasFailure())
         return fail(read_failure(body.getFailure()).in("updating a shard"));
-    latest_ = std::move(*updated_);
-    version_ = latest_->version;
-    for (const std::uint32_t w : applying_) {
-        workers_[w].pending.reset();
-        clocks_.tick(w);
-    }
-    applying_.clear();
-    answer_pulls();
+    latest_ = std::move(results_->made.next);
+    ledger_.applied(results_->made.change);
+    for (const arrived_push& p : std::exchange(applying_, {}))
+        board_->took(static_cast<std::uint32_t>(p.worker), ledger_.clocks().of(p.worker),
+                     ledger_.version() - 1 - p.version);
+    TROUPE_CHECK(latest_->version.value() == ledger_.version(), "an update makes the next version");
     advance();
 }
 
 void parameter_shard::answer_pulls() {
+    if (!latest_)
+        return;
+    // Who is answered may be whom others wait for.
+    for (bool again = true; std::exchange(again, false);)
+        for (std::uint32_t w = 0; w < workers_.size(); ++w)
+            if (workers_[w].pull && !waits(w)) {
+                ledger_.read(w);
+                answer(workers_[w]);
+                again = true;
+            }
+}
+
+bool parameter_shard::waits(std::uint32_t worker) const {
+    const auto slower = ledger_.waits_for(worker);
+    std::optional<std::uint32_t> other; // it does not wait for itself, but for the update
+    if (slower && *slower != worker)
+        other = static_cast<std::uint32_t>(*slower);
+    board_->waits(worker, other);
+    return slower.has_value();
+}
+
+void parameter_shard::answer(worker_state& worker) {
+    const frame_ptr pull = std::exchange(worker.pull, nullptr);
+    frame_builder<proto::Pulled> answer;
+    answer.body().setClock(pull->body<proto::Pull>().getClock());
+    answer.body().setWeightVersion(ledger_.version());
+    answer.body().setStaleness(worker.staleness);
+    answer.body().setDropped(std::exchange(worker.dropped, 0));
+    answer.envelope().setMinibatch(pull->envelope().getMinibatch());
+    answer.envelope().setWeightVersion(ledger_.version());
+    for (const tensor& t : latest_->parameters)
+        answer.attach(t);
+    if (options_.rules.compensation.compensates)
+        worker.pulled.push_back(for_passes(*latest_));
+    send(worker.cache, std::move(answer));
+}
+
+void parameter_shard::end_epoch() {
+    epoch_runs_ = false;
     for (std::uint32_t w = 0; w < workers_.size(); ++w) {
-        worker_state& worker = workers_[w];
-        if (!latest_ || !worker.pull || worker.pending)
+        if (ledger_.is_gone(w))
             continue;
-        const auto pull = worker.pull->body<proto::Pull>();
-        if (waits_for(options_.rule, clocks_, pull.getClock()))
-            continue;
-        frame_builder<proto::Pulled> answer;
-        answer.body().setClock(pull.getClock());
-        answer.body().setWeightVersion(version_.value());
-        answer.body().setStaleness(worker.staleness);
-        answer.envelope().setMinibatch(worker.pull->envelope().getMinibatch());
-        answer.envelope().setWeightVersion(version_.value());
-        for (const tensor& t : latest_->parameters)
-            answer.attach(t);
-        worker.pull.reset();
-        send(worker.cache, std::move(answer));
+        frame_builder<proto::WorkerDoneTaken> taken;
+        taken.body().setEpoch(epoch_);
+        taken.body().setWeightVersion(ledger_.version());
+        send(workers_[w].cache, std::move(taken));
     }
 }
 

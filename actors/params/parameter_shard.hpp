@@ -12,26 +12,28 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "actors/params/consistency.hpp"
+#include "actors/params/shard_ledger.hpp"
+#include "actors/params/shard_update.hpp"
 #include "actors/runtime/actor.hpp"
+#include "actors/runtime/worker_board.hpp"
 #include "kernels/device/device.hpp"
 #include "kernels/optim/learning_rate.hpp"
-#include "kernels/optim/optimizer.hpp"
 #include "schemas/params.capnp.h"
 
 namespace troupe {
 
 struct parameter_shard_options {
-    consistency rule;
+    shard_update_rules rules;
     std::uint32_t workers = 1;
     std::vector<tensor_shape> shapes; // of its parameters
-    optimizer_ptr optimizer;
     learning_rates rates;
     std::shared_ptr<device> compute;
+    actor_address trainer; // which alone says that a worker is lost, or joins; may be none
 };
 
 class parameter_shard final : public actor {
@@ -39,13 +41,17 @@ class parameter_shard final : public actor {
     parameter_shard(actor_context& context, parameter_shard_options options);
 
   private:
-    // What a worker has sent in this epoch.
     struct worker_state {
         actor_address cache;
-        std::uint64_t pushes = 0;    // received
-        std::uint64_t staleness = 0; // of the last one applied
-        frame_ptr pending;           // of a synchronous round
-        frame_ptr pull;              // waits for its answer
+        std::uint64_t staleness = 0;    // of its last push that was applied
+        std::uint32_t dropped = 0;      // pushes since its last answer
+        frame_ptr pull;                 // waits for its answer
+        std::deque<weights_ptr> pulled; // where delays are compensated: what its pushes may be of
+    };
+    // What an update under way leaves for its completion; written by the device, then read by the actor.
+    struct work_results {
+        shard_update made;
+        std::vector<tensor> mean_square;
     };
 
     void keep(proto::KeepShard::Reader body, const frame& f);
@@ -53,6 +59,8 @@ class parameter_shard final : public actor {
     void pull(proto::Pull::Reader body, const frame& f);
     void worker_done(proto::WorkerDone::Reader body, const frame& f);
     void read(proto::ReadShard::Reader body, const frame& f);
+    void worker_lost(proto::WorkerLost::Reader body, const frame& f);
+    void worker_joined(proto::WorkerJoined::Reader body, const frame& f);
     void work_done(proto::WorkDone::Reader body, const frame& f);
     void on_rejected(proto::Rejected::Reader body, const frame& f) override;
 
@@ -60,22 +68,27 @@ class parameter_shard final : public actor {
     worker_state* take(std::uint32_t worker, std::uint32_t epoch, const frame& f);
     result<void> check_push(proto::Push::Reader body, const frame& f) const;
     void advance();
-    bool round_is_complete() const;
-    void apply(std::vector<std::uint32_t> workers);
+    void apply(const std::vector<arrived_push>& pushes);
+    pushed_gradients take_pushed(const arrived_push& push);
     void answer_pulls();
+    bool waits(std::uint32_t worker) const;
+    void answer(worker_state& worker);
+    void end_epoch();
     void fail(const error& why) { quit(why); }
 
     parameter_shard_options options_;
+    shard_ledger ledger_;
     weights_ptr latest_; // null while an update is under way, and before it has any
-    weight_version version_;
     std::uint32_t epoch_ = 0;
-    worker_clocks clocks_; // of pushes that have been applied
+    bool epoch_runs_ = false;
     std::vector<worker_state> workers_;
-    std::deque<std::uint32_t> arrived_;    // workers with a pending push, in the order of arrival
-    std::vector<std::uint32_t> applying_;  // workers whose pushes the update under way is made of
-    minibatch_id minibatch_{none};         // of that
-    std::shared_ptr<weights_ptr> updated_; // written by the device until its WorkDone
+    std::map<std::uint64_t, frame_ptr> pushed_; // not applied yet, by number of arrival
+    std::uint64_t arrivals_ = 0;
+    minibatch_id minibatch_{none}; // of the update under way
+    std::vector<arrived_push> applying_;
+    std::shared_ptr<work_results> results_;
     std::uint64_t ticket_ = 0;
+    std::shared_ptr<worker_board> board_ = std::make_shared<worker_board>(); // for inspectors
 };
 
 } // namespace troupe

@@ -4,6 +4,28 @@
 
 namespace troupe {
 
+namespace {
+
+std::optional<consistency> consistency_of(proto::Consistency::Reader rule) {
+    switch (rule.which()) {
+    case proto::Consistency::BSP:
+        return consistency{.staleness = 0};
+    case proto::Consistency::SSP:
+        return consistency{.staleness = rule.getSsp().getStaleness()};
+    case proto::Consistency::ASP:
+        return consistency{};
+    case proto::Consistency::VALUE_BOUNDED:
+        return consistency{.bound = rule.getValueBounded().getBound()};
+    case proto::Consistency::SOFTSYNC:
+        return consistency{.splits = rule.getSoftsync().getSplits()};
+    case proto::Consistency::BACKUP_WORKERS:
+        return consistency{.backups = rule.getBackupWorkers().getBackups()};
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
 std::optional<replica_sync> replica_sync::of(proto::Sync::Reader description,
                                              std::uint32_t replicas) {
     replica_sync sync;
@@ -13,31 +35,32 @@ std::optional<replica_sync> replica_sync::of(proto::Sync::Reader description,
         sync.algorithm = description.getAllReduce().getAlgorithm();
         break;
     case proto::Sync::LOCAL_SGD:
-        sync.weights_every = description.getLocalSgd().getPeriod();
+        sync.exchange = weight_exchange::of(description, replicas);
         sync.algorithm = description.getLocalSgd().getAlgorithm();
         break;
     case proto::Sync::PARAMETER_SERVER: {
         const auto server = description.getParameterServer();
         sync.shards = server.getShards();
-        switch (server.getConsistency().which()) {
-        case proto::Consistency::BSP:
-            sync.server = consistency{.staleness = 0};
-            break;
-        case proto::Consistency::SSP:
-            sync.server = consistency{.staleness = server.getConsistency().getSsp().getStaleness()};
-            break;
-        case proto::Consistency::ASP:
-            sync.server = consistency{};
-            break;
-        default:
+        sync.server = consistency_of(server.getConsistency());
+        const auto how = aggregation::of(server.getAggregation());
+        if (!sync.server || !how)
             return std::nullopt;
-        }
+        sync.how = *how;
+        sync.compensation = delay_compensation::of(server.getDelayCompensation());
+        sync.push_every = server.getPushEvery();
+        sync.fetch_every = server.getFetchEvery();
+        sync.node_servers = server.getNodeServers();
         break;
     }
     default:
-        return std::nullopt;
+        sync.exchange = weight_exchange::of(description, replicas);
+        if (!sync.exchange)
+            return std::nullopt;
     }
     if (!is_known(sync.algorithm))
+        return std::nullopt;
+    sync.codec = make_codec(description.getCodec());
+    if (!description.getCodec().isNone() && (!sync.codec || !sync.sums_gradients))
         return std::nullopt;
     return replicas > 1 ? sync : replica_sync{};
 }

@@ -6,35 +6,47 @@
 #include <cstdint>
 #include <optional>
 
-#include "actors/params/consistency.hpp"
+#include "actors/params/shard_update.hpp"
+#include "actors/peers/weight_exchange.hpp"
+#include "kernels/codec/codec.hpp"
 #include "schemas/app.capnp.h"
 
 namespace troupe {
 
 struct replica_sync {
-    bool sums_gradients = false; // before every update, which is one of all replicas
-    std::uint32_t weights_every =
-        0; // updates of each replica between two means of the weights; 0: never
+    bool sums_gradients = false;             // before every update, which is one of all replicas
+    std::optional<weight_exchange> exchange; // they update on their own
     std::optional<consistency> server; // gradients go to a parameter server, weights come from it
     std::uint32_t shards = 0;          // of the server, at most; 0: one per replica
+    delay_compensation compensation;   // the server's
+    aggregation how;                   // what is made of the gradients of one update
+    std::uint32_t push_every =
+        1; // minibatches whose gradients a replica sums before it pushes them
+    std::uint32_t fetch_every = 1; // minibatches between two pulls
+    bool node_servers = false;     // the replicas of a node are one worker of the server
     proto::AllReduceAlgorithm algorithm = proto::AllReduceAlgorithm::AUTO;
+    codec_ptr codec; // of gradients that are summed; null: as they are
 
     // Nothing for a way that this build does not know. One replica agrees with itself.
     static std::optional<replica_sync> of(proto::Sync::Reader description, std::uint32_t replicas);
 
+    // Whether a replica steps by itself between two pulls, or pushes sums of gradients.
+    bool accrues() const noexcept { return push_every > 1 || fetch_every > 1; }
+    // Whether the others go on when one is lost, and another may take its place.
+    bool bears_loss() const noexcept { return deals_minibatches(); }
     // Whether replicas take whichever minibatch comes next; else each its own in turns.
-    bool deals_minibatches() const noexcept { return server && !server->is_synchronous(); }
+    bool deals_minibatches() const noexcept {
+        return (server && !server->is_synchronous()) || (exchange && exchange->deals);
+    }
     // Minibatches that an update of one of so many replicas is made of.
     std::uint32_t minibatches_per_update(std::uint32_t replicas) const noexcept {
         return sums_gradients || (server && server->is_synchronous()) ? replicas : 1;
     }
+    // Whether each replica's gradient is its share of a mean over all samples of an update; else the mean over its own.
+    bool shares_mean() const noexcept { return how.by == aggregation::rule::mean; }
     // Of the server of a stage with so many parameter tensors; 0 where none is needed.
     std::size_t shards_of(std::size_t tensors, std::uint32_t replicas) const noexcept {
         return server ? std::min<std::size_t>(tensors, shards > 0 ? shards : replicas) : 0;
-    }
-    // Whether the weights are averaged after so many updates of an epoch of `all`.
-    bool averages_after(std::uint64_t updates, std::uint64_t all) const noexcept {
-        return weights_every > 0 && updates > 0 && (updates % weights_every == 0 || updates == all);
     }
 };
 

@@ -9,7 +9,7 @@ namespace {
 // Forward passes that a pipedream stage runs before its first backward pass.
 std::uint64_t warm_up(stage_place place) {
     TROUPE_CHECK(place.stage < place.stages, "a stage lies in its pipeline");
-    return place.stages - 1 - place.stage;
+    return place.warm_up.value_or(place.stages - 1 - place.stage);
 }
 
 std::optional<instruction> next_gpipe(stage_place, const epoch_shape& epoch,
@@ -79,6 +79,21 @@ const row& row_of(proto::PipelineSchedule schedule) {
 }
 
 } // namespace
+
+std::vector<std::uint32_t> warm_ups(std::span<const std::uint32_t> replicas) {
+    std::vector<std::uint32_t> forwards(replicas.size());
+    std::uint32_t from_here_on = 0;
+    std::uint32_t next_holds =
+        0; // all replicas of the next stage, before their first backward pass
+    for (std::size_t s = replicas.size(); s-- > 0;) {
+        from_here_on += replicas[s];
+        const std::uint32_t needed = std::max(from_here_on, next_holds + replicas[s] - 1);
+        const std::uint32_t held = (needed + replicas[s] - 1) / replicas[s];
+        next_holds = held * replicas[s];
+        forwards[s] = held - 1;
+    }
+    return forwards;
+}
 
 bool is_known(proto::PipelineSchedule schedule) {
     return std::ranges::find(rows, schedule, &row::schedule) != std::end(rows);

@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,7 +58,14 @@ struct schedule_position {
 struct stage_place {
     std::uint32_t stage = 0;
     std::uint32_t stages = 1;
+    std::optional<std::uint32_t> warm_up{}; // as warm_ups() says, where stages differ in replicas
 };
+
+// The forward passes of a pipedream stage's replica before its first backward pass, by stage, where stage s has replicas[s]
+// replicas and minibatch m of an epoch is that of replica m mod replicas[s] (PipeDream's 1F1B-RR): so many that all stages
+// from this one on have something to do, and that the next one has what it needs while this one waits for the last
+// minibatch of a round, whose gradients its replicas sum. S-1-s if all stages have as many.
+std::vector<std::uint32_t> warm_ups(std::span<const std::uint32_t> replicas);
 
 // The functions below are for schedules that are known: whoever takes one from a message asks first.
 bool is_known(proto::PipelineSchedule schedule);

@@ -22,7 +22,10 @@ stage_actor::stage_actor(actor_context& context, stage_options options)
     on<proto::EvaluationLabels>(&stage_actor::admit_evaluation_labels);
     on<proto::EndOfEvaluation>(&stage_actor::end_evaluation);
     on<proto::TakeSnapshot>(&stage_actor::snapshot);
+    on<proto::GradientsReady>(&stage_actor::gradients_ready);
     on<proto::Reduced>(&stage_actor::reduced);
+    on<proto::Exchanged>(&stage_actor::exchanged);
+    on<proto::Common>(&stage_actor::take_common);
     on<proto::ServerJoined>(&stage_actor::server_joined);
     on<proto::Fetched>(&stage_actor::fetched);
     on<proto::EpochFinished>(&stage_actor::server_left);
@@ -38,17 +41,28 @@ bool stage_actor::comes_from(actor_address expected, const frame& f) {
     return false;
 }
 
+bool stage_actor::comes_from_one_of(const std::vector<actor_address>& expected, const frame& f) {
+    const auto sender = std::ranges::find(expected, f.from());
+    return comes_from(sender == expected.end() ? actor_address{} : *sender, f);
+}
+
+actor_address stage_actor::replica_of(const std::vector<actor_address>& stage,
+                                      std::uint64_t minibatch) const {
+    return stage[(minibatch - epoch_->first_minibatch) % stage.size()];
+}
+
 void stage_actor::connect(proto::ConnectStage::Reader body, const frame& f) {
     if (!comes_from(options_.trainer, f))
         return;
     if (latest_ || running_)
         return reject("this stage is connected already");
-    previous_ = read_address(body.getPrevious());
-    next_ = read_address(body.getNext());
+    if (body.getPrevious().size() == 0 || (body.getNext().size() == 0) != is_last())
+        return fail({errc::protocol, "the neighbours of this stage are not there"});
+    for (const auto replica : body.getPrevious())
+        watch(previous_.emplace_back(read_address(replica)));
+    for (const auto replica : body.getNext())
+        watch(next_.emplace_back(read_address(replica)));
     source_ = read_address(body.getSource());
-    watch(previous_);
-    if (!is_last())
-        watch(next_);
     if (options_.reducer) {
         if (body.getReducers().size() != options_.replica.replicas)
             return fail({errc::protocol, "there is not one reducer for each replica"});
@@ -57,6 +71,11 @@ void stage_actor::connect(proto::ConnectStage::Reader body, const frame& f) {
         join.body().setRank(options_.replica.replica);
         join.body().setMembers(body.getReducers());
         send(options_.reducer, std::move(join));
+    }
+    if (options_.peer) {
+        watch(options_.peer);
+        for (const auto peer : body.getPeers())
+            peers_.push_back(read_address(peer));
     }
     for (const auto shard : body.getShards())
         watch(shards_.emplace_back(read_address(shard)));
@@ -83,11 +102,15 @@ void stage_actor::connect(proto::ConnectStage::Reader body, const frame& f) {
 
 void stage_actor::start_with(weights_ptr first) {
     latest_ = std::move(first);
+    server_version_ = latest_->version;
+    if (!peers_.empty())
+        join_peers();
     if (!options_.cache)
         return tell_ready();
     watch(options_.cache);
     frame_builder<proto::JoinServer> join;
-    join.body().setWorker(options_.replica.replica);
+    join.body().setWorker(options_.worker);
+    write_address(join.body().initKeeps(), options_.shard);
     auto list = join.body().initShards(static_cast<unsigned>(shards_.size()));
     for (unsigned k = 0; k < list.size(); ++k)
         write_address(list[k], shards_[k]);
@@ -128,158 +151,11 @@ void stage_actor::snapshot(proto::TakeSnapshot::Reader, const frame& f) {
 void stage_actor::tell_snapshot() {
     frame_builder<proto::Snapshot> answer;
     answer.body().setStage(options_.place.stage);
-    answer.body().setWeightVersion(latest_->version.value());
-    answer.envelope().setWeightVersion(latest_->version.value());
-    for (tensor& t : latest_->tensors())
+    answer.body().setWeightVersion(version_to_tell());
+    answer.envelope().setWeightVersion(version_to_tell());
+    for (tensor& t : settled()->tensors())
         answer.attach(std::move(t));
     send(options_.trainer, std::move(answer));
-}
-
-// ---- what arrives -------------------------------------------------------------------------------------------------
-
-void stage_actor::begin_epoch(proto::EpochBegin::Reader body, const frame& f) {
-    if (!comes_from(previous_, f))
-        return;
-    if (!latest_ || epoch_)
-        return fail({errc::protocol, "an epoch begins before this stage is ready for it"});
-    if (body.getSamplesPerMinibatch() > limits::batch_max || body.getMinibatches() == 0 ||
-        body.getSamplesPerMinibatch() == 0 || body.getMicrobatches() == 0 ||
-        body.getSamplesInLast() == 0 || body.getSamplesInLast() > body.getSamplesPerMinibatch())
-        return fail(
-            {errc::protocol, "an epoch without samples, or with impossible minibatches, begins"});
-    epoch_.emplace();
-    epoch_->number = body.getEpoch();
-    epoch_->first_minibatch = body.getFirstMinibatch();
-    epoch_->first_version = latest_->version;
-    epoch_->whole = {body.getMinibatches(), body.getSamplesPerMinibatch(), body.getSamplesInLast(),
-                     body.getMinibatches() - 1, body.getMicrobatches()};
-    epoch_->shape = is_dealt() ? epoch_->whole : share_of(epoch_->whole, options_.replica);
-    if (is_dealt())
-        epoch_->shape.last = none; // unless it is dealt to this replica
-    if (options_.cache) {
-        is_fresh_ = false;
-        latest_ = for_passes(*latest_);
-    }
-    epoch_->began = now();
-    if (!is_last()) {
-        frame_builder<proto::EpochBegin> onward;
-        onward.body().setEpoch(body.getEpoch());
-        onward.body().setFirstMinibatch(body.getFirstMinibatch());
-        onward.body().setMinibatches(body.getMinibatches());
-        onward.body().setSamplesPerMinibatch(body.getSamplesPerMinibatch());
-        onward.body().setSamplesInLast(body.getSamplesInLast());
-        onward.body().setMicrobatches(body.getMicrobatches());
-        send(next_, std::move(onward));
-    }
-    if (options_.cache)
-        enter_server();
-}
-
-void stage_actor::admit(proto::Activation::Reader body, const frame& f) {
-    if (!comes_from(previous_, f))
-        return;
-    if (epoch_ && is_dealt())
-        take_dealt(body.getMinibatch());
-    if (auto fits = check_activation(body, f); !fits)
-        return fail(fits.failure().in("activation of " +
-                                      name_of(body.getMinibatch(), body.getMicrobatch())));
-    activations_.push_back(current());
-    advance();
-}
-
-// A minibatch that is dealt to this replica is any that comes after those before.
-void stage_actor::take_dealt(std::uint64_t minibatch) {
-    const std::uint64_t first = epoch_->first_minibatch;
-    if (next_activation().forward_microbatch > 0 || minibatch < first ||
-        minibatch - first >= epoch_->whole.minibatches ||
-        (!epoch_->dealt.empty() && minibatch <= epoch_->dealt.back()))
-        return; // not a new one: check_activation says what is due
-    if (minibatch - first == epoch_->whole.last)
-        epoch_->shape.last = epoch_->dealt.size();
-    epoch_->dealt.push_back(minibatch);
-}
-
-// Where the next activation belongs: they come in the order of the schedule's forward passes, and those under way and
-// waiting are the next ones after those done.
-schedule_position stage_actor::next_activation() const {
-    schedule_position at = epoch_->position;
-    if (running_ && running_->what && running_->what->what == pass::forward)
-        at = position_after(*running_->what, epoch_->shape, at);
-    for (std::size_t waiting = 0; waiting < activations_.size(); ++waiting)
-        at = position_after({pass::forward, at.forward_minibatch, at.forward_microbatch},
-                            epoch_->shape, at);
-    return at;
-}
-
-std::uint64_t stage_actor::minibatches_admitted() const {
-    const schedule_position at = next_activation();
-    return at.forward_minibatch + (at.forward_microbatch > 0 ? 1 : 0);
-}
-
-result<void> stage_actor::check_activation(proto::Activation::Reader body, const frame& f) const {
-    if (!epoch_ || epoch_->data_ended)
-        return error{errc::protocol, "arrives outside an epoch"};
-    const schedule_position at = next_activation();
-    if (at.forward_minibatch >= epoch_->shape.minibatches)
-        return error{errc::protocol, "is more than the epoch has"};
-    const std::uint64_t expected = is_dealt() && at.forward_minibatch >= epoch_->dealt.size()
-                                       ? none
-                                       : run_minibatch(at.forward_minibatch);
-    if (body.getMinibatch() != expected || body.getMicrobatch() != at.forward_microbatch)
-        return error{errc::protocol,
-                     "arrives where " + name_of(expected, at.forward_microbatch) + " is due"};
-    if (!is_first()) {
-        const stage_place sender{options_.place.stage - 1, options_.place.stages};
-        const std::uint64_t version = epoch_->first_version.value() +
-                                      version_used(options_.schedule, sender, at.forward_minibatch);
-        if (body.getWeightVersion() != version)
-            return error{errc::protocol, "was computed with weight version " +
-                                             std::to_string(body.getWeightVersion()) +
-                                             ", the schedule says " + std::to_string(version)};
-    }
-    const std::uint32_t samples =
-        epoch_->shape.rows_of(at.forward_minibatch, at.forward_microbatch).count;
-    return options_.program->check_inputs(f.tensors(), samples);
-}
-
-void stage_actor::admit_gradient(proto::Gradient::Reader body, const frame& f) {
-    if (!comes_from(next_, f))
-        return;
-    if (!epoch_ || is_last() || gradients_.size() >= stash_.size())
-        return fail({errc::protocol, "a gradient for " +
-                                         name_of(body.getMinibatch(), body.getMicrobatch()) +
-                                         " arrives where none is due"});
-    gradients_.push_back(current());
-    advance();
-}
-
-void stage_actor::admit_labels(proto::Labels::Reader body, const frame& f) {
-    if (!comes_from(source_, f))
-        return;
-    if (!is_last() || labels_.size() >= limits::stage_labels_max)
-        return fail({errc::protocol, "labels of " +
-                                         name_of(body.getMinibatch(), body.getMicrobatch()) +
-                                         " arrive where none are due"});
-    // Before EpochBegin has come down the pipeline, too: they take the short way.
-    labels_.push_back(current());
-    advance();
-}
-
-void stage_actor::end_data(proto::EndOfData::Reader body, const frame& f) {
-    if (!comes_from(previous_, f))
-        return;
-    if (!epoch_ || epoch_->data_ended || body.getEpoch() != epoch_->number ||
-        body.getMinibatches() > epoch_->whole.minibatches)
-        return fail({errc::protocol, "the end of an epoch arrives that is not running"});
-    epoch_->whole.minibatches = body.getMinibatches();
-    if (is_dealt())
-        epoch_->shape.minibatches = body.getOwn();
-    else
-        epoch_->shape = share_of(epoch_->whole, options_.replica);
-    if (epoch_->shape.minibatches != minibatches_admitted())
-        return fail({errc::protocol, "an epoch ends with more or fewer minibatches than came"});
-    epoch_->data_ended = true;
-    advance();
 }
 
 // ---- the device ---------------------------------------------------------------------------------------------------
@@ -312,7 +188,8 @@ void stage_actor::work_done(proto::WorkDone::Reader body, const frame& f) {
     done.then();
     if (done.what)
         epoch_->position = position_after(*done.what, epoch_->shape, epoch_->position);
-    results_.reset();
+    if (!running_) // else it has begun the next work
+        results_.reset();
     advance();
 }
 
@@ -334,12 +211,18 @@ void stage_actor::fail(const error& why, std::optional<std::uint32_t> lost_stage
 void stage_actor::on_down(actor_address who, const error& why) {
     const error lost{errc::lost, why.message()};
     const std::uint32_t stage = options_.place.stage;
-    if (who == next_)
-        return fail(lost, stage + 1, options_.replica.replica);
-    if (who == previous_ && !is_first())
-        return fail(lost, stage - 1, options_.replica.replica);
+    for (const auto& [neighbours, number] :
+         {std::pair{&next_, stage + 1}, {&previous_, stage - 1}}) {
+        const auto found = std::ranges::find(*neighbours, who);
+        if (found == neighbours->end() || number >= options_.place.stages)
+            continue;
+        return fail(lost, number,
+                    stages_differ() ? static_cast<std::uint32_t>(found - neighbours->begin())
+                                    : options_.replica.replica);
+    }
     // What stands beside this stage ends with its peers, or by itself; of these the ones that are lost are told by name.
-    if ((who == options_.reducer || who == options_.cache) && why.code() != errc::lost)
+    if ((who == options_.reducer || who == options_.cache || who == options_.peer) &&
+        why.code() != errc::lost)
         return fail(why);
     for (const auto* peers : {&reducers_, &shards_})
         if (const auto peer = std::ranges::find(*peers, who); peer != peers->end()) {
@@ -353,8 +236,8 @@ void stage_actor::on_rejected(proto::Rejected::Reader body, const frame& f) {
     // The trainer may have ended before what was on its way to it, and on_down() says why a neighbour has.
     if (body.getGone())
         return;
-    if (f.from() == previous_ || f.from() == next_ || f.from() == options_.reducer ||
-        f.from() == options_.cache)
+    if (std::ranges::count(previous_, f.from()) > 0 || std::ranges::count(next_, f.from()) > 0 ||
+        f.from() == options_.reducer || f.from() == options_.cache || f.from() == options_.peer)
         fail(read_failure(body).in("a neighbour refused a message"));
     else if (f.from() == options_.trainer)
         fail(read_failure(body).in("the trainer refused a message"));

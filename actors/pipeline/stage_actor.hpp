@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "actors/pipeline/replica_sync.hpp"
@@ -29,6 +30,7 @@
 #include "kernels/optim/optimizer.hpp"
 #include "schemas/collective.capnp.h"
 #include "schemas/params.capnp.h"
+#include "schemas/peers.capnp.h"
 #include "schemas/pipeline.capnp.h"
 #include "schemas/training.capnp.h"
 
@@ -36,10 +38,14 @@ namespace troupe {
 
 struct stage_options {
     stage_place place;
-    replica_place replica;
+    replica_place replica;                     // of this stage
+    std::vector<std::uint32_t> stage_replicas; // of every stage, where they differ
     replica_sync sync;
-    actor_address reducer; // sums over the replicas, where they do and have something to sum
-    actor_address cache;   // of the parameter server, where there is one
+    actor_address reducer;    // sums over the replicas, where they do and have something to sum
+    actor_address cache;      // of the parameter server, where there is one
+    actor_address shard;      // beside this stage, if there is one
+    std::uint32_t worker = 0; // of the server: this replica, or all of the node's
+    actor_address peer; // where replicas exchange weights: who does it; with local SGD the reducer
     proto::PipelineSchedule schedule = proto::PipelineSchedule::PIPEDREAM;
     std::shared_ptr<const stage_program> program;
     std::shared_ptr<device> compute;
@@ -60,6 +66,7 @@ class stage_actor final : public actor {
         weights_ptr used;
         saved_activations saved;
         tensor loss_gradient;             // last stage only
+        std::uint64_t fetches = 0;        // of this epoch, before its forward pass
         std::uint64_t sender_version = 0; // the Activation's, echoed in the Gradient
     };
     using work_key =
@@ -80,18 +87,28 @@ class stage_actor final : public actor {
         std::uint32_t number = 0;
         std::uint64_t first_minibatch = 0;
         weight_version first_version;
-        epoch_shape whole;          // of all replicas
-        epoch_shape shape;          // of this one
-        schedule_position position; // instructions that have ended
+        epoch_shape whole;                // of all replicas
+        epoch_shape shape;                // of this one
+        schedule_position position;       // instructions that have ended
+        std::set<actor_address> ended_by; // of the stage before
         bool data_ended = false;
         bool end_passed_on = false;
         std::vector<std::uint64_t>
             dealt; // minibatches over the run that came, where they are dealt
-        std::uint64_t averaged_after = 0; // updates, the last time
-        bool entered = false;             // the weights are the server's as the epoch began
-        std::uint32_t fetches_late = 0;   // of the gradient that is offered next
-        bool left_server = false;         // the server knows that this replica has done its share
+        std::uint64_t exchanged_after = 0; // updates, the last time
+        bool exchanged_last = false;       // what is handed over at the end has been
+        bool entered = false;              // the weights are the server's as the epoch began
+        std::uint64_t fetches = 0;         // after that
+        std::uint64_t pushes = 0;
+        std::uint64_t gradient_fetches =
+            0;                       // of the gradient that is offered next: its stashed::fetches
+        std::vector<tensor> accrued; // gradients that are yet to be pushed, summed
+        std::uint64_t accrued_fetches = 0;   // of the oldest of these
+        std::uint64_t accrued_minibatch = 0; // the newest of these
+        bool has_pushed = false;             // since the last fetch
+        bool left_server = false;            // the server has the share of all replicas
         std::vector<std::uint64_t> lags;
+        std::uint64_t dropped = 0;
         std::int64_t busy_ns = 0;
         time_point began;
         loss_result minibatch_loss; // sums over the microbatches so far
@@ -127,7 +144,10 @@ class stage_actor final : public actor {
     void admit_evaluation_labels(proto::EvaluationLabels::Reader body, const frame& f);
     void end_evaluation(proto::EndOfEvaluation::Reader body, const frame& f);
     void snapshot(proto::TakeSnapshot::Reader body, const frame& f);
+    void gradients_ready(proto::GradientsReady::Reader body, const frame& f);
     void reduced(proto::Reduced::Reader body, const frame& f);
+    void exchanged(proto::Exchanged::Reader body, const frame& f);
+    void take_common(proto::Common::Reader body, const frame& f);
     void server_joined(proto::ServerJoined::Reader body, const frame& f);
     void fetched(proto::Fetched::Reader body, const frame& f);
     void server_left(proto::EpochFinished::Reader body, const frame& f);
@@ -138,6 +158,13 @@ class stage_actor final : public actor {
 
     // Answers a message that does not come from `expected` by Rejected, and says false.
     bool comes_from(actor_address expected, const frame& f);
+    bool comes_from_one_of(const std::vector<actor_address>& expected, const frame& f);
+    // Of a neighbouring stage the replica that has this minibatch of the run.
+    actor_address replica_of(const std::vector<actor_address>& stage,
+                             std::uint64_t minibatch) const;
+    bool is_early(proto::Activation::Reader body) const;
+    result<void> take_activation(const frame_ptr& f);
+    void send_begin(proto::EpochBegin::Reader body);
     void take_dealt(std::uint64_t minibatch);
     schedule_position next_activation() const;
     std::uint64_t minibatches_admitted() const; // of this epoch
@@ -151,18 +178,35 @@ class stage_actor final : public actor {
     void tell_ready();
     void tell_snapshot();
     void offer(const instruction& i);
-    void send_offer();
+    void hand_over();
+    void send_offer(std::vector<tensor> gradients, std::uint64_t minibatch, std::uint64_t fetches,
+                    bool fetch);
+    void accrue(std::vector<tensor> gradients);
+    void push_or_step(const std::vector<tensor>& gradients);
+    void flush_accrued(bool fetch);
+    void step_alone(std::vector<tensor> from, std::vector<tensor> gradients);
     void enter_server();
     void leave_server();
     void refresh();
     void take_fetched(std::vector<tensor> parameters);
     void adopt(std::vector<tensor> parameters, std::vector<tensor> averages);
     void take_refreshed(const frame& f);
+    std::uint64_t version_to_tell() const { // the trainer
+        return (options_.cache ? server_version_ : latest_->version).value();
+    }
+    void finish_refresh();
     void count_lag(std::uint64_t lag);
     void update_with_nothing();
-    void reduce(std::vector<tensor> own, float scale);
-    void average_weights();
-    void take_average(std::vector<tensor> averaged);
+    // Of the sum of gradients: where only a stage has replicas, each one's are of a minibatch of its own.
+    float scale_of_gradients() const {
+        return stages_differ() ? 1.0f / static_cast<float>(options_.replica.replicas) : 1;
+    }
+    bool sums_during(const instruction& backward) const;
+    void begin_reduction(float scale);
+    void give(std::size_t first, std::vector<tensor> own);
+    void join_peers();
+    void hand_over(bool last);
+    void add_up();
     void start_norm();
     void add_to_norm();
     void tell_norm(double squares);
@@ -180,6 +224,7 @@ class stage_actor final : public actor {
     result<void> check_gradient(const instruction& i, const stashed& s) const;
     result<void> check_labels(const instruction& i) const;
     bool shares_norm() const;
+    bool stages_differ() const noexcept { return !options_.stage_replicas.empty(); }
     bool is_dealt() const noexcept { return options_.sync.deals_minibatches(); }
     // Of the next update; over the run. Where replicas update together, the first of theirs.
     std::uint64_t minibatch_of_update() const {
@@ -187,11 +232,23 @@ class stage_actor final : public actor {
         return is_dealt() ? run_minibatch(update)
                           : epoch_->first_minibatch + update * options_.replica.replicas;
     }
+    // Of these the one of this replica, which traces name it by.
+    std::uint64_t own_minibatch_of_update() const {
+        const std::uint64_t update = epoch_->position.updates;
+        return update < epoch_->shape.minibatches ? run_minibatch(update) : minibatch_of_update();
+    }
     std::uint64_t updates_of_epoch() const { // of this replica
         return is_dealt() ? epoch_->shape.minibatches
                           : rounds_of(epoch_->whole, options_.replica.replicas);
     }
-    bool average_is_due() const;
+    bool exchange_is_due() const;
+    bool last_exchange_is_due() const;
+    bool waits_for_exchange() const;
+    std::vector<tensor> handed_over() const;
+    std::uint64_t minibatch_of_last_update() const; // over the run
+    weights_ptr with_exchanged(const frame& f) const;
+    // What is evaluated and saved.
+    const weights_ptr& settled() const noexcept { return common_ ? common_ : latest_; }
     batch_part part_of(const instruction& i) const;
     bool is_first() const noexcept { return options_.place.stage == 0; }
     bool is_last() const noexcept { return options_.place.stage + 1 == options_.place.stages; }
@@ -220,24 +277,34 @@ class stage_actor final : public actor {
     void submit(job j);
 
     stage_options options_;
-    actor_address previous_;
-    actor_address next_;
+    std::vector<actor_address> previous_; // one, or where stages differ all replicas by number
+    std::vector<actor_address> next_;     // likewise; none of the last stage
     actor_address source_;
     std::vector<actor_address> shards_;   // of the parameter server; shard k is beside replica k
     std::vector<actor_address> reducers_; // by replica
+    std::vector<actor_address> peers_;    // by replica
     weights_ptr latest_;
+    weights_ptr
+        common_; // between two epochs: what all replicas have together, where that is not their own
 
     std::optional<epoch_run> epoch_;
     std::deque<frame_ptr> activations_; // admitted, not yet computed
+    std::map<std::uint64_t, frame_ptr>
+        early_; // by minibatch; from replicas that are ahead of others
     std::deque<frame_ptr> labels_;
-    std::deque<frame_ptr> gradients_;
+    std::deque<frame_ptr> gradients_; // from several replicas in the order of their minibatches
     std::map<work_key, stashed> stash_;
     std::vector<tensor> gradient_sum_;
     bool summed_ = false;                   // gradient_sum_ is that of all replicas
     std::optional<std::uint64_t> reducing_; // the reduction under way
+    float reduction_scale_ = 1;
     std::uint64_t reductions_ = 0;
-    bool asks_server_ = false; // an answer of the cache is due
-    bool is_fresh_ = true;     // latest_ is what the server has, with the optimizer's state
+    bool exchanging_ = false;  // an answer of the peer is due
+    frame_ptr addition_;       // the Exchanged that is added to the weights, after the next update
+    bool asks_server_ = false; // an answer of the cache is due, or of the peer between two epochs
+    weight_version
+        server_version_;   // after the last epoch: it need not make an update by every minibatch
+    bool is_fresh_ = true; // settled() is what server or peers have, with the optimizer's state
     bool snapshot_due_ = false;
     std::vector<tensor> statistics_; // of the minibatch that was offered
     shared_norm norm_;               // of the next update

@@ -10,7 +10,7 @@ namespace troupe {
 // ---- evaluation ---------------------------------------------------------------------------------------------------
 
 void stage_actor::admit_evaluation(proto::EvaluationBatch::Reader body, const frame& f) {
-    if (!comes_from(previous_, f))
+    if (!comes_from(previous_[0], f))
         return;
     if (!latest_)
         return fail({errc::protocol, "an evaluation begins before this stage has weights"});
@@ -33,7 +33,7 @@ void stage_actor::admit_evaluation_labels(proto::EvaluationLabels::Reader, const
 }
 
 void stage_actor::end_evaluation(proto::EndOfEvaluation::Reader, const frame& f) {
-    if (!comes_from(previous_, f))
+    if (!comes_from(previous_[0], f))
         return;
     if (!latest_)
         return fail({errc::protocol, "an evaluation ends before this stage has weights"});
@@ -67,7 +67,7 @@ void stage_actor::start_evaluation() {
     submit({.label = "evaluate",
             .version = latest_->version,
             .flops = options_.program->forward_flops_per_sample() * static_cast<double>(samples),
-            .work = [program = options_.program, used = latest_, inputs = tensors_of(*front),
+            .work = [program = options_.program, used = settled(), inputs = tensors_of(*front),
                      labels = std::move(labels)](compute_context& context,
                                                  work_results& out) -> result<void> {
                 auto forward = program->forward(context, *used, batch_part{}, inputs);
@@ -94,7 +94,7 @@ void stage_actor::finish_evaluation(std::uint64_t batch, actor_address asked_by)
         onward.body().setBatch(batch);
         for (tensor& output : results_->forward.outputs)
             onward.attach(std::move(output));
-        return send(next_, std::move(onward));
+        return send(next_[0], std::move(onward));
     }
     evaluation_.samples += results_->forward.outputs[0].shape()[0];
     evaluation_.loss_sum += results_->loss.loss_sum;
@@ -124,7 +124,7 @@ void stage_actor::report_evaluation() {
         frame_builder<proto::EndOfEvaluation> onward;
         onward.body().setEpoch(body.getEpoch());
         onward.body().setBatches(body.getBatches());
-        send(next_, std::move(onward));
+        send(next_[0], std::move(onward));
     }
     evaluation_ = {};
 }

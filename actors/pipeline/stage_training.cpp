@@ -1,8 +1,9 @@
-#include "actors/pipeline/stage_actor.hpp"
-
+#include <algorithm>
 #include <cmath>
 #include <string>
 
+#include "actors/pipeline/gradient_buckets.hpp"
+#include "actors/pipeline/stage_actor.hpp"
 #include "actors/pipeline/stage_messages.hpp"
 
 namespace troupe {
@@ -18,8 +19,12 @@ void stage_actor::advance() {
         return;
     }
     pass_on_end();
-    if (average_is_due())
-        return average_weights();
+    if (waits_for_exchange())
+        return;
+    if (addition_ && epoch_->position.updates > epoch_->exchanged_after)
+        return add_up();
+    if (exchange_is_due())
+        return hand_over(false);
     const auto next =
         next_instruction(options_.schedule, options_.place, epoch_->shape, epoch_->position);
     if (!next) {
@@ -27,6 +32,12 @@ void stage_actor::advance() {
             return;
         if (epoch_->position.updates < updates_of_epoch())
             return update_with_nothing();
+        if (last_exchange_is_due())
+            return hand_over(true);
+        if (exchanging_)
+            return;
+        if (addition_)
+            return add_up();
         return options_.cache && !epoch_->left_server ? leave_server() : finish_epoch();
     }
     switch (next->what) {
@@ -48,13 +59,13 @@ void stage_actor::pass_on_end() {
         epoch_->position.forward_minibatch < epoch_->shape.minibatches)
         return;
     epoch_->end_passed_on = true;
-    if (is_last())
-        return;
-    frame_builder<proto::EndOfData> onward;
-    onward.body().setEpoch(epoch_->number);
-    onward.body().setMinibatches(epoch_->whole.minibatches);
-    onward.body().setOwn(epoch_->shape.minibatches);
-    send(next_, std::move(onward));
+    for (const actor_address next : next_) {
+        frame_builder<proto::EndOfData> onward;
+        onward.body().setEpoch(epoch_->number);
+        onward.body().setMinibatches(epoch_->whole.minibatches);
+        onward.body().setOwn(epoch_->shape.minibatches);
+        send(next, std::move(onward));
+    }
 }
 
 error not_finite(compute_context& context, const stage_program& program, const weights& w,
@@ -91,7 +102,7 @@ void stage_actor::start_forward(const instruction& i) {
     const std::uint32_t samples = epoch_->shape.rows_of(i.minibatch, i.microbatch).count;
     const weights_ptr used = for_passes(*latest_);
     stash_[{i.minibatch, i.microbatch}] = {
-        used, {}, {}, activation->body<proto::Activation>().getWeightVersion()};
+        used, {}, {}, epoch_->fetches, activation->body<proto::Activation>().getWeightVersion()};
     submit({.what = i,
             .label = proto::FORWARD_WORK->cStr(),
             .minibatch = minibatch_id{run_minibatch(i)},
@@ -121,7 +132,7 @@ void stage_actor::start_forward(const instruction& i) {
 batch_part stage_actor::part_of(const instruction& i) const {
     const sample_range rows = epoch_->shape.rows_of(i.minibatch, i.microbatch);
     const std::uint64_t samples =
-        options_.sync.sums_gradients
+        options_.sync.sums_gradients && !stages_differ()
             ? samples_of_round(epoch_->whole, options_.replica.replicas, i.minibatch)
             : epoch_->shape.samples_of(i.minibatch);
     return {.training = true,
@@ -156,7 +167,7 @@ void stage_actor::finish_forward(const instruction& i) {
     activation.envelope().setWeightVersion(s.used->version.value());
     for (tensor& output : results_->forward.outputs)
         activation.attach(std::move(output));
-    send(next_, std::move(activation));
+    send(replica_of(next_, run_minibatch(i)), std::move(activation));
 }
 
 void stage_actor::count_loss(const instruction& i) {
@@ -180,7 +191,9 @@ void stage_actor::start_backward(const instruction& i) {
     stashed& s = stash_.at({i.minibatch, i.microbatch});
     std::vector<tensor> gradients{std::move(s.loss_gradient)};
     if (!is_last()) {
-        if (gradients_.empty())
+        if (gradients_.empty() ||
+            (next_.size() > 1 && gradients_.front()->body<proto::Gradient>().getMinibatch() >
+                                     run_minibatch(i))) // of a replica that is ahead of others
             return;
         if (auto fits = check_gradient(i, s); !fits)
             return fail(fits.failure());
@@ -188,6 +201,19 @@ void stage_actor::start_backward(const instruction& i) {
         gradients_.pop_front();
     }
     const std::uint32_t samples = epoch_->shape.rows_of(i.minibatch, i.microbatch).count;
+    std::shared_ptr<gradient_buckets> buckets;
+    if (sums_during(i)) {
+        begin_reduction(scale_of_gradients());
+        buckets = std::make_shared<gradient_buckets>(
+            std::exchange(gradient_sum_, {}),
+            [stage = self_handle()](std::size_t first, std::vector<tensor> gradients) {
+                frame_builder<proto::GradientsReady> ready;
+                ready.body().setFirst(static_cast<std::uint32_t>(first));
+                for (tensor& t : gradients)
+                    ready.attach(std::move(t));
+                stage.post(std::move(ready));
+            });
+    }
     // Moved into the work, so that it is the only holder of what can be overwritten.
     submit({.what = i,
             .label = proto::BACKWARD_WORK->cStr(),
@@ -197,13 +223,28 @@ void stage_actor::start_backward(const instruction& i) {
             .work = [program = options_.program, used = s.used, part = part_of(i),
                      saved = std::make_shared<saved_activations>(std::move(s.saved)),
                      gradients = std::make_shared<std::vector<tensor>>(std::move(gradients)),
-                     sum = std::make_shared<std::vector<tensor>>(std::move(gradient_sum_))](
-                        compute_context& context, work_results& out) -> result<void> {
-                auto backward = program->backward(context, *used, part, std::move(*saved),
-                                                  std::move(*gradients));
+                     sum = std::make_shared<std::vector<tensor>>(std::move(gradient_sum_)),
+                     buckets](compute_context& context, work_results& out) -> result<void> {
+                const stage_program::gradients_hook ready = [&](std::size_t first,
+                                                                std::span<const tensor> some) {
+                    return buckets->add(context, first, some);
+                };
+                auto backward =
+                    program->backward(context, *used, part, std::move(*saved),
+                                      std::move(*gradients), buckets ? &ready : nullptr);
                 if (!backward)
                     return backward.failure();
                 out.backward = std::move(backward).value();
+                if (buckets) {
+                    auto rest =
+                        buckets->rest(context, std::span{out.backward.weight_gradients}.subspan(
+                                                   program->parameters().size()));
+                    if (!rest)
+                        return rest.failure();
+                    out.gradient_sum = std::move(rest).value();
+                    out.backward.weight_gradients.clear();
+                    return {};
+                }
                 out.gradient_sum = std::move(*sum);
                 if (out.gradient_sum.empty()) {
                     out.gradient_sum = std::move(out.backward.weight_gradients);
@@ -221,6 +262,8 @@ result<void> stage_actor::check_gradient(const instruction& i, const stashed& s)
     if (body.getMinibatch() != run_minibatch(i) || body.getMicrobatch() != i.microbatch)
         return error{errc::protocol, what + " arrives where " +
                                          name_of(run_minibatch(i), i.microbatch) + " is due"};
+    if (f.from() != replica_of(next_, body.getMinibatch()))
+        return error{errc::protocol, what + " comes from a replica that has not this minibatch"};
     if (body.getWeightVersion() != s.used->version.value())
         return error{errc::protocol, what + " is for weight version " +
                                          std::to_string(body.getWeightVersion()) + ", stashed is " +
@@ -233,21 +276,28 @@ result<void> stage_actor::check_gradient(const instruction& i, const stashed& s)
 
 void stage_actor::finish_backward(const instruction& i) {
     const auto s = stash_.extract({i.minibatch, i.microbatch});
-    gradient_sum_ = std::move(results_->gradient_sum);
+    if (reducing_ || summed_) { // what is left, if anything; averages come first
+        std::vector<tensor> rest = std::move(results_->gradient_sum);
+        const auto averages = static_cast<std::ptrdiff_t>(options_.program->averages().size());
+        std::ranges::rotate(rest, rest.end() - averages);
+        if (!rest.empty())
+            give(0, std::move(rest));
+    } else {
+        gradient_sum_ = std::move(results_->gradient_sum);
+    }
     auto gradient = microbatch_message<proto::Gradient>(run_minibatch(i), i.microbatch);
     gradient.body().setWeightVersion(s.mapped().sender_version);
     gradient.envelope().setWeightVersion(s.mapped().used->version.value());
     for (tensor& of_input : results_->backward.input_gradients)
         gradient.attach(std::move(of_input));
-    send(previous_, std::move(gradient));
+    send(replica_of(previous_, run_minibatch(i)), std::move(gradient));
     // Lags are counted once per minibatch, at its last backward pass.
     if (epoch_->position.backward_count + 1 < epoch_->shape.microbatches_of(i.minibatch))
         return;
-    const std::uint64_t lag = latest_->version.value() - s.mapped().used->version.value();
     if (options_.cache) // a parameter server counts them; it has more updates than this stage sees
-        epoch_->fetches_late = static_cast<std::uint32_t>(lag);
+        epoch_->gradient_fetches = s.mapped().fetches;
     else
-        count_lag(lag);
+        count_lag(latest_->version.value() - s.mapped().used->version.value());
 }
 
 void stage_actor::count_lag(std::uint64_t lag) {
@@ -258,7 +308,7 @@ void stage_actor::count_lag(std::uint64_t lag) {
 
 void stage_actor::finish_epoch() {
     TROUPE_CHECK(stash_.empty() && gradient_sum_.empty(), "a drained pipeline holds nothing");
-    if (is_dealt()) { // the server has made an update by every replica's minibatches
+    if (is_dealt() || stages_differ()) { // the versions of all stages are as many on
         auto last = std::make_shared<weights>(*latest_);
         last->version = weight_version{epoch_->first_version.value() + epoch_->whole.minibatches};
         latest_ = std::move(last);
@@ -267,11 +317,12 @@ void stage_actor::finish_epoch() {
     done.body().setEpoch(epoch_->number);
     done.body().setStage(options_.place.stage);
     done.body().setReplica(options_.replica.replica);
-    done.body().setWeightVersion(latest_->version.value());
+    done.body().setWeightVersion(version_to_tell());
     done.body().setMinibatches(epoch_->whole.minibatches);
     auto lags = done.body().initLags(static_cast<unsigned>(epoch_->lags.size()));
     for (unsigned k = 0; k < lags.size(); ++k)
         lags.set(k, epoch_->lags[k]);
+    done.body().setDropped(epoch_->dropped);
     done.body().setBusyNs(epoch_->busy_ns);
     done.body().setEpochNs((now() - epoch_->began).count());
     const memory_pool_statistics used = options_.compute->memory().statistics();

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "actors/pipeline/stage_actor.hpp"
@@ -10,15 +11,18 @@ namespace troupe {
 void stage_actor::start_update(const instruction& i) {
     if (options_.cache)
         return offer(i);
-    if (options_.reducer && options_.sync.sums_gradients && !summed_)
-        return reduce(std::exchange(gradient_sum_, {}), 1);
+    if (options_.reducer && options_.sync.sums_gradients && !summed_) {
+        TROUPE_CHECK(gradient_sum_.empty(), "what there is to sum went with the backward pass");
+        begin_reduction(scale_of_gradients());
+        return give(0, {});
+    }
     if (shares_norm() && !norm_.own)
         return start_norm();
     if (shares_norm() && !norm_.all)
         return; // until the other stages have said theirs
     submit({.what = i,
             .label = proto::UPDATE_WORK->cStr(),
-            .minibatch = minibatch_id{minibatch_of_update()},
+            .minibatch = minibatch_id{own_minibatch_of_update()},
             .version = latest_->version,
             .flops = static_cast<double>(options_.program->parameter_bytes()),
             .work = [program = options_.program, rule = options_.rule, clip = options_.clip,
@@ -62,12 +66,31 @@ void stage_actor::update_with_nothing() {
     advance();
 }
 
-void stage_actor::reduce(std::vector<tensor> own, float scale) {
+// Whether the sum over the replicas begins during this backward pass: the last one before an update.
+bool stage_actor::sums_during(const instruction& backward) const {
+    return options_.reducer && options_.sync.sums_gradients &&
+           epoch_->position.backward_count + 1 == epoch_->shape.microbatches_of(backward.minibatch);
+}
+
+void stage_actor::begin_reduction(float scale) {
     reducing_ = reductions_++;
+    reduction_scale_ = scale;
+}
+
+void stage_actor::gradients_ready(proto::GradientsReady::Reader body, const frame& f) {
+    if (!comes_from(self(), f) || !reducing_)
+        return;
+    give(options_.program->averages().size() + body.getFirst(), tensors_of(f));
+}
+
+// Averages come before parameters: in a backward pass they are ready last.
+void stage_actor::give(std::size_t first, std::vector<tensor> own) {
     frame_builder<proto::Reduce> request;
     request.body().setReduction(*reducing_);
-    request.body().setScale(scale);
-    request.envelope().setMinibatch(minibatch_of_update());
+    request.body().setScale(reduction_scale_);
+    request.body().setFirst(static_cast<std::uint32_t>(first));
+    request.body().setEpoch(epoch_->number);
+    request.envelope().setMinibatch(own_minibatch_of_update());
     for (tensor& t : own)
         request.attach(std::move(t));
     send(options_.reducer, std::move(request));
@@ -79,36 +102,12 @@ void stage_actor::reduced(proto::Reduced::Reader body, const frame& f) {
     TROUPE_CHECK(reducing_ && body.getReduction() == *reducing_,
                  "a reducer answers what it was asked");
     reducing_.reset();
-    if (options_.sync.sums_gradients) {
-        gradient_sum_ = tensors_of(f);
-        summed_ = true;
-    } else {
-        take_average(tensors_of(f));
-    }
+    gradient_sum_ = tensors_of(f);
+    std::ranges::rotate(gradient_sum_,
+                        gradient_sum_.begin() +
+                            static_cast<std::ptrdiff_t>(options_.program->averages().size()));
+    summed_ = true;
     advance();
-}
-
-bool stage_actor::average_is_due() const {
-    const std::uint64_t updates = epoch_->position.updates;
-    return options_.reducer && updates > epoch_->averaged_after &&
-           options_.sync.averages_after(updates, updates_of_epoch());
-}
-
-// What the optimizer keeps stays each replica's own.
-void stage_actor::average_weights() {
-    epoch_->averaged_after = epoch_->position.updates;
-    std::vector<tensor> own = latest_->parameters;
-    own.insert(own.end(), latest_->averages.begin(), latest_->averages.end());
-    reduce(std::move(own), 1.0f / static_cast<float>(options_.replica.replicas));
-}
-
-void stage_actor::take_average(std::vector<tensor> averaged) {
-    auto agreed = std::make_shared<weights>(*latest_);
-    const auto averages = averaged.begin() + static_cast<std::ptrdiff_t>(agreed->parameters.size());
-    agreed->averages.assign(averages, averaged.end());
-    averaged.erase(averages, averaged.end());
-    agreed->parameters = std::move(averaged);
-    latest_ = std::move(agreed);
 }
 
 // ---- the norm over all stages ---------------------------------------------------------------------------------------
@@ -120,7 +119,7 @@ bool stage_actor::shares_norm() const {
 
 void stage_actor::start_norm() {
     submit({.label = proto::NORM_WORK->cStr(),
-            .minibatch = minibatch_id{minibatch_of_update()},
+            .minibatch = minibatch_id{own_minibatch_of_update()},
             .version = latest_->version,
             .flops = static_cast<double>(options_.program->parameter_bytes()),
             .work = [parameters = options_.program->parameters().size(),
@@ -154,11 +153,11 @@ void stage_actor::add_to_norm() {
     partial.body().setMinibatch(minibatch_of_update());
     partial.body().setSquares(squares);
     partial.envelope().setMinibatch(minibatch_of_update());
-    send(previous_, std::move(partial));
+    send(previous_[0], std::move(partial));
 }
 
 void stage_actor::admit_partial_norm(proto::PartialNorm::Reader body, const frame& f) {
-    if (!comes_from(next_, f))
+    if (!comes_from_one_of(next_, f))
         return;
     if (!shares_norm() || !epoch_ || norm_.later || body.getMinibatch() != minibatch_of_update())
         return fail({errc::protocol, "a norm for minibatch " + std::to_string(body.getMinibatch()) +
@@ -176,11 +175,11 @@ void stage_actor::tell_norm(double squares) {
     all.body().setMinibatch(minibatch_of_update());
     all.body().setSquares(squares);
     all.envelope().setMinibatch(minibatch_of_update());
-    send(next_, std::move(all));
+    send(next_[0], std::move(all));
 }
 
 void stage_actor::admit_global_norm(proto::GlobalNorm::Reader body, const frame& f) {
-    if (!comes_from(previous_, f))
+    if (!comes_from_one_of(previous_, f))
         return;
     const bool has_said_its_own = norm_.own && norm_.later; // never true where none is shared
     if (is_first() || !has_said_its_own || norm_.all ||

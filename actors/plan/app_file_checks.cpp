@@ -10,10 +10,6 @@ namespace troupe::app_file {
 
 namespace {
 
-std::string counted(std::uint64_t n, const char* noun) {
-    return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
-}
-
 result<void> check_stages(const app_definition& definition, proto::Stages::Reader stages,
                           std::size_t layers) {
     const std::string path = "topology.pipeline.stages";
@@ -135,45 +131,6 @@ result<void> check_pipeline(const app_definition& definition, std::size_t layers
     return {};
 }
 
-// A replica's gradient is its share of a mean under bsp, and no part of the server sees the whole sum.
-result<void> check_clip(const app_definition& definition) {
-    const auto sync = definition.app().getTopology().getSync();
-    if (definition.app().getTrain().getClip().isNone() || !sync.isParameterServer() ||
-        definition.app().getTopology().getReplicas() == 1)
-        return {};
-    const auto rule = sync.getParameterServer().getConsistency();
-    if (!rule.isBsp() && !(rule.isSsp() && rule.getSsp().getStaleness() == 0))
-        return {};
-    return definition.error_at("train.clip",
-                               "a synchronous parameter server cannot bound the sum of its "
-                               "replicas' gradients; use topology.sync: all_reduce, or leave clip "
-                               "out");
-}
-
-// Shards stand beside replicas, and each keeps a tensor at least.
-result<void> check_shards(const app_definition& definition) {
-    const auto topology = definition.app().getTopology();
-    if (!topology.getSync().isParameterServer())
-        return {};
-    const std::uint32_t shards = topology.getSync().getParameterServer().getShards();
-    const auto refuse = [&](const std::string& why) {
-        return definition.error_at("topology.sync.parameter_server.shards",
-                                   std::to_string(shards) + " shards, but " + why);
-    };
-    if (shards > topology.getReplicas())
-        return refuse("they stand beside the replicas, of which there " +
-                      (topology.getReplicas() == 1
-                           ? std::string{"is 1"}
-                           : "are " + std::to_string(topology.getReplicas())));
-    const auto model = definition.app().getModel();
-    const auto whole = stage_program::whole(model);
-    TROUPE_CHECK(whole.ok(), "the model has been checked");
-    if (shards > whole->parameters().size())
-        return refuse("the model has " + counted(whole->parameters().size(), "parameter tensor") +
-                      " to keep");
-    return {};
-}
-
 } // namespace
 
 result<void> check_training(const app_definition& definition,
@@ -190,6 +147,10 @@ result<void> check_training(const app_definition& definition,
     return train_samples ? check_rests(definition, *layer, *train_samples) : result<void>{};
 }
 
+std::string counted(std::uint64_t n, const char* noun) {
+    return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
+}
+
 result<void> check_meaning(const app_definition& definition) {
     const auto layers = check_shapes(definition);
     if (!layers)
@@ -198,9 +159,7 @@ result<void> check_meaning(const app_definition& definition) {
         return checked;
     if (auto checked = check_growth(definition); !checked)
         return checked;
-    if (auto checked = check_shards(definition); !checked)
-        return checked;
-    if (auto checked = check_clip(definition); !checked)
+    if (auto checked = check_sync(definition); !checked)
         return checked;
     return definition.app().getTopology().isPipeline() ? check_pipeline(definition, layers->size())
                                                        : result<void>{};

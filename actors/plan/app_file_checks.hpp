@@ -7,6 +7,12 @@ namespace troupe::app_file {
 
 result<void> check_meaning(const app_definition& definition);
 
+// How replicas agree.
+result<void> check_sync(const app_definition& definition);
+result<void> check_peers(const app_definition& definition); // of that what is said of peers
+
+std::string counted(std::uint64_t n, const char* noun); // "1 layer", "2 layers"
+
 // As app_definition::check_training.
 result<void> check_training(const app_definition& definition,
                             std::optional<std::uint64_t> train_samples);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "actors/collective/link_cost.hpp"
 #include "actors/pipeline/partition.hpp"
 
 namespace troupe {
@@ -26,10 +27,6 @@ std::size_t stage_count(proto::App::Reader app, std::size_t devices) {
     return 1;
 }
 
-// What frames between two processes of one machine move: the lower end of what UCX reaches over shared memory and TCP
-// loopback for large tensors (tests/bench/README.md). Only the balance between cuts depends on it.
-constexpr double link_bytes_per_second = 3e9;
-
 // Of every layer. Where nothing was measured only traffic costs.
 std::vector<layer_cost> layer_costs(const plan_request& request,
                                     std::span<const layer_info> infos) {
@@ -38,8 +35,9 @@ std::vector<layer_cost> layer_costs(const plan_request& request,
         const double bytes =
             static_cast<double>(infos[l].crossing_bytes + infos[l].crossing_gradient_bytes) *
             request.app.getTrain().getBatch();
+        // Only the balance between cuts depends on what a link costs.
         costs.push_back({request.layer_ns.empty() ? 0.0 : request.layer_ns[l],
-                         bytes / link_bytes_per_second * 1e9});
+                         bytes * measured_costs.between_nodes.byte_ns});
     }
     return costs;
 }
@@ -153,6 +151,42 @@ result<std::vector<std::size_t>> place(const plan_request& request,
     return device_of;
 }
 
+// By stage, where some stage has replicas of its own; else empty.
+std::vector<std::uint32_t> replicas_of_stages(proto::Topology::Reader topology) {
+    std::vector<std::uint32_t> replicas;
+    if (topology.isPipeline() && topology.getPipeline().getStages().isList())
+        for (const auto stage : topology.getPipeline().getStages().getList())
+            replicas.push_back(stage.getReplicas());
+    if (std::ranges::all_of(replicas, [](std::uint32_t r) { return r == 1; }))
+        replicas.clear();
+    return replicas;
+}
+
+// Each replica of a stage on a device of its own: the first on the one that the stage names, if it does, all others on those
+// that are left, in order.
+result<std::vector<std::vector<plan_device>>>
+place_replicas(const plan_request& request, std::span<const plan_device> devices,
+               std::span<const std::uint32_t> replicas) {
+    const auto seats = seat_named(request.app, devices);
+    if (!seats)
+        return seats.failure();
+    std::size_t all = 0;
+    for (const std::uint32_t r : replicas)
+        all += r;
+    if (all > devices.size())
+        return error{errc::usage, "topology.pipeline.stages: their " + std::to_string(all) +
+                                      " replicas need a device each, and there are " +
+                                      std::to_string(devices.size()) +
+                                      "; start more nodes (--nodes), or give them more devices "
+                                      "(--devices cpu:N)"};
+    std::vector<std::vector<plan_device>> where(replicas.size());
+    auto next = seats->left.begin();
+    for (std::size_t s = 0; s < replicas.size(); ++s)
+        for (std::uint32_t r = 0; r < replicas[s]; ++r)
+            where[s].push_back(devices[r == 0 && seats->named[s] ? *seats->named[s] : *next++]);
+    return where;
+}
+
 // Of one replica; at least one.
 std::span<const plan_device> devices_of_replica(proto::App::Reader app,
                                                 std::span<const plan_device> devices) {
@@ -169,6 +203,19 @@ result<void> check_replicas(const plan_request& request) {
                                   std::to_string(request.devices.size()) +
                                   "; start more nodes (--nodes), or give them more devices "
                                   "(--devices cpu:N)"};
+}
+
+// The devices with what topology.devices says of them.
+result<std::vector<plan_device>> with_options(const plan_request& request) {
+    std::vector<plan_device> devices = request.devices;
+    const auto options = request.app.getTopology().getDevices();
+    for (unsigned i = 0; i < options.size(); ++i) {
+        const auto found = find_device(options[i].getDevice().cStr(), devices, false);
+        if (!found)
+            return found.failure().in("topology.devices[" + std::to_string(i) + "].device");
+        devices[*found].slow_down = options[i].getSlowDown();
+    }
+    return devices;
 }
 
 } // namespace
@@ -191,11 +238,20 @@ bool needs_layer_times(proto::App::Reader app, std::span<const plan_device> devi
 result<placement> place_stages(const plan_request& request, std::span<const layer_info> layers) {
     if (auto enough = check_replicas(request); !enough)
         return enough.failure();
-    const auto own = devices_of_replica(request.app, request.devices); // the first replica's
+    const auto devices = with_options(request);
+    if (!devices)
+        return devices.failure();
+    const auto own = devices_of_replica(request.app, *devices); // the first replica's
     const std::vector<layer_cost> costs = layer_costs(request, layers);
     auto stages = cut(request, costs, stage_count(request.app, own.size()));
     if (!stages)
         return stages.failure();
+    if (const auto replicas = replicas_of_stages(request.app.getTopology()); !replicas.empty()) {
+        auto where = place_replicas(request, *devices, replicas);
+        if (!where)
+            return where.failure();
+        return placement{std::move(*stages), std::move(*where)};
+    }
     const auto device_of = place(request, own, *stages, costs);
     if (!device_of)
         return device_of.failure();
@@ -203,7 +259,7 @@ result<placement> place_stages(const plan_request& request, std::span<const laye
     for (const std::size_t first : *device_of) {
         std::vector<plan_device> where;
         for (std::uint32_t r = 0; r < request.app.getTopology().getReplicas(); ++r)
-            where.push_back(request.devices[r * own.size() + first]);
+            where.push_back((*devices)[r * own.size() + first]);
         placed.where.push_back(std::move(where));
     }
     return placed;

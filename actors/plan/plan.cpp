@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "actors/collective/all_reduce.hpp"
 #include "actors/pipeline/run_shape.hpp"
 #include "actors/plan/placement.hpp"
 #include "actors/plan/saturated.hpp"
@@ -97,6 +98,22 @@ std::uint64_t weight_bytes(const planned_stage& stage, std::uint32_t microbatche
         state_bytes);
 }
 
+// Replicas that share memory are on one node.
+result<void> check_shared_memory(const replica_sync& sync, const placement& placed) {
+    if (!sync.exchange || !std::holds_alternative<hogwild_rule>(sync.exchange->method))
+        return {};
+    for (std::size_t s = 0; s < placed.where.size(); ++s)
+        for (const plan_device& d : placed.where[s])
+            if (d.node != placed.where[s][0].node)
+                return error{errc::usage,
+                             "topology.sync.hogwild: replicas share memory, but stage " +
+                                 std::to_string(s) + " would be on " +
+                                 placed.where[s][0].node_name + " and on " + d.node_name +
+                                 "; use devices of one node, as with --devices cpu:" +
+                                 std::to_string(placed.where[s].size())};
+    return {};
+}
+
 } // namespace
 
 result<plan> make_plan(const plan_request& request) {
@@ -121,6 +138,13 @@ result<plan> make_plan(const plan_request& request) {
     const auto sync = replica_sync::of(request.app.getTopology().getSync(), p.replicas);
     TROUPE_CHECK(sync, "the app file was checked by this build");
     p.sync = *sync;
+    if (const auto first = placed->where[0].size(); std::ranges::any_of(
+            placed->where, [&](const auto& stage) { return stage.size() != first; }))
+        for (const auto& stage : placed->where)
+            p.stage_replicas.push_back(static_cast<std::uint32_t>(stage.size()));
+    if (!p.stage_replicas.empty())
+        p.sync.algorithm = request.app.getTopology().getSync().getAllReduce().getAlgorithm();
+    const std::vector<std::uint32_t> first_forwards = warm_ups(p.stage_replicas);
     if (const auto topology = request.app.getTopology(); topology.isPipeline()) {
         p.is_pipeline = true;
         p.schedule = topology.getPipeline().getSchedule();
@@ -134,11 +158,15 @@ result<plan> make_plan(const plan_request& request) {
         return programs.failure();
     p.input_bytes = bytes_of(programs->front().inputs()[0].info) * p.batch_max;
     p.label_bytes = bytes_of(programs->back().labels()) * p.batch_max;
+    if (auto fits = check_shared_memory(p.sync, *placed); !fits)
+        return fits.failure();
     for (std::size_t s = 0; s < stages; ++s) {
         planned_stage stage = describe_stage(request, *layers, (*programs)[s]);
         stage.where = placed->where[s];
         stage.shards = p.sync.shards_of((*programs)[s].parameters().size(), p.replicas);
-        const stage_place at{static_cast<std::uint32_t>(s), static_cast<std::uint32_t>(stages)};
+        stage_place at{static_cast<std::uint32_t>(s), static_cast<std::uint32_t>(stages)};
+        if (!first_forwards.empty())
+            at.warm_up = first_forwards[s];
         stage.in_flight_max = in_flight_max(p.schedule, at, minibatch);
         stage.versions_max = versions_max(p.schedule, at, minibatch);
         stage.weight_bytes = weight_bytes(stage, p.microbatches);
@@ -155,6 +183,19 @@ result<plan> make_plan(const plan_request& request) {
         p.stages.push_back(std::move(stage));
     }
     return p;
+}
+
+planned_reduction reduction_of(const plan& p, const planned_stage& s) {
+    std::size_t elements = 0;
+    for (const auto& entry : s.layout.entries())
+        elements += entry.is_state ? 0 : entry.shape.elements();
+    std::vector<std::uint32_t> nodes;
+    for (const plan_device& d : s.where)
+        nodes.push_back(static_cast<std::uint32_t>(
+            std::ranges::find(s.where, d.node_name, &plan_device::node_name) - s.where.begin()));
+    const rank_nodes ranks{std::move(nodes)};
+    const auto algorithm = choose(p.sync.algorithm, ranks, elements);
+    return {algorithm, sizeof(float) * elements_sent_max(algorithm, ranks, elements)};
 }
 
 planned_stage total_of(std::span<const planned_stage> stages) {

@@ -26,7 +26,8 @@ namespace troupe {
 struct plan_device {
     node_id node;
     std::string node_name;
-    std::string device; // "cpu:0"
+    std::string device;  // "cpu:0"
+    float slow_down = 1; // how many times as long it takes, as the app file wants
 
     friend bool operator==(const plan_device&, const plan_device&) = default;
 };
@@ -61,7 +62,7 @@ struct planned_stage {
     std::uint64_t gradient_bytes = 0;   // that come back for them
     double forward_flops = 0;           // per minibatch
     double backward_flops = 0;
-    std::uint32_t in_flight_max = 1; // microbatches between forward and backward
+    std::uint32_t in_flight_max = 1; // of one replica: microbatches between forward and backward
     std::uint32_t versions_max = 1;  // weight versions alive at once
     double compute_ns =
         0; // measured, forward and backward of a minibatch; 0 if nothing was measured
@@ -74,7 +75,8 @@ struct plan {
     std::uint32_t batch_max =
         1; // to which minibatches grow; what is said per minibatch is of these
     std::uint32_t microbatches = 1;
-    std::uint32_t replicas = 1; // of all stages
+    std::uint32_t replicas = 1; // of the whole
+    std::vector<std::uint32_t> stage_replicas; // of every stage, where they differ
     replica_sync sync;
     proto::Precision precision = proto::Precision::F32; // of the model's products
     std::uint64_t input_bytes = 0; // from the data source to the first stage, per minibatch
@@ -97,6 +99,14 @@ bool needs_layer_times(proto::App::Reader app, std::span<const plan_device> devi
 // A stage that names no device gets the next that no stage names; if every device is named, all are shared. Each replica has
 // as many devices as the others, the first replica the first of them.
 result<plan> make_plan(const plan_request& request);
+
+// By which all-reduce the replicas of a stage sum, and the bytes that one of them sends at most each time. Only where they
+// do.
+struct planned_reduction {
+    proto::AllReduceAlgorithm algorithm;
+    std::uint64_t bytes = 0;
+};
+planned_reduction reduction_of(const plan& p, const planned_stage& s);
 
 // What all stages need together; their places and traffic aside.
 planned_stage total_of(std::span<const planned_stage> stages);

@@ -44,30 +44,75 @@ std::string where_text(const plan_device& d) {
     return d.node_name + "/" + d.device;
 }
 
+// " (slowed down 4 times)", if it is.
+std::string slowness(const plan_device& d) {
+    if (d.slow_down == 1)
+        return {};
+    char text[48];
+    std::snprintf(text, sizeof text, " (slowed down %.3g times)", static_cast<double>(d.slow_down));
+    return text;
+}
+
 // "node-0/cpu:0", of several replicas "node-0/cpu:0, node-1/cpu:0"
 std::string where_text(const planned_stage& s) {
     std::vector<std::string> devices;
     for (const plan_device& d : s.where)
-        devices.push_back(where_text(d));
+        devices.push_back(where_text(d) + slowness(d));
     return in_a_row(devices);
 }
 
+// Who waits for whom.
+std::string describe_rule(const consistency& rule, std::uint32_t replicas) {
+    const std::string gradients = std::to_string(rule.gradients_per_update(replicas));
+    if (rule.is_synchronous())
+        return "bsp: all wait for each update";
+    if (rule.staleness)
+        return "ssp: nobody is more than " + std::to_string(*rule.staleness) +
+               " updates ahead of the slowest";
+    if (rule.bound)
+        return "value_bounded: who has made large updates waits until the others have seen them";
+    if (rule.splits)
+        return "softsync: nobody waits, each update by the mean of " + gradients +
+               " gradients over their staleness";
+    if (rule.backups)
+        return "backup_workers: each update by the first " + gradients +
+               " gradients, later ones are dropped";
+    return "asp: nobody waits";
+}
+
+std::string describe_server(const replica_sync& sync, std::uint32_t replicas) {
+    std::string text = describe_rule(*sync.server, replicas);
+    if (sync.accrues())
+        text += "; pushes after every " + std::to_string(sync.push_every) + ", pulls after every " +
+                std::to_string(sync.fetch_every) + " minibatches of a replica";
+    if (sync.compensation.compensates)
+        text += "; delays are compensated";
+    switch (sync.how.by) {
+    case aggregation::rule::mean:
+        return text;
+    case aggregation::rule::median:
+        return text + "; by the median of the gradients";
+    case aggregation::rule::trimmed_mean:
+        return text + "; by the mean without the " + std::to_string(sync.how.trim) +
+               " smallest and largest";
+    case aggregation::rule::krum:
+        break;
+    }
+    return text + "; by krum, of each shard's tensors";
+}
+
 std::string describe_replicas(const plan& p) {
+    if (!p.stage_replicas.empty())
+        return ", stages with replicas of their own that take their minibatches in turns and sum "
+               "their gradients";
     if (p.replicas == 1)
         return {};
     std::string text = ", " + std::to_string(p.replicas) + " replicas: ";
     if (p.sync.sums_gradients)
-        return text + "each update by the mean gradient of a minibatch of each, all-reduce by " +
-               std::string{name_of(p.sync.algorithm)};
-    if (p.sync.server && p.sync.server->is_synchronous())
-        return text + "a parameter server, bsp: all wait for each update";
-    if (p.sync.server && p.sync.server->staleness)
-        return text + "a parameter server, ssp: nobody is more than " +
-               std::to_string(*p.sync.server->staleness) + " updates ahead of the slowest";
+        return text + "each update by the mean gradient of a minibatch of each";
     if (p.sync.server)
-        return text + "a parameter server, asp: nobody waits";
-    return text + "the mean of their weights every " + std::to_string(p.sync.weights_every) +
-           " updates, all-reduce by " + std::string{name_of(p.sync.algorithm)};
+        return text + "a parameter server, " + describe_server(p.sync, p.replicas);
+    return text + describe(*p.sync.exchange);
 }
 
 // What a stage, or all, need: two lines.
@@ -92,9 +137,20 @@ std::string describe_stage(const plan& p, std::size_t number) {
                               (s.in_flight_max == 1 ? "" : "es") + " in flight");
 }
 
+// Of a stage's gradients on their way, at most.
+std::uint64_t gradient_bytes(const plan& p, const planned_stage& s) {
+    if (!p.sync.codec)
+        return s.parameter_bytes;
+    std::uint64_t bytes = 0;
+    for (const auto& entry : s.layout.entries())
+        if (!entry.is_state)
+            bytes += p.sync.codec->payload_bytes(entry.shape);
+    return bytes;
+}
+
 // What the replicas of a stage send each other, or nothing.
 std::string describe_exchange(const plan& p, const planned_stage& s) {
-    if (p.replicas == 1 || s.parameters == 0)
+    if (s.where.size() == 1 || s.parameters == 0)
         return {};
     if (p.sync.server) {
         std::vector<std::string> shards;
@@ -104,9 +160,17 @@ std::string describe_exchange(const plan& p, const planned_stage& s) {
                bytes_text(s.parameter_bytes) +
                " per minibatch of each replica; Pulled of the same size back\n";
     }
-    const double sent = 2 * static_cast<double>(s.parameter_bytes) * (p.replicas - 1) / p.replicas;
-    return "  <-> its replicas: ReduceChunk " + quantity(sent, "B") + " or more of each per " +
-           (p.sync.sums_gradients ? std::string{"update"} : "mean") + "\n";
+    if (p.sync.codec)
+        return "  <-> its replicas: ReduceChunk " + bytes_text(gradient_bytes(p, s)) +
+               " of each to every other per update, compressed by " +
+               std::string{p.sync.codec->name()} + "\n";
+    if (p.sync.exchange && !std::holds_alternative<mean_rule>(p.sync.exchange->method))
+        return "  <-> its replicas: " +
+               traffic_of(*p.sync.exchange, bytes_text(s.parameter_bytes)) + "\n";
+    const planned_reduction reduction = reduction_of(p, s);
+    return "  <-> its replicas: ReduceChunk " + bytes_text(reduction.bytes) +
+           " of each at most per " + (p.sync.exchange ? "mean" : "update") +
+           ", all-reduce by " + std::string{name_of(reduction.algorithm)} + "\n";
 }
 
 // Stages that have to take turns, or nothing.

@@ -251,7 +251,8 @@ actor_status actor::status() const {
             .messages_handled = handled_.load(std::memory_order_relaxed),
             .handler_ns = handler_ns_.load(std::memory_order_relaxed),
             .device_ns = device_ns_.load(std::memory_order_relaxed),
-            .paused = paused_.load(std::memory_order_relaxed)};
+            .paused = paused_.load(std::memory_order_relaxed),
+            .workers = board_ ? board_->rows() : std::vector<worker_board::row>{}};
 }
 
 // ---- sending ----

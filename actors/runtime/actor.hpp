@@ -154,6 +154,9 @@ class actor : public caf::event_based_actor {
     virtual void on_rejected(proto::Rejected::Reader, const frame&) {
     } // somebody refused a message of ours
 
+    // What this actor shows of its workers to inspectors; from its constructor only.
+    void show_workers(std::shared_ptr<const worker_board> board) { board_ = std::move(board); }
+
     // ---- surroundings ----
 
     node_runtime& runtime() const noexcept { return runtime_; }
@@ -210,6 +213,7 @@ class actor : public caf::event_based_actor {
     node_core& core_;
     const actor_address self_;
     const std::string name_;
+    std::shared_ptr<const worker_board> board_; // set before anybody else knows this actor
 
     // Belongs to the handlers.
     std::vector<std::pair<std::uint64_t, handler>> handlers_;

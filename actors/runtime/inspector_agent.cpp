@@ -26,6 +26,21 @@ void write_actors(proto::TraceBatch::Builder body, const std::vector<trace_event
     }
 }
 
+void write_workers(proto::ActorList::Actor::Builder to,
+                   const std::vector<worker_board::row>& workers) {
+    auto list = to.initWorkers(static_cast<unsigned>(workers.size()));
+    for (unsigned i = 0; i < list.size(); ++i) {
+        const worker_board::row& from = workers[i];
+        list[i].setWorker(from.worker);
+        list[i].setClock(from.clock);
+        auto late = list[i].initLate(static_cast<unsigned>(from.late.size()));
+        for (unsigned n = 0; n < late.size(); ++n)
+            late.set(n, from.late[n]);
+        if (from.waits_for)
+            list[i].setWaitsFor(*from.waits_for);
+    }
+}
+
 void write_pools(proto::ActorList::Builder body, const std::vector<watched_pool>& pools) {
     auto list = body.initPools(static_cast<unsigned>(pools.size()));
     for (unsigned i = 0; i < list.size(); ++i) {
@@ -79,6 +94,7 @@ void inspector_agent::list_actors(proto::ListActors::Reader, const frame& f) {
         list[i].setHandlerNs(actors[i].handler_ns);
         list[i].setDeviceNs(actors[i].device_ns);
         list[i].setPaused(actors[i].paused);
+        write_workers(list[i], actors[i].workers);
     }
     write_pools(body, pools_);
     send(f.from(), std::move(answer));

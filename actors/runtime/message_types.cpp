@@ -11,6 +11,7 @@
 #include "schemas/collective.capnp.h"
 #include "schemas/device.capnp.h"
 #include "schemas/params.capnp.h"
+#include "schemas/peers.capnp.h"
 #include "schemas/pipeline.capnp.h"
 #include "schemas/probe.capnp.h"
 #include "schemas/trace.capnp.h"
@@ -52,10 +53,14 @@ const std::vector<message_type>& table() {
         Listening, PeerUp, PeerDown, ConnectFailed, Watch, Unwatch, Down, Join, Welcome, Refused,
         Heartbeat, HeartbeatDue, Goodbye, Subscribe, ListMembers, MemberList, NodeJoined, NodeLost,
         // collective.capnp
-        JoinReduction, Reduce, Reduced, ReduceChunk,
+        JoinReduction, Reduce, GradientsReady, Reduced, ReduceChunk,
         // params.capnp
         JoinServer, ServerJoined, KeepShard, EnterEpoch, Offer, Fetched, Push, Pull, Pulled,
         FinishEpoch, EpochFinished, WorkerDone, WorkerDoneTaken, Refresh, ReadShard, ShardRead,
+        WorkerLost, WorkerJoined, WorkerExpected,
+        // peers.capnp
+        JoinPeers, Exchange, Exchanged, ReadCommon, Common, Meet, Met, Scatter, Report, Consensus,
+        ReadWeights, PeerWeights,
         // trace.capnp
         ListActors, ActorList, ReadTrace, TraceBatch, OpenTail, TailOpened, TailEvent, TailCredit,
         CloseTail,
@@ -69,7 +74,8 @@ const std::vector<message_type>& table() {
         // training.capnp
         PlaceStage, StagePlaced, PlaceFailed, ConnectStage, StageReady, StageFailed, RunEpoch,
         RunEvaluation, StopData, MinibatchDone, StageEpochDone, EvaluationDone, TakeSnapshot,
-        Snapshot, ProfileModel, LayerTimes, Release, StopRun>();
+        Snapshot, ProfileModel, LayerTimes, Release, StopRun, DropReplica, ReplicaLost,
+        MinibatchesLost, ReplicaJoined>();
     return all;
 }
 

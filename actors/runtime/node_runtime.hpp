@@ -28,6 +28,7 @@
 #include "actors/runtime/timers.hpp"
 #include "actors/runtime/trace.hpp"
 #include "actors/runtime/well_known.hpp"
+#include "actors/runtime/worker_board.hpp"
 #include "schemas/base/clock.hpp"
 #include "schemas/base/error.hpp"
 #include "schemas/base/ids.hpp"
@@ -65,6 +66,7 @@ struct actor_status {
     std::uint64_t handler_ns = 0; // time spent in handlers
     std::uint64_t device_ns = 0;  // time that devices worked for it
     bool paused = false;
+    std::vector<worker_board::row> workers; // that it serves
 };
 
 // Counts since the start. Nothing that is dropped goes uncounted.

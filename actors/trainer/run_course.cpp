@@ -27,7 +27,7 @@ std::size_t run_course::answers() const {
     case run_phase::placing:
     case run_phase::connecting:
     case run_phase::training:
-        return stages_ * replicas_;
+        return with_replicas_;
     case run_phase::snapshotting:
         return stages_;
     case run_phase::measuring:
@@ -41,12 +41,49 @@ std::size_t run_course::answers() const {
     return 0;
 }
 
+// Only where every stage is asked need some not answer.
+bool run_course::is_due(std::size_t seat) const {
+    if (phase_ != run_phase::placing && phase_ != run_phase::connecting &&
+        phase_ != run_phase::training)
+        return true;
+    return joining_.empty() ? !lost_.contains(seat) : joining_.contains(seat);
+}
+
+bool run_course::awaits(std::size_t stage) const {
+    return stage < answers() && is_due(stage) && !answered_.contains(stage);
+}
+
 bool run_course::take(run_phase asked, std::size_t stage) {
-    return phase_ == asked && stage < answers() && answered_.insert(stage).second;
+    return phase_ == asked && awaits(stage) && answered_.insert(stage).second;
 }
 
 bool run_course::complete() const {
-    return answered_.size() == answers();
+    for (std::size_t seat = 0; seat < answers(); ++seat)
+        if (is_due(seat) && !answered_.contains(seat))
+            return false;
+    return true;
+}
+
+bool run_course::lose_replica(std::size_t replica) {
+    const bool was_joining = is_joining(replica);
+    for (std::size_t s = 0; s < stages_; ++s)
+        lost_.insert(replica * stages_ + s);
+    if (was_joining) {
+        joining_.clear();
+        answered_.clear();
+        phase_ = run_phase::training;
+    }
+    return was_joining;
+}
+
+void run_course::join_replica(std::size_t replica) {
+    TROUPE_CHECK(phase_ == run_phase::training && answered_.empty(),
+                 "a replica joins between epochs");
+    for (std::size_t s = 0; s < stages_; ++s) {
+        lost_.erase(replica * stages_ + s);
+        joining_.insert(replica * stages_ + s);
+    }
+    phase_ = run_phase::placing;
 }
 
 run_phase run_course::advance(std::uint64_t minibatches) {
@@ -56,10 +93,12 @@ run_phase run_course::advance(std::uint64_t minibatches) {
     case run_phase::measuring:
         return phase_ = run_phase::placing;
     case run_phase::placing:
-        return phase_ = options_.resumes ? run_phase::restoring : run_phase::connecting;
+        return phase_ = options_.resumes && joining_.empty() ? run_phase::restoring
+                                                             : run_phase::connecting;
     case run_phase::restoring:
         return phase_ = run_phase::connecting;
     case run_phase::connecting:
+        joining_.clear();
         return phase_ = is_last() ? run_phase::finished : run_phase::training;
     case run_phase::training:
         TROUPE_CHECK(may_end_after(minibatches), "the caller has asked");

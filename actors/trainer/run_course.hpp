@@ -61,16 +61,26 @@ class run_course {
     // Whether the epoch may end after so many minibatches of this run.
     bool may_end_after(std::uint64_t minibatches) const;
 
-    // How many stages the plan has, and how often: before the first of them is asked.
-    void set_stages(std::size_t stages, std::size_t replicas = 1) noexcept {
+    // How many stages the plan has, and how many with all their replicas: before the first of them is asked.
+    void set_stages(std::size_t stages, std::size_t with_replicas) noexcept {
         stages_ = stages;
-        replicas_ = replicas;
+        with_replicas_ = with_replicas;
     }
 
     // Counts an answer to the question of phase `asked`, of this stage where stages are asked; those of the second replica
     // count on from the first's. False if it is not due.
     bool take(run_phase asked, std::size_t stage = 0);
-    bool complete() const; // all answers of this phase are in
+    bool complete() const;                // all answers of this phase are in
+    bool awaits(std::size_t stage) const; // its answer is due and not in
+
+    // The run goes on without a replica, of whom no answer is due any more; one that takes its place is placed and connected
+    // before the next epoch. Both only once training has begun.
+    // True if it was joining: then phase() is training again.
+    bool lose_replica(std::size_t replica);
+    void join_replica(
+        std::size_t replica); // in place of training that has been reached: then phase() is placing
+    bool has_lost(std::size_t replica) const { return lost_.contains(replica * stages_); }
+    bool is_joining(std::size_t replica) const { return joining_.contains(replica * stages_); }
 
     // Goes on from a complete phase, to the one returned. After training, `minibatches`: for which the epoch may end.
     run_phase advance(std::uint64_t minibatches = 0);
@@ -81,14 +91,17 @@ class run_course {
 
   private:
     std::size_t answers() const;
+    bool is_due(std::size_t seat) const;
     run_phase after_epoch() const;
     bool is_last() const { return stopping_ || epoch_ >= options_.shape.epochs; }
 
     run_course_options options_;
     run_phase phase_;
     std::size_t stages_ = 0;
-    std::size_t replicas_ = 1;
+    std::size_t with_replicas_ = 0;
     std::set<std::size_t> answered_;
+    std::set<std::size_t> lost_;    // seats
+    std::set<std::size_t> joining_; // seats: only these are placed and connected
     bool stopping_ = false;
     std::uint32_t epoch_;
     std::uint64_t minibatches_done_;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "actors/messages.hpp"
+#include "actors/runtime/well_known.hpp"
 
 namespace troupe {
 
@@ -43,6 +45,10 @@ trainer::trainer(actor_context& context, trainer_options options)
     on<proto::EvaluationDone>(&trainer::evaluation_done);
     on<proto::Snapshot>(&trainer::snapshot);
     on<proto::WorkDone>(&trainer::work_done);
+    on<proto::MinibatchesLost>(&trainer::minibatches_lost);
+    on<proto::WorkerExpected>(&trainer::worker_expected);
+    on<proto::NodeJoined>(&trainer::node_joined);
+    on<proto::MemberList>(&trainer::members_listed);
     on<proto::StopRun>(&trainer::stop);
 }
 
@@ -53,6 +59,9 @@ void trainer::on_start() {
         version_ = options_.resume->info().progress.version;
         report_.checkpoint = options_.resume->info().folder.string();
     }
+    // For nodes that take the place of lost ones.
+    if (app().getTopology().getReplicas() > 1)
+        send({self().node, well_known::cluster}, frame_builder<proto::Subscribe>{});
     carry_out(course_.phase());
 }
 
@@ -79,7 +88,7 @@ void trainer::carry_out(run_phase phase) {
     case run_phase::connecting:
         return connect();
     case run_phase::training:
-        return train();
+        return let_one_join() ? void() : train();
     case run_phase::evaluating:
         return evaluate();
     case run_phase::snapshotting:
@@ -95,8 +104,18 @@ void trainer::carry_out(run_phase phase) {
 // ---- epochs -----------------------------------------------------------------------------------------------------------
 
 void trainer::train() {
+    for (const std::uint32_t replica : std::exchange(joined_, {})) {
+        frame_builder<proto::ReplicaJoined> joined;
+        joined.body().setReplica(replica);
+        write_address(joined.body().initFirstStage(), stages_[*seat_of(replica, 0)]);
+        write_address(
+            joined.body().initLastStage(),
+            stages_[*seat_of(replica, static_cast<std::uint32_t>(plan_.stages.size()) - 1)]);
+        send(source_, std::move(joined));
+    }
     const std::uint64_t skip = course_.minibatches_done_of_epoch();
     minibatches_of_epoch_.reset();
+    versions_.assign(plan_.stages.size(), std::nullopt);
     progress_ = {};
     progress_.epoch = course_.epoch();
     progress_.samples =
@@ -113,9 +132,9 @@ void trainer::minibatch_done(proto::MinibatchDone::Reader body, const frame& f) 
     if (course_.phase() != run_phase::training)
         return reject("no epoch is running");
     bool is_last = false; // stage of a replica
-    for (std::size_t next = plan_.stages.size(); next <= stages_.size();
-         next += plan_.stages.size())
-        is_last = is_last || stages_[next - 1] == f.from();
+    for (std::size_t seat = 0; seat < stages_.size(); ++seat)
+        is_last =
+            is_last || (stages_[seat] == f.from() && stage_at(seat) + 1 == plan_.stages.size());
     if (!is_last)
         return reject("the sender is not the last stage of a replica");
     if (!std::isfinite(body.getLossSum()))
@@ -135,8 +154,9 @@ void trainer::stage_epoch_done(proto::StageEpochDone::Reader body, const frame& 
     const auto seat = seat_of_sender(body.getReplica(), body.getStage(), f);
     if (!seat || !take(run_phase::training, *seat))
         return;
-    if (minibatches_of_epoch_ && (body.getMinibatches() != *minibatches_of_epoch_ ||
-                                  body.getWeightVersion() != version_.value()))
+    std::optional<weight_version>& version = versions_[body.getStage()];
+    if ((minibatches_of_epoch_ && body.getMinibatches() != *minibatches_of_epoch_) ||
+        (version && body.getWeightVersion() != version->value()))
         return fail({errc::protocol, "the stages do not agree on how far the epoch went"});
     if (!course_.may_end_after(body.getMinibatches()))
         return fail({errc::protocol, "an epoch ends that has run " +
@@ -146,6 +166,7 @@ void trainer::stage_epoch_done(proto::StageEpochDone::Reader body, const frame& 
         stage.lags.resize(body.getLags().size());
     for (unsigned k = 0; k < body.getLags().size(); ++k)
         stage.lags[k] += body.getLags()[k];
+    stage.dropped += body.getDropped();
     stage.busy_share = body.getEpochNs() > 0 ? static_cast<double>(body.getBusyNs()) /
                                                    static_cast<double>(body.getEpochNs())
                                              : 0;
@@ -158,7 +179,10 @@ void trainer::stage_epoch_done(proto::StageEpochDone::Reader body, const frame& 
     stage.memory_reserved_bytes = memory.getBytesReserved();
     stage.system_allocations = memory.getSystemAllocations();
     minibatches_of_epoch_ = body.getMinibatches();
-    version_ = weight_version{body.getWeightVersion()};
+    version = weight_version{body.getWeightVersion()};
+    const auto trains = [](const planned_stage& s) { return s.parameters > 0; };
+    if (std::ranges::find_if(plan_.stages, trains) - plan_.stages.begin() == body.getStage())
+        version_ = *version;
     training_ended_ = now();
     go_on(body.getMinibatches());
 }
@@ -213,8 +237,12 @@ void trainer::stage_failed(proto::StageFailed::Reader body, const frame& f) {
     if (!seat)
         return;
     const std::string stage = name_of_stage(*seat);
+    if (course_.has_lost(replica_at(*seat)))
+        return;
     if (const auto other = seat_of(body.getLostReplica(), body.getLostStage()))
-        return fail(lost(why, name_of_stage(*other) + " (noticed by " + stage + ")"));
+        return goes_on_without(*other, why)
+                   ? void()
+                   : fail(lost(why, name_of_stage(*other) + " (noticed by " + stage + ")"));
     fail(advised(why.in(stage)));
 }
 
@@ -240,8 +268,9 @@ error trainer::advised(const error& why) const {
 
 std::string trainer::name_of_stage(std::size_t seat) const {
     const plan_device& where = device_at(seat);
-    const std::string replica =
-        plan_.replicas > 1 ? " of replica " + std::to_string(replica_at(seat)) : "";
+    const std::string replica = plan_.stages[stage_at(seat)].where.size() > 1
+                                    ? " of replica " + std::to_string(replica_at(seat))
+                                    : "";
     return "stage " + std::to_string(stage_at(seat)) + replica + " on " + where.node_name + "/" +
            where.device;
 }
@@ -293,6 +322,8 @@ error trainer::lost(const error& why, const std::string& what) const {
 }
 
 void trainer::on_down(actor_address who, const error& why) {
+    if (who != source_ && goes_on_without_node(who, why))
+        return;
     std::string what = who == source_ ? "the data" : "";
     for (std::size_t seat = 0; seat < stages_.size(); ++seat)
         if (who == stages_[seat] || who == agent_of(device_at(seat)))

@@ -11,6 +11,8 @@
 
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "actors/checkpoint/checkpoint_store.hpp"
@@ -20,6 +22,8 @@
 #include "actors/runtime/actor.hpp"
 #include "actors/trainer/run_course.hpp"
 #include "kernels/device/device.hpp"
+#include "schemas/cluster.capnp.h"
+#include "schemas/params.capnp.h"
 #include "schemas/training.capnp.h"
 
 namespace troupe {
@@ -49,7 +53,9 @@ struct stage_report {
     std::uint32_t stage = 0;
     std::vector<std::uint64_t>
         lags; // lags[k]: minibatches whose update came k versions late, over the whole run
-    double busy_share = 0; // device time over time, of the last epoch
+    std::uint64_t dropped = 0; // gradients that a parameter server has dropped
+    bool lost = false;         // with its replica, and the run went on
+    double busy_share = 0;     // device time over time, of the last epoch
     // Of the device, since the start of its node; what other stages on it use counts, too.
     std::uint64_t memory_peak_bytes = 0;     // in use
     std::uint64_t memory_reserved_bytes = 0; // held from the system
@@ -73,6 +79,7 @@ class training_observer {
     virtual void started(const plan& p) = 0;
     virtual void progressed(const training_progress& progress) = 0;
     virtual void epoch_done(const epoch_report& report) = 0;
+    virtual void noted(const std::string&) {} // a sentence: a replica is lost, or has joined
     virtual void finished(const run_report& report) = 0; // the last call
 };
 
@@ -110,6 +117,11 @@ class trainer final : public actor {
     void evaluation_done(proto::EvaluationDone::Reader body, const frame& f);
     void snapshot(proto::Snapshot::Reader body, const frame& f);
     void work_done(proto::WorkDone::Reader body, const frame& f);
+    void minibatches_lost(proto::MinibatchesLost::Reader body, const frame& f);
+    void worker_expected(proto::WorkerExpected::Reader body, const frame& f);
+    void node_joined(proto::NodeJoined::Reader body, const frame& f);
+    void members_listed(proto::MemberList::Reader, const frame&) {
+    } // its devices came with the plan
     void stop(proto::StopRun::Reader body, const frame& f);
 
     bool take(run_phase asked, std::size_t seat = 0); // false: refused
@@ -122,9 +134,17 @@ class trainer final : public actor {
     void restore();
     void connect();
     void connect_stage(std::size_t seat);
-    std::vector<actor_address> beside_replicas_of(std::size_t stage,
-                                                  const std::vector<actor_address>& by_seat) const;
+    std::vector<actor_address> replicas_of(std::size_t stage,
+                                           const std::vector<actor_address>& by_seat) const;
+    std::vector<actor_address> neighbours(std::size_t stage, std::uint32_t replica) const;
     void train();
+    bool goes_on_without(std::size_t seat, const error& why);
+    bool goes_on_without_node(actor_address who, const error& why);
+    bool may_lose(std::size_t seat) const;
+    void lose_replica(std::uint32_t replica, const error& why);
+    bool let_one_join();
+    std::vector<plan_device> free_devices() const;
+    std::uint32_t replicas_left() const;
     void evaluate();
     void take_snapshots();
     void write_checkpoint();
@@ -138,11 +158,17 @@ class trainer final : public actor {
     actor_address agent_of(const plan_device& where) const;
     bool is_agent(actor_address who) const; // of a node that the run may use
     // Stages are numbered over all replicas, those of the first first: their seats.
-    std::size_t seats() const noexcept { return plan_.stages.size() * plan_.replicas; }
+    struct seat {
+        std::uint32_t replica = 0;
+        std::uint32_t stage = 0;
+        friend bool operator==(const seat&, const seat&) = default;
+    };
+    std::size_t seats() const noexcept { return seats_.size(); }
     std::optional<std::size_t> seat_of(std::uint32_t replica, std::uint32_t stage) const;
     std::uint32_t replica_at(std::size_t seat) const;
     std::uint32_t stage_at(std::size_t seat) const;
     const plan_device& device_at(std::size_t seat) const;
+    std::uint32_t worker_at(std::size_t seat) const; // of the stage's parameter server
     // The seat of this stage if the message is its; else answers by Rejected.
     std::optional<std::size_t> seat_of_sender(std::uint32_t replica, std::uint32_t stage,
                                               const frame& f);
@@ -158,12 +184,20 @@ class trainer final : public actor {
     trainer_options options_;
     run_course course_;
     bool finished_ = false;
+    bool started_ = false; // and told
     std::vector<double> layer_ns_;
     plan plan_;
+    std::vector<seat> seats_;
     std::vector<actor_address> stages_;   // by seat
     std::vector<actor_address> reducers_; // by seat; where they are
     std::vector<actor_address> shards_;   // by seat; where they are
+    std::vector<actor_address> peers_;    // by seat; where they are
     actor_address source_;
+    std::vector<std::pair<std::uint32_t, std::string>>
+        lost_; // replica and why, until the source says what they had
+    std::set<node_id> lost_nodes_;
+    std::vector<std::uint32_t> joined_; // replicas of which the source does not know yet
+    std::size_t expecting_ = 0;         // shards that are yet to expect a worker that joins
 
     // Of the epoch that is running or over; what the stages report of it must agree.
     std::optional<std::uint64_t> minibatches_of_epoch_;
@@ -171,7 +205,9 @@ class trainer final : public actor {
     time_point training_ended_;
     training_progress progress_;
     run_report report_;
-    weight_version version_;
+    // By stage, after the epoch: parameter servers that drop gradients need not make as many updates as each other.
+    std::vector<std::optional<weight_version>> versions_;
+    weight_version version_;           // of the first stage that has parameters
     std::vector<frame_ptr> snapshots_; // by stage
     std::uint64_t ticket_ = 0;
     // Written by the worker until its WorkDone.

@@ -29,7 +29,7 @@ void trainer::take_snapshots() {
 void trainer::snapshot(proto::Snapshot::Reader body, const frame& f) {
     if (!seat_of_sender(0, body.getStage(), f) || !take(run_phase::snapshotting, body.getStage()))
         return;
-    if (body.getWeightVersion() != version_.value())
+    if (versions_[body.getStage()] != weight_version{body.getWeightVersion()})
         return fail(
             {errc::protocol, "a snapshot is of another weight version than the epoch ended with"});
     snapshots_[body.getStage()] = current();

@@ -50,14 +50,31 @@ void trainer::place() {
     if (!made)
         return fail(options_.app.at_its_place(made.failure()));
     plan_ = std::move(made).value();
-    course_.set_stages(plan_.stages.size(), plan_.replicas);
+    for (std::uint32_t r = 0; seats_.empty() || seats_.back().replica + 1 == r; ++r)
+        for (std::uint32_t s = 0; s < plan_.stages.size(); ++s)
+            if (r < plan_.stages[s].where.size())
+                seats_.push_back({r, s});
+    course_.set_stages(plan_.stages.size(), seats());
     stages_.resize(seats());
     reducers_.resize(seats());
     shards_.resize(seats());
+    peers_.resize(seats());
     report_.stages.resize(seats());
     for (std::size_t seat = 0; seat < seats(); ++seat)
         place_stage(seat);
 }
+
+namespace {
+
+// Of a parameter server: the replicas, or with servers of their own the nodes.
+std::uint32_t workers_of(const std::vector<plan_device>& replicas, bool by_node) {
+    std::set<node_id> nodes;
+    for (const plan_device& where : replicas)
+        nodes.insert(where.node);
+    return static_cast<std::uint32_t>(by_node ? nodes.size() : replicas.size());
+}
+
+} // namespace
 
 void trainer::place_stage(std::size_t seat) {
     const planned_stage& stage = plan_.stages[stage_at(seat)];
@@ -77,10 +94,28 @@ void trainer::place_stage(std::size_t seat) {
     body.setTrain(app().getTrain());
     body.setMinibatches(course_.shape().minibatches());
     body.setReplica(replica_at(seat));
-    body.setReplicas(plan_.replicas);
+    const auto& replicas_where = stage.where;
+    body.setReplicas(static_cast<std::uint32_t>(replicas_where.size()));
+    auto replicas = body.initStageReplicas(static_cast<unsigned>(plan_.stage_replicas.size()));
+    for (unsigned s = 0; s < replicas.size(); ++s)
+        replicas.set(s, plan_.stage_replicas[s]);
+    const auto members = std::ranges::count(replicas_where, where.node, &plan_device::node);
+    body.setWorker(worker_at(seat));
+    body.setWorkers(workers_of(replicas_where, plan_.sync.node_servers));
+    body.setMembers(plan_.sync.node_servers ? static_cast<std::uint32_t>(members) : 1);
     body.setSync(app().getTopology().getSync());
+    body.setSlowDown(where.slow_down);
     watch(agent_of(where));
     send(agent_of(where), std::move(request));
+}
+
+// Nodes are numbered in the order of their first replicas.
+std::uint32_t trainer::worker_at(std::size_t seat) const {
+    if (!plan_.sync.node_servers)
+        return replica_at(seat);
+    const auto& all = plan_.stages[stage_at(seat)].where;
+    const auto first = std::ranges::find(all, device_at(seat).node, &plan_device::node);
+    return workers_of({all.begin(), first}, true);
 }
 
 void trainer::place_failed(proto::PlaceFailed::Reader body, const frame& f) {
@@ -102,24 +137,26 @@ void trainer::stage_placed(proto::StagePlaced::Reader body, const frame& f) {
     stages_[*seat] = read_address(body.getAddress());
     reducers_[*seat] = read_address(body.getReducer());
     shards_[*seat] = read_address(body.getShard());
+    peers_[*seat] = read_address(body.getPeer());
     watch(stages_[*seat]);
-    if (course_.complete())
+    if (course_.complete() && !source_)
         spawn_source();
     go_on();
 }
 
 std::optional<std::size_t> trainer::seat_of(std::uint32_t replica, std::uint32_t stage) const {
-    if (replica >= plan_.replicas || stage >= plan_.stages.size())
+    const auto found = std::ranges::find(seats_, seat{replica, stage});
+    if (found == seats_.end())
         return std::nullopt;
-    return replica * plan_.stages.size() + stage;
+    return static_cast<std::size_t>(found - seats_.begin());
 }
 
 std::uint32_t trainer::replica_at(std::size_t seat) const {
-    return static_cast<std::uint32_t>(seat / plan_.stages.size());
+    return seats_[seat].replica;
 }
 
 std::uint32_t trainer::stage_at(std::size_t seat) const {
-    return static_cast<std::uint32_t>(seat % plan_.stages.size());
+    return seats_[seat].stage;
 }
 
 const plan_device& trainer::device_at(std::size_t seat) const {
@@ -140,15 +177,17 @@ void trainer::spawn_source() {
     source.data = options_.data;
     source.worker = options_.worker;
     source.schedule = plan_.schedule;
-    source.stages = static_cast<std::uint32_t>(plan_.stages.size());
+    source.first_place.stages = static_cast<std::uint32_t>(plan_.stages.size());
+    if (!plan_.stage_replicas.empty())
+        source.first_place.warm_up = warm_ups(plan_.stage_replicas)[0];
     source.shape = course_.shape();
     source.microbatches = plan_.microbatches;
     source.ignored_label = ignored_by(app().getModel().getLoss());
     source.seed = app().getTrain().getSeed();
     source.shuffle = app().getTrain().getShuffle();
     source.sync = plan_.sync;
-    for (std::size_t first = 0; first < seats(); first += plan_.stages.size())
-        source.replicas.push_back({stages_[first], stages_[first + plan_.stages.size() - 1]});
+    source.first_stages = replicas_of(0, stages_);
+    source.last_stages = replicas_of(plan_.stages.size() - 1, stages_);
     source.trainer = self();
     source_ = runtime().spawn<data_source>("data-source", std::move(source));
     watch(source_);
@@ -156,36 +195,58 @@ void trainer::spawn_source() {
 
 void trainer::connect() {
     for (std::size_t seat = 0; seat < seats(); ++seat)
-        connect_stage(seat);
+        if (course_.awaits(seat))
+            connect_stage(seat);
     restored_.reset();
 }
 
-// Those of these, by seat, that stand beside the replicas of a stage.
-std::vector<actor_address>
-trainer::beside_replicas_of(std::size_t stage, const std::vector<actor_address>& by_seat) const {
+// Those of these, by seat, that are or stand beside the replicas of a stage.
+std::vector<actor_address> trainer::replicas_of(std::size_t stage,
+                                                const std::vector<actor_address>& by_seat) const {
     std::vector<actor_address> found;
-    for (std::size_t seat = stage; seat < seats(); seat += plan_.stages.size())
-        if (by_seat[seat])
+    for (std::size_t seat = 0; seat < seats(); ++seat)
+        if (stage_at(seat) == stage && by_seat[seat])
             found.push_back(by_seat[seat]);
     return found;
 }
+
+// Of a neighbouring stage those that a replica speaks with: the one of its number, or all where stages differ.
+std::vector<actor_address> trainer::neighbours(std::size_t stage, std::uint32_t replica) const {
+    std::vector<actor_address> all = replicas_of(stage, stages_);
+    return plan_.stage_replicas.empty() ? std::vector{all[replica]} : all;
+}
+
+namespace {
+
+void write_addresses(capnp::List<proto::ActorAddress>::Builder to,
+                     const std::vector<actor_address>& from) {
+    for (unsigned i = 0; i < to.size(); ++i)
+        write_address(to[i], from[i]);
+}
+
+} // namespace
 
 void trainer::connect_stage(std::size_t seat) {
     const std::size_t stages = plan_.stages.size();
     const std::size_t stage = stage_at(seat);
     frame_builder<proto::ConnectStage> request;
-    write_address(request.body().initPrevious(), stage == 0 ? source_ : stages_[seat - 1]);
-    write_address(request.body().initNext(),
-                  stage + 1 < stages ? stages_[seat + 1] : actor_address{});
-    write_address(request.body().initSource(), source_);
-    const std::vector<actor_address> reducers = beside_replicas_of(stage, reducers_);
-    auto list = request.body().initReducers(static_cast<unsigned>(reducers.size()));
-    for (unsigned r = 0; r < list.size(); ++r)
-        write_address(list[r], reducers[r]);
-    const std::vector<actor_address> shards = beside_replicas_of(stage, shards_);
-    list = request.body().initShards(static_cast<unsigned>(shards.size()));
-    for (unsigned k = 0; k < list.size(); ++k)
-        write_address(list[k], shards[k]);
+    const std::uint32_t replica = replica_at(seat);
+    std::vector<actor_address> previous{source_}, next;
+    if (stage > 0)
+        previous = neighbours(stage - 1, replica);
+    if (stage + 1 < stages)
+        next = neighbours(stage + 1, replica);
+    const std::vector<actor_address> reducers = replicas_of(stage, reducers_);
+    const std::vector<actor_address> shards = replicas_of(stage, shards_);
+    const std::vector<actor_address> peers = replicas_of(stage, peers_);
+    auto body = request.body();
+    const auto count = [](const auto& list) { return static_cast<unsigned>(list.size()); };
+    write_addresses(body.initPrevious(count(previous)), previous);
+    write_addresses(body.initNext(count(next)), next);
+    write_address(body.initSource(), source_);
+    write_addresses(body.initReducers(count(reducers)), reducers);
+    write_addresses(body.initShards(count(shards)), shards);
+    write_addresses(body.initPeers(count(peers)), peers);
     if (restored_) {
         const weights& from = *(*restored_)[stage];
         request.body().setRestored(true);
@@ -200,9 +261,10 @@ void trainer::stage_ready(proto::StageReady::Reader body, const frame& f) {
     const auto seat = seat_of_sender(body.getReplica(), body.getStage(), f);
     if (!seat || !take(run_phase::connecting, *seat))
         return;
-    if (course_.complete())
+    if (course_.complete() && !std::exchange(started_, true))
         options_.observer->started(plan_);
-    go_on();
+    if (expecting_ == 0)
+        go_on();
 }
 
 } // namespace troupe

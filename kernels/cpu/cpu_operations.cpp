@@ -5,7 +5,10 @@
 #include "kernels/cpu/average_pool_loops.hpp"
 #include "kernels/cpu/batch_norm_loops.hpp"
 #include "kernels/cpu/bf16_loops.hpp"
+#include "kernels/cpu/codec_loops.hpp"
 #include "kernels/cpu/convolution_runner.hpp"
+#include "kernels/cpu/fastest_loops.hpp"
+#include "kernels/cpu/gradient_loops.hpp"
 #include "kernels/cpu/loops.hpp"
 #include "kernels/cpu/loss_loops.hpp"
 #include "kernels/cpu/norm_loops.hpp"
@@ -13,33 +16,12 @@
 #include "kernels/cpu/recurrent_loops.hpp"
 #include "kernels/cpu/response_norm_loops.hpp"
 #include "kernels/cpu/sequence_loops.hpp"
+#include "kernels/cpu/sparse_loops.hpp"
 #include "kernels/cpu/update_loops.hpp"
 
 namespace troupe {
 
 namespace {
-
-bool has_avx512() noexcept {
-#if defined(__x86_64__)
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-#else
-    return false;
-#endif
-}
-
-// The table of this machine's instruction set.
-template <class Loops>
-const Loops& fastest([[maybe_unused]] const Loops& avx512, [[maybe_unused]] const Loops& avx2,
-                     const Loops& baseline) noexcept {
-#if defined(__x86_64__)
-    if (has_avx512())
-        return avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return avx2;
-#endif
-    return baseline;
-}
 
 // The widest vector of floats that oneDNN's convolutions use here.
 std::size_t vector_floats() noexcept {
@@ -57,13 +39,13 @@ std::size_t vector_floats() noexcept {
 } // namespace
 
 #define TROUPE_FASTEST(table)                                                                      \
-    table##_{fastest(cpu::table##_avx512, cpu::table##_avx2, cpu::table##_baseline)},
+    table##_{cpu::fastest(cpu::table##_avx512, cpu::table##_avx2, cpu::table##_baseline)},
 
 cpu_operations::cpu_operations(memory_pool& pool, bool bf16_dot_products)
     : pool_{pool}, block_{vector_floats()},
       TROUPE_LOOP_TABLES(TROUPE_FASTEST) bf16_loops_{cpu::fastest_bf16_loops()},
       convolutions_{std::make_unique<cpu::convolution_runner>(
-          pool, loops_, bf16_loops_, has_avx512() && block_ == 16, bf16_dot_products)} {}
+          pool, loops_, bf16_loops_, cpu::has_avx512() && block_ == 16, bf16_dot_products)} {}
 
 #undef TROUPE_FASTEST
 

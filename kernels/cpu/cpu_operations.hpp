@@ -18,6 +18,8 @@ namespace troupe {
     X(attention_loops)                                                                             \
     X(average_pool_loops)                                                                          \
     X(batch_norm_loops)                                                                            \
+    X(codec_loops)                                                                                 \
+    X(gradient_loops)                                                                              \
     X(loops)                                                                                       \
     X(loss_loops)                                                                                  \
     X(norm_loops)                                                                                  \
@@ -25,6 +27,7 @@ namespace troupe {
     X(recurrent_loops)                                                                             \
     X(response_norm_loops)                                                                         \
     X(sequence_loops)                                                                              \
+    X(sparse_loops)                                                                                \
     X(update_loops)
 
 namespace cpu {

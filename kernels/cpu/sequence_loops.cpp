@@ -3,8 +3,8 @@
 
 #include "kernels/cpu/exponential.hpp"
 #include "kernels/cpu/loop_marks.hpp"
+#include "kernels/cpu/random_words.hpp"
 #include "kernels/cpu/reductions.hpp"
-#include "schemas/base/philox.hpp"
 
 namespace troupe::cpu {
 
@@ -23,25 +23,16 @@ void scale(float* x, float factor, std::size_t count) {
 }
 
 void dropout(const dropout_task& t, const float* x, float* y, std::size_t count) {
-    constexpr std::size_t counters = 32; // at a time
-    std::uint32_t words[4 * counters];
+    std::uint32_t words[random_block];
     // Not read anew for every element, as they would be beside what is written.
     const std::uint32_t upper[] = {t.counter[0], t.counter[1]};
     const philox_key key{{t.key[0], t.key[1]}};
     const std::uint32_t threshold = t.threshold;
     const float factor = t.scale;
     std::uint64_t counter = t.first / 4;
-    for (std::size_t skipped = t.first % 4; count > 0; skipped = 0, counter += counters) {
-        for (std::size_t c = 0; c < counters; ++c) {
-            const std::uint64_t low = counter + c;
-            const philox_words at =
-                philox({{static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32),
-                         upper[0], upper[1]}},
-                       key);
-            for (std::size_t w = 0; w < 4; ++w)
-                words[4 * c + w] = at.word[w];
-        }
-        const std::size_t left = 4 * counters - skipped;
+    for (std::size_t skipped = t.first % 4; count > 0; skipped = 0, counter += random_block / 4) {
+        random_words(counter, upper, key, words);
+        const std::size_t left = random_block - skipped;
         const std::size_t covered = count < left ? count : left;
         TROUPE_EACH_BY_ITSELF
         for (std::size_t i = 0; i < covered; ++i)

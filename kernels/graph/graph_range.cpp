@@ -197,6 +197,12 @@ graph_range::backward(compute_context& context, const pass& p, std::vector<saved
                           done.parameters.begin() + static_cast<std::ptrdiff_t>(s.first_parameter));
         std::ranges::move(passed->statistics,
                           done.statistics.begin() + static_cast<std::ptrdiff_t>(s.first_average));
+        if (p.after_gradients && s.parameter_count > 0)
+            if (auto goes_on = (*p.after_gradients)(
+                    s.first_parameter,
+                    std::span{done.parameters}.subspan(s.first_parameter, s.parameter_count));
+                !goes_on)
+                return goes_on.failure();
         for (std::size_t i = s.inputs.size(); i-- > 0;)
             if (s.wanted[i])
                 if (auto added = add(context, slots[s.inputs[i]], std::move(passed->inputs[i]));

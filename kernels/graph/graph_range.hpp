@@ -51,11 +51,16 @@ class graph_range {
     // its ends the pass.
     using step_hook = std::function<result<void>(std::size_t, const activation&)>;
 
+    // What is called on the way back after a step that has parameters, with the number of the first and their gradients,
+    // which nobody writes any more.
+    using gradients_hook = std::function<result<void>(std::size_t, std::span<const tensor>)>;
+
     struct pass {
         const batch_part& part;
         std::span<const tensor> parameters;
         std::span<const tensor> averages; // not read in training
         const step_hook* after_step = nullptr;
+        const gradients_hook* after_gradients = nullptr;
     };
     struct outcome {
         std::vector<activation> outputs;

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -98,10 +99,15 @@ class stage_program {
                                          const batch_part& part,
                                          const std::vector<tensor>& inputs) const;
 
+    // What is called during a backward pass, on its thread, as soon as the gradients of some layers are there: with the
+    // number of their first parameter, those of the last layers first. They stay as they are. An error ends the pass.
+    using gradients_hook = std::function<result<void>(std::size_t, std::span<const tensor>)>;
+
     // `w` and `part` must be those of the forward pass, which was one of training. Gradients as check_gradients wants them.
     result<backward_result> backward(compute_context& context, const weights& w,
                                      const batch_part& part, saved_activations saved,
-                                     std::vector<tensor> output_gradients) const;
+                                     std::vector<tensor> output_gradients,
+                                     const gradients_hook* ready = nullptr) const;
 
     // The running averages of the version after `current`, from statistics summed over a minibatch.
     result<std::vector<tensor>> next_averages(compute_context& context, const weights& current,

@@ -6,22 +6,27 @@
 //     context.ops.run(linear_forward{.input = x, .weight = w, .bias = &b, .output = y});
 //
 // Threads: one at a time. Results depend on operands only: not on thread, address, time or earlier calls. Errors:
-// errc::usage for shapes that do not fit together, errc::exhausted for memory, errc::data for bad labels.
+// errc::usage for shapes that do not fit together, errc::exhausted for memory, errc::data for bad labels,
+// errc::protocol for payloads that no encoder makes.
 #pragma once
 
 #include <string_view>
 
 #include "kernels/ops/additive_attention.hpp"
+#include "kernels/ops/codecs.hpp"
 #include "kernels/ops/dropout.hpp"
 #include "kernels/ops/elementwise.hpp"
+#include "kernels/ops/gradients.hpp"
 #include "kernels/ops/image_norms.hpp"
 #include "kernels/ops/images.hpp"
 #include "kernels/ops/linear.hpp"
 #include "kernels/ops/losses.hpp"
 #include "kernels/ops/norms.hpp"
+#include "kernels/ops/products.hpp"
 #include "kernels/ops/recurrent.hpp"
 #include "kernels/ops/sequences.hpp"
 #include "kernels/ops/shapes.hpp"
+#include "kernels/ops/sparse.hpp"
 #include "kernels/ops/updates.hpp"
 
 namespace troupe {
@@ -84,7 +89,27 @@ namespace troupe {
     X(lamb_direction)                                                                              \
     X(sum_of_squares)                                                                              \
     X(scale)                                                                                       \
-    X(clip)
+    X(clip)                                                                                        \
+    X(compensate_delay)                                                                            \
+    X(trimmed_mean)                                                                                \
+    X(largest_difference)                                                                          \
+    X(encode_half)                                                                                 \
+    X(decode_half)                                                                                 \
+    X(quantize)                                                                                    \
+    X(dequantize)                                                                                  \
+    X(encode_signs)                                                                                \
+    X(decode_signs)                                                                                \
+    X(nth_magnitude)                                                                               \
+    X(count_at_least)                                                                              \
+    X(encode_top)                                                                                  \
+    X(encode_at_least)                                                                             \
+    X(decode_sparse)                                                                               \
+    X(clear_at)                                                                                    \
+    X(encode_threshold)                                                                            \
+    X(decode_threshold)                                                                            \
+    X(momentum_correction)                                                                         \
+    X(matrix_multiply)                                                                             \
+    X(orthonormalize_rows)
 
 class operations {
   public:

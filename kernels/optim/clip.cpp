@@ -36,6 +36,27 @@ double add_squares(double sum, std::span<const double> squares) {
 
 namespace {
 
+// Where a gradient's successor is written: over it, unless somebody else reads it.
+result<tensor> successor(compute_context& context, const tensor& gradient) {
+    if (gradient.unique())
+        return gradient;
+    return tensor::allocate(context.memory, gradient.type(), gradient.shape());
+}
+
+// Puts what `make(gradient, clipped)` computes in place of each gradient.
+template <class Make>
+result<void> replace_each(compute_context& context, std::span<tensor> gradients, Make make) {
+    for (tensor& gradient : gradients) {
+        auto clipped = successor(context, gradient);
+        if (!clipped)
+            return clipped.failure();
+        if (auto done = context.ops.run(make(gradient, *clipped)); !done)
+            return done;
+        gradient = std::move(*clipped);
+    }
+    return {};
+}
+
 result<void> clip_by_norm(compute_context& context, float limit, std::span<tensor> gradients,
                           std::optional<double> squares) {
     if (!squares) {
@@ -48,21 +69,23 @@ result<void> clip_by_norm(compute_context& context, float limit, std::span<tenso
     if (factor >= 1)
         return {};
     // A norm that is not a number makes all gradients that, as PyTorch's does, so that the run ends and says so.
-    for (tensor& gradient : gradients)
-        if (auto done = context.ops.run(scale{gradient, static_cast<float>(factor), gradient});
-            !done)
-            return done;
-    return {};
+    return replace_each(context, gradients, [&](const tensor& gradient, tensor& scaled) {
+        return scale{gradient, static_cast<float>(factor), scaled};
+    });
 }
 
 } // namespace
 
 result<void> clip_gradients(compute_context& context, const gradient_clip& clip,
                             std::span<tensor> gradients, std::optional<double> squares) {
-    if (clip.value)
-        for (tensor& gradient : gradients)
-            if (auto done = context.ops.run(troupe::clip{gradient, *clip.value, gradient}); !done)
-                return done;
+    if (clip.value) {
+        auto clipped =
+            replace_each(context, gradients, [&](const tensor& gradient, tensor& bounded) {
+                return troupe::clip{gradient, *clip.value, bounded};
+            });
+        if (!clipped)
+            return clipped;
+    }
     if (clip.norm)
         return clip_by_norm(context, *clip.norm, gradients, squares);
     return {};

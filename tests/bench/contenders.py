@@ -1,4 +1,5 @@
 """Command lines of our programs and of their peers, and how to read what they print."""
+import gzip
 import json
 import os
 import re
@@ -90,6 +91,65 @@ def troupe_run(name, build, app, *options, pinned=False):
         return {key: epochs[-1][key] for key in ("samples_per_second", "test_accuracy")}
     command = [program(build, "tools/troupe/troupe"), "run", os.path.join(APP, app), "--json", "--set", "train.epochs=1"]
     return Contender(name, (FIRST_CORE if pinned else []) + command + list(options), read)
+
+
+# A straggler
+
+STRAGGLER_EPOCHS = 6
+STRAGGLER_SAMPLES = 15000       # of the training set, in an epoch
+REACHED = 0.85
+
+
+def time_to_accuracy(epochs):
+    """Seconds of training until the accuracy was reached, on the line from one epoch's end to the next; those of evaluation do
+    not count. Key "best_accuracy" too."""
+    time, before, reached = 0.0, 0.0, None
+    for epoch in epochs:
+        after = epoch["test_accuracy"]
+        if reached is None and after >= REACHED:
+            reached = time + epoch["seconds"] * (REACHED - before) / (after - before)
+        time, before = time + epoch["seconds"], after
+    figures = {"best_accuracy": max(epoch["test_accuracy"] for epoch in epochs), "epoch_seconds": time / len(epochs)}
+    return figures if reached is None else {**figures, "seconds": reached}
+
+
+def first_samples(folder):
+    """Settings for IDX files with the first samples of the training set alone."""
+    settings = []
+    for key, name in [("train_images", "train-images-idx3-ubyte"), ("train_labels", "train-labels-idx1-ubyte")]:
+        try:
+            with gzip.open(f"/usr/share/datasets/fashion-mnist/{name}.gz", "rb") as file:
+                content = file.read()
+        except OSError:
+            raise Skip("dataset-fashion-mnist is not installed (Debian)") from None
+        head = 4 + 4 * content[3]
+        count = int.from_bytes(content[4:8], "big")
+        path = os.path.join(folder, name)
+        with open(path, "wb") as file:
+            file.write(content[:4] + STRAGGLER_SAMPLES.to_bytes(4, "big") + content[8:head])
+            file.write(content[head:head + (len(content) - head) // count * STRAGGLER_SAMPLES])
+        settings.append(f"data.idx.{key}={path}")
+    return settings
+
+
+def troupe_straggler(name, build, settings):
+    """Times and accuracies of an app of apps/straggler with these settings."""
+    def read(output):
+        epochs = [line for line in json_lines(output) if line.get("event") == "epoch"]
+        if len(epochs) != STRAGGLER_EPOCHS:
+            raise Skip("did not train to the end")
+        return time_to_accuracy(epochs)
+    app, *more = name.split(", ")
+    given = [*settings, f"train.epochs={STRAGGLER_EPOCHS}", "train.schedule=constant", *more]
+    command = [program(build, "tools/troupe/troupe"), "run", os.path.join(SOURCE, "apps/straggler", app), "--json",
+               "--nodes", "4", *setting_options(given)]
+    return Contender(f"troupe, {name}", command, read)
+
+
+def pytorch_straggler(label, python):
+    return Contender(f"{label}, DDP over gloo", [python, os.path.join(PEERS, "pytorch_straggler.py"), "--samples",
+                                                 str(STRAGGLER_SAMPLES), "--epochs", str(STRAGGLER_EPOCHS)],
+                     lambda output: time_to_accuracy(json_lines(output)[-1]["epochs"]))
 
 
 def kernels_training(build, app, minibatches, settings=(), name="troupe, kernels alone"):
@@ -228,6 +288,60 @@ def frames_carrier(build):
     if done.returncode != 0 or not done.stdout.strip().isdigit():
         return None
     return "TCP" if int(done.stdout) > 100 * CARRIER_BYTES else "shared memory"
+
+
+# All-reduce
+
+GLOO_ALGORITHMS = ["ring", "bcube", "halving_doubling"]
+
+
+def microseconds_by_size(output):
+    return {line["bytes"]: line["us"] for line in json_lines(output)}
+
+
+def all_reduce(build, ranks, transport, sizes):
+    """Keys: sizes in bytes; microseconds of an all-reduce, as those of the two below."""
+    return Contender(f"all-reduce, {ranks} ranks, {transport}",
+                     [program(build, "tests/bench/bench_all_reduce"), str(ranks), "auto", transport, *map(str, sizes)],
+                     microseconds_by_size, timeout_s=120)
+
+
+def params(build, workers, transport):
+    """Keys: (bytes, "us" or "gb_per_s") of a push and a pull; "memcpy" in GB/s."""
+    def read(output):
+        figures = {}
+        for line in json_lines(output):
+            if "memcpy_gb_per_s" in line:
+                figures["memcpy"] = line["memcpy_gb_per_s"]
+            else:
+                figures.update({(line["bytes"], key): line[key] for key in ("us", "gb_per_s")})
+        return figures
+    return Contender(f"params, {workers} workers, {transport}",
+                     [program(build, "tests/bench/bench_params"), str(workers), transport], read, timeout_s=120)
+
+
+def all_reduce_mpi(build, ranks, transport, sizes):
+    layers = {"shm": "self,vader", "tcp": "self,tcp"}[transport]
+    interface = ["--mca", "btl_tcp_if_include", "lo"] if transport == "tcp" else []
+    command = ["mpirun", "-n", str(ranks), "--oversubscribe", "--bind-to", "none", "--mca", "btl", layers, *interface,
+               peer_program(build, "all_reduce_mpi"), *map(str, sizes)]
+    if os.geteuid() == 0:
+        command.insert(1, "--allow-run-as-root")
+    return Contender(f"OpenMPI, {ranks} ranks, {transport}", command, microseconds_by_size, timeout_s=120)
+
+
+def all_reduce_gloo(build, ranks, algorithm, sizes):
+    return Contender(f"gloo, {ranks} ranks, {algorithm}",
+                     [peer_program(build, "all_reduce_gloo"), str(ranks), algorithm, *map(str, sizes)],
+                     microseconds_by_size, timeout_s=120)
+
+
+def peer_program(build, name):
+    path = os.path.join(build, "tests/bench", name)
+    if not os.path.exists(path):
+        raise Skip(f"{path} is not built: {SETUP_HINT}; then meson setup --reconfigure --clearcache {build} and "
+                   f"ninja -C {build}")
+    return path
 
 
 # ucx_perftest

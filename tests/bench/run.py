@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs a benchmark of Troupe beside its peers and prints one table; never passes or fails by time.
 
-    tests/bench/run.py frames | actors | operations | tracing | training | models [--build BUILD] [--repetitions 5] [--json]
+    tests/bench/run.py frames | actors | operations | tracing | training | models | straggler | all_reduce | params
+                       [--build BUILD] [--repetitions 5] [--json]
 
 Everything is repeated and interleaved; a figure is the median, with the lowest and highest beside it. Peers that are
 not installed are skipped with a sentence; tests/bench/peers/setup installs them.
@@ -19,6 +20,8 @@ from tables import Row, Table, number, print_json, print_text
 
 FRAME_SIZES = [64, 4096, 65536, 1 << 20, 8 << 20, 64 << 20]
 COPIED_SIZES = [64, 4096, 65536]    # of frames that UCX writes into shared memory, where the receiver copies them out
+STRAGGLER_RUNS = ["bsp.yaml", "ssp.yaml", "asp.yaml"]        # of apps/straggler; the others are compared with the first too
+ALL_REDUCE_SIZES = [1 << 10, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 24, 1 << 26]
 FLOPS_PER_SAMPLE = 24_995_328   # of the network of apps/fashion_mnist, forward and backward, multiply and add as two
 
 
@@ -184,6 +187,61 @@ def frames(options):
                  skipped + outcome.skipped, outcome.others_busy, notes)
 
 
+def all_reduce(options):
+    """Over shared memory beside OpenMPI over it; over TCP on loopback beside OpenMPI and the fastest of gloo's algorithms
+    for each size, which has no shared memory: so beside both of ours."""
+    parts, skipped = [], []
+    sizes = [size for size in ALL_REDUCE_SIZES if size <= options.bytes_max]
+    for ranks in (2, 4):
+        for transport in ("shm", "tcp"):
+            for make in (contenders.all_reduce, contenders.all_reduce_mpi):
+                add(parts, skipped, f"{make.__name__}, {ranks} ranks, {transport}",
+                    lambda: make(options.build, ranks, transport, sizes))
+        for algorithm in contenders.GLOO_ALGORITHMS:
+            add(parts, skipped, f"gloo, {ranks} ranks, {algorithm}",
+                lambda: contenders.all_reduce_gloo(options.build, ranks, algorithm, sizes))
+    outcome = interleave(parts, options.repetitions)
+    figures = outcome.figures
+    rows = []
+    for transport in ("shm", "tcp"):
+        for ranks in (2, 4):
+            for size in sizes:
+                ours = figures.get(f"all-reduce, {ranks} ranks, {transport}", {}).get(size)
+                if not ours:
+                    continue
+                mpi = figures.get(f"OpenMPI, {ranks} ranks, {transport}", {}).get(size)
+                gloo = min((of[size] for name, of in figures.items()
+                            if name.startswith(f"gloo, {ranks} ranks") and size in of),
+                           key=lambda figure: figure.median, default=None)
+                row = Row(f"{transport}, {ranks} ranks, {bytes_in_words(size)}", ours, "us", mpi, "OpenMPI",
+                          "< 1" if size >= 1 << 18 and transport == "shm" else "")
+                if gloo:
+                    row.extra["gloo"] = f"{number(gloo.median)} ({number(gloo.low)}..{number(gloo.high)})"
+                    row.extra["of gloo"] = f"{ours.median / gloo.median:.2f}"
+                rows.append(row)
+    return Table("all_reduce", "All-reduce between processes, back to back", rows, skipped + outcome.skipped,
+                 outcome.others_busy, ["gloo: over TCP, the fastest of its ring, bcube and halving-doubling; aim: < 1"])
+
+
+def params(options):
+    """What all workers push to a shard and pull from it, beside what one thread copies in memory at the same time."""
+    parts, skipped = [], []
+    for workers in (1, 2, 4):
+        for transport in ("shm", "tcp") if workers > 1 else ("shm",):
+            add(parts, skipped, f"{workers} workers, {transport}", lambda: contenders.params(options.build, workers, transport))
+    outcome = interleave(parts, options.repetitions)
+    rows = []
+    for name, keys in outcome.figures.items():
+        for size in sorted({key[0] for key in keys if isinstance(key, tuple)}):
+            label = name.removeprefix("params, ").replace("1 workers, shm", "1 worker on the shard's node")
+            row = Row(f"{label}, {bytes_in_words(size)}", keys[size, "gb_per_s"], "GB/s", keys["memcpy"], "memcpy")
+            row.extra["push and pull"] = f"{number(keys[size, 'us'].median)} us"
+            rows.append(row)
+    return Table("params", "One shard of a parameter server, SGD with momentum: what is pushed and pulled in a second", rows,
+                 skipped + outcome.skipped, outcome.others_busy,
+                 ["memcpy: bytes copied in a second by one thread; an update alone reads three numbers and writes two"])
+
+
 def one_model(options, builds, folder, name, file, settings, minibatches):
     """Its rows, sentences on what was skipped, and how busy other programs kept the processors."""
     app = contenders.app_as_json(file, settings)
@@ -240,7 +298,33 @@ def models(options):
                  "memory)", rows, skipped, max(busy, default=0.0))
 
 
-BENCHMARKS = {"frames": frames, "training": training, "models": models, "tracing": tracing, "actors": actors, "operations": operations}
+def straggler(options):
+    builds, skipped = contenders.pytorch_builds(options.venv)
+    parts = []
+    with tempfile.TemporaryDirectory() as folder:
+        settings = contenders.first_samples(folder)
+        for name in STRAGGLER_RUNS:
+            add(parts, skipped, name, lambda: contenders.troupe_straggler(name, options.build, settings))
+        parts += [contenders.pytorch_straggler(label, python) for label, python in builds]
+        outcome = interleave(parts, options.repetitions)
+    reached = {name: keys["seconds"] for name, keys in outcome.figures.items() if "seconds" in keys}
+    peer = min((name for name in reached if not name.startswith("troupe")), key=lambda name: reached[name].median, default="")
+    waits = reached.get(f"troupe, {STRAGGLER_RUNS[0]}")
+    rows = []
+    for name, keys in outcome.figures.items():
+        row = Row(name, keys.get("seconds", keys["epoch_seconds"]), "s" if name in reached else "s an epoch; never there",
+                  reached.get(peer), peer if name in reached and name != peer else "", "<= 0.5" if ".yaml" in name else "")
+        if waits and name in reached:
+            row.extra["of bsp"] = f"{reached[name].median / waits.median:.2f}"
+        row.extra["best accuracy"] = f"{100 * keys['best_accuracy'].median:.1f}%"
+        row.extra["epoch"] = f"{keys['epoch_seconds'].median:.1f} s"
+        rows.append(row)
+    return Table("straggler", f"Seconds to {100 * contenders.REACHED:.0f}% test accuracy with four replicas, one of them four times "
+                 "as slow", rows, skipped + outcome.skipped, outcome.others_busy)
+
+
+BENCHMARKS = {"frames": frames, "training": training, "models": models, "tracing": tracing, "actors": actors,
+              "operations": operations, "straggler": straggler, "all_reduce": all_reduce, "params": params}
 
 
 def arguments():
@@ -251,6 +335,7 @@ def arguments():
     parser.add_argument("--venv", default=os.path.expanduser("~/.cache/troupe/pytorch"),
                         help="virtual environment with a PyTorch of the Python package index")
     parser.add_argument("--samples", type=int, default=12800, help="training: samples that a PyTorch run trains on")
+    parser.add_argument("--bytes-max", type=int, default=1 << 26, help="all_reduce: the largest size")
     parser.add_argument("--model", help="models: only those with this in their names")
     parser.add_argument("--full", action="store_true", help="training: PyTorch runs a whole epoch, with test accuracy")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of the table")

@@ -53,6 +53,7 @@ cases operation_cases() {
     add_sequences_cases(all);
     add_shapes_cases(all);
     add_additive_attention_cases(all);
+    add_codecs_cases(all);
     add_updates_cases(all);
     return all;
 }
@@ -69,6 +70,7 @@ cases timed_cases(std::size_t batch) {
     add_timed_sequences_cases(all, batch);
     add_timed_shapes_cases(all, batch);
     add_timed_additive_attention_cases(all, batch);
+    add_timed_codecs_cases(all, batch);
     add_timed_updates_cases(all, batch);
     return all;
 }

@@ -92,15 +92,67 @@ struct update_case final : operation_case {
     }
 };
 
+// What replicas send: late gradients, and several of which some are nonsense. Inputs: five of them.
+struct gradients_case final : operation_case {
+    tensor_shape shape;
+
+    explicit gradients_case(tensor_shape shape) : shape{shape} {}
+
+    std::string name() const override {
+        return "compensate_delay, trimmed_mean, largest_difference " + by(shape);
+    }
+    std::vector<tensor_shape> input_shapes() const override {
+        return {shape, shape, shape, shape, shape};
+    }
+    tensor_shape output_shape() const override { return shape; }
+    double forward_flops() const override { return 60 * count(shape); }
+    double backward_flops() const override { return 0; }
+
+    prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
+                          const tensor&) const override {
+        auto outputs = std::make_shared<std::vector<tensor>>();
+        for (int i = 0; i < 6; ++i)
+            outputs->push_back(poisoned(context, shape));
+        outputs->push_back(poisoned(context, {1}));
+        tensor square = poisoned(context, shape);
+        std::ranges::transform(inputs[3].values<float>(), square.mutable_values<float>().begin(),
+                               [](float x) { return x * x; });
+        auto& ops = context.ops;
+        return {[=, &ops]() -> result<void> {
+                    auto& o = *outputs;
+                    const auto& in = inputs;
+                    const std::span all{in};
+                    float largest = 0;
+                    const result<void> done[] = {
+                        ops.run(compensate_delay{0.3f, in[0], in[1], in[2], o[0]}),
+                        ops.run(compensate_delay{0.3f, in[0], in[1], in[2], o[1], 0.95f, &square,
+                                                 &o[2]}),
+                        ops.run(trimmed_mean{all, 2, o[3]}),
+                        ops.run(trimmed_mean{all, 1, o[4]}),
+                        ops.run(trimmed_mean{all.first(4), 0, o[5]}),
+                        ops.run(largest_difference{in[0], in[1], largest})};
+                    o[6].mutable_values<float>()[0] = largest;
+                    for (const auto& outcome : done)
+                        if (!outcome)
+                            return outcome;
+                    return {};
+                },
+                nullptr, [=] { return *outputs; }, nullptr};
+    }
+};
+
 } // namespace
 
 void add_updates_cases(cases& to) {
     add<update_case>(to, tensor_shape{1});
     add<update_case>(to, tensor_shape{5, 37});
+    add<gradients_case>(to, tensor_shape{1});
+    add<gradients_case>(to, tensor_shape{5, 37});
 }
 
 void add_timed_updates_cases(cases& to, std::size_t) {
     add<update_case>(to, tensor_shape{128, 3136});
+    add<gradients_case>(to, tensor_shape{128, 3136});
 }
 
 } // namespace troupe::test

@@ -10,6 +10,46 @@ from support import APP, SOURCE, TroupeTest, main
 LONG = APP.replace("epochs: 2", "epochs: 100000")
 
 
+SERVER = APP[:APP.index("topology:")].replace("epochs: 2", "epochs: 100000") + """topology:
+  replicas: 3
+  sync: {parameter_server: {consistency: {ssp: {staleness: 2}}}}
+  devices: [{device: node-2/cpu:0, slow_down: 20}]
+"""
+
+
+class Staleness(TroupeTest):
+    def test_a_read_that_is_held_says_which_worker_it_waits_for(self):
+        run = self.start("run", self.app(SERVER), "--nodes", 3, "--json")
+        address = self.read_event(run, "start")["inspect"]
+        self.read_event(run, "epoch")
+
+        def servers():
+            return json.loads(self.troupe("inspect", address, "staleness", "--json").out)["servers"]
+
+        def held():
+            return [(w["worker"], w["waits_for"]) for s in servers() for w in s["workers"] if w["waits_for"] is not None]
+        self.eventually(lambda: any(waits_for == 2 and worker != 2 for worker, waits_for in held()), "a worker that waits for 2")
+        for server in servers():
+            self.assertEqual([w["worker"] for w in server["workers"]], [0, 1, 2])
+            self.assertGreater(sum(sum(w["versions_late"]) for w in server["workers"]), 16)
+        text = self.troupe("inspect", address, "staleness").out
+        self.assertIn("shard-0.2", text)
+        followed = self.troupe("inspect", address, "follow", "minibatch=next")
+        self.assertEqual(followed.code, 0, str(followed))
+        self.assertNotIn("not complete", followed.err)
+        self.assertIn("then fetched version", followed.out)
+
+    def test_the_path_of_a_replicas_minibatch_is_whole(self):
+        app = SERVER[:SERVER.index("  sync")] + "  sync: all_reduce\n"
+        run = self.start("run", self.app(app), "--nodes", 3, "--json")
+        address = self.read_event(run, "start")["inspect"]
+        self.read_event(run, "epoch")
+        for _ in range(4):      # of several replicas, most likely
+            followed = self.troupe("inspect", address, "follow", "minibatch=next", "--json")
+            self.assertEqual(followed.code, 0, str(followed))
+            self.assertTrue(json.loads(followed.out)["complete"], followed.out)
+
+
 class Inspect(TroupeTest):
     def setUp(self):
         super().setUp()

@@ -29,10 +29,18 @@ class Replicas(TroupeTest):
     def test_every_algorithm_sums_the_same(self):
         app = TWO.replace("replicas: 2", "replicas: 3")
         runs = [self.losses(app.replace("all_reduce", f"{{all_reduce: {{algorithm: {name}}}}}"), "--nodes", 3)[0]
-                for name in ("ring", "recursive_doubling", "halving_doubling", "tree")]
+                for name in ("ring", "recursive_doubling", "halving_doubling", "tree", "hierarchical")]
+        runs.append(self.losses(app.replace("all_reduce", "{all_reduce: {algorithm: hierarchical}}"), "--devices", "cpu:3")[0])
         for run in runs[1:]:
             for a, b in zip(run, runs[0], strict=True):
                 self.assertAlmostEqual(a, b, places=5)
+
+    def test_a_plan_says_by_which_algorithm_each_stage_sums(self):
+        plan = self.troupe("plan", self.app(TWO), "--nodes", 2)
+        self.assertIn("all-reduce by recursive_doubling", plan.out)
+        wanted = TWO.replace("all_reduce", "{all_reduce: {algorithm: tree}}")
+        plan = json.loads(self.troupe("plan", self.app(wanted), "--nodes", 2, "--json").out)
+        self.assertEqual([stage["all_reduce"] for stage in plan["stages"]], ["tree"])
 
     def test_local_sgd_learns(self):
         _, done = self.losses(TWO.replace("all_reduce", "{local_sgd: {period: 4}}"), "--nodes", 2)
@@ -52,6 +60,23 @@ class Replicas(TroupeTest):
                 self.assertEqual(set(late) == {0}, rule == "bsp", late)
                 again = self.troupe("evaluate", self.app(app), "--json")
                 self.assertAlmostEqual(json.loads(again.out)["test_loss"], losses[-1], places=5)
+                shutil.rmtree(self.folder / "saved")
+
+    def test_replicas_that_update_on_their_own_learn_and_what_they_have_in_common_is_saved(self):
+        for sync in ("{elastic_averaging: {period: 2}}", "{elastic_averaging: {period: 2, synchronous: true}}",
+                     "{gossip: {period: 1}}", "{malt: {graph: all}}", "{admm: {penalty: 1, period: 2, quorum: 2}}", "hogwild"):
+            app = (TWO.replace("replicas: 2", "replicas: 3").replace("all_reduce", sync).replace("epochs: 2", "epochs: 6")
+                   + "checkpoint: {directory: saved}\n")
+            with self.subTest(sync=sync):
+                where = ("--devices", "cpu:3") if sync == "hogwild" else ("--nodes", 3)
+                losses, done = self.losses(app, *where)
+                self.assertGreater(done["test_accuracy"], 0.8)
+                again = self.troupe("evaluate", self.app(app), "--json")
+                self.assertAlmostEqual(json.loads(again.out)["test_loss"], losses[-1], places=5)
+                resumed = self.troupe("run", self.app(app), *where, "--resume", "--set", "train.epochs=7")
+                self.assertEqual(resumed.code, 0, str(resumed))
+                self.assertIn(f"--resume: with {sync.strip('{').split(':')[0]} a checkpoint has what the first replica's optimizer kept",
+                              resumed.err)
                 shutil.rmtree(self.folder / "saved")
 
     def test_replicas_of_a_pipeline_have_stages_of_their_own(self):
@@ -76,6 +101,34 @@ class Replicas(TroupeTest):
                                            "--resume")
                 shutil.rmtree(self.folder / "saved")
 
+    def test_a_run_goes_on_without_a_replica_that_has_no_shard_and_lets_another_join(self):
+        _, address = self.node(name="a")
+        other, _ = self.node("--join", address, name="b")
+        server = "{parameter_server: {consistency: asp, shards: 1}}"
+        app = TWO.replace("epochs: 2", "epochs: 100000").replace("all_reduce", server)
+        run = self.start("run", self.app(app), "--cluster", address, "--json")
+        self.read_event(run, "epoch")
+        other.kill()
+        self.assertRegex(self.read_event(run, "note")["message"],
+                         "node b is lost: .*; it carried stage 0 of replica 1 on b/cpu:0; the run goes on with 1 of 2 replicas")
+        self.read_event(run, "epoch")
+        self.node("--join", address, name="c")
+        self.assertEqual(self.read_event(run, "note")["message"], "replica 1 joins anew on c/cpu:0")
+        for _ in range(2):
+            self.read_event(run, "epoch")
+        run.terminate()
+        self.assertEqual(self.finish(run, 15).code, 143)
+
+    def test_servers_of_nodes_sum_what_their_replicas_push(self):
+        app = TWO.replace("replicas: 2", "replicas: 4")
+        _, address = self.node("--devices", "cpu:2", name="a")
+        self.node("--devices", "cpu:2", "--join", address, name="b")
+        for rule in ("bsp", "asp"):
+            server = f"{{parameter_server: {{consistency: {rule}, node_servers: true}}}}"
+            _, done = self.losses(app.replace("all_reduce", server).replace("momentum: 0.9", "momentum: 0.5")
+                                  .replace("epochs: 2", "epochs: 6"), "--cluster", address)
+            self.assertGreater(done["test_accuracy"], 0.8)
+
     def test_too_few_devices_are_one_line(self):
         for command in ("run", "plan"):
             result = self.troupe(command, self.app(TWO), "--devices", "cpu:1")
@@ -95,6 +148,24 @@ class Replicas(TroupeTest):
         result = self.troupe("check", self.app(server), "--set", "topology.replicas=9", "--set",
                              "topology.sync.parameter_server.shards=9")
         self.assert_one_line_error(result, 2, "9 shards, but the model has 4 parameter tensors to keep")
+        elastic = TWO.replace("all_reduce", "{elastic_averaging: {synchronous: true, rate: 0.7}}")
+        result = self.troupe("check", self.app(elastic))
+        self.assert_one_line_error(result, 2, "elastic_averaging.rate: must be at most 0.667 where 2 replicas meet the centre at once")
+        self.assertEqual(self.troupe("check", self.app(elastic.replace("synchronous: true, ", ""))).code, 0)
+        planned = self.troupe("plan", self.app(elastic), "--devices", "cpu:2", "--set", "topology.sync.elastic_averaging.rate=0.5")
+        self.assertIn("2 replicas: they and a centre beside the first move towards each other by 0.5 of the way every 10 updates, "
+                      "all at once", planned.out, str(planned))
+        for sync, error in (("{admm: {quorum: 3}}", "admm.quorum: 3 replicas would have to report, of 2"),
+                            ("{malt: {graph: all, aggregation: median}}", "malt.aggregation.median: needs the weights of 3 replicas"),
+                            ("{malt: {aggregation: {krum: {liars: 1}}}}", "malt.aggregation.krum: needs the weights of 5 replicas"),
+                            ("{gossip: {period: 0}}", "gossip.period: must be 1 to")):
+            self.assert_one_line_error(self.troupe("check", self.app(TWO.replace("all_reduce", sync))), 2, error)
+        shared = self.app(TWO.replace("all_reduce", "hogwild"))
+        self.assertEqual(self.troupe("check", shared).code, 0)
+        for command in ("run", "plan"):
+            self.assert_one_line_error(self.troupe(command, shared, "--nodes", 2), 2,
+                                       "topology.sync.hogwild: replicas share memory, but stage 0 would be on node-0 and on node-1",
+                                       "--devices cpu:2")
         noted = self.troupe("check", self.app(TWO.replace("replicas: 2, ", "")))
         self.assertEqual(noted.code, 0)
         self.assertIn("topology.sync: one replica agrees with itself", noted.err)

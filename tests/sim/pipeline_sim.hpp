@@ -23,10 +23,13 @@ struct pipeline_sim_options {
     std::uint64_t seed = 1;
     sim_faults faults;
     std::size_t nodes = 2;
+    std::size_t devices_of_node = 1;
+    std::size_t spare_nodes = 0; // beside these, of which the run does not know yet
     std::string app;
     double flops_per_second = 1e11; // of every device
     std::function<void(node_runtime&)>
         last_agent; // spawns what stands where the last node's agent would; may be empty
+    operations* last_operations = nullptr; // what the last node computes with; null: as all
 };
 
 class pipeline_sim {
@@ -40,21 +43,28 @@ class pipeline_sim {
         run_ = &sim_.add_node("run", peer_role::client);
         worker_ =
             shared(sim_.add_device(*run_, {.name = "worker", .seed = options.seed}, *operations_));
-        for (std::size_t n = 0; n < options.nodes; ++n) {
+        for (std::size_t n = 0; n < options.nodes + options.spare_nodes; ++n) {
             const std::string name = "node-" + std::to_string(n);
             node_runtime& node = sim_.add_node(name);
-            auto compute = shared(sim_.add_device(node,
-                                                  {.name = "sim:0",
-                                                   .flops_per_second = options.flops_per_second,
-                                                   .jitter = 0.3,
-                                                   .seed = options.seed + n},
-                                                  *operations_));
+            std::vector<std::shared_ptr<device>> devices;
+            for (std::size_t d = 0; d < options.devices_of_node; ++d) {
+                const std::string device_name = "sim:" + std::to_string(d);
+                devices.push_back(shared(sim_.add_device(
+                    node,
+                    {.name = device_name,
+                     .flops_per_second = options.flops_per_second,
+                     .jitter = 0.3,
+                     .seed = options.seed + n},
+                    options.last_operations && n + 1 == options.nodes ? *options.last_operations
+                                                                      : *operations_)));
+                if (n < options.nodes)
+                    devices_.push_back({node.node(), name, device_name});
+            }
             if (options.last_agent && n + 1 == options.nodes)
                 options.last_agent(node);
             else
                 node.spawn_as<node_agent>(well_known::agent, "agent",
-                                          node_agent_options{{compute}});
-            devices_.push_back({node.node(), name, "sim:0"});
+                                          node_agent_options{std::move(devices)});
             nodes_.push_back(&node);
         }
         connect_all();
@@ -96,6 +106,15 @@ class pipeline_sim {
         if (drained > 0)
             program.drain_after(drained);
         program.take_share(share);
+        return program.run();
+    }
+
+    // Of stages with so many replicas each.
+    sequential_result sequential(const std::vector<std::size_t>& layers,
+                                 const std::vector<std::uint32_t>& replicas) {
+        compute_context context{*operations_, pool_};
+        sequential_trainer program{context, app_.app(), data_->train, layers, true, 1};
+        program.replicate(replicas, warm_ups(replicas));
         return program.run();
     }
 

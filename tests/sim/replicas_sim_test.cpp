@@ -80,6 +80,70 @@ BOOST_DATA_TEST_CASE(delay_loss_duplication_and_order_change_no_bit, bdata::xran
     BOOST_TEST((first.weights == second.weights));
 }
 
+// Small runs of every algorithm, schedule and number of replicas; what a calm network gives, each storm must give.
+BOOST_AUTO_TEST_CASE(no_storm_of_a_thousand_changes_a_bit) {
+    std::map<std::string, saved_tensors> calm_weights;
+    for (std::uint64_t seed = 1000; seed < 2000; ++seed) {
+        const std::string& algorithm = algorithms[seed % algorithms.size()];
+        const bool cut = seed % 7 == 0;
+        const replicas_app app{
+            .schedule = seed % 2 ? "pipedream" : "gpipe",
+            .layers = cut ? std::vector<std::size_t>{2, 4} : std::vector<std::size_t>{6},
+            .replicas = cut ? 2 : 2u + static_cast<std::uint32_t>(seed / 11 % 4),
+            .sync = seed % 3 ? all_reduce_by(algorithm)
+                             : "{local_sgd: {period: 2, algorithm: " + algorithm + "}}",
+            .samples = 14, // of five replicas one has none of the last round
+            .batch = 2};
+        const std::string text = text_of(app);
+        if (!calm_weights.contains(text))
+            calm_weights[text] = train(app).weights;
+        BOOST_TEST_CONTEXT("seed " << seed)
+        BOOST_TEST((train(app, storm, seed).weights == calm_weights[text]));
+    }
+}
+
+// A model of more than a megabyte: its last layers' gradients are summed while those of the first are computed.
+BOOST_AUTO_TEST_CASE(gradients_that_go_before_the_backward_pass_ends_change_no_bit) {
+    const auto large = [](std::uint32_t replicas, std::uint32_t batch, std::uint32_t microbatches) {
+        std::string text = text_of({.replicas = replicas,
+                                    .samples = 32,
+                                    .batch = batch,
+                                    .microbatches = microbatches,
+                                    .norm = "    - batch_norm\n"});
+        replace(text, "layers: 6", "layers: 7");
+        replace(text, "linear: {out: 12}", "linear: {out: 8000}");
+        return text;
+    };
+    struct outcome {
+        saved_tensors weights;
+        std::size_t handed_over; // messages
+    };
+    const auto run_it = [](const std::string& text, const sim_faults& faults) {
+        const temporary_folder folder;
+        pipeline_sim run{{.seed = 3, .faults = faults, .nodes = 3, .app = text}};
+        run.train(folder.path());
+        BOOST_REQUIRE(run.observer().report && !run.observer().report->failure);
+        const auto events = run.node(0).trace().read(0, 1u << 16).events;
+        const auto handed = std::ranges::count_if(events, [](const trace_event& e) {
+            return e.type == type_id_of<proto::GradientsReady>();
+        });
+        return outcome{saved_in(folder.path()), static_cast<std::size_t>(handed)};
+    };
+    const outcome calm_run = run_it(large(2, 8, 1), calm);
+    BOOST_TEST(calm_run.handed_over == 2u * 2); // updates of an epoch, twice
+    BOOST_TEST((run_it(large(2, 8, 1), storm).weights == calm_run.weights));
+    const outcome of_microbatches = run_it(large(3, 8, 2), calm);
+    BOOST_TEST(of_microbatches.handed_over > 0u);
+    BOOST_TEST((run_it(large(3, 8, 2), storm).weights == of_microbatches.weights));
+    // Without batch_norm, whose statistics are of what is computed at once, it is one model with microbatches.
+    std::string plain = large(2, 8, 1);
+    replace(plain, "    - batch_norm\n", "");
+    replace(plain, "layers: 7", "layers: 6");
+    std::string alone = text_of({.replicas = 1, .samples = 32, .batch = 16, .microbatches = 2});
+    replace(alone, "linear: {out: 12}", "linear: {out: 8000}");
+    BOOST_TEST((run_it(plain, calm).weights == run_it(alone, calm).weights));
+}
+
 BOOST_AUTO_TEST_CASE(gradients_are_clipped_by_the_norm_of_their_sum) {
     for (const std::vector<std::size_t>& layers :
          {std::vector<std::size_t>{6}, {2, 4}, {1, 2, 3}}) {

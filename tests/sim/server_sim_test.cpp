@@ -2,34 +2,11 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
-#include <numeric>
-
-#include "tests/sim/replicas_sim.hpp"
+#include "tests/sim/server_sim.hpp"
 
 namespace bdata = boost::unit_test::data;
 using namespace troupe;
 using namespace troupe::test;
-
-namespace {
-
-std::string server(const std::string& consistency, unsigned shards = 0) {
-    return "{parameter_server: {consistency: " + consistency +
-           ", shards: " + std::to_string(shards) + "}}";
-}
-
-// How many pushes of all replicas were applied, and the most updates that one of them came late by.
-std::pair<std::uint64_t, std::uint64_t> lags_of(const run_report& report) {
-    std::uint64_t pushes = 0, latest = 0;
-    for (const stage_report& stage : report.stages) {
-        pushes += std::accumulate(stage.lags.begin(), stage.lags.end(), std::uint64_t{0});
-        for (std::size_t k = 0; k < stage.lags.size(); ++k)
-            if (stage.lags[k] > 0)
-                latest = std::max<std::uint64_t>(latest, k);
-    }
-    return {pushes, latest};
-}
-
-} // namespace
 
 BOOST_AUTO_TEST_SUITE(parameter_servers_in_the_simulator)
 
@@ -83,6 +60,91 @@ BOOST_DATA_TEST_CASE(asynchronous_applies_every_minibatch_once_and_learns, bdata
     BOOST_TEST(pushes == stages * 2 * 42);
     BOOST_TEST(latest > 0u);
     BOOST_TEST(served.report.epochs.back().test_loss < served.report.epochs.front().train_loss);
+}
+
+BOOST_DATA_TEST_CASE(every_rule_applies_all_that_it_does_not_drop_and_learns, bdata::xrange(24),
+                     seed) {
+    const char* const rules[] = {"{value_bounded: {bound: 0.05}}", "{softsync: {splits: 1}}",
+                                 "{softsync: {splits: 2}}", "{backup_workers: {backups: 1}}"};
+    const std::string rule = rules[seed % 4];
+    const bool is_pipeline = (seed % 4 == 1 || seed % 4 == 2) && seed % 3 == 0;
+    const auto served =
+        train({.layers = is_pipeline ? std::vector<std::size_t>{2, 4} : std::vector<std::size_t>{6},
+               .replicas = 4,
+               .sync = server(rule, 2),
+               .samples = 330,
+               .optimizer = "sgd: {learning_rate: 0.02}"},
+              storm, static_cast<std::uint64_t>(seed) + 1);
+    const std::size_t stages = served.report.stages.size() / 4;
+    std::uint64_t dropped = 0;
+    for (const stage_report& stage : served.report.stages)
+        dropped += stage.dropped;
+    BOOST_TEST(lags_of(served.report).first + dropped == stages * 2 * 42);
+    if (seed % 4 != 3)
+        BOOST_TEST(dropped == 0u);
+    if (seed % 4 == 1) // updates of four gradients each
+        BOOST_TEST(served.report.stages[0].weight_version == 2u * 11);
+    BOOST_TEST(served.report.epochs.back().test_loss < served.report.epochs.front().train_loss);
+}
+
+BOOST_DATA_TEST_CASE(delays_are_compensated_in_pipelines_too, bdata::xrange(8), seed) {
+    const auto served =
+        train({.schedule = "pipedream",
+               .layers = seed % 2 ? std::vector<std::size_t>{6} : std::vector<std::size_t>{2, 4},
+               .replicas = 3,
+               .sync = server_with(seed % 4 < 2 ? "asp" : "{softsync: {}}",
+                                   seed % 3 ? "delay_compensation: {constant: {factor: 0.04}}"
+                                            : "delay_compensation: {adaptive: {}}"),
+               .samples = 330,
+               .optimizer = "sgd: {learning_rate: 0.02}"},
+              storm, static_cast<std::uint64_t>(seed) + 1);
+    BOOST_TEST(lags_of(served.report).first == served.report.stages.size() / 3 * 2 * 42);
+    BOOST_TEST(served.report.epochs.back().test_loss < served.report.epochs.front().train_loss);
+}
+
+// Without a factor, delay compensation is what it is not there.
+BOOST_AUTO_TEST_CASE(compensation_without_a_factor_changes_nothing) {
+    const auto plain = train({.replicas = 3, .sync = server("asp")}, storm, 5);
+    for (const char* how : {"constant: {factor: 0}", "adaptive: {factor: 0}"}) {
+        const auto served =
+            train({.replicas = 3,
+                   .sync = server_with("asp", "delay_compensation: {" + std::string{how} + "}")},
+                  storm, 5);
+        BOOST_TEST((served.weights == plain.weights));
+    }
+}
+
+// Sums of what is pushed every few minibatches, and of the rest at the end of an epoch, of 42 minibatches.
+BOOST_DATA_TEST_CASE(downpour_pushes_and_pulls_as_often_as_it_says_and_flushes_the_rest,
+                     bdata::make({1u, 2u, 5u, 100u}) * bdata::make({1u, 3u, 100u}), push, fetch) {
+    const auto served =
+        train({.layers = push == 5 ? std::vector<std::size_t>{2, 4} : std::vector<std::size_t>{6},
+               .replicas = 2,
+               .sync = server_with("asp", "push_every: " + std::to_string(push) +
+                                              ", fetch_every: " + std::to_string(fetch)),
+               .samples = 330,
+               .optimizer = "adagrad: {learning_rate: 0.01}"},
+              storm, push + fetch);
+    const std::uint64_t updates = served.report.stages[0].weight_version;
+    if (push == 1)
+        BOOST_TEST(updates == 2u * 42);
+    else if (push == 100)
+        BOOST_TEST(updates == 2u * 2); // of each replica one an epoch: the rest
+    else
+        BOOST_TEST((updates >= 2 * 42 / push && updates <= 2 * (42 / push + 2)));
+    BOOST_TEST(served.report.epochs.back().test_loss < served.report.epochs.front().train_loss);
+}
+
+// Of each replica on its own, plain descent by the server is what it steps by itself.
+BOOST_AUTO_TEST_CASE(a_replica_that_has_all_minibatches_steps_as_one_device_however_it_pushes) {
+    const std::string plain = "sgd: {learning_rate: 0.05}";
+    const auto alone = train({.replicas = 1, .samples = 8, .optimizer = plain});
+    for (const char* keys : {"push_every: 1", "push_every: 3, fetch_every: 2"}) {
+        // One minibatch an epoch: one replica has it, the other none.
+        const auto served = train(
+            {.replicas = 2, .sync = server_with("asp", keys), .samples = 8, .optimizer = plain});
+        BOOST_TEST(farthest(served.weights, alone.weights) == 0.0);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_stage_without_parameters_needs_no_server) {

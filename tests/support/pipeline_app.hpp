@@ -44,10 +44,12 @@ class recording_observer final : public training_observer {
     void progressed(const training_progress& p) override { progress = p; }
     void epoch_done(const epoch_report& r) override { epochs.push_back(r); }
     void finished(const run_report& r) override { report = r; }
+    void noted(const std::string& sentence) override { notes.push_back(sentence); }
 
     std::optional<plan> planned;
     training_progress progress; // the latest
     std::vector<epoch_report> epochs;
+    std::vector<std::string> notes;
     std::optional<run_report> report;
 };
 

@@ -35,6 +35,7 @@ struct puppet_log {
 
 class puppet : public actor {
   public:
+    using actor::quit;
     using actor::send;
     using actor::watch;
 

@@ -5,6 +5,7 @@
 // once. Knows no actor, message or schedule.
 #pragma once
 
+#include <map>
 #include <set>
 #include <vector>
 
@@ -44,6 +45,14 @@ class sequential_trainer {
 
     // Only minibatches `replica`, `replica` + `replicas`, ... of each epoch: what this replica does on its own.
     void take_share(replica_place share) { share_ = share; }
+
+    // Stage s has replicas[s] replicas, which run first_forwards[s] forward passes before their first backward pass:
+    // minibatch b is computed at version max(0, b / replicas - first_forwards), and an update is by the mean of `replicas`
+    // gradients, those that a last round lacks being zeros.
+    void replicate(std::vector<std::uint32_t> replicas, std::vector<std::uint32_t> first_forwards) {
+        replicas_ = std::move(replicas);
+        first_forwards_ = std::move(first_forwards);
+    }
 
     sequential_result run() {
         const auto train = app_.getTrain();
@@ -88,6 +97,12 @@ class sequential_trainer {
                 filled = updates;
             std::vector<weights_ptr> used;
             for (std::size_t s = 0; s < stages; ++s) {
+                if (!replicas_.empty()) {
+                    const std::uint64_t round = b / replicas_[s];
+                    const std::uint64_t late = std::min<std::uint64_t>(round, first_forwards_[s]);
+                    used.push_back(versions[s][round - late]);
+                    continue;
+                }
                 const std::uint64_t delay = delayed_ ? stages - 1 - s : 0;
                 used.push_back(versions[s][updates < filled + delay ? filled : updates - delay]);
             }
@@ -95,13 +110,34 @@ class sequential_trainer {
                 fill_batch(data_, plan.indices(b), epoch, context_.memory).value();
             auto sums = gradients(samples, shape, b, at.minibatch, used);
             clip(sums);
-            for (std::size_t s = 0; s < stages; ++s)
+            for (std::size_t s = 0; s < replicas_.size(); ++s)
+                add_to_round(s, std::move(sums[s]), at, b, shape, rule, rates, versions[s]);
+            for (std::size_t s = 0; replicas_.empty() && s < stages; ++s)
                 versions[s].push_back(
                     next_version(context_, stages_[s], rule, versions[s].back(), sums[s], rates(at))
                         .value());
         }
         for (std::size_t s = 0; s < stages; ++s)
             result_.weights[s] = versions[s].back();
+    }
+
+    void add_to_round(std::size_t stage, std::vector<tensor> gradients, run_position at,
+                      std::uint64_t b, const epoch_shape& shape, const optimizer& rule,
+                      const learning_rates& rates, std::vector<weights_ptr>& versions) {
+        const std::uint64_t in_round = b % replicas_[stage];
+        auto& sum = round_sums_[stage];
+        if (in_round == 0)
+            sum = std::move(gradients);
+        else
+            TROUPE_CHECK(accumulate(context_, sum, gradients).ok(), "it fits");
+        if (in_round + 1 < replicas_[stage] && b + 1 < shape.minibatches)
+            return;
+        for (tensor& t : sum)
+            for (float& value : t.mutable_values<float>())
+                value *= 1.0f / static_cast<float>(replicas_[stage]);
+        at.minibatch -= in_round;
+        versions.push_back(
+            next_version(context_, stages_[stage], rule, versions.back(), sum, rates(at)).value());
     }
 
     // Without the statistics that running averages are of.
@@ -181,6 +217,9 @@ class sequential_trainer {
     bool delayed_;
     std::set<std::uint64_t> drained_;
     replica_place share_;
+    std::vector<std::uint32_t> replicas_; // by stage, where some have several
+    std::vector<std::uint32_t> first_forwards_;
+    std::map<std::size_t, std::vector<tensor>> round_sums_; // by stage
     std::uint64_t minibatches_done_ = 0;
     std::uint32_t microbatches_;
     std::vector<stage_program> stages_;

@@ -12,22 +12,6 @@ namespace {
 
 using samples = std::map<node_id, actor_list>;
 
-// Of the nodes that answer; a node that does not is noted by the link.
-result<samples> take_samples(cluster_link& cluster) {
-    samples taken;
-    const std::vector<linked_node> nodes = cluster.nodes();
-    for (const linked_node& node : nodes) {
-        auto list = cluster.list_actors(node.id);
-        if (list)
-            taken.emplace(node.id, std::move(*list));
-        else if (list.failure().code() != errc::lost)
-            return list.failure();
-    }
-    if (!cluster.drop_departed())
-        return cluster.end();
-    return taken;
-}
-
 std::vector<node_rates> compare(const cluster_link& cluster, const samples& before,
                                 const samples& after) {
     std::vector<node_rates> nodes;
@@ -101,7 +85,7 @@ void redraw(std::ostream& out, const std::vector<node_rates>& nodes, const scree
 } // namespace
 
 result<void> show_actors(view_context& view) {
-    auto before = take_samples(view.cluster);
+    auto before = view.cluster.list_all_actors();
     if (!before)
         return before.failure();
     for (bool first = true;; first = false) {
@@ -109,7 +93,7 @@ result<void> show_actors(view_context& view) {
         if (!view.cluster.view().rest(view.options.interval))
             return view.options.watch ? result<void>{}
                                       : error{errc::cancelled, "stopped before the second sample"};
-        auto after = take_samples(view.cluster);
+        auto after = view.cluster.list_all_actors();
         if (!after)
             return after.failure();
         const auto nodes = compare(view.cluster, *before, *after);

@@ -142,6 +142,21 @@ result<actor_list> cluster_link::list_actors(node_id node) {
     return list;
 }
 
+result<std::map<node_id, actor_list>> cluster_link::list_all_actors() {
+    std::map<node_id, actor_list> lists;
+    const std::vector<linked_node> asked = nodes_;
+    for (const linked_node& node : asked) {
+        auto list = list_actors(node.id);
+        if (list)
+            lists.emplace(node.id, std::move(*list));
+        else if (list.failure().code() != errc::lost)
+            return list.failure();
+    }
+    if (!drop_departed())
+        return end();
+    return lists;
+}
+
 result<trace_page> cluster_link::read_trace(node_id node, std::uint64_t cursor,
                                             const tail_terms& filter) {
     frame_builder<proto::ReadTrace> question;

@@ -49,6 +49,8 @@ class cluster_link {
     observer& view() noexcept { return view_; }
 
     result<actor_list> list_actors(node_id node);
+    // Of all nodes that answer; one that does not is noted and left out. Errors when no node is left.
+    result<std::map<node_id, actor_list>> list_all_actors();
     result<trace_page> read_trace(node_id node, std::uint64_t cursor, const tail_terms& filter);
     // Empty, or why the node does not open the tail.
     result<std::string> open_tail(node_id node, std::uint64_t tail, const tail_terms& filter,

@@ -28,6 +28,23 @@ bool sensible(const trace_event& e) {
            in_range(e.ended_ns) && e.started_ns <= e.ended_ns;
 }
 
+result<std::vector<worker_row>> decode(capnp::List<proto::ActorList::Worker>::Reader list) {
+    if (list.size() > limits::replicas_max)
+        return too_many("workers", list.size());
+    std::vector<worker_row> workers;
+    for (const auto from : list) {
+        if (from.getLate().size() > late_counts_max)
+            return too_many("counts of late updates", from.getLate().size());
+        worker_row w{from.getWorker(), from.getClock(), {}, {}};
+        for (const std::uint64_t updates : from.getLate())
+            w.late.push_back(updates);
+        if (from.getWaitsFor() != ~std::uint32_t{0})
+            w.waits_for = from.getWaitsFor();
+        workers.push_back(std::move(w));
+    }
+    return workers;
+}
+
 } // namespace
 
 result<actor_list> decode(proto::ActorList::Reader list) {
@@ -39,10 +56,15 @@ result<actor_list> decode(proto::ActorList::Reader list) {
     out.node = node_id{list.getNode()};
     out.node_name = bounded(list.getNodeName());
     out.now_ns = std::clamp<std::int64_t>(list.getNowNs(), 0, time_max);
-    for (const auto actor : list.getActors())
+    for (const auto actor : list.getActors()) {
+        auto workers = decode(actor.getWorkers());
+        if (!workers)
+            return workers.failure();
         out.actors.push_back({actor_number{actor.getNumber()}, bounded(actor.getName()),
                               actor.getMailboxDepth(), actor.getMessagesHandled(),
-                              actor.getHandlerNs(), actor.getDeviceNs(), actor.getPaused()});
+                              actor.getHandlerNs(), actor.getDeviceNs(), actor.getPaused(),
+                              std::move(workers).value()});
+    }
     for (const auto pool : list.getPools())
         out.pools.push_back({bounded(pool.getName()), pool.getBytesInUse(),
                              pool.getBytesInUsePeak(), pool.getBytesReserved(), pool.getBytesMax(),

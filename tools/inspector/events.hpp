@@ -9,10 +9,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "actors/runtime/trace.hpp"
+#include "actors/runtime/worker_board.hpp"
 #include "schemas/base/error.hpp"
 #include "schemas/base/limits.hpp"
 #include "schemas/trace.capnp.h"
@@ -22,7 +24,17 @@ namespace troupe::inspector {
 inline constexpr std::uint32_t page_events_max = limits::trace_batch_events_max;
 inline constexpr std::size_t listed_actors_max = 1u << 16;
 inline constexpr std::size_t listed_pools_max = 1u << 12;
+inline constexpr std::size_t late_counts_max = worker_board::late_max + 1;
 inline constexpr std::size_t body_bytes_max = limits::tail_body_bytes_max;
+
+// A worker as its server knows it.
+struct worker_row {
+    std::uint32_t worker = 0;
+    std::uint64_t clock = 0;
+    std::vector<std::uint64_t>
+        late; // updates that were 0, 1, ... versions late; at most late_counts_max
+    std::optional<std::uint32_t> waits_for;
+};
 
 struct actor_row {
     actor_number number;
@@ -32,6 +44,7 @@ struct actor_row {
     std::uint64_t handler_ns = 0;
     std::uint64_t device_ns = 0;
     bool paused = false;
+    std::vector<worker_row> workers; // that it serves
 };
 
 struct pool_row {

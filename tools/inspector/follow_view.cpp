@@ -214,6 +214,8 @@ std::string weights_line(const stage_weights& s, const all_names& names) {
     if (s.produced)
         line +=
             "; update of " + std::to_string(*s.updated) + " made " + std::to_string(*s.produced);
+    if (s.fetched)
+        line += "; then fetched version " + std::to_string(*s.fetched);
     if (const auto lag = s.lag())
         line += ", lag " + std::to_string(*lag);
     return line;

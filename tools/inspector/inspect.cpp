@@ -27,6 +27,8 @@ result<void> show(view_context& view) {
     switch (view.options.view) {
     case view_kind::actors:
         return show_actors(view);
+    case view_kind::staleness:
+        return show_staleness(view);
     case view_kind::tail:
         return show_tail(view);
     case view_kind::follow:
@@ -39,7 +41,7 @@ result<void> show(view_context& view) {
 
 // A view that goes on until it is stopped has done its work when the cluster stops in order.
 bool is_open_ended(const inspect_options& options) {
-    return options.view == view_kind::tail || (options.view == view_kind::actors && options.watch);
+    return options.view == view_kind::tail || options.watch;
 }
 
 // One line for people; the exit code that belongs to the failure.

@@ -3,6 +3,7 @@
 // One view per call:
 //   actors    every actor of every node: mailbox depth, messages per second, how busy its
 //             handlers are and the device that works for it
+//   staleness workers of parameter servers: how late what they brought was, who waits for whom
 //   tail      messages as they are handled, filtered by type, actors, node, minibatch or any field of the body
 //   follow    the way of one minibatch through all stages and back
 //   export    a trace file for Chrome's and Perfetto's viewers
@@ -30,7 +31,7 @@
 
 namespace troupe::inspector {
 
-enum class view_kind : std::uint8_t { actors, tail, follow, export_trace };
+enum class view_kind : std::uint8_t { actors, staleness, tail, follow, export_trace };
 
 struct inspect_options {
     std::string address; // HOST:PORT of any node; the other members are learned from it
@@ -46,12 +47,12 @@ struct inspect_options {
 
     // Where a switch of the command line sets it, that comes first.
     bool json = false;  // --json: one JSON object per line
-    bool watch = false; // --watch: actors again and again until `stop`
+    bool watch = false; // --watch: actors or staleness again and again until `stop`
     std::function<screen_size()>
         screen; // the size of the terminal that `out` is: watch redraws in place; null: it is none
     std::uint64_t count = 0; // --count: tail ends after so many messages; 0: never
     duration seconds{};      // --seconds: export records the next so long; 0: what the nodes hold
-    // actors: between two samples; follow, tail: between two looks whether a run is active.
+    // actors, staleness: between two samples; follow, tail: between two looks whether a run is active.
     duration interval = std::chrono::seconds{1};
     // A node that does not answer for so long is lost. follow gives up when no minibatch comes by for six times as long.
     duration patience = std::chrono::seconds{5};

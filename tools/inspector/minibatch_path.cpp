@@ -107,6 +107,8 @@ stage_weights weights_of(actor_address stage, const actor_work& work) {
         w.updated = version_of(work.updates.back());
     if (w.updated)
         w.produced = *w.updated + 1;
+    if (work.fetched)
+        w.fetched = version_of(*work.fetched);
     return w;
 }
 
@@ -121,8 +123,8 @@ bool is_complete(const all_work& work) {
             continue;
         }
         const std::size_t parts = w.activations.size();
-        if (w.forwards.size() != parts || w.backwards.size() != parts || w.updates.empty() ||
-            w.gradients.size() != (w.passes_on ? parts : 0))
+        if (w.forwards.size() != parts || w.backwards.size() != parts ||
+            (w.updates.empty() && !w.fetched) || w.gradients.size() != (w.passes_on ? parts : 0))
             return false;
         for (const minibatch_message& m : w.activations)
             left_home += work.at(m.from()).activations.empty();

@@ -46,6 +46,7 @@ struct stage_weights {
     std::set<std::uint64_t> backward;      // the same one
     std::optional<std::uint64_t> updated;  // the version that the update started from
     std::optional<std::uint64_t> produced; // the version that the update made
+    std::optional<std::uint64_t> fetched;  // instead: what came from a parameter server after it
 
     bool equal() const { return forward.size() == 1 && forward == backward; }
     bool known() const { return !forward.empty() && !backward.empty(); }

@@ -49,6 +49,8 @@ all_work sort_events(std::uint64_t minibatch, const std::vector<node_trace>& tra
             if (e.kind == trace_kind::compute)
                 put_work(e, known == names.end() ? std::string{} : known->second.type_of(e),
                          work[to]);
+            else if (e.type == fetched_type)
+                work[to].fetched = e;
             else if ((e.type == activation_type || e.type == gradient_type) &&
                      seen.insert({e.from_node, e.sequence}).second)
                 put_message(e, to, work);
@@ -148,6 +150,8 @@ time_span span_of(const actor_work& work) {
     for (const auto* list : {&work.forwards, &work.backwards, &work.updates})
         for (const trace_event& e : *list)
             span.add(e);
+    if (work.fetched)
+        span.add(*work.fetched);
     for (const auto* list : {&work.activations, &work.gradients})
         for (const minibatch_message& m : *list)
             span.add(m.event);

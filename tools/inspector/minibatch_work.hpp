@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 
+#include "schemas/params.capnp.h"
 #include "schemas/pipeline.capnp.h"
 #include "tools/inspector/rates.hpp"
 
@@ -14,6 +15,7 @@ namespace troupe::inspector {
 
 inline const std::uint64_t activation_type = capnp::typeId<proto::Activation>();
 inline const std::uint64_t gradient_type = capnp::typeId<proto::Gradient>();
+inline const std::uint64_t fetched_type = capnp::typeId<proto::Fetched>();
 
 // What one node recorded about the minibatch.
 struct node_trace {
@@ -36,7 +38,8 @@ struct actor_work {
     std::vector<trace_event> forwards;
     std::vector<trace_event> backwards;
     std::vector<trace_event> updates;
-    bool passes_on = false; // somebody had an Activation from it
+    std::optional<trace_event> fetched; // what a parameter server has made of its gradients
+    bool passes_on = false;             // somebody had an Activation from it
     std::set<std::uint64_t> sent_activation_versions;
     std::set<std::uint64_t> sent_gradient_versions;
 };

@@ -87,6 +87,27 @@ std::string actors_record(const std::vector<node_rates>& nodes, duration sample)
                  {"nodes", std::move(list)}});
 }
 
+std::string staleness_record(const std::map<node_id, actor_list>& nodes) {
+    object servers = object::array();
+    for (const auto& [id, node] : nodes)
+        for (const actor_row& a : node.actors) {
+            object workers = object::array();
+            for (const worker_row& w : a.workers)
+                workers.push_back(
+                    {{"worker", w.worker},
+                     {"clock", w.clock},
+                     {"versions_late", w.late},
+                     {"waits_for", w.waits_for ? object(*w.waits_for) : object(nullptr)}});
+            if (!workers.empty())
+                servers.push_back({{"node", hex_text(id.value())},
+                                   {"node_name", node.node_name},
+                                   {"actor", a.number.value()},
+                                   {"name", a.name},
+                                   {"workers", std::move(workers)}});
+        }
+    return line({{"event", "staleness"}, {"servers", std::move(servers)}});
+}
+
 std::string tail_record(const tail_message& m, node_id node, const all_names& names,
                         std::int64_t since_attach_ns) {
     const trace_event& e = m.event;
@@ -137,6 +158,7 @@ std::string path_record(const minibatch_path& path, const all_names& names,
                           {"equal", s.known() ? object(s.equal()) : object(nullptr)},
                           {"updated_version", maybe(s.updated)},
                           {"produced_version", maybe(s.produced)},
+                          {"fetched_version", maybe(s.fetched)},
                           {"lag", maybe(s.lag())}});
     return line({{"event", "path"},
                  {"minibatch", path.minibatch},

@@ -46,8 +46,11 @@ result<void> set_once(std::string& to, const std::string& key, const std::string
 result<void> check_view(inspect_options& options, std::span<const std::string> words) {
     switch (options.view) {
     case view_kind::actors:
+    case view_kind::staleness:
         if (!words.empty())
-            return usage("the view actors takes no further words, not '" + words[0] + "'");
+            return usage("the view " +
+                         std::string{options.view == view_kind::actors ? "actors" : "staleness"} +
+                         " takes no further words, not '" + words[0] + "'");
         return {};
     case view_kind::tail: {
         const auto terms = parse_tail_terms(words);
@@ -67,8 +70,8 @@ result<void> check_view(inspect_options& options, std::span<const std::string> w
 
 // A switch that the view would not look at is a mistake, not a wish to ignore.
 result<void> check_switches(const inspect_options& options) {
-    if (options.watch && options.view != view_kind::actors)
-        return usage("--watch goes with the view actors only");
+    if (options.watch && options.view != view_kind::actors && options.view != view_kind::staleness)
+        return usage("--watch goes with the views actors and staleness only");
     if (options.count != 0 && options.view != view_kind::tail)
         return usage("--count goes with the view tail only");
     if (options.seconds != duration{} && options.view != view_kind::export_trace)
@@ -181,6 +184,8 @@ result<void> parse_view(std::span<const std::string> words, inspect_options& opt
     const std::string view = words.empty() ? "actors" : words[0];
     if (view == "actors")
         options.view = view_kind::actors;
+    else if (view == "staleness")
+        options.view = view_kind::staleness;
     else if (view == "tail")
         options.view = view_kind::tail;
     else if (view == "follow")
@@ -189,7 +194,7 @@ result<void> parse_view(std::span<const std::string> words, inspect_options& opt
         options.view = view_kind::export_trace;
     else
         return usage("there is no view '" + view +
-                     "'; the views are actors, tail, follow and export");
+                     "'; the views are actors, staleness, tail, follow and export");
     const auto rest = words.subspan(words.empty() ? 0 : 1);
     if (auto fits = check_view(options, rest); !fits)
         return fits.failure();

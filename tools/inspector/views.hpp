@@ -19,6 +19,7 @@ struct view_context {
 };
 
 result<void> show_actors(view_context& view);
+result<void> show_staleness(view_context& view);
 result<void> show_tail(view_context& view);
 result<void> show_path(view_context& view);
 result<void> export_trace(view_context& view);
@@ -26,6 +27,7 @@ result<void> export_trace(view_context& view);
 // What people read. Pure.
 std::string tail_line(const tail_message& m, node_id node, const all_names& names,
                       std::int64_t since_attach_ns);
+void print_staleness(std::ostream& out, const std::map<node_id, actor_list>& nodes);
 void print_path(std::ostream& out, const minibatch_path& path, const all_names& names);
 
 } // namespace troupe::inspector

@@ -229,11 +229,11 @@ void add_status(CLI::App& program, cli::status_options& status, int& code) {
 void add_bench(CLI::App& program, int& code) {
     auto* bench_command =
         program.add_subcommand("bench", "Measure beside the peers and the machine's limits.");
-    bench_command->footer(
-        "Example: troupe bench frames --repetitions 5\n"
-        "Benchmarks: frames, actors, operations, tracing, training, models. They need the source "
-        "tree.\n"
-        "What follows the benchmark's name is for the benchmark, --help too.");
+    bench_command->footer("Example: troupe bench frames --repetitions 5\n"
+                          "Benchmarks: frames, actors, operations, tracing, training, models, "
+                          "straggler, all_reduce, params. They need the "
+                          "source tree.\n"
+                          "What follows the benchmark's name is for the benchmark, --help too.");
     bench_command->prefix_command(); // from the first word that is not an option of its own
     bench_command->callback(
         [bench_command, &code] { code = cli::bench(bench_command->remaining()); });
@@ -244,6 +244,7 @@ void add_inspect(CLI::App& program, inspect_words& inspect, int& code) {
         program.add_subcommand("inspect", "Look at a running cluster: actors, messages, traces.");
     inspect_command->footer(
         "Examples: troupe inspect 127.0.0.1:4711\n"
+        "          troupe inspect 127.0.0.1:4711 staleness --watch\n"
         "          troupe inspect 127.0.0.1:4711 tail type=Activation actor=stage-1\n"
         "          troupe inspect 127.0.0.1:4711 follow minibatch=next\n"
         "          troupe inspect 127.0.0.1:4711 export trace.json --seconds 2\n\n"
@@ -263,12 +264,13 @@ void add_inspect(CLI::App& program, inspect_words& inspect, int& code) {
         ->add_option("ADDRESS", inspect.what.address,
                      "HOST:PORT of any node; the run prints it first.")
         ->required();
-    inspect_command->add_option("VIEW", inspect.words,
-                                "actors, tail [KEY=VALUE...], follow minibatch=N, export FILE.");
+    inspect_command->add_option(
+        "VIEW", inspect.words,
+        "actors, staleness, tail [KEY=VALUE...], follow minibatch=N, export FILE.");
     inspect_command->add_option("--key", inspect.access.key_file, "File with the cluster's key.");
     add_transport(inspect_command, inspect.access.transport);
     inspect_command->add_flag("--json", inspect.what.json, "One JSON object per line.");
-    inspect_command->add_flag("--watch", inspect.what.watch, "actors: again and again.");
+    inspect_command->add_flag("--watch", inspect.what.watch, "actors, staleness: again and again.");
     inspect_command
         ->add_option("--count", inspect.what.count,
                      "tail: end after so many messages, at least 1; without it never.")

@@ -10,16 +10,32 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-json to_json(const replica_sync& sync) {
+json method_of(const replica_sync& sync) {
     if (sync.sums_gradients)
         return {{"method", "all_reduce"}, {"algorithm", name_of(sync.algorithm)}};
-    if (sync.weights_every > 0)
-        return {{"method", "local_sgd"},
-                {"period", sync.weights_every},
-                {"algorithm", name_of(sync.algorithm)}};
+    if (sync.exchange) {
+        json exchange = {{"method", name_of(*sync.exchange)}, {"period", sync.exchange->every}};
+        if (std::holds_alternative<mean_rule>(sync.exchange->method))
+            exchange["algorithm"] = name_of(sync.algorithm);
+        return exchange;
+    }
     json server = {{"method", "parameter_server"}};
-    server["staleness"] = sync.server->staleness ? json(*sync.server->staleness) : json(nullptr);
+    const consistency& rule = *sync.server;
+    server["consistency"] = rule.is_synchronous() ? "bsp"
+                            : rule.staleness      ? "ssp"
+                            : rule.bound          ? "value_bounded"
+                            : rule.splits         ? "softsync"
+                            : rule.backups        ? "backup_workers"
+                                                  : "asp";
+    server["staleness"] = rule.staleness ? json(*rule.staleness) : json(nullptr);
     return server; // null: unbounded
+}
+
+json to_json(const replica_sync& sync) {
+    json method = method_of(sync);
+    if (sync.codec)
+        method["codec"] = sync.codec->name();
+    return method;
 }
 
 json needs(const planned_stage& s) {
@@ -49,6 +65,8 @@ json to_json(const plan& p) {
         stage.update(needs(s));
         if (p.sync.server)
             stage["shards"] = s.shards;
+        else if (s.where.size() > 1 && s.parameters > 0)
+            stage["all_reduce"] = name_of(reduction_of(p, s).algorithm);
         stages.push_back(std::move(stage));
     }
     json planned = {{"topology", p.is_pipeline ? "pipeline" : "single"},
@@ -64,8 +82,6 @@ json to_json(const plan& p) {
                     {"stages", std::move(stages)}};
     if (!p.is_pipeline)
         planned.erase("schedule");
-    if (p.replicas > 1)
-        planned["sync"] = to_json(p.sync);
     if (p.replicas > 1)
         planned["sync"] = to_json(p.sync);
     return planned;

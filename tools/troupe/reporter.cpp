@@ -167,6 +167,16 @@ void reporter::epoch_done(const epoch_report& r) {
     last_line_ = options_.time->now();
 }
 
+void reporter::noted(const std::string& sentence) {
+    if (options_.json)
+        return queue(out_, json{{"event", "note"}, {"message", sentence}}.dump(
+                               -1, ' ', false, json::error_handler_t::replace) +
+                               "\n");
+    clear_progress();
+    queue(talk_, "troupe: note: " + sentence + "\n");
+    last_line_ = options_.time->now();
+}
+
 void reporter::finished(const run_report& report) {
     clear_progress();
     if (!report.failure) {
@@ -196,6 +206,7 @@ std::string reporter::done_text(const run_report& report) const {
                               {"weight_version", s.weight_version},
                               {"busy_share", s.busy_share},
                               {"weight_version_lag", histogram(s.lags)},
+                              {"dropped", s.dropped},
                               {"memory", memory_of(s)}});
         line["stages"] = std::move(stages);
         return line.dump() + "\n";
@@ -215,8 +226,12 @@ std::string reporter::done_text(const run_report& report) const {
     for (const stage_report& s : report.stages)
         out << "  stage " << s.stage
             << (is_replicated ? " of replica " + std::to_string(s.replica) : std::string{})
+            << (s.lost ? " (lost)" : "")
             << text(": busy %.0f%%, minibatches late in weight versions: ", 100 * s.busy_share)
-            << lags_in_words(s.lags) << "; " << memory_in_words(s) << '\n';
+            << lags_in_words(s.lags)
+            << (s.dropped > 0 ? ", dropped as too late: " + std::to_string(s.dropped)
+                              : std::string{})
+            << "; " << memory_in_words(s) << '\n';
     return out.str();
 }
 

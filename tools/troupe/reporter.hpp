@@ -43,6 +43,7 @@ class reporter final : public training_observer {
     void started(const plan& p) override;
     void progressed(const training_progress& progress) override;
     void epoch_done(const epoch_report& report) override;
+    void noted(const std::string& sentence) override;
     void finished(const run_report& report) override;
 
     // The report once the run is over; then all that there is to print is queued. Waits at most so long.

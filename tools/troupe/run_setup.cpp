@@ -156,10 +156,13 @@ void note_optimizer(proto::App::Reader app, const loaded_checkpoint& saved) {
         note(from + " has not the state of this train.optimizer, which begins with zeros: " +
              words(missing));
     if (const auto topology = app.getTopology();
-        topology.getReplicas() > 1 && topology.getSync().isLocalSgd() && !rule->state().empty())
-        note("--resume: with local_sgd a checkpoint has what the first replica's optimizer kept; "
-             "all "
-             "replicas begin with that");
+        topology.getReplicas() > 1 && !rule->state().empty()) {
+        const auto sync = replica_sync::of(topology.getSync(), topology.getReplicas());
+        if (sync && sync->exchange)
+            note(std::string{"--resume: with "} + name_of(*sync->exchange) +
+                 " a checkpoint has what the first replica's optimizer kept; all replicas begin "
+                 "with that");
+    }
 }
 
 result<void> load_latest(proto::App::Reader app, const data_sets& data,

@@ -17,11 +17,10 @@ constexpr std::uint64_t worker_id = 1ull << 63; // and its event descriptor
 constexpr unsigned progress_burst = 16;
 constexpr duration sockets_poll_interval = std::chrono::milliseconds{1};
 constexpr duration alive_interval = std::chrono::milliseconds{500};
-constexpr duration spin_alone = std::chrono::microseconds{4};
 constexpr duration failure_grace =
     std::chrono::milliseconds{200}; // for the control connection to say why
-constexpr int in_flight_wait_ms =
-    10; // UCX need not tell of everything that it could do for a send under way
+// UCX need not tell of everything that it could do for a transfer under way.
+constexpr duration in_flight_wait = std::chrono::microseconds{100};
 
 void watch_descriptor(int poll, int descriptor, std::uint64_t id) {
     epoll_event e{};
@@ -163,9 +162,6 @@ void ucx_node::run() {
         } else if (now - last_work >= options_.spin) {
             wait_for_events();
             last_work = options_.time->now();
-        } else if (now - last_work >= spin_alone) {
-            std::this_thread::
-                yield(); // the peer, or whom the frame was for, may be waiting for this processor
         }
     }
     abandon_everything();
@@ -175,7 +171,7 @@ bool ucx_node::round(time_point now) {
     bool worked = run_commands();
     worked |= make_progress();
     if (now - sockets_polled_at_ >= sockets_poll_interval)
-        poll_sockets(0);
+        poll_sockets(duration{});
     if (now - said_alive_at_ >= alive_interval)
         say_alive(now);
     if (is_wiring_)
@@ -305,9 +301,13 @@ bool ucx_node::deliver() {
     return true;
 }
 
-void ucx_node::poll_sockets(int timeout_ms) {
+void ucx_node::poll_sockets(std::optional<duration> timeout) {
     std::array<epoll_event, 64> ready;
-    const int count = epoll_wait(poll_.get(), ready.data(), ready.size(), timeout_ms);
+    timespec limit{};
+    if (timeout)
+        limit = {timeout->count() / 1'000'000'000, timeout->count() % 1'000'000'000};
+    const int count =
+        epoll_pwait2(poll_.get(), ready.data(), ready.size(), timeout ? &limit : nullptr, nullptr);
     is_asleep_ = false;
     for (int i = 0; i < count; ++i) {
         const std::uint64_t id = ready[static_cast<std::size_t>(i)].data.u64;
@@ -328,14 +328,14 @@ void ucx_node::poll_sockets(int timeout_ms) {
 void ucx_node::wait_for_events() {
     is_asleep_ = true;
     bool may_sleep = !has_commands_;
-    int limit_ms = -1;
+    std::optional<duration> limit;
     if (may_sleep) {
         std::lock_guard worker{worker_lock_};
         may_sleep = arm();
-        limit_ms = wait_limit_ms();
+        limit = wait_limit();
     }
     if (may_sleep)
-        poll_sockets(limit_ms);
+        poll_sockets(limit);
     else
         is_asleep_ = false;
 }
@@ -374,19 +374,19 @@ bool ucx_node::arm() {
     return !any_failed_;
 }
 
-int ucx_node::wait_limit_ms() const {
-    int limit_ms = -1;
-    const auto at_most = [&](int ms) { limit_ms = limit_ms < 0 ? ms : std::min(limit_ms, ms); };
+std::optional<duration> ucx_node::wait_limit() const {
+    std::optional<duration> limit;
+    const auto at_most = [&](duration d) { limit = std::min(limit.value_or(d), d); };
     if (sender_.in_flight() > 0 || receiver_.transfers() > 0 || any_over_ || is_wiring_ ||
         is_closing_ || is_watching_)
-        at_most(in_flight_wait_ms);
+        at_most(in_flight_wait);
     if (receiver_.is_waiting_for_memory())
-        at_most(static_cast<int>(frame_receiver::retry_interval.count() / 1000000));
+        at_most(frame_receiver::retry_interval);
     if (const auto deadline = control_.next_deadline()) {
-        const auto left_ms = (*deadline - options_.time->now()).count() / 1000000 + 1;
-        at_most(static_cast<int>(std::clamp<std::int64_t>(left_ms, 0, 1000)));
+        const duration left = *deadline - options_.time->now() + std::chrono::milliseconds{1};
+        at_most(std::clamp<duration>(left, duration{}, std::chrono::seconds{1}));
     }
-    return limit_ms;
+    return limit;
 }
 
 } // namespace troupe

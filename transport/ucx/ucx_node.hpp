@@ -73,9 +73,9 @@ class ucx_node final : public endpoint, private control_events {
     links_progress progress_links();
     void collect();
     bool deliver();
-    void poll_sockets(int timeout_ms);
+    void poll_sockets(std::optional<duration> timeout); // none: until something happens
     void wait_for_events();
-    int wait_limit_ms() const;
+    std::optional<duration> wait_limit() const;
     void notice_changes();
     void look_after_peers(time_point now);
     void say_alive(time_point now);

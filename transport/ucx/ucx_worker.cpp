@@ -43,6 +43,9 @@ result<std::unique_ptr<ucp_config_t, config_deleter>> configure(bool shm, bool l
         // Without it shared memory does not report the failure of a peer and is refused. The name is that of the settings
         // that posix and sysv share: by theirs, which the environment knows, it would be ignored.
         settings.push_back({"MM_ERROR_HANDLING", "y"});
+        // Without it UCX 1.13 does not let a receiver read out of the sender's memory (README.md).
+        settings.push_back({"MEMORY_INVALIDATE", "y"});
+        settings.push_back({"RNDV_SCHEME", "get_zcopy"}); // never written into a peer's
     } else if (loopback_only) {
         settings.push_back({"NET_DEVICES", "lo"});
     }

@@ -71,21 +71,22 @@ def set_death_signal():
     ctypes.CDLL(None).prctl(1, 9)
 
 
-def run_mode(options, train):
+def run_mode(options, train, ranks=2):
     """Calls train(options, threads, rank, ranks) as options.mode says; the exit code. `options` has rank and port, None but in
-    the processes that "ddp" starts: this program again."""
+    the processes that "ddp" starts: this program again. They have a core each if there are enough."""
     cores = sorted(os.sched_getaffinity(0))
     if options.rank is not None:
         os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(options.port), GLOO_SOCKET_IFNAME="lo")
-        pin({cores[options.rank % len(cores)]})
-        train(options, 1, options.rank, 2)
+        if ranks <= len(cores):
+            pin({cores[options.rank]})
+        train(options, 1, options.rank, ranks)
     elif options.mode == "ddp":
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         command = [sys.executable, *sys.argv, "--port", str(port), "--rank"]
-        ranks = [subprocess.Popen([*command, str(rank)], preexec_fn=set_death_signal) for rank in range(2)]
-        return max(rank.wait() for rank in ranks)
+        started = [subprocess.Popen([*command, str(rank)], preexec_fn=set_death_signal) for rank in range(ranks)]
+        return max(rank.wait() for rank in started)
     elif options.mode == "one":
         pin({cores[0]})
         train(options, 1, 0, 1)

@@ -249,6 +249,26 @@ BOOST_AUTO_TEST_CASE(stages_must_fit_the_model_and_microbatches_the_batch) {
     BOOST_TEST(with("topology: {pipeline: {schedule: pipedream, microbatches: 17}}") == "accepted");
 }
 
+BOOST_AUTO_TEST_CASE(replicas_of_a_stage_alone_are_for_pipelines_that_do_not_wait) {
+    const auto stages = [](const std::string& replicas, const std::string& more = "") {
+        return with("topology: {pipeline: {stages: [{layers: 1, replicas: " + replicas + "}]" +
+                    more + "}}");
+    };
+    const std::string key = "topology.pipeline.stages[0].replicas: ";
+    BOOST_TEST(stages("2}, {layers: 1") == "accepted");
+    BOOST_TEST(stages("2}, {layers: 1, replicas: 2")
+                   .find(key + "all stages have as many; say topology.replicas: 2") !=
+               std::string::npos);
+    BOOST_TEST(stages("2}, {layers: 1", ", schedule: gpipe").find(key + "stages with different") !=
+               std::string::npos);
+    BOOST_TEST(stages("2}, {layers: 1", "}, replicas: 2, sync: {all_reduce: {}")
+                   .find(key + "the whole pipeline has replicas already") != std::string::npos);
+    BOOST_TEST(stages("2}, {layers: 1", "}, sync: {parameter_server: {}")
+                   .find(key + "the replicas of a stage alone sum their gradients") !=
+               std::string::npos);
+    BOOST_TEST(stages("0").find("must be 1 to 64") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(yaml_that_could_grow_or_deceive_is_refused) {
     BOOST_TEST(with("topology: &t single") ==
                "app.yaml:2:11: anchors (&name) are not allowed; write the value out");

@@ -99,7 +99,7 @@ class refusing_trainer final : public actor {
     }
     void placed(proto::StagePlaced::Reader body, const frame&) {
         frame_builder<proto::ConnectStage> request;
-        write_address(request.body().initPrevious(), agent_); // anybody else
+        write_address(request.body().initPrevious(1)[0], agent_); // anybody else
         write_address(request.body().initSource(), agent_);
         send(read_address(body.getAddress()), std::move(request));
     }

@@ -56,6 +56,7 @@ struct one_cache : puppet_stage {
         frame_builder<proto::Offer> offer;
         offer.body().setClock(clock);
         offer.body().setMinibatch(42);
+        offer.envelope().setMinibatch(42);
         return with(std::move(offer), {a, b, c});
     }
     void offer(std::uint64_t clock) { say(stage, cache, offered(clock)); }

@@ -60,10 +60,10 @@ struct one_shard : puppet_stage {
 
     explicit one_shard(consistency rule = asynchronous) {
         parameter_shard_options options;
-        options.rule = rule;
+        options.rules.rule = rule;
         options.workers = 2;
         options.shapes = {{2}};
-        options.optimizer = plain_sgd();
+        options.rules.optimizer = plain_sgd();
         options.rates = [](const run_position&) { return 1.0f; };
         options.compute = shared_device();
         shard = node.spawn<parameter_shard>("shard", std::move(options));
@@ -193,8 +193,9 @@ BOOST_FIXTURE_TEST_CASE(a_pull_of_who_has_ended_its_epoch_ends_it, one_shard) {
 BOOST_AUTO_TEST_CASE(a_worker_that_ends_its_epoch_unanswered_ends_it) {
     one_shard s{synchronous};
     s.say(s.one, s.shard, push({}, {s.gradient}));
+    s.say(s.one, s.shard, pull(0, 0, 1));
     s.finish(s.one, 0);
-    s.check_ended("a worker ends its epoch before its last push is answered");
+    s.check_ended("a worker ends its epoch before its last pull is answered");
 }
 
 BOOST_AUTO_TEST_CASE(a_round_without_gradients_ends_it) {

@@ -29,7 +29,8 @@ struct executed {
     std::uint64_t version; // updates applied at the stage before it
 };
 
-std::vector<executed> execute(PipelineSchedule schedule, std::uint32_t stages, const epoch_shape& epoch) {
+std::vector<executed> execute(PipelineSchedule schedule, std::uint32_t stages,
+                              const epoch_shape& epoch) {
     using work = std::pair<std::uint64_t, std::uint32_t>;
     std::vector<std::set<work>> forward_in(stages + 1), backward_in(stages + 1);
     for (std::uint64_t b = 0; b < epoch.minibatches; ++b)
@@ -65,9 +66,80 @@ std::vector<executed> execute(PipelineSchedule schedule, std::uint32_t stages, c
     return order;
 }
 
+// Runs an epoch through stages with so many replicas each, every replica's instructions as soon as they can be; true if it
+// comes to its end. An update waits for the backward passes of its round at all replicas of the stage.
+bool comes_to_its_end(const std::vector<std::uint32_t>& replicas, std::uint64_t minibatches) {
+    const auto schedule = PipelineSchedule::PIPEDREAM;
+    const auto stages = static_cast<std::uint32_t>(replicas.size());
+    const std::vector<std::uint32_t> forwards = warm_ups(replicas);
+    const epoch_shape whole = epoch_shape::of(minibatches, 1, 1);
+    std::vector<std::vector<schedule_position>> at;
+    for (const std::uint32_t r : replicas)
+        at.emplace_back(r);
+    const auto has_passed = [&](std::uint32_t s, std::uint64_t m, bool back) {
+        const schedule_position& there = at[s][m % replicas[s]];
+        return (back ? there.backward_minibatch : there.forward_minibatch) > m / replicas[s];
+    };
+    const auto round_is_done = [&](std::uint32_t s, std::uint64_t round) {
+        for (std::uint64_t m = round * replicas[s];
+             m < std::min((round + 1) * replicas[s], minibatches); ++m)
+            if (!has_passed(s, m, true))
+                return false;
+        return true;
+    };
+    std::uint64_t updates = 0;
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (std::uint32_t s = 0; s < stages; ++s)
+            for (std::uint32_t r = 0; r < replicas[s]; ++r) {
+                const epoch_shape own = share_of(whole, {r, replicas[s]});
+                const auto i = next_instruction(schedule, {s, stages, forwards[s]}, own, at[s][r]);
+                if (!i)
+                    continue;
+                const std::uint64_t m = i->minibatch * replicas[s] + r;
+                const bool ready = i->what == pass::forward ? s == 0 || has_passed(s - 1, m, false)
+                                   : i->what == pass::backward
+                                       ? s + 1 == stages || has_passed(s + 1, m, true)
+                                       : round_is_done(s, i->minibatch);
+                if (!ready)
+                    continue;
+                at[s][r] = position_after(*i, own, at[s][r]);
+                updates += i->what == pass::update;
+                moved = true;
+            }
+    }
+    return updates == minibatches * stages;
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(schedules)
+
+BOOST_AUTO_TEST_CASE(stages_with_as_many_replicas_each_warm_up_as_one_pipeline) {
+    for (std::uint32_t r : {1u, 2u, 5u})
+        BOOST_TEST(warm_ups(std::vector{r, r, r, r}) == (std::vector<std::uint32_t>{3, 2, 1, 0}),
+                   boost::test_tools::per_element());
+    // PipeDream's 2-1: three workers, two of them at the first stage.
+    BOOST_TEST(warm_ups(std::vector{2u, 1u}) == (std::vector<std::uint32_t>{1, 0}),
+               boost::test_tools::per_element());
+    BOOST_TEST(warm_ups(std::vector{15u, 1u}) == (std::vector<std::uint32_t>{1, 0}),
+               boost::test_tools::per_element());
+    BOOST_TEST(warm_ups(std::vector{1u, 3u}) == (std::vector<std::uint32_t>{3, 0}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(no_number_of_replicas_of_any_stage_gets_a_pipeline_stuck) {
+    for (std::uint32_t stages = 1; stages <= 4; ++stages)
+        for (std::uint32_t code = 0; code < 1u << (2 * stages); ++code) {
+            std::vector<std::uint32_t> replicas;
+            for (std::uint32_t s = 0; s < stages; ++s)
+                replicas.push_back((code >> 2 * s & 3) + 1);
+            for (const std::uint64_t minibatches : {1u, 2u, 5u, 24u, 25u})
+                BOOST_TEST_REQUIRE(comes_to_its_end(replicas, minibatches),
+                                   stages << " stages, code " << code << ", " << minibatches
+                                          << " minibatches");
+        }
+}
 
 BOOST_AUTO_TEST_CASE(pipedream_lists_the_order_of_the_paper) {
     const epoch_shape epoch = epoch_shape::of(4, 1, 1);
@@ -108,7 +180,8 @@ BOOST_DATA_TEST_CASE(every_schedule_finishes_without_deadlock_and_with_the_promi
     for (const auto schedule : {PipelineSchedule::PIPEDREAM, PipelineSchedule::GPIPE}) {
         const bool gpipe = schedule == PipelineSchedule::GPIPE;
         const epoch_shape epoch = epoch_shape::of(minibatches * 4 - 1, 4, gpipe ? 3 : 1);
-        std::map<std::tuple<std::uint32_t, std::uint64_t, std::uint32_t>, std::uint64_t> forward_version;
+        std::map<std::tuple<std::uint32_t, std::uint64_t, std::uint32_t>, std::uint64_t>
+            forward_version;
         std::vector<std::uint32_t> in_flight(stages, 0);
         for (const executed& e : execute(schedule, stages, epoch)) {
             const auto key = std::tuple{e.place.stage, e.what.minibatch, e.what.microbatch};

@@ -8,6 +8,7 @@
 #include "actors/plan/plan.hpp"
 #include "schemas/base/random.hpp"
 #include "tests/support/pipeline_app.hpp"
+#include "tests/unit/actors_plan/plan_devices.hpp"
 
 using namespace troupe;
 using namespace troupe::test;
@@ -29,13 +30,6 @@ app_definition app_naming(const std::vector<std::size_t>& layers,
             text.insert(at, ", device: " + device);
     }
     return parse_app(text, "app.yaml").value();
-}
-
-std::vector<plan_device> devices_of_nodes(std::size_t count) {
-    std::vector<plan_device> devices;
-    for (std::size_t n = 0; n < count; ++n)
-        devices.push_back({node_id{n + 1}, "node-" + std::to_string(n), "cpu:0"});
-    return devices;
 }
 
 // The number of the device of each stage.

@@ -132,6 +132,40 @@ BOOST_FIXTURE_TEST_CASE(actors_are_listed_with_their_names_and_counters, inspect
                boost::test_tools::per_element());
 }
 
+BOOST_FIXTURE_TEST_CASE(an_actor_shows_the_workers_that_it_serves, inspected) {
+    class server final : public actor {
+      public:
+        server(actor_context& context, std::shared_ptr<worker_board> board) : actor{context} {
+            show_workers(std::move(board));
+        }
+    };
+    const auto board = std::make_shared<worker_board>();
+    const actor_address shard = node.spawn<server>("shard-0", board);
+    board->took(2, 1, 0);
+    board->took(2, 2, 1000);
+    board->took(0, 1, 3);
+    board->waits(2, 0);
+    board->waits(0, 2);
+    board->waits(0, std::nullopt);
+    ask(frame_builder<proto::ListActors>{});
+    for (const auto a : kept.lists.at(0)->body<proto::ActorList>().getActors()) {
+        if (a.getNumber() != shard.actor.value()) {
+            BOOST_TEST(a.getWorkers().size() == 0u);
+            continue;
+        }
+        BOOST_REQUIRE_EQUAL(a.getWorkers().size(), 2u);
+        const auto first = a.getWorkers()[0], second = a.getWorkers()[1];
+        BOOST_TEST(first.getWorker() == 0u);
+        BOOST_TEST(first.getLate()[3] == 1u);
+        BOOST_TEST(first.getWaitsFor() == ~0u);
+        BOOST_TEST(second.getWorker() == 2u);
+        BOOST_TEST(second.getClock() == 2u);
+        BOOST_TEST(second.getLate()[0] == 1u);
+        BOOST_TEST(second.getLate()[worker_board::late_max] == 1u);
+        BOOST_TEST(second.getWaitsFor() == 0u);
+    }
+}
+
 BOOST_FIXTURE_TEST_CASE(the_trace_has_one_event_per_handled_message, inspected) {
     for (std::uint64_t i = 0; i < 50; ++i) {
         auto b = probe(i);

@@ -8,6 +8,7 @@
 #include "actors/runtime/simulator.hpp"
 #include "schemas/collective.capnp.h"
 #include "schemas/params.capnp.h"
+#include "schemas/peers.capnp.h"
 #include "schemas/training.capnp.h"
 #include "tests/unit/actors_runtime/probe_actor.hpp"
 
@@ -40,12 +41,17 @@ struct two_nodes {
 // What only a node's own parts tell its actors.
 template <class Act>
 void for_each_node_local(Act act) {
+    act.template operator()<proto::Common>();
     act.template operator()<proto::ConnectFailed>();
     act.template operator()<proto::EnterEpoch>();
     act.template operator()<proto::EpochFinished>();
+    act.template operator()<proto::Exchange>();
+    act.template operator()<proto::Exchanged>();
     act.template operator()<proto::Fetched>();
     act.template operator()<proto::FinishEpoch>();
+    act.template operator()<proto::GradientsReady>();
     act.template operator()<proto::HeartbeatDue>();
+    act.template operator()<proto::JoinPeers>();
     act.template operator()<proto::JoinReduction>();
     act.template operator()<proto::JoinServer>();
     act.template operator()<proto::KeepShard>();
@@ -53,6 +59,7 @@ void for_each_node_local(Act act) {
     act.template operator()<proto::Offer>();
     act.template operator()<proto::PeerDown>();
     act.template operator()<proto::PeerUp>();
+    act.template operator()<proto::ReadCommon>();
     act.template operator()<proto::Reduce>();
     act.template operator()<proto::Reduced>();
     act.template operator()<proto::Refresh>();
@@ -90,14 +97,14 @@ BOOST_FIXTURE_TEST_CASE(what_never_leaves_a_node_is_refused_from_a_peer_and_coun
     a.send(stranger, probe(0));
     settle();
     BOOST_TEST(taken == 0u);
-    BOOST_TEST(b.statistics().frames_rejected == 19u);
-    BOOST_REQUIRE_EQUAL(log.rejected.size(), 19u);
-    BOOST_TEST(log.rejected[0] == "ConnectFailed never leaves its node");
+    BOOST_TEST(b.statistics().frames_rejected == 25u);
+    BOOST_REQUIRE_EQUAL(log.rejected.size(), 25u);
+    BOOST_TEST(log.rejected[0] == "Common never leaves its node");
 
     const auto neighbour = b.spawn<probe_actor>("neighbour", other, forge);
     b.send(neighbour, probe(0));
     settle();
-    BOOST_TEST(taken == 19u);
+    BOOST_TEST(taken == 25u);
 }
 
 BOOST_AUTO_TEST_CASE(exactly_what_the_schemas_mark_is_node_local) {

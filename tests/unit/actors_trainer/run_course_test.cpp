@@ -45,7 +45,7 @@ bool asks_stages(run_phase phase) {
 // Gives all answers of the phase, last stage first. An epoch ends after `minibatches`.
 run_phase complete(run_course& course, std::uint64_t minibatches = per_epoch) {
     if (course.phase() == placing)
-        course.set_stages(stages);
+        course.set_stages(stages, stages);
     for (std::size_t s = asks_stages(course.phase()) ? stages : 1; s-- > 0;) {
         BOOST_TEST(!course.complete());
         BOOST_TEST(course.take(course.phase(), s));
@@ -86,6 +86,52 @@ BOOST_AUTO_TEST_CASE(only_the_phases_that_the_run_needs_are_gone_through) {
     const run_course course{bare};
     BOOST_TEST((course.phase() == placing));
     check_phases(rest(course), {connecting, training, evaluating, finished});
+}
+
+BOOST_AUTO_TEST_CASE(a_run_goes_on_without_a_replica_and_lets_another_join_before_an_epoch) {
+    run_course_options options;
+    options.shape.epochs = 3;
+    options.shape.samples = per_epoch;
+    run_course course{options};
+    course.set_stages(2, 6);
+    const auto answer = [&](const std::vector<std::size_t>& seats) {
+        const run_phase phase = course.phase();
+        for (const std::size_t seat : seats) {
+            BOOST_TEST(course.awaits(seat));
+            BOOST_TEST(course.take(phase, seat));
+        }
+    };
+    for (int phase = 0; phase < 2; ++phase) {
+        answer({0, 1, 2, 3, 4, 5});
+        course.advance();
+    }
+    answer({0, 1, 3}); // seats 2 and 3 are replica 1's
+    course.lose_replica(1);
+    BOOST_TEST(course.has_lost(1));
+    BOOST_TEST(!course.take(training, 2));
+    BOOST_TEST(!course.complete());
+    answer({4, 5});
+    BOOST_TEST(course.complete());
+    BOOST_TEST((course.advance(per_epoch) == evaluating));
+    answer({0});
+    BOOST_TEST((course.advance() == training));
+    course.join_replica(1);
+    BOOST_TEST(!course.has_lost(1));
+    BOOST_TEST((course.phase() == placing));
+    BOOST_TEST(!course.take(placing, 0));
+    BOOST_TEST(course.is_joining(1));
+    BOOST_TEST(course.lose_replica(1)); // again
+    BOOST_TEST((course.phase() == training));
+    BOOST_TEST(course.has_lost(1));
+    course.join_replica(1);
+    answer({2, 3});
+    BOOST_TEST((course.advance() == connecting));
+    answer({3, 2});
+    BOOST_TEST((course.advance() == training));
+    answer({0, 1, 2, 3, 4});
+    BOOST_TEST(!course.complete());
+    answer({5});
+    BOOST_TEST(course.complete());
 }
 
 BOOST_AUTO_TEST_CASE(checkpoints_are_written_every_so_many_epochs_and_after_the_last) {
@@ -148,7 +194,7 @@ BOOST_DATA_TEST_CASE(an_answer_counts_once_and_only_in_the_phase_that_asks, bdat
     if (phase == finished)
         return;
     if (phase == placing)
-        course.set_stages(stages);
+        course.set_stages(stages, stages);
     const std::size_t answers = asks_stages(phase) ? stages : 1;
     BOOST_TEST(!course.take(phase, answers));
     for (std::size_t s = 0; s < answers; ++s) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/cpu/cpu_device.hpp"
+#include "kernels/device/slowed_device.hpp"
 #include "kernels/ops/ops.hpp"
 
 using namespace troupe;
@@ -53,6 +54,30 @@ BOOST_AUTO_TEST_CASE(a_failure_reaches_its_completion_and_later_work_still_runs)
                  [&](result<void> outcome, duration) { worked.set_value(outcome.ok()); }});
     BOOST_TEST((failed.get_future().get() == errc::exhausted));
     BOOST_TEST(worked.get_future().get());
+}
+
+BOOST_AUTO_TEST_CASE(
+    a_device_that_is_slowed_down_takes_so_many_times_as_long_for_the_same_results) {
+    const monotonic_clock time;
+    const std::shared_ptr<device> cpu =
+        make_cpu_device({.memory_bytes_max = 1 << 20}, time).value();
+    BOOST_TEST(slow_down(cpu, 1, time) == cpu);
+    const auto slow = slow_down(cpu, 4, time);
+    BOOST_TEST(slow->name() == "cpu:0");
+    duration alone{};
+    std::promise<std::pair<errc, duration>> ended;
+    slow->submit({[&](compute_context&) -> result<void> {
+                      const time_point began = time.now();
+                      std::this_thread::sleep_for(std::chrono::milliseconds{5});
+                      alone = time.now() - began;
+                      return error{errc::usage, "as it comes"};
+                  },
+                  [&](result<void> outcome, duration busy) {
+                      ended.set_value({outcome.failure().code(), busy});
+                  }});
+    const auto [code, busy] = ended.get_future().get();
+    BOOST_TEST((code == errc::usage));
+    BOOST_TEST((busy >= 4 * alone));
 }
 
 BOOST_AUTO_TEST_CASE(the_work_has_let_go_of_its_tensors_when_its_completion_is_called) {

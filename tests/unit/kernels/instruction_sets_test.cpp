@@ -7,11 +7,14 @@
 
 #include "kernels/cpu/average_pool_loops.hpp"
 #include "kernels/cpu/batch_norm_loops.hpp"
+#include "kernels/cpu/codec_loops.hpp"
+#include "kernels/cpu/gradient_loops.hpp"
 #include "kernels/cpu/loops.hpp"
 #include "kernels/cpu/norm_loops.hpp"
 #include "kernels/cpu/pointwise_loops.hpp"
 #include "kernels/cpu/response_norm_loops.hpp"
 #include "kernels/cpu/sequence_loops.hpp"
+#include "kernels/cpu/sparse_loops.hpp"
 #include "kernels/cpu/update_loops.hpp"
 #include "kernels/ops/images.hpp"
 #include "schemas/base/random.hpp"
@@ -100,6 +103,36 @@ std::vector<float> all_updates(const cpu::update_loops& loops) {
     std::vector<float> clipped(count);
     loops.clip(weight.data(), 0.4f, clipped.data(), count);
     all.insert(all.end(), clipped.begin(), clipped.end());
+    return all;
+}
+
+std::vector<float> all_gradients(const cpu::gradient_loops& loops) {
+    random_stream random{7};
+    constexpr std::size_t count = 997; // no multiple of any vector
+    std::vector<std::vector<float>> inputs(7, std::vector<float>(count));
+    for (auto& input : inputs)
+        for (float& value : input)
+            value = static_cast<float>(random.normal());
+    std::vector<float> squares = inputs[3], all;
+    for (float& value : squares)
+        value *= value;
+    std::vector<const float*> rows;
+    for (const auto& input : inputs)
+        rows.push_back(input.data());
+    for (const bool adapts : {false, true}) {
+        std::vector<float> corrected(count), mean(count);
+        loops.compensate({count, 0.3f, 0.9f, rows[0], rows[1], rows[2],
+                          adapts ? squares.data() : nullptr, corrected.data(),
+                          adapts ? mean.data() : nullptr});
+        all.insert(all.end(), corrected.begin(), corrected.end());
+        all.insert(all.end(), mean.begin(), mean.end());
+    }
+    for (const std::size_t trim : {0, 1, 3}) {
+        std::vector<float> mean(count);
+        loops.trimmed_mean(rows.data(), rows.size(), trim, mean.data(), count);
+        all.insert(all.end(), mean.begin(), mean.end());
+    }
+    all.push_back(loops.largest_difference(rows[0], rows[1], count));
     return all;
 }
 
@@ -230,6 +263,66 @@ std::vector<float> all_sequences(const cpu::sequence_loops& loops) {
     return all;
 }
 
+std::vector<float> all_codecs(const cpu::codec_loops& loops) {
+    random_stream random{7};
+    constexpr std::size_t count = 997; // no multiple of any vector
+    const auto x = normal_numbers(random, count), y = normal_numbers(random, count);
+    std::vector<std::uint8_t> bytes(2 * count);
+    std::vector<float> z(count), v(count), all;
+    const auto keep = [&](const auto& result) {
+        all.insert(all.end(), result.begin(), result.end());
+    };
+    const cpu::decode_task added{0.3f, y.data(), z.data(), count},
+        alone{0.3f, nullptr, z.data(), count};
+    const auto half = [&](auto* to, auto* from) {
+        to(x.data(), bytes.data(), count);
+        keep(bytes);
+        for (const auto& task : {added, alone}) {
+            from(bytes.data(), task);
+            keep(z);
+        }
+    };
+    half(loops.to_bf16, loops.from_bf16);
+    half(loops.to_f16, loops.from_f16);
+    for (const std::uint32_t levels : {1u, 15u, 127u}) {
+        const std::size_t bits = levels == 1 ? 2 : levels == 15 ? 5 : 8;
+        loops.quantize({levels, bits, static_cast<float>(levels) / 3, 2.5f, 7, {1, 2}, {3, 4}},
+                       x.data(), bytes.data(), count);
+        keep(bytes);
+        all.push_back(loops.dequantize(levels, bits, 0.1f, bytes.data(), added) ? 1 : 0);
+        keep(z);
+    }
+    const cpu::sign_means means = loops.encode_signs(x.data(), bytes.data(), count);
+    keep(bytes);
+    loops.decode_signs(means, bytes.data(), added);
+    keep(z);
+    loops.momentum(0.9f, 0.3f, x.data(), y.data(), y.data(), z.data(), v.data(), count);
+    keep(z);
+    keep(v);
+    const cpu::moments sums = loops.sums(x.data(), count);
+    for (const double number : {double{loops.largest(x.data(), count)}, sums.sum, sums.squares,
+                                double{loops.dot(x.data(), y.data(), count)}})
+        all.push_back(static_cast<float>(number));
+    return all;
+}
+
+std::vector<float> all_sparse(const cpu::sparse_loops& loops) {
+    random_stream random{8};
+    const auto x = normal_numbers(random, 997);
+    std::vector<float> all;
+    for (const std::int32_t least : {1, 0x3f000000, 0x3fc00000, 0x7f800000})
+        for (const std::size_t most : {0, 1, 17, 400, 997}) {
+            std::vector<std::uint32_t> indices(most);
+            all.push_back(static_cast<float>(loops.count(x.data(), x.size(), least)));
+            const std::size_t found = loops.find(x.data(), x.size(), least, indices.data(), most);
+            all.push_back(static_cast<float>(found));
+            all.push_back(loops.ascend(indices.data(), found, ~0u, 900) ? 1 : 0);
+            all.insert(all.end(), indices.begin(),
+                       indices.begin() + static_cast<std::ptrdiff_t>(found));
+        }
+    return all;
+}
+
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
     return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
@@ -253,10 +346,13 @@ BOOST_AUTO_TEST_CASE(every_instruction_set_gives_the_same_bits) {
     TROUPE_CHECK_TABLE(loops, all_images);
     TROUPE_CHECK_TABLE(average_pool_loops, all_averages);
     TROUPE_CHECK_TABLE(batch_norm_loops, all_batch_norms);
+    TROUPE_CHECK_TABLE(codec_loops, all_codecs);
     TROUPE_CHECK_TABLE(norm_loops, all_norms);
+    TROUPE_CHECK_TABLE(gradient_loops, all_gradients);
     TROUPE_CHECK_TABLE(pointwise_loops, all_functions);
     TROUPE_CHECK_TABLE(response_norm_loops, all_response_norms);
     TROUPE_CHECK_TABLE(sequence_loops, all_sequences);
+    TROUPE_CHECK_TABLE(sparse_loops, all_sparse);
     TROUPE_CHECK_TABLE(update_loops, all_updates);
 #undef TROUPE_CHECK_TABLE
 }

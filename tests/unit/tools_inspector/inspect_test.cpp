@@ -37,6 +37,26 @@ BOOST_AUTO_TEST_CASE(actors_as_json_are_one_line) {
     BOOST_TEST(seen.shows(R"("system_allocations":321)"));
 }
 
+BOOST_AUTO_TEST_CASE(staleness_shows_how_late_each_worker_was_and_for_whom_it_waits) {
+    two_nodes cluster;
+    const outcome nobody = look(cluster, {"staleness"});
+    BOOST_TEST(nobody.code == 0);
+    BOOST_TEST(nobody.shows("no parameter server is running"));
+    actor_row& shard = cluster.at(1).actors[0];
+    shard.workers = {{0, 12, {9, 2, 1}, 3u}, {3, 8, {0, 8}, {}}};
+    const outcome seen = look(cluster, {"staleness"});
+    BOOST_TEST(seen.code == 0);
+    BOOST_TEST(seen.shows("0: 9  1: 2  2: 1"));
+    BOOST_TEST(seen.shows("0.3"));
+    BOOST_TEST(seen.shows("for worker 3, 4 clocks behind"));
+    BOOST_TEST(seen.shows("1: 8"));
+    const outcome objects = look(cluster, {"staleness"}, json());
+    BOOST_TEST(objects.out.starts_with(R"({"event":"staleness",)"));
+    BOOST_TEST(objects.shows(R"("versions_late":[9,2,1],"waits_for":3)"));
+    shard.workers[0].late.assign(late_counts_max + 1, 1);
+    BOOST_TEST(look(cluster, {"staleness"}).code == 3);
+}
+
 BOOST_AUTO_TEST_CASE(watching_ends_when_asked_to_stop_and_is_no_failure) {
     two_nodes cluster;
     std::atomic<bool> stop{false};

@@ -131,6 +131,7 @@ class scripted_cluster : public endpoint {
             list[i].setHandlerNs(n.actors[i].handler_ns);
             list[i].setDeviceNs(n.actors[i].device_ns);
             list[i].setPaused(n.actors[i].paused);
+            list_workers(list[i], n.actors[i].workers);
         }
         auto pools = b.body().initPools(1);
         pools[0].setName("cpu:0");
@@ -140,6 +141,20 @@ class scripted_cluster : public endpoint {
         pools[0].setBytesMax(4'000'000);
         pools[0].setSystemAllocations(321);
         return b;
+    }
+
+    static void list_workers(proto::ActorList::Actor::Builder to,
+                             const std::vector<worker_row>& workers) {
+        auto list = to.initWorkers(static_cast<unsigned>(workers.size()));
+        for (unsigned i = 0; i < list.size(); ++i) {
+            list[i].setWorker(workers[i].worker);
+            list[i].setClock(workers[i].clock);
+            auto late = list[i].initLate(static_cast<unsigned>(workers[i].late.size()));
+            for (unsigned l = 0; l < late.size(); ++l)
+                late.set(l, workers[i].late[l]);
+            if (workers[i].waits_for)
+                list[i].setWaitsFor(*workers[i].waits_for);
+        }
     }
 
     void answer_members(node& n, const frame& f) {

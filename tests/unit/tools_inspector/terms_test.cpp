@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(a_minibatch_to_follow_is_a_number_or_next) {
 
 BOOST_AUTO_TEST_CASE(words_that_make_no_sense_are_answered_by_a_sentence) {
     BOOST_TEST(problem_of({"tial"}) ==
-               "there is no view 'tial'; the views are actors, tail, follow and export");
+               "there is no view 'tial'; the views are actors, staleness, tail, follow and export");
     BOOST_TEST(problem_of({"tail", "Activation"}) ==
                "'Activation' is no condition; write FIELD=VALUE, as in type=Activation");
     BOOST_TEST(problem_of({"tail", "minibatch=-1"}) ==

@@ -1,0 +1,208 @@
+#include "actors/collective/reduction.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cpu/host_sums.hpp"
+
+namespace troupe {
+
+namespace {
+
+bool overlap(index_range a, index_range b) {
+    return a.first < b.first + b.count && b.first < a.first + a.count;
+}
+
+bool contains(index_range a, index_range b) {
+    return a.first <= b.first && b.first + b.count <= a.first + a.count;
+}
+
+result<tensor> new_row(memory_pool& memory, std::size_t elements) {
+    return tensor::allocate(memory, data_type::float32, {elements});
+}
+
+} // namespace
+
+// ---- what all reductions of a rank have in common -------------------------------------------------------------------
+
+reduction_plan reduction_plan::make(std::vector<tensor_shape> shapes,
+                                    proto::AllReduceAlgorithm algorithm, std::uint32_t rank,
+                                    const rank_nodes& ranks, std::size_t message_elements) {
+    reduction_plan p;
+    p.shapes = std::move(shapes);
+    p.begins.push_back(0);
+    for (const tensor_shape& shape : p.shapes)
+        p.begins.push_back(p.begins.back() + shape.elements());
+    p.segments = segments_of(algorithm, ranks);
+    p.transfers = list_transfers(algorithm, rank, ranks);
+    for (auto t = p.transfers.begin(); t != p.transfers.end(); ++t)
+        p.is_last.push_back(
+            std::none_of(t + 1, p.transfers.end(), [&](const reduce_transfer& later) {
+                return overlap(later.receives, t->receives);
+            }));
+    p.slices = cut_into_slices(p.elements(), p.segments, p.segments * message_elements);
+    return p;
+}
+
+index_range reduction_plan::elements_of(std::size_t slice, index_range list) const {
+    if (list.count == 0)
+        return {};
+    const index_range all = slices[slice];
+    const index_range front = troupe::elements_of(list.first, segments, all.count);
+    const index_range back = troupe::elements_of(list.first + list.count - 1, segments, all.count);
+    return {all.first + front.first, back.first + back.count - front.first};
+}
+
+index_range reduction_plan::tensors_of(index_range elements) const {
+    const auto number_of = [&](std::size_t element) {
+        return static_cast<std::size_t>(std::ranges::upper_bound(begins, element) -
+                                        begins.begin()) -
+               1;
+    };
+    const std::size_t first = number_of(elements.first);
+    return {first, number_of(elements.first + elements.count - 1) + 1 - first};
+}
+
+// ---- one of them ----------------------------------------------------------------------------------------------------
+
+reduction::reduction(const reduction_plan& plan, memory_pool& memory, float scale)
+    : plan_{plan}, memory_{memory}, scale_{scale}, given_from_{plan.shapes.size()},
+      inputs_(plan.shapes.size()), results_(plan.shapes.size()), slices_(plan.slices.size()) {
+    for (slice_state& s : slices_)
+        s.is_done.resize(plan.segments);
+}
+
+void reduction::give(std::size_t first, std::vector<tensor> inputs) {
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+        inputs_[first + i] = inputs[i].reshaped({inputs[i].elements()});
+    given_from_ = first;
+}
+
+result<void> reduction::give_zeros() {
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+        auto row = new_row(memory_, plan_.shapes[i].elements());
+        if (!row)
+            return row.failure();
+        std::ranges::fill(row->mutable_values<float>(), 0.0f);
+        inputs_[i] = std::move(*row);
+    }
+    given_from_ = 0;
+    return {};
+}
+
+bool reduction::can_start(std::size_t slice) const {
+    return plan_.tensors_of(plan_.slices[slice]).first >= given_from_;
+}
+
+const reduce_transfer* reduction::next(std::size_t slice) const {
+    const std::size_t next = slices_[slice].next;
+    return next < plan_.transfers.size() ? &plan_.transfers[next] : nullptr;
+}
+
+void reduction::step(std::size_t slice) {
+    ++slices_[slice].next;
+    slices_[slice].has_sent = false;
+}
+
+std::vector<reduction::piece> reduction::pieces_of(index_range elements) const {
+    std::vector<piece> list;
+    const index_range tensors = plan_.tensors_of(elements);
+    for (std::size_t t = tensors.first; t < tensors.first + tensors.count; ++t) {
+        const std::size_t first = std::max(elements.first, plan_.begins[t]);
+        const std::size_t end = std::min(elements.first + elements.count, plan_.begins[t + 1]);
+        if (first < end)
+            list.push_back({t, {first - plan_.begins[t], end - first}, first - elements.first});
+    }
+    return list;
+}
+
+result<tensor> reduction::part_to_send(std::size_t slice) {
+    slice_state& s = slices_[slice];
+    const reduce_transfer& t = plan_.transfers[s.next];
+    s.has_sent = true;
+    const index_range elements = plan_.elements_of(slice, t.sends);
+    if (t.to == nobody || elements.count == 0)
+        return tensor{};
+    if (s.partial && contains(s.partial_of, elements) && !s.is_done[t.sends.first])
+        return s.partial.rows(elements.first - s.partial_of.first, elements.count);
+    const auto pieces = pieces_of(elements);
+    const auto& from = s.is_done[t.sends.first] ? results_ : inputs_;
+    if (pieces.size() == 1)
+        return from[pieces[0].tensor].rows(pieces[0].within.first, elements.count);
+    auto row = new_row(memory_, elements.count);
+    if (!row)
+        return row;
+    for (const piece& p : pieces)
+        std::memcpy(row->mutable_values<float>().data() + p.offset,
+                    from[p.tensor].values<float>().data() + p.within.first,
+                    p.within.count * sizeof(float));
+    return row;
+}
+
+// Of what this rank has of the piece so far.
+const float* reduction::begin_of(const slice_state& s, index_range elements, const piece& p) const {
+    if (s.partial && contains(s.partial_of, elements))
+        return s.partial.values<float>().data() + (elements.first - s.partial_of.first) + p.offset;
+    return inputs_[p.tensor].values<float>().data() + p.within.first;
+}
+
+result<float*> reduction::result_of(const piece& p) {
+    if (!results_[p.tensor]) {
+        auto made = new_row(memory_, plan_.shapes[p.tensor].elements());
+        if (!made)
+            return made.failure();
+        results_[p.tensor] = std::move(*made);
+    }
+    return results_[p.tensor].mutable_values<float>().data() + p.within.first;
+}
+
+result<void> reduction::take(std::size_t slice, const tensor& received) {
+    slice_state& s = slices_[slice];
+    const reduce_transfer& t = plan_.transfers[s.next];
+    const index_range elements = plan_.elements_of(slice, t.receives);
+    if (!plan_.is_last[s.next])
+        return add_partial(s, elements, received);
+    const float* const arrived = received.values<float>().data();
+    for (const piece& p : pieces_of(elements)) {
+        const auto to = result_of(p);
+        if (!to)
+            return to.failure();
+        if (t.adds)
+            add_on_host(begin_of(s, elements, p), arrived + p.offset, scale_, *to, p.within.count);
+        else
+            std::memcpy(*to, arrived + p.offset, p.within.count * sizeof(float));
+    }
+    for (std::size_t i = t.receives.first; i < t.receives.first + t.receives.count; ++i)
+        s.is_done[i] = true;
+    return {};
+}
+
+result<void> reduction::add_partial(slice_state& s, index_range elements, const tensor& received) {
+    auto sum = new_row(memory_, elements.count);
+    if (!sum)
+        return sum.failure();
+    const float* const arrived = received.values<float>().data();
+    float* const to = sum->mutable_values<float>().data();
+    for (const piece& p : pieces_of(elements))
+        add_on_host(begin_of(s, elements, p), arrived + p.offset, 1, to + p.offset, p.within.count);
+    s.partial = std::move(*sum);
+    s.partial_of = elements;
+    return {};
+}
+
+result<std::vector<tensor>> reduction::sums() && {
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+        if (!results_[i]) { // of a rank alone
+            auto made = new_row(memory_, plan_.shapes[i].elements());
+            if (!made)
+                return made.failure();
+            scale_on_host(inputs_[i].values<float>().data(), scale_,
+                          made->mutable_values<float>().data(), made->elements());
+            results_[i] = std::move(*made);
+        }
+        results_[i] = results_[i].reshaped(plan_.shapes[i]);
+    }
+    return std::move(results_);
+}
+
+} // namespace troupe

@@ -1,0 +1,94 @@
+// Sparse all-reduce: sums of vectors of which most numbers are zero, as gradients of which only the largest are sent. Pure.
+//
+//   recursive doubling  all that a rank has, with the partner 1, 2, 4, ... ranks away; ranks beyond a power of two fold
+//   split all-gather    block i of P of them straight to rank i, which sums it; then every sum to every rank
+//   split, dense        the same, but the sums are sent dense, whatever is in them
+//
+// A vector becomes dense where the sum of two might take as much as that: see is_dense_sum. With P ranks of k numbers each,
+// and what a rank sends at most where no two have a number at the same place, and at least where all have the same ones, in
+// numbers, as long as nothing becomes dense and P is a power of two:
+//
+//                       messages   numbers
+//   recursive doubling  log2 P     k log2 P .. k (P - 1)
+//   split all-gather    2 (P - 1)  2 k (P - 1) / P .. k (P - 1) / P + k (P - 1), if the numbers lie evenly
+//
+// Every number is summed in one order, the same for all ranks: they end with the same bits. Source: Renggli et al., SparCML:
+// High-Performance Sparse Communication for Machine Learning, 2019.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "actors/collective/all_reduce.hpp"
+#include "schemas/base/error.hpp"
+
+namespace troupe {
+
+// So many numbers, most of which are zero and not kept, or all of them. A value.
+struct sparse_vector {
+    std::size_t dimension = 0;
+    std::vector<std::uint32_t> indices; // of the values, ascending; none where it is dense
+    std::vector<float> values;
+
+    // With all numbers kept it is dense.
+    static sparse_vector make(std::size_t dimension, std::vector<std::uint32_t> indices,
+                              std::vector<float> values);
+    static sparse_vector dense(std::vector<float> values);
+
+    bool is_dense() const noexcept { return values.size() == dimension; }
+    // As it is sent: how many numbers, then each with its index, unless all are there.
+    std::size_t bytes() const noexcept;
+    std::vector<float> all() const; // with the zeros
+    // The numbers at first .. first + count, in a vector of that dimension.
+    sparse_vector part(index_range range) const;
+
+    friend bool operator==(const sparse_vector&, const sparse_vector&) = default;
+};
+
+// Whether the sum of two sparse vectors with so many numbers is kept dense: where it could take as many bytes as that.
+constexpr bool is_dense_sum(std::size_t numbers, std::size_t more, std::size_t dimension) noexcept {
+    return (numbers + more) * (sizeof(std::uint32_t) + sizeof(float)) >= dimension * sizeof(float);
+}
+
+// Of two vectors of one dimension.
+sparse_vector sum_of(const sparse_vector& a, const sparse_vector& b);
+
+// One after the other.
+sparse_vector in_a_row(std::span<const sparse_vector> parts);
+
+enum class sparse_algorithm : std::uint8_t { recursive_doubling, split_all_gather, split_dense };
+
+// As list_transfers and segments_of, by segments of the vector.
+std::vector<reduce_transfer> list_transfers(sparse_algorithm algorithm, std::uint32_t rank,
+                                            std::uint32_t ranks);
+std::size_t segments_of(sparse_algorithm algorithm, std::uint32_t ranks);
+
+// The fastest for ranks that have so many numbers each, at places that have nothing to do with each other.
+sparse_algorithm choose_sparse(std::uint32_t ranks, std::size_t dimension, std::size_t numbers,
+                               const reduce_costs& costs = measured_costs);
+
+// One rank's share of one sum.
+class sparse_reduction {
+  public:
+    sparse_reduction(sparse_algorithm algorithm, std::uint32_t rank, std::uint32_t ranks,
+                     const sparse_vector& own);
+
+    // What it does next; null when it is done. A part without numbers is sent, too: nobody knows beforehand.
+    const reduce_transfer* next() const;
+    sparse_vector part_to_send() const;               // where next() sends
+    result<void> take(const sparse_vector& received); // where next() receives; errc::protocol
+    void step() { ++next_; }
+    sparse_vector sum() const; // when it is done
+
+  private:
+    std::size_t dimension_;
+    bool sends_dense_; // sums
+    std::vector<reduce_transfer> transfers_;
+    std::vector<sparse_vector> segments_;
+    std::size_t next_ = 0;
+};
+
+} // namespace troupe

@@ -1,0 +1,147 @@
+#include "actors/params/shard_ledger.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "schemas/base/check.hpp"
+
+namespace troupe {
+
+shard_ledger::shard_ledger(const consistency& rule, std::size_t workers)
+    : rule_{rule}, clocks_{workers}, workers_(workers) {
+    for (std::size_t w = 0; w < workers; ++w) {
+        workers_[w].unseen.resize(workers);
+        clocks_.finish(w); // no epoch has begun
+    }
+}
+
+void shard_ledger::start_at(std::uint64_t version) {
+    version_ = version;
+    for (worker_state& w : workers_)
+        w.run_clock = version / workers_.size();
+}
+
+void shard_ledger::begin_epoch() {
+    TROUPE_CHECK(epoch_is_over(), "an epoch begins when the one before is over");
+    clocks_ = worker_clocks{workers_.size()};
+    for (std::size_t w = 0; w < workers_.size(); ++w) {
+        workers_[w].pushes = 0;
+        if (workers_[w].gone)
+            clocks_.finish(w);
+    }
+}
+
+bool shard_ledger::epoch_is_over() const noexcept {
+    return clocks_.all_done() && arrived_.empty() && under_way_.empty();
+}
+
+bool shard_ledger::push(const arrived_push& arrived) {
+    worker_state& worker = workers_[arrived.worker];
+    ++worker.pushes;
+    ++worker.run_clock;
+    // While an update is under way its version is over.
+    if (rule_.backups && (arrived.version != version_ || !under_way_.empty())) {
+        ++dropped_;
+        clocks_.tick(arrived.worker);
+        return false;
+    }
+    ++worker.unapplied;
+    arrived_.push_back(arrived);
+    return true;
+}
+
+// How many of those that have arrived make an update now; 0: none yet.
+std::size_t shard_ledger::due() const {
+    if (arrived_.empty())
+        return 0;
+    if (rule_.is_synchronous()) {
+        for (std::size_t w = 0; w < workers_.size(); ++w)
+            if (!clocks_.is_done(w) && workers_[w].unapplied == 0)
+                return 0;
+        return arrived_.size();
+    }
+    std::size_t needed = rule_.gradients_per_update(workers_.size());
+    if (rule_.backups) // those that have ended push no more, those that are gone neither
+        needed = std::min(needed, clocks_.active());
+    if (rule_.splits && clocks_.all_done()) // what is left at the end of the epoch
+        needed = std::min(needed, arrived_.size());
+    return arrived_.size() >= needed ? needed : 0;
+}
+
+std::optional<std::vector<arrived_push>> shard_ledger::next() {
+    const std::size_t count = under_way_.empty() ? due() : 0;
+    if (count == 0)
+        return std::nullopt;
+    const auto end = arrived_.begin() + static_cast<std::ptrdiff_t>(count);
+    under_way_.assign(arrived_.begin(), end);
+    arrived_.erase(arrived_.begin(), end);
+    if (rule_.backups) // workers have ended meanwhile: fewer were needed than have arrived
+        for (; !arrived_.empty(); arrived_.pop_front()) {
+            ++dropped_;
+            --workers_[arrived_.front().worker].unapplied;
+            clocks_.tick(arrived_.front().worker);
+        }
+    std::ranges::stable_sort(under_way_, {}, &arrived_push::worker);
+    return under_way_;
+}
+
+void shard_ledger::settle() {
+    for (const arrived_push& p : under_way_) {
+        --workers_[p.worker].unapplied;
+        clocks_.tick(p.worker);
+    }
+    under_way_.clear();
+}
+
+void shard_ledger::applied(double change) {
+    TROUPE_CHECK(!under_way_.empty(), "an update that is under way is applied");
+    if (rule_.bound)
+        for (const arrived_push& p : under_way_)
+            for (double& unseen : workers_[p.worker].unseen)
+                unseen += change;
+    ++version_;
+    settle();
+}
+
+void shard_ledger::skipped() {
+    dropped_ += under_way_.size();
+    settle();
+}
+
+// Of value-bounded. Who waits for an answer itself will have seen all before it computes anything.
+std::optional<std::size_t> shard_ledger::waits_for_sight(std::size_t worker) const {
+    const worker_state& own = workers_[worker];
+    const double most = double{*rule_.bound} /
+                        std::sqrt(static_cast<double>(std::max<std::uint64_t>(1, own.run_clock)));
+    for (std::size_t w = 0; w < workers_.size(); ++w)
+        if (w != worker && !clocks_.is_done(w) && !workers_[w].reads && own.unseen[w] > most)
+            return w;
+    return std::nullopt;
+}
+
+std::optional<std::size_t> shard_ledger::waits_for(std::size_t worker) const {
+    if (!rule_.splits && workers_[worker].unapplied > 0)
+        return worker;
+    if (rule_.bound && workers_[worker].pushes > 0)
+        return waits_for_sight(worker);
+    return troupe::waits_for(rule_, clocks_, workers_[worker].pushes);
+}
+
+void shard_ledger::read(std::size_t worker) {
+    workers_[worker].reads = false;
+    for (worker_state& w : workers_)
+        w.unseen[worker] = 0;
+}
+
+void shard_ledger::join(std::size_t worker) {
+    TROUPE_CHECK(epoch_is_over(), "workers join between two epochs");
+    workers_[worker].gone = false;
+}
+
+void shard_ledger::lose(std::size_t worker) {
+    workers_[worker].gone = true;
+    workers_[worker].reads = false;
+    clocks_.finish(worker);
+}
+
+} // namespace troupe

@@ -1,0 +1,48 @@
+// One update of a shard, from what its workers have pushed: device work.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "actors/params/consistency.hpp"
+#include "kernels/optim/aggregation.hpp"
+#include "kernels/optim/optimizer.hpp"
+
+namespace troupe {
+
+// What is added to a gradient for the updates since its weights were pulled (kernels/ops/gradients.hpp, compensate_delay).
+struct delay_compensation {
+    bool compensates = false;
+    float factor = 0;
+    std::optional<float> decay; // of the mean of the squares; none: a constant factor
+
+    // What the app asks for.
+    static delay_compensation of(proto::DelayCompensation::Reader description);
+};
+
+struct shard_update_rules {
+    consistency rule;
+    aggregation how;
+    delay_compensation compensation;
+    optimizer_ptr optimizer;
+};
+
+// What one worker has pushed.
+struct pushed_gradients {
+    std::vector<tensor> gradients;
+    std::uint64_t late = 0; // updates since their weights were pulled
+    weights_ptr pulled;     // these weights, where delays are compensated; null: none to be
+};
+
+struct shard_update {
+    weights_ptr next;
+    double change = 0; // the largest of a weight, where the rule asks for it
+};
+
+// `mean_square`: of the gradients so far, where compensation keeps one; empty before the first update, then written.
+result<shard_update> update_shard(compute_context& context, const shard_update_rules& rules,
+                                  weights_ptr current, std::vector<pushed_gradients> pushed,
+                                  float rate, std::vector<tensor>& mean_square);
+
+} // namespace troupe

@@ -1,0 +1,44 @@
+// Asynchronous ADMM beside a replica (admm_rule.hpp). That of the first replica keeps the common weights.
+//
+// A stage hands over its weights after every update, and gets them back one step of the penalty further, with the update's
+// learning rate: x - rate * (l + rho (x - z)). After so many it gets them when the common weights have changed.
+// A replica that is lost is waited for no more; with the first one the common weights are lost, and all end.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "actors/peers/admm_rule.hpp"
+#include "actors/peers/peer_actor.hpp"
+
+namespace troupe {
+
+class admm_peer final : public peer_actor {
+  public:
+    admm_peer(actor_context& context, peer_options options, const admm_rule& rule);
+
+  private:
+    void begin(tensor first) override;
+    void exchange(tensor own, bool last) override;
+    void read_common() override;
+    void lose(std::uint32_t rank) override;
+
+    void take_report(proto::Report::Reader body, const frame& f);
+    void consensus(proto::Consensus::Reader body, const frame& f);
+
+    void report(tensor own, bool last);
+    void step_if_may();
+
+    const admm_rule rule_;
+    tensor dual_;               // l
+    tensor common_;             // z, as this replica knows it; of the first as it is
+    tensor own_;                // what was reported last
+    std::uint32_t updates_ = 0; // since then
+
+    // Of the first replica.
+    std::optional<admm_barrier> barrier_;
+    std::vector<tensor>
+        reports_; // by rank: x + l / rho; of who has not reported yet what it began with
+};
+
+} // namespace troupe

@@ -1,0 +1,41 @@
+#include "actors/peers/elastic_rule.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+
+float elastic_rate(float asked, std::uint32_t replicas) noexcept {
+    return asked > 0 ? asked : 0.9f / static_cast<float>(replicas);
+}
+
+// Of the mean difference and the centre, on a quadratic, the larger eigenvalue is -1 there.
+double elastic_rate_max(std::uint32_t at_once, double step) noexcept {
+    return (4 - 2 * step) / (2 + at_once * (2 - step));
+}
+
+bool elastic_round::arrive(std::uint32_t rank) {
+    if (!live_[rank] || came_[rank])
+        return false;
+    came_[rank] = true;
+    return true;
+}
+
+void elastic_round::lose(std::uint32_t rank) {
+    live_[rank] = false;
+    came_[rank] = false;
+}
+
+bool elastic_round::complete() const noexcept {
+    return came_ == live_ && std::ranges::count(came_, true) > 0;
+}
+
+std::vector<std::uint32_t> elastic_round::take() {
+    std::vector<std::uint32_t> ranks;
+    for (std::uint32_t r = 0; r < came_.size(); ++r)
+        if (came_[r])
+            ranks.push_back(r);
+    came_.assign(came_.size(), false);
+    return ranks;
+}
+
+} // namespace troupe

@@ -1,0 +1,38 @@
+// Gossip beside a replica (gossip_rule.hpp). Its stage gets its weights back at once, moved by the meetings since the last
+// time; then this peer may choose another to meet, while the stage trains on. At the end of an epoch the stage waits for the
+// meeting under way.
+#pragma once
+
+#include <optional>
+
+#include "actors/peers/gossip_rule.hpp"
+#include "actors/peers/mixing_peer.hpp"
+
+namespace troupe {
+
+class gossip_peer final : public mixing_peer {
+  public:
+    gossip_peer(actor_context& context, peer_options options, const gossip_rule& rule);
+
+  private:
+    void begin(tensor first) override;
+    void exchange(tensor own, bool last) override;
+    void lose(std::uint32_t rank) override;
+
+    void meet(proto::Meet::Reader body, const frame& f);
+    void met(proto::Met::Reader body, const frame& f);
+
+    void give_back(tensor own, bool last);
+    void end_if_free();
+    // Adds half of the way from `own` to `other`, or factor times `step`, to own and to what the stage has not got yet;
+    // `then` is called with what was added.
+    void move_towards(const tensor& other, std::function<void(tensor)> then);
+    void move_by(tensor step, float factor, std::function<void()> then);
+
+    const gossip_rule rule_;
+    std::optional<gossip> gossip_;
+    tensor moved_;            // since the stage was answered last; none: not at all
+    bool answer_due_ = false; // to the last exchange of an epoch
+};
+
+} // namespace troupe

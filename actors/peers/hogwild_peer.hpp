@@ -1,0 +1,32 @@
+// Hogwild beside a replica: after every update its stage gets back the weights that all replicas of the node share, to which
+// the update has been added. Nobody waits, and nothing is sent.
+#pragma once
+
+#include <memory>
+
+#include "actors/peers/peer_actor.hpp"
+#include "actors/peers/shared_weights.hpp"
+
+namespace troupe {
+
+class hogwild_peer final : public peer_actor {
+  public:
+    hogwild_peer(actor_context& context, peer_options options,
+                 std::shared_ptr<shared_weights> shared);
+
+  private:
+    void begin(tensor first) override;
+    void exchange(tensor own, bool last) override;
+    void read_common() override;
+
+    struct update {
+        tensor before, after;
+    };
+    // Adds the update, if there is one, and reads the shared weights.
+    void work(update add, std::function<void(tensor)> then);
+
+    const std::shared_ptr<shared_weights> shared_;
+    tensor read_; // what the stage trains with
+};
+
+} // namespace troupe

@@ -1,0 +1,35 @@
+// MALT beside a replica (malt_graph.hpp). A stage that hands over its weights gets back at once what is made of them and of
+// those that have arrived since the last time; its own go to its out-edges. Nobody waits. What arrives takes the place of
+// what the same sender sent before, if that has not been used.
+#pragma once
+
+#include <vector>
+
+#include "actors/peers/malt_graph.hpp"
+#include "actors/peers/mixing_peer.hpp"
+#include "kernels/optim/aggregation.hpp"
+
+namespace troupe {
+
+class malt_peer final : public mixing_peer {
+  public:
+    malt_peer(actor_context& context, peer_options options, proto::MaltGraph graph,
+              const aggregation& how);
+
+  private:
+    void begin(tensor first) override;
+    void exchange(tensor own, bool last) override;
+    void lose(std::uint32_t rank) override;
+
+    void scatter(proto::Scatter::Reader body, const frame& f);
+    void send_on(const tensor& own);
+
+    const proto::MaltGraph graph_;
+    const aggregation how_;
+    std::vector<std::uint32_t> live_;
+    newest_stamps stamps_{0};
+    std::vector<tensor> arrived_; // by rank; empty where nothing has come since the last time
+    std::uint64_t next_stamp_ = 0;
+};
+
+} // namespace troupe

@@ -1,0 +1,84 @@
+#include "actors/peers/mixing_peer.hpp"
+
+#include <utility>
+
+#include "kernels/optim/aggregation.hpp"
+
+namespace troupe {
+
+result<tensor> mean_of(compute_context& context, const std::vector<tensor>& rows) {
+    std::vector<std::vector<tensor>> sent;
+    for (const tensor& row : rows)
+        sent.push_back({row});
+    auto mean = aggregate(context, {}, sent);
+    if (!mean)
+        return mean.failure();
+    return std::move((*mean)[0]);
+}
+
+mixing_peer::mixing_peer(actor_context& context, peer_options options)
+    : peer_actor{context, std::move(options)} {
+    on<proto::ReadWeights>(&mixing_peer::read_weights);
+    on<proto::PeerWeights>(&mixing_peer::take_weights);
+}
+
+// Of itself, too.
+void mixing_peer::read_common() {
+    read_.resize(members().size());
+    for (std::uint32_t r = 0; r < members().size(); ++r)
+        if (lives(r))
+            send(members()[r], frame_builder<proto::ReadWeights>{});
+}
+
+void mixing_peer::read_weights(proto::ReadWeights::Reader, const frame& f) {
+    if (!rank_of(f.from()))
+        return reject("the sender is no peer of this run");
+    in_turn([this, to = f.from()] {
+        frame_builder<proto::PeerWeights> weights;
+        weights.attach(own_);
+        send(to, std::move(weights));
+    });
+}
+
+void mixing_peer::take_weights(proto::PeerWeights::Reader, const frame& f) {
+    const auto who = rank_of(f.from());
+    if (!who || read_.empty() || read_[*who])
+        return reject("the sender is no peer of this run, or was not asked");
+    if (!check_row(f))
+        return;
+    read_[*who] = f.tensors()[0];
+    average_if_complete();
+}
+
+void mixing_peer::average_if_complete() {
+    std::vector<tensor> rows;
+    for (std::uint32_t r = 0; r < read_.size(); ++r) {
+        if (lives(r) && !read_[r])
+            return;
+        if (lives(r))
+            rows.push_back(read_[r]);
+    }
+    if (rows.empty())
+        return;
+    read_.clear();
+    in_turn([this, rows = std::move(rows)]() mutable {
+        auto mean = std::make_shared<tensor>();
+        submit(
+            [mean, rows = std::move(rows)](compute_context& context) -> result<void> {
+                auto made = mean_of(context, rows);
+                if (!made)
+                    return made.failure();
+                *mean = std::move(made).value();
+                return {};
+            },
+            [this, mean] { answer_common(*mean); });
+    });
+}
+
+void mixing_peer::lose(std::uint32_t rank) {
+    gone_.resize(members().size());
+    gone_[rank] = true;
+    average_if_complete();
+}
+
+} // namespace troupe

@@ -1,0 +1,34 @@
+// Peers without a centre: what their replicas have in common is the mean of the weights of all.
+#pragma once
+
+#include <vector>
+
+#include "actors/peers/peer_actor.hpp"
+
+namespace troupe {
+
+class mixing_peer : public peer_actor {
+  protected:
+    mixing_peer(actor_context& context, peer_options options);
+
+    void begin(tensor first) override { own_ = std::move(first); }
+    void read_common() override;
+    void lose(std::uint32_t rank) override;
+
+    bool lives(std::uint32_t rank) const noexcept { return rank >= gone_.size() || !gone_[rank]; }
+
+    tensor own_; // the replica's weights as this peer has last answered or moved them
+
+  private:
+    void read_weights(proto::ReadWeights::Reader body, const frame& f);
+    void take_weights(proto::PeerWeights::Reader body, const frame& f);
+    void average_if_complete();
+
+    std::vector<bool> gone_;   // by rank
+    std::vector<tensor> read_; // by rank; empty where nothing is being read
+};
+
+// The mean of these rows.
+result<tensor> mean_of(compute_context& context, const std::vector<tensor>& rows);
+
+} // namespace troupe

@@ -1,0 +1,165 @@
+#include "actors/peers/peer_actor.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "actors/messages.hpp"
+#include "actors/peers/rows.hpp"
+
+namespace troupe {
+
+peer_actor::peer_actor(actor_context& context, peer_options options)
+    : actor{context}, options_{std::move(options)}, elements_{elements_in(options_.shapes)} {
+    on<proto::JoinPeers>(&peer_actor::join);
+    on<proto::Exchange>(&peer_actor::take_exchange);
+    on<proto::ReadCommon>(&peer_actor::take_read);
+    on<proto::WorkDone>(&peer_actor::work_done);
+}
+
+// ---- the stage ------------------------------------------------------------------------------------------------------
+
+void peer_actor::join(proto::JoinPeers::Reader body, const frame& f) {
+    if (stage_ || body.getRank() >= body.getMembers().size())
+        return reject("this peer has its members already, or the stage is none of them");
+    stage_ = f.from();
+    rank_ = body.getRank();
+    for (const auto member : body.getMembers())
+        members_.push_back(read_address(member));
+    for (const actor_address member : members_)
+        if (member != self())
+            watch(member);
+    lay_out(f, [this](tensor first) { begin(std::move(first)); });
+}
+
+bool peer_actor::comes_from_stage(const frame& f) {
+    if (stage_ && f.from() == stage_ && !is_asked_)
+        return true;
+    reject("the sender is not the stage of this peer, or has not had its last answer");
+    return false;
+}
+
+void peer_actor::take_exchange(proto::Exchange::Reader body, const frame& f) {
+    if (!comes_from_stage(f))
+        return;
+    is_asked_ = true;
+    minibatch_ = minibatch_id{f.envelope().getMinibatch()};
+    rate_ = body.getRate();
+    lay_out(f, [this, last = body.getLast()](tensor own) { exchange(std::move(own), last); });
+}
+
+void peer_actor::take_read(proto::ReadCommon::Reader, const frame& f) {
+    if (!comes_from_stage(f))
+        return;
+    is_asked_ = true;
+    in_turn([this] { read_common(); });
+}
+
+void peer_actor::answer(const tensor& row, float factor) {
+    TROUPE_CHECK(is_asked_, "a stage is answered what it asks");
+    is_asked_ = false;
+    auto exchanged = message<proto::Exchanged>();
+    exchanged.body().setFactor(factor);
+    for (tensor& t : in_shapes(row, options_.shapes))
+        exchanged.attach(std::move(t));
+    send(stage_, std::move(exchanged));
+}
+
+void peer_actor::answer_common(const tensor& row) {
+    TROUPE_CHECK(is_asked_, "a stage is answered what it asks");
+    is_asked_ = false;
+    frame_builder<proto::Common> common;
+    for (tensor& t : in_shapes(row, options_.shapes))
+        common.attach(std::move(t));
+    send(stage_, std::move(common));
+}
+
+// ---- the other peers ------------------------------------------------------------------------------------------------
+
+std::optional<std::uint32_t> peer_actor::rank_of(actor_address member) const {
+    const auto found = std::ranges::find(members_, member);
+    if (found == members_.end())
+        return std::nullopt;
+    return static_cast<std::uint32_t>(found - members_.begin());
+}
+
+bool peer_actor::check_row(const frame& f) {
+    if (f.tensors().size() == 1 && f.tensors()[0].type() == data_type::float32 &&
+        f.tensors()[0].shape() == tensor_shape{elements_})
+        return true;
+    fail({errc::protocol, "a peer sends what has not the elements of the stage's weights"});
+    return false;
+}
+
+void peer_actor::on_down(actor_address who, const error&) {
+    if (const auto gone = rank_of(who))
+        lose(*gone);
+}
+
+// Whoever is gone is told by on_down().
+void peer_actor::on_rejected(proto::Rejected::Reader body, const frame& f) {
+    if (!body.getGone() && rank_of(f.from()))
+        fail(read_failure(body).in("a peer refused a message"));
+}
+
+// ---- the device -----------------------------------------------------------------------------------------------------
+
+void peer_actor::lay_out(const frame& f, std::function<void(tensor)> then) {
+    std::vector<tensor> parts{f.tensors().begin(), f.tensors().end()};
+    if (!std::ranges::equal(parts, options_.shapes, {}, &tensor::shape))
+        return fail({errc::protocol, "what is handed over has not the shapes of the stage's "
+                                     "weights"});
+    in_turn([this, parts = std::move(parts), then = std::move(then)]() mutable {
+        auto row = std::make_shared<tensor>();
+        submit(
+            [row, parts = std::move(parts)](compute_context& context) -> result<void> {
+                auto made = in_a_row(context, parts);
+                if (!made)
+                    return made.failure();
+                *row = std::move(made).value();
+                return {};
+            },
+            [row, then = std::move(then)] { then(std::move(*row)); });
+    });
+}
+
+void peer_actor::in_turn(std::function<void()> step) {
+    steps_.push_back(std::move(step));
+    go_on();
+}
+
+void peer_actor::go_on() {
+    while (!working_ && !steps_.empty()) {
+        const auto step = std::move(steps_.front());
+        steps_.pop_front();
+        step();
+    }
+}
+
+void peer_actor::submit(device_work work, std::function<void()> then) {
+    TROUPE_CHECK(!working_, "one piece of work at a time");
+    working_ = true;
+    then_ = std::move(then);
+    device_task task;
+    task.cost_hint = static_cast<double>(elements_);
+    task.work = std::move(work);
+    task.done = completion_to(self_handle(), ++ticket_);
+    options_.compute->submit(std::move(task));
+}
+
+void peer_actor::work_done(proto::WorkDone::Reader body, const frame& f) {
+    TROUPE_CHECK(working_ && body.getTicket() == ticket_,
+                 "the device completes what was submitted, in order");
+    const work_span span = span_of(body, f);
+    trace_compute(runtime().trace().label(proto::EXCHANGE_WORK->cStr()), span.began, span.ended,
+                  minibatch_, weight_version{none},
+                  options_.compute->memory().statistics().bytes_reserved);
+    if (body.hasFailure())
+        return fail(read_failure(body.getFailure()).in("exchanging weights"));
+    working_ = false;
+    const auto then = std::exchange(then_, nullptr);
+    then();
+    go_on();
+}
+
+} // namespace troupe

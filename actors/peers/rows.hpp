@@ -1,0 +1,20 @@
+// Tensors one behind another in one row, and a row cut into tensors.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "kernels/device/device.hpp"
+#include "kernels/tensor/tensor.hpp"
+
+namespace troupe {
+
+std::size_t elements_in(std::span<const tensor_shape> shapes) noexcept;
+
+// A copy, float32 of rank 1.
+result<tensor> in_a_row(compute_context& context, std::span<const tensor> parts);
+
+// The row's elements in these shapes, which share its memory.
+std::vector<tensor> in_shapes(const tensor& row, std::span<const tensor_shape> shapes);
+
+} // namespace troupe

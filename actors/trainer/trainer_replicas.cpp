@@ -1,0 +1,182 @@
+// Replicas that are lost while the run goes on, and others that take their places.
+#include <algorithm>
+#include <utility>
+
+#include "actors/messages.hpp"
+#include "actors/runtime/well_known.hpp"
+#include "actors/trainer/trainer.hpp"
+
+namespace troupe {
+
+std::uint32_t trainer::replicas_left() const {
+    std::uint32_t left = 0;
+    for (std::uint32_t r = 0; r < plan_.replicas; ++r)
+        left += course_.has_lost(r) ? 0 : 1;
+    return left;
+}
+
+// The first replica evaluates, and a shard's weights are nowhere else; of several stages whose replicas share a server of
+// their node none can leave it alone.
+bool trainer::may_lose(std::size_t seat) const {
+    const bool trains =
+        course_.phase() >= run_phase::training && course_.phase() != run_phase::finished;
+    return (trains || course_.is_joining(replica_at(seat))) && plan_.sync.bears_loss() &&
+           replica_at(seat) > 0 && !shards_[seat] &&
+           (!plan_.sync.node_servers || plan_.stages.size() == 1);
+}
+
+// One stage is out of its neighbours' reach.
+bool trainer::goes_on_without(std::size_t seat, const error& why) {
+    if (course_.has_lost(replica_at(seat)))
+        return true;
+    if (why.code() != errc::lost || plan_.sync.node_servers || !may_lose(seat))
+        return false;
+    lost_nodes_.insert(device_at(seat).node); // takes nobody's place
+    lose_replica(replica_at(seat), why);
+    return true;
+}
+
+bool trainer::goes_on_without_node(actor_address who, const error& why) {
+    std::set<std::uint32_t> replicas;
+    bool had_others = false; // of replicas that are lost already
+    for (std::size_t seat = 0; seat < stages_.size(); ++seat) {
+        if (device_at(seat).node != who.node)
+            continue;
+        if (course_.has_lost(replica_at(seat))) {
+            had_others = true;
+            continue;
+        }
+        if (why.code() != errc::lost || !may_lose(seat))
+            return false;
+        replicas.insert(replica_at(seat));
+    }
+    if (replicas.empty() && !had_others)
+        return false;
+    lost_nodes_.insert(who.node);
+    for (const std::uint32_t replica : replicas)
+        lose_replica(replica, why);
+    return true;
+}
+
+void trainer::lose_replica(std::uint32_t replica, const error& why) {
+    std::string what;
+    std::set<node_id> nodes; // on which it was
+    const std::uint32_t worker = worker_at(*seat_of(replica, 0));
+    const bool was_joining = course_.lose_replica(replica);
+    std::erase(joined_, replica);
+    for (std::uint32_t s = 0; s < plan_.stages.size(); ++s) {
+        const std::size_t seat = *seat_of(replica, s);
+        what += (what.empty() ? "" : ", ") + name_of_stage(seat);
+        report_.stages[seat].lost = true;
+        unwatch(stages_[seat]);
+        nodes.insert(device_at(seat).node);
+    }
+    for (const node_id node : nodes) {
+        const auto is_used = [&](std::size_t seat) {
+            return device_at(seat).node == node && !course_.has_lost(replica_at(seat));
+        };
+        bool used = false;
+        for (std::size_t seat = 0; seat < seats(); ++seat)
+            used = used || is_used(seat);
+        if (!used)
+            unwatch({node, well_known::agent});
+        frame_builder<proto::DropReplica> drop;
+        drop.body().setRun(options_.run);
+        drop.body().setReplica(replica);
+        send({node, well_known::agent}, std::move(drop));
+    }
+    for (const actor_address shard : shards_)
+        if (shard) {
+            frame_builder<proto::WorkerLost> lost;
+            lost.body().setWorker(worker);
+            send(shard, std::move(lost));
+        }
+    lost_.emplace_back(replica, why.message() + "; it carried " + what);
+    frame_builder<proto::ReplicaLost> lost;
+    lost.body().setReplica(replica);
+    send(source_, std::move(lost));
+    if (was_joining)
+        return carry_out(course_.phase());
+    go_on(minibatches_of_epoch_.value_or(0));
+}
+
+void trainer::minibatches_lost(proto::MinibatchesLost::Reader body, const frame& f) {
+    const auto lost =
+        std::ranges::find(lost_, body.getReplica(), &std::pair<std::uint32_t, std::string>::first);
+    if (f.from() != source_ || lost == lost_.end())
+        return reject("the sender is not the data source, or was not asked");
+    const std::uint64_t minibatches = body.getMinibatches();
+    options_.observer->noted(
+        lost->second + "; the run goes on with " + std::to_string(replicas_left()) + " of " +
+        std::to_string(plan_.replicas) + " replicas" +
+        (minibatches == 0 ? ""
+                          : "; " + std::to_string(minibatches) +
+                                (minibatches == 1 ? " minibatch" : " minibatches") +
+                                " that it had will not be trained on in this epoch"));
+    lost_.erase(lost);
+}
+
+// ---- in their places ------------------------------------------------------------------------------------------------
+
+void trainer::node_joined(proto::NodeJoined::Reader body, const frame& f) {
+    if (f.from() != actor_address{self().node, well_known::cluster})
+        return reject("the sender is not the cluster actor of this node");
+    const auto member = body.getMember();
+    for (const auto device : member.getDevices())
+        options_.devices.push_back({.node = node_id{member.getNode()},
+                                    .node_name = member.getName().cStr(),
+                                    .device = device.getName().cStr()});
+}
+
+// That no replica uses, on nodes that are there.
+std::vector<plan_device> trainer::free_devices() const {
+    std::vector<plan_device> free;
+    for (const plan_device& d : options_.devices) {
+        bool used = lost_nodes_.contains(d.node);
+        for (std::size_t seat = 0; seat < seats(); ++seat)
+            used = used || (!course_.has_lost(replica_at(seat)) && device_at(seat) == d);
+        if (!used)
+            free.push_back(d);
+    }
+    return free;
+}
+
+// Before an epoch: where a replica is lost and there are devices for it, its stages are placed anew.
+bool trainer::let_one_join() {
+    if (plan_.sync.node_servers || course_.stopping())
+        return false;
+    std::uint32_t replica = 0;
+    while (replica < plan_.replicas && !course_.has_lost(replica))
+        ++replica;
+    const std::vector<plan_device> free = free_devices();
+    if (replica == plan_.replicas || free.size() < plan_.stages.size())
+        return false;
+    course_.join_replica(replica);
+    joined_.push_back(replica);
+    std::string where;
+    for (std::uint32_t s = 0; s < plan_.stages.size(); ++s) {
+        const std::size_t seat = *seat_of(replica, s);
+        plan_.stages[s].where[replica] = free[s];
+        where += (where.empty() ? "" : ", ") + free[s].node_name + "/" + free[s].device;
+        stages_[seat] = {};
+        place_stage(seat);
+    }
+    for (const actor_address shard : shards_)
+        if (shard) {
+            ++expecting_;
+            frame_builder<proto::WorkerJoined> joined;
+            joined.body().setWorker(replica);
+            send(shard, std::move(joined));
+        }
+    options_.observer->noted("replica " + std::to_string(replica) + " joins anew on " + where);
+    return true;
+}
+
+void trainer::worker_expected(proto::WorkerExpected::Reader, const frame& f) {
+    if (expecting_ == 0 || std::ranges::count(shards_, f.from()) == 0)
+        return reject("the sender is no shard of this run, or was not asked");
+    if (--expecting_ == 0 && course_.phase() == run_phase::connecting)
+        go_on();
+}
+
+} // namespace troupe

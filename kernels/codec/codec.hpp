@@ -1,0 +1,100 @@
+// How gradients are compressed on their way: what is sent in place of a tensor, and back.
+//
+// A codec is a pure description that all who take part share. What a sender keeps of each tensor between two gradients
+// stands apart from it, as state, and belongs to a gradient_encoder. Both ends compute on a device.
+//
+// Most codecs lose something. Those that are not unbiased keep what is lost of a tensor and add it to the next gradient
+// (error feedback): a = g + e; q = C(a); e' = a - D(q). So the sum of all D(q) and the last e is the sum of all g.
+//
+// A payload comes from the network. What check() takes, decode() reads without leaving its operands, and refuses where no
+// encoder makes it, by errc::protocol.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "kernels/device/device.hpp"
+#include "kernels/tensor/tensor.hpp"
+#include "schemas/topology.capnp.h"
+
+namespace troupe {
+
+// Which encoding of which tensor. What is drawn by lot depends on it and on nothing else.
+struct encode_place {
+    std::uint64_t seed = 0;    // of the run
+    std::uint32_t replica = 0; // the sender
+    std::uint32_t tensor = 0;  // of its tensors
+    std::uint64_t step = 0;    // counts this sender's encodings
+    std::uint32_t epoch = 0;
+    float scale = 1; // the gradient's own, where the codec clips
+};
+
+class codec {
+  public:
+    virtual ~codec() = default;
+
+    virtual std::string_view name() const noexcept = 0; // its key in an app file
+
+    // What is kept beside a tensor of this shape, before the first encoding. errc::exhausted.
+    virtual result<std::vector<tensor>> first_state(memory_pool& memory, const tensor_shape& shape,
+                                                    const encode_place& at) const = 0;
+
+    // The payload of a gradient; the state becomes that of the next. Both may be written by nobody else.
+    virtual result<tensor> encode(compute_context& context, const tensor& gradient,
+                                  std::span<tensor> state, const encode_place& at) const = 0;
+
+    // Bytes of a tensor's payload: the same for every gradient, or at most.
+    virtual std::uint64_t payload_bytes(const tensor_shape& shape) const = 0;
+    // Whether a payload has a type and size that a tensor of this shape can have.
+    virtual result<void> check(const tensor_shape& shape, const tensor& payload) const = 0;
+    // output = addend + factor * D(payload), or without an addend; output may be the addend. For what check() takes.
+    virtual result<void> decode(compute_context& context, const tensor& payload, float factor,
+                                const tensor* addend, tensor& output) const = 0;
+
+    // The norm of all gradients of a sender together is bounded by this first, divided by the root of the senders.
+    virtual std::optional<float> clip_norm() const { return std::nullopt; }
+};
+
+using codec_ptr = std::shared_ptr<const codec>;
+
+// What the app file asks for; null for `none`, and for what is made of no gradient (sufficient_factors.hpp).
+codec_ptr make_codec(proto::GradientCodec::Reader description);
+
+// A new tensor with D(payload). errc::protocol for what no encoder makes.
+result<tensor> decoded(compute_context& context, const codec& how, const tensor_shape& shape,
+                       const tensor& payload);
+
+// A sender's side: one tensor after the other, with what is kept of each.
+//
+// Threads: one at a time.
+class gradient_encoder {
+  public:
+    struct options {
+        codec_ptr how;
+        std::vector<tensor_shape> shapes;
+        std::uint64_t seed = 0;
+        std::uint32_t replica = 0;
+        std::uint32_t replicas = 1;
+    };
+    explicit gradient_encoder(options options) : options_{std::move(options)} {}
+
+    // The payloads of a minibatch's gradients, one for each shape.
+    result<std::vector<tensor>> encode(compute_context& context, std::span<const tensor> gradients,
+                                       std::uint32_t epoch);
+
+    // What is kept beside each tensor; none before the first encoding.
+    std::span<const std::vector<tensor>> state() const noexcept { return state_; }
+
+  private:
+    result<float> scale_of(compute_context& context, std::span<const tensor> gradients) const;
+
+    options options_;
+    std::vector<std::vector<tensor>> state_;
+    std::uint64_t step_ = 0;
+};
+
+} // namespace troupe

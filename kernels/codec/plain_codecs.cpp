@@ -1,0 +1,188 @@
+// The codecs that keep nothing: rounded, quantized, signs, the largest, those above a threshold.
+#include <charconv>
+#include <cmath>
+
+#include "kernels/codec/codecs.hpp"
+#include "kernels/codec/payloads.hpp"
+#include "schemas/base/random.hpp"
+
+namespace troupe {
+
+namespace {
+
+// Into a row of bytes whose length is known by the shape.
+template <class Encode>
+result<tensor> encode_row(compute_context& context, std::size_t bytes, Encode encode) {
+    auto payload = new_bytes(context, bytes);
+    if (payload)
+        if (auto done = encode(*payload); !done)
+            return done.failure();
+    return payload;
+}
+
+class half_codec final : public plain_codec {
+  public:
+    explicit half_codec(half_format format) : format_{format} {}
+
+    std::string_view name() const noexcept override {
+        return format_ == half_format::bf16 ? "bf16" : "f16";
+    }
+    std::uint64_t payload_bytes(const tensor_shape& shape) const override {
+        return 2 * shape.elements();
+    }
+    result<void> check(const tensor_shape& shape, const tensor& payload) const override {
+        return check_row(shape, payload, payload_bytes(shape));
+    }
+    result<tensor> encode(compute_context& context, const tensor& gradient, std::span<tensor>,
+                          const encode_place&) const override {
+        return encode_row(context, payload_bytes(gradient.shape()), [&](tensor& payload) {
+            return context.ops.run(encode_half{format_, gradient, payload});
+        });
+    }
+    result<void> decode(compute_context& context, const tensor& payload, float factor,
+                        const tensor* addend, tensor& output) const override {
+        return context.ops.run(decode_half{format_, {payload, factor, addend, output}});
+    }
+
+  private:
+    half_format format_;
+};
+
+class quantized_codec final : public plain_codec {
+  public:
+    quantized_codec(std::string_view name, const quantizer& settings)
+        : name_{name}, settings_{settings} {}
+
+    std::string_view name() const noexcept override { return name_; }
+    std::uint64_t payload_bytes(const tensor_shape& shape) const override {
+        return settings_.payload_bytes(shape.elements());
+    }
+    result<void> check(const tensor_shape& shape, const tensor& payload) const override {
+        return check_row(shape, payload, payload_bytes(shape));
+    }
+    result<tensor> encode(compute_context& context, const tensor& gradient, std::span<tensor>,
+                          const encode_place& at) const override {
+        std::uint64_t state = at.seed;
+        std::uint64_t stream = split_mix(state);
+        state = stream ^ (std::uint64_t{at.replica} << 32 | at.tensor);
+        stream = split_mix(state);
+        return encode_row(context, payload_bytes(gradient.shape()), [&](tensor& payload) {
+            return context.ops.run(quantize{settings_, {stream, at.step}, gradient, payload});
+        });
+    }
+    result<void> decode(compute_context& context, const tensor& payload, float factor,
+                        const tensor* addend, tensor& output) const override {
+        return context.ops.run(dequantize{settings_, {payload, factor, addend, output}});
+    }
+
+  private:
+    std::string_view name_;
+    quantizer settings_;
+};
+
+class sign_codec final : public plain_codec {
+  public:
+    std::string_view name() const noexcept override { return "one_bit"; }
+    std::uint64_t payload_bytes(const tensor_shape& shape) const override {
+        return sign_payload_bytes(shape);
+    }
+    result<void> check(const tensor_shape& shape, const tensor& payload) const override {
+        return check_row(shape, payload, payload_bytes(shape));
+    }
+    result<tensor> encode(compute_context& context, const tensor& gradient, std::span<tensor>,
+                          const encode_place&) const override {
+        return encode_row(context, payload_bytes(gradient.shape()), [&](tensor& payload) {
+            return context.ops.run(encode_signs{gradient, payload});
+        });
+    }
+    result<void> decode(compute_context& context, const tensor& payload, float factor,
+                        const tensor* addend, tensor& output) const override {
+        return context.ops.run(decode_signs{{payload, factor, addend, output}});
+    }
+};
+
+class top_codec final : public plain_codec {
+  public:
+    explicit top_codec(float ratio) : ratio_{ratio} {}
+
+    std::string_view name() const noexcept override { return "top_k"; }
+    std::uint64_t payload_bytes(const tensor_shape& shape) const override {
+        return sparse_element_bytes * elements_of_share(shape.elements(), ratio_);
+    }
+    result<void> check(const tensor_shape& shape, const tensor& payload) const override {
+        return check_row(shape, payload, payload_bytes(shape));
+    }
+    result<tensor> encode(compute_context& context, const tensor& gradient, std::span<tensor>,
+                          const encode_place&) const override {
+        return encode_row(context, payload_bytes(gradient.shape()), [&](tensor& payload) {
+            return context.ops.run(encode_top{gradient, payload});
+        });
+    }
+    result<void> decode(compute_context& context, const tensor& payload, float factor,
+                        const tensor* addend, tensor& output) const override {
+        return context.ops.run(decode_sparse{{payload, factor, addend, output}});
+    }
+
+  private:
+    float ratio_;
+};
+
+class threshold_codec final : public plain_codec {
+  public:
+    explicit threshold_codec(float threshold) : threshold_{threshold} {}
+
+    std::string_view name() const noexcept override { return "threshold"; }
+    std::uint64_t payload_bytes(const tensor_shape& shape) const override { // at most
+        return threshold_element_bytes * shape.elements();
+    }
+    result<void> check(const tensor_shape& shape, const tensor& payload) const override {
+        return check_row(shape, payload, payload_bytes(shape), threshold_element_bytes);
+    }
+    result<tensor> encode(compute_context& context, const tensor& gradient, std::span<tensor>,
+                          const encode_place&) const override {
+        std::size_t count = 0;
+        if (auto done = context.ops.run(count_at_least{gradient, just_above(threshold_), count});
+            !done)
+            return done.failure();
+        return encode_row(context, threshold_element_bytes * count, [&](tensor& payload) {
+            return context.ops.run(encode_threshold{threshold_, gradient, payload});
+        });
+    }
+    result<void> decode(compute_context& context, const tensor& payload, float factor,
+                        const tensor* addend, tensor& output) const override {
+        return context.ops.run(decode_threshold{threshold_, {payload, factor, addend, output}});
+    }
+
+  private:
+    float threshold_;
+};
+
+} // namespace
+
+codec_ptr make_half_codec(half_format format) {
+    return std::make_shared<half_codec>(format);
+}
+codec_ptr make_quantized_codec(std::string_view name, const quantizer& settings) {
+    return std::make_shared<quantized_codec>(name, settings);
+}
+codec_ptr make_sign_codec() {
+    return std::make_shared<sign_codec>();
+}
+codec_ptr make_top_codec(float ratio) {
+    return std::make_shared<top_codec>(ratio);
+}
+codec_ptr make_threshold_codec(float threshold) {
+    return std::make_shared<threshold_codec>(threshold);
+}
+
+std::size_t elements_of_share(std::size_t elements, float ratio) {
+    char text[64];
+    const auto end = std::to_chars(text, text + sizeof text, ratio).ptr;
+    double exact = 0;
+    std::from_chars(text, end, exact);
+    // A little less, as the product of two doubles may be a little more.
+    const double share = static_cast<double>(elements) * exact * (1 - 1e-12);
+    return std::min(elements, static_cast<std::size_t>(std::ceil(share)));
+}
+
+} // namespace troupe

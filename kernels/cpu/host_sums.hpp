@@ -1,0 +1,15 @@
+// Sums of float32 numbers in the processor's memory, by the thread that asks: for what takes less time than to give it to a
+// device and to hear of its end. The same bits as the operations of cpu_operations.hpp.
+#pragma once
+
+#include <cstddef>
+
+namespace troupe {
+
+// sum[i] = factor * (x[i] + y[i]). The sum may be x or y.
+void add_on_host(const float* x, const float* y, float factor, float* sum, std::size_t count);
+
+// scaled[i] = factor * x[i]. May be x.
+void scale_on_host(const float* x, float factor, float* scaled, std::size_t count);
+
+} // namespace troupe

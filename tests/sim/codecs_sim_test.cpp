@@ -1,0 +1,74 @@
+// Compressed gradients with the actors that ship.
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include "tests/sim/replicas_sim.hpp"
+
+namespace bdata = boost::unit_test::data;
+using namespace troupe;
+using namespace troupe::test;
+
+namespace {
+
+const std::vector<std::string> codecs{
+    "bf16",
+    "f16",
+    "int8",
+    "one_bit",
+    "{threshold: {threshold: 0.01}}",
+    "{threshold: {threshold: 1e20}}", // nothing is sent
+    "{top_k: {ratio: 0.1}}",
+    "{deep_gradient: {ratio: 0.1, warmup_epochs: 1, clip_norm: 1}}",
+    "tern_grad",
+    "qsgd",
+    "{power_sgd: {rank: 1}}"};
+
+std::string all_reduce_with(const std::string& codec) {
+    return "{all_reduce: {}, codec: " + codec + "}";
+}
+// Deep gradients bring their own momentum.
+constexpr const char* plain_sgd = "sgd: {learning_rate: 0.05}";
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(codecs_in_the_simulator)
+
+BOOST_AUTO_TEST_CASE(with_a_share_of_1_or_none_a_run_is_that_without_a_codec_bit_for_bit) {
+    const auto summed = train({});
+    for (const std::string codec : {"none", "{top_k: {ratio: 1}}"})
+        BOOST_TEST((train({.sync = all_reduce_with(codec)}).weights == summed.weights), codec);
+}
+
+BOOST_DATA_TEST_CASE(every_codec_trains_and_no_storm_changes_a_bit, bdata::xrange(codecs.size()),
+                     c) {
+    replicas_app app{.layers = {2, 4},
+                     .replicas = 3,
+                     .sync = all_reduce_with(codecs[c]),
+                     .samples = 70, // a replica has none of the last round
+                     .optimizer = plain_sgd};
+    const auto first = train(app);
+    BOOST_TEST((train(app, storm, 7 + c).weights == first.weights));
+    app.sync = "all_reduce";
+    const auto plain = train(app);
+    BOOST_TEST((plain.weights != first.weights));
+    if (codecs[c].find("1e20") == std::string::npos)
+        BOOST_TEST(farthest(plain.weights, first.weights) < 0.2);
+}
+
+BOOST_AUTO_TEST_CASE(no_storm_of_a_thousand_changes_a_bit_of_a_compressed_sum) {
+    std::map<std::string, saved_tensors> calm_weights;
+    for (std::uint64_t seed = 3000; seed < 4000; ++seed) {
+        const replicas_app app{.replicas = 2u + static_cast<std::uint32_t>(seed / 11 % 3),
+                               .sync = all_reduce_with(codecs[seed % codecs.size()]),
+                               .samples = 14,
+                               .batch = 2,
+                               .optimizer = plain_sgd};
+        const std::string text = text_of(app);
+        if (!calm_weights.contains(text))
+            calm_weights[text] = train(app).weights;
+        BOOST_TEST_CONTEXT("seed " << seed)
+        BOOST_TEST((train(app, storm, seed).weights == calm_weights[text]));
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

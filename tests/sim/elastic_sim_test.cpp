@@ -1,0 +1,127 @@
+// Elastic averaging with the actors that ship.
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include "tests/sim/replicas_sim.hpp"
+#include "tests/support/serial_replica.hpp"
+
+namespace bdata = boost::unit_test::data;
+using namespace troupe;
+using namespace troupe::test;
+
+namespace {
+
+std::string elastic(const std::string& settings) {
+    return "{elastic_averaging: {" + settings + "}}";
+}
+
+// Two epochs of synchronous elastic averaging as a loop: the centre at the end.
+std::vector<float> serial_centre(const std::string& text, std::uint32_t replicas,
+                                 std::uint64_t period, float rate) {
+    serial_app app{text};
+    std::vector<serial_replica> all;
+    for (std::uint32_t r = 0; r < replicas; ++r)
+        all.emplace_back(app);
+    std::vector<float> centre = all[0].values();
+    for (std::uint32_t epoch = 0; epoch < 2; ++epoch) {
+        std::vector<std::vector<float>> pulls(replicas);
+        const std::uint64_t minibatches = app.shape.minibatches_of(epoch);
+        const std::uint64_t rounds = (minibatches + replicas - 1) / replicas;
+        const auto subtract = [&](std::uint32_t r) {
+            auto own = all[r].values();
+            for (std::size_t i = 0; i < pulls[r].size(); ++i)
+                own[i] = own[i] + -1.0f * pulls[r][i];
+            if (!pulls[r].empty())
+                all[r].set_values(own);
+            pulls[r].clear();
+        };
+        for (std::uint64_t k = 0; k <= rounds; ++k) {
+            if (k > 0 && k % period == 0) {
+                for (std::uint32_t r = 0; r < replicas; ++r) {
+                    pulls[r] = all[r].values();
+                    for (std::size_t i = 0; i < centre.size(); ++i)
+                        pulls[r][i] = rate * (pulls[r][i] + -1.0f * centre[i]);
+                }
+                for (const auto& pull : pulls)
+                    for (std::size_t i = 0; i < centre.size(); ++i)
+                        centre[i] += pull[i];
+            }
+            for (std::uint32_t r = 0; r < replicas; ++r) {
+                if (k < rounds && k * replicas + r < minibatches)
+                    all[r].step(epoch, k * replicas + r);
+                subtract(r);
+            }
+        }
+    }
+    return centre;
+}
+
+std::vector<float> in_order(const saved_tensors& saved, const stage_program& program) {
+    std::vector<float> all;
+    for (const auto& parameter : program.parameters())
+        all.insert(all.end(), saved.at(parameter.name).begin(), saved.at(parameter.name).end());
+    return all;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(elastic_averaging_in_the_simulator)
+
+// e of the weights before an update, subtracted after it; with momentum (EAMSGD), too. 70 samples leave the last replicas a
+// minibatch less.
+BOOST_DATA_TEST_CASE(synchronous_is_bit_equal_to_the_loop_of_its_paper,
+                     bdata::make({1u, 2u, 3u}) * bdata::make({"0", "0.9"}), period, momentum) {
+    const replicas_app app{
+        .replicas = 4,
+        .sync = elastic("synchronous: true, rate: 0.25, period: " + std::to_string(period)),
+        .samples = 70,
+        .optimizer = std::string{"sgd: {learning_rate: 0.05, momentum: "} + momentum + "}"};
+    const auto centre = serial_centre(text_of(app), 4, period, 0.25f);
+    serial_app whole{text_of(app)};
+    const serial_replica any{whole};
+    for (const sim_faults& faults : {calm, storm}) {
+        const auto run = train(app, faults, period);
+        BOOST_TEST((in_order(run.weights, any.program()) == centre));
+    }
+}
+
+// A rate of nothing is what rounds to nothing.
+BOOST_AUTO_TEST_CASE(with_a_rate_of_nothing_replicas_train_by_themselves_and_the_centre_stays) {
+    for (const char* how : {"true", "false"}) {
+        const replicas_app app{
+            .sync = elastic(std::string{"rate: 1e-38, period: 1, synchronous: "} + how)};
+        serial_app whole{text_of(app)};
+        const serial_replica any{whole};
+        BOOST_TEST((in_order(train(app).weights, any.program()) == any.values()));
+    }
+    const auto alone = train({.sync = "{local_sgd: {period: 1000000}}"});
+    const auto elastic_losses =
+        train({.sync = elastic("rate: 1e-38, period: 1, synchronous: true")}).report.epochs;
+    BOOST_TEST(elastic_losses[0].train_loss == alone.report.epochs[0].train_loss);
+}
+
+BOOST_DATA_TEST_CASE(training_learns_under_faults_on_cut_models_with_running_averages,
+                     bdata::xrange(1, 9), seed) {
+    const bool synchronous = seed % 2 == 0;
+    const auto run =
+        train({.schedule = seed % 4 < 2 ? "pipedream" : "gpipe",
+               .layers = seed % 3 ? std::vector<std::size_t>{3, 4} : std::vector<std::size_t>{7},
+               .replicas = 2u + static_cast<std::uint32_t>(seed) % 3,
+               .sync = elastic(std::string{"period: 2, synchronous: "} +
+                               (synchronous ? "true" : "false")),
+               .samples = 330,
+               .norm = "    - batch_norm\n"},
+              storm, static_cast<std::uint64_t>(seed));
+    BOOST_TEST(run.report.epochs.back().test_loss < run.report.epochs.front().train_loss);
+}
+
+// The stage without parameters has nothing to exchange.
+BOOST_AUTO_TEST_CASE(synchronous_replicas_of_cut_models_have_the_bits_of_those_of_whole_ones) {
+    const std::string sync = elastic("period: 2, synchronous: true");
+    const auto whole = train({.sync = sync, .samples = 70});
+    for (const std::vector<std::size_t>& layers : {std::vector<std::size_t>{1, 3, 2}, {1, 2, 3}})
+        BOOST_TEST((train({.layers = layers, .sync = sync, .samples = 70}, storm, 4).weights ==
+                    whole.weights));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,224 @@
+// A parameter server of two shards and its workers' caches over a simulated network, with workers that know what they have
+// pushed: push c of worker w in epoch e adds 1 to an element of its own, so that weights show which pushes are in them.
+#pragma once
+
+#include <boost/test/unit_test.hpp>
+#include <capnp/message.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "actors/messages.hpp"
+#include "actors/params/parameter_cache.hpp"
+#include "actors/params/parameter_shard.hpp"
+#include "actors/runtime/simulator.hpp"
+#include "kernels/reference/reference.hpp"
+#include "schemas/base/random.hpp"
+#include "schemas/probe.capnp.h"
+
+namespace troupe::test {
+
+inline constexpr std::size_t pushes_max = 16; // of a worker in an epoch
+inline constexpr std::uint32_t epochs_of_workers = 2;
+
+inline std::size_t element_of(std::size_t workers, std::uint32_t epoch, std::size_t worker,
+                              std::uint64_t push) {
+    return (epoch * workers + worker) * pushes_max + push;
+}
+
+// What a worker was answered; tensors by shard.
+struct seen_weights {
+    std::uint32_t epoch = 0;
+    std::uint64_t pushes = 0; // of its own, before
+    std::uint64_t version = 0, staleness = 0;
+    std::vector<std::vector<float>> values; // less than nothing by what was applied
+};
+
+struct worker_log {
+    std::vector<seen_weights> reads;
+    std::vector<std::uint64_t> pushes; // by epoch
+    std::uint64_t dropped = 0;
+    bool over = false;
+    std::vector<std::vector<float>> last; // what the server has at the end
+    std::uint64_t last_version = 0;
+};
+
+struct worker_script {
+    std::uint32_t worker = 0;
+    std::uint32_t workers = 1;
+    std::vector<std::uint64_t> share; // pushes by epoch
+    std::uint64_t versions_of_epoch =
+        0; // instead of a share: the epoch ends with this many; 0: a share
+    std::vector<actor_address> shards;
+    actor_address cache;
+    actor_address keeps; // the shard beside it; may be none
+    std::uint64_t seed = 1;
+    duration slow = std::chrono::milliseconds{10}; // a gradient takes up to that
+};
+
+class scripted_worker final : public actor {
+  public:
+    scripted_worker(actor_context& context, worker_script script, memory_pool& memory,
+                    worker_log& log)
+        : actor{context}, script_{std::move(script)}, memory_{memory}, log_{log},
+          random_{script_.seed} {
+        on<proto::ServerJoined>(&scripted_worker::joined);
+        on<proto::Fetched>(&scripted_worker::fetched);
+        on<proto::EpochFinished>(&scripted_worker::finished);
+        on<proto::Probe>(&scripted_worker::computed);
+        log_.pushes.resize(epochs_of_workers);
+    }
+
+  private:
+    std::size_t elements() const { return epochs_of_workers * script_.workers * pushes_max; }
+    tensor one_at(std::size_t element, float value) {
+        tensor t = tensor::allocate(memory_, data_type::float32, {elements()}).value();
+        std::ranges::fill(t.mutable_values<float>(), 0.f);
+        if (element < elements())
+            t.mutable_values<float>()[element] = value;
+        return t;
+    }
+    void on_start() override {
+        watch(script_.cache);
+        frame_builder<proto::JoinServer> join;
+        join.body().setWorker(script_.worker);
+        auto list = join.body().initShards(static_cast<unsigned>(script_.shards.size()));
+        for (unsigned k = 0; k < list.size(); ++k)
+            write_address(list[k], script_.shards[k]);
+        write_address(join.body().initKeeps(), script_.keeps);
+        for (std::size_t k = 0; k < script_.shards.size(); ++k)
+            join.attach(one_at(elements(), 0));
+        send(script_.cache, std::move(join));
+    }
+    void joined(proto::ServerJoined::Reader, const frame&) { enter(); }
+    void enter() {
+        pushes_ = 0;
+        frame_builder<proto::EnterEpoch> enter;
+        enter.body().setEpoch(epoch_);
+        send(script_.cache, std::move(enter));
+    }
+    void fetched(proto::Fetched::Reader body, const frame& f) {
+        seen_weights seen{epoch_, pushes_, body.getWeightVersion(), body.getStaleness(), {}};
+        for (const tensor& t : f.tensors())
+            seen.values.emplace_back(t.values<float>().begin(), t.values<float>().end());
+        if (epoch_ == epochs_of_workers) { // after the last one
+            log_.last = std::move(seen.values);
+            log_.last_version = seen.version;
+            log_.over = true;
+            return;
+        }
+        log_.dropped += body.getDropped();
+        const bool ends = script_.versions_of_epoch > 0
+                              ? seen.version >= (epoch_ + 1) * script_.versions_of_epoch
+                              : pushes_ >= script_.share[epoch_];
+        log_.reads.push_back(std::move(seen));
+        if (ends || pushes_ == pushes_max)
+            return finish();
+        frame_builder<proto::Probe> done;
+        const auto wait = static_cast<std::int64_t>(
+            random_.below(static_cast<std::uint64_t>(script_.slow.count())) + 1);
+        after(duration{wait}, std::move(done));
+    }
+    void computed(proto::Probe::Reader, const frame&) {
+        frame_builder<proto::Offer> offer;
+        offer.body().setEpoch(epoch_);
+        offer.body().setClock(pushes_);
+        offer.body().setMinibatch(pushes_);
+        for (std::size_t k = 0; k < script_.shards.size(); ++k)
+            offer.attach(one_at(element_of(script_.workers, epoch_, script_.worker, pushes_), 1));
+        ++pushes_;
+        ++log_.pushes[epoch_];
+        send(script_.cache, std::move(offer));
+    }
+    void finish() {
+        frame_builder<proto::FinishEpoch> finish;
+        finish.body().setEpoch(epoch_);
+        send(script_.cache, std::move(finish));
+    }
+    void finished(proto::EpochFinished::Reader, const frame&) {
+        if (++epoch_ < epochs_of_workers)
+            return enter();
+        send(script_.cache, frame_builder<proto::Refresh>{});
+    }
+
+    worker_script script_;
+    memory_pool& memory_;
+    worker_log& log_;
+    random_stream random_;
+    std::uint32_t epoch_ = 0;
+    std::uint64_t pushes_ = 0;
+};
+
+struct played_server {
+    memory_pool memory{1u << 26};
+    const std::unique_ptr<operations> ops = make_reference_operations();
+    std::vector<worker_log> logs;
+    simulator sim;
+
+    // Plain descent at a rate of 1 from zeros, so that weights are minus the sum of what was applied.
+    played_server(const consistency& rule, std::uint64_t seed, const sim_faults& faults,
+                  const std::vector<std::vector<std::uint64_t>>& shares,
+                  std::uint64_t versions_of_epoch = 0)
+        : logs(shares.size()), sim{{.seed = seed, .trace_events = 64}} {
+        const auto workers = static_cast<std::uint32_t>(shares.size());
+        std::vector<node_runtime*> nodes;
+        for (std::uint32_t w = 0; w < workers; ++w)
+            nodes.push_back(&sim.add_node("n" + std::to_string(w)));
+        for (std::uint32_t a = 0; a < workers; ++a)
+            for (std::uint32_t b = a + 1; b < workers; ++b)
+                nodes[a]->connect("sim:n" + std::to_string(b));
+        sim.run_until(
+            [&] {
+                return std::ranges::all_of(
+                    nodes, [&](node_runtime* n) { return n->peers().size() + 1 == nodes.size(); });
+            },
+            std::chrono::minutes{5});
+        sim.network().set_faults(faults);
+        const std::size_t shards = std::min<std::size_t>(2, workers);
+        const tensor_shape shape{epochs_of_workers * workers * pushes_max};
+        std::vector<actor_address> addresses;
+        for (std::size_t k = 0; k < shards; ++k) {
+            parameter_shard_options shard;
+            shard.rules.rule = rule;
+            shard.rules.optimizer = plain_descent();
+            shard.workers = workers;
+            shard.shapes = {shape};
+            shard.rates = [](const run_position&) { return 1.0f; };
+            shard.compute = {std::shared_ptr<void>{},
+                             &sim.add_device(*nodes[k], {.seed = seed + k}, *ops)};
+            addresses.push_back(nodes[k]->spawn<parameter_shard>("shard", std::move(shard)));
+        }
+        for (std::uint32_t w = 0; w < workers; ++w) {
+            parameter_cache_options cache;
+            for (std::size_t k = 0; k < shards; ++k) {
+                cache.ranges.push_back({k, 1});
+                cache.shapes.push_back(shape);
+            }
+            const actor_address keeps = w < shards ? addresses[w] : actor_address{};
+            const auto at = nodes[w]->spawn<parameter_cache>("cache", std::move(cache));
+            caches.push_back(at);
+            random_stream random{seed * 64 + w};
+            nodes[w]->spawn<scripted_worker>(
+                "worker",
+                worker_script{w, workers, shares[w], versions_of_epoch, addresses, at, keeps,
+                              seed * 64 + w, std::chrono::milliseconds{1 + random.below(20)}},
+                memory, logs[w]);
+        }
+        ended = sim.run_until(
+            [&] { return std::ranges::all_of(logs, [](const worker_log& l) { return l.over; }); },
+            std::chrono::minutes{10});
+    }
+
+    static optimizer_ptr plain_descent() {
+        capnp::MallocMessageBuilder message;
+        auto description = message.initRoot<proto::Optimizer>();
+        description.initSgd().setLearningRate(1);
+        return make_optimizer(description.asReader());
+    }
+
+    std::vector<actor_address> caches;
+    bool ended = false;
+};
+
+} // namespace troupe::test

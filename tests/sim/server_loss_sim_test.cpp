@@ -1,0 +1,248 @@
+// Parameter servers with replicas that are lost, that join, that share a node, that lie.
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <limits>
+
+#include "actors/runtime/well_known.hpp"
+#include "tests/sim/server_sim.hpp"
+
+namespace bdata = boost::unit_test::data;
+using namespace troupe;
+using namespace troupe::test;
+
+namespace {
+
+// Stands where the cluster's actor would, and passes on to the trainer what a test tells it.
+class announcer final : public actor {
+  public:
+    explicit announcer(actor_context& context) : actor{context} {
+        on<proto::Subscribe>(&announcer::subscribe);
+        on<proto::NodeJoined>(&announcer::pass_on);
+    }
+
+  private:
+    void subscribe(proto::Subscribe::Reader, const frame& f) { subscriber_ = f.from(); }
+    void pass_on(proto::NodeJoined::Reader body, const frame&) {
+        frame_builder<proto::NodeJoined> news;
+        news.body().setMember(body.getMember());
+        send(subscriber_, std::move(news));
+    }
+
+    actor_address subscriber_;
+};
+
+void announce(pipeline_sim& run, std::size_t node) {
+    frame_builder<proto::NodeJoined> news;
+    auto member = news.body().initMember();
+    member.setNode(run.node(node).node().value());
+    member.setName("node-" + std::to_string(node));
+    member.initDevices(1)[0].setName("sim:0");
+    run.run_node().send({run.run_node().node(), well_known::cluster}, std::move(news));
+}
+
+// There are no heartbeats here by which the death would be noticed if its own news is lost.
+void kill(pipeline_sim& run, std::size_t node) {
+    run.sim().kill(run.node(node));
+    run.sim().run_for(std::chrono::milliseconds{100});
+    run.run_node().send({run.node(node).node(), well_known::agent},
+                        frame_builder<proto::Release>{});
+}
+
+void run_until_over(pipeline_sim& run) {
+    run.sim().run_until([&] { return run.observer().report.has_value(); }, std::chrono::minutes{9});
+    std::string known = std::to_string(run.observer().epochs.size()) + " epochs, " +
+                        std::to_string(run.observer().progress.samples_done) + " samples";
+    for (const std::string& note : run.observer().notes)
+        known += "; " + note;
+    BOOST_REQUIRE_MESSAGE(run.observer().report.has_value(), known);
+}
+
+// A device that computes gradients of linear layers that are nonsense.
+class lying_operations final : public operations {
+  public:
+    lying_operations(operations& honest, float lie) : honest_{honest}, lie_{lie} {}
+
+    std::string_view name() const noexcept override { return "lying"; }
+    std::size_t channel_block(std::size_t channels) const noexcept override {
+        return honest_.channel_block(channels);
+    }
+
+  private:
+#define TROUPE_PASS_ON(type)                                                                       \
+    result<void> compute(const type& op) override {                                                \
+        auto done = honest_.run(op);                                                               \
+        spoil(op);                                                                                 \
+        return done;                                                                               \
+    }
+    TROUPE_OPERATIONS(TROUPE_PASS_ON)
+#undef TROUPE_PASS_ON
+    template <class Operation>
+    void spoil(const Operation&) {}
+    void spoil(const linear_backward& op) {
+        for (float& g : op.weight_gradient.mutable_values<float>())
+            g = lie_ * g + lie_;
+    }
+
+    operations& honest_;
+    float lie_;
+};
+
+const char* const rules_that_bear_loss[] = {"asp", "{ssp: {staleness: 1}}",
+                                            "{value_bounded: {bound: 0.02}}", "{softsync: {}}",
+                                            "{backup_workers: {backups: 1}}"};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(lost_and_lying_replicas_of_parameter_servers)
+
+// Killed at some time in its two epochs: their evaluations, too.
+BOOST_DATA_TEST_CASE(a_run_goes_on_without_a_replica_that_is_lost, bdata::xrange(60), seed) {
+    const std::string rule = rules_that_bear_loss[seed % 5];
+    const bool is_pipeline = seed % 3 == 0 && (seed % 5 < 2 || seed % 5 == 3);
+    const temporary_folder folder;
+    pipeline_sim run{{.seed = static_cast<std::uint64_t>(seed) + 1,
+                      .faults = storm,
+                      .nodes = is_pipeline ? 6u : 3u,
+                      .app = text_of({.layers = is_pipeline ? std::vector<std::size_t>{2, 4}
+                                                            : std::vector<std::size_t>{6},
+                                      .replicas = 3,
+                                      .sync = server(rule, 1),
+                                      .samples = 400,
+                                      .optimizer = "sgd: {learning_rate: 0.02}"})}};
+    run.start(folder.path());
+    run.sim().run_until(
+        [&] {
+            return run.observer().progress.samples_done + 400 * run.observer().progress.epoch >=
+                   8 + static_cast<std::uint64_t>(seed) * 12;
+        },
+        std::chrono::minutes{5});
+    kill(run, is_pipeline ? (seed % 2 ? 2 : 5) : 1 + seed % 2);
+    run_until_over(run);
+    const run_report& report = *run.observer().report;
+    BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
+    BOOST_TEST(report.epochs.size() == 2u);
+    BOOST_REQUIRE(run.observer().notes.size() == 1u);
+    const std::string& note = run.observer().notes[0];
+    BOOST_TEST(note.find("it carried stage 0 of replica") != std::string::npos, note);
+    BOOST_TEST(note.find("the run goes on with 2 of 3 replicas") != std::string::npos, note);
+    BOOST_TEST(saved_in(folder.path()).size() > 0u);
+    run.sim().run_for(std::chrono::seconds{5});
+    for (const char* gone : {"stage-0.0", "cache-0.0", "shard-0.0"})
+        BOOST_TEST(!run.node(0).address_of(gone).has_value());
+}
+
+BOOST_DATA_TEST_CASE(another_node_takes_the_place_of_a_lost_replica, bdata::xrange(60), seed) {
+    pipeline_sim run{{.seed = static_cast<std::uint64_t>(seed) + 1,
+                      .faults = storm,
+                      .nodes = 3,
+                      .spare_nodes = 1,
+                      .app = text_of({.replicas = 3,
+                                      .sync = server(rules_that_bear_loss[seed % 5], 1),
+                                      .samples = 400,
+                                      .optimizer = "sgd: {learning_rate: 0.02}"})}};
+    run.run_node().spawn_as<announcer>(well_known::cluster, "cluster");
+    run.start({});
+    run.sim().run_until([&] { return run.observer().progress.samples_done >= 100; },
+                        std::chrono::minutes{5});
+    kill(run, 2);
+    announce(run, 3);
+    if (seed >= 20) { // it is lost, too, while it joins or later
+        run.sim().run_until([&] { return run.observer().notes.size() == 2; },
+                            std::chrono::minutes{5});
+        run.sim().run_for(std::chrono::milliseconds{seed - 20});
+        kill(run, 3);
+    }
+    run_until_over(run);
+    const run_report& report = *run.observer().report;
+    BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
+    if (seed >= 20) {
+        BOOST_TEST(report.epochs.size() == 2u);
+        return;
+    }
+    BOOST_REQUIRE(run.observer().notes.size() == 2u);
+    BOOST_TEST(run.observer().notes[1] == "replica 2 joins anew on node-3/sim:0");
+    BOOST_TEST(report.epochs.back().samples == 400u); // of the second epoch, with three again
+    BOOST_TEST(run.observer().epochs.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_lost_shard_or_a_method_that_needs_all_ends_the_run) {
+    for (const auto& [rule, shards] :
+         {std::pair{"asp", 2u}, std::pair{"bsp", 1u}, std::pair{"{ssp: {staleness: 0}}", 1u}}) {
+        pipeline_sim run{{.faults = calm,
+                          .nodes = 2,
+                          .app = text_of({.sync = server(rule, shards), .samples = 8000})}};
+        run.start({});
+        run.sim().run_until([&] { return run.observer().progress.samples_done >= 800; },
+                            std::chrono::minutes{5});
+        kill(run, 1);
+        run_until_over(run);
+        BOOST_REQUIRE(run.observer().report->failure.has_value());
+        BOOST_TEST((run.observer().report->failure->code() == errc::lost));
+        BOOST_TEST(run.observer().notes.empty());
+    }
+}
+
+// Two nodes of two replicas each: what is pushed is the sum of two, in another order of additions.
+BOOST_AUTO_TEST_CASE(servers_of_nodes_sum_what_their_replicas_push) {
+    const auto run_on_nodes = [](const std::string& rule, std::uint64_t seed) {
+        const temporary_folder folder;
+        const std::string sync =
+            "{parameter_server: {consistency: " + rule + ", node_servers: true, shards: 3}}";
+        pipeline_sim run{{.seed = seed,
+                          .faults = storm,
+                          .nodes = 2,
+                          .devices_of_node = 2,
+                          .app = text_of({.replicas = 4,
+                                          .sync = sync,
+                                          .samples = 330,
+                                          .batch = 4,
+                                          .optimizer = "sgd: {learning_rate: 0.02}"})}};
+        run.train(folder.path());
+        BOOST_REQUIRE(run.observer().report.has_value());
+        const run_report& report = *run.observer().report;
+        BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
+        return trained{report, saved_in(folder.path())};
+    };
+    const auto alone = train(
+        {.replicas = 1, .samples = 330, .batch = 16, .optimizer = "sgd: {learning_rate: 0.02}"});
+    const auto summed = run_on_nodes("bsp", 1);
+    BOOST_TEST(farthest(summed.weights, alone.weights) < 2e-6);
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+        const auto late = run_on_nodes(seed % 2 ? "asp" : "{ssp: {staleness: 1}}", seed);
+        BOOST_TEST(lags_of(late.report).first == 2u * 83);
+        BOOST_TEST(late.report.stages[0].weight_version < 2u * 83); // updates of two minibatches
+        BOOST_TEST(late.report.epochs.back().test_loss < late.report.epochs.front().test_loss);
+    }
+}
+
+// One of five replicas sends nonsense: only the mean makes it everybody's.
+BOOST_AUTO_TEST_CASE(training_bears_a_lying_replica_but_for_the_mean) {
+    memory_pool pool{1u << 28};
+    const auto honest = make_cpu_operations(pool);
+    const replicas_app honest_app{.replicas = 5,
+                                  .sync = server("bsp", 1),
+                                  .samples = 800,
+                                  .optimizer = "sgd: {learning_rate: 0.1}"};
+    const double good = *train(honest_app).report.epochs.back().test_accuracy;
+    for (const char* how : {"mean", "median", "{trimmed_mean: {trim: 1}}", "{krum: {liars: 1}}"})
+        for (const float lie : {-30.f, std::numeric_limits<float>::quiet_NaN()}) {
+            lying_operations lying{*honest, lie};
+            replicas_app app = honest_app;
+            app.sync = server_with("bsp", "shards: 1, aggregation: " + std::string{how});
+            pipeline_sim run{
+                {.faults = calm, .nodes = 5, .app = text_of(app), .last_operations = &lying}};
+            run.start({});
+            run_until_over(run);
+            const run_report& report = *run.observer().report;
+            const bool learned =
+                !report.failure && *report.epochs.back().test_accuracy > good - 0.05;
+            BOOST_TEST(learned == (std::string{how} != "mean"),
+                       how << ", " << lie << ": "
+                           << (report.failure ? report.failure->message()
+                                              : std::to_string(*report.epochs.back().test_accuracy))
+                           << " where all are honest " << good);
+        }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,278 @@
+// What a shard makes of pushes and reads in whatever order they come: workers of random speed on virtual time.
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <cmath>
+#include <map>
+
+#include "actors/params/shard_ledger.hpp"
+#include "schemas/base/random.hpp"
+
+namespace bdata = boost::unit_test::data;
+using namespace troupe;
+
+namespace {
+
+struct made_update {
+    std::uint64_t version; // before it
+    std::vector<arrived_push> pushes;
+};
+
+// Workers that read, compute for a while, push, and read again, until each has pushed its share; an update takes a while,
+// too. Whoever is late or waits is what the ledger says.
+struct played_epoch {
+    shard_ledger ledger;
+    random_stream random;
+    double spread; // of the time that a gradient takes, around 1
+    std::vector<std::uint64_t> share;
+    std::vector<made_update> updates;
+    std::vector<std::uint64_t> read_version; // by worker, the last
+    std::uint64_t pushed = 0;
+    std::multimap<double, std::function<void()>> events; // by time
+    std::map<std::uint64_t, std::uint64_t> is_of;        // clock of a push by its number
+    double now = 0;
+    bool is_busy = false;
+    std::function<void(std::size_t worker)> on_read = [](std::size_t) {};
+    std::function<double()> change = [] { return 0.0; };
+    std::function<void(const arrived_push&)> on_push = [](const arrived_push&) {};
+
+    played_epoch(const consistency& rule, std::size_t workers, std::uint64_t seed,
+                 std::uint64_t share_of_each, double spread)
+        : ledger{rule, workers}, random{seed}, spread{spread}, share(workers, share_of_each),
+          read_version(workers) {}
+
+    void at(double delay, std::function<void()> what) {
+        events.emplace(now + delay, std::move(what));
+    }
+
+    void ask(std::size_t worker) {
+        asking.push_back(worker);
+        ledger.asks(worker);
+        settle();
+    }
+    void settle() {
+        answer();
+        if (!is_busy)
+            if (auto update = ledger.next()) {
+                updates.push_back({ledger.version(), *update});
+                is_busy = true;
+                at(0.05 * random.uniform(), [this] {
+                    is_busy = false;
+                    ledger.applied(change());
+                    settle();
+                });
+            }
+    }
+    void answer() {
+        for (std::size_t i = 0; !is_busy && i < asking.size();) {
+            const std::size_t w = asking[i];
+            if (ledger.waits_for(w)) {
+                ++i;
+                continue;
+            }
+            asking.erase(asking.begin() + static_cast<std::ptrdiff_t>(i));
+            ledger.read(w);
+            read_version[w] = ledger.version();
+            on_read(w);
+            compute(w);
+            i = 0;
+        }
+    }
+    void compute(std::size_t w) {
+        if (ledger.pushes(w) == share[w]) {
+            ledger.finish(w);
+            return at(0, [this] { settle(); });
+        }
+        at(1 + spread * (2 * random.uniform() - 1), [this, w] {
+            const arrived_push push{++pushed, w, read_version[w]};
+            on_push(push);
+            is_of[pushed] = ledger.pushes(w);
+            ledger.push(push);
+            ask(w);
+        });
+    }
+    void play() {
+        ledger.begin_epoch();
+        for (std::size_t w = 0; w < share.size(); ++w)
+            at(random.uniform(), [this, w] { ask(w); });
+        while (!events.empty()) {
+            auto next = events.extract(events.begin());
+            now = next.key();
+            next.mapped()();
+        }
+        BOOST_REQUIRE(ledger.epoch_is_over()); // nobody waits for ever
+    }
+    std::uint64_t applied() const {
+        std::uint64_t sum = 0;
+        for (const made_update& u : updates)
+            sum += u.pushes.size();
+        return sum;
+    }
+
+    std::vector<std::size_t> asking;
+};
+
+constexpr std::uint64_t seeds = 1000;
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(shard_ledgers)
+
+BOOST_DATA_TEST_CASE(softsync_is_as_stale_as_it_is_split_and_never_twice_as_much,
+                     bdata::make({1u, 2u, 4u, 8u, 16u}), splits) {
+    constexpr std::size_t workers = 16;
+    double sum = 0, count = 0;
+    for (std::uint64_t seed = 1; seed <= seeds / 5; ++seed) {
+        played_epoch epoch{{.splits = splits}, workers, seed, 30, 0.2};
+        epoch.play();
+        BOOST_TEST(epoch.applied() == workers * 30);
+        for (std::size_t u = 0; u < epoch.updates.size(); ++u) {
+            BOOST_TEST(epoch.updates[u].pushes.size() == workers / splits);
+            for (const arrived_push& p : epoch.updates[u].pushes) {
+                const std::uint64_t late = epoch.updates[u].version - p.version;
+                BOOST_TEST(late <= 2 * splits);
+                const std::uint64_t clock = epoch.is_of.at(p.number);
+                if (clock < 3 || clock >= 24)
+                    continue; // at first all have the same weights, at last some have ended
+                sum += static_cast<double>(late);
+                ++count;
+            }
+        }
+    }
+    BOOST_TEST(std::abs(sum / count - splits) < 0.1 * splits);
+}
+
+BOOST_AUTO_TEST_CASE(backup_workers_apply_as_many_as_they_wait_for_of_the_newest_version_alone) {
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        random_stream random{seed};
+        const std::size_t workers = 2 + random.below(5);
+        const auto backups = static_cast<std::uint32_t>(random.below(workers));
+        played_epoch epoch{{.backups = backups}, workers, seed, 10, 0.9};
+        epoch.play();
+        std::uint64_t ended = 0; // updates that had to do with fewer, as workers had ended
+        for (std::size_t u = 0; u < epoch.updates.size(); ++u) {
+            const auto& pushes = epoch.updates[u].pushes;
+            ended += pushes.size() < workers - backups ? 1 : 0;
+            BOOST_TEST(pushes.size() <= workers - backups);
+            BOOST_TEST(epoch.updates[u].version == u);
+            for (const arrived_push& p : pushes)
+                BOOST_TEST(p.version == u);
+        }
+        BOOST_TEST(epoch.ledger.dropped() == epoch.pushed - epoch.applied());
+        if (backups == 0) {
+            BOOST_TEST(epoch.ledger.dropped() == 0u);
+            BOOST_TEST(ended == 0u);
+        }
+    }
+}
+
+// What is recomputed here from all that ever was applied and read is what the ledger keeps in sums.
+BOOST_AUTO_TEST_CASE(nobody_goes_on_while_others_have_not_seen_too_much_of_it) {
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        random_stream random{seed};
+        const std::size_t workers = 1 + random.below(6);
+        const float bound = static_cast<float>(random.below(4));
+        played_epoch epoch{{.bound = bound}, workers, seed, 12, 0.9};
+        std::vector<double> changes; // of the updates made
+        std::uint64_t waits = 0;
+        epoch.change = [&] { return changes.emplace_back(random.uniform()); };
+        epoch.on_read = [&](std::size_t reader) {
+            const auto clock =
+                static_cast<double>(std::max<std::uint64_t>(1, epoch.ledger.pushes(reader)));
+            for (std::size_t other = 0; other < workers; ++other) {
+                const bool reads = std::ranges::count(epoch.asking, other) > 0;
+                if (other == reader || reads || epoch.ledger.clocks().is_done(other))
+                    continue;
+                double unseen = 0;
+                for (std::uint64_t v = epoch.read_version[other]; v < changes.size(); ++v)
+                    if (epoch.updates[v].pushes[0].worker == reader)
+                        unseen += changes[v];
+                if (epoch.ledger.pushes(reader) > 0)
+                    BOOST_TEST(unseen <= double{bound} / std::sqrt(clock) + 1e-9);
+            }
+            waits += epoch.asking.size();
+        };
+        epoch.play();
+        BOOST_TEST(epoch.applied() == workers * 12);
+        if (bound == 0 && workers > 2)
+            BOOST_TEST(waits > 0u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(bounded_staleness_counts_every_push_once_and_sums_of_bsp_are_in_order) {
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        random_stream random{seed};
+        const std::size_t workers = 1 + random.below(6);
+        const auto staleness = static_cast<std::uint32_t>(random.below(4));
+        played_epoch epoch{{.staleness = staleness}, workers, seed, 10, 0.9};
+        epoch.on_read = [&](std::size_t reader) {
+            for (std::size_t other = 0; other < workers; ++other)
+                if (!epoch.ledger.clocks().is_done(other))
+                    BOOST_TEST(epoch.ledger.clocks().of(other) + staleness >=
+                               epoch.ledger.pushes(reader));
+            BOOST_TEST(epoch.ledger.unapplied(reader) == 0u);
+        };
+        epoch.play();
+        BOOST_TEST(epoch.applied() == workers * 10);
+        for (const made_update& u : epoch.updates) {
+            BOOST_TEST(u.pushes.size() == (staleness == 0 ? workers : 1u));
+            BOOST_TEST(std::ranges::is_sorted(u.pushes, {}, &arrived_push::worker));
+            if (staleness == 0)
+                for (const arrived_push& p : u.pushes)
+                    BOOST_TEST(p.version == u.version);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(who_is_lost_holds_nobody_up_and_what_it_pushed_counts) {
+    for (const consistency& rule :
+         {consistency{.staleness = 1}, consistency{.bound = 0.f}, consistency{.splits = 1},
+          consistency{.backups = 1}, consistency{}}) {
+        shard_ledger ledger{rule, 3};
+        ledger.begin_epoch();
+        for (std::size_t w = 0; w < 3; ++w)
+            ledger.read(w);
+        std::uint64_t number = 0;
+        const auto push = [&](std::size_t worker) {
+            ledger.push({++number, worker, ledger.version()});
+            ledger.asks(worker);
+            while (ledger.next())
+                ledger.applied(1);
+        };
+        push(0);
+        push(2);
+        ledger.lose(2);
+        while (ledger.next())
+            ledger.applied(1);
+        ledger.read(0);
+        push(0);
+        push(1);
+        BOOST_TEST(!ledger.waits_for(0).has_value());
+        BOOST_TEST(!ledger.waits_for(1).has_value());
+        ledger.finish(0);
+        ledger.finish(1);
+        while (ledger.next())
+            ledger.applied(1);
+        BOOST_TEST(ledger.epoch_is_over());
+        BOOST_TEST(ledger.pushes(2) == 1u);
+        ledger.begin_epoch();
+        BOOST_TEST(ledger.clocks().active() == 2u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(each_rule_says_of_how_many_gradients_an_update_is) {
+    BOOST_TEST(consistency{}.gradients_per_update(4) == 1u);
+    BOOST_TEST(consistency{.staleness = 0}.gradients_per_update(4) == 4u);
+    BOOST_TEST(consistency{.staleness = 2}.gradients_per_update(4) == 1u);
+    BOOST_TEST(consistency{.splits = 3}.gradients_per_update(10) == 3u);
+    BOOST_TEST(consistency{.splits = 4}.gradients_per_update(4) == 1u);
+    BOOST_TEST(consistency{.backups = 1}.gradients_per_update(4) == 3u);
+    const consistency softsync{.splits = 2};
+    BOOST_TEST(softsync.share(0, 2) == 0.5f); // counts as one late
+    BOOST_TEST(softsync.share(1, 2) == 0.5f);
+    BOOST_TEST(softsync.share(4, 2) == 0.125f);
+    BOOST_TEST(consistency{.backups = 1}.share(0, 4) == 0.25f);
+    BOOST_TEST(consistency{}.share(7, 1) == 1.f);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,57 @@
+// Where replicas of stages are placed, and what the topology says of devices.
+#include <boost/test/unit_test.hpp>
+
+#include "tests/support/pipeline_app.hpp"
+#include "tests/unit/actors_plan/plan_devices.hpp"
+
+using namespace troupe;
+using namespace troupe::test;
+
+BOOST_AUTO_TEST_SUITE(plans_of_replicas)
+
+BOOST_AUTO_TEST_CASE(a_device_is_slowed_down_where_the_topology_says_so) {
+    const auto planned = [](const std::string& device) {
+        std::string text = pipeline_app("pipedream", {6}, 1);
+        text.insert(text.find("{pipeline:") + 1,
+                    "replicas: 2, devices: [{device: " + device + ", slow_down: 4}], ");
+        const app_definition app = parse_app(text, "app.yaml").value();
+        return make_plan({app.app(), devices_of_nodes(2), {}});
+    };
+    const auto p = planned("node-1/cpu:0");
+    BOOST_REQUIRE(p.ok());
+    BOOST_TEST(p->stages[0].where[0].slow_down == 1.0f);
+    BOOST_TEST(p->stages[0].where[1].slow_down == 4.0f);
+    BOOST_TEST(describe(*p).find("on node-0/cpu:0, node-1/cpu:0 (slowed down 4 times)") !=
+               std::string::npos);
+    BOOST_TEST(planned("cpu:1").failure().message() ==
+               "topology.devices[0].device: no device 'cpu:1'; there are: node-0/cpu:0, "
+               "node-1/cpu:0");
+}
+
+BOOST_AUTO_TEST_CASE(each_replica_of_a_stage_has_a_device_and_the_first_the_one_that_is_named) {
+    std::string text = pipeline_app("pipedream", {3, 1, 2}, 1);
+    text.replace(text.find("{layers: 3}"), 11, "{layers: 3, replicas: 3}");
+    text.replace(text.find("{layers: 1}"), 11, "{layers: 1, device: node-0/cpu:0}");
+    const app_definition app = parse_app(text, "app.yaml").value();
+    BOOST_TEST(!needs_layer_times(app.app(), devices_of_nodes(5)));
+    const auto p = make_plan({app.app(), devices_of_nodes(5), {}});
+    BOOST_REQUIRE(p.ok());
+    std::vector<std::vector<std::uint64_t>> numbers;
+    for (const planned_stage& stage : p->stages) {
+        auto& of_stage = numbers.emplace_back();
+        for (const plan_device& d : stage.where)
+            of_stage.push_back(d.node.value() - 1);
+    }
+    BOOST_TEST((numbers == std::vector<std::vector<std::uint64_t>>{{1, 2, 3}, {0}, {4}}));
+    BOOST_TEST(p->stages[0].versions_max == 2u); // of five workers three: 1F1B-RR holds two each
+    BOOST_TEST(p->stages[1].versions_max == 2u);
+    BOOST_TEST(describe(*p).find("stages with replicas of their own") != std::string::npos);
+    BOOST_TEST(describe(*p).find("<-> its replicas: ReduceChunk") != std::string::npos);
+    BOOST_TEST(make_plan({app.app(), devices_of_nodes(4), {}})
+                   .failure()
+                   .message()
+                   .find("topology.pipeline.stages: their 5 replicas need a device each, and there "
+                         "are 4") == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
