@@ -175,29 +175,47 @@ BOOST_AUTO_TEST_CASE(without_minibatches_there_is_nothing_to_follow) {
     BOOST_TEST(look(a.address(), {"follow", "minibatch=next"}, options).code == 1);
 }
 
-BOOST_AUTO_TEST_CASE(a_node_that_stops_while_it_is_watched_is_noted) {
+// What a watcher of both nodes has printed when `meanwhile` has passed, which begins after it has seen both.
+template <class Meanwhile>
+outcome watched(const real_node& a, const Meanwhile& meanwhile) {
     std::atomic<bool> stop{false};
+    std::atomic<int> drawn{0}; // a table drawn in place asks for the size of its screen
     inspect_options options;
     options.watch = true;
     options.interval = 50ms;
     options.stop = [&] { return stop.load(); };
-    auto watching = std::async(std::launch::async, [&] { return look(a.address(), {}, options); });
-    // Until the observer is there: a has it as a peer.
-    const auto is_watched = [&] {
-        for (const peer_info& p : a.node().peers())
-            if (p.role == peer_role::observer)
-                return true;
-        return false;
+    options.screen = [&] {
+        ++drawn;
+        return screen_size{};
     };
-    while (!is_watched())
-        std::this_thread::yield();
-    inspect_options short_look;
-    short_look.interval = 100ms;
-    look(a.address(), {}, short_look); // time for the watcher to have seen b
-    b.reset();
-    look(a.address(), {}, short_look);
+    auto watching = std::async(std::launch::async, [&] { return look(a.address(), {}, options); });
+    const auto await_table = [&](int number) {
+        while (drawn < number && watching.wait_for(1ms) != std::future_status::ready)
+            ;
+    };
+    await_table(2);
+    meanwhile();
+    await_table(drawn + 3);
     stop = true;
-    const outcome seen = watching.get();
+    return watching.get();
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_stops_while_it_is_watched_is_noted) {
+    const outcome seen = watched(a, [&] { b.reset(); });
+    BOOST_TEST_INFO(seen.talk);
+    BOOST_TEST(seen.code == 0);
+    BOOST_TEST(seen.talk.find("node b has stopped") != std::string::npos);
+}
+
+// A node stops its actors before it closes its connections.
+BOOST_AUTO_TEST_CASE(a_node_whose_inspector_has_ended_is_waited_for) {
+    const outcome seen = watched(a, [&] {
+        const actor_address inspector{b->node().node(), well_known::inspector};
+        BOOST_TEST(b->node().end(inspector, {errc::cancelled, "the node stops"}));
+        std::this_thread::sleep_for(300ms); // the watcher asks it
+        b.reset();
+    });
+    BOOST_TEST_INFO(seen.talk);
     BOOST_TEST(seen.code == 0);
     BOOST_TEST(seen.talk.find("node b has stopped") != std::string::npos);
 }

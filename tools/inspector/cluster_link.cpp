@@ -133,7 +133,7 @@ result<actor_list> cluster_link::list_actors(node_id node) {
     auto list = view_.ask<proto::ActorList>(inspector_of(node), frame_builder<proto::ListActors>{},
                                             [](auto answer) { return decode(answer); });
     if (!list)
-        return list;
+        return refusal_of(node, list.failure());
     learn(names_[node], *list);
     std::set<actor_number>& living = living_[node];
     living.clear();
@@ -171,7 +171,7 @@ result<trace_page> cluster_link::read_trace(node_id node, std::uint64_t cursor,
             return decode(answer);
         });
     if (!page)
-        return page;
+        return refusal_of(node, page.failure());
     if (cursor == 0)
         page->older = std::exchange(page->lost, 0);
     learn(names_[node], *page);
@@ -184,11 +184,18 @@ result<std::string> cluster_link::open_tail(node_id node, std::uint64_t tail,
     question.body().setTail(tail);
     question.body().setCredit(credit);
     write_filter(question.body().initFilter(), filter);
-    return view_.ask<proto::TailOpened>(
+    const auto opened = view_.ask<proto::TailOpened>(
         inspector_of(node), std::move(question),
         [](proto::TailOpened::Reader answer) -> result<std::string> {
             return printable(answer.getProblem().cStr(), 1024);
         });
+    return opened ? opened : refusal_of(node, opened.failure());
+}
+
+error cluster_link::refusal_of(node_id node, const error& failure) {
+    if (failure.code() != errc::refused || !find(node) || !view_.await_departure(node))
+        return failure;
+    return {errc::lost, failure.message()};
 }
 
 result<void> run_watch::look() {

@@ -59,6 +59,9 @@ class cluster_link {
   private:
     result<void> add(const peer_info& peer);
     result<clock_offset> measure_clock(node_id node);
+    // A node that is linked has an inspector. Where there is none any more the node is stopping, its actors before its
+    // connection: waits for the end of that, and says errc::lost.
+    error refusal_of(node_id node, const error& failure);
     void note(const std::string& line) { notes_ << speaker_ << ": " << line << '\n' << std::flush; }
 
     observer& view_;

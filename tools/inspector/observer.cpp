@@ -209,6 +209,11 @@ std::vector<observer::departure> observer::departures() {
     return std::exchange(departed_, {});
 }
 
+bool observer::await_departure(node_id node) {
+    std::unique_lock held{lock_};
+    return wait_until(held, options_.patience, [&] { return !peers_.contains(node); });
+}
+
 void observer::give_up(node_id node, error why) {
     network_.disconnect(node, std::move(why));
 }

@@ -86,6 +86,8 @@ class observer final : private endpoint_listener {
     bool rest(duration length);
 
     std::vector<departure> departures(); // since the last call
+    // Waits until the node's connection has ended. False if it has not in time.
+    bool await_departure(node_id node);
     void give_up(node_id node, error why);
     error give_up_unreadable(node_id node, const std::string& problem); // returns errc::lost
     bool stopped() const { return options_.stop && options_.stop(); }
