@@ -236,7 +236,8 @@ void node_agent::drop_replica(proto::DropReplica::Reader body, const frame& f) {
                     "the run goes on without replica " + std::to_string(body.getReplica())};
     for (auto& [place, hosted] : run->second.stages)
         if (place.first == body.getReplica())
-            for (actor_address* const a : {&hosted.stage, &hosted.reducer, &hosted.cache})
+            for (actor_address* const a :
+                 {&hosted.stage, &hosted.reducer, &hosted.cache, &hosted.peer})
                 if (const actor_address gone = std::exchange(*a, {}))
                     runtime().end(gone, why);
 }

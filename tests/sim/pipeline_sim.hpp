@@ -120,6 +120,11 @@ class pipeline_sim {
 
     simulator& sim() noexcept { return sim_; }
     node_runtime& node(std::size_t n) noexcept { return *nodes_[n]; }
+    std::vector<node_runtime*> all_nodes() const { // that of the trainer last
+        std::vector<node_runtime*> all = nodes_;
+        all.push_back(run_);
+        return all;
+    }
     node_runtime& run_node() noexcept { return *run_; }
     actor_address trainer_address() const noexcept { return trainer_; }
     const recording_observer& observer() const noexcept { return observer_; }
@@ -128,8 +133,7 @@ class pipeline_sim {
     static std::shared_ptr<device> shared(sim_device& d) { return {std::shared_ptr<void>{}, &d}; }
 
     void connect_all() {
-        std::vector<node_runtime*> all = nodes_;
-        all.push_back(run_);
+        const std::vector<node_runtime*> all = all_nodes();
         for (std::size_t i = 0; i < all.size(); ++i)
             for (std::size_t j = i + 1; j < all.size(); ++j)
                 all[i]->connect("sim:" + all[j]->options().name);

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "actors/runtime/well_known.hpp"
+#include "tests/sim/loss_sim.hpp"
 #include "tests/sim/server_sim.hpp"
 
 namespace bdata = boost::unit_test::data;
@@ -12,51 +12,6 @@ using namespace troupe;
 using namespace troupe::test;
 
 namespace {
-
-// Stands where the cluster's actor would, and passes on to the trainer what a test tells it.
-class announcer final : public actor {
-  public:
-    explicit announcer(actor_context& context) : actor{context} {
-        on<proto::Subscribe>(&announcer::subscribe);
-        on<proto::NodeJoined>(&announcer::pass_on);
-    }
-
-  private:
-    void subscribe(proto::Subscribe::Reader, const frame& f) { subscriber_ = f.from(); }
-    void pass_on(proto::NodeJoined::Reader body, const frame&) {
-        frame_builder<proto::NodeJoined> news;
-        news.body().setMember(body.getMember());
-        send(subscriber_, std::move(news));
-    }
-
-    actor_address subscriber_;
-};
-
-void announce(pipeline_sim& run, std::size_t node) {
-    frame_builder<proto::NodeJoined> news;
-    auto member = news.body().initMember();
-    member.setNode(run.node(node).node().value());
-    member.setName("node-" + std::to_string(node));
-    member.initDevices(1)[0].setName("sim:0");
-    run.run_node().send({run.run_node().node(), well_known::cluster}, std::move(news));
-}
-
-// There are no heartbeats here by which the death would be noticed if its own news is lost.
-void kill(pipeline_sim& run, std::size_t node) {
-    run.sim().kill(run.node(node));
-    run.sim().run_for(std::chrono::milliseconds{100});
-    run.run_node().send({run.node(node).node(), well_known::agent},
-                        frame_builder<proto::Release>{});
-}
-
-void run_until_over(pipeline_sim& run) {
-    run.sim().run_until([&] { return run.observer().report.has_value(); }, std::chrono::minutes{9});
-    std::string known = std::to_string(run.observer().epochs.size()) + " epochs, " +
-                        std::to_string(run.observer().progress.samples_done) + " samples";
-    for (const std::string& note : run.observer().notes)
-        known += "; " + note;
-    BOOST_REQUIRE_MESSAGE(run.observer().report.has_value(), known);
-}
 
 // A device that computes gradients of linear layers that are nonsense.
 class lying_operations final : public operations {

@@ -1,0 +1,56 @@
+// Nodes that are lost while a run goes on in the simulator, and others that are announced to its trainer.
+#pragma once
+
+#include "actors/runtime/well_known.hpp"
+#include "tests/sim/replicas_sim.hpp"
+
+namespace troupe::test {
+
+// Stands where the cluster's actor would, and passes on to the trainer what a test tells it.
+class announcer final : public actor {
+  public:
+    explicit announcer(actor_context& context) : actor{context} {
+        on<proto::Subscribe>(&announcer::subscribe);
+        on<proto::NodeJoined>(&announcer::pass_on);
+    }
+
+  private:
+    void subscribe(proto::Subscribe::Reader, const frame& f) { subscriber_ = f.from(); }
+    void pass_on(proto::NodeJoined::Reader body, const frame&) {
+        frame_builder<proto::NodeJoined> news;
+        news.body().setMember(body.getMember());
+        send(subscriber_, std::move(news));
+    }
+
+    actor_address subscriber_;
+};
+
+inline void announce(pipeline_sim& run, std::size_t node) {
+    frame_builder<proto::NodeJoined> news;
+    auto member = news.body().initMember();
+    member.setNode(run.node(node).node().value());
+    member.setName("node-" + std::to_string(node));
+    member.initDevices(1)[0].setName("sim:0");
+    run.run_node().send({run.run_node().node(), well_known::cluster}, std::move(news));
+}
+
+// There are no heartbeats here by which the death would be noticed if its own news is lost.
+inline void kill(pipeline_sim& run, std::size_t node) {
+    run.sim().kill(run.node(node));
+    run.sim().run_for(std::chrono::milliseconds{100});
+    const actor_address dead{run.node(node).node(), well_known::agent};
+    for (node_runtime* const other : run.all_nodes())
+        if (other->node() != dead.node)
+            other->send(dead, frame_builder<proto::Release>{});
+}
+
+inline void run_until_over(pipeline_sim& run) {
+    run.sim().run_until([&] { return run.observer().report.has_value(); }, std::chrono::minutes{9});
+    std::string known = std::to_string(run.observer().epochs.size()) + " epochs, " +
+                        std::to_string(run.observer().progress.samples_done) + " samples";
+    for (const std::string& note : run.observer().notes)
+        known += "; " + note;
+    BOOST_REQUIRE_MESSAGE(run.observer().report.has_value(), known);
+}
+
+} // namespace troupe::test
