@@ -9,6 +9,12 @@
 #   peer --Report--> the first one        the first one --Consensus--> peer   ADMM
 #   peer --ReadWeights--> every peer      each --PeerWeights--> peer          gossip, MALT: for Common
 #
+# Where replicas may be lost, another may take a lost one's place between two epochs:
+#
+#   trainer --PeerJoined--> every peer    each --PeerExpected--> trainer
+#   stage --JoinPeers, anew--> its peer   its peer --Common--> stage
+#   peer --ReadWeights--> the first one   the first one --PeerWeights--> peer
+#
 # Everything is told from the sender's side. A stage with parameters whose replicas exchange weights has a peer beside it,
 # on the same node and device, and speaks with no other; the peers of all replicas speak with each other. For local SGD the
 # stage's reducer (collective.capnp) takes the peer's place: it answers Exchange by the mean of what all replicas handed it.
@@ -23,9 +29,12 @@ using import "annotations.capnp".nodeLocal;
 $Cxx.namespace("troupe::proto");
 
 struct JoinPeers $nodeLocal {
-  # Stage to its peer, when it has its first weights and before it tells the trainer that it is ready. Not answered.
+  # Stage to its peer, when it has its first weights and before it tells the trainer that it is ready. Answered by Common if
+  # `anew`, else not.
   rank @0 :UInt32;              # of the receiver, which is the stage's replica
   members @1 :List(Training.ActorAddress);  # peers by rank
+  anew @2 :Bool;                # the others are at work, and expect the receiver: what the first one has takes the place of
+                                # the stage's weights
 }                               # attachments: the stage's running averages, then its parameters
 
 struct Exchange $nodeLocal {
@@ -46,7 +55,7 @@ struct ReadCommon $nodeLocal {
 }
 
 struct Common $nodeLocal {
-  # Peer to its stage, which evaluates and saves these, and trains on with its own.
+  # Peer to its stage, which evaluates and saves these, and trains on with its own; or begins with these (JoinPeers, anew).
 }                               # attachments: as of JoinPeers
 
 struct Meet {
@@ -75,12 +84,25 @@ struct Consensus {
 }                               # attachments: [0] the common weights
 
 struct ReadWeights {
-  # Peer to every peer, itself too, between two epochs. Answered by PeerWeights.
+  # Peer to every peer, itself too, between two epochs; or to the first one, by whose weights it begins. Answered by
+  # PeerWeights.
 }
 
 struct PeerWeights {
-  # Peer to a peer.
-}                               # attachments: [0] the weights of its replica
+  # Peer to a peer, the answer to ReadWeights.
+}                               # attachments: [0] the weights of its replica, or the centre or common weights that it keeps
+
+struct PeerJoined {
+  # Trainer to the peers of a stage that live, between two epochs: from now on this one has the place of a lost one. Answered
+  # by PeerExpected.
+  rank @0 :UInt32;
+  member @1 :Training.ActorAddress;
+}
+
+struct PeerExpected {
+  # Peer to trainer, the answer to PeerJoined.
+  rank @0 :UInt32;
+}
 
 # ---- device work ----
 

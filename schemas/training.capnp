@@ -82,10 +82,11 @@ struct ConnectStage {
   next @1 :List(ActorAddress);      # stage s+1, likewise; empty for the last stage
   source @2 :ActorAddress;      # the data source, which sends labels to the last stage
   restored @3 :Bool;
-  weightVersion @4 :UInt64;     # of the attached weights
+  weightVersion @4 :UInt64;     # of the attached weights, or of those that the peers have
   reducers @5 :List(ActorAddress);  # of this stage in all replicas, in their order; empty where they reduce nothing
   shards @6 :List(ActorAddress);    # of this stage's parameter server; empty where there is none
   peers @7 :List(ActorAddress);     # of this stage in all replicas, in their order; empty where there are none
+  joins @8 :Bool;               # in the place of a lost replica: the stage begins with what its peers have, where it has peers
 }
 
 struct StageReady {

@@ -54,7 +54,7 @@ actor_address node_agent::spawn_reducer(proto::PlaceStage::Reader body,
 
 // None where there is nothing to exchange.
 actor_address node_agent::spawn_peer(proto::PlaceStage::Reader body, const stage_options& stage) {
-    const peer_options options{stage.compute, shapes_of(*stage.program)};
+    const peer_options options{stage.compute, stage.trainer, shapes_of(*stage.program)};
     if (options.shapes.empty())
         return {};
     const std::string name = "peer-" + name_of_stage(body);

@@ -3,20 +3,12 @@
 #include <utility>
 
 #include "actors/peers/mixing_peer.hpp"
+#include "actors/peers/rows.hpp"
 #include "kernels/ops/ops.hpp"
 
 namespace troupe {
 
 namespace {
-
-result<tensor> sum_of(compute_context& context, const tensor& x, float factor, const tensor& y) {
-    auto sum = tensor::allocate(context.memory, data_type::float32, x.shape());
-    if (!sum)
-        return sum.failure();
-    if (auto added = context.ops.run(add_scaled{x, factor, y, *sum}); !added)
-        return added.failure();
-    return sum;
-}
 
 // x - rate * (dual + penalty * (x - common))
 result<tensor> penalised(compute_context& context, const tensor& x, const tensor& dual,
@@ -179,6 +171,15 @@ void admm_peer::lose(std::uint32_t gone) {
     in_turn([this, gone] {
         barrier_->lose(gone);
         step_if_may();
+    });
+}
+
+void admm_peer::gain(std::uint32_t newcomer) {
+    if (rank() > 0)
+        return;
+    in_turn([this, newcomer] {
+        barrier_->gain(newcomer);
+        reports_[newcomer] = common_;
     });
 }
 

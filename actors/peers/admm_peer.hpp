@@ -22,6 +22,8 @@ class admm_peer final : public peer_actor {
     void exchange(tensor own, bool last) override;
     void read_common() override;
     void lose(std::uint32_t rank) override;
+    void gain(std::uint32_t rank) override;
+    tensor readable() const override { return rank() == 0 ? common_ : tensor{}; }
 
     void take_report(proto::Report::Reader body, const frame& f);
     void consensus(proto::Consensus::Reader body, const frame& f);

@@ -26,6 +26,9 @@ class admm_barrier {
     // A replica reports and waits; `last`: of its epoch. False: it waits already, or was lost.
     bool report(std::uint32_t replica, bool last);
     void lose(std::uint32_t replica); // it is waited for no more
+    void gain(std::uint32_t replica) {
+        replicas_[replica] = {};
+    } // another has the place of a lost one
     bool may_step() const noexcept;
     // The common weights change. Who has waited for that, in their order.
     std::vector<std::uint32_t> step();

@@ -137,4 +137,10 @@ void elastic_peer::lose(std::uint32_t gone) {
     });
 }
 
+void elastic_peer::gain(std::uint32_t newcomer) {
+    if (rank() > 0)
+        return;
+    in_turn([this, newcomer] { round_.gain(newcomer); });
+}
+
 } // namespace troupe

@@ -20,6 +20,8 @@ class elastic_peer final : public peer_actor {
     void exchange(tensor own, bool last) override;
     void read_common() override;
     void lose(std::uint32_t rank) override;
+    void gain(std::uint32_t rank) override;
+    tensor readable() const override { return centre_; }
 
     void meet(proto::Meet::Reader body, const frame& f);
     void met(proto::Met::Reader body, const frame& f);

@@ -32,7 +32,8 @@ class elastic_round {
 
     bool arrive(std::uint32_t rank); // false: it has come before, or was lost
     void lose(std::uint32_t rank);
-    bool complete() const noexcept; // somebody has come, and all that live
+    void gain(std::uint32_t rank) { live_[rank] = true; } // another has the place of a lost one
+    bool complete() const noexcept;                       // somebody has come, and all that live
     // Those that have, in their order; the next round begins.
     std::vector<std::uint32_t> take();
 

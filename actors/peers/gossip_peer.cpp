@@ -2,23 +2,10 @@
 
 #include <utility>
 
+#include "actors/peers/rows.hpp"
 #include "kernels/ops/ops.hpp"
 
 namespace troupe {
-
-namespace {
-
-// x + factor * y in memory of its own.
-result<tensor> sum_of(compute_context& context, const tensor& x, float factor, const tensor& y) {
-    auto sum = tensor::allocate(context.memory, data_type::float32, x.shape());
-    if (!sum)
-        return sum.failure();
-    if (auto added = context.ops.run(add_scaled{x, factor, y, *sum}); !added)
-        return added.failure();
-    return sum;
-}
-
-} // namespace
 
 gossip_peer::gossip_peer(actor_context& context, peer_options options, const gossip_rule& rule)
     : mixing_peer{context, std::move(options)}, rule_{rule} {
@@ -122,6 +109,11 @@ void gossip_peer::lose(std::uint32_t gone) {
         gossip_->lose(gone);
         end_if_free();
     });
+}
+
+void gossip_peer::gain(std::uint32_t newcomer) {
+    mixing_peer::gain(newcomer);
+    in_turn([this, newcomer] { gossip_->gain(newcomer); });
 }
 
 void gossip_peer::move_towards(const tensor& other, std::function<void(tensor)> then) {

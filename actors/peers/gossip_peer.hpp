@@ -18,6 +18,7 @@ class gossip_peer final : public mixing_peer {
     void begin(tensor first) override;
     void exchange(tensor own, bool last) override;
     void lose(std::uint32_t rank) override;
+    void gain(std::uint32_t rank) override;
 
     void meet(proto::Meet::Reader body, const frame& f);
     void met(proto::Met::Reader body, const frame& f);

@@ -41,4 +41,8 @@ void gossip::lose(std::uint32_t rank) {
         awaited_.reset();
 }
 
+void gossip::gain(std::uint32_t rank) {
+    others_.insert(std::ranges::lower_bound(others_, rank), rank);
+}
+
 } // namespace troupe

@@ -34,6 +34,7 @@ class gossip {
     // The answer to the wish; false where none is awaited from there.
     bool met(std::uint32_t from);
     void lose(std::uint32_t rank); // no answer will come from it
+    void gain(std::uint32_t rank); // another has the place of a lost one
     bool waits() const noexcept { return awaited_.has_value(); }
 
   private:

@@ -37,6 +37,7 @@ class newest_stamps {
 
     // Whether what this rank sends with this stamp is newer than all that it sent before.
     bool take(std::uint32_t rank, std::uint64_t stamp);
+    void forget(std::uint32_t rank) { next_[rank] = 0; } // another has its place
 
   private:
     std::vector<std::uint64_t> next_;

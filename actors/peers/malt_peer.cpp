@@ -1,5 +1,6 @@
 #include "actors/peers/malt_peer.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -68,6 +69,12 @@ void malt_peer::lose(std::uint32_t rank) {
     if (!arrived_.empty())
         arrived_[rank] = {};
     mixing_peer::lose(rank);
+}
+
+void malt_peer::gain(std::uint32_t newcomer) {
+    mixing_peer::gain(newcomer);
+    live_.insert(std::ranges::lower_bound(live_, newcomer), newcomer);
+    stamps_.forget(newcomer);
 }
 
 } // namespace troupe

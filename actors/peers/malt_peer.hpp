@@ -20,6 +20,7 @@ class malt_peer final : public mixing_peer {
     void begin(tensor first) override;
     void exchange(tensor own, bool last) override;
     void lose(std::uint32_t rank) override;
+    void gain(std::uint32_t rank) override;
 
     void scatter(proto::Scatter::Reader body, const frame& f);
     void send_on(const tensor& own);

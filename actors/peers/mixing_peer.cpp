@@ -17,10 +17,7 @@ result<tensor> mean_of(compute_context& context, const std::vector<tensor>& rows
 }
 
 mixing_peer::mixing_peer(actor_context& context, peer_options options)
-    : peer_actor{context, std::move(options)} {
-    on<proto::ReadWeights>(&mixing_peer::read_weights);
-    on<proto::PeerWeights>(&mixing_peer::take_weights);
-}
+    : peer_actor{context, std::move(options)} {}
 
 // Of itself, too.
 void mixing_peer::read_common() {
@@ -30,23 +27,10 @@ void mixing_peer::read_common() {
             send(members()[r], frame_builder<proto::ReadWeights>{});
 }
 
-void mixing_peer::read_weights(proto::ReadWeights::Reader, const frame& f) {
-    if (!rank_of(f.from()))
-        return reject("the sender is no peer of this run");
-    in_turn([this, to = f.from()] {
-        frame_builder<proto::PeerWeights> weights;
-        weights.attach(own_);
-        send(to, std::move(weights));
-    });
-}
-
-void mixing_peer::take_weights(proto::PeerWeights::Reader, const frame& f) {
-    const auto who = rank_of(f.from());
-    if (!who || read_.empty() || read_[*who])
-        return reject("the sender is no peer of this run, or was not asked");
-    if (!check_row(f))
-        return;
-    read_[*who] = f.tensors()[0];
+void mixing_peer::take_read_weights(std::uint32_t rank, tensor weights) {
+    if (read_.empty() || read_[rank])
+        return reject("the sender was not asked");
+    read_[rank] = std::move(weights);
     average_if_complete();
 }
 

@@ -14,14 +14,15 @@ class mixing_peer : public peer_actor {
     void begin(tensor first) override { own_ = std::move(first); }
     void read_common() override;
     void lose(std::uint32_t rank) override;
+    void gain(std::uint32_t rank) override { gone_[rank] = false; }
+    tensor readable() const override { return own_; }
+    void take_read_weights(std::uint32_t rank, tensor weights) override;
 
     bool lives(std::uint32_t rank) const noexcept { return rank >= gone_.size() || !gone_[rank]; }
 
     tensor own_; // the replica's weights as this peer has last answered or moved them
 
   private:
-    void read_weights(proto::ReadWeights::Reader body, const frame& f);
-    void take_weights(proto::PeerWeights::Reader body, const frame& f);
     void average_if_complete();
 
     std::vector<bool> gone_;   // by rank

@@ -14,13 +14,17 @@ peer_actor::peer_actor(actor_context& context, peer_options options)
     on<proto::JoinPeers>(&peer_actor::join);
     on<proto::Exchange>(&peer_actor::take_exchange);
     on<proto::ReadCommon>(&peer_actor::take_read);
+    on<proto::ReadWeights>(&peer_actor::read_weights);
+    on<proto::PeerWeights>(&peer_actor::take_weights);
+    on<proto::PeerJoined>(&peer_actor::peer_joined);
     on<proto::WorkDone>(&peer_actor::work_done);
 }
 
 // ---- the stage ------------------------------------------------------------------------------------------------------
 
 void peer_actor::join(proto::JoinPeers::Reader body, const frame& f) {
-    if (stage_ || body.getRank() >= body.getMembers().size())
+    if (stage_ || body.getRank() >= body.getMembers().size() ||
+        (body.getAnew() && body.getRank() == 0))
         return reject("this peer has its members already, or the stage is none of them");
     stage_ = f.from();
     rank_ = body.getRank();
@@ -29,6 +33,10 @@ void peer_actor::join(proto::JoinPeers::Reader body, const frame& f) {
     for (const actor_address member : members_)
         if (member != self())
             watch(member);
+    if (body.getAnew()) {
+        is_new_ = is_asked_ = true;
+        return send(members_[0], frame_builder<proto::ReadWeights>{});
+    }
     lay_out(f, [this](tensor first) { begin(std::move(first)); });
 }
 
@@ -83,6 +91,48 @@ std::optional<std::uint32_t> peer_actor::rank_of(actor_address member) const {
     return static_cast<std::uint32_t>(found - members_.begin());
 }
 
+void peer_actor::read_weights(proto::ReadWeights::Reader, const frame& f) {
+    if (!rank_of(f.from()))
+        return reject("the sender is no peer of this run");
+    in_turn([this, to = f.from()] {
+        tensor own = readable();
+        if (!own)
+            return fail({errc::protocol, "a peer reads weights that are not here"});
+        frame_builder<proto::PeerWeights> weights;
+        weights.attach(std::move(own));
+        send(to, std::move(weights));
+    });
+}
+
+void peer_actor::take_weights(proto::PeerWeights::Reader, const frame& f) {
+    const auto who = rank_of(f.from());
+    if (!who || (is_new_ && *who > 0))
+        return reject("the sender is no peer of this run, or was not asked");
+    if (!check_row(f))
+        return;
+    if (!std::exchange(is_new_, false))
+        return take_read_weights(*who, f.tensors()[0]);
+    in_turn([this, first = f.tensors()[0]] {
+        begin(first);
+        for (const std::uint32_t gone : std::exchange(lost_early_, {}))
+            lose(gone);
+        answer_common(first);
+    });
+}
+
+void peer_actor::peer_joined(proto::PeerJoined::Reader body, const frame& f) {
+    const std::uint32_t rank = body.getRank();
+    if (f.from() != options_.trainer || rank >= members_.size() || rank == 0 || rank == rank_)
+        return reject("the sender is not the trainer, or this rank is never lost");
+    unwatch(members_[rank]);
+    lose(rank); // whether this peer has heard of it or not
+    watch(members_[rank] = read_address(body.getMember()));
+    gain(rank);
+    frame_builder<proto::PeerExpected> expected;
+    expected.body().setRank(rank);
+    send(f.from(), std::move(expected));
+}
+
 bool peer_actor::check_row(const frame& f) {
     if (f.tensors().size() == 1 && f.tensors()[0].type() == data_type::float32 &&
         f.tensors()[0].shape() == tensor_shape{elements_})
@@ -92,7 +142,10 @@ bool peer_actor::check_row(const frame& f) {
 }
 
 void peer_actor::on_down(actor_address who, const error&) {
-    if (const auto gone = rank_of(who))
+    const auto gone = rank_of(who);
+    if (gone && is_new_)
+        lost_early_.push_back(*gone);
+    else if (gone)
         lose(*gone);
 }
 

@@ -21,6 +21,7 @@ namespace troupe {
 
 struct peer_options {
     std::shared_ptr<device> compute;
+    actor_address trainer;
     std::vector<tensor_shape> shapes; // of the stage's averages and parameters
 };
 
@@ -34,6 +35,11 @@ class peer_actor : public actor {
     virtual void exchange(tensor own, bool last) = 0; // comes to answer()
     virtual void read_common() = 0;                   // comes to answer_common()
     virtual void lose(std::uint32_t) {}               // the peer of this rank is gone
+    virtual void gain(std::uint32_t) {}               // another has its place, between two epochs
+    // What another peer gets that reads weights here; none: nothing is to be had here.
+    virtual tensor readable() const = 0;
+    // What a peer of this rank has, which was asked.
+    virtual void take_read_weights(std::uint32_t, tensor) {}
 
     // ---- what it has for that ----
 
@@ -67,6 +73,9 @@ class peer_actor : public actor {
     void join(proto::JoinPeers::Reader body, const frame& f);
     void take_exchange(proto::Exchange::Reader body, const frame& f);
     void take_read(proto::ReadCommon::Reader body, const frame& f);
+    void read_weights(proto::ReadWeights::Reader body, const frame& f);
+    void take_weights(proto::PeerWeights::Reader body, const frame& f);
+    void peer_joined(proto::PeerJoined::Reader body, const frame& f);
     void work_done(proto::WorkDone::Reader body, const frame& f);
     void on_down(actor_address who, const error& why) override;
     void on_rejected(proto::Rejected::Reader body, const frame& f) override;
@@ -80,10 +89,12 @@ class peer_actor : public actor {
     const std::size_t elements_;
     actor_address stage_;
     std::uint32_t rank_ = 0;
-    std::vector<actor_address> members_; // by rank; this one among them
-    minibatch_id minibatch_{none};       // of the last exchange
-    float rate_ = 0;                     // of that
-    bool is_asked_ = false;              // an answer to the stage is due
+    std::vector<actor_address> members_;    // by rank; this one among them
+    minibatch_id minibatch_{none};          // of the last exchange
+    float rate_ = 0;                        // of that
+    bool is_asked_ = false;                 // an answer to the stage is due
+    bool is_new_ = false;                   // among peers at work, without weights yet
+    std::vector<std::uint32_t> lost_early_; // while it is new
     std::deque<std::function<void()>> steps_;
     std::function<void()> then_; // of the work on the device, if any
     bool working_ = false;

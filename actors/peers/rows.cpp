@@ -36,4 +36,13 @@ std::vector<tensor> in_shapes(const tensor& row, std::span<const tensor_shape> s
     return parts;
 }
 
+result<tensor> sum_of(compute_context& context, const tensor& x, float factor, const tensor& y) {
+    auto sum = tensor::allocate(context.memory, data_type::float32, x.shape());
+    if (!sum)
+        return sum.failure();
+    if (auto added = context.ops.run(add_scaled{x, factor, y, *sum}); !added)
+        return added.failure();
+    return sum;
+}
+
 } // namespace troupe

@@ -14,6 +14,9 @@ std::size_t elements_in(std::span<const tensor_shape> shapes) noexcept;
 // A copy, float32 of rank 1.
 result<tensor> in_a_row(compute_context& context, std::span<const tensor> parts);
 
+// x + factor * y in memory of its own.
+result<tensor> sum_of(compute_context& context, const tensor& x, float factor, const tensor& y);
+
 // The row's elements in these shapes, which share its memory.
 std::vector<tensor> in_shapes(const tensor& row, std::span<const tensor_shape> shapes);
 

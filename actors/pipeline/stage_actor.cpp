@@ -73,6 +73,8 @@ void stage_actor::connect(proto::ConnectStage::Reader body, const frame& f) {
         send(options_.reducer, std::move(join));
     }
     if (options_.peer) {
+        if (body.getJoins())
+            joins_at_ = weight_version{body.getWeightVersion()};
         watch(options_.peer);
         for (const auto peer : body.getPeers())
             peers_.push_back(read_address(peer));
@@ -105,6 +107,8 @@ void stage_actor::start_with(weights_ptr first) {
     server_version_ = latest_->version;
     if (!peers_.empty())
         join_peers();
+    if (asks_server_)
+        return; // take_common() comes next
     if (!options_.cache)
         return tell_ready();
     watch(options_.cache);

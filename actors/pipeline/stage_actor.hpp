@@ -246,7 +246,7 @@ class stage_actor final : public actor {
     bool waits_for_exchange() const;
     std::vector<tensor> handed_over() const;
     std::uint64_t minibatch_of_last_update() const; // over the run
-    weights_ptr with_exchanged(const frame& f) const;
+    std::shared_ptr<weights> with_exchanged(const frame& f) const;
     // What is evaluated and saved.
     const weights_ptr& settled() const noexcept { return common_ ? common_ : latest_; }
     batch_part part_of(const instruction& i) const;
@@ -299,8 +299,9 @@ class stage_actor final : public actor {
     std::optional<std::uint64_t> reducing_; // the reduction under way
     float reduction_scale_ = 1;
     std::uint64_t reductions_ = 0;
-    bool exchanging_ = false;  // an answer of the peer is due
-    frame_ptr addition_;       // the Exchanged that is added to the weights, after the next update
+    bool exchanging_ = false; // an answer of the peer is due
+    frame_ptr addition_;      // the Exchanged that is added to the weights, after the next update
+    std::optional<weight_version> joins_at_; // among peers at work, whose weights are yet to come
     bool asks_server_ = false; // an answer of the cache is due, or of the peer between two epochs
     weight_version
         server_version_;   // after the last epoch: it need not make an update by every minibatch

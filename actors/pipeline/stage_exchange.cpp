@@ -35,6 +35,8 @@ void stage_actor::join_peers() {
         write_address(list[r], peers_[r]);
     for (tensor& t : handed_over())
         join.attach(std::move(t));
+    join.body().setAnew(joins_at_.has_value());
+    asks_server_ = joins_at_.has_value();
     send(options_.peer, std::move(join));
 }
 
@@ -107,7 +109,7 @@ void stage_actor::exchanged(proto::Exchanged::Reader body, const frame& f) {
     advance();
 }
 
-weights_ptr stage_actor::with_exchanged(const frame& f) const {
+std::shared_ptr<weights> stage_actor::with_exchanged(const frame& f) const {
     auto taken = std::make_shared<weights>(*latest_);
     const auto tensors = f.tensors();
     const auto parameters = tensors.begin() + static_cast<std::ptrdiff_t>(taken->averages.size());
@@ -148,8 +150,14 @@ void stage_actor::take_common(proto::Common::Reader, const frame& f) {
         return;
     TROUPE_CHECK(asks_server_ && !epoch_, "a peer answers what it was asked");
     asks_server_ = false;
-    common_ = with_exchanged(f);
-    finish_refresh();
+    if (!joins_at_) {
+        common_ = with_exchanged(f);
+        return finish_refresh();
+    }
+    auto first = with_exchanged(f);
+    first->version = *std::exchange(joins_at_, std::nullopt);
+    latest_ = std::move(first);
+    tell_ready();
 }
 
 } // namespace troupe

@@ -57,7 +57,7 @@ const std::vector<message_type>& table() {
         // params.capnp
         JoinServer, ServerJoined, KeepShard, EnterEpoch, Offer, Fetched, Push, Pull, Pulled,
         FinishEpoch, EpochFinished, WorkerDone, WorkerDoneTaken, Refresh, ReadShard, ShardRead,
-        WorkerLost, WorkerJoined, WorkerExpected,
+        WorkerLost, WorkerJoined, WorkerExpected, PeerJoined, PeerExpected,
         // peers.capnp
         JoinPeers, Exchange, Exchanged, ReadCommon, Common, Meet, Met, Scatter, Report, Consensus,
         ReadWeights, PeerWeights,

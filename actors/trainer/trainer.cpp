@@ -47,6 +47,7 @@ trainer::trainer(actor_context& context, trainer_options options)
     on<proto::WorkDone>(&trainer::work_done);
     on<proto::MinibatchesLost>(&trainer::minibatches_lost);
     on<proto::WorkerExpected>(&trainer::worker_expected);
+    on<proto::PeerExpected>(&trainer::peer_expected);
     on<proto::NodeJoined>(&trainer::node_joined);
     on<proto::MemberList>(&trainer::members_listed);
     on<proto::StopRun>(&trainer::stop);

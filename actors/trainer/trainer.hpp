@@ -24,6 +24,7 @@
 #include "kernels/device/device.hpp"
 #include "schemas/cluster.capnp.h"
 #include "schemas/params.capnp.h"
+#include "schemas/peers.capnp.h"
 #include "schemas/training.capnp.h"
 
 namespace troupe {
@@ -119,6 +120,7 @@ class trainer final : public actor {
     void work_done(proto::WorkDone::Reader body, const frame& f);
     void minibatches_lost(proto::MinibatchesLost::Reader body, const frame& f);
     void worker_expected(proto::WorkerExpected::Reader body, const frame& f);
+    void peer_expected(proto::PeerExpected::Reader body, const frame& f);
     void node_joined(proto::NodeJoined::Reader body, const frame& f);
     void members_listed(proto::MemberList::Reader, const frame&) {
     } // its devices came with the plan
@@ -142,6 +144,8 @@ class trainer final : public actor {
     bool goes_on_without_node(actor_address who, const error& why);
     bool may_lose(std::size_t seat) const;
     void lose_replica(std::uint32_t replica, const error& why);
+    void take_expected(const frame& f);
+    void introduce(std::size_t seat); // to the peers of its stage
     bool let_one_join();
     std::vector<plan_device> free_devices() const;
     std::uint32_t replicas_left() const;
@@ -197,7 +201,8 @@ class trainer final : public actor {
         lost_; // replica and why, until the source says what they had
     std::set<node_id> lost_nodes_;
     std::vector<std::uint32_t> joined_; // replicas of which the source does not know yet
-    std::size_t expecting_ = 0;         // shards that are yet to expect a worker that joins
+    std::multiset<actor_address>
+        expecting_; // shards and peers that are yet to expect one that joins
 
     // Of the epoch that is running or over; what the stages report of it must agree.
     std::optional<std::uint64_t> minibatches_of_epoch_;

@@ -18,9 +18,7 @@ std::uint32_t trainer::replicas_left() const {
 // The first replica evaluates, and a shard's weights are nowhere else; of several stages whose replicas share a server of
 // their node none can leave it alone.
 bool trainer::may_lose(std::size_t seat) const {
-    const bool trains =
-        course_.phase() >= run_phase::training && course_.phase() != run_phase::finished;
-    return (trains || course_.is_joining(replica_at(seat))) && plan_.sync.bears_loss() &&
+    return started_ && course_.phase() != run_phase::finished && plan_.sync.bears_loss() &&
            replica_at(seat) > 0 && !shards_[seat] &&
            (!plan_.sync.node_servers || plan_.stages.size() == 1);
 }
@@ -63,12 +61,14 @@ void trainer::lose_replica(std::uint32_t replica, const error& why) {
     std::set<node_id> nodes; // on which it was
     const std::uint32_t worker = worker_at(*seat_of(replica, 0));
     const bool was_joining = course_.lose_replica(replica);
+    const bool was_expecting = !expecting_.empty();
     std::erase(joined_, replica);
     for (std::uint32_t s = 0; s < plan_.stages.size(); ++s) {
         const std::size_t seat = *seat_of(replica, s);
         what += (what.empty() ? "" : ", ") + name_of_stage(seat);
         report_.stages[seat].lost = true;
         unwatch(stages_[seat]);
+        expecting_.erase(peers_[seat]);
         nodes.insert(device_at(seat).node);
     }
     for (const node_id node : nodes) {
@@ -97,6 +97,8 @@ void trainer::lose_replica(std::uint32_t replica, const error& why) {
     send(source_, std::move(lost));
     if (was_joining)
         return carry_out(course_.phase());
+    if (was_expecting && expecting_.empty() && course_.phase() == run_phase::connecting)
+        return connect();
     go_on(minibatches_of_epoch_.value_or(0));
 }
 
@@ -163,7 +165,7 @@ bool trainer::let_one_join() {
     }
     for (const actor_address shard : shards_)
         if (shard) {
-            ++expecting_;
+            expecting_.insert(shard);
             frame_builder<proto::WorkerJoined> joined;
             joined.body().setWorker(replica);
             send(shard, std::move(joined));
@@ -172,11 +174,37 @@ bool trainer::let_one_join() {
     return true;
 }
 
+// Those beside the other replicas of its stage speak with it from now on.
+void trainer::introduce(std::size_t newcomer) {
+    if (!peers_[newcomer])
+        return;
+    for (std::size_t seat = 0; seat < seats(); ++seat) {
+        if (seat == newcomer || stage_at(seat) != stage_at(newcomer) ||
+            course_.has_lost(replica_at(seat)))
+            continue;
+        expecting_.insert(peers_[seat]);
+        frame_builder<proto::PeerJoined> joined;
+        joined.body().setRank(replica_at(newcomer));
+        write_address(joined.body().initMember(), peers_[newcomer]);
+        send(peers_[seat], std::move(joined));
+    }
+}
+
 void trainer::worker_expected(proto::WorkerExpected::Reader, const frame& f) {
-    if (expecting_ == 0 || std::ranges::count(shards_, f.from()) == 0)
-        return reject("the sender is no shard of this run, or was not asked");
-    if (--expecting_ == 0 && course_.phase() == run_phase::connecting)
-        go_on();
+    take_expected(f);
+}
+
+void trainer::peer_expected(proto::PeerExpected::Reader, const frame& f) {
+    take_expected(f);
+}
+
+void trainer::take_expected(const frame& f) {
+    const auto asked = expecting_.find(f.from());
+    if (asked == expecting_.end())
+        return reject("the sender was not asked to expect anybody");
+    expecting_.erase(asked);
+    if (expecting_.empty() && course_.phase() == run_phase::connecting)
+        connect();
 }
 
 } // namespace troupe

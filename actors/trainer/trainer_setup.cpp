@@ -139,6 +139,8 @@ void trainer::stage_placed(proto::StagePlaced::Reader body, const frame& f) {
     shards_[*seat] = read_address(body.getShard());
     peers_[*seat] = read_address(body.getPeer());
     watch(stages_[*seat]);
+    if (course_.is_joining(body.getReplica()))
+        introduce(*seat);
     if (course_.complete() && !source_)
         spawn_source();
     go_on();
@@ -193,7 +195,10 @@ void trainer::spawn_source() {
     watch(source_);
 }
 
+// One that joins is told of those at work when they know it.
 void trainer::connect() {
+    if (!expecting_.empty())
+        return;
     for (std::size_t seat = 0; seat < seats(); ++seat)
         if (course_.awaits(seat))
             connect_stage(seat);
@@ -247,6 +252,10 @@ void trainer::connect_stage(std::size_t seat) {
     write_addresses(body.initReducers(count(reducers)), reducers);
     write_addresses(body.initShards(count(shards)), shards);
     write_addresses(body.initPeers(count(peers)), peers);
+    if (course_.is_joining(replica)) {
+        body.setJoins(true);
+        body.setWeightVersion(versions_[stage]->value());
+    }
     if (restored_) {
         const weights& from = *(*restored_)[stage];
         request.body().setRestored(true);
@@ -263,8 +272,7 @@ void trainer::stage_ready(proto::StageReady::Reader body, const frame& f) {
         return;
     if (course_.complete() && !std::exchange(started_, true))
         options_.observer->started(plan_);
-    if (expecting_ == 0)
-        go_on();
+    go_on();
 }
 
 } // namespace troupe

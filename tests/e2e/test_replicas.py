@@ -102,22 +102,24 @@ class Replicas(TroupeTest):
                 shutil.rmtree(self.folder / "saved")
 
     def test_a_run_goes_on_without_a_replica_that_has_no_shard_and_lets_another_join(self):
-        _, address = self.node(name="a")
-        other, _ = self.node("--join", address, name="b")
-        server = "{parameter_server: {consistency: asp, shards: 1}}"
-        app = TWO.replace("epochs: 2", "epochs: 100000").replace("all_reduce", server)
-        run = self.start("run", self.app(app), "--cluster", address, "--json")
-        self.read_event(run, "epoch")
-        other.kill()
-        self.assertRegex(self.read_event(run, "note")["message"],
-                         "node b is lost: .*; it carried stage 0 of replica 1 on b/cpu:0; the run goes on with 1 of 2 replicas")
-        self.read_event(run, "epoch")
-        self.node("--join", address, name="c")
-        self.assertEqual(self.read_event(run, "note")["message"], "replica 1 joins anew on c/cpu:0")
-        for _ in range(2):
-            self.read_event(run, "epoch")
-        run.terminate()
-        self.assertEqual(self.finish(run, 15).code, 143)
+        for sync in ("{parameter_server: {consistency: asp, shards: 1}}", "{gossip: {period: 1}}"):
+            with self.subTest(sync=sync):
+                _, address = self.node(name="a")
+                other, _ = self.node("--join", address, name="b")
+                app = TWO.replace("epochs: 2", "epochs: 100000").replace("all_reduce", sync)
+                run = self.start("run", self.app(app), "--cluster", address, "--json")
+                self.read_event(run, "epoch")
+                other.kill()
+                self.assertRegex(self.read_event(run, "note")["message"],
+                                 "node b is lost: .*; it carried stage 0 of replica 1 on b/cpu:0; "
+                                 "the run goes on with 1 of 2 replicas")
+                self.read_event(run, "epoch")
+                self.node("--join", address, name="c")
+                self.assertEqual(self.read_event(run, "note")["message"], "replica 1 joins anew on c/cpu:0")
+                for _ in range(2):
+                    self.read_event(run, "epoch")
+                run.terminate()
+                self.assertEqual(self.finish(run, 15).code, 143)
 
     def test_servers_of_nodes_sum_what_their_replicas_push(self):
         app = TWO.replace("replicas: 2", "replicas: 4")

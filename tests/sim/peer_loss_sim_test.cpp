@@ -50,4 +50,37 @@ BOOST_DATA_TEST_CASE(a_run_goes_on_without_a_replica_that_is_lost, bdata::xrange
     BOOST_TEST(saved_in(folder.path()).size() > 0u);
 }
 
+BOOST_DATA_TEST_CASE(another_node_takes_the_place_of_a_lost_replica, bdata::xrange(60), seed) {
+    pipeline_sim run{{.seed = static_cast<std::uint64_t>(seed) + 1,
+                      .faults = storm,
+                      .nodes = 3,
+                      .spare_nodes = 1,
+                      .app = text_of({.replicas = 3,
+                                      .sync = methods_that_bear_loss[seed % 5],
+                                      .samples = 400,
+                                      .optimizer = "sgd: {learning_rate: 0.02}"})}};
+    run.run_node().spawn_as<announcer>(well_known::cluster, "cluster");
+    run.start({});
+    run.sim().run_until([&] { return run.observer().progress.samples_done >= 100; },
+                        std::chrono::minutes{5});
+    kill(run, 2);
+    announce(run, 3);
+    if (seed >= 20) { // a replica is lost, too, while it joins or later: itself, or another
+        run.sim().run_until([&] { return run.observer().notes.size() == 2; },
+                            std::chrono::minutes{5});
+        run.sim().run_for(std::chrono::milliseconds{seed - 20});
+        kill(run, seed % 2 ? 3 : 1);
+    }
+    run_until_over(run);
+    const run_report& report = *run.observer().report;
+    BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
+    BOOST_TEST(run.observer().epochs.size() == 2u);
+    if (seed >= 20)
+        return;
+    BOOST_REQUIRE(run.observer().notes.size() == 2u);
+    BOOST_TEST(run.observer().notes[1] == "replica 2 joins anew on node-3/sim:0");
+    BOOST_TEST(report.epochs.back().samples == 400u); // of the second epoch, with three again
+    BOOST_TEST(report.epochs.back().train_loss < report.epochs.front().train_loss);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -20,23 +20,33 @@ frame_builder<Body> with(frame_builder<Body> b, const std::vector<tensor>& tenso
 // Weights of two and of one element; a rate whose products are exact.
 struct one_centre : puppet_stage {
     part& stage = add<proto::Exchanged, proto::Common>("stage");
-    part& other = add<proto::Met>("other");
+    part& other = add<proto::Met, proto::ReadWeights>("other");
+    part& newcomer = add<proto::Met, proto::PeerWeights>("newcomer");
+    part& trainer = add<proto::PeerExpected>("trainer");
     part& stranger = add<>("stranger");
     actor_address peer;
 
-    explicit one_centre(bool synchronous = false, std::uint32_t rank = 0) {
+    explicit one_centre(bool synchronous = false, std::uint32_t rank = 0, bool anew = false) {
         peer = node.spawn<elastic_peer>(
-            "peer", peer_options{shared_device(), {tensor_shape{2}, tensor_shape{1}}},
+            "peer",
+            peer_options{shared_device(), trainer.address, {tensor_shape{2}, tensor_shape{1}}},
             elastic_rule{0.25f, synchronous});
         watch(stage, peer);
         frame_builder<proto::JoinPeers> join;
         join.body().setRank(rank);
+        join.body().setAnew(anew);
         auto members = join.body().initMembers(2);
         write_address(members[rank], peer);
         write_address(members[1 - rank], other.address);
         say(stage, peer, with(std::move(join), {floats({0, 0}), floats({8})}));
     }
 
+    void let_newcomer_join(part& who_says) {
+        frame_builder<proto::PeerJoined> joined;
+        joined.body().setRank(1);
+        write_address(joined.body().initMember(), newcomer.address);
+        say(who_says, peer, std::move(joined));
+    }
     void hand_over(const std::vector<float>& first, float second) {
         say(stage, peer, with(frame_builder<proto::Exchange>{}, {floats(first), floats({second})}));
     }
@@ -129,6 +139,37 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_ends_it) {
     refused.act(refused.other, [](puppet& self) { self.refuse(); });
     refused.meet({4, 8, 0});
     refused.check_ended("a peer refused a message: no");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_newcomer_has_the_place_of_a_lost_peer_when_the_trainer_says_so,
+                        one_centre) {
+    let_newcomer_join(stranger);
+    BOOST_TEST(stranger.log.rejected.size() == 1u);
+    say(newcomer, peer, frame_builder<proto::ReadWeights>{});
+    BOOST_TEST(newcomer.log.rejected.size() == 1u);
+    let_newcomer_join(trainer);
+    BOOST_TEST(trainer.log.all<proto::PeerExpected>().size() == 1u);
+    say(newcomer, peer, frame_builder<proto::ReadWeights>{});
+    const auto weights = newcomer.log.all<proto::PeerWeights>();
+    BOOST_REQUIRE(weights.size() == 1u);
+    BOOST_TEST(values_of(weights[0]->tensors()[0]) == (numbers{0, 0, 8}));
+    say(newcomer, peer, with(frame_builder<proto::Meet>{}, {floats({4, 8, 0})}));
+    BOOST_TEST(newcomer.log.all<proto::Met>().size() == 1u);
+    meet({4, 8, 0}); // of whose place the newcomer has taken
+    BOOST_TEST(other.log.rejected.size() == 1u);
+}
+
+// The stage gets what the first peer has, and only from that.
+BOOST_AUTO_TEST_CASE(a_new_peer_begins_with_what_the_first_has) {
+    one_centre s{false, 1, true};
+    BOOST_TEST(s.other.log.all<proto::ReadWeights>().size() == 1u);
+    s.say(s.stranger, s.peer, with(frame_builder<proto::PeerWeights>{}, {s.floats({1, 2, 3})}));
+    BOOST_TEST(s.stage.log.all<proto::Common>().empty());
+    s.say(s.other, s.peer, with(frame_builder<proto::PeerWeights>{}, {s.floats({4, 5, 6})}));
+    const auto common = s.stage.log.all<proto::Common>();
+    BOOST_REQUIRE(common.size() == 1u);
+    BOOST_TEST(values_of(common[0]->tensors()[0]) == (numbers{4, 5}));
+    BOOST_TEST(values_of(common[0]->tensors()[1]) == numbers{6});
 }
 
 BOOST_AUTO_TEST_CASE(with_the_first_replica_the_centre_is_lost) {

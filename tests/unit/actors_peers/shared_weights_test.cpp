@@ -66,7 +66,7 @@ struct two_replicas : puppet_stage {
         for (int r = 0; r < 2; ++r) {
             stages.push_back(&add<proto::Exchanged, proto::Common>("stage"));
             replicas.push_back(node.spawn<hogwild_peer>(
-                "peer", peer_options{shared_device(), {tensor_shape{2}}}, shared));
+                "peer", peer_options{shared_device(), {}, {tensor_shape{2}}}, shared));
         }
         for (std::uint32_t r = 0; r < 2; ++r) {
             frame_builder<proto::JoinPeers> join;
