@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs a benchmark of Troupe beside its peers and prints one table; never passes or fails by time.
 
-    tests/bench/run.py frames | actors | operations | tracing | training | models | straggler | all_reduce | params
+    tests/bench/run.py frames | actors | operations | tracing | training | models | straggler | all_reduce | params |
+                       slow_link
                        [--build BUILD] [--repetitions 5] [--json]
 
 Everything is repeated and interleaved; a figure is the median, with the lowest and highest beside it. Peers that are
@@ -16,6 +17,7 @@ import tempfile
 
 import contenders
 from measuring import Figures, Skip, interleave
+from slow_link import slow_link
 from tables import Row, Table, number, print_json, print_text
 
 FRAME_SIZES = [64, 4096, 65536, 1 << 20, 8 << 20, 64 << 20]
@@ -324,7 +326,8 @@ def straggler(options):
 
 
 BENCHMARKS = {"frames": frames, "training": training, "models": models, "tracing": tracing, "actors": actors,
-              "operations": operations, "straggler": straggler, "all_reduce": all_reduce, "params": params}
+              "operations": operations, "straggler": straggler, "all_reduce": all_reduce, "params": params,
+              "slow_link": slow_link}
 
 
 def arguments():
