@@ -134,10 +134,13 @@ result<node_agent::hosted_stage> node_agent::spawn_stage(proto::PlaceStage::Read
         return program.failure();
     stage_options options;
     options.place = {body.getStage(), body.getStages()};
-    for (const std::uint32_t replicas : body.getStageReplicas())
-        options.stage_replicas.push_back(replicas);
-    if (!options.stage_replicas.empty())
-        options.place.warm_up = warm_ups(options.stage_replicas)[body.getStage()];
+    std::vector<std::uint32_t> replicas;
+    for (const std::uint32_t of_stage : body.getStageReplicas())
+        replicas.push_back(of_stage);
+    if (!replicas.empty()) {
+        options.warm_ups = warm_ups(replicas);
+        options.place.warm_up = options.warm_ups[body.getStage()];
+    }
     options.schedule = body.getSchedule();
     options.program = std::make_shared<const stage_program>(std::move(program).value());
     options.compute =

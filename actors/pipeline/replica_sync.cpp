@@ -65,4 +65,14 @@ std::optional<replica_sync> replica_sync::of(proto::Sync::Reader description,
     return replicas > 1 ? sync : replica_sync{};
 }
 
+std::vector<std::uint32_t> replicas_of_stages(proto::Topology::Reader topology) {
+    std::vector<std::uint32_t> replicas;
+    if (topology.isPipeline() && topology.getPipeline().getStages().isList())
+        for (const auto stage : topology.getPipeline().getStages().getList())
+            replicas.push_back(stage.getReplicas());
+    if (std::ranges::all_of(replicas, [](std::uint32_t r) { return r == 1; }))
+        replicas.clear();
+    return replicas;
+}
+
 } // namespace troupe

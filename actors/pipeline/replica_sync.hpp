@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "actors/params/shard_update.hpp"
 #include "actors/peers/weight_exchange.hpp"
@@ -49,5 +50,8 @@ struct replica_sync {
         return server ? std::min<std::size_t>(tensors, shards > 0 ? shards : replicas) : 0;
     }
 };
+
+// By stage, where the stages of a pipeline have replicas of their own; else empty.
+std::vector<std::uint32_t> replicas_of_stages(proto::Topology::Reader topology);
 
 } // namespace troupe

@@ -38,8 +38,8 @@ namespace troupe {
 
 struct stage_options {
     stage_place place;
-    replica_place replica;                     // of this stage
-    std::vector<std::uint32_t> stage_replicas; // of every stage, where they differ
+    replica_place replica;               // of this stage
+    std::vector<std::uint32_t> warm_ups; // of every stage, where they differ in replicas
     replica_sync sync;
     actor_address reducer;    // sums over the replicas, where they do and have something to sum
     actor_address cache;      // of the parameter server, where there is one
@@ -224,7 +224,7 @@ class stage_actor final : public actor {
     result<void> check_gradient(const instruction& i, const stashed& s) const;
     result<void> check_labels(const instruction& i) const;
     bool shares_norm() const;
-    bool stages_differ() const noexcept { return !options_.stage_replicas.empty(); }
+    bool stages_differ() const noexcept { return !options_.warm_ups.empty(); }
     bool is_dealt() const noexcept { return options_.sync.deals_minibatches(); }
     // Of the next update; over the run. Where replicas update together, the first of theirs.
     std::uint64_t minibatch_of_update() const {

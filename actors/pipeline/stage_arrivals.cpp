@@ -138,7 +138,7 @@ result<void> stage_actor::check_activation(proto::Activation::Reader body, const
         stage_place sender{options_.place.stage - 1, options_.place.stages};
         std::uint64_t minibatch = at.forward_minibatch; // of the sender's share
         if (stages_differ()) {
-            sender.warm_up = warm_ups(options_.stage_replicas)[sender.stage];
+            sender.warm_up = options_.warm_ups[sender.stage];
             minibatch = (expected - epoch_->first_minibatch) / previous_.size();
         }
         const std::uint64_t version =

@@ -1,6 +1,7 @@
 // What an app file says to no effect, or hardly means.
 #include <functional>
 
+#include "actors/pipeline/replica_sync.hpp"
 #include "actors/pipeline/run_shape.hpp"
 #include "actors/pipeline/schedule.hpp"
 #include "actors/plan/app_file_checks.hpp"
@@ -9,15 +10,6 @@
 namespace troupe::app_file {
 
 namespace {
-
-bool has_replicated_stages(proto::Topology::Reader topology) {
-    if (!topology.isPipeline() || !topology.getPipeline().getStages().isList())
-        return false;
-    for (const auto stage : topology.getPipeline().getStages().getList())
-        if (stage.getReplicas() > 1)
-            return true;
-    return false;
-}
 
 void add_idle_data(proto::Data::Reader data, std::vector<doubtful_key>& keys) {
     const bool own_labels = data.getTarget() == proto::DataTarget::INPUT;
@@ -109,7 +101,7 @@ std::vector<doubtful_key> doubtful_keys(proto::App::Reader app,
                         "not reached in " + std::to_string(train.getEpochs()) +
                             (train.getEpochs() == 1 ? " epoch" : " epochs") +
                             ", so minibatches do not grow"});
-    if (app.getTopology().getReplicas() == 1 && !has_replicated_stages(app.getTopology()))
+    if (app.getTopology().getReplicas() == 1 && replicas_of_stages(app.getTopology()).empty())
         keys.push_back({"topology.sync",
                         "one replica agrees with itself; leave it out, or give topology.replicas"});
     if (!app.getTopology().isPipeline())

@@ -1,4 +1,5 @@
 // Whether the way in which replicas agree can be: what schemas/topology.capnp says of them beside the rest of the app file.
+#include <algorithm>
 #include <optional>
 
 #include "actors/pipeline/replica_sync.hpp"
@@ -195,28 +196,20 @@ result<void> check_available(const app_definition& definition) {
 // Replicas of a stage alone take turns with its minibatches, which an asynchronous pipeline alone lets them.
 result<void> check_stage_replicas(const app_definition& definition) {
     const auto topology = definition.app().getTopology();
-    if (!topology.isPipeline() || !topology.getPipeline().getStages().isList())
+    const std::vector<std::uint32_t> replicas = replicas_of_stages(topology);
+    if (replicas.empty())
         return {};
-    const auto stages = topology.getPipeline().getStages().getList();
-    const std::uint32_t first = stages[0].getReplicas();
-    bool all_alike = true;
-    std::optional<unsigned> replicated;
-    for (unsigned s = 0; s < stages.size(); ++s) {
-        all_alike = all_alike && stages[s].getReplicas() == first;
-        if (stages[s].getReplicas() > 1 && !replicated)
-            replicated = s;
-    }
-    if (!replicated)
-        return {};
+    const auto replicated = std::ranges::find_if(replicas, [](std::uint32_t r) { return r > 1; });
     const auto refuse = [&](const std::string& why) {
-        return definition.error_at(
-            "topology.pipeline.stages[" + std::to_string(*replicated) + "].replicas", why);
+        return definition.error_at("topology.pipeline.stages[" +
+                                       std::to_string(replicated - replicas.begin()) + "].replicas",
+                                   why);
     };
     if (topology.getReplicas() > 1)
         return refuse("the whole pipeline has replicas already; leave topology.replicas out");
-    if (all_alike)
-        return refuse("all stages have as many; say topology.replicas: " + std::to_string(first) +
-                      " instead");
+    if (std::ranges::count(replicas, replicas[0]) == std::ssize(replicas))
+        return refuse("all stages have as many; say topology.replicas: " +
+                      std::to_string(replicas[0]) + " instead");
     if (is_synchronous(topology.getPipeline().getSchedule()))
         return refuse("stages with different numbers of replicas update at different times, which "
                       "schedule " +

@@ -5,6 +5,7 @@
 
 #include "actors/collective/link_cost.hpp"
 #include "actors/pipeline/partition.hpp"
+#include "actors/pipeline/replica_sync.hpp"
 
 namespace troupe {
 
@@ -149,17 +150,6 @@ result<std::vector<std::size_t>> place(const plan_request& request,
     for (const auto& named : seats->named)
         device_of.push_back(named ? *named : seats->left[*next++]);
     return device_of;
-}
-
-// By stage, where some stage has replicas of its own; else empty.
-std::vector<std::uint32_t> replicas_of_stages(proto::Topology::Reader topology) {
-    std::vector<std::uint32_t> replicas;
-    if (topology.isPipeline() && topology.getPipeline().getStages().isList())
-        for (const auto stage : topology.getPipeline().getStages().getList())
-            replicas.push_back(stage.getReplicas());
-    if (std::ranges::all_of(replicas, [](std::uint32_t r) { return r == 1; }))
-        replicas.clear();
-    return replicas;
 }
 
 // Each replica of a stage on a device of its own: the first on the one that the stage names, if it does, all others on those
