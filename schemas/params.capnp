@@ -73,7 +73,8 @@ struct Push {
   clock @2 :UInt64;
   minibatch @3 :UInt64;
   weightVersion @4 :UInt64;     # of this shard, that the gradients were computed with
-}                               # attachments: gradients of the shard's parameters; none: the worker has no minibatch now
+}                               # attachments: of each of the shard's parameters the gradient, or with a codec its payload;
+                                # none: the worker has no minibatch now
 
 struct Pull {
   # Cache to a shard, after the Push of the clock before, or at clock 0 when it enters the epoch. Answered by Pulled, when the consistency rule lets it read.
@@ -150,6 +151,7 @@ struct WorkerExpected {
 
 const applyWork :Text = "apply";
 
-# With node_servers, the sum of what the replicas of a node have offered stands there, too.
+# With node_servers, the sum of what the replicas of a node have offered stands there, too, with its encoding; where gradients
+# are compressed, what else a cache encodes stands there as collective.capnp's encodeWork.
 
 const nodeSumWork :Text = "node sum";

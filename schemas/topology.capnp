@@ -42,8 +42,8 @@ struct Sync $A.doc("Exactly one way for replicas to agree, and how what they sen
         "made of what at least some of them have: asynchronous ADMM. Zhang and Kwok 2014.");
     hogwild @7 :Void $A.doc("Replicas on one node update the same weights in memory, without any lock. Niu et al. 2011.");
   }
-  codec @8 :GradientCodec $A.doc("How gradients are compressed on their way; what is lost is added to the next ones of the same tensor, "
-      "where the codec is not unbiased. As they are when absent.");
+  codec @8 :GradientCodec $A.doc("How gradients are compressed on their way to other replicas or to a parameter server; what is "
+      "lost is added to the next ones of the same tensor, where the codec is not unbiased. As they are when absent.");
 }
 
 struct AllReduce {

@@ -96,7 +96,8 @@ void node_agent::spawn_server(proto::PlaceStage::Reader body, const stage_option
 actor_address node_agent::spawn_shard(proto::PlaceStage::Reader body, const stage_options& stage,
                                       shard_range own) {
     parameter_shard_options shard;
-    shard.rules = {*stage.sync.server, stage.sync.how, stage.sync.compensation, stage.rule};
+    shard.rules = {*stage.sync.server, stage.sync.how, stage.sync.compensation, stage.rule,
+                   stage.sync.codec};
     shard.workers = body.getWorkers();
     shard.trainer = stage.trainer;
     for (std::size_t p = own.first; p < own.first + own.count; ++p)
@@ -112,6 +113,9 @@ actor_address node_agent::spawn_cache(proto::PlaceStage::Reader body, const stag
     options.state_per_parameter = stage.rule->state().size();
     options.fetches_kept = stage.sync.push_every; // the most, where weights are pulled every time
     options.members = body.getMembers();
+    options.codec = stage.sync.codec;
+    options.seed = body.getTrain().getSeed() + body.getStage();
+    options.workers = body.getWorkers();
     options.compute = stage.compute;
     if (!stage.sync.node_servers)
         return runtime().spawn<parameter_cache>("cache-" + name_of_stage(body), std::move(options));

@@ -4,8 +4,9 @@
 #include <string>
 
 #include "actors/messages.hpp"
-#include "kernels/ops/ops.hpp"
+#include "actors/params/push_contents.hpp"
 #include "schemas/base/limits.hpp"
+#include "schemas/collective.capnp.h"
 
 namespace troupe {
 
@@ -36,6 +37,13 @@ void parameter_cache::join(proto::JoinServer::Reader body, const frame& f) {
             watch(shard);
         fetched_ = {std::vector<std::uint64_t>(shards_.size(), body.getWeightVersion())};
         answers_.resize(shards_.size());
+        if (options_.codec)
+            encoder_ = std::make_shared<gradient_encoder>(
+                gradient_encoder::options{.how = options_.codec,
+                                          .shapes = options_.shapes,
+                                          .seed = options_.seed,
+                                          .replica = worker_,
+                                          .replicas = options_.workers});
     }
     keep_shard(read_address(body.getKeeps()), body.getWeightVersion(), f);
     send(f.from(), frame_builder<proto::ServerJoined>{});
@@ -61,7 +69,7 @@ void parameter_cache::keep_shard(actor_address shard, std::uint64_t version, con
 
 parameter_cache::member* parameter_cache::take(const frame& f) {
     const auto who = std::ranges::find(members_, f.from(), &member::stage);
-    if (who == members_.end() || who->asked || asked_ || sums_) {
+    if (who == members_.end() || who->asked || asked_) {
         reject("the sender is not a stage of this cache, or has not had its last answer");
         return nullptr;
     }
@@ -84,11 +92,15 @@ void parameter_cache::offer(proto::Offer::Reader body, const frame& f) {
     member* const who = take(f);
     if (who == nullptr)
         return;
+    const auto gradients = f.tensors();
+    if (!gradients.empty() && !std::ranges::equal(gradients, options_.shapes, {}, &tensor::shape))
+        return quit(
+            error{errc::protocol, "what a stage offers has not the shapes of its parameters"});
     if (body.getFetch())
         return advance();
     push({body.getEpoch(), pushes_++, body.getMinibatch(), body.getFetchesLate(),
           f.envelope().getMinibatch()},
-         f.tensors());
+         {{gradients.begin(), gradients.end()}});
     who->asked.reset(); // nothing is to be answered
 }
 
@@ -146,34 +158,28 @@ void parameter_cache::offer_all() {
         if (!m.asked->tensors().empty())
             offered.emplace_back(m.asked->tensors().begin(), m.asked->tensors().end());
     }
-    if (offered.size() > 1)
-        return sum(ids, std::move(offered));
     begin({type_id_of<proto::Pulled>(), pushes_ + (pushes ? 1 : 0), 1, ids.name});
     if (pushes) {
         ids.clock = pushes_++;
-        push(ids, offered.empty() ? std::vector<tensor>{} : offered[0]);
+        push(ids, std::move(offered));
     }
-    pull(ids.epoch, pushes_, ids.name);
+    after_pushes([this, ids] { pull(ids.epoch, pushes_, ids.name); });
 }
 
-// In the order of the members; then it is pushed.
-void parameter_cache::sum(const push_ids& ids, std::vector<std::vector<tensor>> offered) {
-    summing_ = ids;
-    sums_ = std::make_shared<std::vector<tensor>>();
+void parameter_cache::push(const push_ids& ids, std::vector<std::vector<tensor>> offered) {
+    if (offered.empty() || (offered.size() == 1 && !encoder_))
+        return send_push(ids, offered.empty() ? std::vector<tensor>{} : offered[0]);
+    const char* const label =
+        offered.size() > 1 ? proto::NODE_SUM_WORK->cStr() : proto::ENCODE_WORK->cStr();
+    const auto contents = std::make_shared<std::vector<tensor>>();
+    in_work_.push_back({ids, label, contents});
     device_task task;
-    task.work = [sums = sums_,
+    task.work = [contents, encoder = encoder_, epoch = ids.epoch,
                  offered = std::move(offered)](compute_context& context) -> result<void> {
-        for (std::size_t i = 0; i < offered[0].size(); ++i) {
-            auto sum = tensor::allocate(context.memory, data_type::float32, offered[0][i].shape());
-            if (!sum)
-                return sum.failure();
-            auto done = context.ops.run(add_scaled{offered[0][i], 1, offered[1][i], *sum});
-            for (std::size_t m = 2; done && m < offered.size(); ++m)
-                done = context.ops.run(add_scaled{*sum, 1, offered[m][i], *sum});
-            if (!done)
-                return done;
-            sums->push_back(std::move(*sum));
-        }
+        auto made = push_contents(context, offered, encoder.get(), epoch);
+        if (!made)
+            return made.failure();
+        *contents = std::move(*made);
         return {};
     };
     for (const tensor_shape& shape : options_.shapes)
@@ -182,22 +188,30 @@ void parameter_cache::sum(const push_ids& ids, std::vector<std::vector<tensor>> 
     options_.compute->submit(std::move(task));
 }
 
+// They come in the order in which they were submitted.
 void parameter_cache::work_done(proto::WorkDone::Reader body, const frame& f) {
+    TROUPE_CHECK(!in_work_.empty(), "work is done that was submitted");
+    const push_in_work done = std::move(in_work_.front());
+    in_work_.pop_front();
     const work_span span = span_of(body, f);
-    trace_compute(runtime().trace().label(proto::NODE_SUM_WORK->cStr()), span.began, span.ended,
-                  minibatch_id{summing_.name}, weight_version{none},
+    trace_compute(runtime().trace().label(done.label), span.began, span.ended,
+                  minibatch_id{done.ids.name}, weight_version{none},
                   options_.compute->memory().statistics().bytes_reserved);
     if (body.hasFailure())
-        return quit(
-            read_failure(body.getFailure()).in("summing what the replicas of a node offer"));
-    const auto sums = std::exchange(sums_, nullptr);
-    summing_.clock = pushes_++;
-    begin({type_id_of<proto::Pulled>(), pushes_, 1, summing_.name});
-    push(summing_, *sums);
-    pull(summing_.epoch, pushes_, summing_.name);
+        return quit(read_failure(body.getFailure()).in("summing or encoding what is to be pushed"));
+    send_push(done.ids, *done.contents);
+    if (in_work_.empty() && ask_)
+        std::exchange(ask_, nullptr)();
 }
 
-void parameter_cache::push(const push_ids& ids, std::span<const tensor> gradients) {
+// One question at a time, and no offer before its answer.
+void parameter_cache::after_pushes(std::function<void()> ask) {
+    if (in_work_.empty())
+        return ask();
+    ask_ = std::move(ask);
+}
+
+void parameter_cache::send_push(const push_ids& ids, std::span<const tensor> contents) {
     TROUPE_CHECK(ids.fetches_late < fetched_.size(), "a stage computes with what it fetched");
     const auto& used = fetched_[fetched_.size() - 1 - ids.fetches_late];
     for (std::size_t k = 0; k < shards_.size(); ++k) {
@@ -209,9 +223,9 @@ void parameter_cache::push(const push_ids& ids, std::span<const tensor> gradient
         push.body().setWeightVersion(used[k]);
         push.envelope().setMinibatch(ids.name);
         push.envelope().setWeightVersion(used[k]);
-        if (!gradients.empty())
+        if (!contents.empty())
             for (const tensor& t :
-                 gradients.subspan(options_.ranges[k].first, options_.ranges[k].count))
+                 contents.subspan(options_.ranges[k].first, options_.ranges[k].count))
                 push.attach(t);
         send(shards_[k], std::move(push));
     }
@@ -230,12 +244,14 @@ void parameter_cache::pull(std::uint32_t epoch, std::uint64_t clock, std::uint64
 
 void parameter_cache::finish(std::uint32_t epoch) {
     begin({type_id_of<proto::WorkerDoneTaken>(), epoch});
-    for (const actor_address shard : shards_) {
-        frame_builder<proto::WorkerDone> done;
-        done.body().setWorker(worker_);
-        done.body().setEpoch(epoch);
-        send(shard, std::move(done));
-    }
+    after_pushes([this, epoch] {
+        for (const actor_address shard : shards_) {
+            frame_builder<proto::WorkerDone> done;
+            done.body().setWorker(worker_);
+            done.body().setEpoch(epoch);
+            send(shard, std::move(done));
+        }
+    });
 }
 
 // ---- answers --------------------------------------------------------------------------------------------------------

@@ -1,16 +1,21 @@
 // A worker's side of a parameter server: cuts what its stage offers into shards, and puts together what they answer. Speaks
 // schemas/params.capnp.
 //
+// With a codec it pushes payloads, and keeps what they lose of each tensor for its next push. A push is encoded once, and in
+// the order of clocks; what the stages ask for afterwards leaves after it.
+//
 // Threads: an actor's. Errors: a shard that refuses, answers what it was not asked or is gone ends it; its stage watches it.
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "actors/runtime/actor.hpp"
+#include "kernels/codec/codec.hpp"
 #include "kernels/device/device.hpp"
 #include "kernels/tensor/tensor.hpp"
 #include "schemas/params.capnp.h"
@@ -29,7 +34,10 @@ struct parameter_cache_options {
     std::size_t state_per_parameter = 0;
     std::size_t fetches_kept = 1;    // how late the oldest gradient of a push may be, in fetches
     std::size_t members = 1;         // stages that it serves
-    std::shared_ptr<device> compute; // sums what several offer; may be none with one
+    codec_ptr codec;                 // of what it pushes; null: as it is
+    std::uint64_t seed = 0;          // of what the codec draws by lot
+    std::uint32_t workers = 1;       // of the server
+    std::shared_ptr<device> compute; // sums what several offer, encodes; may be none with neither
 };
 
 class parameter_cache final : public actor {
@@ -63,6 +71,12 @@ class parameter_cache final : public actor {
         std::uint32_t fetches_late = 0;
         std::uint64_t name = none; // in traces: the minibatch of a member
     };
+    // A push that the device sums or encodes.
+    struct push_in_work {
+        push_ids ids;
+        const char* label = "";
+        std::shared_ptr<std::vector<tensor>> contents; // written by the device, then read here
+    };
     // What the stages have asked for, and every shard is to answer.
     struct question {
         std::uint64_t answer = 0; // type of the answers
@@ -77,12 +91,14 @@ class parameter_cache final : public actor {
     void advance(); // if all members have asked
     void begin(const question& asked);
     void offer_all();
-    void sum(const push_ids& ids, std::vector<std::vector<tensor>> offered);
+    // The sum of what is offered; of nothing that there is none.
+    void push(const push_ids& ids, std::vector<std::vector<tensor>> offered);
+    void send_push(const push_ids& ids, std::span<const tensor> contents);
+    void after_pushes(std::function<void()> ask); // those that the device has in work
     void finish(std::uint32_t epoch);
     // Keeps the answer of a shard; true if it was the last one due. One that does not fit ends this actor.
     bool collect(std::uint64_t echo, const frame& f);
     result<void> check_answer(std::size_t shard, std::uint64_t echo, const frame& f) const;
-    void push(const push_ids& ids, std::span<const tensor> gradients);
     void pull(std::uint32_t epoch, std::uint64_t clock, std::uint64_t minibatch);
     void send_fetched(std::uint64_t staleness, std::uint32_t dropped);
 
@@ -90,11 +106,12 @@ class parameter_cache final : public actor {
     std::uint32_t worker_ = 0;
     std::vector<member> members_;
     std::vector<actor_address> shards_;
-    std::uint64_t pushes_ = 0; // of this epoch
-    push_ids summing_;         // while the device sums
-    std::shared_ptr<std::vector<tensor>> sums_;
-    std::deque<std::vector<std::uint64_t>>
-        fetched_; // versions by shard, of this epoch, the newest last
+    std::uint64_t pushes_ = 0;                  // of this epoch
+    std::shared_ptr<gradient_encoder> encoder_; // used by the device; none without a codec
+    std::deque<push_in_work> in_work_;          // as they were submitted
+    std::function<void()> ask_;                 // when none is any more
+    // Versions by shard, of this epoch, the newest last.
+    std::deque<std::vector<std::uint64_t>> fetched_;
     std::optional<question> asked_;
     std::vector<frame_ptr> answers_; // by shard
     std::size_t missing_ = 0;

@@ -72,11 +72,7 @@ result<void> parameter_shard::check_push(proto::Push::Reader body, const frame& 
         return error{errc::protocol, "is of a version that this shard has not made"};
     if (f.tensors().empty() && rule.is_synchronous())
         return {};
-    const bool floats = std::ranges::all_of(
-        f.tensors(), [](const tensor& t) { return t.type() == data_type::float32; });
-    if (!floats || !std::ranges::equal(f.tensors(), options_.shapes, {}, &tensor::shape))
-        return error{errc::protocol, "has not the gradients of the shard's parameters"};
-    return {};
+    return check_pushed(options_.rules, options_.shapes, f.tensors());
 }
 
 void parameter_shard::push(proto::Push::Reader body, const frame& f) {
@@ -172,7 +168,8 @@ pushed_gradients parameter_shard::take_pushed(const arrived_push& push) {
     const frame& f = *entry.mapped();
     worker_state& worker = workers_[push.worker];
     worker.staleness = ledger_.version() - push.version;
-    pushed_gradients taken{{f.tensors().begin(), f.tensors().end()}, worker.staleness, {}};
+    pushed_gradients taken{
+        {f.tensors().begin(), f.tensors().end()}, worker.staleness, {}, push.worker};
     // Later pushes are of these weights or newer ones.
     while (!worker.pulled.empty() && worker.pulled.front()->version.value() < push.version)
         worker.pulled.pop_front();

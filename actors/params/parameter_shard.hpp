@@ -6,8 +6,8 @@
 // it any more.
 //
 // Threads: an actor's. Device work touches only what it was given.
-// Errors: a push out of turn, gradients that do not fit, an answer that is refused and work that fails end it; its workers'
-// caches watch it.
+// Errors: a push out of turn, gradients or payloads that do not fit, an answer that is refused and work that fails end it;
+// its workers' caches watch it.
 #pragma once
 
 #include <deque>

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "actors/params/consistency.hpp"
+#include "kernels/codec/codec.hpp"
 #include "kernels/optim/aggregation.hpp"
 #include "kernels/optim/optimizer.hpp"
 
@@ -26,13 +28,15 @@ struct shard_update_rules {
     aggregation how;
     delay_compensation compensation;
     optimizer_ptr optimizer;
+    codec_ptr codec; // of what is pushed; null: as it is
 };
 
 // What one worker has pushed.
 struct pushed_gradients {
-    std::vector<tensor> gradients;
-    std::uint64_t late = 0; // updates since their weights were pulled
-    weights_ptr pulled;     // these weights, where delays are compensated; null: none to be
+    std::vector<tensor> gradients; // with a codec its payloads of them
+    std::uint64_t late = 0;        // updates since their weights were pulled
+    weights_ptr pulled;            // these weights, where delays are compensated; null: none to be
+    std::size_t worker = 0;        // named in errors
 };
 
 struct shard_update {
@@ -40,7 +44,13 @@ struct shard_update {
     double change = 0; // the largest of a weight, where the rule asks for it
 };
 
+// Whether tensors that came from outside can be gradients of parameters of these shapes, or payloads of them: what
+// update_shard() takes.
+result<void> check_pushed(const shard_update_rules& rules, std::span<const tensor_shape> shapes,
+                          std::span<const tensor> tensors);
+
 // `mean_square`: of the gradients so far, where compensation keeps one; empty before the first update, then written.
+// errc::protocol for payloads that no encoder makes.
 result<shard_update> update_shard(compute_context& context, const shard_update_rules& rules,
                                   weights_ptr current, std::vector<pushed_gradients> pushed,
                                   float rate, std::vector<tensor>& mean_square);

@@ -60,7 +60,7 @@ std::optional<replica_sync> replica_sync::of(proto::Sync::Reader description,
     if (!is_known(sync.algorithm))
         return std::nullopt;
     sync.codec = make_codec(description.getCodec());
-    if (!description.getCodec().isNone() && (!sync.codec || !sync.sums_gradients))
+    if (!description.getCodec().isNone() && (!sync.codec || !(sync.sums_gradients || sync.server)))
         return std::nullopt;
     return replicas > 1 ? sync : replica_sync{};
 }

@@ -26,7 +26,7 @@ struct replica_sync {
     std::uint32_t fetch_every = 1; // minibatches between two pulls
     bool node_servers = false;     // the replicas of a node are one worker of the server
     proto::AllReduceAlgorithm algorithm = proto::AllReduceAlgorithm::AUTO;
-    codec_ptr codec; // of gradients that are summed; null: as they are
+    codec_ptr codec; // of gradients on their way to each other or to a server; null: as they are
 
     // Nothing for a way that this build does not know. One replica agrees with itself.
     static std::optional<replica_sync> of(proto::Sync::Reader description, std::uint32_t replicas);

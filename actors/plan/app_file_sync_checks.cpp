@@ -228,9 +228,11 @@ result<void> check_codec(const app_definition& definition) {
     const auto how = sync.getCodec();
     if (how.isNone())
         return {};
-    if (!sync.isAllReduce())
-        return definition.error_at("topology.sync.codec",
-                                   "goes with all_reduce alone; leave it out, or use that");
+    if (!sync.isAllReduce() && !sync.isParameterServer())
+        return definition.error_at(
+            "topology.sync.codec",
+            "compresses gradients, and these replicas send weights; leave it "
+            "out, or use all_reduce or parameter_server");
     if (sync.isAllReduce() && sync.getAllReduce().getAlgorithm() != proto::AllReduceAlgorithm::AUTO)
         return definition.error_at("topology.sync.all_reduce.algorithm",
                                    "with a codec every replica sends what it has to all others; "

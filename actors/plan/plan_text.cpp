@@ -156,9 +156,15 @@ std::string describe_exchange(const plan& p, const planned_stage& s) {
         std::vector<std::string> shards;
         for (std::size_t k = 0; k < s.shards; ++k)
             shards.push_back(where_text(s.where[k]));
-        return "  -> " + counted(s.shards, "shard") + " on " + in_a_row(shards) + ": Push " +
-               bytes_text(s.parameter_bytes) +
-               " per minibatch of each replica; Pulled of the same size back\n";
+        const std::string pushed =
+            "  -> " + counted(s.shards, "shard") + " on " + in_a_row(shards) + ": Push ";
+        if (!p.sync.codec)
+            return pushed + bytes_text(s.parameter_bytes) +
+                   " per minibatch of each replica; Pulled of the same size back\n";
+        return pushed + "at most " + bytes_text(gradient_bytes(p, s)) +
+               " per minibatch of each replica, compressed by " +
+               std::string{p.sync.codec->name()} + "; Pulled " + bytes_text(s.parameter_bytes) +
+               " back\n";
     }
     if (p.sync.codec)
         return "  <-> its replicas: ReduceChunk " + bytes_text(gradient_bytes(p, s)) +
@@ -169,8 +175,8 @@ std::string describe_exchange(const plan& p, const planned_stage& s) {
                traffic_of(*p.sync.exchange, bytes_text(s.parameter_bytes)) + "\n";
     const planned_reduction reduction = reduction_of(p, s);
     return "  <-> its replicas: ReduceChunk " + bytes_text(reduction.bytes) +
-           " of each at most per " + (p.sync.exchange ? "mean" : "update") +
-           ", all-reduce by " + std::string{name_of(reduction.algorithm)} + "\n";
+           " of each at most per " + (p.sync.exchange ? "mean" : "update") + ", all-reduce by " +
+           std::string{name_of(reduction.algorithm)} + "\n";
 }
 
 // Stages that have to take turns, or nothing.

@@ -131,6 +131,21 @@ class Replicas(TroupeTest):
                                   .replace("epochs: 2", "epochs: 6"), "--cluster", address)
             self.assertGreater(done["test_accuracy"], 0.8)
 
+    def test_compressed_pushes_train_with_a_server_and_what_cannot_be_carried_is_one_line(self):
+        server = "{parameter_server: {consistency: {ssp: {staleness: 2}}, shards: 2}, codec: {top_k: {ratio: 0.2}}}"
+        app = TWO.replace("all_reduce", server).replace("momentum: 0.9", "momentum: 0.5").replace("epochs: 2", "epochs: 6")
+        plan = self.troupe("plan", self.app(app), "--nodes", 2).out
+        self.assertRegex(plan, "Push at most [0-9]+ B per minibatch of each replica, compressed by top_k; Pulled [0-9]+ B back")
+        _, done = self.losses(app, "--nodes", 2)
+        self.assertGreater(done["test_accuracy"], 0.8)
+        for setting, error in (("codec=sufficient_factors", "topology.sync.codec.sufficient_factors: this build does not have that"),
+                               ("codec.deep_gradient.ratio=0.1", "has a momentum of its own in place of the optimizer's")):
+            result = self.troupe("check", self.app(app.replace(", codec: {top_k: {ratio: 0.2}}", "")), "--set", f"topology.sync.{setting}")
+            self.assert_one_line_error(result, 2, error)
+        result = self.troupe("check", self.app(TWO.replace("all_reduce", "{gossip: {}, codec: int8}")))
+        self.assert_one_line_error(result, 2, "topology.sync.codec: compresses gradients, and these replicas send weights",
+                                   "use all_reduce or parameter_server")
+
     def test_too_few_devices_are_one_line(self):
         for command in ("run", "plan"):
             result = self.troupe(command, self.app(TWO), "--devices", "cpu:1")

@@ -22,6 +22,25 @@ namespace troupe::test {
 inline constexpr std::size_t pushes_max = 16; // of a worker in an epoch
 inline constexpr std::uint32_t epochs_of_workers = 2;
 
+inline constexpr std::uint64_t seeds = 1000;
+inline constexpr sim_faults wild{.delay_min = std::chrono::microseconds{10},
+                                 .delay_max = std::chrono::milliseconds{20},
+                                 .drop = 0.05,
+                                 .duplicate = 0.05};
+
+// Of random workers with random shares; with `same` all have as many.
+inline std::vector<std::vector<std::uint64_t>> random_shares(std::uint64_t seed, bool same) {
+    random_stream random{seed};
+    const std::size_t workers = 2 + random.below(3);
+    std::vector<std::vector<std::uint64_t>> shares(workers);
+    for (std::uint32_t e = 0; e < epochs_of_workers; ++e) {
+        const std::uint64_t all = 1 + random.below(4);
+        for (auto& share : shares)
+            share.push_back(same ? all : random.below(7));
+    }
+    return shares;
+}
+
 inline std::size_t element_of(std::size_t workers, std::uint32_t epoch, std::size_t worker,
                               std::uint64_t push) {
     return (epoch * workers + worker) * pushes_max + push;
@@ -54,6 +73,7 @@ struct worker_script {
     actor_address cache;
     actor_address keeps; // the shard beside it; may be none
     std::uint64_t seed = 1;
+    std::uint64_t unanswered = 0; // of a hundred pushes, after which it pulls nothing
     duration slow = std::chrono::milliseconds{10}; // a gradient takes up to that
 };
 
@@ -113,6 +133,9 @@ class scripted_worker final : public actor {
                               ? seen.version >= (epoch_ + 1) * script_.versions_of_epoch
                               : pushes_ >= script_.share[epoch_];
         log_.reads.push_back(std::move(seen));
+        go_on(ends);
+    }
+    void go_on(bool ends) {
         if (ends || pushes_ == pushes_max)
             return finish();
         frame_builder<proto::Probe> done;
@@ -129,7 +152,11 @@ class scripted_worker final : public actor {
             offer.attach(one_at(element_of(script_.workers, epoch_, script_.worker, pushes_), 1));
         ++pushes_;
         ++log_.pushes[epoch_];
+        const bool pulls = script_.unanswered == 0 || random_.below(100) >= script_.unanswered;
+        offer.body().setFetch(pulls);
         send(script_.cache, std::move(offer));
+        if (!pulls)
+            go_on(pushes_ >= script_.share[epoch_]);
     }
     void finish() {
         frame_builder<proto::FinishEpoch> finish;
@@ -150,6 +177,12 @@ class scripted_worker final : public actor {
     std::uint64_t pushes_ = 0;
 };
 
+struct played_options {
+    std::uint64_t versions_of_epoch = 0;
+    codec_ptr codec = nullptr;
+    std::uint64_t unanswered = 0;
+};
+
 struct played_server {
     memory_pool memory{1u << 26};
     const std::unique_ptr<operations> ops = make_reference_operations();
@@ -159,7 +192,7 @@ struct played_server {
     // Plain descent at a rate of 1 from zeros, so that weights are minus the sum of what was applied.
     played_server(const consistency& rule, std::uint64_t seed, const sim_faults& faults,
                   const std::vector<std::vector<std::uint64_t>>& shares,
-                  std::uint64_t versions_of_epoch = 0)
+                  const played_options& played = {})
         : logs(shares.size()), sim{{.seed = seed, .trace_events = 64}} {
         const auto workers = static_cast<std::uint32_t>(shares.size());
         std::vector<node_runtime*> nodes;
@@ -177,6 +210,10 @@ struct played_server {
         sim.network().set_faults(faults);
         const std::size_t shards = std::min<std::size_t>(2, workers);
         const tensor_shape shape{epochs_of_workers * workers * pushes_max};
+        std::vector<std::shared_ptr<device>> devices;
+        for (std::uint32_t w = 0; w < workers; ++w)
+            devices.emplace_back(std::shared_ptr<void>{},
+                                 &sim.add_device(*nodes[w], {.seed = seed + w}, *ops));
         std::vector<actor_address> addresses;
         for (std::size_t k = 0; k < shards; ++k) {
             parameter_shard_options shard;
@@ -185,8 +222,8 @@ struct played_server {
             shard.workers = workers;
             shard.shapes = {shape};
             shard.rates = [](const run_position&) { return 1.0f; };
-            shard.compute = {std::shared_ptr<void>{},
-                             &sim.add_device(*nodes[k], {.seed = seed + k}, *ops)};
+            shard.rules.codec = played.codec;
+            shard.compute = devices[k];
             addresses.push_back(nodes[k]->spawn<parameter_shard>("shard", std::move(shard)));
         }
         for (std::uint32_t w = 0; w < workers; ++w) {
@@ -195,14 +232,19 @@ struct played_server {
                 cache.ranges.push_back({k, 1});
                 cache.shapes.push_back(shape);
             }
+            cache.codec = played.codec;
+            cache.seed = seed;
+            cache.workers = workers;
+            cache.compute = devices[w];
             const actor_address keeps = w < shards ? addresses[w] : actor_address{};
             const auto at = nodes[w]->spawn<parameter_cache>("cache", std::move(cache));
             caches.push_back(at);
             random_stream random{seed * 64 + w};
             nodes[w]->spawn<scripted_worker>(
                 "worker",
-                worker_script{w, workers, shares[w], versions_of_epoch, addresses, at, keeps,
-                              seed * 64 + w, std::chrono::milliseconds{1 + random.below(20)}},
+                worker_script{w, workers, shares[w], played.versions_of_epoch, addresses, at, keeps,
+                              seed * 64 + w, played.unanswered,
+                              std::chrono::milliseconds{1 + random.below(20)}},
                 memory, logs[w]);
         }
         ended = sim.run_until(

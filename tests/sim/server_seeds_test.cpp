@@ -10,25 +10,6 @@ using namespace troupe::test;
 
 namespace {
 
-constexpr std::uint64_t seeds = 1000;
-constexpr sim_faults wild{.delay_min = std::chrono::microseconds{10},
-                          .delay_max = std::chrono::milliseconds{20},
-                          .drop = 0.05,
-                          .duplicate = 0.05};
-
-// Of random workers with random shares; with `same` all have as many.
-std::vector<std::vector<std::uint64_t>> random_shares(std::uint64_t seed, bool same) {
-    random_stream random{seed};
-    const std::size_t workers = 2 + random.below(3);
-    std::vector<std::vector<std::uint64_t>> shares(workers);
-    for (std::uint32_t e = 0; e < epochs_of_workers; ++e) {
-        const std::uint64_t all = 1 + random.below(4);
-        for (auto& share : shares)
-            share.push_back(same ? all : random.below(7));
-    }
-    return shares;
-}
-
 bool has(const std::vector<float>& values, std::size_t element) {
     return values[element] != 0;
 }
@@ -142,7 +123,8 @@ BOOST_AUTO_TEST_CASE(backup_workers_drop_whatever_is_not_among_the_first_of_its_
         const std::vector<std::vector<std::uint64_t>> shares(2 + seed % 3);
         const auto backups = static_cast<std::uint32_t>(seed / 3 % shares.size());
         const std::size_t gradients = shares.size() - backups;
-        const played_server run{{.backups = backups}, seed, wild, shares, steps};
+        const played_server run{
+            {.backups = backups}, seed, wild, shares, {.versions_of_epoch = steps}};
         BOOST_TEST_CONTEXT("seed " << seed) {
             BOOST_REQUIRE(run.ended);
             std::uint64_t pushes = 0, lost = 0;

@@ -26,10 +26,10 @@ bool has(const std::string& text, const std::string& part) {
 
 BOOST_AUTO_TEST_CASE(codecs_are_for_gradients_on_their_way) {
     BOOST_TEST(said_of("all_reduce: {}, codec: {top_k: {ratio: 0.1}}") == "accepted");
-    for (const std::string method : {"local_sgd: {}", "parameter_server: {consistency: asp}"})
-        BOOST_TEST(
-            has(said_of(method + ", codec: one_bit"),
-                "topology.sync.codec: goes with all_reduce alone; leave it out, or use that"));
+    for (const std::string method : {"local_sgd: {}", "gossip: {}", "hogwild: null"})
+        BOOST_TEST(has(said_of(method + ", codec: one_bit"),
+                       "topology.sync.codec: compresses gradients, and these replicas send "
+                       "weights; leave it out, or use all_reduce or parameter_server"));
     BOOST_TEST(has(said_of("all_reduce: {algorithm: ring}, codec: bf16"),
                    "topology.sync.all_reduce.algorithm: with a codec every replica sends what it "
                    "has to all others; leave the algorithm out"));
@@ -38,4 +38,21 @@ BOOST_AUTO_TEST_CASE(codecs_are_for_gradients_on_their_way) {
                    "topology.sync.codec.deep_gradient: has a momentum of its own"));
     BOOST_TEST(has(said_of("all_reduce: {}, codec: {top_k: {ratio: 0}}"),
                    "topology.sync.codec.top_k.ratio"));
+}
+
+BOOST_AUTO_TEST_CASE(parameter_servers_take_every_codec_by_every_rule) {
+    const std::string server = "parameter_server: {consistency: ";
+    for (const char* codec :
+         {"none", "bf16", "f16", "int8", "one_bit", "{threshold: {threshold: 0.1}}", "top_k",
+          "deep_gradient", "tern_grad", "qsgd", "power_sgd"})
+        for (const char* keys :
+             {"bsp}", "{ssp: {staleness: 2}}}", "asp, push_every: 2}", "asp, node_servers: true}",
+              "{value_bounded: {bound: 1}}}", "{softsync: {}}}", "{backup_workers: {}}}",
+              "asp, delay_compensation: {adaptive: {}}}"})
+            BOOST_TEST(said_of(server + keys + ", codec: " + codec) == "accepted",
+                       keys << " " << codec);
+    BOOST_TEST(has(said_of(server + "asp}, codec: deep_gradient", "0.9"),
+                   "topology.sync.codec.deep_gradient: has a momentum of its own"));
+    BOOST_TEST(has(said_of(server + "asp}, codec: sufficient_factors"),
+                   "topology.sync.codec.sufficient_factors: this build does not have that yet"));
 }

@@ -2,6 +2,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include "actors/params/parameter_cache.hpp"
+#include "kernels/codec/codecs.hpp"
+#include "schemas/collective.capnp.h"
 #include "tests/support/puppet.hpp"
 
 using namespace troupe;
@@ -39,11 +41,14 @@ struct one_cache : puppet_stage {
 
     const tensor a = floats({1, 2}), b = floats({3, 4, 5}), c = floats({6});
 
-    one_cache() {
-        cache =
-            node.spawn<parameter_cache>("cache", parameter_cache_options{.ranges = {{0, 1}, {1, 2}},
-                                                                         .shapes = {{2}, {3}, {1}},
-                                                                         .state_per_parameter = 1});
+    explicit one_cache(codec_ptr codec = nullptr) {
+        parameter_cache_options options;
+        options.ranges = {{0, 1}, {1, 2}};
+        options.shapes = {{2}, {3}, {1}};
+        options.state_per_parameter = 1;
+        options.codec = std::move(codec);
+        options.compute = shared_device();
+        cache = node.spawn<parameter_cache>("cache", std::move(options));
         watch(stage, cache);
         frame_builder<proto::JoinServer> join;
         auto shards = join.body().initShards(2);
@@ -69,6 +74,25 @@ struct one_cache : puppet_stage {
         BOOST_REQUIRE(stage.log.downs.size() == 1u);
         BOOST_TEST(stage.log.downs[0].find(sentence) != std::string::npos, stage.log.downs[0]);
         BOOST_TEST(stage.log.all<proto::Fetched>().empty());
+    }
+};
+
+// What is pushed are payloads: of each parameter the largest half.
+struct compressed_cache : one_cache {
+    const codec_ptr how = make_top_codec(0.5f);
+
+    compressed_cache() : one_cache{with_error_feedback(make_top_codec(0.5f))} {}
+
+    // Of the push of this number to a shard; no other tensor is sent.
+    std::vector<float> pushed(const part& to, std::size_t number, std::size_t t,
+                              const tensor_shape& shape) {
+        const auto pushes = to.log.all<proto::Push>();
+        BOOST_REQUIRE(number < pushes.size());
+        BOOST_TEST(pushes[number]->body<proto::Push>().getClock() == number);
+        const tensor payload = pushes[number]->tensors()[t];
+        BOOST_TEST(payload.bytes() == how->payload_bytes(shape));
+        compute_context context{*ops, memory};
+        return values_of(decoded(context, *how, shape, payload).value());
     }
 };
 
@@ -181,6 +205,61 @@ BOOST_FIXTURE_TEST_CASE(a_shard_that_refuses_ends_it, one_cache) {
     act(second, [](puppet& self) { self.refuse(); });
     offer(0);
     check_ended("a shard refused a message: no");
+}
+
+BOOST_FIXTURE_TEST_CASE(what_has_not_the_shapes_of_the_parameters_ends_it, one_cache) {
+    say(stage, cache, with(frame_builder<proto::Offer>{}, {a, c, b}));
+    check_ended("what a stage offers has not the shapes of its parameters");
+    BOOST_TEST(first.log.got.empty());
+}
+
+// ---- compressed gradients -------------------------------------------------------------------------------------------
+
+BOOST_FIXTURE_TEST_CASE(payloads_are_pushed_and_what_they_lose_goes_with_the_next,
+                        compressed_cache) {
+    offer(0); // 1 2 | 3 4 5 | 6
+    BOOST_TEST(pushed(first, 0, 0, {2}) == (std::vector<float>{0, 2}));
+    BOOST_TEST(pushed(second, 0, 0, {3}) == (std::vector<float>{0, 4, 5}));
+    BOOST_TEST(pushed(second, 0, 1, {1}) == (std::vector<float>{6}));
+    BOOST_TEST(traced(proto::ENCODE_WORK->cStr(), 42) == 1u);
+    say(first, cache, pulled(1, {a}));
+    say(second, cache, pulled(1, {b, c}));
+    offer(1); // with 1 0 | 3 0 0 | 0
+    BOOST_TEST(pushed(first, 1, 0, {2}) == (std::vector<float>{2, 0}));
+    BOOST_TEST(pushed(second, 1, 0, {3}) == (std::vector<float>{6, 0, 5}));
+    BOOST_TEST(pushed(second, 1, 1, {1}) == (std::vector<float>{6}));
+}
+
+// Nobody waits for them; the pull, and the end of the epoch, come after all.
+BOOST_FIXTURE_TEST_CASE(pushes_that_are_not_answered_leave_before_what_is_asked_next,
+                        compressed_cache) {
+    act(stage, [this](puppet& self) {
+        for (std::uint64_t clock = 0; clock < 3; ++clock) {
+            auto offer = offered(clock);
+            offer.body().setFetch(clock == 2);
+            self.send(cache, std::move(offer));
+        }
+    });
+    for (const part* shard : {&first, &second}) {
+        BOOST_REQUIRE(shard->log.got.size() == 4u);
+        for (std::uint64_t clock = 0; clock < 3; ++clock)
+            BOOST_TEST(shard->log.all<proto::Push>()[clock]->body<proto::Push>().getClock() ==
+                       clock);
+        BOOST_TEST(shard->log.got.back()->body<proto::Pull>().getClock() == 3u);
+    }
+    say(first, cache, pulled(3, {a}));
+    say(second, cache, pulled(3, {b, c}));
+    act(stage, [this](puppet& self) {
+        auto offer = offered(3);
+        offer.body().setFetch(false);
+        self.send(cache, std::move(offer));
+        self.send(cache, frame_builder<proto::FinishEpoch>{});
+    });
+    for (const part* shard : {&first, &second}) {
+        BOOST_REQUIRE(shard->log.got.size() == 6u);
+        BOOST_TEST(shard->log.got[4]->body<proto::Push>().getClock() == 3u);
+        BOOST_TEST((shard->log.got[5]->body_type() == type_id_of<proto::WorkerDone>()));
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,7 +3,10 @@
 
 #include <capnp/message.h>
 
+#include <cstring>
+
 #include "actors/params/parameter_shard.hpp"
+#include "kernels/codec/codecs.hpp"
 #include "tests/support/puppet.hpp"
 
 using namespace troupe;
@@ -58,9 +61,10 @@ struct one_shard : puppet_stage {
     actor_address shard;
     const tensor gradient = floats({1, 2});
 
-    explicit one_shard(consistency rule = asynchronous) {
+    explicit one_shard(consistency rule = asynchronous, codec_ptr codec = nullptr) {
         parameter_shard_options options;
         options.rules.rule = rule;
+        options.rules.codec = codec;
         options.workers = 2;
         options.shapes = {{2}};
         options.rules.optimizer = plain_sgd();
@@ -93,6 +97,19 @@ struct one_shard : puppet_stage {
     void check_ended(const std::string& sentence) {
         BOOST_REQUIRE(one.log.downs.size() == 1u);
         BOOST_TEST(one.log.downs[0].find(sentence) != std::string::npos, one.log.downs[0]);
+    }
+};
+
+// What it is pushed are payloads: of two elements the larger.
+struct compressed_shard : one_shard {
+    const codec_ptr how = make_top_codec(0.5f);
+
+    explicit compressed_shard(consistency rule = asynchronous)
+        : one_shard{rule, make_top_codec(0.5f)} {}
+
+    tensor payload(const std::vector<float>& values) {
+        compute_context context{*ops, memory};
+        return how->encode(context, floats(values), {}, {}).value();
     }
 };
 
@@ -210,6 +227,54 @@ BOOST_FIXTURE_TEST_CASE(a_worker_that_refuses_its_answer_ends_it, one_shard) {
     act(two, [](puppet& self) { self.refuse(); });
     say(two, shard, pull(1, 0, 1));
     check_ended("a worker refused a message: no");
+}
+
+// ---- compressed gradients -------------------------------------------------------------------------------------------
+
+BOOST_FIXTURE_TEST_CASE(what_payloads_decode_to_is_applied_once, compressed_shard) {
+    for (int times = 0; times < 3; ++times)
+        say(one, shard, push({}, {payload({1, 2})}));
+    say(two, shard, push({.worker = 1}, {payload({-8, 4})}));
+    finish_both();
+    check_keeps(2, {8, -2});
+}
+
+BOOST_AUTO_TEST_CASE(who_has_no_minibatch_in_a_round_pushes_no_payload) {
+    compressed_shard s{synchronous};
+    s.say(s.one, s.shard, push({}, {s.payload({1, 2})}));
+    s.say(s.two, s.shard, push({.worker = 1}, {}));
+    s.finish_both();
+    s.check_keeps(1, {0, -2});
+}
+
+BOOST_AUTO_TEST_CASE(a_payload_that_is_none_of_the_shards_parameters_ends_it) {
+    const std::function<std::vector<tensor>(compressed_shard&)> all[] = {
+        [](compressed_shard& s) { return std::vector{s.gradient}; },
+        [](compressed_shard& s) { return std::vector{s.integers(2)}; },
+        [](compressed_shard& s) {
+            return std::vector{tensor::allocate(s.memory, data_type::uint8, {16}).value()};
+        }};
+    for (const auto& bad : all) {
+        compressed_shard s;
+        s.say(s.one, s.shard, push({}, bad(s)));
+        s.check_ended("push 0 of worker 0: a payload of ");
+        s.check_ended(" is none of a gradient of [2]");
+    }
+    for (const bool none : {false, true}) {
+        compressed_shard s;
+        const std::vector<tensor> twice{s.payload({1, 2}), s.payload({1, 2})};
+        s.say(s.one, s.shard, push({}, none ? std::vector<tensor>{} : twice));
+        s.check_ended("has not the gradients of the shard's parameters");
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_payload_that_no_encoder_makes_ends_it_by_the_workers_name,
+                        compressed_shard) {
+    tensor damaged = payload({1, 2});
+    std::memset(damaged.mutable_data(), 0xff, 4);
+    say(two, shard, push({.worker = 1}, {damaged}));
+    check_ended("updating a shard: what worker 1 pushed: ");
+    check_ended("index that is too large or not in order");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -54,4 +54,24 @@ BOOST_AUTO_TEST_CASE(each_replica_of_a_stage_has_a_device_and_the_first_the_one_
                          "are 4") == 0u);
 }
 
+// Of 40, 444 and 39 parameters.
+BOOST_AUTO_TEST_CASE(what_is_pushed_is_told_as_it_is_compressed) {
+    const auto pushed = [](const std::string& sync) {
+        std::string text = pipeline_app("gpipe", {6}, 1);
+        text.insert(text.find("{pipeline:") + 1, "replicas: 2, sync: " + sync + ", ");
+        const app_definition app = parse_app(text, "app.yaml").value();
+        const auto p = make_plan({app.app(), devices_of_nodes(2), {}});
+        BOOST_REQUIRE(p.ok());
+        const std::string told = describe(*p);
+        const auto at = told.find("Push ");
+        return told.substr(at, told.find('\n', at) - at);
+    };
+    const std::string server = "parameter_server: {consistency: asp}";
+    BOOST_TEST(pushed("{" + server + "}") ==
+               "Push 2092 B per minibatch of each replica; Pulled of the same size back");
+    BOOST_TEST(pushed("{" + server + ", codec: bf16}") ==
+               "Push at most 1046 B per minibatch of each replica, compressed by bf16; Pulled 2092 "
+               "B back");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
