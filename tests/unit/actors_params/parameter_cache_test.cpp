@@ -41,20 +41,25 @@ struct one_cache : puppet_stage {
 
     const tensor a = floats({1, 2}), b = floats({3, 4, 5}), c = floats({6});
 
-    explicit one_cache(codec_ptr codec = nullptr) {
+    explicit one_cache(codec_ptr codec = nullptr, std::size_t members = 1) {
         parameter_cache_options options;
         options.ranges = {{0, 1}, {1, 2}};
         options.shapes = {{2}, {3}, {1}};
         options.state_per_parameter = 1;
         options.codec = std::move(codec);
+        options.members = members;
         options.compute = shared_device();
         cache = node.spawn<parameter_cache>("cache", std::move(options));
         watch(stage, cache);
+        join(stage);
+    }
+
+    void join(part& by) {
         frame_builder<proto::JoinServer> join;
         auto shards = join.body().initShards(2);
         write_address(shards[0], first.address);
         write_address(shards[1], second.address);
-        say(stage, cache, with(std::move(join), {a, b, c, a, b, c}));
+        say(by, cache, with(std::move(join), {a, b, c, a, b, c}));
     }
 
     frame_builder<proto::Offer> offered(std::uint64_t clock) {
@@ -81,7 +86,8 @@ struct one_cache : puppet_stage {
 struct compressed_cache : one_cache {
     const codec_ptr how = make_top_codec(0.5f);
 
-    compressed_cache() : one_cache{with_error_feedback(make_top_codec(0.5f))} {}
+    explicit compressed_cache(std::size_t members = 1)
+        : one_cache{with_error_feedback(make_top_codec(0.5f)), members} {}
 
     // Of the push of this number to a shard; no other tensor is sent.
     std::vector<float> pushed(const part& to, std::size_t number, std::size_t t,
@@ -228,6 +234,27 @@ BOOST_FIXTURE_TEST_CASE(payloads_are_pushed_and_what_they_lose_goes_with_the_nex
     BOOST_TEST(pushed(first, 1, 0, {2}) == (std::vector<float>{2, 0}));
     BOOST_TEST(pushed(second, 1, 0, {3}) == (std::vector<float>{6, 0, 5}));
     BOOST_TEST(pushed(second, 1, 1, {1}) == (std::vector<float>{6}));
+}
+
+BOOST_AUTO_TEST_CASE(a_nodes_server_compresses_the_sum_and_keeps_what_that_loses) {
+    compressed_cache s{2};
+    auto& other = s.add<proto::ServerJoined, proto::Fetched>("other");
+    s.join(other);
+    for (std::size_t number = 0; number < 2; ++number) {
+        s.offer(number);
+        BOOST_TEST(s.first.log.all<proto::Push>().size() == number); // until both have offered
+        s.say(other, s.cache, s.offered(number));
+        // 2 4, and then with 2 0
+        BOOST_TEST(s.pushed(s.first, number, 0, {2}) ==
+                   (number == 0 ? std::vector<float>{0, 4} : std::vector<float>{4, 0}));
+        // 6 8 10, and then with 6 0 0
+        BOOST_TEST(s.pushed(s.second, number, 0, {3}) ==
+                   (number == 0 ? std::vector<float>{0, 8, 10} : std::vector<float>{12, 0, 10}));
+        s.say(s.first, s.cache, pulled(number + 1, {s.a}));
+        s.say(s.second, s.cache, pulled(number + 1, {s.b, s.c}));
+        BOOST_TEST(other.log.all<proto::Fetched>().size() == number + 1);
+    }
+    BOOST_TEST(s.traced(proto::NODE_SUM_WORK->cStr(), 42) == 2u);
 }
 
 // Nobody waits for them; the pull, and the end of the epoch, come after all.
