@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "schemas/base/check.hpp"
@@ -27,9 +28,7 @@ sparse_vector sparse_vector::dense(std::vector<float> values) {
 }
 
 std::size_t sparse_vector::bytes() const noexcept {
-    constexpr std::size_t count = sizeof(std::uint32_t);
-    return count +
-           values.size() * (is_dense() ? sizeof(float) : sizeof(float) + sizeof(std::uint32_t));
+    return values.size() * (is_dense() ? sizeof(float) : sizeof(float) + sizeof(std::uint32_t));
 }
 
 std::vector<float> sparse_vector::all() const {
@@ -63,14 +62,12 @@ sparse_vector sparse_vector::part(index_range range) const {
 
 namespace {
 
+// What is missing counts as 0, whoever's it is: the same bits for a + b and b + a, also where one is -0.
 sparse_vector dense_sum(const sparse_vector& a, const sparse_vector& b) {
     std::vector<float> sums = a.all();
-    if (b.is_dense())
-        for (std::size_t i = 0; i < sums.size(); ++i)
-            sums[i] += b.values[i];
-    else
-        for (std::size_t i = 0; i < b.values.size(); ++i)
-            sums[b.indices[i]] += b.values[i];
+    const std::vector<float> more = b.all();
+    for (std::size_t i = 0; i < sums.size(); ++i)
+        sums[i] += more[i];
     return sparse_vector::dense(std::move(sums));
 }
 
@@ -155,63 +152,149 @@ std::vector<reduce_transfer> list_transfers(sparse_algorithm algorithm, std::uin
     return list;
 }
 
-sparse_algorithm choose_sparse(std::uint32_t ranks, std::size_t dimension, std::size_t numbers,
-                               const reduce_costs& costs) {
-    if (ranks < 2)
-        return sparse_algorithm::recursive_doubling;
-    const auto n = static_cast<double>(dimension);
-    const double share = static_cast<double>(numbers) / std::max(n, 1.0);
+std::string_view name_of(sparse_algorithm algorithm) {
+    switch (algorithm) {
+    case sparse_algorithm::recursive_doubling:
+        return "recursive doubling";
+    case sparse_algorithm::split_all_gather:
+        return "split all-gather";
+    case sparse_algorithm::split_dense:
+        break;
+    }
+    return "split all-gather, dense";
+}
+
+namespace {
+
+// What the busiest rank sends.
+struct sparse_cost {
+    double messages = 0;
+    double bytes = 0;
+};
+
+// `union_of`: by how many times as many numbers the sum of so many ranks' vectors has as one of them.
+template <class Union>
+sparse_cost cost_of(sparse_algorithm algorithm, std::uint32_t ranks, const sparse_load& load,
+                    Union union_of) {
     const double p = ranks;
-    // Bytes of the sum of so many ranks' vectors of this dimension, of which each has this share.
-    const auto bytes_of = [&](double among, double of) {
-        return std::min(8 * of * (1 - std::pow(1 - share, among)), 4 * of) + 4;
+    const auto bytes_of = [&](double among, double part) {
+        const double dimension = part * static_cast<double>(load.dimension);
+        const double numbers = part * static_cast<double>(load.numbers) * union_of(among);
+        return std::min(8 * numbers, 4 * dimension) + 4 * part * static_cast<double>(load.dense);
     };
-    const auto time_of = [&](double messages, double bytes) {
-        return messages * costs.between_nodes.latency_ns +
-               bytes * (costs.between_nodes.byte_ns + costs.add_byte_ns);
+    if (algorithm == sparse_algorithm::recursive_doubling) {
+        const bool folds = !std::has_single_bit(ranks);
+        sparse_cost cost;
+        double held = 1; // ranks that a partner's sum is of
+        if (folds)       // the busiest takes another's in first, and sends it all in the end
+            cost = {2, bytes_of(p, 1)}, held = 2;
+        for (double among = 1; 2 * among <= p; among *= 2, ++cost.messages)
+            cost.bytes += bytes_of(std::min(among * held, p), 1);
+        return cost;
+    }
+    const double split = (p - 1) * bytes_of(1, 1 / p);
+    const bool dense = algorithm == sparse_algorithm::split_dense;
+    const double sums = dense ? (p - 1) / p * 4 * static_cast<double>(load.dimension + load.dense)
+                              : (p - 1) * bytes_of(p, 1 / p);
+    return {2 * (p - 1), split + sums};
+}
+
+} // namespace
+
+std::optional<sparse_algorithm> choose_sparse(std::uint32_t ranks, const sparse_load& load,
+                                              const reduce_costs& costs) {
+    if (ranks < 2 || load.dimension > std::numeric_limits<std::uint32_t>::max())
+        return std::nullopt;
+    const double share =
+        static_cast<double>(load.numbers) / std::max(static_cast<double>(load.dimension), 1.0);
+    const auto union_of = [&](double among) {
+        return share > 0 ? (1 - std::pow(1 - share, among)) / share : 0;
     };
-    const bool folds = !std::has_single_bit(ranks);
-    double doubled = folds ? bytes_of(1, n) + bytes_of(p, n) : 0;
-    double rounds = folds ? 2 : 0;
-    for (double among = 1; 2 * among <= p; among *= 2, ++rounds)
-        doubled += bytes_of(among, n);
-    const double split = (p - 1) * bytes_of(1, n / p);
-    const double sparse = split + (p - 1) * bytes_of(p, n / p);
-    const double dense = split + (p - 1) * (4 + 4 * n / p);
-    if (time_of(rounds, doubled) <= time_of(2 * (p - 1), std::min(sparse, dense)))
-        return sparse_algorithm::recursive_doubling;
-    return sparse < dense ? sparse_algorithm::split_all_gather : sparse_algorithm::split_dense;
+    const auto time_of = [&](const sparse_cost& c) {
+        return c.messages * costs.between_nodes.latency_ns +
+               c.bytes * (costs.between_nodes.byte_ns + costs.add_byte_ns);
+    };
+    const double others = ranks - 1;
+    std::optional<sparse_algorithm> best;
+    double least = time_of({others, others * (8 * static_cast<double>(load.numbers) +
+                                              4 * static_cast<double>(load.dense))});
+    // In this order: of two that take as long the first.
+    for (const auto a : {sparse_algorithm::recursive_doubling, sparse_algorithm::split_dense,
+                         sparse_algorithm::split_all_gather})
+        if (const double time = time_of(cost_of(a, ranks, load, union_of));
+            time < least || (!best && time == least)) {
+            best = a;
+            least = time;
+        }
+    return best;
+}
+
+std::size_t bytes_sent(sparse_algorithm algorithm, std::uint32_t ranks, const sparse_load& load) {
+    const auto cost = cost_of(algorithm, ranks, load, [](double among) { return among; });
+    return static_cast<std::size_t>(std::ceil(cost.bytes));
 }
 
 // ---- one rank -------------------------------------------------------------------------------------------------------
 
 sparse_reduction::sparse_reduction(sparse_algorithm algorithm, std::uint32_t rank,
                                    std::uint32_t ranks, const sparse_vector& own)
-    : dimension_{own.dimension}, sends_dense_{algorithm == sparse_algorithm::split_dense},
-      transfers_{list_transfers(algorithm, rank, ranks)} {
+    : sends_dense_{algorithm == sparse_algorithm::split_dense}, transfers_{list_transfers(
+                                                                    algorithm, rank, ranks)} {
     const std::size_t segments = segments_of(algorithm, ranks);
-    for (std::size_t s = 0; s < segments; ++s)
+    for (std::size_t s = 0; s < segments; ++s) {
         segments_.push_back(own.part(elements_of(s, segments, own.dimension)));
+        sparse_vector& part = segments_.back();
+        if (is_dense_sum(part.values.size(), 0, part.dimension))
+            part = sparse_vector::dense(part.all());
+    }
+    pass_silent();
 }
 
-const reduce_transfer* sparse_reduction::next() const {
-    return next_ < transfers_.size() ? &transfers_[next_] : nullptr;
+// Steps over transfers that send or take nothing.
+void sparse_reduction::pass_silent() {
+    while (next_sent_ < transfers_.size() && transfers_[next_sent_].to == nobody)
+        ++next_sent_;
+    while (next_taken_ < transfers_.size() && transfers_[next_taken_].from == nobody)
+        ++next_taken_;
 }
 
-sparse_vector sparse_reduction::part_to_send() const {
-    const reduce_transfer& t = transfers_[next_];
+const reduce_transfer* sparse_reduction::next_to_send() const {
+    if (next_sent_ == transfers_.size())
+        return nullptr;
+    const reduce_transfer& t = transfers_[next_sent_];
+    for (std::size_t i = next_taken_; i < next_sent_; ++i)
+        if (transfers_[i].from != nobody && transfers_[i].receives.first == t.sends.first)
+            return nullptr; // what it is to send is still to come
+    return &t;
+}
+
+sparse_vector sparse_reduction::send() {
+    const reduce_transfer& t = transfers_[next_sent_++];
+    pass_silent();
     const sparse_vector& part = segments_[t.sends.first];
     return sends_dense_ && !t.adds ? sparse_vector::dense(part.all()) : part;
 }
 
+const reduce_transfer* sparse_reduction::next_to_take() const {
+    return next_taken_ < transfers_.size() ? &transfers_[next_taken_] : nullptr;
+}
+
+std::size_t sparse_reduction::elements_to_take() const {
+    return segments_[transfers_[next_taken_].receives.first].dimension;
+}
+
 result<void> sparse_reduction::take(const sparse_vector& received) {
-    const reduce_transfer& t = transfers_[next_];
+    const reduce_transfer& t = transfers_[next_taken_];
+    TROUPE_CHECK(next_to_send() == nullptr || next_sent_ > next_taken_,
+                 "what a transfer sends is sent before what it takes is put in its place");
     sparse_vector& held = segments_[t.receives.first];
     if (received.dimension != held.dimension)
         return error{errc::protocol, "a part of " + std::to_string(received.dimension) +
                                          " numbers where " + std::to_string(held.dimension) +
                                          " are due"};
     held = t.adds ? sum_of(held, received) : received;
+    ++next_taken_;
+    pass_silent();
     return {};
 }
 

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "actors/collective/all_reduce.hpp"
@@ -39,7 +40,7 @@ struct sparse_vector {
     static sparse_vector dense(std::vector<float> values);
 
     bool is_dense() const noexcept { return values.size() == dimension; }
-    // As it is sent: how many numbers, then each with its index, unless all are there.
+    // As it is sent: each number with its index, unless all are there.
     std::size_t bytes() const noexcept;
     std::vector<float> all() const; // with the zeros
     // The numbers at first .. first + count, in a vector of that dimension.
@@ -61,34 +62,53 @@ sparse_vector in_a_row(std::span<const sparse_vector> parts);
 
 enum class sparse_algorithm : std::uint8_t { recursive_doubling, split_all_gather, split_dense };
 
+std::string_view name_of(sparse_algorithm algorithm); // "recursive doubling"
+
 // As list_transfers and segments_of, by segments of the vector.
 std::vector<reduce_transfer> list_transfers(sparse_algorithm algorithm, std::uint32_t rank,
                                             std::uint32_t ranks);
 std::size_t segments_of(sparse_algorithm algorithm, std::uint32_t ranks);
 
-// The fastest for ranks that have so many numbers each, at places that have nothing to do with each other.
-sparse_algorithm choose_sparse(std::uint32_t ranks, std::size_t dimension, std::size_t numbers,
-                               const reduce_costs& costs = measured_costs);
+// What each rank has to sum.
+struct sparse_load {
+    std::size_t dimension = 0;
+    std::size_t numbers = 0; // of these, at places that have nothing to do with each other's
+    std::size_t dense = 0;   // numbers beside them, all of which are sent
+};
+
+// The fastest; none: that each rank sends what it has to all others, who sum it, is faster still. That takes P - 1 messages
+// and k (P - 1) numbers, the least where P is no power of two and few places are the same.
+std::optional<sparse_algorithm> choose_sparse(std::uint32_t ranks, const sparse_load& load,
+                                              const reduce_costs& costs = measured_costs);
+
+// What the busiest rank sends where no two have a number at the same place and all lie evenly.
+std::size_t bytes_sent(sparse_algorithm algorithm, std::uint32_t ranks, const sparse_load& load);
 
 // One rank's share of one sum.
+//
+// A rank sends as soon as it has what it sends; what it takes it takes in the order of the transfers, each of them when all
+// that next_to_send() lists has been sent. A part without numbers is sent, too: nobody knows beforehand. With split
+// algorithms a block's numbers are summed in the order of its owner's rank, the rank before it, and so on.
 class sparse_reduction {
   public:
     sparse_reduction(sparse_algorithm algorithm, std::uint32_t rank, std::uint32_t ranks,
                      const sparse_vector& own);
 
-    // What it does next; null when it is done. A part without numbers is sent, too: nobody knows beforehand.
-    const reduce_transfer* next() const;
-    sparse_vector part_to_send() const;               // where next() sends
-    result<void> take(const sparse_vector& received); // where next() receives; errc::protocol
-    void step() { ++next_; }
+    const reduce_transfer* next_to_send() const;      // null: not yet, or none is left
+    sparse_vector send();                             // its part
+    const reduce_transfer* next_to_take() const;      // null: none is left
+    std::size_t elements_to_take() const;             // of its part, zeros and all
+    result<void> take(const sparse_vector& received); // errc::protocol
+    bool is_done() const { return next_to_take() == nullptr && next_to_send() == nullptr; }
     sparse_vector sum() const; // when it is done
 
   private:
-    std::size_t dimension_;
+    void pass_silent();
+
     bool sends_dense_; // sums
     std::vector<reduce_transfer> transfers_;
     std::vector<sparse_vector> segments_;
-    std::size_t next_ = 0;
+    std::size_t next_sent_ = 0, next_taken_ = 0; // of transfers_
 };
 
 } // namespace troupe

@@ -1,6 +1,7 @@
 // What a node's agent spawns for a stage: the stage, and what stands beside it for it to agree with its other replicas.
 #include "actors/collective/gatherer.hpp"
 #include "actors/collective/reducer.hpp"
+#include "actors/collective/sparse_reducer.hpp"
 #include "actors/device/node_agent.hpp"
 #include "actors/params/parameter_shard.hpp"
 #include "actors/peers/admm_peer.hpp"
@@ -43,12 +44,16 @@ actor_address node_agent::spawn_reducer(proto::PlaceStage::Reader body,
     if (!stage.sync.codec)
         return runtime().spawn<reducer>(
             name, reducer_options{stage.sync.algorithm, stage.compute, std::move(shapes)});
-    gatherer_options options;
+    compressed_options options;
     options.codec = stage.sync.codec;
     options.compute = stage.compute;
     options.shapes = std::move(shapes);
     options.averages = stage.program->averages().size();
     options.seed = body.getTrain().getSeed() + body.getStage();
+    const auto exchange =
+        choose_exchange(*options.codec, options.shapes, options.averages, body.getReplicas());
+    if (exchange.sparse)
+        return runtime().spawn<sparse_reducer>(name, std::move(options), *exchange.sparse);
     return runtime().spawn<gatherer>(name, std::move(options));
 }
 

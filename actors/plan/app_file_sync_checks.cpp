@@ -235,8 +235,8 @@ result<void> check_codec(const app_definition& definition) {
             "out, or use all_reduce or parameter_server");
     if (sync.isAllReduce() && sync.getAllReduce().getAlgorithm() != proto::AllReduceAlgorithm::AUTO)
         return definition.error_at("topology.sync.all_reduce.algorithm",
-                                   "with a codec every replica sends what it has to all others; "
-                                   "leave the algorithm out");
+                                   "the codec says who sends what to whom, as `troupe plan` "
+                                   "shows; leave the algorithm out");
     const auto optimizer = app.getTrain().getOptimizer();
     if (how.isDeepGradient() && (!optimizer.isSgd() || optimizer.getSgd().getMomentum() != 0))
         return definition.error_at("topology.sync.codec.deep_gradient",

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "actors/collective/all_reduce.hpp"
+#include "actors/collective/compressed_exchange.hpp"
 #include "actors/pipeline/run_shape.hpp"
 #include "actors/plan/placement.hpp"
 #include "actors/plan/saturated.hpp"
@@ -74,6 +75,7 @@ planned_stage describe_stage(const plan_request& request, std::span<const layer_
     stage.first_layer = own.front().name;
     stage.last_layer = own.back().name;
     stage.layout = program.layout(rule->state());
+    stage.averages = program.averages().size();
     stage.parameter_bytes = program.parameter_bytes();
     stage.parameters = stage.parameter_bytes / sizeof(float);
     stage.activation_bytes =
@@ -186,6 +188,17 @@ result<plan> make_plan(const plan_request& request) {
 }
 
 planned_reduction reduction_of(const plan& p, const planned_stage& s) {
+    if (p.sync.codec) {
+        const auto& entries = s.layout.entries();
+        std::vector<tensor_shape> shapes; // averages, then parameters
+        for (const auto& entry : entries)
+            if (!entry.is_state)
+                shapes.push_back(entry.shape);
+        std::ranges::rotate(shapes, shapes.end() - static_cast<std::ptrdiff_t>(s.averages));
+        const auto exchange = choose_exchange(*p.sync.codec, shapes, s.averages,
+                                              static_cast<std::uint32_t>(s.where.size()));
+        return {exchange.name(), exchange.bytes};
+    }
     std::size_t elements = 0;
     for (const auto& entry : s.layout.entries())
         elements += entry.is_state ? 0 : entry.shape.elements();
@@ -195,7 +208,8 @@ planned_reduction reduction_of(const plan& p, const planned_stage& s) {
             std::ranges::find(s.where, d.node_name, &plan_device::node_name) - s.where.begin()));
     const rank_nodes ranks{std::move(nodes)};
     const auto algorithm = choose(p.sync.algorithm, ranks, elements);
-    return {algorithm, sizeof(float) * elements_sent_max(algorithm, ranks, elements)};
+    return {std::string{name_of(algorithm)},
+            sizeof(float) * elements_sent_max(algorithm, ranks, elements)};
 }
 
 planned_stage total_of(std::span<const planned_stage> stages) {

@@ -55,6 +55,7 @@ struct planned_stage {
     std::uint64_t parameters = 0;
     std::uint64_t parameter_bytes = 0;
     weights_layout layout{{}, {}, {}}; // with what the optimizer keeps
+    std::size_t averages = 0;          // of its entries the last
     std::uint64_t weight_bytes =
         0; // all versions alive at once, gradients, and what the optimizer keeps
     std::uint64_t kept_bytes = 0;       // activations, of all microbatches in flight
@@ -75,7 +76,7 @@ struct plan {
     std::uint32_t batch_max =
         1; // to which minibatches grow; what is said per minibatch is of these
     std::uint32_t microbatches = 1;
-    std::uint32_t replicas = 1; // of the whole
+    std::uint32_t replicas = 1;                // of the whole
     std::vector<std::uint32_t> stage_replicas; // of every stage, where they differ
     replica_sync sync;
     proto::Precision precision = proto::Precision::F32; // of the model's products
@@ -100,10 +101,10 @@ bool needs_layer_times(proto::App::Reader app, std::span<const plan_device> devi
 // as many devices as the others, the first replica the first of them.
 result<plan> make_plan(const plan_request& request);
 
-// By which all-reduce the replicas of a stage sum, and the bytes that one of them sends at most each time. Only where they
-// do.
+// How the replicas of a stage sum, and the bytes that one of them sends at most each time (compressed: compressed_exchange).
+// Only where they do.
 struct planned_reduction {
-    proto::AllReduceAlgorithm algorithm;
+    std::string by; // "ring"; compressed "all-gather" or as compressed_exchange::name() says
     std::uint64_t bytes = 0;
 };
 planned_reduction reduction_of(const plan& p, const planned_stage& s);

@@ -137,10 +137,8 @@ std::string describe_stage(const plan& p, std::size_t number) {
                               (s.in_flight_max == 1 ? "" : "es") + " in flight");
 }
 
-// Of a stage's gradients on their way, at most.
+// Of a stage's compressed gradients on their way to servers, at most.
 std::uint64_t gradient_bytes(const plan& p, const planned_stage& s) {
-    if (!p.sync.codec)
-        return s.parameter_bytes;
     std::uint64_t bytes = 0;
     for (const auto& entry : s.layout.entries())
         if (!entry.is_state)
@@ -166,17 +164,16 @@ std::string describe_exchange(const plan& p, const planned_stage& s) {
                std::string{p.sync.codec->name()} + "; Pulled " + bytes_text(s.parameter_bytes) +
                " back\n";
     }
-    if (p.sync.codec)
-        return "  <-> its replicas: ReduceChunk " + bytes_text(gradient_bytes(p, s)) +
-               " of each to every other per update, compressed by " +
-               std::string{p.sync.codec->name()} + "\n";
     if (p.sync.exchange && !std::holds_alternative<mean_rule>(p.sync.exchange->method))
         return "  <-> its replicas: " +
                traffic_of(*p.sync.exchange, bytes_text(s.parameter_bytes)) + "\n";
     const planned_reduction reduction = reduction_of(p, s);
-    return "  <-> its replicas: ReduceChunk " + bytes_text(reduction.bytes) +
-           " of each at most per " + (p.sync.exchange ? "mean" : "update") + ", all-reduce by " +
-           std::string{name_of(reduction.algorithm)} + "\n";
+    const std::string sent = "  <-> its replicas: ReduceChunk " + bytes_text(reduction.bytes);
+    if (p.sync.codec)
+        return sent + " of each per update, compressed by " + std::string{p.sync.codec->name()} +
+               ", " + reduction.by + "\n";
+    return sent + " of each at most per " + (p.sync.exchange ? "mean" : "update") +
+           ", all-reduce by " + reduction.by + "\n";
 }
 
 // Stages that have to take turns, or nothing.

@@ -55,6 +55,11 @@ class codec {
     virtual result<void> decode(compute_context& context, const tensor& payload, float factor,
                                 const tensor* addend, tensor& output) const = 0;
 
+    // Where payloads of this shape are sparse (ops/sparse.hpp): how many numbers one usually has.
+    virtual std::optional<std::size_t> sparse_numbers(const tensor_shape&) const {
+        return std::nullopt;
+    }
+
     // The norm of all gradients of a sender together is bounded by this first, divided by the root of the senders.
     virtual std::optional<float> clip_norm() const { return std::nullopt; }
 };

@@ -86,6 +86,13 @@ class deep_gradient_codec final : public codec {
         return sparse_element_bytes * elements_of_share(shape.elements(), ratio);
     }
 
+    // After the warm-up.
+    std::optional<std::size_t> sparse_numbers(const tensor_shape& shape) const override {
+        return is_dense(shape)
+                   ? std::nullopt
+                   : std::optional{elements_of_share(shape.elements(), settings_.ratio)};
+    }
+
     result<void> check(const tensor_shape& shape, const tensor& payload) const override {
         if (!is_dense(shape))
             return check_row(shape, payload, payload_bytes(shape), sparse_element_bytes);

@@ -35,6 +35,9 @@ class feedback_codec final : public codec {
     std::uint64_t payload_bytes(const tensor_shape& shape) const override {
         return inner_->payload_bytes(shape);
     }
+    std::optional<std::size_t> sparse_numbers(const tensor_shape& shape) const override {
+        return inner_->sparse_numbers(shape);
+    }
     result<void> check(const tensor_shape& shape, const tensor& payload) const override {
         return inner_->check(shape, payload);
     }

@@ -109,6 +109,9 @@ class top_codec final : public plain_codec {
     std::uint64_t payload_bytes(const tensor_shape& shape) const override {
         return sparse_element_bytes * elements_of_share(shape.elements(), ratio_);
     }
+    std::optional<std::size_t> sparse_numbers(const tensor_shape& shape) const override {
+        return elements_of_share(shape.elements(), ratio_);
+    }
     result<void> check(const tensor_shape& shape, const tensor& payload) const override {
         return check_row(shape, payload, payload_bytes(shape));
     }

@@ -66,7 +66,7 @@ json to_json(const plan& p) {
         if (p.sync.server)
             stage["shards"] = s.shards;
         else if (s.where.size() > 1 && s.parameters > 0)
-            stage["all_reduce"] = name_of(reduction_of(p, s).algorithm);
+            stage["all_reduce"] = reduction_of(p, s).by;
         stages.push_back(std::move(stage));
     }
     json planned = {{"topology", p.is_pipeline ? "pipeline" : "single"},

@@ -25,7 +25,7 @@ struct one_gatherer : puppet_stage {
     actor_address rank;
 
     one_gatherer() {
-        gatherer_options options;
+        compressed_options options;
         options.codec = how;
         options.compute = shared_device();
         options.shapes = {tensor_shape{2}, tensor_shape{outs, ins}};

@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <random>
 
@@ -30,34 +31,31 @@ outcome run(sparse_algorithm a, const std::vector<sparse_vector>& own) {
     for (std::uint32_t r = 0; r < ranks; ++r)
         all.emplace_back(a, r, ranks, own[r]);
     std::map<std::pair<std::uint32_t, std::uint32_t>, sparse_vector> under_way; // to, round
-    std::vector<bool> has_sent(ranks);
     for (bool moved = true; moved;) {
         moved = false;
         for (std::uint32_t r = 0; r < ranks; ++r) {
-            const reduce_transfer* const t = all[r].next();
-            if (!t)
-                continue;
-            if (!has_sent[r] && t->to != nobody) {
-                const sparse_vector part = all[r].part_to_send();
+            while (const reduce_transfer* const t = all[r].next_to_send()) {
+                const sparse_vector part = all[r].send();
                 out.bytes[r] += part.bytes();
                 ++out.messages[r];
                 BOOST_TEST(under_way.emplace(std::pair{t->to, t->round}, part).second);
+                moved = true;
             }
-            has_sent[r] = true;
-            if (t->from != nobody) {
-                const auto part = under_way.extract({r, t->round});
-                if (part.empty())
-                    continue;
-                BOOST_REQUIRE(all[r].take(part.mapped()).ok());
-            }
+            const reduce_transfer* const t = all[r].next_to_take();
+            const auto part =
+                t ? under_way.extract({r, t->round}) : decltype(under_way)::node_type{};
+            if (part.empty())
+                continue;
+            BOOST_TEST(all[r].elements_to_take() == part.mapped().dimension);
+            BOOST_REQUIRE(all[r].take(part.mapped()).ok());
             moved = true;
-            has_sent[r] = false;
-            all[r].step();
         }
     }
     BOOST_TEST(under_way.empty());
-    for (const sparse_reduction& one : all)
+    for (const sparse_reduction& one : all) {
+        BOOST_TEST(one.is_done());
         out.sums.push_back(one.sum());
+    }
     return out;
 }
 
@@ -128,9 +126,9 @@ BOOST_AUTO_TEST_CASE(a_sum_becomes_dense_at_exactly_the_rule) {
 }
 
 BOOST_AUTO_TEST_CASE(a_vector_takes_the_bytes_of_its_form) {
-    BOOST_TEST(every(100, 10, 0).bytes() == 4 + 10 * 8u);
-    BOOST_TEST(sparse_vector::dense(std::vector<float>(100)).bytes() == 4 + 100 * 4u);
-    BOOST_TEST(sparse_vector::make(100, {}, {}).bytes() == 4u);
+    BOOST_TEST(every(100, 10, 0).bytes() == 10 * 8u);
+    BOOST_TEST(sparse_vector::dense(std::vector<float>(100)).bytes() == 100 * 4u);
+    BOOST_TEST(sparse_vector::make(100, {}, {}).bytes() == 0u);
     BOOST_TEST(every(10, 1, 0).is_dense()); // none is missing
 }
 
@@ -145,8 +143,10 @@ BOOST_AUTO_TEST_CASE(recursive_doubling_sends_what_the_formula_says) {
         const outcome least = run(sparse_algorithm::recursive_doubling, same);
         const outcome most = run(sparse_algorithm::recursive_doubling, apart);
         for (std::uint32_t r = 0; r < ranks; ++r) {
-            BOOST_TEST(least.bytes[r] == rounds * (4 + 8 * k));
-            BOOST_TEST(most.bytes[r] == rounds * 4 + 8 * k * (ranks - 1));
+            BOOST_TEST(least.bytes[r] == rounds * 8 * k);
+            BOOST_TEST(most.bytes[r] == 8 * k * (ranks - 1));
+            BOOST_TEST(most.bytes[r] == bytes_sent(sparse_algorithm::recursive_doubling, ranks,
+                                                   {.dimension = dimension, .numbers = k}));
             BOOST_TEST(most.messages[r] == rounds);
         }
     }
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(recursive_doubling_sends_what_the_formula_says) {
     for (std::size_t r = 0; r < 4; ++r)
         apart.push_back(every(2048, 4, r));
     for (const std::size_t bytes : run(sparse_algorithm::recursive_doubling, apart).bytes)
-        BOOST_TEST(bytes == (4 + 8 * 512u) + (4 + 4 * 2048u));
+        BOOST_TEST(bytes == 8 * 512u + 4 * 2048u);
 }
 
 BOOST_AUTO_TEST_CASE(split_all_gather_sends_what_the_formula_says) {
@@ -169,11 +169,16 @@ BOOST_AUTO_TEST_CASE(split_all_gather_sends_what_the_formula_says) {
         const outcome most = run(sparse_algorithm::split_all_gather, apart);
         const outcome dense = run(sparse_algorithm::split_dense, apart);
         for (std::uint32_t r = 0; r < ranks; ++r) {
-            const std::size_t split = (ranks - 1) * (4 + 8 * k / ranks);
+            const std::size_t split = (ranks - 1) * 8 * k / ranks;
             BOOST_TEST(least.bytes[r] == 2 * split);
-            BOOST_TEST(most.bytes[r] == split + (ranks - 1) * (4 + 8 * k));
-            BOOST_TEST(dense.bytes[r] == split + (ranks - 1) * (4 + 4 * block));
+            BOOST_TEST(most.bytes[r] == split + (ranks - 1) * 8 * k);
+            BOOST_TEST(dense.bytes[r] == split + (ranks - 1) * 4 * block);
             BOOST_TEST(most.messages[r] == 2 * (ranks - 1));
+            const sparse_load load{.dimension = dimension, .numbers = k};
+            if (8 * k * ranks <= 4 * dimension)
+                BOOST_TEST(most.bytes[r] ==
+                           bytes_sent(sparse_algorithm::split_all_gather, ranks, load));
+            BOOST_TEST(dense.bytes[r] == bytes_sent(sparse_algorithm::split_dense, ranks, load));
         }
     }
 }
@@ -192,17 +197,67 @@ BOOST_AUTO_TEST_CASE(each_contribution_is_sent_to_who_sums_it_once) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(
+    all_ranks_end_with_the_same_bits_whatever_rounds_and_whose_zeros_are_negative) {
+    std::mt19937 random{3};
+    for (const sparse_algorithm a : algorithms)
+        for (std::uint32_t ranks = 2; ranks <= 9; ++ranks)
+            for (const std::size_t numbers : {3u, 20u, 40u, 64u}) {
+                std::vector<sparse_vector> own;
+                for (std::uint32_t r = 0; r < ranks; ++r) {
+                    own.push_back(random_vector(64, r == 1 ? 64 : numbers, random));
+                    for (float& x : own.back().values)
+                        x = random() % 4 == 0 ? -0.0f : x / 3;
+                }
+                const outcome out = run(a, own);
+                for (const sparse_vector& sum : out.sums) {
+                    BOOST_TEST((sum.indices == out.sums[0].indices));
+                    BOOST_TEST(std::memcmp(sum.values.data(), out.sums[0].values.data(),
+                                           sum.values.size() * sizeof(float)) == 0);
+                }
+            }
+}
+
+BOOST_AUTO_TEST_CASE(a_block_is_summed_in_the_order_of_the_ranks_from_its_owner_down) {
+    for (std::uint32_t ranks = 2; ranks <= 9; ++ranks) {
+        std::mt19937 random{ranks};
+        std::vector<sparse_vector> own;
+        for (std::uint32_t r = 0; r < ranks; ++r) {
+            own.push_back(random_vector(90, 60, random));
+            for (float& x : own.back().values)
+                x /= 3;
+        }
+        const auto sum = run(sparse_algorithm::split_all_gather, own).sums[0].all();
+        for (std::size_t s = 0; s < ranks; ++s) {
+            const index_range block = elements_of(s, ranks, 90);
+            for (std::size_t i = block.first; i < block.first + block.count; ++i) {
+                float serial = own[s].all()[i];
+                for (std::uint32_t away = 1; away < ranks; ++away)
+                    serial += own[(s + ranks - away) % ranks].all()[i];
+                BOOST_TEST(sum[i] == serial);
+            }
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_part_of_another_dimension_is_refused) {
     sparse_reduction one{sparse_algorithm::recursive_doubling, 0, 2, every(100, 10, 0)};
+    one.send();
     const auto taken = one.take(every(99, 10, 0));
     BOOST_REQUIRE(!taken.ok());
     BOOST_TEST(taken.failure().message() == "a part of 99 numbers where 100 are due");
 }
 
 BOOST_AUTO_TEST_CASE(few_numbers_go_in_few_messages_and_many_in_blocks) {
-    BOOST_TEST((choose_sparse(8, 1u << 20, 100) == sparse_algorithm::recursive_doubling));
-    BOOST_TEST((choose_sparse(8, 1u << 24, 1'310'720) == sparse_algorithm::split_all_gather));
-    BOOST_TEST((choose_sparse(8, 1u << 24, 1u << 22) == sparse_algorithm::split_dense));
+    const auto chosen = [](std::uint32_t ranks, std::size_t dimension, std::size_t numbers) {
+        return choose_sparse(ranks, {.dimension = dimension, .numbers = numbers});
+    };
+    BOOST_TEST((chosen(8, 1u << 20, 100) == sparse_algorithm::recursive_doubling));
+    BOOST_TEST((chosen(8, 1u << 24, 1'310'720) == sparse_algorithm::split_all_gather));
+    BOOST_TEST((chosen(8, 1u << 24, 1u << 22) == sparse_algorithm::split_dense));
+    BOOST_TEST((chosen(3, 1u << 24, 1u << 16) == std::nullopt)); // folding would send more
+    BOOST_TEST((chosen(2, 1u << 24, 1u << 16) == sparse_algorithm::recursive_doubling));
+    BOOST_TEST((chosen(2, std::size_t{1} << 32, 100) == std::nullopt)); // indices have 32 bits
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,42 @@
+// How ranks sum gradients that a codec compresses: by its payloads. Pure; all ranks, and the plan, choose the same.
+//
+//   sparse         payloads of indices and values are summed on their way, by the rounds of sparse_reduce.hpp
+//   all-gather     any other payload goes to all, and so does a sparse one where that is faster
+//
+// Payloads of `threshold` are gathered: with one step for all numbers they take 4 bytes each, as sums they would take 8, and
+// how many there are is not known beforehand.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "actors/collective/sparse_reduce.hpp"
+#include "kernels/codec/codec.hpp"
+
+namespace troupe {
+
+// Tensors in two rows, those whose payloads are sparse and the others: what is summed by a sparse all-reduce.
+struct sparse_layout {
+    std::vector<bool> is_sparse; // by tensor
+    sparse_load load;            // of a rank; dimension and numbers are of the sparse row
+
+    // The first `averages` are sent as they are.
+    static sparse_layout of(const codec& how, std::span<const tensor_shape> shapes,
+                            std::size_t averages);
+};
+
+struct compressed_exchange {
+    std::optional<sparse_algorithm> sparse; // none: all-gather
+    std::uint64_t bytes =
+        0; // that the busiest rank sends for a sum: at most by all-gather, else as of sparse_reduce.hpp
+
+    std::string name() const; // "all-gather", "sparse all-reduce by recursive doubling"
+};
+
+// For ranks that each sum tensors of these shapes.
+compressed_exchange choose_exchange(const codec& how, std::span<const tensor_shape> shapes,
+                                    std::size_t averages, std::uint32_t ranks);
+
+} // namespace troupe

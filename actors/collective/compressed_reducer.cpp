@@ -1,0 +1,154 @@
+#include "actors/collective/compressed_reducer.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "actors/messages.hpp"
+
+namespace troupe {
+
+compressed_reducer::compressed_reducer(actor_context& context, compressed_options options)
+    : actor{context}, options_{std::move(options)} {
+    on<proto::JoinReduction>(&compressed_reducer::join);
+    on<proto::Reduce>(&compressed_reducer::reduce);
+    on<proto::ReduceChunk>(&compressed_reducer::chunk);
+    on<proto::WorkDone>(&compressed_reducer::work_done);
+}
+
+void compressed_reducer::join(proto::JoinReduction::Reader body, const frame& f) {
+    const auto members = body.getMembers();
+    if (stage_ || body.getRank() >= members.size())
+        return reject("this reducer has its peers already, or the stage is none of them");
+    stage_ = f.from();
+    rank_ = body.getRank();
+    for (const auto member : members)
+        members_.push_back(read_address(member));
+    joined();
+}
+
+gradient_encoder::options compressed_reducer::encoder_options() const {
+    const auto first = static_cast<std::ptrdiff_t>(options_.averages);
+    return {.how = options_.codec,
+            .shapes = {options_.shapes.begin() + first, options_.shapes.end()},
+            .seed = options_.seed,
+            .replica = rank_,
+            .replicas = static_cast<std::uint32_t>(members_.size())};
+}
+
+// ---- what the stage has ---------------------------------------------------------------------------------------------
+
+void compressed_reducer::reduce(proto::Reduce::Reader body, const frame& f) {
+    if (!stage_ || f.from() != stage_)
+        return reject("the sender is not the stage of this reducer");
+    const std::uint64_t due = current_ ? current_->id : next_id_;
+    if (body.getReduction() != due || (current_ && current_->is_whole))
+        return fail({errc::protocol, "reduction " + std::to_string(body.getReduction()) +
+                                         " is asked for where " + std::to_string(next_id_) +
+                                         " is due"});
+    const bool is_new = !current_;
+    if (is_new)
+        current_.emplace(running{next_id_++,
+                                 minibatch_id{f.envelope().getMinibatch()},
+                                 body.getScale(),
+                                 body.getEpoch(),
+                                 {}});
+    if (f.tensors().empty() && is_new && body.getFirst() == 0) {
+        current_->is_whole = true;
+        return begin({});
+    }
+    if (auto fits = give(f, body.getFirst()); !fits)
+        return fail(fits.failure());
+    if (current_->is_whole)
+        begin(std::move(current_->own));
+}
+
+// From the last to the first.
+result<void> compressed_reducer::give(const frame& f, std::size_t first) {
+    auto& own = current_->own;
+    const auto given = f.tensors();
+    bool fits = !given.empty() && first + given.size() + own.size() == options_.shapes.size();
+    for (std::size_t i = 0; fits && i < given.size(); ++i)
+        fits =
+            given[i].type() == data_type::float32 && given[i].shape() == options_.shapes[first + i];
+    if (!fits)
+        return error{errc::protocol,
+                     "what is to be summed has not the shapes of the stage's weights"};
+    own.insert(own.begin(), given.begin(), given.end());
+    current_->is_whole = first == 0;
+    return {};
+}
+
+void compressed_reducer::finish(std::vector<tensor> sums) {
+    frame_builder<proto::Reduced> reduced;
+    reduced.body().setReduction(current_->id);
+    reduced.envelope().setMinibatch(current_->minibatch.value());
+    current_.reset();
+    for (tensor& sum : sums)
+        reduced.attach(std::move(sum));
+    send(stage_, std::move(reduced));
+}
+
+// ---- peers ----------------------------------------------------------------------------------------------------------
+
+void compressed_reducer::send_chunk(std::uint32_t to, std::uint32_t round,
+                                    std::span<const tensor> parts) {
+    frame_builder<proto::ReduceChunk> chunk;
+    chunk.body().setReduction(current_->id);
+    chunk.body().setRound(round);
+    chunk.envelope().setMinibatch(current_->minibatch.value());
+    for (const tensor& part : parts)
+        chunk.attach(part);
+    send(members_[to], std::move(chunk));
+}
+
+void compressed_reducer::chunk(proto::ReduceChunk::Reader body, const frame& f) {
+    const auto member = std::ranges::find(members_, f.from());
+    if (member == members_.end())
+        return reject("the sender is no reducer of this stage in this run");
+    auto taken = check_due(body.getReduction());
+    if (taken)
+        taken = arrive(body, static_cast<std::uint32_t>(member - members_.begin()), f);
+    if (!taken)
+        fail(taken.failure().in("reduction " + std::to_string(body.getReduction())));
+}
+
+// A peer can be one reduction ahead, as it needs what this rank has still to send for the one after that.
+result<void> compressed_reducer::check_due(std::uint64_t reduction) const {
+    const std::uint64_t oldest = current_ ? current_->id : next_id_;
+    if (reduction < oldest || reduction > next_id_)
+        return error{errc::protocol, "arrives where " + std::to_string(oldest) + " is due"};
+    return {};
+}
+
+// Whoever is gone has told its own stage.
+void compressed_reducer::on_rejected(proto::Rejected::Reader body, const frame& f) {
+    if (!body.getGone() && std::ranges::count(members_, f.from()) > 0)
+        fail(read_failure(body).in("a reducer refused a message"));
+}
+
+// ---- the device -----------------------------------------------------------------------------------------------------
+
+void compressed_reducer::submit(const char* label, device_work work, std::function<void()> then) {
+    TROUPE_CHECK(!then_, "one piece of work at a time");
+    label_ = label;
+    then_ = std::move(then);
+    device_task task;
+    for (const tensor_shape& shape : options_.shapes)
+        task.cost_hint += static_cast<double>(shape.elements());
+    task.work = std::move(work);
+    task.done = completion_to(self_handle(), ++ticket_);
+    options_.compute->submit(std::move(task));
+}
+
+void compressed_reducer::work_done(proto::WorkDone::Reader body, const frame& f) {
+    TROUPE_CHECK(then_ && body.getTicket() == ticket_, "one piece of work at a time");
+    const work_span span = span_of(body, f);
+    trace_compute(runtime().trace().label(label_), span.began, span.ended, current_->minibatch,
+                  weight_version{none}, options_.compute->memory().statistics().bytes_reserved);
+    const auto then = std::exchange(then_, nullptr);
+    if (body.hasFailure())
+        return fail(read_failure(body.getFailure()).in("summing over replicas"));
+    then();
+}
+
+} // namespace troupe

@@ -1,0 +1,85 @@
+// One rank of an all-reduce of compressed gradients, in a reducer's place: what all ways to do that have in common. Its
+// stage's side of schemas/collective.capnp, and one piece of work at a time on the device.
+//
+// Threads: an actor's. Encoding, decoding and summing run on the device.
+// Errors: a message that does not fit or that a peer refuses, and work that fails, end it; its stage watches it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "actors/runtime/actor.hpp"
+#include "kernels/codec/codec.hpp"
+#include "kernels/device/device.hpp"
+#include "schemas/collective.capnp.h"
+
+namespace troupe {
+
+struct compressed_options {
+    codec_ptr codec;
+    std::shared_ptr<device> compute;
+    std::vector<tensor_shape> shapes; // of what is summed; the stage's averages and parameters
+    std::size_t averages = 0;         // of these the first so many are sent as they are
+    std::uint64_t seed = 0;
+};
+
+class compressed_reducer : public actor {
+  protected:
+    compressed_reducer(actor_context& context, compressed_options options);
+
+    // The reduction under way.
+    struct running {
+        std::uint64_t id;
+        minibatch_id minibatch;
+        float scale;
+        std::uint32_t epoch;
+        std::vector<tensor> own; // the last tensors first given
+        bool is_whole = false;   // the stage has given all
+    };
+
+    // rank() and members() are known.
+    virtual void joined() = 0;
+    // The stage has given all of a reduction: tensors of options().shapes, or none for zeros.
+    virtual void begin(std::vector<tensor> own) = 0;
+    // What a peer has sent, of this reduction or the next one. errc::protocol where nothing like it is due.
+    virtual result<void> arrive(proto::ReduceChunk::Reader body, std::uint32_t rank,
+                                const frame& f) = 0;
+
+    const compressed_options& options() const noexcept { return options_; }
+    std::uint32_t rank() const noexcept { return rank_; }
+    const std::vector<actor_address>& members() const noexcept { return members_; } // by rank
+    const std::optional<running>& current_reduction() const noexcept { return current_; }
+    bool is_current(std::uint64_t id) const noexcept { return current_ && current_->id == id; }
+    bool is_busy() const noexcept { return then_ != nullptr; }
+
+    gradient_encoder::options encoder_options() const;
+    // A chunk of the reduction under way to a peer.
+    void send_chunk(std::uint32_t to, std::uint32_t round, std::span<const tensor> parts);
+    // One piece of work at a time; `then` runs in this actor when it has succeeded.
+    void submit(const char* label, device_work work, std::function<void()> then);
+    // The answer to the stage, which ends the reduction.
+    void finish(std::vector<tensor> sums);
+    void fail(const error& why) { quit(why); }
+
+  private:
+    void join(proto::JoinReduction::Reader body, const frame& f);
+    void reduce(proto::Reduce::Reader body, const frame& f);
+    void chunk(proto::ReduceChunk::Reader body, const frame& f);
+    void work_done(proto::WorkDone::Reader body, const frame& f);
+    void on_rejected(proto::Rejected::Reader body, const frame& f) override;
+    result<void> give(const frame& f, std::size_t first);
+    result<void> check_due(std::uint64_t reduction) const;
+
+    compressed_options options_;
+    actor_address stage_;
+    std::uint32_t rank_ = 0;
+    std::vector<actor_address> members_;
+    std::optional<running> current_;
+    std::uint64_t next_id_ = 0;
+    const char* label_ = ""; // of the work on the device, if any
+    std::function<void()> then_;
+    std::uint64_t ticket_ = 0;
+};
+
+} // namespace troupe

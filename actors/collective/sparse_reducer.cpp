@@ -1,0 +1,115 @@
+#include "actors/collective/sparse_reducer.hpp"
+
+#include <algorithm>
+
+namespace troupe {
+
+sparse_reducer::sparse_reducer(actor_context& context, compressed_options options,
+                               sparse_algorithm algorithm)
+    : compressed_reducer{context, std::move(options)}, algorithm_{algorithm} {}
+
+void sparse_reducer::joined() {
+    const auto ranks = static_cast<std::uint32_t>(members().size());
+    plan_ = std::make_shared<sparse_plan>(sparse_plan::make(
+        algorithm_, rank(), ranks, options().shapes,
+        sparse_layout::of(*options().codec, options().shapes, options().averages)));
+    encoder_ = std::make_shared<gradient_encoder>(encoder_options());
+}
+
+// The first sends, and the sums where there is nobody to sum with.
+void sparse_reducer::begin(std::vector<tensor> own) {
+    given_ = 0;
+    sum_ = std::make_shared<running_sum>();
+    submit(
+        proto::ENCODE_WORK->cStr(),
+        [own = std::move(own), sum = sum_, plan = plan_, encoder = encoder_,
+         averages = options().averages,
+         epoch = current_reduction()->epoch](compute_context& context) mutable -> result<void> {
+            if (!own.empty()) {
+                const auto gradients = std::span{own}.subspan(averages);
+                auto payloads = encoder->encode(context, gradients, epoch);
+                if (!payloads)
+                    return payloads.failure();
+                std::ranges::move(*payloads, gradients.begin());
+            }
+            sum->numbers.emplace(*plan, own);
+            auto first = sum->numbers->send(context);
+            if (!first)
+                return first.failure();
+            sum->to_send = std::move(*first);
+            return {};
+        },
+        [this] { send_on(); });
+}
+
+void sparse_reducer::send_on() {
+    for (const auto& out : std::exchange(sum_->to_send, {}))
+        send_chunk(out.to, out.round, out.part);
+    go_on();
+}
+
+// Takes what has come, as far as it is in a row.
+void sparse_reducer::go_on() {
+    if (!current_reduction() || !sum_ || is_busy())
+        return;
+    std::vector<std::vector<tensor>> parts;
+    const auto& transfers = plan_->transfers;
+    for (; given_ < transfers.size(); ++given_) {
+        if (transfers[given_].from == nobody)
+            continue;
+        auto arrival = arrived_.extract({current_reduction()->id, transfers[given_].round});
+        if (arrival.empty())
+            break;
+        parts.push_back(std::move(arrival.mapped()));
+    }
+    const bool is_last = given_ == transfers.size();
+    if (parts.empty() && !is_last)
+        return;
+    submit(
+        proto::SUM_WORK->cStr(),
+        [parts = std::move(parts), sum = sum_, plan = plan_, is_last,
+         factor = current_reduction()->scale](compute_context& context) -> result<void> {
+            for (const auto& part : parts) {
+                if (auto taken = sum->numbers->take(part); !taken)
+                    return taken;
+                auto next = sum->numbers->send(context);
+                if (!next)
+                    return next.failure();
+                std::ranges::move(*next, std::back_inserter(sum->to_send));
+            }
+            if (!is_last)
+                return {};
+            auto sums = sum->numbers->sums(context, factor);
+            if (!sums)
+                return sums.failure();
+            sum->sums = std::move(*sums);
+            return {};
+        },
+        [this, is_last] {
+            if (!is_last)
+                return send_on();
+            for (const auto& out : sum_->to_send)
+                send_chunk(out.to, out.round, out.part);
+            finish(std::move(std::exchange(sum_, nullptr)->sums));
+        });
+}
+
+result<void> sparse_reducer::arrive(proto::ReduceChunk::Reader body, std::uint32_t rank,
+                                    const frame& f) {
+    const std::uint64_t id = body.getReduction();
+    const auto& transfers = plan_->transfers;
+    const bool has_begun = is_current(id) && sum_;
+    const auto begin = transfers.begin() + static_cast<std::ptrdiff_t>(has_begun ? given_ : 0);
+    const auto due =
+        std::ranges::find(begin, transfers.end(), body.getRound(), &reduce_transfer::round);
+    if (due == transfers.end() || due->from != rank || body.getSlice() != 0 ||
+        arrived_.contains({id, body.getRound()}))
+        return error{errc::protocol, "comes from a rank that sends nothing then, or twice"};
+    if (auto fits = plan_->check(*due, f.tensors()); !fits)
+        return fits;
+    arrived_[{id, body.getRound()}] = {f.tensors().begin(), f.tensors().end()};
+    go_on();
+    return {};
+}
+
+} // namespace troupe

@@ -1,0 +1,43 @@
+// One rank of an all-reduce of compressed gradients whose payloads are sparse: they are summed on their way, as
+// sparse_reduce.hpp says. What is in a message stands in sparse_sum.hpp; this actor pairs messages with both.
+//
+// As many messages as have come are summed by one piece of work on the device, which also makes what can be sent then.
+#pragma once
+
+#include <map>
+
+#include "actors/collective/compressed_reducer.hpp"
+#include "actors/collective/sparse_sum.hpp"
+
+namespace troupe {
+
+class sparse_reducer final : public compressed_reducer {
+  public:
+    sparse_reducer(actor_context& context, compressed_options options, sparse_algorithm algorithm);
+
+  private:
+    using chunk_key = std::pair<std::uint64_t, std::uint32_t>; // reduction, round
+
+    // What the device has of the reduction under way.
+    struct running_sum {
+        std::optional<sparse_sum> numbers;
+        std::vector<sparse_sum::outgoing> to_send;
+        std::vector<tensor> sums; // when it is done
+    };
+
+    void joined() override;
+    void begin(std::vector<tensor> own) override;
+    result<void> arrive(proto::ReduceChunk::Reader body, std::uint32_t rank,
+                        const frame& f) override;
+    void go_on();
+    void send_on();
+
+    sparse_algorithm algorithm_;
+    std::shared_ptr<const sparse_plan> plan_;
+    std::shared_ptr<gradient_encoder> encoder_; // used by the device
+    std::shared_ptr<running_sum> sum_;          // while it computes by it alone
+    std::size_t given_ = 0;                     // of the transfers: the device has what they take
+    std::map<chunk_key, std::vector<tensor>> arrived_;
+};
+
+} // namespace troupe

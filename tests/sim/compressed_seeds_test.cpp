@@ -1,0 +1,219 @@
+// All-reduce of compressed gradients between stages of a script, over a thousand seeds.
+#include <boost/test/unit_test.hpp>
+
+#include <bit>
+#include <map>
+
+#include "actors/collective/sparse_reducer.hpp"
+#include "kernels/codec/codecs.hpp"
+#include "tests/sim/reducers_sim.hpp"
+
+using namespace troupe;
+using namespace troupe::test;
+
+namespace {
+
+constexpr sparse_algorithm sparse_algorithms[] = {sparse_algorithm::recursive_doubling,
+                                                  sparse_algorithm::split_all_gather,
+                                                  sparse_algorithm::split_dense};
+
+reducers_sim::maker sparse_reducers(sparse_algorithm algorithm) {
+    return [=](node_runtime& node, compressed_options options) {
+        return node.spawn<sparse_reducer>("reducer", std::move(options), algorithm);
+    };
+}
+
+// Numbers by rank, summed one after the other in the order in which the algorithm says.
+few_numbers serial_sum(sparse_algorithm algorithm, std::vector<few_numbers> of) {
+    const std::size_t ranks = of.size(), elements = of[0].size();
+    const auto add = [&](few_numbers& to, const few_numbers& more) {
+        for (std::size_t i = 0; i < elements; ++i)
+            to[i] += more[i];
+    };
+    if (algorithm == sparse_algorithm::recursive_doubling) {
+        const std::size_t power = std::bit_floor(ranks), pairs = ranks - power;
+        std::vector<few_numbers> places;
+        for (std::size_t r = 0; r < ranks; ++r)
+            if (r < 2 * pairs && r % 2 == 1)
+                add(places.back(), of[r]);
+            else
+                places.push_back(of[r]);
+        for (std::size_t away = 1; away < power; away *= 2)
+            for (std::size_t p = 0; p < power; p += 2 * away)
+                add(places[p], places[p + away]);
+        return places[0];
+    }
+    few_numbers sum(elements);
+    for (std::size_t s = 0; s < ranks; ++s) {
+        const index_range block = elements_of(s, ranks, elements);
+        for (std::size_t i = block.first; i < block.first + block.count; ++i) {
+            sum[i] = of[s][i];
+            for (std::size_t away = 1; away < ranks; ++away)
+                sum[i] += of[(s + ranks - away) % ranks][i];
+        }
+    }
+    return sum;
+}
+
+// What every rank sends in every sum, decoded: by sum and rank the numbers of the dense row and of the sparse one.
+class expected_parts {
+  public:
+    expected_parts(const reducers_script& s, const codec_ptr& how, std::uint32_t ranks)
+        : layout_{sparse_layout::of(*how, s.shapes, s.averages)}, parts_(s.sums) {
+        for (std::uint32_t r = 0; r < ranks; ++r) {
+            gradient_encoder encoder{
+                {.how = how,
+                 .shapes = {s.shapes.begin() + static_cast<std::ptrdiff_t>(s.averages),
+                            s.shapes.end()},
+                 .seed = s.seed,
+                 .replica = r,
+                 .replicas = ranks}};
+            for (std::uint64_t sum = 0; sum < s.sums; ++sum)
+                parts_[sum].push_back(rows_of(s, *how, encoder, r, sum));
+        }
+    }
+
+    std::array<few_numbers, 2> sums(sparse_algorithm algorithm, std::uint64_t sum) const {
+        std::array<few_numbers, 2> rows;
+        for (std::size_t row = 0; row < 2; ++row) {
+            std::vector<few_numbers> of;
+            for (const auto& part : parts_[sum])
+                of.push_back(part[row]);
+            rows[row] = serial_sum(algorithm, std::move(of));
+        }
+        return rows;
+    }
+    const sparse_layout& layout() const { return layout_; }
+
+  private:
+    std::array<few_numbers, 2> rows_of(const reducers_script& s, const codec& how,
+                                       gradient_encoder& encoder, std::uint32_t rank,
+                                       std::uint64_t sum) {
+        std::array<few_numbers, 2> rows{few_numbers(layout_.load.dense),
+                                        few_numbers(layout_.load.dimension)};
+        if (s.has_nothing(rank, sum))
+            return rows;
+        const auto own = s.gradients(pool_, rank, sum);
+        const auto payloads = encoder.encode(context_, std::span{own}.subspan(s.averages), 0);
+        std::size_t begins[] = {0, 0};
+        for (std::size_t t = 0; t < own.size(); ++t) {
+            const tensor numbers =
+                t < s.averages
+                    ? own[t]
+                    : decoded(context_, how, s.shapes[t], payloads.value()[t - s.averages]).value();
+            std::size_t& begin = begins[layout_.is_sparse[t]];
+            std::ranges::copy(numbers.values<float>(), rows[layout_.is_sparse[t]].begin() +
+                                                           static_cast<std::ptrdiff_t>(begin));
+            begin += numbers.elements();
+        }
+        return rows;
+    }
+
+    memory_pool pool_{1u << 26};
+    const std::unique_ptr<operations> ops_ = make_reference_operations();
+    compute_context context_{*ops_, pool_};
+    sparse_layout layout_;
+    std::vector<std::vector<std::array<few_numbers, 2>>> parts_;
+};
+
+void check_sums(const reducers_sim& run, const reducers_script& s, const codec_ptr& how,
+                sparse_algorithm algorithm) {
+    const expected_parts parts{s, how, static_cast<std::uint32_t>(run.records.size())};
+    BOOST_TEST(run.all_ranks_have_the_same_bits());
+    for (std::uint64_t sum = 0; sum < s.sums; ++sum) {
+        const auto rows = parts.sums(algorithm, sum);
+        std::size_t begins[] = {0, 0};
+        for (std::size_t t = 0; t < s.shapes.size(); ++t) {
+            const bool row = parts.layout().is_sparse[t];
+            for (const float x : run.records[0].sums[sum][t])
+                BOOST_TEST(x == s.scale * rows[row][begins[row]++]);
+        }
+    }
+}
+
+// The same rounds without actors, of one tensor that is sparse: what each rank takes.
+std::vector<reducers_sim::traffic> taken_in_one_loop(const reducers_script& s, const codec_ptr& how,
+                                                     sparse_algorithm algorithm,
+                                                     std::uint32_t ranks) {
+    memory_pool pool{1u << 24};
+    const auto ops = make_reference_operations();
+    compute_context context{*ops, pool};
+    std::vector<sparse_reduction> all;
+    for (std::uint32_t r = 0; r < ranks; ++r) {
+        const auto own = s.gradients(pool, r, 0);
+        gradient_encoder encoder{{.how = how, .shapes = s.shapes, .seed = s.seed, .replica = r}};
+        const tensor payload = encoder.encode(context, own, 0).value()[0];
+        const std::size_t count = payload.bytes() / 8;
+        std::vector<std::uint32_t> indices(count);
+        std::memcpy(indices.data(), payload.data(), 4 * count);
+        all.emplace_back(algorithm, r, ranks,
+                         sparse_vector::make(s.shapes[0].elements(), std::move(indices),
+                                             few_numbers(count, 1.0f)));
+    }
+    std::map<std::pair<std::uint32_t, std::uint32_t>, sparse_vector> under_way; // to, round
+    std::vector<reducers_sim::traffic> taken(ranks);
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (std::uint32_t r = 0; r < ranks; ++r) {
+            while (const reduce_transfer* const t = all[r].next_to_send()) {
+                under_way.emplace(std::pair{t->to, t->round}, all[r].send());
+                moved = true;
+            }
+            const reduce_transfer* const t = all[r].next_to_take();
+            if (!t || !under_way.contains({r, t->round}))
+                continue;
+            const sparse_vector part = under_way.extract({r, t->round}).mapped();
+            ++taken[r].messages;
+            taken[r].bytes += part.bytes();
+            BOOST_REQUIRE(all[r].take(part).ok());
+            moved = true;
+        }
+    }
+    return taken;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(compressed_sums_over_seeds)
+
+BOOST_AUTO_TEST_CASE(a_sparse_sum_is_the_serial_one_in_the_order_of_its_rounds_on_all_ranks) {
+    const std::vector<codec_ptr> codecs{
+        with_error_feedback(make_top_codec(0.05f)), with_error_feedback(make_top_codec(0.3f)),
+        with_error_feedback(make_top_codec(1)),
+        make_deep_gradient_codec({.ratio = 0.1f, .clip_norm = 1, .warmup_epochs = 1})};
+    for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+        const auto ranks = static_cast<std::uint32_t>(2 + seed % 8);
+        const codec_ptr& how = codecs[seed / 8 % codecs.size()];
+        const sparse_algorithm algorithm = sparse_algorithms[seed % 3];
+        const reducers_script s{
+            .shapes = {{2}, {6, 7}, {5}, {3, 2, 4}}, .averages = 1, .seed = seed};
+        BOOST_TEST_CONTEXT("seed " << seed) {
+            const reducers_sim run{s, how, ranks, bad_weather, sparse_reducers(algorithm)};
+            check_sums(run, s, how, algorithm);
+        }
+    }
+}
+
+// What the rounds say is tied to formulas in tests/unit/actors_collective/sparse_reduce_test.cpp. The row of what is sent
+// as it is has nothing here.
+BOOST_AUTO_TEST_CASE(ranks_take_the_bytes_that_the_rounds_say) {
+    const codec_ptr how = with_error_feedback(make_top_codec(0.05f));
+    memory_pool pool{1u << 20};
+    frame_builder<proto::ReduceChunk> empty;
+    for (int t = 0; t < 2; ++t)
+        empty.attach(tensor::allocate(pool, data_type::uint8, {0}).value());
+    const frame_ptr words = std::move(empty).finish();
+    for (const sparse_algorithm algorithm : sparse_algorithms)
+        for (std::uint32_t ranks = 2; ranks <= 9; ++ranks) {
+            const reducers_script s{.shapes = {{40, 50}}, .sums = 1};
+            const reducers_sim run{s, how, ranks, {}, sparse_reducers(algorithm)};
+            const auto said = taken_in_one_loop(s, how, algorithm, ranks);
+            for (std::uint32_t r = 0; r < ranks; ++r) {
+                const auto taken = run.taken_by(r);
+                BOOST_TEST(taken.messages == said[r].messages);
+                BOOST_TEST(taken.bytes == said[r].bytes + said[r].messages * words->bytes());
+            }
+        }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,203 @@
+// Reducers of compressed gradients between stages that follow a script: random gradients, one sum after another. So a
+// thousand seeds are looked at in little time, and what no training shows is seen: every number.
+#pragma once
+
+#include <cstring>
+#include <functional>
+#include <vector>
+
+#include "actors/collective/compressed_reducer.hpp"
+#include "actors/messages.hpp"
+#include "actors/runtime/simulator.hpp"
+#include "kernels/reference/reference.hpp"
+#include "schemas/base/random.hpp"
+#include "schemas/probe.capnp.h"
+#include "tests/sim/peers_sim.hpp"
+
+namespace troupe::test {
+
+struct reducers_script {
+    std::vector<tensor_shape> shapes;
+    std::size_t averages = 0; // of these the first
+    std::uint64_t seed = 1;
+    std::uint64_t sums = 3;
+    float scale = 0.5f;
+
+    // In some but the first sum a rank has nothing.
+    bool has_nothing(std::uint32_t rank, std::uint64_t sum) const {
+        return sum > 0 && (seed + rank + sum) % 7 == 0;
+    }
+    std::vector<tensor> gradients(memory_pool& pool, std::uint32_t rank, std::uint64_t sum) const {
+        std::vector<tensor> list;
+        for (const tensor_shape& shape : shapes) {
+            tensor t = tensor::allocate(pool, data_type::float32, shape).value();
+            random_stream random{seed * 64 + sum, rank * 64 + list.size()};
+            for (float& x : t.mutable_values<float>())
+                x = static_cast<float>(random.uniform() * 2 - 1);
+            list.push_back(std::move(t));
+        }
+        return list;
+    }
+};
+
+// What a scripted stage has got. Belongs to the test.
+struct reduced_record {
+    std::vector<std::vector<few_numbers>> sums; // by sum, by tensor
+    std::vector<std::string> downs;
+};
+
+// Acts as stage_actor does towards its reducer. Gives gradients in two messages, the last tensor first.
+class summing_stage final : public actor {
+  public:
+    summing_stage(actor_context& context, const reducers_script& s, std::uint32_t rank,
+                  memory_pool& memory, reduced_record& record, std::vector<actor_address> reducers)
+        : actor{context}, script_{s}, rank_{rank}, memory_{memory}, record_{record},
+          reducers_{std::move(reducers)} {
+        on<proto::Probe>(&summing_stage::act);
+        on<proto::Reduced>(&summing_stage::reduced);
+    }
+
+  private:
+    void act(proto::Probe::Reader, const frame&) {
+        if (std::exchange(joined_, true))
+            return ask();
+        frame_builder<proto::JoinReduction> join;
+        join.body().setRank(rank_);
+        auto list = join.body().initMembers(static_cast<unsigned>(reducers_.size()));
+        for (unsigned r = 0; r < list.size(); ++r)
+            write_address(list[r], reducers_[r]);
+        watch(reducers_[rank_]);
+        send(reducers_[rank_], std::move(join));
+    }
+    void ask() {
+        const std::uint64_t sum = record_.sums.size();
+        if (sum == script_.sums)
+            return;
+        if (script_.has_nothing(rank_, sum))
+            return give(0, {});
+        auto own = script_.gradients(memory_, rank_, sum);
+        const auto last = static_cast<std::uint32_t>(own.size() - 1);
+        give(last, {own.back()});
+        own.pop_back();
+        if (!own.empty())
+            give(0, own);
+    }
+    void give(std::uint32_t first, const std::vector<tensor>& own) {
+        frame_builder<proto::Reduce> request;
+        request.body().setReduction(record_.sums.size());
+        request.body().setScale(script_.scale);
+        request.body().setFirst(first);
+        for (const tensor& t : own)
+            request.attach(t);
+        send(reducers_[rank_], std::move(request));
+    }
+    void reduced(proto::Reduced::Reader, const frame& f) {
+        auto& sums = record_.sums.emplace_back();
+        for (const tensor& t : f.tensors())
+            sums.emplace_back(t.values<float>().begin(), t.values<float>().end());
+        ask();
+    }
+    void on_down(actor_address, const error& why) override {
+        record_.downs.push_back(why.message());
+    }
+
+    const reducers_script script_;
+    const std::uint32_t rank_;
+    memory_pool& memory_;
+    reduced_record& record_;
+    const std::vector<actor_address> reducers_;
+    bool joined_ = false;
+};
+
+// A node for each rank, with a device, a reducer and its stage; run to the end.
+class reducers_sim {
+  public:
+    // Spawns the reducer of a rank.
+    using maker = std::function<actor_address(node_runtime&, compressed_options)>;
+
+    reducers_sim(const reducers_script& s, const codec_ptr& how, std::uint32_t ranks,
+                 const sim_faults& faults, const maker& make)
+        : records(ranks), sim_{{.seed = s.seed}} {
+        std::vector<actor_address> reducers;
+        for (std::uint32_t r = 0; r < ranks; ++r) {
+            node_runtime& node = sim_.add_node("node-" + std::to_string(r));
+            nodes_.push_back(&node);
+            auto& device = sim_.add_device(
+                node, {.name = "sim:0", .jitter = 0.3, .seed = s.seed + r}, *operations_);
+            reducers.push_back(make(node, {.codec = how,
+                                           .compute = {std::shared_ptr<void>{}, &device},
+                                           .shapes = s.shapes,
+                                           .averages = s.averages,
+                                           .seed = s.seed}));
+        }
+        for (std::uint32_t r = 0; r < ranks; ++r)
+            for (std::uint32_t other = r + 1; other < ranks; ++other)
+                nodes_[r]->connect("sim:" + nodes_[other]->options().name);
+        sim_.run_until(
+            [&] {
+                return std::ranges::all_of(
+                    nodes_, [&](node_runtime* n) { return n->peers().size() + 1 == ranks; });
+            },
+            std::chrono::minutes{5});
+        for (std::uint32_t r = 0; r < ranks; ++r)
+            stages_.push_back(
+                nodes_[r]->spawn<summing_stage>("stage", s, r, memory_, records[r], reducers));
+        poke();
+        sim_.run_for(std::chrono::milliseconds{10});
+        sim_.network().set_faults(faults);
+        poke();
+        sim_.run_until(
+            [&] {
+                return std::ranges::all_of(records, [&](const reduced_record& r) {
+                    return r.sums.size() == s.sums || !r.downs.empty();
+                });
+            },
+            std::chrono::minutes{5});
+        for (const reduced_record& r : records)
+            BOOST_TEST_REQUIRE(r.sums.size() == s.sums,
+                               (r.downs.empty() ? "it hangs" : r.downs[0]));
+    }
+
+    // Of all chunks that a rank has taken: how many, and their bytes, words and tensors.
+    struct traffic {
+        std::uint64_t messages = 0;
+        std::uint64_t bytes = 0;
+    };
+    traffic taken_by(std::uint32_t rank) const {
+        traffic t;
+        for (const trace_event& e : nodes_[rank]->trace().read(0, 1u << 14).events)
+            if (e.kind == trace_kind::message && e.type == type_id_of<proto::ReduceChunk>()) {
+                ++t.messages;
+                t.bytes += e.bytes;
+            }
+        return t;
+    }
+
+    bool all_ranks_have_the_same_bits() const {
+        for (const reduced_record& r : records)
+            for (std::size_t s = 0; s < r.sums.size(); ++s)
+                for (std::size_t t = 0; t < r.sums[s].size(); ++t) {
+                    const auto &a = r.sums[s][t], &b = records[0].sums[s][t];
+                    if (a.size() != b.size() ||
+                        std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) != 0)
+                        return false;
+                }
+        return true;
+    }
+
+    std::vector<reduced_record> records;
+
+  private:
+    void poke() {
+        for (std::size_t r = 0; r < stages_.size(); ++r)
+            nodes_[r]->send(stages_[r], frame_builder<proto::Probe>{});
+    }
+
+    memory_pool memory_{1u << 26};
+    const std::unique_ptr<operations> operations_ = make_reference_operations();
+    simulator sim_;
+    std::vector<node_runtime*> nodes_;
+    std::vector<actor_address> stages_;
+};
+
+} // namespace troupe::test

@@ -1,0 +1,54 @@
+// By which exchange a codec's gradients are summed, and what that sends.
+#include <boost/test/unit_test.hpp>
+
+#include "actors/collective/compressed_exchange.hpp"
+#include "kernels/codec/codecs.hpp"
+
+using namespace troupe;
+
+namespace {
+
+compressed_exchange exchange_of(const codec_ptr& how, std::uint32_t ranks,
+                                const std::vector<tensor_shape>& shapes, std::size_t averages = 0) {
+    return choose_exchange(*how, shapes, averages, ranks);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(compressed_exchanges)
+
+BOOST_AUTO_TEST_CASE(sparse_payloads_are_summed_on_their_way_where_that_is_faster) {
+    const auto top = with_error_feedback(make_top_codec(0.01f));
+    const auto few = exchange_of(top, 4, {{100, 100}});
+    BOOST_TEST(few.name() == "sparse all-reduce by recursive doubling");
+    BOOST_TEST(few.bytes == 8u * 100 * 3);
+    const auto folded = exchange_of(top, 3, {{1000, 1000}});
+    BOOST_TEST(folded.name() == "all-gather");
+    BOOST_TEST(folded.bytes == 8u * 10'000 * 2);
+    const auto many = exchange_of(with_error_feedback(make_top_codec(0.25f)), 8, {{4096, 4096}});
+    BOOST_TEST(many.name() == "sparse all-reduce by split all-gather, dense");
+    const std::size_t n = 4096 * 4096;
+    BOOST_TEST(many.bytes == 7 * 8 * (n / 4) / 8 + 7 * 4 * n / 8);
+}
+
+BOOST_AUTO_TEST_CASE(other_payloads_are_gathered) {
+    for (const codec_ptr& how :
+         {with_error_feedback(make_threshold_codec(0.1f)), with_error_feedback(make_sign_codec()),
+          with_error_feedback(make_half_codec(half_format::bf16)), make_low_rank_codec(2)})
+        BOOST_TEST(exchange_of(how, 4, {{100, 100}}).name() == "all-gather", how->name());
+    const auto half = exchange_of(with_error_feedback(make_half_codec(half_format::bf16)), 4,
+                                  {{7}, {100, 100}}, 1);
+    BOOST_TEST(half.bytes == 3u * (4 * 7 + 2 * 10'000)); // averages as they are
+}
+
+BOOST_AUTO_TEST_CASE(what_a_codec_sends_as_it_is_lies_in_the_dense_row) {
+    const auto deep = make_deep_gradient_codec({.ratio = 0.01f, .warmup_epochs = 2});
+    const std::vector<tensor_shape> shapes{{3}, {10, 10}, {10}, {20, 10}};
+    const auto layout = sparse_layout::of(*deep, shapes, 1);
+    BOOST_TEST((layout.is_sparse == std::vector<bool>{false, true, false, true}));
+    BOOST_TEST(layout.load.dense == 13u);
+    BOOST_TEST(layout.load.dimension == 300u);
+    BOOST_TEST(layout.load.numbers == 3u); // after the warm-up
+}
+
+BOOST_AUTO_TEST_SUITE_END()
