@@ -14,10 +14,13 @@
 # What is summed is cut into slices, each of which takes the rounds by itself; a rank begins slice 0 first, which has the
 # last elements, and has several under way. So the order of all collectives is the same on all ranks, whatever is ready first.
 #
-# Compressed gradients are one slice. Payloads that are sparse, of indices and values, are summed on their way, by rounds that
-# every rank computes for itself, too (actors/collective/sparse_reduce.hpp). Others, and sparse ones where that is faster, go
-# from every rank to all others in round 0, and everyone decodes and sums them in the order of the ranks. Which of the two is
-# the same on all ranks (actors/collective/compressed_exchange.hpp).
+# Gradients that a codec sends as products of thin matrices P and Q are summed as others are, all P in the first slices, all Q
+# in those after them, which begin when the sums of P are there.
+#
+# Other compressed gradients are one slice. Payloads that are sparse, of indices and values, are summed on their way, by rounds
+# that every rank computes for itself, too (actors/collective/sparse_reduce.hpp). Others, and sparse ones where that is faster,
+# go from every rank to all others in round 0, and everyone decodes and sums them in the order of the ranks. Which of these it
+# is is the same on all ranks (actors/collective/compressed_exchange.hpp).
 #
 # Ids: `reduction` counts from 0 over the run, the same on all ranks; a reducer works on one at a time, and its peers may be
 # at most one ahead of it. It dies at a rank with Reduced. An Exchange is one, too.
@@ -60,7 +63,7 @@ struct ReduceChunk {
   round @1 :UInt32;
   slice @2 :UInt32;
 }                               # attachments: the elements of the round's segments of this slice in a row, float32; where
-                                # there are none nothing is sent. Compressed:
+                                # there are none nothing is sent. Compressed, but for P and Q:
                                 #   sparse: of the round's segment two rows, first that of the averages and of gradients
                                 #           that are sent as they are, then that of all others; each float32 with all
                                 #           its elements, or a sparse payload (kernels/ops/sparse.hpp)

@@ -1,6 +1,7 @@
 // How ranks sum gradients that a codec compresses: by its payloads. Pure; all ranks, and the plan, choose the same.
 //
 //   sparse         payloads of indices and values are summed on their way, by the rounds of sparse_reduce.hpp
+//   factors        of codecs with factors(), summed by two dense all-reduces
 //   all-gather     any other payload goes to all, and so does a sparse one where that is faster
 //
 // Payloads of `threshold` are gathered: with one step for all numbers they take 4 bytes each, as sums they would take 8, and
@@ -27,16 +28,29 @@ struct sparse_layout {
                             std::size_t averages);
 };
 
+// What is summed of a codec with factors(): Q of each tensor that has some; then of each tensor P, or itself.
+struct factor_layout {
+    std::vector<tensor_shape> shapes;
+    std::size_t rights = 0;                           // how many Q
+    std::vector<std::optional<std::size_t>> right_of; // by tensor: which is its Q
+
+    // The first `averages` are sent as they are.
+    static factor_layout of(const factor_codec& how, std::span<const tensor_shape> shapes,
+                            std::size_t averages);
+    std::size_t elements_of_step() const; // of the two sums the larger
+};
+
 struct compressed_exchange {
-    std::optional<sparse_algorithm> sparse; // none: all-gather
-    std::uint64_t bytes =
-        0; // that the busiest rank sends for a sum: at most by all-gather, else as of sparse_reduce.hpp
+    std::optional<sparse_algorithm> sparse;
+    std::optional<proto::AllReduceAlgorithm> factors; // with neither: all-gather
+    // That the busiest rank sends for a sum: at most; of a sparse one as sparse_reduce.hpp says.
+    std::uint64_t bytes = 0;
 
     std::string name() const; // "all-gather", "sparse all-reduce by recursive doubling"
 };
 
 // For ranks that each sum tensors of these shapes.
 compressed_exchange choose_exchange(const codec& how, std::span<const tensor_shape> shapes,
-                                    std::size_t averages, std::uint32_t ranks);
+                                    std::size_t averages, const rank_nodes& ranks);
 
 } // namespace troupe

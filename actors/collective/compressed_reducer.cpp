@@ -90,10 +90,11 @@ void compressed_reducer::finish(std::vector<tensor> sums) {
 
 // ---- peers ----------------------------------------------------------------------------------------------------------
 
-void compressed_reducer::send_chunk(std::uint32_t to, std::uint32_t round,
+void compressed_reducer::send_chunk(std::uint32_t to, std::uint32_t slice, std::uint32_t round,
                                     std::span<const tensor> parts) {
     frame_builder<proto::ReduceChunk> chunk;
     chunk.body().setReduction(current_->id);
+    chunk.body().setSlice(slice);
     chunk.body().setRound(round);
     chunk.envelope().setMinibatch(current_->minibatch.value());
     for (const tensor& part : parts)
@@ -138,6 +139,15 @@ void compressed_reducer::submit(const char* label, device_work work, std::functi
     task.work = std::move(work);
     task.done = completion_to(self_handle(), ++ticket_);
     options_.compute->submit(std::move(task));
+}
+
+result<void> compressed_reducer::timed_sum(const std::function<result<void>()>& add) {
+    const time_point began = now();
+    auto added = add();
+    trace_compute(runtime().trace().label(proto::SUM_WORK->cStr()), began, now(),
+                  current_->minibatch, weight_version{none},
+                  options_.compute->memory().statistics().bytes_reserved);
+    return added;
 }
 
 void compressed_reducer::work_done(proto::WorkDone::Reader body, const frame& f) {

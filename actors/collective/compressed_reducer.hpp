@@ -55,7 +55,10 @@ class compressed_reducer : public actor {
 
     gradient_encoder::options encoder_options() const;
     // A chunk of the reduction under way to a peer.
-    void send_chunk(std::uint32_t to, std::uint32_t round, std::span<const tensor> parts);
+    void send_chunk(std::uint32_t to, std::uint32_t slice, std::uint32_t round,
+                    std::span<const tensor> parts);
+    // Adds in the handler, as a reducer does.
+    result<void> timed_sum(const std::function<result<void>()>& add);
     // One piece of work at a time; `then` runs in this actor when it has succeeded.
     void submit(const char* label, device_work work, std::function<void()> then);
     // The answer to the stage, which ends the reduction.

@@ -72,7 +72,7 @@ void gatherer::begin(std::vector<tensor> own) {
 void gatherer::send_parts(std::vector<tensor> own) {
     for (std::uint32_t r = 0; r < members().size(); ++r)
         if (r != rank())
-            send_chunk(r, 0, own);
+            send_chunk(r, 0, 0, own);
     parts_[{current_reduction()->id, rank()}] = std::move(own);
     sum_when_all_are_here();
 }

@@ -27,7 +27,8 @@ result<tensor> new_row(memory_pool& memory, std::size_t elements) {
 
 reduction_plan reduction_plan::make(std::vector<tensor_shape> shapes,
                                     proto::AllReduceAlgorithm algorithm, std::uint32_t rank,
-                                    const rank_nodes& ranks, std::size_t message_elements) {
+                                    const rank_nodes& ranks, std::size_t message_elements,
+                                    std::size_t late) {
     reduction_plan p;
     p.shapes = std::move(shapes);
     p.begins.push_back(0);
@@ -40,7 +41,16 @@ reduction_plan reduction_plan::make(std::vector<tensor_shape> shapes,
             std::none_of(t + 1, p.transfers.end(), [&](const reduce_transfer& later) {
                 return overlap(later.receives, t->receives);
             }));
-    p.slices = cut_into_slices(p.elements(), p.segments, p.segments * message_elements);
+    p.late = late;
+    const std::size_t late_elements = p.begins[late];
+    const auto cut = [&](std::size_t elements) {
+        return cut_into_slices(elements, p.segments, p.segments * message_elements);
+    };
+    p.slices = cut(p.elements() - late_elements);
+    for (index_range& slice : p.slices)
+        slice.first += late_elements;
+    p.early_slices = p.slices.size();
+    std::ranges::copy(cut(late_elements), std::back_inserter(p.slices));
     return p;
 }
 
@@ -190,19 +200,27 @@ result<void> reduction::add_partial(slice_state& s, index_range elements, const 
     return {};
 }
 
-result<std::vector<tensor>> reduction::sums() && {
-    for (std::size_t i = 0; i < results_.size(); ++i) {
-        if (!results_[i]) { // of a rank alone
-            auto made = new_row(memory_, plan_.shapes[i].elements());
-            if (!made)
-                return made.failure();
-            scale_on_host(inputs_[i].values<float>().data(), scale_,
-                          made->mutable_values<float>().data(), made->elements());
-            results_[i] = std::move(*made);
-        }
-        results_[i] = results_[i].reshaped(plan_.shapes[i]);
+result<tensor> reduction::sum(std::size_t number) {
+    if (!results_[number]) { // of a rank alone
+        auto made = new_row(memory_, plan_.shapes[number].elements());
+        if (!made)
+            return made.failure();
+        scale_on_host(inputs_[number].values<float>().data(), scale_,
+                      made->mutable_values<float>().data(), made->elements());
+        results_[number] = std::move(*made);
     }
-    return std::move(results_);
+    return results_[number].reshaped(plan_.shapes[number]);
+}
+
+result<std::vector<tensor>> reduction::sums() && {
+    std::vector<tensor> list;
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+        auto one = sum(i);
+        if (!one)
+            return one.failure();
+        list.push_back(std::move(*one));
+    }
+    return list;
 }
 
 } // namespace troupe

@@ -28,11 +28,15 @@ struct reduction_plan {
     std::vector<reduce_transfer> transfers; // of each slice
     std::vector<bool> is_last; // by transfer: what it receives is the sum of all ranks then
     std::vector<index_range> slices;
+    std::size_t late = 0; // of the tensors the first: given when the sums of the others are there
+    std::size_t early_slices =
+        0; // of the slices the first: those of the other tensors; none has some of both
 
     static reduction_plan make(std::vector<tensor_shape> shapes,
                                proto::AllReduceAlgorithm algorithm, std::uint32_t rank,
                                const rank_nodes& ranks,
-                               std::size_t message_elements = message_elements_default);
+                               std::size_t message_elements = message_elements_default,
+                               std::size_t late = 0);
 
     // The elements of these segments of a slice; none where there are more segments than elements.
     index_range elements_of(std::size_t slice, index_range segments) const;
@@ -59,6 +63,8 @@ class reduction {
     result<void> take(std::size_t slice, const tensor& received); // what the transfer receives
     void step(std::size_t slice);                                 // to the transfer after it
 
+    // The sum of a tensor whose slices are done, of its shape.
+    result<tensor> sum(std::size_t number);
     // When all slices are done: one tensor for each shape. Nobody else writes them; peers may still read them.
     result<std::vector<tensor>> sums() &&;
 

@@ -44,7 +44,7 @@ void sparse_reducer::begin(std::vector<tensor> own) {
 
 void sparse_reducer::send_on() {
     for (const auto& out : std::exchange(sum_->to_send, {}))
-        send_chunk(out.to, out.round, out.part);
+        send_chunk(out.to, 0, out.round, out.part);
     go_on();
 }
 
@@ -89,7 +89,7 @@ void sparse_reducer::go_on() {
             if (!is_last)
                 return send_on();
             for (const auto& out : sum_->to_send)
-                send_chunk(out.to, out.round, out.part);
+                send_chunk(out.to, 0, out.round, out.part);
             finish(std::move(std::exchange(sum_, nullptr)->sums));
         });
 }

@@ -1,4 +1,5 @@
 // What a node's agent spawns for a stage: the stage, and what stands beside it for it to agree with its other replicas.
+#include "actors/collective/factor_reducer.hpp"
 #include "actors/collective/gatherer.hpp"
 #include "actors/collective/reducer.hpp"
 #include "actors/collective/sparse_reducer.hpp"
@@ -54,6 +55,8 @@ actor_address node_agent::spawn_reducer(proto::PlaceStage::Reader body,
         choose_exchange(*options.codec, options.shapes, options.averages, body.getReplicas());
     if (exchange.sparse)
         return runtime().spawn<sparse_reducer>(name, std::move(options), *exchange.sparse);
+    if (exchange.factors)
+        return runtime().spawn<factor_reducer>(name, std::move(options));
     return runtime().spawn<gatherer>(name, std::move(options));
 }
 

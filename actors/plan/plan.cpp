@@ -188,6 +188,11 @@ result<plan> make_plan(const plan_request& request) {
 }
 
 planned_reduction reduction_of(const plan& p, const planned_stage& s) {
+    std::vector<std::uint32_t> nodes;
+    for (const plan_device& d : s.where)
+        nodes.push_back(static_cast<std::uint32_t>(
+            std::ranges::find(s.where, d.node_name, &plan_device::node_name) - s.where.begin()));
+    const rank_nodes ranks{std::move(nodes)};
     if (p.sync.codec) {
         const auto& entries = s.layout.entries();
         std::vector<tensor_shape> shapes; // averages, then parameters
@@ -195,18 +200,12 @@ planned_reduction reduction_of(const plan& p, const planned_stage& s) {
             if (!entry.is_state)
                 shapes.push_back(entry.shape);
         std::ranges::rotate(shapes, shapes.end() - static_cast<std::ptrdiff_t>(s.averages));
-        const auto exchange = choose_exchange(*p.sync.codec, shapes, s.averages,
-                                              static_cast<std::uint32_t>(s.where.size()));
+        const auto exchange = choose_exchange(*p.sync.codec, shapes, s.averages, ranks);
         return {exchange.name(), exchange.bytes};
     }
     std::size_t elements = 0;
     for (const auto& entry : s.layout.entries())
         elements += entry.is_state ? 0 : entry.shape.elements();
-    std::vector<std::uint32_t> nodes;
-    for (const plan_device& d : s.where)
-        nodes.push_back(static_cast<std::uint32_t>(
-            std::ranges::find(s.where, d.node_name, &plan_device::node_name) - s.where.begin()));
-    const rank_nodes ranks{std::move(nodes)};
     const auto algorithm = choose(p.sync.algorithm, ranks, elements);
     return {std::string{name_of(algorithm)},
             sizeof(float) * elements_sent_max(algorithm, ranks, elements)};

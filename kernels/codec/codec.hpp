@@ -23,6 +23,8 @@
 
 namespace troupe {
 
+class factor_codec;
+
 // Which encoding of which tensor. What is drawn by lot depends on it and on nothing else.
 struct encode_place {
     std::uint64_t seed = 0;    // of the run
@@ -60,11 +62,42 @@ class codec {
         return std::nullopt;
     }
 
+    // Where what several senders send can be summed on its way, in two steps.
+    virtual const factor_codec* factors() const { return nullptr; }
+
     // The norm of all gradients of a sender together is bounded by this first, divided by the root of the senders.
     virtual std::optional<float> clip_norm() const { return std::nullopt; }
 };
 
 using codec_ptr = std::shared_ptr<const codec>;
+
+// A codec of matrices as products P' Q of thin ones, each linear in what is sent: summed over all senders, P first and then
+// Q, they are the product for the sum of the gradients, and what each sends does not grow with the senders.
+//
+// A sender has state as first_state() makes it. Error feedback as in encode(): e' = a - P' Q of its own Q.
+class factor_codec {
+  public:
+    virtual ~factor_codec() = default;
+
+    struct factor_shapes {
+        tensor_shape left, right; // P, Q
+    };
+    // None: a gradient of this shape is sent as it is.
+    virtual std::optional<factor_shapes> factors_of(const tensor_shape& shape) const = 0;
+
+    // e becomes a = gradient + e; this sender's P.
+    virtual result<tensor> left(compute_context& context, const tensor& gradient,
+                                std::span<tensor> state) const = 0;
+    // The summed P, made orthonormal.
+    virtual result<tensor> basis(compute_context& context, const tensor& left_sum) const = 0;
+    // This sender's Q; e becomes what is lost.
+    virtual result<tensor> right(compute_context& context, const tensor& basis,
+                                 std::span<tensor> state) const = 0;
+    // output = P' Q. The next P begins from this Q, of all senders and of those that had no gradient.
+    virtual result<void> product(compute_context& context, const tensor& basis,
+                                 const tensor& right_sum, std::span<tensor> state,
+                                 tensor& output) const = 0;
+};
 
 // What the app file asks for; null for `none`, and for what is made of no gradient (sufficient_factors.hpp).
 codec_ptr make_codec(proto::GradientCodec::Reader description);

@@ -20,7 +20,7 @@ struct matrix_form {
 
 constexpr float trace_of_first = 1e-12f;
 
-class low_rank_codec final : public codec {
+class low_rank_codec final : public codec, public factor_codec {
   public:
     explicit low_rank_codec(std::uint32_t rank) : rank_{rank} {}
 
@@ -44,30 +44,55 @@ class low_rank_codec final : public codec {
         return std::vector<tensor>{std::move(*lost), std::move(*right), std::move(*first)};
     }
 
+    // The steps of one sender alone.
     result<tensor> encode(compute_context& context, const tensor& gradient, std::span<tensor> state,
                           const encode_place&) const override {
         const matrix_form form = form_of(gradient.shape());
         if (form.rank == 0)
             return gradient;
-        tensor &e = state[0], &q = state[1];
         auto payload =
             tensor::allocate(context.memory, data_type::float32, {form.payload_elements()});
         if (!payload)
             return payload;
         auto [left, right] = factors(*payload, form);
-        auto& ops = context.ops;
-        auto done = ops.run(add_scaled{gradient.reshaped(form.shape()), 1, e, e});
+        auto done = project(context, gradient, state, left);
         if (done)
-            done = ops.run(matrix_multiply{{q}, {e, true}, 1, nullptr, left});
+            done = context.ops.run(orthonormalize_rows{left, left});
         if (done)
-            done = ops.run(orthonormalize_rows{left, left});
+            done = split_off(context, left, state, right);
         if (done)
-            done = ops.run(matrix_multiply{{left}, {e}, 1, nullptr, right});
-        if (done)
-            done = ops.run(add_scaled{right, trace_of_first, state[2], q});
-        if (done)
-            done = ops.run(matrix_multiply{{left, true}, {right}, -1, &e, e});
+            done = begin_from(context, right, state);
         return done ? std::move(payload) : result<tensor>{done.failure()};
+    }
+
+    const factor_codec* factors() const override { return this; }
+
+    std::optional<factor_shapes> factors_of(const tensor_shape& shape) const override {
+        const matrix_form form = form_of(shape);
+        return form.rank == 0 ? std::nullopt
+                              : std::optional{factor_shapes{form.left(), form.right()}};
+    }
+    result<tensor> left(compute_context& context, const tensor& gradient,
+                        std::span<tensor> state) const override {
+        return made(context, form_of(gradient.shape()).left(),
+                    [&](tensor& left) { return project(context, gradient, state, left); });
+    }
+    result<tensor> basis(compute_context& context, const tensor& left_sum) const override {
+        return made(context, left_sum.shape(), [&](tensor& basis) {
+            return context.ops.run(orthonormalize_rows{left_sum, basis});
+        });
+    }
+    result<tensor> right(compute_context& context, const tensor& basis,
+                         std::span<tensor> state) const override {
+        return made(context, state[1].shape(),
+                    [&](tensor& right) { return split_off(context, basis, state, right); });
+    }
+    result<void> product(compute_context& context, const tensor& basis, const tensor& right_sum,
+                         std::span<tensor> state, tensor& output) const override {
+        if (auto begun = begin_from(context, right_sum, state); !begun)
+            return begun;
+        tensor whole = output.reshaped(form_of(output.shape()).shape());
+        return context.ops.run(matrix_multiply{{basis, true}, {right_sum}, 1, nullptr, whole});
     }
 
     std::uint64_t payload_bytes(const tensor_shape& shape) const override {
@@ -97,6 +122,35 @@ class low_rank_codec final : public codec {
     }
 
   private:
+    template <class Fill>
+    static result<tensor> made(compute_context& context, const tensor_shape& shape, Fill fill) {
+        auto t = tensor::allocate(context.memory, data_type::float32, shape);
+        if (t)
+            if (auto done = fill(*t); !done)
+                return done.failure();
+        return t;
+    }
+
+    // e += gradient; left = Q e'.
+    static result<void> project(compute_context& context, const tensor& gradient,
+                                std::span<tensor> state, tensor& left) {
+        tensor& e = state[0];
+        const auto done = context.ops.run(add_scaled{gradient.reshaped(e.shape()), 1, e, e});
+        return done ? context.ops.run(matrix_multiply{{state[1]}, {e, true}, 1, nullptr, left})
+                    : done;
+    }
+    // right = basis e; e -= basis' right.
+    static result<void> split_off(compute_context& context, const tensor& basis,
+                                  std::span<tensor> state, tensor& right) {
+        tensor& e = state[0];
+        const auto done = context.ops.run(matrix_multiply{{basis}, {e}, 1, nullptr, right});
+        return done ? context.ops.run(matrix_multiply{{basis, true}, {right}, -1, &e, e}) : done;
+    }
+    static result<void> begin_from(compute_context& context, const tensor& right,
+                                   std::span<tensor> state) {
+        return context.ops.run(add_scaled{right, trace_of_first, state[2], state[1]});
+    }
+
     matrix_form form_of(const tensor_shape& shape) const {
         if (shape.rank() < 2 || shape.elements() == 0)
             return {};

@@ -2,8 +2,10 @@
 #include <boost/test/unit_test.hpp>
 
 #include <bit>
+#include <cmath>
 #include <map>
 
+#include "actors/collective/factor_reducer.hpp"
 #include "actors/collective/sparse_reducer.hpp"
 #include "kernels/codec/codecs.hpp"
 #include "tests/sim/reducers_sim.hpp"
@@ -172,6 +174,78 @@ std::vector<reducers_sim::traffic> taken_in_one_loop(const reducers_script& s, c
     return taken;
 }
 
+actor_address factor_reducer_at(node_runtime& node, compressed_options options) {
+    return node.spawn<factor_reducer>("reducer", std::move(options));
+}
+
+// All ranks with factors in one loop, summed one rank after the other.
+class serial_factors {
+  public:
+    serial_factors(const reducers_script& s, const codec_ptr& how, std::uint32_t ranks)
+        : script_{s}, how_{how}, state_(ranks) {
+        for (auto& of_rank : state_)
+            for (std::size_t t = 0; t < s.shapes.size(); ++t)
+                of_rank.push_back(
+                    how->first_state(
+                           pool_, s.shapes[t],
+                           {.seed = s.seed, .tensor = static_cast<std::uint32_t>(t - s.averages)})
+                        .value());
+    }
+
+    std::vector<few_numbers> next(std::uint64_t sum) {
+        std::vector<few_numbers> sums;
+        for (std::size_t t = 0; t < script_.shapes.size(); ++t) {
+            const bool is_matrix =
+                t >= script_.averages && how_->factors()->factors_of(script_.shapes[t]);
+            const tensor total = is_matrix ? product(t, sum) : whole(t, sum);
+            sums.emplace_back(total.values<float>().begin(), total.values<float>().end());
+        }
+        return sums;
+    }
+
+  private:
+    // The scaled sum of what some ranks have.
+    template <class Part>
+    tensor total_of(const tensor_shape& shape, std::uint64_t sum, Part part) {
+        tensor total = tensor::allocate(pool_, data_type::float32, shape).value();
+        std::ranges::fill(total.mutable_values<float>(), 0.f);
+        for (std::uint32_t r = 0; r < state_.size(); ++r) {
+            if (script_.has_nothing(r, sum))
+                continue;
+            const tensor more = part(r);
+            for (std::size_t i = 0; i < total.elements(); ++i)
+                total.mutable_values<float>()[i] += script_.scale * more.values<float>()[i];
+        }
+        return total;
+    }
+    tensor whole(std::size_t t, std::uint64_t sum) {
+        return total_of(script_.shapes[t], sum,
+                        [&](std::uint32_t r) { return script_.gradients(pool_, r, sum)[t]; });
+    }
+    tensor product(std::size_t t, std::uint64_t sum) {
+        const factor_codec& f = *how_->factors();
+        const auto shapes = *f.factors_of(script_.shapes[t]);
+        const tensor left = total_of(shapes.left, sum, [&](std::uint32_t r) {
+            return f.left(context_, script_.gradients(pool_, r, sum)[t], state_[r][t]).value();
+        });
+        const tensor basis = f.basis(context_, left).value();
+        const tensor right = total_of(shapes.right, sum, [&](std::uint32_t r) {
+            return f.right(context_, basis, state_[r][t]).value();
+        });
+        tensor output = tensor::allocate(pool_, data_type::float32, script_.shapes[t]).value();
+        for (auto& of_rank : state_)
+            BOOST_REQUIRE(f.product(context_, basis, right, of_rank[t], output).ok());
+        return output;
+    }
+
+    const reducers_script script_;
+    const codec_ptr how_;
+    memory_pool pool_{1u << 26};
+    const std::unique_ptr<operations> ops_ = make_reference_operations();
+    compute_context context_{*ops_, pool_};
+    std::vector<std::vector<std::vector<tensor>>> state_; // by rank, by tensor
+};
+
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(compressed_sums_over_seeds)
@@ -190,6 +264,50 @@ BOOST_AUTO_TEST_CASE(a_sparse_sum_is_the_serial_one_in_the_order_of_its_rounds_o
         BOOST_TEST_CONTEXT("seed " << seed) {
             const reducers_sim run{s, how, ranks, bad_weather, sparse_reducers(algorithm)};
             check_sums(run, s, how, algorithm);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(summed_factors_make_the_serial_product_on_all_ranks) {
+    for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+        const auto ranks = static_cast<std::uint32_t>(2 + seed % 8);
+        const codec_ptr how = make_low_rank_codec(1 + seed % 2);
+        const reducers_script s{
+            .shapes = {{2}, {6, 7}, {5}, {3, 2, 4}, {2, 2}}, .averages = 1, .seed = seed};
+        BOOST_TEST_CONTEXT("seed " << seed) {
+            const reducers_sim run{s, how, ranks, bad_weather, factor_reducer_at};
+            BOOST_TEST(run.all_ranks_have_the_same_bits());
+            serial_factors serial{s, how, ranks};
+            for (std::uint64_t sum = 0; sum < s.sums; ++sum) {
+                const auto expected = serial.next(sum);
+                for (std::size_t t = 0; t < s.shapes.size(); ++t)
+                    for (std::size_t i = 0; i < expected[t].size(); ++i)
+                        BOOST_TEST(std::abs(run.records[0].sums[sum][t][i] - expected[t][i]) <
+                                   1e-3f);
+            }
+        }
+    }
+}
+
+// Each of two sums takes as much as one of a reducer.
+BOOST_AUTO_TEST_CASE(ranks_take_the_bytes_of_both_factors_sums) {
+    memory_pool pool{1u << 20};
+    frame_builder<proto::ReduceChunk> empty;
+    empty.attach(tensor::allocate(pool, data_type::float32, {0}).value());
+    const frame_ptr words = std::move(empty).finish();
+    for (std::uint32_t ranks = 2; ranks <= 9; ++ranks) {
+        const reducers_script s{.shapes = {{40, 50}, {30}}, .sums = 1};
+        const reducers_sim run{s, make_low_rank_codec(2), ranks, {}, factor_reducer_at};
+        const auto algorithm = choose(proto::AllReduceAlgorithm::AUTO, ranks, 2 * 40 + 30);
+        const std::size_t segments = segments_of(algorithm, ranks);
+        for (std::uint32_t r = 0; r < ranks; ++r) {
+            std::uint64_t bytes = 0;
+            for (const reduce_transfer& t : list_transfers(algorithm, r, ranks))
+                for (const std::size_t elements : {2 * 40 + 30, 2 * 50})
+                    for (std::size_t k = 0; k < t.receives.count; ++k)
+                        bytes += 4 * elements_of(t.receives.first + k, segments, elements).count;
+            const auto taken = run.taken_by(r);
+            BOOST_TEST(taken.bytes - taken.messages * words->bytes() == bytes);
         }
     }
 }

@@ -34,11 +34,23 @@ BOOST_AUTO_TEST_CASE(sparse_payloads_are_summed_on_their_way_where_that_is_faste
 BOOST_AUTO_TEST_CASE(other_payloads_are_gathered) {
     for (const codec_ptr& how :
          {with_error_feedback(make_threshold_codec(0.1f)), with_error_feedback(make_sign_codec()),
-          with_error_feedback(make_half_codec(half_format::bf16)), make_low_rank_codec(2)})
+          with_error_feedback(make_half_codec(half_format::bf16))})
         BOOST_TEST(exchange_of(how, 4, {{100, 100}}).name() == "all-gather", how->name());
     const auto half = exchange_of(with_error_feedback(make_half_codec(half_format::bf16)), 4,
                                   {{7}, {100, 100}}, 1);
     BOOST_TEST(half.bytes == 3u * (4 * 7 + 2 * 10'000)); // averages as they are
+}
+
+BOOST_AUTO_TEST_CASE(factors_are_summed_and_take_no_more_of_each_rank_with_more_ranks) {
+    const auto low = make_low_rank_codec(2);
+    const std::size_t bytes = 4 * (2 * (4096 + 4096) + 4096); // P, Q and a vector as it is
+    for (const std::uint32_t ranks : {2u, 4u, 8u, 16u, 64u}) {
+        const auto exchange = exchange_of(low, ranks, {{4096, 4096}, {4096}});
+        BOOST_TEST(exchange.name().starts_with("all-reduce of factors by "), exchange.name());
+        BOOST_TEST(exchange.bytes <= (ranks < 16 ? 3 : 6) * bytes); // of few, log2 P times
+    }
+    const auto many = exchange_of(low, 64, {{1u << 20, 1u << 10}});
+    BOOST_TEST(many.bytes <= 2 * 4 * 2 * ((1u << 20) + (1u << 10)));
 }
 
 BOOST_AUTO_TEST_CASE(what_a_codec_sends_as_it_is_lies_in_the_dense_row) {

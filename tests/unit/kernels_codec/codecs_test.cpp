@@ -214,6 +214,54 @@ BOOST_AUTO_TEST_CASE(low_rank_follows_a_matrix_of_low_rank_exactly_and_wakes_fro
     BOOST_TEST(error_of(gradient) < 1e-5);
 }
 
+BOOST_AUTO_TEST_CASE(summed_factors_and_what_all_senders_keep_are_the_sum_of_all_gradients) {
+    constexpr std::uint32_t senders = 3;
+    const tensor_shape shape{30, 50};
+    const codec_ptr how = make_low_rank_codec(2);
+    const factor_codec& f = *how->factors();
+    const auto shapes = *f.factors_of(shape);
+    BOOST_TEST((shapes.left == tensor_shape{2, 30}));
+    BOOST_TEST((shapes.right == tensor_shape{2, 50}));
+    BOOST_TEST(!f.factors_of({10}));
+    BOOST_TEST(!f.factors_of({3, 3})); // two thin ones are no less
+    std::vector<std::vector<tensor>> state;
+    for (std::uint32_t r = 0; r < senders; ++r)
+        state.push_back(how->first_state(pool, shape, {.replica = r}).value());
+    const auto add = [](tensor& to, const tensor& more) {
+        for (std::size_t i = 0; i < to.elements(); ++i)
+            to.mutable_values<float>()[i] += more.values<float>()[i];
+    };
+    std::vector<double> sent(shape.elements()), given(shape.elements());
+    tensor output = random_tensor(pool, shape, 1);
+    for (std::uint64_t step = 0; step < 20; ++step) {
+        tensor left = random_tensor(pool, shapes.left, 1),
+               right = random_tensor(pool, shapes.right, 1);
+        std::ranges::fill(left.mutable_values<float>(), 0.f);
+        std::ranges::fill(right.mutable_values<float>(), 0.f);
+        for (std::uint32_t r = 0; r < senders; ++r) {
+            const tensor gradient = random_tensor(pool, shape, 100 * step + r);
+            for (std::size_t i = 0; i < given.size(); ++i)
+                given[i] += double{gradient.values<float>()[i]};
+            add(left, f.left(context, gradient, state[r]).value());
+        }
+        const tensor basis = f.basis(context, left).value();
+        for (std::uint32_t r = 0; r < senders; ++r)
+            add(right, f.right(context, basis, state[r]).value());
+        for (std::uint32_t r = 0; r < senders; ++r) {
+            BOOST_REQUIRE(f.product(context, basis, right, state[r], output).ok());
+            BOOST_TEST(bit_equal(state[r][1], state[0][1])); // where all begin the next time
+        }
+        for (std::size_t i = 0; i < sent.size(); ++i)
+            sent[i] += double{output.values<float>()[i]};
+    }
+    for (std::size_t i = 0; i < sent.size(); ++i) {
+        double kept = 0;
+        for (std::uint32_t r = 0; r < senders; ++r)
+            kept += double{state[r][0].values<float>()[i]};
+        BOOST_TEST(std::abs(sent[i] + kept - given[i]) < 1e-4);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(
     sufficient_factors_give_the_gradient_and_are_chosen_exactly_where_they_are_less) {
     const std::size_t samples = 8, outs = 20, ins = 30;

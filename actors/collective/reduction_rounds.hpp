@@ -1,0 +1,73 @@
+// The messages of one rank in one all-reduce after another: pairs chunks with the rounds of a reduction. For an actor, in
+// whose handlers it adds. Several slices are under way at a time, and begin in one order.
+//
+// Threads: an actor's.
+// Errors: a chunk that does not fit, and memory that is used up; nothing goes on after that.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "actors/collective/reduction.hpp"
+#include "schemas/base/ids.hpp"
+#include "schemas/collective.capnp.h"
+
+namespace troupe {
+
+// Which of these share a node.
+rank_nodes nodes_of(std::span<const actor_address> members);
+
+class reduction_rounds {
+  public:
+    // Sends a part to a rank.
+    using sender = std::function<void(std::uint32_t to, std::uint32_t slice, std::uint32_t round,
+                                      tensor part)>;
+    // Runs what adds, and returns what it returns: so that it can be timed.
+    using adder = std::function<result<void>(const std::function<result<void>()>& add)>;
+
+    reduction_rounds(reduction_plan plan, sender send, adder add)
+        : plan_{std::move(plan)}, send_{std::move(send)}, add_{std::move(add)} {}
+    reduction_rounds(const reduction_rounds&) = delete;
+    reduction_rounds& operator=(const reduction_rounds&) = delete;
+
+    // The reduction under way.
+    void begin(std::uint64_t id, memory_pool& memory, float scale);
+    reduction& numbers() { return current_->numbers; }
+    bool is_under_way() const noexcept { return current_.has_value(); }
+    // Takes slices as far as what this rank has been given and what has come allow.
+    result<void> go_on();
+    // Whether all slices are done, or those that have none of the plan's late tensors.
+    bool is_done() const { return current_->finished == plan_.slices.size(); }
+    bool is_early_done() const { return current_->finished_early == plan_.early_slices; }
+    result<std::vector<tensor>> end(); // its sums
+
+    // A chunk of the reduction under way or of the one after it. errc::protocol where it is not due.
+    result<void> arrive(proto::ReduceChunk::Reader body, std::uint32_t from,
+                        std::span<const tensor> parts);
+
+  private:
+    using chunk_key = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>; // as ReduceChunk
+
+    struct running {
+        std::uint64_t id;
+        reduction numbers;
+        std::size_t started = 0; // slices
+        std::size_t finished = 0;
+        std::size_t finished_early = 0; // of these without late tensors
+    };
+
+    result<void> go_on(std::size_t slice);
+    result<void> check(proto::ReduceChunk::Reader body, std::uint32_t from,
+                       std::span<const tensor> parts) const;
+
+    reduction_plan plan_;
+    sender send_;
+    adder add_;
+    std::optional<running> current_;
+    std::uint64_t next_id_ = 0; // of the one after the last that has ended
+    std::map<chunk_key, tensor> arrived_;
+};
+
+} // namespace troupe
