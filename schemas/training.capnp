@@ -15,7 +15,7 @@
 # Where replicas may be lost (params.capnp): the trainer goes on without one, and between two epochs another may take its place,
 # which is placed and connected as the first ones were.
 #
-#   trainer --DropReplica--> agents        nothing: its stages end, shards beside them stay
+#   trainer --DropReplica--> agents        nothing: its stages end, and what stands beside them
 #   trainer --ReplicaLost--> data source   data source --MinibatchesLost--> trainer
 #   trainer --ReplicaJoined--> data source nothing
 #
@@ -68,10 +68,11 @@ struct StagePlaced {
 
 struct PlaceFailed {
   # Agent to the sender of a PlaceStage, or of a ProfileModel (then of stage 0), as its answer: it cannot be done, and
-  # nothing has been spawned. The run ends.
+  # nothing has been spawned. The run ends, or goes on without a replica that was to take a lost one's place.
   run @0 :UInt64;
   stage @1 :UInt32;
   failure @2 :Device.Failure;
+  replica @3 :UInt32;
 }
 
 struct ConnectStage {

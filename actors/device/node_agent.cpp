@@ -42,7 +42,7 @@ void node_agent::place(proto::PlaceStage::Reader body, const frame& f) {
     const actor_address trainer = f.from();
     auto stage = spawn_stage(body, trainer);
     if (!stage)
-        return refuse(trainer, body.getRun(), body.getStage(), stage.failure());
+        return refuse(trainer, body.getRun(), body.getReplica(), body.getStage(), stage.failure());
     hosted_run& run = runs_[body.getRun()];
     run.trainer = trainer;
     run.stages[{body.getReplica(), body.getStage()}] = *stage;
@@ -117,9 +117,10 @@ result<void> node_agent::check_placement(proto::PlaceStage::Reader body,
     return {};
 }
 
-void node_agent::refuse(actor_address trainer, std::uint64_t run, std::uint32_t stage,
-                        const error& why) {
+void node_agent::refuse(actor_address trainer, std::uint64_t run, std::uint32_t replica,
+                        std::uint32_t stage, const error& why) {
     frame_builder<proto::PlaceFailed> failed;
+    failed.body().setReplica(replica);
     failed.body().setRun(run);
     failed.body().setStage(stage);
     write_failure(failed.body().initFailure(), why);
@@ -173,10 +174,10 @@ result<void> node_agent::check_profile(proto::ProfileModel::Reader body, node_id
 
 void node_agent::profile(proto::ProfileModel::Reader body, const frame& f) {
     if (auto possible = check_profile(body, f.from().node); !possible)
-        return refuse(f.from(), body.getRun(), 0, possible.failure());
+        return refuse(f.from(), body.getRun(), 0, 0, possible.failure());
     auto compute = find_device(body.getDevice().cStr());
     if (!compute)
-        return refuse(f.from(), body.getRun(), 0, compute.failure());
+        return refuse(f.from(), body.getRun(), 0, 0, compute.failure());
     auto shared = std::make_shared<measurement>();
     shared->request = current();
     const std::uint64_t ticket = ++ticket_;
@@ -204,7 +205,7 @@ void node_agent::work_done(proto::WorkDone::Reader body, const frame&) {
         return;
     unwatch_unless_served(p.asked_by);
     if (body.hasFailure())
-        return refuse(p.asked_by, p.run, 0, read_failure(body.getFailure()));
+        return refuse(p.asked_by, p.run, 0, 0, read_failure(body.getFailure()));
     frame_builder<proto::LayerTimes> times;
     times.body().setRun(p.run);
     const auto& nanoseconds = p.work->nanoseconds;
@@ -234,12 +235,19 @@ void node_agent::drop_replica(proto::DropReplica::Reader body, const frame& f) {
         return;
     const error why{errc::cancelled,
                     "the run goes on without replica " + std::to_string(body.getReplica())};
-    for (auto& [place, hosted] : run->second.stages)
-        if (place.first == body.getReplica())
-            for (actor_address* const a :
-                 {&hosted.stage, &hosted.reducer, &hosted.cache, &hosted.peer})
-                if (const actor_address gone = std::exchange(*a, {}))
-                    runtime().end(gone, why);
+    std::erase_if(run->second.stages, [&](const auto& placed) {
+        if (placed.first.first != body.getReplica())
+            return false;
+        end_all(placed.second, why);
+        return true;
+    });
+}
+
+void node_agent::end_all(const hosted_stage& hosted, const error& why) {
+    for (const actor_address a :
+         {hosted.stage, hosted.reducer, hosted.cache, hosted.shard, hosted.peer})
+        if (a)
+            runtime().end(a, why);
 }
 
 void node_agent::release(proto::Release::Reader body, const frame& f) {
@@ -285,10 +293,7 @@ void node_agent::end_run(std::uint64_t number, const error& why) {
     unwatch_unless_served(trainer);
     log("the stages of " + run.mapped().name + " have ended: " + why.message());
     for (const auto& [place, hosted] : run.mapped().stages)
-        for (const actor_address a :
-             {hosted.stage, hosted.reducer, hosted.cache, hosted.shard, hosted.peer})
-            if (a)
-                runtime().end(a, why);
+        end_all(hosted, why);
 }
 
 } // namespace troupe

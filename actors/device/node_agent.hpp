@@ -65,7 +65,9 @@ class node_agent final : public actor {
                               parameter_cache_options options);
     actor_address spawn_peer(proto::PlaceStage::Reader body, const stage_options& stage);
     result<std::shared_ptr<device>> find_device(const std::string& name) const;
-    void refuse(actor_address trainer, std::uint64_t run, std::uint32_t stage, const error& why);
+    void refuse(actor_address trainer, std::uint64_t run, std::uint32_t replica,
+                std::uint32_t stage, const error& why);
+    void end_all(const hosted_stage& hosted, const error& why);
     void end_run(std::uint64_t run, const error& why);
     void unwatch_unless_served(actor_address who);
     std::string name_of(node_id node) const;

@@ -119,6 +119,14 @@ void parameter_shard::worker_lost(proto::WorkerLost::Reader body, const frame& f
     ledger_.lose(body.getWorker());
     workers_[body.getWorker()].pull.reset();
     workers_[body.getWorker()].pulled.clear();
+    std::size_t left = 0;
+    for (std::size_t w = 0; w < workers_.size(); ++w)
+        left += ledger_.is_gone(w) ? 0 : 1;
+    if (left < gradients_needed())
+        return fail(
+            {errc::lost, "an update takes the gradients of " + std::to_string(gradients_needed()) +
+                             " workers at least, and of " + std::to_string(workers_.size()) +
+                             " there are " + std::to_string(left) + " left"});
     advance();
 }
 
@@ -178,6 +186,11 @@ pushed_gradients parameter_shard::take_pushed(const arrived_push& push) {
     return taken;
 }
 
+std::size_t parameter_shard::gradients_needed() const noexcept {
+    const shard_update_rules& rules = options_.rules;
+    return rules.how.needs_of(rules.rule.gradients_per_update(options_.workers));
+}
+
 void parameter_shard::apply(const std::vector<arrived_push>& pushes) {
     std::vector<pushed_gradients> pushed;
     run_position at;
@@ -190,7 +203,7 @@ void parameter_shard::apply(const std::vector<arrived_push>& pushes) {
     }
     if (pushed.empty())
         return fail({errc::protocol, "no worker pushes gradients in a round"});
-    if (pushed.size() < options_.rules.how.needs_of(options_.workers)) {
+    if (pushed.size() < gradients_needed()) {
         for (const arrived_push& p : pushes)
             ++workers_[p.worker].dropped;
         return ledger_.skipped();

@@ -69,6 +69,7 @@ class parameter_shard final : public actor {
     result<void> check_push(proto::Push::Reader body, const frame& f) const;
     void advance();
     void apply(const std::vector<arrived_push>& pushes);
+    std::size_t gradients_needed() const noexcept; // for an update
     pushed_gradients take_pushed(const arrived_push& push);
     void answer_pulls();
     bool waits(std::uint32_t worker) const;

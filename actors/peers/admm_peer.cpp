@@ -31,12 +31,15 @@ admm_peer::admm_peer(actor_context& context, peer_options options, const admm_ru
     on<proto::Consensus>(&admm_peer::consensus);
 }
 
+void admm_peer::joined() {
+    if (rank() == 0)
+        barrier_.emplace(rule_, members().size());
+}
+
 void admm_peer::begin(tensor first) {
     common_ = std::move(first);
-    if (rank() == 0) {
-        barrier_.emplace(rule_, members().size());
+    if (rank() == 0)
         reports_.assign(members().size(), common_);
-    }
     auto zeros = std::make_shared<tensor>();
     submit(
         [zeros, like = common_](compute_context& context) -> result<void> {
@@ -93,11 +96,13 @@ void admm_peer::report(tensor own, bool last) {
 }
 
 void admm_peer::consensus(proto::Consensus::Reader, const frame& f) {
-    if (!has_joined() || f.from() != members()[0] || !own_)
-        return reject("the sender does not keep the common weights, or nothing was reported");
+    if (!has_joined() || f.from() != members()[0])
+        return reject("the sender does not keep the common weights");
     if (!check_row(f))
         return;
     in_turn([this, common = f.tensors()[0]] {
+        if (!own_)
+            return fail({errc::protocol, "common weights arrive where nothing was reported"});
         auto dual = std::make_shared<tensor>();
         submit(
             [dual, own = own_, before = dual_, common,
@@ -126,7 +131,7 @@ void admm_peer::read_common() {
 
 void admm_peer::take_report(proto::Report::Reader body, const frame& f) {
     const auto who = rank_of(f.from());
-    if (!barrier_ || !who)
+    if (rank() > 0 || !who)
         return reject("the common weights are not here, or the sender is no peer of this run");
     if (!check_row(f))
         return;

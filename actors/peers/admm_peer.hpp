@@ -18,6 +18,7 @@ class admm_peer final : public peer_actor {
     admm_peer(actor_context& context, peer_options options, const admm_rule& rule);
 
   private:
+    void joined() override;
     void begin(tensor first) override;
     void exchange(tensor own, bool last) override;
     void read_common() override;

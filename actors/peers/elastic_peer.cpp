@@ -42,23 +42,27 @@ elastic_peer::elastic_peer(actor_context& context, peer_options options, elastic
     on<proto::Met>(&elastic_peer::met);
 }
 
-void elastic_peer::begin(tensor first) {
-    if (rank() > 0)
-        return;
-    centre_ = std::move(first);
+void elastic_peer::joined() {
     round_ = elastic_round{members().size()};
     visitors_.resize(members().size());
 }
 
+void elastic_peer::begin(tensor first) {
+    if (rank() == 0)
+        centre_ = std::move(first);
+}
+
 void elastic_peer::exchange(tensor own, bool) {
+    meets_ = true;
     auto meet = message<proto::Meet>();
     meet.attach(std::move(own));
     send(members()[0], std::move(meet));
 }
 
 void elastic_peer::met(proto::Met::Reader, const frame& f) {
-    if (!has_joined() || f.from() != members()[0])
-        return reject("the sender does not keep the centre");
+    if (!meets_ || f.from() != members()[0])
+        return reject("the sender does not keep the centre, or was not met");
+    meets_ = false;
     if (check_row(f))
         answer(f.tensors()[0], -1);
 }

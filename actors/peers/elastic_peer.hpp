@@ -16,6 +16,7 @@ class elastic_peer final : public peer_actor {
     elastic_peer(actor_context& context, peer_options options, elastic_rule rule);
 
   private:
+    void joined() override;
     void begin(tensor first) override;
     void exchange(tensor own, bool last) override;
     void read_common() override;
@@ -35,6 +36,7 @@ class elastic_peer final : public peer_actor {
     };
 
     const elastic_rule rule_;
+    bool meets_ = false; // the answer of the centre is due
 
     // Of the first replica.
     tensor centre_;

@@ -13,9 +13,9 @@ gossip_peer::gossip_peer(actor_context& context, peer_options options, const gos
     on<proto::Met>(&gossip_peer::met);
 }
 
-void gossip_peer::begin(tensor first) {
+void gossip_peer::joined() {
+    mixing_peer::joined();
     gossip_.emplace(rule_, rank(), members().size());
-    mixing_peer::begin(std::move(first));
 }
 
 // ---- the stage ------------------------------------------------------------------------------------------------------
@@ -61,9 +61,9 @@ void gossip_peer::end_if_free() {
 // ---- the other peers ------------------------------------------------------------------------------------------------
 
 void gossip_peer::meet(proto::Meet::Reader, const frame& f) {
-    const auto who = rank_of(f.from());
-    if (!gossip_ || !who)
-        return reject("the sender is no peer of this run");
+    const auto who = rank_of_sender(f);
+    if (!who)
+        return;
     if (!check_row(f))
         return;
     in_turn([this, who = *who, f = current()] {
@@ -89,9 +89,9 @@ void gossip_peer::meet(proto::Meet::Reader, const frame& f) {
 }
 
 void gossip_peer::met(proto::Met::Reader, const frame& f) {
-    const auto who = rank_of(f.from());
-    if (!gossip_ || !who)
-        return reject("the sender is no peer of this run");
+    const auto who = rank_of_sender(f);
+    if (!who)
+        return;
     if (!f.tensors().empty() && !check_row(f))
         return;
     in_turn([this, who = *who, f = current()] {

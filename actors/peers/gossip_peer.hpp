@@ -15,7 +15,7 @@ class gossip_peer final : public mixing_peer {
     gossip_peer(actor_context& context, peer_options options, const gossip_rule& rule);
 
   private:
-    void begin(tensor first) override;
+    void joined() override;
     void exchange(tensor own, bool last) override;
     void lose(std::uint32_t rank) override;
     void gain(std::uint32_t rank) override;

@@ -12,12 +12,12 @@ malt_peer::malt_peer(actor_context& context, peer_options options, proto::MaltGr
     on<proto::Scatter>(&malt_peer::scatter);
 }
 
-void malt_peer::begin(tensor first) {
+void malt_peer::joined() {
+    mixing_peer::joined();
     live_.resize(members().size());
     std::iota(live_.begin(), live_.end(), 0u);
     stamps_ = newest_stamps{members().size()};
     arrived_.resize(members().size());
-    mixing_peer::begin(std::move(first));
 }
 
 void malt_peer::exchange(tensor own, bool) {
@@ -57,17 +57,18 @@ void malt_peer::send_on(const tensor& own) {
 
 // At once, whatever the device does: only the newest is kept.
 void malt_peer::scatter(proto::Scatter::Reader body, const frame& f) {
-    const auto who = rank_of(f.from());
-    if (arrived_.empty() || !who || !stamps_.take(*who, body.getStamp()))
-        return reject("the sender is no peer of this run, or sends what is older than before");
+    const auto who = rank_of_sender(f);
+    if (!who)
+        return;
+    if (!stamps_.take(*who, body.getStamp()))
+        return reject("this is older than what the sender has sent before");
     if (check_row(f))
         arrived_[*who] = f.tensors()[0];
 }
 
 void malt_peer::lose(std::uint32_t rank) {
     std::erase(live_, rank);
-    if (!arrived_.empty())
-        arrived_[rank] = {};
+    arrived_[rank] = {};
     mixing_peer::lose(rank);
 }
 

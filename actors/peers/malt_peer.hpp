@@ -17,7 +17,7 @@ class malt_peer final : public mixing_peer {
               const aggregation& how);
 
   private:
-    void begin(tensor first) override;
+    void joined() override;
     void exchange(tensor own, bool last) override;
     void lose(std::uint32_t rank) override;
     void gain(std::uint32_t rank) override;

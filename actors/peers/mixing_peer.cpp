@@ -60,7 +60,6 @@ void mixing_peer::average_if_complete() {
 }
 
 void mixing_peer::lose(std::uint32_t rank) {
-    gone_.resize(members().size());
     gone_[rank] = true;
     average_if_complete();
 }

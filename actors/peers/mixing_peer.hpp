@@ -11,6 +11,7 @@ class mixing_peer : public peer_actor {
   protected:
     mixing_peer(actor_context& context, peer_options options);
 
+    void joined() override { gone_.resize(members().size()); }
     void begin(tensor first) override { own_ = std::move(first); }
     void read_common() override;
     void lose(std::uint32_t rank) override;
@@ -18,7 +19,7 @@ class mixing_peer : public peer_actor {
     tensor readable() const override { return own_; }
     void take_read_weights(std::uint32_t rank, tensor weights) override;
 
-    bool lives(std::uint32_t rank) const noexcept { return rank >= gone_.size() || !gone_[rank]; }
+    bool lives(std::uint32_t rank) const noexcept { return !gone_[rank]; }
 
     tensor own_; // the replica's weights as this peer has last answered or moved them
 

@@ -33,6 +33,7 @@ void peer_actor::join(proto::JoinPeers::Reader body, const frame& f) {
     for (const actor_address member : members_)
         if (member != self())
             watch(member);
+    joined();
     if (body.getAnew()) {
         is_new_ = is_asked_ = true;
         return send(members_[0], frame_builder<proto::ReadWeights>{});
@@ -92,8 +93,8 @@ std::optional<std::uint32_t> peer_actor::rank_of(actor_address member) const {
 }
 
 void peer_actor::read_weights(proto::ReadWeights::Reader, const frame& f) {
-    if (!rank_of(f.from()))
-        return reject("the sender is no peer of this run");
+    if (!rank_of_sender(f))
+        return;
     in_turn([this, to = f.from()] {
         tensor own = readable();
         if (!own)
@@ -114,8 +115,6 @@ void peer_actor::take_weights(proto::PeerWeights::Reader, const frame& f) {
         return take_read_weights(*who, f.tensors()[0]);
     in_turn([this, first = f.tensors()[0]] {
         begin(first);
-        for (const std::uint32_t gone : std::exchange(lost_early_, {}))
-            lose(gone);
         answer_common(first);
     });
 }
@@ -133,6 +132,13 @@ void peer_actor::peer_joined(proto::PeerJoined::Reader body, const frame& f) {
     send(f.from(), std::move(expected));
 }
 
+std::optional<std::uint32_t> peer_actor::rank_of_sender(const frame& f) {
+    const auto rank = rank_of(f.from());
+    if (!rank && has_joined())
+        reject("the sender is no peer of this run");
+    return rank;
+}
+
 bool peer_actor::check_row(const frame& f) {
     if (f.tensors().size() == 1 && f.tensors()[0].type() == data_type::float32 &&
         f.tensors()[0].shape() == tensor_shape{elements_})
@@ -142,10 +148,7 @@ bool peer_actor::check_row(const frame& f) {
 }
 
 void peer_actor::on_down(actor_address who, const error&) {
-    const auto gone = rank_of(who);
-    if (gone && is_new_)
-        lost_early_.push_back(*gone);
-    else if (gone)
+    if (const auto gone = rank_of(who))
         lose(*gone);
 }
 

@@ -31,11 +31,12 @@ class peer_actor : public actor {
 
     // ---- what a method does; weights are rows ----
 
-    virtual void begin(tensor first) = 0;             // when the stage has its first weights
+    virtual void joined() {}              // the members are known; messages of theirs may come
+    virtual void begin(tensor first) = 0; // by which this replica begins, before all steps
     virtual void exchange(tensor own, bool last) = 0; // comes to answer()
     virtual void read_common() = 0;                   // comes to answer_common()
-    virtual void lose(std::uint32_t) {}               // the peer of this rank is gone
-    virtual void gain(std::uint32_t) {}               // another has its place, between two epochs
+    virtual void lose(std::uint32_t) {}               // the peer of this rank is gone; not a step
+    virtual void gain(std::uint32_t) {} // another has its place, between two epochs; not a step
     // What another peer gets that reads weights here; none: nothing is to be had here.
     virtual tensor readable() const = 0;
     // What a peer of this rank has, which was asked.
@@ -57,6 +58,9 @@ class peer_actor : public actor {
     std::uint32_t rank() const noexcept { return rank_; }
     const std::vector<actor_address>& members() const noexcept { return members_; }
     std::optional<std::uint32_t> rank_of(actor_address member) const;
+    // None: the message is not for this peer, and rejected. One that has not joined yet says nothing: the others may expect
+    // it, and it has been given up meanwhile.
+    std::optional<std::uint32_t> rank_of_sender(const frame& f);
     // Whether these are one row of weights; else this actor ends.
     bool check_row(const frame& f);
     void fail(const error& why) { quit(why); }
@@ -89,12 +93,11 @@ class peer_actor : public actor {
     const std::size_t elements_;
     actor_address stage_;
     std::uint32_t rank_ = 0;
-    std::vector<actor_address> members_;    // by rank; this one among them
-    minibatch_id minibatch_{none};          // of the last exchange
-    float rate_ = 0;                        // of that
-    bool is_asked_ = false;                 // an answer to the stage is due
-    bool is_new_ = false;                   // among peers at work, without weights yet
-    std::vector<std::uint32_t> lost_early_; // while it is new
+    std::vector<actor_address> members_; // by rank; this one among them
+    minibatch_id minibatch_{none};       // of the last exchange
+    float rate_ = 0;                     // of that
+    bool is_asked_ = false;              // an answer to the stage is due
+    bool is_new_ = false;                // among peers at work, without weights yet
     std::deque<std::function<void()>> steps_;
     std::function<void()> then_; // of the work on the device, if any
     bool working_ = false;

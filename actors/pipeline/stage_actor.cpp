@@ -78,6 +78,8 @@ void stage_actor::connect(proto::ConnectStage::Reader body, const frame& f) {
         watch(options_.peer);
         for (const auto peer : body.getPeers())
             peers_.push_back(read_address(peer));
+        if (!peers_.empty() && peers_[0] != options_.peer)
+            watch(peers_[0]);
     }
     for (const auto shard : body.getShards())
         watch(shards_.emplace_back(read_address(shard)));
@@ -228,6 +230,9 @@ void stage_actor::on_down(actor_address who, const error& why) {
     if ((who == options_.reducer || who == options_.cache || who == options_.peer) &&
         why.code() != errc::lost)
         return fail(why);
+    // A replica that is cut off from the first one's peer is lost itself, to what all have in common.
+    if (!peers_.empty() && who == peers_[0] && who != options_.peer && why.code() == errc::lost)
+        return fail(lost.in("cut off from the first replica"), stage, options_.replica.replica);
     for (const auto* peers : {&reducers_, &shards_})
         if (const auto peer = std::ranges::find(*peers, who); peer != peers->end()) {
             const auto replica = static_cast<std::uint32_t>(peer - peers->begin());

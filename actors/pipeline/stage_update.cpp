@@ -159,7 +159,9 @@ void stage_actor::add_to_norm() {
 void stage_actor::admit_partial_norm(proto::PartialNorm::Reader body, const frame& f) {
     if (!comes_from_one_of(next_, f))
         return;
-    if (!shares_norm() || !epoch_ || norm_.later || body.getMinibatch() != minibatch_of_update())
+    if (!shares_norm() || !epoch_ || norm_.later ||
+        epoch_->position.updates >= (is_dealt() ? epoch_->dealt.size() : updates_of_epoch()) ||
+        body.getMinibatch() != minibatch_of_update())
         return fail({errc::protocol, "a norm for minibatch " + std::to_string(body.getMinibatch()) +
                                          " arrives where none is due"});
     norm_.later = body.getSquares();

@@ -98,7 +98,8 @@ run_phase run_course::advance(std::uint64_t minibatches) {
     case run_phase::restoring:
         return phase_ = run_phase::connecting;
     case run_phase::connecting:
-        joining_.clear();
+        if (!std::exchange(joining_, {}).empty())
+            return phase_ = is_last() ? after_epoch() : run_phase::training;
         return phase_ = is_last() ? run_phase::finished : run_phase::training;
     case run_phase::training:
         TROUPE_CHECK(may_end_after(minibatches), "the caller has asked");
@@ -127,7 +128,7 @@ run_phase run_course::after_epoch() const {
 }
 
 bool run_course::stop() {
-    return std::exchange(stopping_, true) || phase_ < run_phase::training;
+    return std::exchange(stopping_, true) || (phase_ < run_phase::training && joining_.empty());
 }
 
 } // namespace troupe

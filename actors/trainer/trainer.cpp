@@ -244,6 +244,8 @@ void trainer::stage_failed(proto::StageFailed::Reader body, const frame& f) {
         return goes_on_without(*other, why)
                    ? void()
                    : fail(lost(why, name_of_stage(*other) + " (noticed by " + stage + ")"));
+    if (course_.is_joining(replica_at(*seat)))
+        return give_up_newcomer(*seat, why);
     fail(advised(why.in(stage)));
 }
 

@@ -145,6 +145,7 @@ class trainer final : public actor {
     bool may_lose(std::size_t seat) const;
     void lose_replica(std::uint32_t replica, const error& why);
     void take_expected(const frame& f);
+    void give_up_newcomer(std::size_t seat, const error& why);
     void introduce(std::size_t seat); // to the peers of its stage
     bool let_one_join();
     std::vector<plan_device> free_devices() const;

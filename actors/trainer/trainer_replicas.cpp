@@ -18,8 +18,11 @@ std::uint32_t trainer::replicas_left() const {
 // The first replica evaluates, and a shard's weights are nowhere else; of several stages whose replicas share a server of
 // their node none can leave it alone.
 bool trainer::may_lose(std::size_t seat) const {
+    bool has_shard = false;
+    for (std::uint32_t s = 0; s < plan_.stages.size(); ++s)
+        has_shard = has_shard || shards_[*seat_of(replica_at(seat), s)];
     return started_ && course_.phase() != run_phase::finished && plan_.sync.bears_loss() &&
-           replica_at(seat) > 0 && !shards_[seat] &&
+           replica_at(seat) > 0 && !has_shard &&
            (!plan_.sync.node_servers || plan_.stages.size() == 1);
 }
 
@@ -141,6 +144,12 @@ std::vector<plan_device> trainer::free_devices() const {
             free.push_back(d);
     }
     return free;
+}
+
+// It cannot be placed, or not begin: the run goes on as before.
+void trainer::give_up_newcomer(std::size_t seat, const error& why) {
+    lost_nodes_.insert(device_at(seat).node);
+    lose_replica(replica_at(seat), why);
 }
 
 // Before an epoch: where a replica is lost and there are devices for it, its stages are placed anew.

@@ -122,6 +122,9 @@ void trainer::place_failed(proto::PlaceFailed::Reader body, const frame& f) {
     if (body.getRun() != options_.run || !is_agent(f.from()))
         return reject("the sender places nothing for this run");
     const error why = read_failure(body.getFailure());
+    const auto seat = seat_of(body.getReplica(), body.getStage());
+    if (seat && course_.is_joining(replica_at(*seat)))
+        return give_up_newcomer(*seat, why);
     const plan_device& where = options_.devices[0];
     fail(course_.phase() == run_phase::measuring
              ? advised(why.in("measuring the layers on " + where.node_name + "/" + where.device))

@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(an_address_that_others_can_reach_needs_a_key) {
 
 BOOST_AUTO_TEST_CASE(garbage_and_silence_on_the_port_are_refused_and_counted) {
     ucx_shm_world w;
-    node a = w.add_with({.name = "a", .handshake_timeout = 200ms});
+    node a = w.add_with({.name = "a", .handshake_timeout = 2s});
     const auto garbage = raw_connection(a);
     const std::string text(100, 'x');
     BOOST_TEST(::send(garbage.get(), text.data(), text.size(), MSG_NOSIGNAL) == 100);
@@ -302,7 +302,7 @@ BOOST_AUTO_TEST_CASE(a_killed_peer_is_noticed_at_once) {
     echo->kill();
     BOOST_TEST_REQUIRE(w.wait_for([&] { return !a.heard->downs().empty(); }));
     BOOST_TEST_MESSAGE("noticed after " << (clock.now() - killed).count() / 1000 << " us");
-    BOOST_TEST(((clock.now() - killed) < 1s));
+    BOOST_TEST(((clock.now() - killed) < 5s)); // the socket tells: the keep-alive takes twenty
 }
 
 BOOST_AUTO_TEST_CASE(what_a_killed_peer_held_is_given_back) {

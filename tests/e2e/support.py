@@ -96,11 +96,11 @@ class TroupeTest(unittest.TestCase):
             _, err = process.communicate()
             if "runtime error: " in (err or ""):  # UndefinedBehaviorSanitizer beside another takes no file
                 reports.append(err)
-        self.eventually(lambda: not processes(self.folder), "no troupe process is left behind", 5)
+        self.eventually(lambda: not processes(self.folder), "no troupe process is left behind", 30)
         reports += [report.read_text() for report in self.folder.glob("sanitizer-report*")]
         self.assertFalse(reports, "\n".join(["a sanitizer reports", *reports]))
 
-    def eventually(self, condition, what, seconds=10):
+    def eventually(self, condition, what, seconds=60):
         deadline = time.monotonic() + seconds * PATIENCE
         while not condition():
             self.assertLess(time.monotonic(), deadline, what)
@@ -124,6 +124,7 @@ class TroupeTest(unittest.TestCase):
         return process
 
     def finish(self, process, timeout=60):
+        timeout = max(timeout, 60)  # so that a hang ends: how soon something is over is asserted by assert_within()
         try:
             out, err = process.communicate(timeout=timeout * PATIENCE)
         except subprocess.TimeoutExpired:

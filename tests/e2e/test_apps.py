@@ -54,7 +54,7 @@ class Apps(TroupeTest):
 
     def trains_on_two_nodes(self, app, *settings):
         words = [word for setting in (*settings, f"checkpoint.directory={self.folder / 'saved'}") for word in ("--set", setting)]
-        result = self.troupe("run", APPS / app, "--nodes", 2, "--json", *words)
+        result = self.troupe("run", APPS / app, "--nodes", 2, "--json", *words, timeout=240)
         self.assertEqual(result.code, 0, str(result))
         plan, = result.event("start")
         self.assertEqual({stage["node"] for stage in plan["plan"]["stages"]}, {"node-0", "node-1"})
@@ -62,13 +62,15 @@ class Apps(TroupeTest):
 
     def test_vgg_trains_on_files_of_cifar_10(self):
         first, last = self.trains_on_two_nodes("cifar_vgg/pipedream.yaml", self.cifar(16), "train.epochs=2", "train.batch=8",
-                                             "train.optimizer.sgd.learning_rate=0.002")
+                                             "train.optimizer.sgd.learning_rate=0.002",
+                                             "topology.pipeline.stages=[{layers: 15}, {layers: 15}]")
         self.assertLess(last["train_loss"], first["train_loss"])
         self.assertEqual(last["test_accuracy"] * 16 % 1, 0)  # 16 images
 
     def test_the_autoencoder_learns(self):
         first, last = self.trains_on_two_nodes(
-            "autoencoder/pipedream.yaml", "data={synthetic: {train_samples: 512, test_samples: 128}, target: input}", "train.epochs=2")
+            "autoencoder/pipedream.yaml", "data={synthetic: {train_samples: 512, test_samples: 128}, target: input}", "train.epochs=2",
+            "topology.pipeline.stages=[{layers: 3}, {layers: 4}]")
         self.assertLess(last["test_loss"], first["test_loss"])
 
 

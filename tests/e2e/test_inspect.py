@@ -89,9 +89,17 @@ class Inspect(TroupeTest):
             self.assertEqual((message["type"], message["to"]["name"]), ("Activation", "stage-1"), message)
 
     def test_tail_filters_by_any_field_of_the_body(self):
-        minibatch = self.lines("tail", "type=Gradient", "--count", 1)[0]["minibatch"] + 3000
-        for message in self.lines("tail", "type=Gradient", f"minibatch={minibatch}", "--count", 2):
-            self.assertEqual(message["minibatch"], minibatch)
+        messages = self.lines("tail", "type=EvaluationBatch", "batch=2", "--count", 3)  # one of each epoch
+        self.assertEqual(len(messages), 3)
+        for message in messages:
+            self.assertIn("batch = 2", message["body"])
+
+    def test_tail_filters_by_minibatch(self):
+        _, address = self.node()
+        tail = self.start("inspect", address, "tail", "type=Activation", "actor=stage-0", "minibatch=5", "--count", 1, "--json")
+        self.assertIn("no run is active", tail.stderr.readline())  # it is open
+        self.start("run", self.app(LONG), "--cluster", address)
+        self.assertEqual(json.loads(self.finish(tail).out.splitlines()[0])["minibatch"], 5)
 
     def test_tail_filters_by_sender_and_node(self):
         for message in self.lines("tail", "from=stage-0", "node=node-1", "--count", 5):

@@ -170,9 +170,7 @@ BOOST_AUTO_TEST_CASE(a_wrong_key_and_a_dead_address_are_code_3) {
 }
 
 BOOST_AUTO_TEST_CASE(without_minibatches_there_is_nothing_to_follow) {
-    inspect_options options;
-    options.patience = 200ms;
-    BOOST_TEST(look(a.address(), {"follow", "minibatch=next"}, options).code == 1);
+    BOOST_TEST(look(a.address(), {"follow", "minibatch=next"}).code == 1);
 }
 
 // What a watcher of both nodes has printed when `meanwhile` has passed, which begins after it has seen both.

@@ -109,10 +109,12 @@ BOOST_DATA_TEST_CASE(training_learns_under_faults_on_cut_models_with_running_ave
                .replicas = 2u + static_cast<std::uint32_t>(seed) % 3,
                .sync = elastic(std::string{"period: 2, synchronous: "} +
                                (synchronous ? "true" : "false")),
-               .samples = 330,
+               .samples = 990,
                .norm = "    - batch_norm\n"},
               storm, static_cast<std::uint64_t>(seed));
-    BOOST_TEST(run.report.epochs.back().test_loss < run.report.epochs.front().train_loss);
+    // Of the centre, on 20 samples of three classes: a single wrong one may have a large loss.
+    BOOST_TEST(*run.report.epochs.back().test_accuracy > 0.6);
+    BOOST_TEST(run.report.epochs.back().train_loss < run.report.epochs.front().train_loss);
 }
 
 // The stage without parameters has nothing to exchange.

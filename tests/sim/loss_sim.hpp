@@ -25,12 +25,12 @@ class announcer final : public actor {
     actor_address subscriber_;
 };
 
-inline void announce(pipeline_sim& run, std::size_t node) {
+inline void announce(pipeline_sim& run, std::size_t node, const char* device = "sim:0") {
     frame_builder<proto::NodeJoined> news;
     auto member = news.body().initMember();
     member.setNode(run.node(node).node().value());
     member.setName("node-" + std::to_string(node));
-    member.initDevices(1)[0].setName("sim:0");
+    member.initDevices(1)[0].setName(device);
     run.run_node().send({run.run_node().node(), well_known::cluster}, std::move(news));
 }
 

@@ -50,12 +50,17 @@ BOOST_DATA_TEST_CASE(a_run_goes_on_without_a_replica_that_is_lost, bdata::xrange
     BOOST_TEST(saved_in(folder.path()).size() > 0u);
 }
 
+// Of a pipeline's replica a stage may be on a node that is left.
 BOOST_DATA_TEST_CASE(another_node_takes_the_place_of_a_lost_replica, bdata::xrange(60), seed) {
+    const bool is_pipeline = seed % 3 == 0;
+    const std::size_t last = is_pipeline ? 5 : 2;
     pipeline_sim run{{.seed = static_cast<std::uint64_t>(seed) + 1,
                       .faults = storm,
-                      .nodes = 3,
+                      .nodes = last + 1,
                       .spare_nodes = 1,
-                      .app = text_of({.replicas = 3,
+                      .app = text_of({.layers = is_pipeline ? std::vector<std::size_t>{2, 4}
+                                                            : std::vector<std::size_t>{6},
+                                      .replicas = 3,
                                       .sync = methods_that_bear_loss[seed % 5],
                                       .samples = 400,
                                       .optimizer = "sgd: {learning_rate: 0.02}"})}};
@@ -63,13 +68,13 @@ BOOST_DATA_TEST_CASE(another_node_takes_the_place_of_a_lost_replica, bdata::xran
     run.start({});
     run.sim().run_until([&] { return run.observer().progress.samples_done >= 100; },
                         std::chrono::minutes{5});
-    kill(run, 2);
-    announce(run, 3);
+    kill(run, last);
+    announce(run, last + 1);
     if (seed >= 20) { // a replica is lost, too, while it joins or later: itself, or another
         run.sim().run_until([&] { return run.observer().notes.size() == 2; },
                             std::chrono::minutes{5});
         run.sim().run_for(std::chrono::milliseconds{seed - 20});
-        kill(run, seed % 2 ? 3 : 1);
+        kill(run, seed % 2 ? last + 1 : last - (is_pipeline ? 2 : 1));
     }
     run_until_over(run);
     const run_report& report = *run.observer().report;
@@ -78,9 +83,60 @@ BOOST_DATA_TEST_CASE(another_node_takes_the_place_of_a_lost_replica, bdata::xran
     if (seed >= 20)
         return;
     BOOST_REQUIRE(run.observer().notes.size() == 2u);
-    BOOST_TEST(run.observer().notes[1] == "replica 2 joins anew on node-3/sim:0");
+    BOOST_TEST(run.observer().notes[1] ==
+               std::string{"replica 2 joins anew on "} +
+                   (is_pipeline ? "node-4/sim:0, node-6/sim:0" : "node-3/sim:0"));
     BOOST_TEST(report.epochs.back().samples == 400u); // of the second epoch, with three again
     BOOST_TEST(report.epochs.back().train_loss < report.epochs.front().train_loss);
+}
+
+// Asked to stop while another joins: with a checkpoint of what was trained.
+BOOST_DATA_TEST_CASE(a_stop_while_another_joins_saves, bdata::xrange(10), seed) {
+    const temporary_folder folder;
+    pipeline_sim run{
+        {.seed = static_cast<std::uint64_t>(seed) + 1,
+         .faults = calm,
+         .nodes = 3,
+         .spare_nodes = 1,
+         .app = text_of({.replicas = 3, .sync = "{gossip: {period: 1}}", .samples = 800})}};
+    run.run_node().spawn_as<announcer>(well_known::cluster, "cluster");
+    run.start(folder.path());
+    run.sim().run_until([&] { return run.observer().progress.samples_done >= 100; },
+                        std::chrono::minutes{5});
+    announce(run, 3);
+    run.sim().kill(run.node(2)); // of a calm network everybody hears of that
+    run.sim().run_until([&] { return run.observer().notes.size() == 2; }, std::chrono::minutes{5});
+    run.sim().run_for(std::chrono::microseconds{seed * 20});
+    run.run_node().send(run.trainer_address(), frame_builder<proto::StopRun>{});
+    run_until_over(run);
+    BOOST_REQUIRE(run.observer().report->failure.has_value());
+    BOOST_TEST((run.observer().report->failure->code() == errc::cancelled));
+    const auto saved = list_checkpoints(folder.path()).value();
+    BOOST_REQUIRE(!saved.empty());
+    BOOST_TEST(saved.back().progress.epochs_done == 1u);
+}
+
+// A node whose device cannot take it on, as it is not there.
+BOOST_AUTO_TEST_CASE(a_newcomer_that_cannot_be_placed_is_left_out) {
+    pipeline_sim run{
+        {.faults = calm,
+         .nodes = 3,
+         .spare_nodes = 1,
+         .app = text_of({.replicas = 3, .sync = "{gossip: {period: 1}}", .samples = 800})}};
+    run.run_node().spawn_as<announcer>(well_known::cluster, "cluster");
+    run.start({});
+    run.sim().run_until([&] { return run.observer().progress.samples_done >= 100; },
+                        std::chrono::minutes{5});
+    announce(run, 3, "sim:7");
+    run.sim().kill(run.node(2));
+    run_until_over(run);
+    BOOST_TEST(!run.observer().report->failure);
+    BOOST_REQUIRE(run.observer().notes.size() == 3u);
+    BOOST_TEST(run.observer().notes[2].find("has no device 'sim:7'") != std::string::npos,
+               run.observer().notes[2]);
+    BOOST_TEST(run.observer().notes[2].find("the run goes on with 2 of 3 replicas") !=
+                   std::string::npos,
+               run.observer().notes[2]);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -184,11 +184,11 @@ result<std::string> cluster_link::open_tail(node_id node, std::uint64_t tail,
     question.body().setTail(tail);
     question.body().setCredit(credit);
     write_filter(question.body().initFilter(), filter);
-    const auto opened = view_.ask<proto::TailOpened>(
-        inspector_of(node), std::move(question),
-        [](proto::TailOpened::Reader answer) -> result<std::string> {
-            return printable(answer.getProblem().cStr(), 1024);
-        });
+    const auto opened =
+        view_.ask<proto::TailOpened>(inspector_of(node), std::move(question),
+                                     [](proto::TailOpened::Reader answer) -> result<std::string> {
+                                         return printable(answer.getProblem().cStr(), 1024);
+                                     });
     return opened ? opened : refusal_of(node, opened.failure());
 }
 
@@ -202,7 +202,7 @@ result<void> run_watch::look() {
     const time_point now = cluster_.view().time().now();
     if (now < next_look_)
         return {};
-    bool has_trainer = false;
+    std::size_t trainers = 0;
     std::set<actor_address> stages;
     const std::vector<linked_node> nodes = cluster_.nodes();
     for (const linked_node& node : nodes) {
@@ -212,12 +212,12 @@ result<void> run_watch::look() {
         if (!list)
             continue;
         for (const actor_row& actor : list->actors) {
-            has_trainer = has_trainer || actor.name == "trainer";
+            trainers += actor.name == "trainer" ? 1 : 0;
             if (actor.name.starts_with("stage-"))
                 stages.insert({node.id, actor.number});
         }
     }
-    has_trainer_ = has_trainer;
+    trainers_ = trainers;
     stages_ = std::move(stages);
     next_look_ = now + interval_;
     return {};

@@ -83,14 +83,15 @@ class run_watch {
 
     // Nodes that are lost are left out.
     result<void> look();
-    bool is_active() const noexcept { return has_trainer_ || !stages_.empty(); }
+    bool is_active() const noexcept { return trainers_ > 0 || !stages_.empty(); }
+    std::size_t trainers() const noexcept { return trainers_; }
     const std::set<actor_address>& stages() const noexcept { return stages_; } // of all runs
 
   private:
     cluster_link& cluster_;
     const duration interval_;
     time_point next_look_;
-    bool has_trainer_ = false;
+    std::size_t trainers_ = 0;
     std::set<actor_address> stages_;
 };
 

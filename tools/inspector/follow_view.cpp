@@ -135,7 +135,7 @@ class follower {
         if (at.empty())
             return "; the run has not begun any yet";
         const auto [low, high] = std::ranges::minmax(at, {}, &arrival::minibatch);
-        if (high.minibatch - low.minibatch > in_flight_max)
+        if (runs_.trainers() != 1 && high.minibatch - low.minibatch > in_flight_max)
             return "; the runs are at minibatches from " + std::to_string(low.minibatch) + " to " +
                    std::to_string(high.minibatch);
         return "; the run is at minibatch " +

@@ -147,7 +147,7 @@ BOOST_FIXTURE_TEST_CASE(timers_post_their_messages_in_order, real_node) {
                 self.after(200ms, probe(3)); // long enough for the lines below on a busy machine
                 self.after(1ms, probe(1));
                 self.after(1ms, probe(2));
-                self.cancel(self.after(2ms, probe(9)));
+                self.cancel(self.after(100ms, probe(9)));
             } else if (body.getNumber() == 3) {
                 done.set_value();
             }
@@ -164,12 +164,12 @@ BOOST_AUTO_TEST_CASE(a_timer_service_runs_callbacks_in_order_and_drops_what_is_c
     std::vector<int> fired; // by the service's thread until the promise is kept
     {
         thread_timers timers;
-        timers.after(5ms, [&] {
+        timers.after(200ms, [&] {
             fired.push_back(2);
             second.set_value();
         });
         timers.after(0ms, [&] { fired.push_back(1); });
-        const timer_id cancelled = timers.after(1ms, [&] { fired.push_back(0); });
+        const timer_id cancelled = timers.after(100ms, [&] { fired.push_back(0); });
         const timer_id late = timers.after(1h, [&] { fired.push_back(9); });
         timers.cancel(cancelled);
         second.get_future().wait();
