@@ -11,7 +11,8 @@ struct Topology $A.doc("One way of spreading the model, and how often.") {
     pipeline @1 :PipelineTopology $A.doc("Consecutive layers form stages, each on a device of its own.");
   }
   replicas @2 :UInt32 = 1 $A.min(1) $A.max(64)
-      $A.doc("Data parallelism: so many copies of the whole, each on devices of its own. They take the minibatches in turns.");
+      $A.doc("Data parallelism: so many copies of the whole, each on devices of its own. They take the minibatches in turns, or where none waits "
+          "for others whichever comes next.");
   sync @3 :Sync $A.doc("How replicas come to the same weights.");
   devices @4 :List(DeviceOption) $A.minItems(0) $A.maxItems(256) $A.doc("What is special about some of the devices.");
 }
@@ -33,7 +34,7 @@ struct Sync $A.doc("Exactly one way for replicas to agree, and how what they sen
     localSgd @2 :LocalSgd $A.doc("Each replica updates by its own minibatches, and now and then all take the mean of their "
         "weights. What the optimizer keeps stays each replica's own; a checkpoint has that of the first.");
     elasticAveraging @3 :ElasticAveraging $A.doc("Each replica updates by its own minibatches, and now and then it and a common "
-        "centre are drawn towards each other: EASGD, with momentum EAMSGD. Zhang, Choromanska and LeCun 2015.");
+        "centre are drawn towards each other: EASGD, with Nesterov momentum EAMSGD. Zhang, Choromanska and LeCun 2015.");
     gossip @4 :Gossip $A.doc("Each replica updates by its own minibatches, and now and then takes the mean of its weights and "
         "those of another one, drawn by lot. Jin et al. 2016.");
     malt @5 :Malt $A.doc("Each replica updates by its own minibatches, sends its weights along the edges of a graph, and takes "
@@ -43,7 +44,7 @@ struct Sync $A.doc("Exactly one way for replicas to agree, and how what they sen
     hogwild @7 :Void $A.doc("Replicas on one node update the same weights in memory, without any lock. Niu et al. 2011.");
   }
   codec @8 :GradientCodec $A.doc("How gradients are compressed on their way to other replicas or to a parameter server; what is "
-      "lost is added to the next ones of the same tensor, where the codec is not unbiased. As they are when absent.");
+      "lost is added to the next ones of the same tensor, but for int8, tern_grad and qsgd, which draw by lot. As they are when absent.");
 }
 
 struct AllReduce {
@@ -99,7 +100,8 @@ struct Ssp {
 
 struct ValueBounded {
   bound @0 :Float32 $A.required $A.min(0) $A.max(1e30)
-      $A.doc("Largest sum of a weight's updates that some replica has not seen, divided by the root of the clock.");
+      $A.doc("What a replica has not seen of another's updates may sum up to so much, divided by the root of the clock; of "
+          "each update counts the largest change of a weight.");
 }
 
 struct Softsync {
@@ -153,7 +155,7 @@ struct ElasticAveraging {
 }
 
 struct Gossip {
-  period @0 :UInt32 = 1 $A.min(1) $A.max(1000000000) $A.doc("Updates of a replica between two exchanges, on average.");
+  period @0 :UInt32 = 1 $A.min(1) $A.max(1000000000) $A.doc("Updates of a replica between two exchanges, or more where the one before is not over.");
 }
 
 struct Malt {
@@ -209,7 +211,7 @@ struct DeepGradientCodec {
   ratio @0 :Float32 = 0.001 $A.min(0.000001) $A.max(1) $A.doc("Share of a tensor's numbers that is sent after the warm-up.");
   momentum @1 :Float32 = 0.9 $A.min(0) $A.max(0.99999) $A.doc("Instead of the optimizer's, which must have none.");
   masking @2 :Bool = true $A.doc("The momentum of what is sent begins anew.");
-  clipNorm @3 :Float32 = 0 $A.min(0) $A.max(1e30) $A.doc("Bound on a replica's gradients, for all of them together; 0: none.");
+  clipNorm @3 :Float32 = 0 $A.min(0) $A.max(1e30) $A.doc("Bound on the norm of a replica's gradients of a pipeline stage, divided by the root of the replicas; 0: none.");
   warmupEpochs @4 :UInt32 = 0 $A.min(0) $A.max(1000000)
       $A.doc("Epochs in which the share falls to ratio: of w epochs in number e, from 0, it is ratio^((e + 1) / (w + 1)).");
 }

@@ -44,7 +44,7 @@ struct PlaceStage {
   model @7 :App.Model;
   train @8 :App.Train;
   minibatches @9 :UInt64;       # in the whole run: the stage computes the learning rate of each update from its place there
-  replica @10 :UInt32;          # of the stage: minibatch m of an epoch is that of replica m mod replicas
+  replica @10 :UInt32;          # of the stage: minibatch m of an epoch is that of replica m mod replicas, but where they are dealt
   replicas @11 :UInt32 = 1;
   sync @12 :Topology.Sync;      # how they agree, where there are several
   stageReplicas @14 :List(UInt32);  # of every stage, where they differ; then `replicas` is that of this stage, and its minibatches
@@ -97,7 +97,8 @@ struct StageReady {
 }
 
 struct StageFailed {
-  # Stage, or data source, to trainer, at any time: the sender cannot go on and has ended. The run ends.
+  # Stage, or data source, to trainer, at any time: the sender cannot go on and has ended. The run ends, or goes on without
+  # that replica.
   stage @0 :UInt32 = 0xffffffff;  # all ones: the data source
   failure @1 :Device.Failure;
   replica @3 :UInt32 = 0xffffffff;  # of the stage; all ones: the data source

@@ -30,7 +30,7 @@ namespace troupe {
 // At most one is given; asynchronous where none is.
 struct consistency {
     std::optional<std::uint32_t> staleness; // s, in clocks
-    std::optional<float> bound;             // of value-bounded
+    std::optional<float> bound;             // of value-bounded, on the sum of the largest changes of updates
     std::optional<std::uint32_t> splits;    // n of softsync
     std::optional<std::uint32_t> backups;   // b of backup workers
 

@@ -2,8 +2,9 @@
 // next to be applied, which is dropped, who waits for whom. Pure: messages and tensors stay with the actor.
 //
 //     ledger.begin_epoch();
-//     if (ledger.push(worker, version, number)) ...          a push has arrived; false: it is dropped
+//     if (ledger.push({number, worker, version})) ...        a push has arrived; false: it is dropped
 //     while (auto update = ledger.next()) { apply it; ledger.applied(size of the change); }
+//     ledger.asks(worker);                                   it wants to read
 //     if (!ledger.waits_for(worker)) answer its read, ledger.read(worker);
 //
 // Versions count updates over the run.

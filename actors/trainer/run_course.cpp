@@ -71,7 +71,7 @@ bool run_course::lose_replica(std::size_t replica) {
     if (was_joining) {
         joining_.clear();
         answered_.clear();
-        phase_ = run_phase::training;
+        phase_ = is_last() ? after_epoch() : run_phase::training;
     }
     return was_joining;
 }

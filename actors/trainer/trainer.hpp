@@ -6,7 +6,8 @@
 //
 // Threads: an actor's; the observer is called on it and must only hand the news on. `worker` copies weights
 // and writes files.
-// Errors: a lost stage or node finishes the run with errc::lost and a sentence that names it.
+// Errors: a lost stage or node finishes the run with errc::lost and a sentence that names it, unless the way in which
+// replicas agree bears its loss (trainer_replicas.cpp).
 #pragma once
 
 #include <memory>

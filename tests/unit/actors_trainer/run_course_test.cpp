@@ -246,6 +246,40 @@ BOOST_DATA_TEST_CASE(a_stop_ends_the_run_at_once_or_with_a_checkpoint, bdata::ma
     BOOST_TEST(course.stop()); // nobody waits for a checkpoint who asks twice
 }
 
+// It has trained: what that came to is saved, whether the newcomer comes or is lost.
+BOOST_AUTO_TEST_CASE(a_stop_while_a_replica_joins_ends_with_a_checkpoint) {
+    for (const bool is_lost : {false, true}) {
+        run_course_options options;
+        options.saves = true;
+        options.save_every_epochs = 9;
+        options.shape.epochs = 3;
+        options.shape.samples = per_epoch;
+        run_course course{options};
+        course.set_stages(1, 2);
+        const auto answer_all = [&] {
+            for (std::size_t seat = 0; seat < 2; ++seat)
+                course.take(course.phase(), seat);
+            return course.advance(per_epoch);
+        };
+        while (course.phase() != training)
+            answer_all();
+        course.lose_replica(1);
+        answer_all();
+        BOOST_TEST((answer_all() == training));
+        course.join_replica(1);
+        BOOST_TEST(!course.stop());
+        BOOST_TEST((course.phase() == placing));
+        if (is_lost)
+            BOOST_TEST(course.lose_replica(1));
+        else
+            while (course.phase() != snapshotting)
+                answer_all();
+        BOOST_TEST((course.phase() == snapshotting));
+        BOOST_TEST((answer_all() == writing));
+        BOOST_TEST((answer_all() == finished));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_stopped_run_without_checkpoints_ends_with_its_epoch) {
     run_course_options options = whole();
     options.saves = false;
