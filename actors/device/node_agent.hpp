@@ -23,6 +23,9 @@ namespace troupe {
 
 struct node_agent_options {
     std::vector<std::shared_ptr<device>> devices;
+    // Where shards of parameter servers and their caches work, for no push to wait behind a stage's passes; none: on the
+    // stage's device.
+    std::shared_ptr<device> worker = nullptr;
     // For people: what runs do here, a sentence each. Called on the actor's thread; must only hand it on. May be empty.
     std::function<void(const std::string&)> log;
 };

@@ -111,7 +111,7 @@ actor_address node_agent::spawn_shard(proto::PlaceStage::Reader body, const stag
     for (std::size_t p = own.first; p < own.first + own.count; ++p)
         shard.shapes.push_back(stage.program->parameters()[p].shape);
     shard.rates = stage.rates;
-    shard.compute = stage.compute;
+    shard.compute = options_.worker ? options_.worker : stage.compute;
     return runtime().spawn<parameter_shard>("shard-" + name_of_stage(body), std::move(shard));
 }
 
@@ -124,7 +124,7 @@ actor_address node_agent::spawn_cache(proto::PlaceStage::Reader body, const stag
     options.codec = stage.sync.codec;
     options.seed = body.getTrain().getSeed() + body.getStage();
     options.workers = body.getWorkers();
-    options.compute = stage.compute;
+    options.compute = options_.worker ? options_.worker : stage.compute;
     if (!stage.sync.node_servers)
         return runtime().spawn<parameter_cache>("cache-" + name_of_stage(body), std::move(options));
     actor_address& shared = runs_[body.getRun()].node_servers[body.getStage()];

@@ -202,7 +202,7 @@ result<void> node_host::parts::join(const node_host_options& options) {
     cluster.joined = [joined](const result<void>& outcome) { joined->give(outcome); };
     runtime->spawn_as<cluster_actor>(well_known::cluster, "cluster", std::move(cluster));
     runtime->spawn_as<node_agent>(well_known::agent, "agent",
-                                  node_agent_options{devices, options.log});
+                                  node_agent_options{devices, worker, options.log});
     std::vector<watched_pool> pools;
     for (const auto& d : devices)
         pools.push_back({d->name(), &d->memory()});
