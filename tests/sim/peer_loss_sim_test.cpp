@@ -18,36 +18,8 @@ const char* const methods_that_bear_loss[] = {
 
 BOOST_AUTO_TEST_SUITE(lost_peers)
 
-// Killed at some time in its two epochs: their evaluations, too.
 BOOST_DATA_TEST_CASE(a_run_goes_on_without_a_replica_that_is_lost, bdata::xrange(60), seed) {
-    const bool is_pipeline = seed % 3 == 0;
-    const temporary_folder folder;
-    pipeline_sim run{{.seed = static_cast<std::uint64_t>(seed) + 1,
-                      .faults = storm,
-                      .nodes = is_pipeline ? 6u : 3u,
-                      .app = text_of({.layers = is_pipeline ? std::vector<std::size_t>{2, 4}
-                                                            : std::vector<std::size_t>{6},
-                                      .replicas = 3,
-                                      .sync = methods_that_bear_loss[seed % 5],
-                                      .samples = 400,
-                                      .optimizer = "sgd: {learning_rate: 0.02}"})}};
-    run.start(folder.path());
-    run.sim().run_until(
-        [&] {
-            return run.observer().progress.samples_done + 400 * run.observer().progress.epoch >=
-                   8 + static_cast<std::uint64_t>(seed) * 12;
-        },
-        std::chrono::minutes{5});
-    kill(run, is_pipeline ? (seed % 2 ? 2 : 5) : 1 + seed % 2);
-    run_until_over(run);
-    const run_report& report = *run.observer().report;
-    BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
-    BOOST_TEST(report.epochs.size() == 2u);
-    BOOST_REQUIRE(run.observer().notes.size() == 1u);
-    const std::string& note = run.observer().notes[0];
-    BOOST_TEST(note.find("it carried stage 0 of replica") != std::string::npos, note);
-    BOOST_TEST(note.find("the run goes on with 2 of 3 replicas") != std::string::npos, note);
-    BOOST_TEST(saved_in(folder.path()).size() > 0u);
+    check_loss(seed, seed % 3 == 0, methods_that_bear_loss[seed % 5], [](pipeline_sim&) {});
 }
 
 // Of a pipeline's replica a stage may be on a node that is left.
