@@ -17,10 +17,12 @@
 # Gradients that a codec sends as products of thin matrices P and Q are summed as others are, all P in the first slices, all Q
 # in those after them, which begin when the sums of P are there.
 #
-# Other compressed gradients are one slice. Payloads that are sparse, of indices and values, are summed on their way, by rounds
-# that every rank computes for itself, too (actors/collective/sparse_reduce.hpp). Others, and sparse ones where that is faster,
-# go from every rank to all others in round 0, and everyone decodes and sums them in the order of the ranks. Which of these it
-# is is the same on all ranks (actors/collective/compressed_exchange.hpp).
+# Other gradients are compressed by the stage, on its device and while the backward pass runs. Payloads that are sparse, of
+# indices and values, are summed on their way in one slice, by rounds that every rank computes for itself, too
+# (actors/collective/sparse_reduce.hpp). Others, and sparse ones where that is faster, are gathered: they go from every rank to
+# all others as they get ready, and everyone decodes and sums them in the order of the ranks; tensors that are not compressed
+# are summed beside them, in the first slices, as without a codec. Which of these it is is the same on all ranks
+# (actors/collective/compressed_exchange.hpp).
 #
 # Ids: `reduction` counts from 0 over the run, the same on all ranks; a reducer works on one at a time, and its peers may be
 # at most one ahead of it. It dies at a rank with Reduced. An Exchange is one, too.
@@ -43,9 +45,9 @@ struct Reduce $nodeLocal {
   reduction @0 :UInt64;
   scale @1 :Float32 = 1;        # what the sum is multiplied with; that of a reduction's first message counts
   first @2 :UInt32;             # the number of the first tensor that is attached
-  epoch @3 :UInt32;             # by which a codec may go
 }                               # attachments: float32 tensors, in all of a reduction's messages together of the same shapes
-                                # on all ranks and in all reductions of a run; none at all: this rank has zeros to add
+                                # on all ranks and in all reductions of a run, or what a codec sends in their place; none at
+                                # all: this rank has zeros to add
 
 struct GradientsReady $nodeLocal {
   # Stage to itself, from the thread of its device while a backward pass runs: what its reducer can begin with. Not answered.
@@ -67,8 +69,9 @@ struct ReduceChunk {
                                 #   sparse: of the round's segment two rows, first that of the averages and of gradients
                                 #           that are sent as they are, then that of all others; each float32 with all
                                 #           its elements, or a sparse payload (kernels/ops/sparse.hpp)
-                                #   else:   running averages as they are, then the payload of each gradient; none: this
-                                #           rank has zeros to add
+                                #   gathered: in round 0, the payloads of tensors one after the other; `slice` is the number
+                                #           of slices of what is not compressed plus the number of the first of them, among
+                                #           those that are; the last ones come first; none: this rank has zeros to add
 
 # ---- work ----
 
@@ -77,6 +80,6 @@ struct ReduceChunk {
 
 const sumWork :Text = "sum";
 
-# Where gradients are compressed, its device encodes them, and decodes and sums what has come.
+# Where gradients are compressed, its device decodes and sums what has come; and makes P and Q under this name.
 
 const encodeWork :Text = "encode";

@@ -38,15 +38,49 @@ std::size_t factor_layout::elements_of_step() const {
     return std::max(of[0], of[1]);
 }
 
+payload_forms forms_of(const codec_ptr& how, std::size_t tensors, std::size_t averages) {
+    payload_forms forms(tensors);
+    if (how->factors() == nullptr)
+        std::fill(forms.begin() + static_cast<std::ptrdiff_t>(averages), forms.end(), how);
+    return forms;
+}
+
+payload_forms forms_of_factors(std::span<const tensor_shape> shapes,
+                               std::span<const std::size_t> factor_rows, std::size_t samples_max,
+                               std::uint32_t ranks) {
+    payload_forms forms(shapes.size());
+    for (std::size_t t = 0; t < shapes.size(); ++t) {
+        const std::size_t rows = samples_max * factor_rows[t];
+        if (rows > 0 && factors_are_cheaper({.workers = ranks, .servers = ranks, .rows = rows},
+                                            shapes[t][0], shapes[t][1]))
+            forms[t] = std::make_shared<sufficient_factors>(rows);
+    }
+    return forms;
+}
+
+std::uint64_t bytes_to_gather(const payload_forms& forms, std::span<const tensor_shape> shapes,
+                              const rank_nodes& ranks) {
+    std::uint64_t payloads = 0;
+    std::size_t dense = 0;
+    for (std::size_t t = 0; t < shapes.size(); ++t)
+        if (forms[t])
+            payloads += forms[t]->payload_bytes(shapes[t]);
+        else
+            dense += shapes[t].elements();
+    const auto algorithm = choose(proto::AllReduceAlgorithm::AUTO, ranks, dense);
+    return (ranks.ranks() - 1) * payloads +
+           sizeof(float) * elements_sent_max(algorithm, ranks, dense);
+}
+
 std::string compressed_exchange::name() const {
     if (factors)
         return "all-reduce of factors by " + std::string{troupe::name_of(*factors)};
     return sparse ? "sparse all-reduce by " + std::string{name_of(*sparse)} : "all-gather";
 }
 
-compressed_exchange choose_exchange(const codec& how, std::span<const tensor_shape> shapes,
+compressed_exchange choose_exchange(const codec_ptr& how, std::span<const tensor_shape> shapes,
                                     std::size_t averages, const rank_nodes& ranks) {
-    if (const factor_codec* const factors = how.factors()) {
+    if (const factor_codec* const factors = how->factors()) {
         const auto layout = factor_layout::of(*factors, shapes, averages);
         const auto algorithm =
             choose(proto::AllReduceAlgorithm::AUTO, ranks, layout.elements_of_step());
@@ -56,15 +90,12 @@ compressed_exchange choose_exchange(const codec& how, std::span<const tensor_sha
         return {std::nullopt, algorithm,
                 sizeof(float) * elements_sent_max(algorithm, ranks, elements)};
     }
-    const sparse_layout layout = sparse_layout::of(how, shapes, averages);
+    const sparse_layout layout = sparse_layout::of(*how, shapes, averages);
     if (layout.load.dimension > 0)
         if (const auto algorithm = choose_sparse(ranks.ranks(), layout.load))
             return {algorithm, std::nullopt, bytes_sent(*algorithm, ranks.ranks(), layout.load)};
-    std::uint64_t payloads = 0;
-    for (std::size_t t = 0; t < shapes.size(); ++t)
-        payloads +=
-            t < averages ? sizeof(float) * shapes[t].elements() : how.payload_bytes(shapes[t]);
-    return {std::nullopt, std::nullopt, (ranks.ranks() - 1) * payloads};
+    return {std::nullopt, std::nullopt,
+            bytes_to_gather(forms_of(how, shapes.size(), averages), shapes, ranks)};
 }
 
 } // namespace troupe

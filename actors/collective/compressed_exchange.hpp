@@ -2,7 +2,8 @@
 //
 //   sparse         payloads of indices and values are summed on their way, by the rounds of sparse_reduce.hpp
 //   factors        of codecs with factors(), summed by two dense all-reduces
-//   all-gather     any other payload goes to all, and so does a sparse one where that is faster
+//   all-gather     any other payload goes to all, and so does a sparse one where that is faster; what is not compressed is
+//                  summed by a dense all-reduce beside it
 //
 // Payloads of `threshold` are gathered: with one step for all numbers they take 4 bytes each, as sums they would take 8, and
 // how many there are is not known beforehand.
@@ -15,6 +16,7 @@
 
 #include "actors/collective/sparse_reduce.hpp"
 #include "kernels/codec/codec.hpp"
+#include "kernels/codec/sufficient_factors.hpp"
 
 namespace troupe {
 
@@ -40,6 +42,20 @@ struct factor_layout {
     std::size_t elements_of_step() const; // of the two sums the larger
 };
 
+// How each tensor is sent, null: as it is. For an all-gather, or a sparse all-reduce.
+using payload_forms = std::vector<payload_form_ptr>;
+
+payload_forms forms_of(const codec_ptr& how, std::size_t tensors, std::size_t averages);
+// Of the tensors with factor_rows (parameter_info) those whose factors are less than an all-reduce by so many ranks sends of
+// the whole, of minibatches of up to so many samples.
+payload_forms forms_of_factors(std::span<const tensor_shape> shapes,
+                               std::span<const std::size_t> factor_rows, std::size_t samples_max,
+                               std::uint32_t ranks);
+
+// That the busiest rank sends to gather what has a form and to sum what has none: at most.
+std::uint64_t bytes_to_gather(const payload_forms& forms, std::span<const tensor_shape> shapes,
+                              const rank_nodes& ranks);
+
 struct compressed_exchange {
     std::optional<sparse_algorithm> sparse;
     std::optional<proto::AllReduceAlgorithm> factors; // with neither: all-gather
@@ -50,7 +66,7 @@ struct compressed_exchange {
 };
 
 // For ranks that each sum tensors of these shapes.
-compressed_exchange choose_exchange(const codec& how, std::span<const tensor_shape> shapes,
+compressed_exchange choose_exchange(const codec_ptr& how, std::span<const tensor_shape> shapes,
                                     std::size_t averages, const rank_nodes& ranks);
 
 } // namespace troupe

@@ -26,56 +26,57 @@ void compressed_reducer::join(proto::JoinReduction::Reader body, const frame& f)
     joined();
 }
 
-gradient_encoder::options compressed_reducer::encoder_options() const {
-    const auto first = static_cast<std::ptrdiff_t>(options_.averages);
-    return {.how = options_.codec,
-            .shapes = {options_.shapes.begin() + first, options_.shapes.end()},
-            .seed = options_.seed,
-            .replica = rank_,
-            .replicas = static_cast<std::uint32_t>(members_.size())};
-}
-
 // ---- what the stage has ---------------------------------------------------------------------------------------------
 
 void compressed_reducer::reduce(proto::Reduce::Reader body, const frame& f) {
     if (!stage_ || f.from() != stage_)
         return reject("the sender is not the stage of this reducer");
     const std::uint64_t due = current_ ? current_->id : next_id_;
-    if (body.getReduction() != due || (current_ && current_->is_whole))
+    if (body.getReduction() != due || (current_ && current_->given_from == 0))
         return fail({errc::protocol, "reduction " + std::to_string(body.getReduction()) +
                                          " is asked for where " + std::to_string(next_id_) +
                                          " is due"});
-    const bool is_new = !current_;
-    if (is_new)
+    if (!current_)
         current_.emplace(running{next_id_++,
                                  minibatch_id{f.envelope().getMinibatch()},
                                  body.getScale(),
-                                 body.getEpoch(),
+                                 options_.shapes.size(),
                                  {}});
-    if (f.tensors().empty() && is_new && body.getFirst() == 0) {
-        current_->is_whole = true;
-        return begin({});
-    }
-    if (auto fits = give(f, body.getFirst()); !fits)
+    if (auto fits = check_given(body.getFirst(), f.tensors()); !fits)
         return fail(fits.failure());
-    if (current_->is_whole)
-        begin(std::move(current_->own));
+    current_->given_from = body.getFirst();
+    take(body.getFirst(), {f.tensors().begin(), f.tensors().end()});
 }
 
-// From the last to the first.
-result<void> compressed_reducer::give(const frame& f, std::size_t first) {
-    auto& own = current_->own;
-    const auto given = f.tensors();
-    bool fits = !given.empty() && first + given.size() + own.size() == options_.shapes.size();
-    for (std::size_t i = 0; fits && i < given.size(); ++i)
-        fits =
-            given[i].type() == data_type::float32 && given[i].shape() == options_.shapes[first + i];
-    if (!fits)
+result<void> compressed_reducer::check_given(std::size_t first,
+                                             std::span<const tensor> given) const {
+    const std::size_t end = current_->given_from;
+    const bool are_zeros = given.empty() && first == 0 && end == options_.shapes.size();
+    if (!are_zeros && (given.empty() || first + given.size() != end))
         return error{errc::protocol,
-                     "what is to be summed has not the shapes of the stage's weights"};
-    own.insert(own.begin(), given.begin(), given.end());
-    current_->is_whole = first == 0;
+                     "what is to be summed comes from the last tensor to the first"};
+    for (std::size_t i = 0; i < given.size(); ++i)
+        if (auto fits = check_tensor(first + i, given[i]); !fits)
+            return fits.failure().in("what is to be summed");
     return {};
+}
+
+result<void> compressed_reducer::check_tensor(std::size_t number, const tensor& t) const {
+    const tensor_shape& shape = options_.shapes[number];
+    if (options_.forms[number])
+        return options_.forms[number]->check(shape, t);
+    if (t && t.type() == data_type::float32 && t.shape() == shape)
+        return {};
+    return error{errc::protocol, "a tensor has not the shape of the stage's weights"};
+}
+
+std::optional<std::vector<tensor>> compressed_reducer::collect(std::size_t first,
+                                                               std::vector<tensor> given) {
+    auto& own = current_->own;
+    own.insert(own.begin(), std::move_iterator{given.begin()}, std::move_iterator{given.end()});
+    if (first > 0)
+        return std::nullopt;
+    return std::move(own);
 }
 
 void compressed_reducer::finish(std::vector<tensor> sums) {

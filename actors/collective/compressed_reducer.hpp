@@ -1,7 +1,9 @@
 // One rank of an all-reduce of compressed gradients, in a reducer's place: what all ways to do that have in common. Its
 // stage's side of schemas/collective.capnp, and one piece of work at a time on the device.
 //
-// Threads: an actor's. Encoding, decoding and summing run on the device.
+// The stage gives payloads, which it makes during its backward pass, but for a codec with factors(): gradients.
+//
+// Threads: an actor's. Decoding and summing run on the device.
 // Errors: a message that does not fit or that a peer refuses, and work that fails, end it; its stage watches it.
 #pragma once
 
@@ -17,10 +19,11 @@
 namespace troupe {
 
 struct compressed_options {
-    codec_ptr codec;
     std::shared_ptr<device> compute;
-    std::vector<tensor_shape> shapes; // of what is summed; the stage's averages and parameters
-    std::size_t averages = 0;         // of these the first so many are sent as they are
+    std::vector<tensor_shape> shapes;    // of what is summed; the stage's averages and parameters
+    std::size_t averages = 0;            // of these the first
+    std::vector<payload_form_ptr> forms; // by tensor: how it is given and sent; null: as it is
+    codec_ptr codec;                     // of the parameters; null with factors of layers
     std::uint64_t seed = 0;
 };
 
@@ -33,15 +36,15 @@ class compressed_reducer : public actor {
         std::uint64_t id;
         minibatch_id minibatch;
         float scale;
-        std::uint32_t epoch;
-        std::vector<tensor> own; // the last tensors first given
-        bool is_whole = false;   // the stage has given all
+        std::size_t given_from;  // tensors from this one on have been given
+        std::vector<tensor> own; // collected
     };
 
     // rank() and members() are known.
     virtual void joined() = 0;
-    // The stage has given all of a reduction: tensors of options().shapes, or none for zeros.
-    virtual void begin(std::vector<tensor> own) = 0;
+    // The stage gives tensors first, first + 1, ... of the reduction under way, from the last to the first; or, once and
+    // first 0, none: zeros.
+    virtual void take(std::size_t first, std::vector<tensor> given) = 0;
     // What a peer has sent, of this reduction or the next one. errc::protocol where nothing like it is due.
     virtual result<void> arrive(proto::ReduceChunk::Reader body, std::uint32_t rank,
                                 const frame& f) = 0;
@@ -53,7 +56,10 @@ class compressed_reducer : public actor {
     bool is_current(std::uint64_t id) const noexcept { return current_ && current_->id == id; }
     bool is_busy() const noexcept { return then_ != nullptr; }
 
-    gradient_encoder::options encoder_options() const;
+    // For who begins when all is there: keeps what is given, and returns all of it with the first tensor.
+    std::optional<std::vector<tensor>> collect(std::size_t first, std::vector<tensor> given);
+    // Whether a tensor, as its stage or a peer sends it, is what a sum is made of.
+    result<void> check_tensor(std::size_t number, const tensor& t) const;
     // A chunk of the reduction under way to a peer.
     void send_chunk(std::uint32_t to, std::uint32_t slice, std::uint32_t round,
                     std::span<const tensor> parts);
@@ -71,7 +77,7 @@ class compressed_reducer : public actor {
     void chunk(proto::ReduceChunk::Reader body, const frame& f);
     void work_done(proto::WorkDone::Reader body, const frame& f);
     void on_rejected(proto::Rejected::Reader body, const frame& f) override;
-    result<void> give(const frame& f, std::size_t first);
+    result<void> check_given(std::size_t first, std::span<const tensor> given) const;
     result<void> check_due(std::uint64_t reduction) const;
 
     compressed_options options_;

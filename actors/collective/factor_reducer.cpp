@@ -51,6 +51,11 @@ void factor_reducer::joined() {
 
 // ---- all P, and what is sent as it is -------------------------------------------------------------------------------
 
+void factor_reducer::take(std::size_t first, std::vector<tensor> given) {
+    if (auto own = collect(first, std::move(given)))
+        begin(std::move(*own));
+}
+
 void factor_reducer::begin(std::vector<tensor> own) {
     has_own_ = !own.empty();
     are_rights_given_ = layout_.rights == 0;

@@ -19,7 +19,8 @@ class factor_reducer final : public compressed_reducer {
 
   private:
     void joined() override;
-    void begin(std::vector<tensor> own) override;
+    void take(std::size_t first, std::vector<tensor> given) override;
+    void begin(std::vector<tensor> own);
     result<void> arrive(proto::ReduceChunk::Reader body, std::uint32_t rank,
                         const frame& f) override;
     void go_on();

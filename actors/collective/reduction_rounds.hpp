@@ -34,6 +34,7 @@ class reduction_rounds {
 
     // The reduction under way.
     void begin(std::uint64_t id, memory_pool& memory, float scale);
+    std::size_t slices() const noexcept { return plan_.slices.size(); }
     reduction& numbers() { return current_->numbers; }
     bool is_under_way() const noexcept { return current_.has_value(); }
     // Takes slices as far as what this rank has been given and what has come allow.

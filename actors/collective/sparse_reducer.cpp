@@ -13,7 +13,11 @@ void sparse_reducer::joined() {
     plan_ = std::make_shared<sparse_plan>(sparse_plan::make(
         algorithm_, rank(), ranks, options().shapes,
         sparse_layout::of(*options().codec, options().shapes, options().averages)));
-    encoder_ = std::make_shared<gradient_encoder>(encoder_options());
+}
+
+void sparse_reducer::take(std::size_t first, std::vector<tensor> given) {
+    if (auto own = collect(first, std::move(given)))
+        begin(std::move(*own));
 }
 
 // The first sends, and the sums where there is nobody to sum with.
@@ -21,17 +25,8 @@ void sparse_reducer::begin(std::vector<tensor> own) {
     given_ = 0;
     sum_ = std::make_shared<running_sum>();
     submit(
-        proto::ENCODE_WORK->cStr(),
-        [own = std::move(own), sum = sum_, plan = plan_, encoder = encoder_,
-         averages = options().averages,
-         epoch = current_reduction()->epoch](compute_context& context) mutable -> result<void> {
-            if (!own.empty()) {
-                const auto gradients = std::span{own}.subspan(averages);
-                auto payloads = encoder->encode(context, gradients, epoch);
-                if (!payloads)
-                    return payloads.failure();
-                std::ranges::move(*payloads, gradients.begin());
-            }
+        proto::SUM_WORK->cStr(),
+        [own = std::move(own), sum = sum_, plan = plan_](compute_context& context) -> result<void> {
             sum->numbers.emplace(*plan, own);
             auto first = sum->numbers->send(context);
             if (!first)

@@ -26,7 +26,8 @@ class sparse_reducer final : public compressed_reducer {
     };
 
     void joined() override;
-    void begin(std::vector<tensor> own) override;
+    void take(std::size_t first, std::vector<tensor> given) override;
+    void begin(std::vector<tensor> own);
     result<void> arrive(proto::ReduceChunk::Reader body, std::uint32_t rank,
                         const frame& f) override;
     void go_on();
@@ -34,9 +35,8 @@ class sparse_reducer final : public compressed_reducer {
 
     sparse_algorithm algorithm_;
     std::shared_ptr<const sparse_plan> plan_;
-    std::shared_ptr<gradient_encoder> encoder_; // used by the device
-    std::shared_ptr<running_sum> sum_;          // while it computes by it alone
-    std::size_t given_ = 0;                     // of the transfers: the device has what they take
+    std::shared_ptr<running_sum> sum_; // while it computes by the device alone
+    std::size_t given_ = 0;            // of the transfers: the device has what they take
     std::map<chunk_key, std::vector<tensor>> arrived_;
 };
 

@@ -59,7 +59,7 @@ class node_agent final : public actor {
     result<void> check_profile(proto::ProfileModel::Reader body, node_id asking) const;
     result<void> check_placement(proto::PlaceStage::Reader body, actor_address trainer) const;
     result<hosted_stage> spawn_stage(proto::PlaceStage::Reader body, actor_address trainer);
-    actor_address spawn_reducer(proto::PlaceStage::Reader body, const stage_options& stage);
+    actor_address spawn_reducer(proto::PlaceStage::Reader body, stage_options& stage);
     void spawn_server(proto::PlaceStage::Reader body, const stage_options& stage,
                       hosted_stage& into);
     actor_address spawn_shard(proto::PlaceStage::Reader body, const stage_options& stage,

@@ -11,6 +11,7 @@
 #include "actors/peers/hogwild_peer.hpp"
 #include "actors/peers/malt_peer.hpp"
 #include "actors/pipeline/partition.hpp"
+#include "actors/pipeline/run_shape.hpp"
 #include "kernels/device/slowed_device.hpp"
 
 namespace troupe {
@@ -33,30 +34,52 @@ std::vector<tensor_shape> shapes_of(const stage_program& program) {
     return shapes;
 }
 
+// Of the same tensors.
+std::vector<std::size_t> factor_rows_of(const stage_program& program) {
+    std::vector<std::size_t> rows(program.averages().size());
+    for (const parameter_info& parameter : program.parameters())
+        rows.push_back(parameter.factor_rows);
+    return rows;
+}
+
 } // namespace
 
-// None where there is nothing to sum.
-actor_address node_agent::spawn_reducer(proto::PlaceStage::Reader body,
-                                        const stage_options& stage) {
-    std::vector<tensor_shape> shapes = shapes_of(*stage.program);
+// None where there is nothing to sum. Says how the stage gives it gradients.
+actor_address node_agent::spawn_reducer(proto::PlaceStage::Reader body, stage_options& stage) {
+    const std::vector<tensor_shape> shapes = shapes_of(*stage.program);
     if (shapes.empty())
         return {};
     const std::string name = "reducer-" + name_of_stage(body);
-    if (!stage.sync.codec)
+    compressed_options options{.compute = stage.compute,
+                               .shapes = shapes,
+                               .averages = stage.program->averages().size(),
+                               .codec = stage.sync.codec,
+                               .seed = body.getTrain().getSeed() + body.getStage()};
+    if (stage.sync.sends_factors) {
+        options.forms = forms_of_factors(shapes, factor_rows_of(*stage.program),
+                                         largest_batch(body.getTrain()), body.getReplicas());
+        for (std::size_t t = options.averages; t < shapes.size(); ++t)
+            stage.as_factors.push_back(options.forms[t] != nullptr);
+        if (std::ranges::count(stage.as_factors, true) > 0)
+            return runtime().spawn<gatherer>(name, std::move(options));
+        stage.as_factors.clear();
+    }
+    if (!options.codec)
         return runtime().spawn<reducer>(
-            name, reducer_options{stage.sync.algorithm, stage.compute, std::move(shapes)});
-    compressed_options options;
-    options.codec = stage.sync.codec;
-    options.compute = stage.compute;
-    options.shapes = std::move(shapes);
-    options.averages = stage.program->averages().size();
-    options.seed = body.getTrain().getSeed() + body.getStage();
+            name, reducer_options{stage.sync.algorithm, stage.compute, shapes});
+    options.forms = forms_of(options.codec, shapes.size(), options.averages);
     const auto exchange =
-        choose_exchange(*options.codec, options.shapes, options.averages, body.getReplicas());
-    if (exchange.sparse)
-        return runtime().spawn<sparse_reducer>(name, std::move(options), *exchange.sparse);
+        choose_exchange(options.codec, shapes, options.averages, body.getReplicas());
     if (exchange.factors)
         return runtime().spawn<factor_reducer>(name, std::move(options));
+    stage.encoder = std::make_shared<gradient_encoder>(gradient_encoder::options{
+        .how = options.codec,
+        .shapes = {shapes.begin() + static_cast<std::ptrdiff_t>(options.averages), shapes.end()},
+        .seed = options.seed,
+        .replica = body.getReplica(),
+        .replicas = body.getReplicas()});
+    if (exchange.sparse)
+        return runtime().spawn<sparse_reducer>(name, std::move(options), *exchange.sparse);
     return runtime().spawn<gatherer>(name, std::move(options));
 }
 

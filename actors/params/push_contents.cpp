@@ -31,7 +31,7 @@ result<std::vector<tensor>> push_contents(compute_context& context,
                                           std::span<const std::vector<tensor>> offered,
                                           gradient_encoder* encoder, std::uint32_t epoch) {
     auto sums = sum_of(context, offered);
-    return sums && encoder != nullptr ? encoder->encode(context, *sums, epoch) : std::move(sums);
+    return sums && encoder != nullptr ? encoder->encode(context, 0, *sums, epoch) : std::move(sums);
 }
 
 } // namespace troupe

@@ -12,18 +12,36 @@ result<void> gradient_buckets::add(compute_context& context, std::size_t first,
         std::vector<tensor> sums{
             std::move_iterator{begin},
             std::move_iterator{begin + static_cast<std::ptrdiff_t>(own.size())}};
-        if (auto added = accumulate(context, sums, own); !added)
+        if (auto added = accumulate(context, sums, own, as_factors(first, own.size())); !added)
             return added;
         own = std::move(sums);
     }
     for (const tensor& t : own)
         bytes_ += t.bytes();
     bucket_.insert(bucket_.begin(), std::move_iterator{own.begin()}, std::move_iterator{own.end()});
-    if (bytes_ >= bucket_bytes_min) {
-        give_(first, std::exchange(bucket_, {}));
-        bytes_ = 0;
-    }
+    if (bytes_ < bucket_bytes_min || (how_.encoder && how_.encoder->needs_all()))
+        return {};
+    auto bucket = take_bucket(context, first);
+    if (!bucket)
+        return bucket.failure();
+    give_(first, std::move(*bucket));
     return {};
+}
+
+std::vector<bool> gradient_buckets::as_factors(std::size_t first, std::size_t count) const {
+    if (how_.as_factors.empty())
+        return {};
+    const auto begin = how_.as_factors.begin() + static_cast<std::ptrdiff_t>(first);
+    return {begin, begin + static_cast<std::ptrdiff_t>(count)};
+}
+
+result<std::vector<tensor>> gradient_buckets::take_bucket(compute_context& context,
+                                                          std::size_t first) {
+    bytes_ = 0;
+    std::vector<tensor> bucket = std::exchange(bucket_, {});
+    if (how_.encoder && !bucket.empty())
+        return how_.encoder->encode(context, first, bucket, how_.epoch);
+    return bucket;
 }
 
 result<std::vector<tensor>> gradient_buckets::rest(compute_context& context,
@@ -37,8 +55,9 @@ result<std::vector<tensor>> gradient_buckets::rest(compute_context& context,
             return added.failure();
         own = std::move(sums);
     }
-    std::vector<tensor> left = std::move(bucket_);
-    left.insert(left.end(), std::move_iterator{own.begin()}, std::move_iterator{own.end()});
+    auto left = take_bucket(context, 0);
+    if (left)
+        left->insert(left->end(), std::move_iterator{own.begin()}, std::move_iterator{own.end()});
     return left;
 }
 

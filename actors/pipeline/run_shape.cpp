@@ -22,6 +22,10 @@ std::uint32_t batch_sizes::at(std::uint32_t epoch) const noexcept {
     return static_cast<std::uint32_t>(size);
 }
 
+std::uint32_t largest_batch(proto::Train::Reader train) {
+    return batch_sizes::of(train).at(std::max(train.getEpochs(), 1u) - 1);
+}
+
 run_shape run_shape::of(proto::Train::Reader train, std::uint64_t samples) {
     return {samples, train.getEpochs(), batch_sizes::of(train)};
 }

@@ -20,6 +20,9 @@ struct batch_sizes {
     std::uint32_t at(std::uint32_t epoch) const noexcept;
 };
 
+// Samples of a replica's minibatch in the epoch that has the most.
+std::uint32_t largest_batch(proto::Train::Reader train);
+
 // Epochs count from 0. What is said of epochs beyond the last is what would be if there were more.
 struct run_shape {
     std::uint64_t samples = 1; // of an epoch

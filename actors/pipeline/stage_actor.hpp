@@ -41,7 +41,11 @@ struct stage_options {
     replica_place replica;               // of this stage
     std::vector<std::uint32_t> warm_ups; // of every stage, where they differ in replicas
     replica_sync sync;
-    actor_address reducer;    // sums over the replicas, where they do and have something to sum
+    actor_address reducer; // sums over the replicas, where they do and have something to sum
+    // What the reducer is given: payloads of this encoder, which the device uses alone, or gradients as they are where there
+    // is none; of these some as their factors (stage_program::backward).
+    std::shared_ptr<gradient_encoder> encoder;
+    std::vector<bool> as_factors;
     actor_address cache;      // of the parameter server, where there is one
     actor_address shard;      // beside this stage, if there is one
     std::uint32_t worker = 0; // of the server: this replica, or all of the node's

@@ -212,7 +212,8 @@ void stage_actor::start_backward(const instruction& i) {
                 for (tensor& t : gradients)
                     ready.attach(std::move(t));
                 stage.post(std::move(ready));
-            });
+            },
+            gradient_buckets::options{options_.encoder, epoch_->number, options_.as_factors});
     }
     // Moved into the work, so that it is the only holder of what can be overwritten.
     submit({.what = i,
@@ -223,15 +224,16 @@ void stage_actor::start_backward(const instruction& i) {
             .work = [program = options_.program, used = s.used, part = part_of(i),
                      saved = std::make_shared<saved_activations>(std::move(s.saved)),
                      gradients = std::make_shared<std::vector<tensor>>(std::move(gradients)),
-                     sum = std::make_shared<std::vector<tensor>>(std::move(gradient_sum_)),
-                     buckets](compute_context& context, work_results& out) -> result<void> {
+                     sum = std::make_shared<std::vector<tensor>>(std::move(gradient_sum_)), buckets,
+                     as_factors = options_.as_factors](compute_context& context,
+                                                       work_results& out) -> result<void> {
                 const stage_program::gradients_hook ready = [&](std::size_t first,
                                                                 std::span<const tensor> some) {
                     return buckets->add(context, first, some);
                 };
-                auto backward =
-                    program->backward(context, *used, part, std::move(*saved),
-                                      std::move(*gradients), buckets ? &ready : nullptr);
+                auto backward = program->backward(context, *used, part, std::move(*saved),
+                                                  std::move(*gradients), buckets ? &ready : nullptr,
+                                                  as_factors.empty() ? nullptr : &as_factors);
                 if (!backward)
                     return backward.failure();
                 out.backward = std::move(backward).value();
@@ -250,7 +252,8 @@ void stage_actor::start_backward(const instruction& i) {
                     out.gradient_sum = std::move(out.backward.weight_gradients);
                     return {};
                 }
-                return accumulate(context, out.gradient_sum, out.backward.weight_gradients);
+                return accumulate(context, out.gradient_sum, out.backward.weight_gradients,
+                                  as_factors);
             },
             .then = [this, i] { finish_backward(i); }});
 }

@@ -89,7 +89,6 @@ void stage_actor::give(std::size_t first, std::vector<tensor> own) {
     request.body().setReduction(*reducing_);
     request.body().setScale(reduction_scale_);
     request.body().setFirst(static_cast<std::uint32_t>(first));
-    request.body().setEpoch(epoch_->number);
     request.envelope().setMinibatch(own_minibatch_of_update());
     for (tensor& t : own)
         request.attach(std::move(t));

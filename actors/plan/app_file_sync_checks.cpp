@@ -180,19 +180,6 @@ result<void> check_shards(const app_definition& definition) {
     return {};
 }
 
-std::string missing_method(proto::Topology::Reader topology) {
-    const auto sync = topology.getSync();
-    if (sync.getCodec().isSufficientFactors())
-        return "topology.sync.codec.sufficient_factors";
-    return "";
-}
-
-result<void> check_available(const app_definition& definition) {
-    const std::string key = missing_method(definition.app().getTopology());
-    return key.empty() ? result<void>{}
-                       : definition.error_at(key, "this build does not have that yet");
-}
-
 // Replicas of a stage alone take turns with its minibatches, which an asynchronous pipeline alone lets them.
 result<void> check_stage_replicas(const app_definition& definition) {
     const auto topology = definition.app().getTopology();
@@ -233,6 +220,10 @@ result<void> check_codec(const app_definition& definition) {
             "topology.sync.codec",
             "compresses gradients, and these replicas send weights; leave it "
             "out, or use all_reduce or parameter_server");
+    if (how.isSufficientFactors() && !sync.isAllReduce())
+        return definition.error_at("topology.sync.codec.sufficient_factors",
+                                   "replicas send their factors to each other, not to a server; "
+                                   "use all_reduce");
     if (sync.isAllReduce() && sync.getAllReduce().getAlgorithm() != proto::AllReduceAlgorithm::AUTO)
         return definition.error_at("topology.sync.all_reduce.algorithm",
                                    "the codec says who sends what to whom, as `troupe plan` "
@@ -249,8 +240,8 @@ result<void> check_codec(const app_definition& definition) {
 
 result<void> check_sync(const app_definition& definition) {
     // Who agrees in a way that can be, with a codec or without, is looked at in detail.
-    for (const auto check : {check_available, check_codec, check_stage_replicas, check_server,
-                             check_shards, check_clip, check_peers})
+    for (const auto check :
+         {check_codec, check_stage_replicas, check_server, check_shards, check_clip, check_peers})
         if (auto checked = check(definition); !checked)
             return checked;
     return {};

@@ -40,10 +40,6 @@ result<void> check_snapshot(proto::App::Reader app, const planned_stage& stage,
                      ", or leave out checkpoint"};
 }
 
-std::uint32_t largest_batch(proto::Train::Reader train) {
-    return batch_sizes::of(train).at(train.getEpochs() - 1);
-}
-
 planned_layer describe_layer(const plan_request& request, std::span<const layer_info> layers,
                              std::size_t number) {
     const layer_info& info = layers[number];
@@ -76,6 +72,8 @@ planned_stage describe_stage(const plan_request& request, std::span<const layer_
     stage.last_layer = own.back().name;
     stage.layout = program.layout(rule->state());
     stage.averages = program.averages().size();
+    for (const parameter_info& parameter : program.parameters())
+        stage.factor_rows.push_back(parameter.factor_rows);
     stage.parameter_bytes = program.parameter_bytes();
     stage.parameters = stage.parameter_bytes / sizeof(float);
     stage.activation_bytes =
@@ -137,15 +135,22 @@ result<plan> make_plan(const plan_request& request) {
     p.batch_max = largest_batch(train);
     p.precision = request.app.getModel().getPrecision();
     p.replicas = request.app.getTopology().getReplicas();
-    const auto sync = replica_sync::of(request.app.getTopology().getSync(), p.replicas);
-    TROUPE_CHECK(sync, "the app file was checked by this build");
-    p.sync = *sync;
     if (const auto first = placed->where[0].size(); std::ranges::any_of(
             placed->where, [&](const auto& stage) { return stage.size() != first; }))
         for (const auto& stage : placed->where)
             p.stage_replicas.push_back(static_cast<std::uint32_t>(stage.size()));
-    if (!p.stage_replicas.empty())
-        p.sync.algorithm = request.app.getTopology().getSync().getAllReduce().getAlgorithm();
+    const auto sync = [&](std::uint32_t replicas) {
+        auto agreed = replica_sync::of(request.app.getTopology().getSync(), replicas);
+        TROUPE_CHECK(agreed, "the app file was checked by this build");
+        return *agreed;
+    };
+    p.sync = sync(p.replicas);
+    if (!p.stage_replicas.empty()) { // the whole is one replica; those of a stage sum gradients
+        const replica_sync of_stage = sync(std::ranges::max(p.stage_replicas));
+        p.sync.algorithm = of_stage.algorithm;
+        p.sync.codec = of_stage.codec;
+        p.sync.sends_factors = of_stage.sends_factors;
+    }
     const std::vector<std::uint32_t> first_forwards = warm_ups(p.stage_replicas);
     if (const auto topology = request.app.getTopology(); topology.isPipeline()) {
         p.is_pipeline = true;
@@ -193,19 +198,27 @@ planned_reduction reduction_of(const plan& p, const planned_stage& s) {
         nodes.push_back(static_cast<std::uint32_t>(
             std::ranges::find(s.where, d.node_name, &plan_device::node_name) - s.where.begin()));
     const rank_nodes ranks{std::move(nodes)};
-    if (p.sync.codec) {
-        const auto& entries = s.layout.entries();
-        std::vector<tensor_shape> shapes; // averages, then parameters
-        for (const auto& entry : entries)
-            if (!entry.is_state)
-                shapes.push_back(entry.shape);
-        std::ranges::rotate(shapes, shapes.end() - static_cast<std::ptrdiff_t>(s.averages));
-        const auto exchange = choose_exchange(*p.sync.codec, shapes, s.averages, ranks);
-        return {exchange.name(), exchange.bytes};
-    }
+    std::vector<tensor_shape> shapes; // averages, then parameters
     std::size_t elements = 0;
     for (const auto& entry : s.layout.entries())
-        elements += entry.is_state ? 0 : entry.shape.elements();
+        if (!entry.is_state) {
+            shapes.push_back(entry.shape);
+            elements += entry.shape.elements();
+        }
+    std::ranges::rotate(shapes, shapes.end() - static_cast<std::ptrdiff_t>(s.averages));
+    if (p.sync.sends_factors) {
+        std::vector<std::size_t> rows(s.averages);
+        std::ranges::copy(s.factor_rows, std::back_inserter(rows));
+        const auto forms = forms_of_factors(shapes, rows, p.batch_max, ranks.ranks());
+        const auto gathered =
+            forms.size() - static_cast<std::size_t>(std::ranges::count(forms, nullptr));
+        if (gathered > 0)
+            return {"all-gather", bytes_to_gather(forms, shapes, ranks), gathered};
+    }
+    if (p.sync.codec) {
+        const auto exchange = choose_exchange(p.sync.codec, shapes, s.averages, ranks);
+        return {exchange.name(), exchange.bytes};
+    }
     const auto algorithm = choose(p.sync.algorithm, ranks, elements);
     return {std::string{name_of(algorithm)},
             sizeof(float) * elements_sent_max(algorithm, ranks, elements)};

@@ -54,8 +54,9 @@ struct planned_stage {
     std::size_t shards = 0;         // of its parameter server, beside the first replicas
     std::uint64_t parameters = 0;
     std::uint64_t parameter_bytes = 0;
-    weights_layout layout{{}, {}, {}}; // with what the optimizer keeps
-    std::size_t averages = 0;          // of its entries the last
+    weights_layout layout{{}, {}, {}};    // with what the optimizer keeps
+    std::size_t averages = 0;             // of its entries the last
+    std::vector<std::size_t> factor_rows; // by parameter (parameter_info)
     std::uint64_t weight_bytes =
         0; // all versions alive at once, gradients, and what the optimizer keeps
     std::uint64_t kept_bytes = 0;       // activations, of all microbatches in flight
@@ -106,6 +107,7 @@ result<plan> make_plan(const plan_request& request);
 struct planned_reduction {
     std::string by; // "ring"; compressed "all-gather" or as compressed_exchange::name() says
     std::uint64_t bytes = 0;
+    std::size_t as_factors = 0; // so many weights
 };
 planned_reduction reduction_of(const plan& p, const planned_stage& s);
 

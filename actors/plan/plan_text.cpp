@@ -169,6 +169,9 @@ std::string describe_exchange(const plan& p, const planned_stage& s) {
                traffic_of(*p.sync.exchange, bytes_text(s.parameter_bytes)) + "\n";
     const planned_reduction reduction = reduction_of(p, s);
     const std::string sent = "  <-> its replicas: ReduceChunk " + bytes_text(reduction.bytes);
+    if (reduction.as_factors > 0)
+        return sent + " of each at most per update, " + reduction.by + " of the factors of " +
+               counted(reduction.as_factors, "weight") + " and all-reduce of the rest\n";
     if (p.sync.codec)
         return sent + " of each per update, compressed by " + std::string{p.sync.codec->name()} +
                ", " + reduction.by + "\n";

@@ -76,11 +76,31 @@ result<float> gradient_encoder::scale_of(compute_context& context,
     return norm > limit ? static_cast<float>(limit / norm) : 1.f;
 }
 
-result<std::vector<tensor>> gradient_encoder::encode(compute_context& context,
+result<void> gradient_encoder::make_state(compute_context& context) {
+    encode_place at{.seed = options_.seed, .replica = options_.replica};
+    for (const tensor_shape& shape : options_.shapes) {
+        auto state = options_.how->first_state(context.memory, shape, at);
+        if (!state)
+            return state.failure();
+        state_.push_back(std::move(*state));
+        ++at.tensor;
+    }
+    return {};
+}
+
+result<std::vector<tensor>> gradient_encoder::encode(compute_context& context, std::size_t first,
                                                      std::span<const tensor> gradients,
                                                      std::uint32_t epoch) {
-    TROUPE_CHECK(std::ranges::equal(gradients, options_.shapes, {}, &tensor::shape),
+    const std::size_t end = encoded_from_ > 0 ? encoded_from_ : options_.shapes.size();
+    TROUPE_CHECK(first + gradients.size() == end && (first == 0 || !needs_all()),
+                 "gradients come from the last to the first, or all at once");
+    TROUPE_CHECK(std::ranges::equal(gradients,
+                                    std::span{options_.shapes}.subspan(first, gradients.size()), {},
+                                    &tensor::shape),
                  "gradients have the shapes of their weights");
+    if (state_.empty())
+        if (auto made = make_state(context); !made)
+            return made.failure();
     const auto scale = scale_of(context, gradients);
     if (!scale)
         return scale.failure();
@@ -91,19 +111,14 @@ result<std::vector<tensor>> gradient_encoder::encode(compute_context& context,
                     .scale = *scale};
     std::vector<tensor> payloads;
     for (std::size_t i = 0; i < gradients.size(); ++i) {
-        at.tensor = static_cast<std::uint32_t>(i);
-        if (state_.size() == i) {
-            auto state = options_.how->first_state(context.memory, gradients[i].shape(), at);
-            if (!state)
-                return state.failure();
-            state_.push_back(std::move(*state));
-        }
-        auto payload = options_.how->encode(context, gradients[i], state_[i], at);
+        at.tensor = static_cast<std::uint32_t>(first + i);
+        auto payload = options_.how->encode(context, gradients[i], state_[at.tensor], at);
         if (!payload)
             return payload.failure();
         payloads.push_back(std::move(*payload));
     }
-    ++step_;
+    encoded_from_ = first;
+    step_ += first == 0;
     return payloads;
 }
 

@@ -5,9 +5,6 @@
 //
 // Most codecs lose something. Those that are not unbiased keep what is lost of a tensor and add it to the next gradient
 // (error feedback): a = g + e; q = C(a); e' = a - D(q). So the sum of all D(q) and the last e is the sum of all g.
-//
-// A payload comes from the network. What check() takes, decode() reads without leaving its operands, and refuses where no
-// encoder makes it, by errc::protocol.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/device/device.hpp"
-#include "kernels/tensor/tensor.hpp"
+#include "kernels/codec/payload_form.hpp"
 #include "schemas/topology.capnp.h"
 
 namespace troupe {
@@ -35,10 +31,8 @@ struct encode_place {
     float scale = 1; // the gradient's own, where the codec clips
 };
 
-class codec {
+class codec : public payload_form {
   public:
-    virtual ~codec() = default;
-
     virtual std::string_view name() const noexcept = 0; // its key in an app file
 
     // What is kept beside a tensor of this shape, before the first encoding. errc::exhausted.
@@ -48,14 +42,6 @@ class codec {
     // The payload of a gradient; the state becomes that of the next. Both may be written by nobody else.
     virtual result<tensor> encode(compute_context& context, const tensor& gradient,
                                   std::span<tensor> state, const encode_place& at) const = 0;
-
-    // Bytes of a tensor's payload: the same for every gradient, or at most.
-    virtual std::uint64_t payload_bytes(const tensor_shape& shape) const = 0;
-    // Whether a payload has a type and size that a tensor of this shape can have.
-    virtual result<void> check(const tensor_shape& shape, const tensor& payload) const = 0;
-    // output = addend + factor * D(payload), or without an addend; output may be the addend. For what check() takes.
-    virtual result<void> decode(compute_context& context, const tensor& payload, float factor,
-                                const tensor* addend, tensor& output) const = 0;
 
     // Where payloads of this shape are sparse (ops/sparse.hpp): how many numbers one usually has.
     virtual std::optional<std::size_t> sparse_numbers(const tensor_shape&) const {
@@ -99,7 +85,7 @@ class factor_codec {
                                  tensor& output) const = 0;
 };
 
-// What the app file asks for; null for `none`, and for what is made of no gradient (sufficient_factors.hpp).
+// What the app file asks for; null for `none`, and for what layers give (sufficient_factors.hpp).
 codec_ptr make_codec(proto::GradientCodec::Reader description);
 
 // A new tensor with D(payload). errc::protocol for what no encoder makes.
@@ -120,18 +106,23 @@ class gradient_encoder {
     };
     explicit gradient_encoder(options options) : options_{std::move(options)} {}
 
-    // The payloads of a minibatch's gradients, one for each shape.
-    result<std::vector<tensor>> encode(compute_context& context, std::span<const tensor> gradients,
-                                       std::uint32_t epoch);
+    // The payloads of gradients first, first + 1, ... of a minibatch. They may come as they get ready, from the last to the
+    // first, unless all are needed.
+    result<std::vector<tensor>> encode(compute_context& context, std::size_t first,
+                                       std::span<const tensor> gradients, std::uint32_t epoch);
+    // Whether no payload is known before all of a minibatch's gradients are.
+    bool needs_all() const { return options_.how->clip_norm().has_value(); }
 
     // What is kept beside each tensor; none before the first encoding.
     std::span<const std::vector<tensor>> state() const noexcept { return state_; }
 
   private:
+    result<void> make_state(compute_context& context);
     result<float> scale_of(compute_context& context, std::span<const tensor> gradients) const;
 
     options options_;
     std::vector<std::vector<tensor>> state_;
+    std::size_t encoded_from_ = 0; // of the last minibatch
     std::uint64_t step_ = 0;
 };
 

@@ -5,7 +5,7 @@
 namespace troupe {
 
 double numbers_of_factors(const factor_costs& costs, std::uint64_t outs, std::uint64_t ins) {
-    return 2 * static_cast<double>(costs.samples) * static_cast<double>(costs.workers - 1) *
+    return 2 * static_cast<double>(costs.rows) * static_cast<double>(costs.workers - 1) *
            static_cast<double>(outs + ins);
 }
 
@@ -19,28 +19,30 @@ bool factors_are_cheaper(const factor_costs& costs, std::uint64_t outs, std::uin
     return numbers_of_factors(costs, outs, ins) <= numbers_of_whole(costs, outs, ins);
 }
 
-result<tensor> encode_factors(compute_context& context, const tensor& output_gradient,
-                              const tensor& input) {
-    auto payload = tensor::allocate(context.memory, data_type::float32,
-                                    {output_gradient.elements() + input.elements()});
-    if (!payload)
-        return payload;
-    const tensor parts[] = {output_gradient.reshaped({output_gradient.elements()}),
-                            input.reshaped({input.elements()})};
-    const auto done = context.ops.run(concat{.axis = 0, .inputs = parts, .output = *payload});
-    return done ? std::move(payload) : result<tensor>{done.failure()};
+std::uint64_t sufficient_factors::payload_bytes(const tensor_shape& shape) const {
+    return sizeof(float) * rows_max_ * (shape[0] + shape[1]);
 }
 
-result<void> decode_factors(compute_context& context, const tensor& payload, std::size_t samples,
-                            float factor, const tensor* addend, tensor& output) {
-    const std::size_t outs = output.shape()[0], ins = output.shape()[1];
-    std::size_t elements = 0;
-    if (!payload || payload.type() != data_type::float32 || payload.shape().rank() != 1 ||
-        __builtin_mul_overflow(samples, outs + ins, &elements) || payload.elements() != elements)
-        return wrong_payload(output.shape(), payload);
-    const tensor left = payload.rows(0, samples * outs).reshaped({samples, outs});
-    const tensor right = payload.rows(samples * outs, samples * ins).reshaped({samples, ins});
-    return context.ops.run(matrix_multiply{{left, true}, {right}, factor, addend, output});
+result<void> sufficient_factors::check(const tensor_shape& shape, const tensor& payload) const {
+    const bool fits = payload && payload.type() == data_type::float32 &&
+                      payload.shape().rank() == 2 && payload.shape()[0] >= 1 &&
+                      payload.shape()[0] <= rows_max_ && payload.shape()[1] == shape[0] + shape[1];
+    return fits ? result<void>{} : wrong_payload(shape, payload);
+}
+
+result<void> sufficient_factors::decode(compute_context& context, const tensor& payload,
+                                        float factor, const tensor* addend, tensor& output) const {
+    const std::size_t rows = payload.shape()[0];
+    tensor parts[2]; // the output's gradient, the input
+    for (std::size_t i = 0; i < 2; ++i) {
+        auto part = tensor::allocate(context.memory, data_type::float32, {rows, output.shape()[i]});
+        if (!part)
+            return part.failure();
+        parts[i] = std::move(*part);
+    }
+    if (auto done = context.ops.run(split{.axis = 1, .input = payload, .outputs = parts}); !done)
+        return done;
+    return context.ops.run(matrix_multiply{{parts[0], true}, {parts[1]}, factor, addend, output});
 }
 
 } // namespace troupe

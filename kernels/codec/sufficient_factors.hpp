@@ -1,19 +1,21 @@
-// Sufficient factors: the gradient of a linear layer's weight (outs, ins) is the product of its output's gradient (samples,
-// outs) and its input (samples, ins). Where samples are few, the two are less to send than the product.
+// Sufficient factors: the gradient of a linear layer's weight (outs, ins) is the product of its output's gradient (rows,
+// outs) and its input (rows, ins), rows being the samples or their positions. Where rows are few, the two are less to send
+// than the product: float32 (rows, outs + ins), of each row the output's gradient and then the input. Factors of several
+// parts of a minibatch are one behind another.
 //
 // Source: Xie, Kim, Zhou, Ho, Kumar, Yu and Xing 2014; the rule: Poseidon, Zhang et al. 2017.
 #pragma once
 
-#include "kernels/device/device.hpp"
-#include "kernels/tensor/tensor.hpp"
+#include "kernels/codec/payload_form.hpp"
 
 namespace troupe {
 
 // Who takes part: each worker broadcasts its factors to all others; or servers on the workers' nodes sum whole gradients.
+// With as many servers as workers they send as much as a ring of these.
 struct factor_costs {
     std::uint64_t workers = 1;
     std::uint64_t servers = 1;
-    std::uint64_t samples = 1; // of a worker's minibatch
+    std::uint64_t rows = 1; // of a worker's minibatch
 };
 
 // Numbers that a node sends and receives for a weight.
@@ -22,13 +24,18 @@ double numbers_of_whole(const factor_costs& costs, std::uint64_t outs, std::uint
 // 2 K (P1 - 1) (M + N) <= 2 M N (P1 + P2 - 2) / P2
 bool factors_are_cheaper(const factor_costs& costs, std::uint64_t outs, std::uint64_t ins);
 
-// Payload: float32, the output's gradient and then the input.
-result<tensor> encode_factors(compute_context& context, const tensor& output_gradient,
-                              const tensor& input);
+// The factors of a weight's gradient, which layers give in its place (stage_program::backward). Up to so many rows.
+class sufficient_factors final : public payload_form {
+  public:
+    explicit sufficient_factors(std::size_t rows_max) : rows_max_{rows_max} {}
 
-// output = addend + factor * the weight's gradient, or without an addend; output may be the addend, and is (outs, ins).
-// errc::protocol for a payload that is none of so many samples.
-result<void> decode_factors(compute_context& context, const tensor& payload, std::size_t samples,
-                            float factor, const tensor* addend, tensor& output);
+    std::uint64_t payload_bytes(const tensor_shape& shape) const override; // at most
+    result<void> check(const tensor_shape& shape, const tensor& payload) const override;
+    result<void> decode(compute_context& context, const tensor& payload, float factor,
+                        const tensor* addend, tensor& output) const override;
+
+  private:
+    std::size_t rows_max_;
+};
 
 } // namespace troupe

@@ -44,13 +44,14 @@ result<void> cpu_operations::compute(const linear_backward& op) {
             for (std::size_t s = 1; s < samples; ++s)
                 loops_.add_scaled(bias, 1, gradient + s * outs, bias, outs);
         }
-        multiply({.m = outs,
-                  .n = ins,
-                  .k = samples,
-                  .a = {gradient, outs, true},
-                  .b = {floats(op.input), ins},
-                  .c = floats(op.weight_gradient),
-                  .c_stride = ins});
+        if (op.weight_gradient != nullptr)
+            multiply({.m = outs,
+                      .n = ins,
+                      .k = samples,
+                      .a = {gradient, outs, true},
+                      .b = {floats(op.input), ins},
+                      .c = floats(*op.weight_gradient),
+                      .c_stride = ins});
         if (op.input_gradient != nullptr)
             multiply({.m = samples,
                       .n = ins,

@@ -187,7 +187,9 @@ graph_range::backward(compute_context& context, const pass& p, std::vector<saved
                       .parameters = p.parameters.subspan(s.first_parameter, s.parameter_count),
                       .saved = std::move(saved[k]),
                       .output_gradient = std::exchange(slots[s.output], {}),
-                      .wanted = s.wanted});
+                      .wanted = s.wanted,
+                      .as_factors = p.as_factors && s.parameter_count > 0 &&
+                                    (*p.as_factors)[s.first_parameter]});
         if (!passed)
             return passed.failure().in("backward of " + s.name);
         TROUPE_CHECK(passed->parameters.size() == s.parameter_count &&

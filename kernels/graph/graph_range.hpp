@@ -61,6 +61,7 @@ class graph_range {
         std::span<const tensor> averages; // not read in training
         const step_hook* after_step = nullptr;
         const gradients_hook* after_gradients = nullptr;
+        const std::vector<bool>* as_factors = nullptr; // by parameter; back
     };
     struct outcome {
         std::vector<activation> outputs;

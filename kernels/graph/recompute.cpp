@@ -26,7 +26,13 @@ class recompute_layer final : public layer {
             most = std::max(most, step.run->samples_min());
         return most;
     }
-    std::vector<parameter_info> parameters() const override { return layers_.parameters(); }
+    // Whose gradients are never given as factors.
+    std::vector<parameter_info> parameters() const override {
+        std::vector<parameter_info> all = layers_.parameters();
+        for (parameter_info& parameter : all)
+            parameter.factor_rows = 0;
+        return all;
+    }
     std::vector<average_info> averages() const override { return layers_.averages(); }
 
     result<activation> forward(compute_context& context, forward_pass pass,

@@ -250,13 +250,17 @@ result<std::string> stage_program::first_not_finite(compute_context& context, co
 result<backward_result> stage_program::backward(compute_context& context, const weights& w,
                                                 const batch_part& part, saved_activations saved,
                                                 std::vector<tensor> output_gradients,
-                                                const gradients_hook* ready) const {
+                                                const gradients_hook* ready,
+                                                const std::vector<bool>* as_factors) const {
     if (auto fits = check_gradients(output_gradients, samples_of(output_gradients)); !fits)
         return fits.failure().in("gradient");
     TROUPE_CHECK(w.parameters.size() == parameters().size(), "the weights belong to this stage");
     compute_context precise = with_precision(context);
-    const graph_range::pass pass{
-        .part = part, .parameters = w.parameters, .averages = w.averages, .after_gradients = ready};
+    const graph_range::pass pass{.part = part,
+                                 .parameters = w.parameters,
+                                 .averages = w.averages,
+                                 .after_gradients = ready,
+                                 .as_factors = as_factors};
     auto passed = run_->backward(precise, pass, std::move(saved.layers),
                                  from_row_major(std::move(output_gradients)));
     if (!passed)

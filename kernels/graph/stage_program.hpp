@@ -104,10 +104,13 @@ class stage_program {
     using gradients_hook = std::function<result<void>(std::size_t, std::span<const tensor>)>;
 
     // `w` and `part` must be those of the forward pass, which was one of training. Gradients as check_gradients wants them.
+    // `as_factors`: of which parameters, which have factor_rows, the gradient is given as its factors
+    // (sufficient_factors.hpp).
     result<backward_result> backward(compute_context& context, const weights& w,
                                      const batch_part& part, saved_activations saved,
                                      std::vector<tensor> output_gradients,
-                                     const gradients_hook* ready = nullptr) const;
+                                     const gradients_hook* ready = nullptr,
+                                     const std::vector<bool>* as_factors = nullptr) const;
 
     // The running averages of the version after `current`, from statistics summed over a minibatch.
     result<std::vector<tensor>> next_averages(compute_context& context, const weights& current,

@@ -102,7 +102,7 @@ result<layer::gradients> attention_layer::backward(compute_context& context,
     if (auto done =
             context.ops.run(linear_backward{attended.reshaped({rows, width_}), pass.parameters[2],
                                             pass.output_gradient.values.reshaped({rows, width_}),
-                                            &to_rows, g[2], &g[3], context.products});
+                                            &to_rows, &g[2], &g[3], context.products});
         !done)
         return done.failure();
     if (auto done = context.ops.run(attention_backward{
@@ -114,7 +114,7 @@ result<layer::gradients> attention_layer::backward(compute_context& context,
     tensor& to_input = made->inputs[0].values;
     if (auto done = context.ops.run(
             linear_backward{input, pass.parameters[0], to_packed.reshaped({rows, 3 * width_}),
-                            pass.wanted[0] ? &to_input : nullptr, g[0], &g[1], context.products});
+                            pass.wanted[0] ? &to_input : nullptr, &g[0], &g[1], context.products});
         !done)
         return done.failure();
     if (to_input)

@@ -171,7 +171,7 @@ result<layer::gradients> attention_gru_layer::backward(compute_context& context,
     tensor rows_by_keys = by_keys.reshaped({rows, memory_});
     if (auto done = context.ops.run(
             linear_backward{kept[kept_memory].reshaped({rows, memory_}), p[key_weight],
-                            to_keys.reshaped({rows, attention_}), &rows_by_keys, g[key_weight],
+                            to_keys.reshaped({rows, attention_}), &rows_by_keys, &g[key_weight],
                             &g[key_bias], context.products});
         !done)
         return done.failure();

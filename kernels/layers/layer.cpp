@@ -33,6 +33,10 @@ result<layer::gradients> layer::allocate_gradients(compute_context& context,
         made.inputs[0].values = std::move(*to_input);
     }
     for (const tensor& parameter : pass.parameters) {
+        if (pass.as_factors && made.parameters.empty()) {
+            made.parameters.emplace_back();
+            continue;
+        }
         auto gradient = tensor::allocate(context.memory, data_type::float32, parameter.shape());
         if (!gradient)
             return gradient.failure();

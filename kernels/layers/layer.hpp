@@ -77,6 +77,8 @@ class layer {
         saved_layer saved;
         activation output_gradient;
         std::vector<bool> wanted; // by input: whether its gradient is
+        // The gradient of the first parameter, which has factor_rows, is wanted as its factors (sufficient_factors.hpp).
+        bool as_factors = false;
     };
     struct gradients {
         std::vector<activation> inputs; // by input, without values where not wanted
@@ -88,7 +90,7 @@ class layer {
 
   protected:
     // Memory for what backward is to compute: of the shape of the only input, which forward has saved as
-    // tensors[0], where its gradient is wanted, and of each parameter's.
+    // tensors[0], where its gradient is wanted, and of each parameter's; of the first none where its factors are wanted.
     static result<gradients> allocate_gradients(compute_context& context,
                                                 const backward_pass& pass);
 };

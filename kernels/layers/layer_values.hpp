@@ -63,6 +63,9 @@ struct parameter_info {
     double initial = 0;
     double initial_deviation = 0;
     std::size_t fan_in = 0;
+    // Of the weight of a linear layer: the rows of a sample that it multiplies. Its gradient is a product of as many rows of
+    // the output's gradient and of the input (sufficient factors). 0: it is none.
+    std::size_t factor_rows = 0;
 };
 
 // A running average of a statistic of the minibatches, kept beside the parameters and saved with them:

@@ -24,7 +24,8 @@ class linear_layer final : public layer {
     }
     kept_values kept() const noexcept override { return {.inputs = 1}; }
     std::vector<parameter_info> parameters() const override {
-        std::vector<parameter_info> all{{.name = "weight", .shape = {out_, in_}, .fan_in = in_}};
+        std::vector<parameter_info> all{
+            {.name = "weight", .shape = {out_, in_}, .fan_in = in_, .factor_rows = rows_}};
         if (has_bias_)
             all.push_back({.name = "bias", .shape = {out_}});
         return all;
@@ -65,17 +66,35 @@ class linear_layer final : public layer {
                             .weight = pass.parameters[0],
                             .output_gradient = output_gradient,
                             .input_gradient = pass.wanted[0] ? &to_input : nullptr,
-                            .weight_gradient = made->parameters[0],
+                            .weight_gradient = pass.as_factors ? nullptr : &made->parameters[0],
                             .bias_gradient = has_bias_ ? &made->parameters[1] : nullptr,
                             .products = context.products});
         if (!done)
             return done.failure();
+        if (pass.as_factors) {
+            auto factors = factors_of(context, output_gradient, input);
+            if (!factors)
+                return factors.failure();
+            made->parameters[0] = std::move(*factors);
+        }
         if (to_input)
             to_input = to_input.reshaped(batch_of(input.shape()[0] / rows_, input_));
         return made;
     }
 
   private:
+    // Of each row the output's gradient and then the input.
+    result<tensor> factors_of(compute_context& context, const tensor& output_gradient,
+                              const tensor& input) const {
+        auto factors =
+            tensor::allocate(context.memory, data_type::float32, {input.shape()[0], out_ + in_});
+        if (!factors)
+            return factors;
+        const tensor parts[] = {output_gradient, input};
+        const auto done = context.ops.run(concat{.axis = 1, .inputs = parts, .output = *factors});
+        return done ? std::move(factors) : result<tensor>{done.failure()};
+    }
+
     tensor_shape input_;
     std::size_t rows_; // of a sample
     std::size_t in_;

@@ -88,7 +88,8 @@ result<void> conv2d_backward::check() const {
     operand_check check{"conv2d_backward"};
     const tensor_shape expected = check_conv2d(check, settings, input, weight);
     if (check.ok())
-        check_weight_gradients(check.is("output_gradient", output_gradient, expected), *this);
+        check_weight_gradients(check.is("output_gradient", output_gradient, expected), *this,
+                               &weight_gradient);
     return check.outcome();
 }
 
@@ -136,7 +137,7 @@ result<void> conv2d_pool_backward::check() const {
         check.is("output", output, expected)
             .is("positions", positions, expected, position_type(pool.kernel))
             .is("output_gradient", output_gradient, expected);
-        check_weight_gradients(check, *this);
+        check_weight_gradients(check, *this, &weight_gradient);
     }
     return check.outcome();
 }

@@ -31,7 +31,7 @@ result<void> linear_forward::check() const {
 result<void> linear_backward::check() const {
     auto check = check_linear("linear_backward", input, weight, output_gradient);
     if (check.ok())
-        check_weight_gradients(check, *this);
+        check_weight_gradients(check, *this, weight_gradient);
     return check.outcome();
 }
 

@@ -22,7 +22,7 @@ struct linear_backward {
     const tensor& weight;          // (out, in)
     const tensor& output_gradient; // (samples, out)
     tensor* input_gradient;        // (samples, in), or null where nobody wants it
-    tensor& weight_gradient;       // (out, in)
+    tensor* weight_gradient;       // (out, in), or null where it is sent as its factors
     tensor* bias_gradient;         // (out), or null without a bias
     precision products = precision::float32;
 

@@ -48,8 +48,9 @@ class operand_check {
 };
 
 template <class Operation>
-void check_weight_gradients(operand_check& check, const Operation& o) {
-    check.is("weight_gradient", o.weight_gradient, o.weight.shape());
+void check_weight_gradients(operand_check& check, const Operation& o, const tensor* to_weight) {
+    if (to_weight != nullptr)
+        check.is("weight_gradient", *to_weight, o.weight.shape());
     if (o.bias_gradient != nullptr)
         check.is("bias_gradient", *o.bias_gradient, {o.weight.shape()[0]});
     if (o.input_gradient != nullptr)

@@ -13,12 +13,29 @@ result<tensor> target_for(compute_context& context, const tensor& old) {
     return tensor::allocate(context.memory, data_type::float32, old.shape());
 }
 
+result<tensor> rows_of_both(compute_context& context, const tensor& first, const tensor& second) {
+    const std::size_t rows = first.shape()[0] + second.shape()[0];
+    auto both = tensor::allocate(context.memory, data_type::float32, {rows, first.shape()[1]});
+    if (!both)
+        return both;
+    const tensor parts[] = {first, second};
+    const auto done = context.ops.run(concat{.axis = 0, .inputs = parts, .output = *both});
+    return done ? std::move(both) : result<tensor>{done.failure()};
+}
+
 } // namespace
 
 result<void> accumulate(compute_context& context, std::vector<tensor>& sum,
-                        std::span<const tensor> more) {
+                        std::span<const tensor> more, const std::vector<bool>& as_factors) {
     TROUPE_CHECK(sum.size() == more.size(), "gradients of the same parameters are added");
     for (std::size_t i = 0; i < sum.size(); ++i) {
+        if (i < as_factors.size() && as_factors[i]) {
+            auto both = rows_of_both(context, sum[i], more[i]);
+            if (!both)
+                return both.failure();
+            sum[i] = std::move(*both);
+            continue;
+        }
         TROUPE_CHECK(sum[i].unique(), "a sum is written by its only holder");
         if (auto done = context.ops.run(add_scaled{sum[i], 1, more[i], sum[i]}); !done)
             return done;

@@ -10,9 +10,10 @@
 
 namespace troupe {
 
-// Adds `more` to `sum`, element by element, in the order of the elements. `sum` must be unique to the caller.
+// Adds `more` to `sum`, element by element, in the order of the elements. `sum` must be unique to the caller. Those that are
+// `as_factors` of a product (sufficient_factors.hpp), if any, are put one behind the other.
 result<void> accumulate(compute_context& context, std::vector<tensor>& sum,
-                        std::span<const tensor> more);
+                        std::span<const tensor> more, const std::vector<bool>& as_factors = {});
 
 // An update rule with its settings. Its formulas stand in kernels/ops/updates.hpp.
 //

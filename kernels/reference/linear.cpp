@@ -52,7 +52,8 @@ result<void> reference_operations::compute(const linear_backward& op) {
                 to_input[s * ins + i] += g * weight[o * ins + i];
             }
         }
-    round_into(to_weight, op.weight_gradient);
+    if (op.weight_gradient != nullptr)
+        round_into(to_weight, *op.weight_gradient);
     if (op.bias_gradient != nullptr)
         round_into(to_bias, *op.bias_gradient);
     if (op.input_gradient != nullptr)

@@ -50,7 +50,7 @@ struct linear_case final : operation_case {
                 [=, this, &ops] {
                     auto& to = s->gradients;
                     return ops.run(linear_backward{inputs[0], inputs[1], output_gradient, &to[0],
-                                                   to[1], has_bias ? &to[2] : nullptr, products});
+                                                   &to[1], has_bias ? &to[2] : nullptr, products});
                 },
                 [=] { return std::vector{s->output}; }, [=] { return s->gradients; }};
     }

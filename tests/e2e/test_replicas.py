@@ -138,7 +138,7 @@ class Replicas(TroupeTest):
         self.assertRegex(plan, "Push at most [0-9]+ B per minibatch of each replica, compressed by top_k; Pulled [0-9]+ B back")
         _, done = self.losses(app, "--nodes", 2)
         self.assertGreater(done["test_accuracy"], 0.8)
-        for setting, error in (("codec=sufficient_factors", "topology.sync.codec.sufficient_factors: this build does not have that"),
+        for setting, error in (("codec=sufficient_factors", "replicas send their factors to each other, not to a server; use all_reduce"),
                                ("codec.deep_gradient.ratio=0.1", "has a momentum of its own in place of the optimizer's")):
             result = self.troupe("check", self.app(app.replace(", codec: {top_k: {ratio: 0.2}}", "")), "--set", f"topology.sync.{setting}")
             self.assert_one_line_error(result, 2, error)

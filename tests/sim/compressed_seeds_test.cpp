@@ -96,7 +96,7 @@ class expected_parts {
         if (s.has_nothing(rank, sum))
             return rows;
         const auto own = s.gradients(pool_, rank, sum);
-        const auto payloads = encoder.encode(context_, std::span{own}.subspan(s.averages), 0);
+        const auto payloads = encoder.encode(context_, 0, std::span{own}.subspan(s.averages), 0);
         std::size_t begins[] = {0, 0};
         for (std::size_t t = 0; t < own.size(); ++t) {
             const tensor numbers =
@@ -144,7 +144,7 @@ std::vector<reducers_sim::traffic> taken_in_one_loop(const reducers_script& s, c
     for (std::uint32_t r = 0; r < ranks; ++r) {
         const auto own = s.gradients(pool, r, 0);
         gradient_encoder encoder{{.how = how, .shapes = s.shapes, .seed = s.seed, .replica = r}};
-        const tensor payload = encoder.encode(context, own, 0).value()[0];
+        const tensor payload = encoder.encode(context, 0, own, 0).value()[0];
         const std::size_t count = payload.bytes() / 8;
         std::vector<std::uint32_t> indices(count);
         std::memcpy(indices.data(), payload.data(), 4 * count);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "actors/collective/compressed_exchange.hpp"
 #include "actors/collective/compressed_reducer.hpp"
 #include "actors/messages.hpp"
 #include "actors/runtime/simulator.hpp"
@@ -46,13 +47,22 @@ struct reduced_record {
     std::vector<std::string> downs;
 };
 
-// Acts as stage_actor does towards its reducer. Gives gradients in two messages, the last tensor first.
+// Acts as stage_actor does towards its reducer. Gives its tensors in two messages, the last tensor first.
 class summing_stage final : public actor {
   public:
-    summing_stage(actor_context& context, const reducers_script& s, std::uint32_t rank,
-                  memory_pool& memory, reduced_record& record, std::vector<actor_address> reducers)
-        : actor{context}, script_{s}, rank_{rank}, memory_{memory}, record_{record},
+    summing_stage(actor_context& context, const reducers_script& s, const codec_ptr& how,
+                  std::uint32_t rank, compute_context compute, reduced_record& record,
+                  std::vector<actor_address> reducers)
+        : actor{context}, script_{s}, rank_{rank}, compute_{compute}, record_{record},
           reducers_{std::move(reducers)} {
+        if (how->factors() == nullptr)
+            encoder_.emplace(gradient_encoder::options{
+                .how = how,
+                .shapes = {s.shapes.begin() + static_cast<std::ptrdiff_t>(s.averages),
+                           s.shapes.end()},
+                .seed = s.seed,
+                .replica = rank,
+                .replicas = static_cast<std::uint32_t>(reducers_.size())});
         on<proto::Probe>(&summing_stage::act);
         on<proto::Reduced>(&summing_stage::reduced);
     }
@@ -75,7 +85,13 @@ class summing_stage final : public actor {
             return;
         if (script_.has_nothing(rank_, sum))
             return give(0, {});
-        auto own = script_.gradients(memory_, rank_, sum);
+        auto own = script_.gradients(compute_.memory, rank_, sum);
+        if (encoder_) {
+            const auto gradients = std::span{own}.subspan(script_.averages);
+            auto payloads = encoder_->encode(compute_, 0, gradients, 0);
+            TROUPE_CHECK(payloads.ok(), "gradients are encoded");
+            std::ranges::move(*payloads, gradients.begin());
+        }
         const auto last = static_cast<std::uint32_t>(own.size() - 1);
         give(last, {own.back()});
         own.pop_back();
@@ -103,7 +119,8 @@ class summing_stage final : public actor {
 
     const reducers_script script_;
     const std::uint32_t rank_;
-    memory_pool& memory_;
+    compute_context compute_;
+    std::optional<gradient_encoder> encoder_;
     reduced_record& record_;
     const std::vector<actor_address> reducers_;
     bool joined_ = false;
@@ -124,10 +141,11 @@ class reducers_sim {
             nodes_.push_back(&node);
             auto& device = sim_.add_device(
                 node, {.name = "sim:0", .jitter = 0.3, .seed = s.seed + r}, *operations_);
-            reducers.push_back(make(node, {.codec = how,
-                                           .compute = {std::shared_ptr<void>{}, &device},
+            reducers.push_back(make(node, {.compute = {std::shared_ptr<void>{}, &device},
                                            .shapes = s.shapes,
                                            .averages = s.averages,
+                                           .forms = forms_of(how, s.shapes.size(), s.averages),
+                                           .codec = how,
                                            .seed = s.seed}));
         }
         for (std::uint32_t r = 0; r < ranks; ++r)
@@ -140,8 +158,8 @@ class reducers_sim {
             },
             std::chrono::minutes{5});
         for (std::uint32_t r = 0; r < ranks; ++r)
-            stages_.push_back(
-                nodes_[r]->spawn<summing_stage>("stage", s, r, memory_, records[r], reducers));
+            stages_.push_back(nodes_[r]->spawn<summing_stage>(
+                "stage", s, how, r, compute_context{*operations_, memory_}, records[r], reducers));
         poke();
         sim_.run_for(std::chrono::milliseconds{10});
         sim_.network().set_faults(faults);

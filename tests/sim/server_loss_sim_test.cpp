@@ -35,7 +35,7 @@ class lying_operations final : public operations {
     template <class Operation>
     void spoil(const Operation&) {}
     void spoil(const linear_backward& op) {
-        for (float& g : op.weight_gradient.mutable_values<float>())
+        for (float& g : op.weight_gradient->mutable_values<float>())
             g = lie_ * g + lie_;
     }
 

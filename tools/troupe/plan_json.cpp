@@ -35,6 +35,8 @@ json to_json(const replica_sync& sync) {
     json method = method_of(sync);
     if (sync.codec)
         method["codec"] = sync.codec->name();
+    if (sync.sends_factors)
+        method["codec"] = "sufficient_factors";
     return method;
 }
 

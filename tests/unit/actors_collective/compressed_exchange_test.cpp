@@ -10,7 +10,7 @@ namespace {
 
 compressed_exchange exchange_of(const codec_ptr& how, std::uint32_t ranks,
                                 const std::vector<tensor_shape>& shapes, std::size_t averages = 0) {
-    return choose_exchange(*how, shapes, averages, ranks);
+    return choose_exchange(how, shapes, averages, ranks);
 }
 
 } // namespace
@@ -38,7 +38,26 @@ BOOST_AUTO_TEST_CASE(other_payloads_are_gathered) {
         BOOST_TEST(exchange_of(how, 4, {{100, 100}}).name() == "all-gather", how->name());
     const auto half = exchange_of(with_error_feedback(make_half_codec(half_format::bf16)), 4,
                                   {{7}, {100, 100}}, 1);
-    BOOST_TEST(half.bytes == 3u * (4 * 7 + 2 * 10'000)); // averages as they are
+    // Beside it an all-reduce of the averages: of so few, two rounds of recursive doubling.
+    BOOST_TEST(half.bytes == 3u * 2 * 10'000 + 2u * 4 * 7);
+}
+
+BOOST_AUTO_TEST_CASE(weights_whose_factors_are_less_are_gathered_and_the_rest_is_summed) {
+    // Two averages, a convolution, a linear layer of one row of a sample with its bias, one of 64 rows.
+    const std::vector<tensor_shape> shapes{{3}, {3}, {8, 3, 3, 3}, {128, 4096}, {128}, {128, 128}};
+    const std::vector<std::size_t> rows{0, 0, 0, 1, 0, 64};
+    const auto forms = forms_of_factors(shapes, rows, 16, 4);
+    for (std::size_t t = 0; t < shapes.size(); ++t)
+        BOOST_TEST((forms[t] != nullptr) == (t == 3));
+    const std::size_t rest = 3 + 3 + 8 * 3 * 3 * 3 + 128 + 128 * 128;
+    const auto algorithm = choose(proto::AllReduceAlgorithm::AUTO, 4, rest);
+    BOOST_TEST(bytes_to_gather(forms, shapes, 4) ==
+               3u * 4 * 16 * (128 + 4096) + 4 * elements_sent_max(algorithm, 4, rest));
+    // K P (M + N) <= 2 M N: at 4 ranks and 64 by 64 up to 16 samples.
+    const std::vector<tensor_shape> square{{64, 64}};
+    const std::vector<std::size_t> one{1};
+    BOOST_TEST((forms_of_factors(square, one, 16, 4)[0] != nullptr));
+    BOOST_TEST((forms_of_factors(square, one, 17, 4)[0] == nullptr));
 }
 
 BOOST_AUTO_TEST_CASE(factors_are_summed_and_take_no_more_of_each_rank_with_more_ranks) {

@@ -2,11 +2,14 @@
 #include <boost/test/unit_test.hpp>
 
 #include "actors/pipeline/gradient_buckets.hpp"
+#include "kernels/codec/codecs.hpp"
 #include "kernels/reference/reference.hpp"
 
 using namespace troupe;
 
 namespace {
+
+constexpr std::size_t large = bucket_bytes_min / sizeof(float);
 
 struct handing_over {
     memory_pool memory{1u << 26};
@@ -19,14 +22,18 @@ struct handing_over {
         std::ranges::fill(t.mutable_values<float>(), value);
         return t;
     }
-    gradient_buckets buckets(std::vector<tensor> sum) {
-        return {std::move(sum), [this](std::size_t first, std::vector<tensor> gradients) {
+    gradient_buckets buckets(std::vector<tensor> sum, gradient_buckets::options how = {}) {
+        return {std::move(sum),
+                [this](std::size_t first, std::vector<tensor> gradients) {
                     given.emplace_back(first, std::move(gradients));
-                }};
+                },
+                std::move(how)};
+    }
+    static std::shared_ptr<gradient_encoder> encoder(codec_ptr how) {
+        return std::make_shared<gradient_encoder>(
+            gradient_encoder::options{.how = std::move(how), .shapes = {{3}, {large}}});
     }
 };
-
-constexpr std::size_t large = bucket_bytes_min / sizeof(float);
 
 } // namespace
 
@@ -70,6 +77,43 @@ BOOST_FIXTURE_TEST_CASE(what_earlier_microbatches_gave_is_in_it, handing_over) {
     BOOST_REQUIRE(rest.size() == 2u);
     BOOST_TEST(rest[0].values<float>()[2] == 11.0f);
     BOOST_TEST(rest[1].values<float>()[1] == 33.0f);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_codec_compresses_what_is_handed_over, handing_over) {
+    auto b = buckets({}, {encoder(make_half_codec(half_format::bf16))});
+    const std::vector<tensor> second{filled(large, 2)}, first{filled(3, 1)};
+    BOOST_REQUIRE(b.add(context, 1, second).ok());
+    BOOST_REQUIRE(given.size() == 1u);
+    BOOST_TEST(given[0].second[0].bytes() == 2 * large);
+    BOOST_REQUIRE(b.add(context, 0, first).ok());
+    const std::vector<tensor> statistics{filled(2, 3)};
+    const auto rest = b.rest(context, statistics).value();
+    BOOST_REQUIRE(rest.size() == 2u);
+    BOOST_TEST(rest[0].bytes() == 2u * 3);
+    BOOST_TEST(rest[1].bytes() == 4u * 2); // as they are
+}
+
+BOOST_FIXTURE_TEST_CASE(a_codec_that_needs_all_gradients_gets_them_at_once, handing_over) {
+    const auto deep = encoder(make_deep_gradient_codec({.ratio = 0.5f, .clip_norm = 1}));
+    auto b = buckets({}, {deep});
+    const std::vector<tensor> second{filled(large, 2)}, first{filled(3, 1)};
+    BOOST_REQUIRE(b.add(context, 1, second).ok());
+    BOOST_REQUIRE(b.add(context, 0, first).ok());
+    BOOST_TEST(given.empty());
+    BOOST_TEST(b.rest(context, {}).value().size() == 2u);
+}
+
+BOOST_FIXTURE_TEST_CASE(factors_of_microbatches_are_rows_one_behind_another, handing_over) {
+    std::vector<tensor> sum{filled(large, 1).reshaped({large / 4, 4}), filled(3, 10)};
+    auto b = buckets(std::move(sum), {.as_factors = {true, false}});
+    const std::vector<tensor> more{filled(8, 2).reshaped({2, 4}), filled(3, 1)};
+    BOOST_REQUIRE(b.add(context, 0, more).ok());
+    BOOST_REQUIRE(given.size() == 1u);
+    const auto& [rows, bias] = std::tie(given[0].second[0], given[0].second[1]);
+    BOOST_TEST((rows.shape() == tensor_shape{large / 4 + 2, 4}));
+    BOOST_TEST(rows.values<float>()[large - 1] == 1.0f);
+    BOOST_TEST(rows.values<float>()[large] == 2.0f);
+    BOOST_TEST(bias.values<float>()[0] == 11.0f);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "kernels/codec/sufficient_factors.hpp"
 #include "kernels/cpu/cpu_device.hpp"
 #include "kernels/graph/profile.hpp"
 #include "kernels/layers/layer.hpp"
@@ -119,6 +120,45 @@ double variance(const tensor& t) {
 }
 
 } // namespace
+
+BOOST_AUTO_TEST_CASE(a_linear_layers_gradient_comes_as_its_factors_where_that_is_asked_for) {
+    for (const auto& backend : backends()) {
+        memory_pool pool{1u << 28};
+        const auto ops = backend.make(pool);
+        compute_context context{*ops, pool};
+        const auto program = stage_program::whole(conv_net(8).build()).value();
+        const auto w = program.initialise(context, 3, 0).value();
+        const tensor input = random_tensor(pool, {5, 1, 8, 8}, 1);
+        const auto backward = [&](const std::vector<bool>* as_factors) {
+            const batch_part part{.training = true};
+            auto forward = program.forward(context, *w, part, {input}).value();
+            return program
+                .backward(context, *w, part, std::move(forward.saved),
+                          {random_tensor(pool, {5, 10}, 2)}, nullptr, as_factors)
+                .value()
+                .weight_gradients;
+        };
+        const auto whole = backward(nullptr);
+        std::vector<bool> as_factors;
+        for (const parameter_info& p : program.parameters())
+            as_factors.push_back(p.factor_rows > 0);
+        BOOST_TEST(std::ranges::count(as_factors, true) == 2);
+        const auto given = backward(&as_factors);
+        for (std::size_t p = 0; p < whole.size(); ++p) {
+            if (!as_factors[p]) {
+                BOOST_TEST(bit_equal(whole[p], given[p]));
+                continue;
+            }
+            const sufficient_factors how{5};
+            BOOST_REQUIRE(how.check(whole[p].shape(), given[p]).ok());
+            tensor product = random_tensor(pool, whole[p].shape(), 4);
+            BOOST_REQUIRE(how.decode(context, given[p], 1, nullptr, product).ok());
+            for (std::size_t i = 0; i < product.elements(); ++i)
+                BOOST_TEST(std::abs(whole[p].values<float>()[i] - product.values<float>()[i]) <
+                           1e-4f);
+        }
+    }
+}
 
 BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_weights_and_another_seed_others) {
     memory_pool pool{1ull << 28};

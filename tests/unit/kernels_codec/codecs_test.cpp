@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(what_is_sent_and_what_is_left_are_the_sum_of_all_gradients)
         }
         for (std::uint64_t step = 0; step < 20; ++step) {
             const auto gradients = random_gradients(pool, step);
-            const auto payloads = encoder.encode(context, gradients, 0);
+            const auto payloads = encoder.encode(context, 0, gradients, 0);
             BOOST_REQUIRE(payloads.ok());
             for (std::size_t t = 0; t < gradients.size(); ++t) {
                 const auto d = decoded(context, *how, gradient_shapes()[t], (*payloads)[t]);
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(with_a_share_of_1_nothing_is_changed) {
     auto encoder = this->encoder(how);
     for (std::uint64_t step = 0; step < 3; ++step) {
         const auto gradients = random_gradients(pool, step);
-        const auto payloads = encoder.encode(context, gradients, 0).value();
+        const auto payloads = encoder.encode(context, 0, gradients, 0).value();
         for (std::size_t t = 0; t < gradients.size(); ++t)
             BOOST_TEST(bit_equal(
                 gradients[t], decoded(context, *how, gradient_shapes()[t], payloads[t]).value()));
@@ -270,19 +270,25 @@ BOOST_AUTO_TEST_CASE(
     const tensor w = random_tensor(pool, {outs, ins}, 3);
     tensor expected = random_tensor(pool, {outs, ins}, 4),
            given = random_tensor(pool, {outs, ins}, 5);
-    BOOST_REQUIRE(ops->run(linear_backward{x, w, dy, nullptr, expected, nullptr}).ok());
-    const tensor payload = encode_factors(context, dy, x).value();
-    BOOST_TEST(payload.bytes() == 4 * samples * (outs + ins));
-    BOOST_REQUIRE(decode_factors(context, payload, samples, 1, nullptr, given).ok());
+    BOOST_REQUIRE(ops->run(linear_backward{x, w, dy, nullptr, &expected, nullptr}).ok());
+    tensor payload = random_tensor(pool, {samples, outs + ins}, 6);
+    const tensor parts[] = {dy, x};
+    BOOST_REQUIRE(ops->run(concat{.axis = 1, .inputs = parts, .output = payload}).ok());
+    const sufficient_factors how{samples};
+    BOOST_TEST(payload.bytes() == how.payload_bytes({outs, ins}));
+    BOOST_REQUIRE(how.check({outs, ins}, payload).ok());
+    BOOST_REQUIRE(how.decode(context, payload, 1, nullptr, given).ok());
     for (std::size_t i = 0; i < given.elements(); ++i)
         BOOST_TEST(std::abs(given.values<float>()[i] - expected.values<float>()[i]) < 1e-5f);
-    BOOST_TEST(!decode_factors(context, payload, samples + 1, 1, nullptr, given).ok());
-    BOOST_TEST(!decode_factors(context, payload, ~std::size_t{0}, 1, nullptr, given).ok());
+    BOOST_TEST(!sufficient_factors{samples - 1}.check({outs, ins}, payload).ok());
+    BOOST_TEST(!how.check({outs, ins + 1}, payload).ok());
+    BOOST_TEST(!how.check({outs, ins}, payload.reshaped({payload.elements()})).ok());
+    BOOST_TEST(!how.check({outs, ins}, payload.rows(0, 0)).ok());
 
     // With as many servers as workers K P (M + N) <= 2 M N: at M = N it flips at K P = N.
     for (const std::uint64_t p : {2, 4})
         for (const std::uint64_t k : {1, 16, 64}) {
-            const factor_costs costs{.workers = p, .servers = p, .samples = k};
+            const factor_costs costs{.workers = p, .servers = p, .rows = k};
             BOOST_TEST(factors_are_cheaper(costs, k * p, k * p));
             BOOST_TEST(!factors_are_cheaper(costs, k * p - 1, k * p));
         }

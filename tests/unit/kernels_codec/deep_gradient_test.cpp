@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(clipping_bounds_the_norm_of_all_gradients_of_a_replica) {
          .shapes = gradient_shapes(),
          .replicas = 4}};
     const auto gradients = random_gradients(pool, 1);
-    const auto payloads = encoder.encode(context, gradients, 0).value();
+    const auto payloads = encoder.encode(context, 0, gradients, 0).value();
     const codec_ptr how = make_deep_gradient_codec({.ratio = 1, .momentum = 0});
     double before = 0, after = 0;
     for (std::size_t t = 0; t < gradients.size(); ++t) {
