@@ -45,19 +45,6 @@ payload_forms forms_of(const codec_ptr& how, std::size_t tensors, std::size_t av
     return forms;
 }
 
-payload_forms forms_of_factors(std::span<const tensor_shape> shapes,
-                               std::span<const std::size_t> factor_rows, std::size_t samples_max,
-                               std::uint32_t ranks) {
-    payload_forms forms(shapes.size());
-    for (std::size_t t = 0; t < shapes.size(); ++t) {
-        const std::size_t rows = samples_max * factor_rows[t];
-        if (rows > 0 && factors_are_cheaper({.workers = ranks, .servers = ranks, .rows = rows},
-                                            shapes[t][0], shapes[t][1]))
-            forms[t] = std::make_shared<sufficient_factors>(rows);
-    }
-    return forms;
-}
-
 std::uint64_t bytes_to_gather(const payload_forms& forms, std::span<const tensor_shape> shapes,
                               const rank_nodes& ranks) {
     std::uint64_t payloads = 0;

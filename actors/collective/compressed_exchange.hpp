@@ -16,7 +16,6 @@
 
 #include "actors/collective/sparse_reduce.hpp"
 #include "kernels/codec/codec.hpp"
-#include "kernels/codec/sufficient_factors.hpp"
 
 namespace troupe {
 
@@ -42,15 +41,8 @@ struct factor_layout {
     std::size_t elements_of_step() const; // of the two sums the larger
 };
 
-// How each tensor is sent, null: as it is. For an all-gather, or a sparse all-reduce.
-using payload_forms = std::vector<payload_form_ptr>;
-
+// How each tensor is sent in an all-gather, or a sparse all-reduce.
 payload_forms forms_of(const codec_ptr& how, std::size_t tensors, std::size_t averages);
-// Of the tensors with factor_rows (parameter_info) those whose factors are less than an all-reduce by so many ranks sends of
-// the whole, of minibatches of up to so many samples.
-payload_forms forms_of_factors(std::span<const tensor_shape> shapes,
-                               std::span<const std::size_t> factor_rows, std::size_t samples_max,
-                               std::uint32_t ranks);
 
 // That the busiest rank sends to gather what has a form and to sum what has none: at most.
 std::uint64_t bytes_to_gather(const payload_forms& forms, std::span<const tensor_shape> shapes,

@@ -60,10 +60,9 @@ class node_agent final : public actor {
     result<void> check_placement(proto::PlaceStage::Reader body, actor_address trainer) const;
     result<hosted_stage> spawn_stage(proto::PlaceStage::Reader body, actor_address trainer);
     actor_address spawn_reducer(proto::PlaceStage::Reader body, stage_options& stage);
-    void spawn_server(proto::PlaceStage::Reader body, const stage_options& stage,
-                      hosted_stage& into);
+    void spawn_server(proto::PlaceStage::Reader body, stage_options& stage, hosted_stage& into);
     actor_address spawn_shard(proto::PlaceStage::Reader body, const stage_options& stage,
-                              shard_range own);
+                              shard_range own, const payload_forms& pushed);
     actor_address spawn_cache(proto::PlaceStage::Reader body, const stage_options& stage,
                               parameter_cache_options options);
     actor_address spawn_peer(proto::PlaceStage::Reader body, const stage_options& stage);

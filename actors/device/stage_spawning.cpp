@@ -12,6 +12,7 @@
 #include "actors/peers/malt_peer.hpp"
 #include "actors/pipeline/partition.hpp"
 #include "actors/pipeline/run_shape.hpp"
+#include "kernels/codec/sufficient_factors.hpp"
 #include "kernels/device/slowed_device.hpp"
 
 namespace troupe {
@@ -32,6 +33,14 @@ std::vector<tensor_shape> shapes_of(const stage_program& program) {
     for (const parameter_info& parameter : program.parameters())
         shapes.push_back(parameter.shape);
     return shapes;
+}
+
+// By tensor, whether it has a form; empty where none has.
+std::vector<bool> which_are_set(std::span<const payload_form_ptr> forms) {
+    std::vector<bool> set;
+    for (const payload_form_ptr& form : forms)
+        set.push_back(form != nullptr);
+    return std::ranges::count(set, true) > 0 ? set : std::vector<bool>{};
 }
 
 // Of the same tensors.
@@ -56,13 +65,11 @@ actor_address node_agent::spawn_reducer(proto::PlaceStage::Reader body, stage_op
                                .codec = stage.sync.codec,
                                .seed = body.getTrain().getSeed() + body.getStage()};
     if (stage.sync.sends_factors) {
-        options.forms = forms_of_factors(shapes, factor_rows_of(*stage.program),
+        options.forms = factors_to_peers(shapes, factor_rows_of(*stage.program),
                                          largest_batch(body.getTrain()), body.getReplicas());
-        for (std::size_t t = options.averages; t < shapes.size(); ++t)
-            stage.as_factors.push_back(options.forms[t] != nullptr);
-        if (std::ranges::count(stage.as_factors, true) > 0)
+        stage.as_factors = which_are_set(std::span{options.forms}.subspan(options.averages));
+        if (!stage.as_factors.empty())
             return runtime().spawn<gatherer>(name, std::move(options));
-        stage.as_factors.clear();
     }
     if (!options.codec)
         return runtime().spawn<reducer>(
@@ -105,7 +112,8 @@ actor_address node_agent::spawn_peer(proto::PlaceStage::Reader body, const stage
 }
 
 // A cache, and the shard of this replica if there is one.
-void node_agent::spawn_server(proto::PlaceStage::Reader body, const stage_options& stage,
+// Says how the stage gives the cache gradients.
+void node_agent::spawn_server(proto::PlaceStage::Reader body, stage_options& stage,
                               hosted_stage& into) {
     const auto& parameters = stage.program->parameters();
     const std::size_t shards = stage.sync.shards_of(parameters.size(), body.getReplicas());
@@ -119,16 +127,26 @@ void node_agent::spawn_server(proto::PlaceStage::Reader body, const stage_option
     }
     for (const layer_range& range : partition_layers(sizes, shards))
         cache.ranges.push_back({range.first, range.count});
+    payload_forms pushed(parameters.size(), stage.sync.codec);
+    if (stage.sync.sends_factors) {
+        const auto rows = factor_rows_of(*stage.program);
+        pushed = factors_to_server(cache.shapes,
+                                   std::span{rows}.subspan(stage.program->averages().size()),
+                                   largest_batch(body.getTrain()));
+        stage.as_factors = which_are_set(pushed);
+        cache.offered = pushed;
+    }
     if (body.getReplica() < shards)
-        into.shard = spawn_shard(body, stage, cache.ranges[body.getReplica()]);
+        into.shard = spawn_shard(body, stage, cache.ranges[body.getReplica()], pushed);
     into.cache = spawn_cache(body, stage, std::move(cache));
 }
 
 actor_address node_agent::spawn_shard(proto::PlaceStage::Reader body, const stage_options& stage,
-                                      shard_range own) {
+                                      shard_range own, const payload_forms& pushed) {
     parameter_shard_options shard;
-    shard.rules = {*stage.sync.server, stage.sync.how, stage.sync.compensation, stage.rule,
-                   stage.sync.codec};
+    shard.rules = {*stage.sync.server, stage.sync.how, stage.sync.compensation, stage.rule};
+    const auto first = pushed.begin() + static_cast<std::ptrdiff_t>(own.first);
+    shard.rules.forms.assign(first, first + static_cast<std::ptrdiff_t>(own.count));
     shard.workers = body.getWorkers();
     shard.trainer = stage.trainer;
     for (std::size_t p = own.first; p < own.first + own.count; ++p)

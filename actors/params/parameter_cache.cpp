@@ -93,7 +93,7 @@ void parameter_cache::offer(proto::Offer::Reader body, const frame& f) {
     if (who == nullptr)
         return;
     const auto gradients = f.tensors();
-    if (!gradients.empty() && !std::ranges::equal(gradients, options_.shapes, {}, &tensor::shape))
+    if (!gradients.empty() && !is_offer(gradients))
         return quit(
             error{errc::protocol, "what a stage offers has not the shapes of its parameters"});
     if (body.getFetch())
@@ -102,6 +102,16 @@ void parameter_cache::offer(proto::Offer::Reader body, const frame& f) {
           f.envelope().getMinibatch()},
          {{gradients.begin(), gradients.end()}});
     who->asked.reset(); // nothing is to be answered
+}
+
+bool parameter_cache::is_offer(std::span<const tensor> gradients) const {
+    bool fits = gradients.size() == options_.shapes.size();
+    for (std::size_t i = 0; fits && i < gradients.size(); ++i) {
+        const payload_form_ptr form = options_.offered.empty() ? nullptr : options_.offered[i];
+        fits = form ? form->check(options_.shapes[i], gradients[i]).ok()
+                    : gradients[i].shape() == options_.shapes[i];
+    }
+    return fits;
 }
 
 void parameter_cache::finish_epoch(proto::FinishEpoch::Reader, const frame& f) {

@@ -31,6 +31,7 @@ struct shard_range {
 struct parameter_cache_options {
     std::vector<shard_range> ranges;  // of the parameters, by shard
     std::vector<tensor_shape> shapes; // of the parameters
+    payload_forms offered;            // by parameter, of what stages offer; empty: all as it is
     std::size_t state_per_parameter = 0;
     std::size_t fetches_kept = 1;    // how late the oldest gradient of a push may be, in fetches
     std::size_t members = 1;         // stages that it serves
@@ -88,6 +89,7 @@ class parameter_cache final : public actor {
     void keep_shard(actor_address shard, std::uint64_t version, const frame& f);
     // Keeps the question if it is a stage's turn; else answers by Rejected, and gives null.
     member* take(const frame& f);
+    bool is_offer(std::span<const tensor> gradients) const;
     void advance(); // if all members have asked
     void begin(const question& asked);
     void offer_all();

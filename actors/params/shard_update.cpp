@@ -22,10 +22,12 @@ result<std::vector<tensor>> allocate_like(compute_context& context,
 }
 
 // In place of the payloads.
-result<void> decode(compute_context& context, const codec& how, const weights& current,
+result<void> decode(compute_context& context, const payload_forms& forms, const weights& current,
                     pushed_gradients& p) {
-    for (std::size_t i = 0; i < p.gradients.size(); ++i) {
-        auto gradient = decoded(context, how, current.parameters[i].shape(), p.gradients[i]);
+    for (std::size_t i = 0; i < std::min(forms.size(), p.gradients.size()); ++i) {
+        if (!forms[i])
+            continue;
+        auto gradient = decoded(context, *forms[i], current.parameters[i].shape(), p.gradients[i]);
         if (!gradient)
             return gradient.failure().in("what worker " + std::to_string(p.worker) + " pushed");
         p.gradients[i] = std::move(*gradient);
@@ -142,26 +144,25 @@ delay_compensation delay_compensation::of(proto::DelayCompensation::Reader descr
 
 result<void> check_pushed(const shard_update_rules& rules, std::span<const tensor_shape> shapes,
                           std::span<const tensor> tensors) {
-    const bool floats = std::ranges::all_of(
-        tensors, [](const tensor& t) { return t.type() == data_type::float32; });
-    const bool fits = rules.codec
-                          ? tensors.size() == shapes.size()
-                          : floats && std::ranges::equal(tensors, shapes, {}, &tensor::shape);
-    if (!fits)
-        return error{errc::protocol, "has not the gradients of the shard's parameters"};
-    for (std::size_t i = 0; rules.codec && i < shapes.size(); ++i)
-        if (auto payload = rules.codec->check(shapes[i], tensors[i]); !payload)
-            return payload;
+    const error wrong{errc::protocol, "has not the gradients of the shard's parameters"};
+    if (tensors.size() != shapes.size())
+        return wrong;
+    for (std::size_t i = 0; i < shapes.size(); ++i)
+        if (i < rules.forms.size() && rules.forms[i]) {
+            if (auto payload = rules.forms[i]->check(shapes[i], tensors[i]); !payload)
+                return payload;
+        } else if (tensors[i].type() != data_type::float32 || tensors[i].shape() != shapes[i]) {
+            return wrong;
+        }
     return {};
 }
 
 result<shard_update> update_shard(compute_context& context, const shard_update_rules& rules,
                                   weights_ptr current, std::vector<pushed_gradients> pushed,
                                   float rate, std::vector<tensor>& mean_square) {
-    if (rules.codec)
-        for (pushed_gradients& p : pushed)
-            if (auto done = decode(context, *rules.codec, *current, p); !done)
-                return done.failure();
+    for (pushed_gradients& p : pushed)
+        if (auto done = decode(context, rules.forms, *current, p); !done)
+            return done.failure();
     if (rules.compensation.compensates)
         for (pushed_gradients& p : pushed)
             if (auto done = compensate(context, rules.compensation, *current, p, mean_square);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "actors/params/consistency.hpp"
-#include "kernels/codec/codec.hpp"
+#include "kernels/codec/payload_form.hpp"
 #include "kernels/optim/aggregation.hpp"
 #include "kernels/optim/optimizer.hpp"
 
@@ -28,12 +28,12 @@ struct shard_update_rules {
     aggregation how;
     delay_compensation compensation;
     optimizer_ptr optimizer;
-    codec_ptr codec; // of what is pushed; null: as it is
+    payload_forms forms; // of what is pushed, by parameter; empty: all as it is
 };
 
 // What one worker has pushed.
 struct pushed_gradients {
-    std::vector<tensor> gradients; // with a codec its payloads of them
+    std::vector<tensor> gradients; // or their payloads
     std::uint64_t late = 0;        // updates since their weights were pulled
     weights_ptr pulled;            // these weights, where delays are compensated; null: none to be
     std::size_t worker = 0;        // named in errors

@@ -61,8 +61,8 @@ std::optional<replica_sync> replica_sync::of(proto::Sync::Reader description,
         return std::nullopt;
     sync.codec = make_codec(description.getCodec());
     sync.sends_factors = description.getCodec().isSufficientFactors();
-    const bool is_carried = sync.sends_factors ? sync.sums_gradients
-                                               : sync.codec && (sync.sums_gradients || sync.server);
+    const bool is_carried =
+        (sync.codec || sync.sends_factors) && (sync.sums_gradients || sync.server);
     if (!description.getCodec().isNone() && !is_carried)
         return std::nullopt;
     return replicas > 1 ? sync : replica_sync{};

@@ -27,7 +27,7 @@ struct replica_sync {
     bool node_servers = false;     // the replicas of a node are one worker of the server
     proto::AllReduceAlgorithm algorithm = proto::AllReduceAlgorithm::AUTO;
     codec_ptr codec; // of gradients on their way to each other or to a server; null: as they are
-    // Gradients of linear layers go to each other as their factors where these are less (sufficient_factors.hpp).
+    // Gradients of linear layers go on their way as their factors where these are less (sufficient_factors.hpp).
     bool sends_factors = false;
 
     // Nothing for a way that this build does not know. One replica agrees with itself.

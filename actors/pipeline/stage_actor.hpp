@@ -43,7 +43,7 @@ struct stage_options {
     replica_sync sync;
     actor_address reducer; // sums over the replicas, where they do and have something to sum
     // What the reducer is given: payloads of this encoder, which the device uses alone, or gradients as they are where there
-    // is none; of these some as their factors (stage_program::backward).
+    // is none. Of these, and of what the cache is given, some as their factors (stage_program::backward).
     std::shared_ptr<gradient_encoder> encoder;
     std::vector<bool> as_factors;
     actor_address cache;      // of the parameter server, where there is one

@@ -61,11 +61,19 @@ result<void> check_malt(const app_definition& definition) {
 result<void> check_admm(const app_definition& definition) {
     const auto topology = definition.app().getTopology();
     const std::uint32_t quorum = topology.getSync().getAdmm().getQuorum();
-    if (quorum <= topology.getReplicas())
-        return {};
-    return definition.error_at("topology.sync.admm.quorum",
-                               std::to_string(quorum) + " replicas would have to report, of " +
-                                   std::to_string(topology.getReplicas()));
+    if (quorum > topology.getReplicas())
+        return definition.error_at("topology.sync.admm.quorum",
+                                   std::to_string(quorum) + " replicas would have to report, of " +
+                                       std::to_string(topology.getReplicas()));
+    // A step of plain descent leaves 1 - rate * penalty of a weight's distance from the common one.
+    const auto optimizer = definition.app().getTrain().getOptimizer();
+    const float penalty = topology.getSync().getAdmm().getPenalty();
+    if (optimizer.isSgd() && optimizer.getSgd().getLearningRate() * penalty >= 2)
+        return definition.error_at("topology.sync.admm.penalty",
+                                   "with this learning rate each update throws weights farther "
+                                   "from the common ones than they were; their product must be "
+                                   "below 2");
+    return {};
 }
 
 } // namespace

@@ -13,6 +13,9 @@ namespace {
 
 constexpr const char* server_key = "topology.sync.parameter_server";
 
+// Of one replica; a shard keeps what it has not applied yet.
+constexpr std::uint32_t pushes_per_fetch_max = 64;
+
 // A replica's gradient is its share of a mean under bsp, and no part of the server sees the whole sum.
 result<void> check_clip(const app_definition& definition) {
     const auto sync = definition.app().getTopology().getSync();
@@ -64,6 +67,14 @@ class server_checks {
             return refuse(".push_every", why);
         if (server_.getFetchEvery() > 1 && !is_asynchronous)
             return refuse(".fetch_every", why);
+        const std::uint64_t most = std::uint64_t{pushes_per_fetch_max} * server_.getPushEvery();
+        if (server_.getFetchEvery() > most)
+            return refuse(".fetch_every",
+                          "a replica would push " +
+                              std::to_string(server_.getFetchEvery() / server_.getPushEvery()) +
+                              " times before it waits for the server, which keeps them all; give "
+                              "at most " +
+                              std::to_string(most));
         return {};
     }
 
@@ -220,10 +231,21 @@ result<void> check_codec(const app_definition& definition) {
             "topology.sync.codec",
             "compresses gradients, and these replicas send weights; leave it "
             "out, or use all_reduce or parameter_server");
-    if (how.isSufficientFactors() && !sync.isAllReduce())
-        return definition.error_at("topology.sync.codec.sufficient_factors",
-                                   "replicas send their factors to each other, not to a server; "
-                                   "use all_reduce");
+    if (how.isSufficientFactors() && sync.isParameterServer()) {
+        const auto server = sync.getParameterServer();
+        const auto refuse = [&](const char* key) {
+            return definition.error_at("topology.sync.codec.sufficient_factors",
+                                       std::string{"goes to a server as the backward pass gives "
+                                                   "it, without "} +
+                                           key + "; leave one of them out, or use all_reduce");
+        };
+        if (server.getPushEvery() > 1 || server.getFetchEvery() > 1)
+            return refuse("push_every or fetch_every");
+        if (server.getNodeServers())
+            return refuse("node_servers");
+        if (!app.getTrain().getClip().isNone())
+            return refuse("train.clip");
+    }
     if (sync.isAllReduce() && sync.getAllReduce().getAlgorithm() != proto::AllReduceAlgorithm::AUTO)
         return definition.error_at("topology.sync.all_reduce.algorithm",
                                    "the codec says who sends what to whom, as `troupe plan` "

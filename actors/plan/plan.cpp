@@ -7,6 +7,7 @@
 #include "actors/pipeline/run_shape.hpp"
 #include "actors/plan/placement.hpp"
 #include "actors/plan/saturated.hpp"
+#include "kernels/codec/sufficient_factors.hpp"
 #include "kernels/optim/optimizer.hpp"
 #include "schemas/base/limits.hpp"
 #include "transport/frame/wire.hpp"
@@ -209,7 +210,7 @@ planned_reduction reduction_of(const plan& p, const planned_stage& s) {
     if (p.sync.sends_factors) {
         std::vector<std::size_t> rows(s.averages);
         std::ranges::copy(s.factor_rows, std::back_inserter(rows));
-        const auto forms = forms_of_factors(shapes, rows, p.batch_max, ranks.ranks());
+        const auto forms = factors_to_peers(shapes, rows, p.batch_max, ranks.ranks());
         const auto gathered =
             forms.size() - static_cast<std::size_t>(std::ranges::count(forms, nullptr));
         if (gathered > 0)

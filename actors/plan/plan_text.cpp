@@ -8,6 +8,7 @@
 #include "actors/collective/all_reduce.hpp"
 #include "actors/plan/plan.hpp"
 #include "actors/plan/saturated.hpp"
+#include "kernels/codec/sufficient_factors.hpp"
 #include "schemas/base/nearest.hpp"
 
 namespace troupe {
@@ -137,13 +138,30 @@ std::string describe_stage(const plan& p, std::size_t number) {
                               (s.in_flight_max == 1 ? "" : "es") + " in flight");
 }
 
-// Of a stage's compressed gradients on their way to servers, at most.
-std::uint64_t gradient_bytes(const plan& p, const planned_stage& s) {
+// Of a stage's gradients on their way to servers, at most, and how they are compressed: nothing where they are not.
+struct planned_push {
     std::uint64_t bytes = 0;
-    for (const auto& entry : s.layout.entries())
-        if (!entry.is_state)
-            bytes += p.sync.codec->payload_bytes(entry.shape);
-    return bytes;
+    std::string how;
+};
+planned_push push_of(const plan& p, const planned_stage& s) {
+    std::vector<tensor_shape> shapes;
+    for (std::size_t i = 0; i < s.factor_rows.size(); ++i)
+        shapes.push_back(s.layout.entries()[i].shape);
+    payload_forms forms(shapes.size(), p.sync.codec);
+    if (p.sync.sends_factors)
+        forms = factors_to_server(shapes, s.factor_rows, p.batch_max);
+    planned_push push;
+    std::size_t weights = 0;
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+        push.bytes +=
+            forms[i] ? forms[i]->payload_bytes(shapes[i]) : sizeof(float) * shapes[i].elements();
+        weights += forms[i] ? 1 : 0;
+    }
+    if (p.sync.codec)
+        push.how = ", compressed by " + std::string{p.sync.codec->name()};
+    else if (weights > 0)
+        push.how = ", " + counted(weights, "weight") + " as factors";
+    return push;
 }
 
 // What the replicas of a stage send each other, or nothing.
@@ -156,13 +174,12 @@ std::string describe_exchange(const plan& p, const planned_stage& s) {
             shards.push_back(where_text(s.where[k]));
         const std::string pushed =
             "  -> " + counted(s.shards, "shard") + " on " + in_a_row(shards) + ": Push ";
-        if (!p.sync.codec)
-            return pushed + bytes_text(s.parameter_bytes) +
+        const planned_push push = push_of(p, s);
+        if (push.how.empty())
+            return pushed + bytes_text(push.bytes) +
                    " per minibatch of each replica; Pulled of the same size back\n";
-        return pushed + "at most " + bytes_text(gradient_bytes(p, s)) +
-               " per minibatch of each replica, compressed by " +
-               std::string{p.sync.codec->name()} + "; Pulled " + bytes_text(s.parameter_bytes) +
-               " back\n";
+        return pushed + "at most " + bytes_text(push.bytes) + " per minibatch of each replica" +
+               push.how + "; Pulled " + bytes_text(s.parameter_bytes) + " back\n";
     }
     if (p.sync.exchange && !std::holds_alternative<mean_rule>(p.sync.exchange->method))
         return "  <-> its replicas: " +

@@ -52,7 +52,7 @@ codec_ptr make_codec(proto::GradientCodec::Reader c) {
     return nullptr;
 }
 
-result<tensor> decoded(compute_context& context, const codec& how, const tensor_shape& shape,
+result<tensor> decoded(compute_context& context, const payload_form& how, const tensor_shape& shape,
                        const tensor& payload) {
     if (auto fits = how.check(shape, payload); !fits)
         return fits.failure();

@@ -88,10 +88,6 @@ class factor_codec {
 // What the app file asks for; null for `none`, and for what layers give (sufficient_factors.hpp).
 codec_ptr make_codec(proto::GradientCodec::Reader description);
 
-// A new tensor with D(payload). errc::protocol for what no encoder makes.
-result<tensor> decoded(compute_context& context, const codec& how, const tensor_shape& shape,
-                       const tensor& payload);
-
 // A sender's side: one tensor after the other, with what is kept of each.
 //
 // Threads: one at a time.

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "kernels/device/device.hpp"
 #include "kernels/tensor/tensor.hpp"
@@ -26,5 +27,11 @@ class payload_form {
 };
 
 using payload_form_ptr = std::shared_ptr<const payload_form>;
+// By tensor; null: it is sent as it is.
+using payload_forms = std::vector<payload_form_ptr>;
+
+// A new tensor with D(payload). errc::protocol for what no sender makes.
+result<tensor> decoded(compute_context& context, const payload_form& how, const tensor_shape& shape,
+                       const tensor& payload);
 
 } // namespace troupe

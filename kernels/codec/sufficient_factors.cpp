@@ -4,6 +4,24 @@
 
 namespace troupe {
 
+namespace {
+
+// are_less(rows, outs, ins)
+template <class Rule>
+payload_forms forms_of_factors(std::span<const tensor_shape> shapes,
+                               std::span<const std::size_t> factor_rows, std::size_t samples_max,
+                               Rule are_less) {
+    payload_forms forms(shapes.size());
+    for (std::size_t t = 0; t < shapes.size(); ++t) {
+        const std::size_t rows = samples_max * factor_rows[t];
+        if (rows > 0 && are_less(rows, shapes[t][0], shapes[t][1]))
+            forms[t] = std::make_shared<sufficient_factors>(rows);
+    }
+    return forms;
+}
+
+} // namespace
+
 double numbers_of_factors(const factor_costs& costs, std::uint64_t outs, std::uint64_t ins) {
     return 2 * static_cast<double>(costs.rows) * static_cast<double>(costs.workers - 1) *
            static_cast<double>(outs + ins);
@@ -43,6 +61,25 @@ result<void> sufficient_factors::decode(compute_context& context, const tensor& 
     if (auto done = context.ops.run(split{.axis = 1, .input = payload, .outputs = parts}); !done)
         return done;
     return context.ops.run(matrix_multiply{{parts[0], true}, {parts[1]}, factor, addend, output});
+}
+
+payload_forms factors_to_peers(std::span<const tensor_shape> shapes,
+                               std::span<const std::size_t> factor_rows, std::size_t samples_max,
+                               std::uint32_t ranks) {
+    return forms_of_factors(shapes, factor_rows, samples_max,
+                            [ranks](std::size_t rows, std::size_t outs, std::size_t ins) {
+                                return factors_are_cheaper(
+                                    {.workers = ranks, .servers = ranks, .rows = rows}, outs, ins);
+                            });
+}
+
+payload_forms factors_to_server(std::span<const tensor_shape> shapes,
+                                std::span<const std::size_t> factor_rows, std::size_t samples_max) {
+    return forms_of_factors(
+        shapes, factor_rows, samples_max, [](std::size_t rows, std::size_t outs, std::size_t ins) {
+            return static_cast<double>(rows) * static_cast<double>(outs + ins) <=
+                   static_cast<double>(outs) * static_cast<double>(ins);
+        });
 }
 
 } // namespace troupe

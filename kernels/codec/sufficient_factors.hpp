@@ -6,6 +6,8 @@
 // Source: Xie, Kim, Zhou, Ho, Kumar, Yu and Xing 2014; the rule: Poseidon, Zhang et al. 2017.
 #pragma once
 
+#include <span>
+
 #include "kernels/codec/payload_form.hpp"
 
 namespace troupe {
@@ -37,5 +39,15 @@ class sufficient_factors final : public payload_form {
   private:
     std::size_t rows_max_;
 };
+
+// Of tensors with factor_rows (parameter_info) those whose factors, of minibatches of up to so many samples, are less than
+// what an all-reduce by so many ranks sends of the whole.
+payload_forms factors_to_peers(std::span<const tensor_shape> shapes,
+                               std::span<const std::size_t> factor_rows, std::size_t samples_max,
+                               std::uint32_t ranks);
+// Those that are less than the whole: for a server, which sends whole weights back either way, K (M + N) <= M N. Source:
+// Project Adam, Chilimbi, Suzue, Apacible and Kalyanaraman 2014.
+payload_forms factors_to_server(std::span<const tensor_shape> shapes,
+                                std::span<const std::size_t> factor_rows, std::size_t samples_max);
 
 } // namespace troupe

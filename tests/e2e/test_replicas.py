@@ -138,7 +138,7 @@ class Replicas(TroupeTest):
         self.assertRegex(plan, "Push at most [0-9]+ B per minibatch of each replica, compressed by top_k; Pulled [0-9]+ B back")
         _, done = self.losses(app, "--nodes", 2)
         self.assertGreater(done["test_accuracy"], 0.8)
-        for setting, error in (("codec=sufficient_factors", "replicas send their factors to each other, not to a server; use all_reduce"),
+        for setting, error in (("parameter_server.fetch_every=65", "is Downpour's, in which nobody waits"),
                                ("codec.deep_gradient.ratio=0.1", "has a momentum of its own in place of the optimizer's")):
             result = self.troupe("check", self.app(app.replace(", codec: {top_k: {ratio: 0.2}}", "")), "--set", f"topology.sync.{setting}")
             self.assert_one_line_error(result, 2, error)
@@ -173,6 +173,7 @@ class Replicas(TroupeTest):
         self.assertIn("2 replicas: they and a centre beside the first move towards each other by 0.5 of the way every 10 updates, "
                       "all at once", planned.out, str(planned))
         for sync, error in (("{admm: {quorum: 3}}", "admm.quorum: 3 replicas would have to report, of 2"),
+                            ("{admm: {penalty: 1000}}", "admm.penalty: with this learning rate each update throws weights farther"),
                             ("{malt: {graph: all, aggregation: median}}", "malt.aggregation.median: needs the weights of 3 replicas"),
                             ("{malt: {aggregation: {krum: {liars: 1}}}}", "malt.aggregation.krum: needs the weights of 5 replicas"),
                             ("{gossip: {period: 0}}", "gossip.period: must be 1 to")):

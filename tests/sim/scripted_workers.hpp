@@ -222,7 +222,7 @@ struct played_server {
             shard.workers = workers;
             shard.shapes = {shape};
             shard.rates = [](const run_position&) { return 1.0f; };
-            shard.rules.codec = played.codec;
+            shard.rules.forms = {played.codec};
             shard.compute = devices[k];
             addresses.push_back(nodes[k]->spawn<parameter_shard>("shard", std::move(shard)));
         }

@@ -96,6 +96,25 @@ BOOST_DATA_TEST_CASE(every_rule_applies_all_that_it_does_not_drop_and_learns,
     }
 }
 
+BOOST_AUTO_TEST_CASE(sufficient_factors_train_as_whole_gradients_do_but_for_rounding) {
+    for (const std::uint32_t microbatches : {1u, 2u}) {
+        replicas_app app{.layers = {2, 4},
+                         .replicas = 3,
+                         .sync = server("bsp", 2),
+                         .samples = 74, // a replica has none of the last round, another a short one
+                         .batch = 4,
+                         .microbatches = microbatches};
+        const auto whole = train(app);
+        app.sync = compressed("bsp", "sufficient_factors");
+        const auto factors = train(app);
+        BOOST_TEST(farthest(factors.weights, whole.weights) < 1e-5);
+        BOOST_TEST((train(app, storm, 9).weights == factors.weights));
+        app.sync = compressed("{ssp: {staleness: 1}}", "sufficient_factors");
+        const auto late = train(app, storm, 11);
+        BOOST_TEST(late.report.epochs.back().test_loss < late.report.epochs.front().train_loss);
+    }
+}
+
 // Of 42 minibatches the sums of five are encoded, and that of the rest.
 BOOST_DATA_TEST_CASE(downpour_compresses_what_it_has_summed, bdata::xrange(codecs.size()), c) {
     const std::string& codec = codecs[c];

@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(compensation_without_a_factor_changes_nothing) {
 
 // Sums of what is pushed every few minibatches, and of the rest at the end of an epoch, of 42 minibatches.
 BOOST_DATA_TEST_CASE(downpour_pushes_and_pulls_as_often_as_it_says_and_flushes_the_rest,
-                     bdata::make({1u, 2u, 5u, 100u}) * bdata::make({1u, 3u, 100u}), push, fetch) {
+                     bdata::make({1u, 2u, 5u, 100u}) * bdata::make({1u, 3u, 64u}), push, fetch) {
     const auto served =
         train({.layers = push == 5 ? std::vector<std::size_t>{2, 4} : std::vector<std::size_t>{6},
                .replicas = 2,

@@ -53,8 +53,10 @@ BOOST_AUTO_TEST_CASE(parameter_servers_take_every_codec_by_every_rule) {
                        keys << " " << codec);
     BOOST_TEST(has(said_of(server + "asp}, codec: deep_gradient", "0.9"),
                    "topology.sync.codec.deep_gradient: has a momentum of its own"));
-    BOOST_TEST(has(said_of(server + "asp}, codec: sufficient_factors"),
-                   "topology.sync.codec.sufficient_factors: replicas send their factors to each "
-                   "other, not to a server; use all_reduce"));
+    BOOST_TEST(said_of(server + "{ssp: {staleness: 2}}}, codec: sufficient_factors") == "accepted");
+    for (const char* keys : {"push_every: 2", "node_servers: true"})
+        BOOST_TEST(has(said_of(server + "asp, " + keys + "}, codec: sufficient_factors"),
+                       "topology.sync.codec.sufficient_factors: goes to a server as the backward "
+                       "pass gives it, without "));
     BOOST_TEST(said_of("all_reduce: {}, codec: sufficient_factors") == "accepted");
 }

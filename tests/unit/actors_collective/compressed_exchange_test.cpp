@@ -3,6 +3,7 @@
 
 #include "actors/collective/compressed_exchange.hpp"
 #include "kernels/codec/codecs.hpp"
+#include "kernels/codec/sufficient_factors.hpp"
 
 using namespace troupe;
 
@@ -46,7 +47,7 @@ BOOST_AUTO_TEST_CASE(weights_whose_factors_are_less_are_gathered_and_the_rest_is
     // Two averages, a convolution, a linear layer of one row of a sample with its bias, one of 64 rows.
     const std::vector<tensor_shape> shapes{{3}, {3}, {8, 3, 3, 3}, {128, 4096}, {128}, {128, 128}};
     const std::vector<std::size_t> rows{0, 0, 0, 1, 0, 64};
-    const auto forms = forms_of_factors(shapes, rows, 16, 4);
+    const auto forms = factors_to_peers(shapes, rows, 16, 4);
     for (std::size_t t = 0; t < shapes.size(); ++t)
         BOOST_TEST((forms[t] != nullptr) == (t == 3));
     const std::size_t rest = 3 + 3 + 8 * 3 * 3 * 3 + 128 + 128 * 128;
@@ -56,8 +57,8 @@ BOOST_AUTO_TEST_CASE(weights_whose_factors_are_less_are_gathered_and_the_rest_is
     // K P (M + N) <= 2 M N: at 4 ranks and 64 by 64 up to 16 samples.
     const std::vector<tensor_shape> square{{64, 64}};
     const std::vector<std::size_t> one{1};
-    BOOST_TEST((forms_of_factors(square, one, 16, 4)[0] != nullptr));
-    BOOST_TEST((forms_of_factors(square, one, 17, 4)[0] == nullptr));
+    BOOST_TEST((factors_to_peers(square, one, 16, 4)[0] != nullptr));
+    BOOST_TEST((factors_to_peers(square, one, 17, 4)[0] == nullptr));
 }
 
 BOOST_AUTO_TEST_CASE(factors_are_summed_and_take_no_more_of_each_rank_with_more_ranks) {

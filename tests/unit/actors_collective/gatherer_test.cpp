@@ -7,6 +7,7 @@
 #include "actors/collective/compressed_exchange.hpp"
 #include "actors/collective/gatherer.hpp"
 #include "kernels/codec/codecs.hpp"
+#include "kernels/codec/sufficient_factors.hpp"
 #include "tests/support/puppet.hpp"
 
 using namespace troupe;

@@ -64,7 +64,7 @@ struct one_shard : puppet_stage {
     explicit one_shard(consistency rule = asynchronous, codec_ptr codec = nullptr) {
         parameter_shard_options options;
         options.rules.rule = rule;
-        options.rules.codec = codec;
+        options.rules.forms = {codec};
         options.workers = 2;
         options.shapes = {{2}};
         options.rules.optimizer = plain_sgd();

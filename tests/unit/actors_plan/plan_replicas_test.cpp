@@ -72,6 +72,10 @@ BOOST_AUTO_TEST_CASE(what_is_pushed_is_told_as_it_is_compressed) {
     BOOST_TEST(pushed("{" + server + ", codec: bf16}") ==
                "Push at most 1046 B per minibatch of each replica, compressed by bf16; Pulled 2092 "
                "B back");
+    // Of 8 samples: 8 (12 + 36) numbers instead of 12 * 36.
+    BOOST_TEST(pushed("{" + server + ", codec: sufficient_factors}") ==
+               "Push at most 1900 B per minibatch of each replica, 1 weight as factors; Pulled "
+               "2092 B back");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
