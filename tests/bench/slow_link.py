@@ -19,7 +19,7 @@ BATCH = 64                  # of each of two replicas
 STEPS = 10                  # that count, of one run
 CODECS = {                  # as in an app file
     "none": "none", "bf16": "bf16", "int8": "int8", "top_k 0.01": "{top_k: {ratio: 0.01}}", "one_bit": "one_bit",
-    "tern_grad": "tern_grad", "qsgd": "qsgd", "power_sgd 4": "{power_sgd: {rank: 4}}",
+    "tern_grad": "tern_grad", "qsgd": "qsgd", "sufficient_factors": "sufficient_factors", "power_sgd 4": "{power_sgd: {rank: 4}}",
     "deep_gradient 0.001": "{deep_gradient: {ratio: 0.001}}",
 }
 HOOKS = {"none": "none", "bf16": "fp16", "power_sgd 4": "power_sgd"}        # of PyTorch by ours; its bf16 wants NCCL in 1.13
