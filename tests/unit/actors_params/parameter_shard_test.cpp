@@ -58,12 +58,16 @@ struct one_shard : puppet_stage {
     part& one = add<proto::Pulled, proto::WorkerDoneTaken, proto::ShardRead>("one");
     part& two = add<proto::Pulled, proto::WorkerDoneTaken, proto::ShardRead>("two");
     part& stranger = add<>("stranger");
+    part& trainer = add<proto::WorkerExpected>("trainer");
     actor_address shard;
     const tensor gradient = floats({1, 2});
 
-    explicit one_shard(consistency rule = asynchronous, codec_ptr codec = nullptr) {
+    explicit one_shard(consistency rule = asynchronous, codec_ptr codec = nullptr,
+                       aggregation how = {}) {
         parameter_shard_options options;
         options.rules.rule = rule;
+        options.rules.how = how;
+        options.trainer = trainer.address;
         options.rules.forms = {codec};
         options.workers = 2;
         options.shapes = {{2}};
@@ -220,6 +224,22 @@ BOOST_AUTO_TEST_CASE(a_round_without_gradients_ends_it) {
     s.say(s.one, s.shard, push({}, {}));
     s.say(s.two, s.shard, push({.worker = 1}, {}));
     s.check_ended("no worker pushes gradients in a round");
+}
+
+BOOST_AUTO_TEST_CASE(a_loss_that_leaves_too_few_workers_for_an_update_ends_it) {
+    for (const auto by : {aggregation::rule::mean, aggregation::rule::median}) {
+        one_shard s{synchronous, nullptr, {.by = by}};
+        frame_builder<proto::WorkerLost> lost;
+        lost.body().setWorker(1);
+        s.say(s.trainer, s.shard, std::move(lost));
+        if (by == aggregation::rule::median) {
+            s.check_ended("an update takes the gradients of");
+            continue;
+        }
+        s.say(s.one, s.shard, push({}, {s.gradient}));
+        s.finish(s.one, 0);
+        s.check_keeps(1, {-1, -2});
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(a_worker_that_refuses_its_answer_ends_it, one_shard) {
