@@ -17,11 +17,13 @@
 # Gradients that a codec sends as products of thin matrices P and Q are summed as others are, all P in the first slices, all Q
 # in those after them, which begin when the sums of P are there.
 #
-# Other gradients are compressed by the stage, on its device and while the backward pass runs. Payloads that are sparse, of
+# Other gradients are compressed by the stage, on its device and while the backward pass runs, or at its end where a codec
+# wants the norm of all. Payloads that are sparse, of
 # indices and values, are summed on their way in one slice, by rounds that every rank computes for itself, too
 # (actors/collective/sparse_reduce.hpp). Others, and sparse ones where that is faster, are gathered: they go from every rank to
-# all others as they get ready, and everyone decodes and sums them in the order of the ranks; tensors that are not compressed
-# are summed beside them, in the first slices, as without a codec. Which of these it is is the same on all ranks
+# all others as they get ready, whatever the others do, and everyone decodes and sums them in the order of the ranks; tensors
+# that are not compressed are summed beside them, in the first slices, as without a codec. Sufficient factors, which linear
+# layers give in place of a gradient, are gathered, too. Which of these it is is the same on all ranks
 # (actors/collective/compressed_exchange.hpp).
 #
 # Ids: `reduction` counts from 0 over the run, the same on all ranks; a reducer works on one at a time, and its peers may be
@@ -52,7 +54,8 @@ struct Reduce $nodeLocal {
 struct GradientsReady $nodeLocal {
   # Stage to itself, from the thread of its device while a backward pass runs: what its reducer can begin with. Not answered.
   first @0 :UInt32;             # the number of the first parameter
-}                               # attachments: gradients of parameters one after the other; the last ones come first
+}                               # attachments: of parameters one after the other gradients, or what is sent in their place; the
+                                # last ones come first
 
 struct Reduced $nodeLocal {
   # Reducer to its stage, the answer to Reduce.
@@ -60,7 +63,7 @@ struct Reduced $nodeLocal {
 }                               # attachments: the sums, which nobody writes; peers may still read them
 
 struct ReduceChunk {
-  # Reducer to a reducer of another replica, as the rounds of the algorithm say.
+  # Reducer to a reducer of another replica, as the rounds of the algorithm say, or when it has what is gathered.
   reduction @0 :UInt64;
   round @1 :UInt32;
   slice @2 :UInt32;
@@ -80,6 +83,7 @@ struct ReduceChunk {
 
 const sumWork :Text = "sum";
 
-# Where gradients are compressed, its device decodes and sums what has come; and makes P and Q under this name.
+# Where gradients are compressed, its device decodes and sums what has come under that name, too, and makes P and Q under
+# this one. What a stage compresses is part of its backward pass.
 
 const encodeWork :Text = "encode";

@@ -57,7 +57,8 @@ struct Offer $nodeLocal {
   fetchesLate @3 :UInt32;       # 0: computed with what the last Fetched brought; 1: with the one before; of this epoch
   push @4 :Bool = true;         # false: nothing is offered, weights are wanted
   fetch @5 :Bool = true;        # false: no weights are wanted, and this is not answered
-}                               # attachments: gradients of the stage's parameters; none: this worker has no minibatch now
+}                               # attachments: gradients of the stage's parameters, or their sufficient factors; none: this
+                                # worker has no minibatch now
 
 struct Fetched $nodeLocal {
   # Cache to its stage, the answer to EnterEpoch, Offer and Refresh: the stage's weights as the shards have them now.

@@ -73,7 +73,8 @@ struct ParameterServer {
   pushEvery @2 :UInt32 = 1 $A.min(1) $A.max(1000000)
       $A.doc("Minibatches whose gradients a replica sums before it pushes them (Downpour: n_push).");
   fetchEvery @3 :UInt32 = 1 $A.min(1) $A.max(1000000)
-      $A.doc("Minibatches between two pulls of the weights (Downpour: n_fetch); between them a replica steps by itself.");
+      $A.doc("Minibatches between two pulls of the weights (Downpour: n_fetch), at most 64 times push_every; between them a "
+          "replica steps by itself.");
   delayCompensation @4 :DelayCompensation $A.doc("What is added to a gradient for the updates since its weights were pulled.");
   aggregation @5 :Aggregation $A.doc("What is made of the gradients of one update. Their mean when absent.");
   nodeServers @6 :Bool = false $A.doc("One server on each node in front of the shards, which sums what the node's replicas push "
@@ -171,7 +172,8 @@ enum MaltGraph {
 }
 
 struct Admm {
-  penalty @0 :Float32 = 0.01 $A.min(0.0000001) $A.max(1000) $A.doc("Of the squared distance from the common weights (rho).");
+  penalty @0 :Float32 = 0.01 $A.min(0.0000001) $A.max(1000) 
+      $A.doc("Of the squared distance from the common weights (rho); times the learning rate below 2.");
   period @1 :UInt32 = 16 $A.min(1) $A.max(1000000000) $A.doc("Updates by which a replica minimises before it reports.");
   quorum @2 :UInt32 = 1 $A.min(1) $A.max(64) $A.doc("Replicas that must have reported before the common weights change (S).");
   delay @3 :UInt32 = 4 $A.min(1) $A.max(1000000) $A.doc("Changes of the common weights within which every replica must report (tau).");
@@ -194,7 +196,8 @@ struct GradientCodec $A.doc("Exactly one way to compress gradients.") {
     ternGrad @8 :TernGradCodec $A.doc("-1, 0 or 1 times the largest, by lot: 2 bits. Wen et al. 2017.");
     qsgd @9 :QsgdCodec $A.doc("One of a few steps of each bucket's norm, by lot. Alistarh et al. 2017.");
     sufficientFactors @10 :Void $A.doc("Of linear layers inputs and output gradients instead of their product, where that is "
-        "less. Xie et al. 2014.");
+        "less; to a server without clip, push_every, fetch_every and node_servers. Equal bits on all replicas need like "
+        "processors. Xie et al. 2014.");
     powerSgd @11 :PowerSgdCodec $A.doc("Matrices as products of two thin ones. Vogels et al. 2019.");
   }
 }

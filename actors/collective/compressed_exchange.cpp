@@ -1,6 +1,9 @@
 #include "actors/collective/compressed_exchange.hpp"
 
 #include <algorithm>
+#include <iterator>
+
+#include "kernels/codec/sufficient_factors.hpp"
 
 namespace troupe {
 
@@ -16,12 +19,12 @@ sparse_layout sparse_layout::of(const codec& how, std::span<const tensor_shape> 
     return layout;
 }
 
-factor_layout factor_layout::of(const factor_codec& how, std::span<const tensor_shape> shapes,
-                                std::size_t averages) {
-    factor_layout layout;
+low_rank_layout low_rank_layout::of(const low_rank_factors& how,
+                                    std::span<const tensor_shape> shapes, std::size_t averages) {
+    low_rank_layout layout;
     std::vector<tensor_shape> first;
     for (std::size_t t = 0; t < shapes.size(); ++t) {
-        const auto factors = t < averages ? std::nullopt : how.factors_of(shapes[t]);
+        const auto factors = t < averages ? std::nullopt : how.shapes_of(shapes[t]);
         first.push_back(factors ? factors->left : shapes[t]);
         layout.right_of.push_back(factors ? std::optional{layout.rights++} : std::nullopt);
         if (factors)
@@ -31,19 +34,24 @@ factor_layout factor_layout::of(const factor_codec& how, std::span<const tensor_
     return layout;
 }
 
-std::size_t factor_layout::elements_of_step() const {
+std::size_t low_rank_layout::elements_of_step() const {
     std::size_t of[] = {0, 0};
     for (std::size_t s = 0; s < shapes.size(); ++s)
         of[s < rights] += shapes[s].elements();
     return std::max(of[0], of[1]);
 }
 
-payload_forms forms_of(const codec_ptr& how, std::size_t tensors, std::size_t averages) {
-    payload_forms forms(tensors);
-    if (how->factors() == nullptr)
-        std::fill(forms.begin() + static_cast<std::ptrdiff_t>(averages), forms.end(), how);
-    return forms;
+std::string compressed_exchange::name() const {
+    if (low_rank)
+        return "all-reduce of factors by " + std::string{troupe::name_of(*low_rank)};
+    return sparse ? "sparse all-reduce by " + std::string{name_of(*sparse)} : "all-gather";
 }
+
+std::size_t compressed_exchange::gathered() const {
+    return forms.size() - static_cast<std::size_t>(std::ranges::count(forms, nullptr));
+}
+
+namespace {
 
 std::uint64_t bytes_to_gather(const payload_forms& forms, std::span<const tensor_shape> shapes,
                               const rank_nodes& ranks) {
@@ -59,30 +67,48 @@ std::uint64_t bytes_to_gather(const payload_forms& forms, std::span<const tensor
            sizeof(float) * elements_sent_max(algorithm, ranks, dense);
 }
 
-std::string compressed_exchange::name() const {
-    if (factors)
-        return "all-reduce of factors by " + std::string{troupe::name_of(*factors)};
-    return sparse ? "sparse all-reduce by " + std::string{name_of(*sparse)} : "all-gather";
+compressed_exchange low_rank_exchange(const compressed_gradients& g, const rank_nodes& ranks) {
+    const auto layout = low_rank_layout::of(*g.codec->low_rank(), g.shapes, g.averages);
+    const auto algorithm =
+        choose(proto::AllReduceAlgorithm::AUTO, ranks, layout.elements_of_step());
+    std::size_t elements = 0;
+    for (const tensor_shape& shape : layout.shapes)
+        elements += shape.elements();
+    compressed_exchange exchange;
+    exchange.low_rank = algorithm;
+    exchange.forms.resize(g.shapes.size());
+    exchange.bytes = sizeof(float) * elements_sent_max(algorithm, ranks, elements);
+    return exchange;
 }
 
-compressed_exchange choose_exchange(const codec_ptr& how, std::span<const tensor_shape> shapes,
-                                    std::size_t averages, const rank_nodes& ranks) {
-    if (const factor_codec* const factors = how->factors()) {
-        const auto layout = factor_layout::of(*factors, shapes, averages);
-        const auto algorithm =
-            choose(proto::AllReduceAlgorithm::AUTO, ranks, layout.elements_of_step());
-        std::size_t elements = 0;
-        for (const tensor_shape& shape : layout.shapes)
-            elements += shape.elements();
-        return {std::nullopt, algorithm,
-                sizeof(float) * elements_sent_max(algorithm, ranks, elements)};
+} // namespace
+
+std::optional<compressed_exchange> choose_exchange(const compressed_gradients& g,
+                                                   const rank_nodes& ranks) {
+    if (g.codec && g.codec->low_rank())
+        return low_rank_exchange(g, ranks);
+    compressed_exchange exchange;
+    exchange.forms.resize(g.averages); // as they are
+    if (g.sends_factors) {
+        const auto parameters = std::span{g.shapes}.subspan(g.averages);
+        std::ranges::copy(factors_to_peers(parameters, g.factor_rows, g.samples_max, ranks.ranks()),
+                          std::back_inserter(exchange.forms));
+    } else {
+        exchange.forms.resize(g.shapes.size(), g.codec);
     }
-    const sparse_layout layout = sparse_layout::of(*how, shapes, averages);
-    if (layout.load.dimension > 0)
-        if (const auto algorithm = choose_sparse(ranks.ranks(), layout.load))
-            return {algorithm, std::nullopt, bytes_sent(*algorithm, ranks.ranks(), layout.load)};
-    return {std::nullopt, std::nullopt,
-            bytes_to_gather(forms_of(how, shapes.size(), averages), shapes, ranks)};
+    if (exchange.gathered() == 0)
+        return std::nullopt;
+    if (g.codec) {
+        const sparse_load load = sparse_layout::of(*g.codec, g.shapes, g.averages).load;
+        if (load.dimension > 0)
+            exchange.sparse = choose_sparse(ranks.ranks(), load);
+        if (exchange.sparse) {
+            exchange.bytes = bytes_sent(*exchange.sparse, ranks.ranks(), load);
+            return exchange;
+        }
+    }
+    exchange.bytes = bytes_to_gather(exchange.forms, g.shapes, ranks);
+    return exchange;
 }
 
 } // namespace troupe

@@ -1,7 +1,8 @@
-// How ranks sum gradients that a codec compresses: by its payloads. Pure; all ranks, and the plan, choose the same.
+// How ranks sum gradients that a codec compresses, or that linear layers give as sufficient factors. Pure; all ranks, and
+// the plan, choose by this.
 //
 //   sparse         payloads of indices and values are summed on their way, by the rounds of sparse_reduce.hpp
-//   factors        of codecs with factors(), summed by two dense all-reduces
+//   low rank       of codecs with low_rank(), summed by two dense all-reduces
 //   all-gather     any other payload goes to all, and so does a sparse one where that is faster; what is not compressed is
 //                  summed by a dense all-reduce beside it
 //
@@ -29,36 +30,41 @@ struct sparse_layout {
                             std::size_t averages);
 };
 
-// What is summed of a codec with factors(): Q of each tensor that has some; then of each tensor P, or itself.
-struct factor_layout {
+// What is summed of a codec with low_rank(): Q of each tensor that has some; then of each tensor P, or itself.
+struct low_rank_layout {
     std::vector<tensor_shape> shapes;
     std::size_t rights = 0;                           // how many Q
     std::vector<std::optional<std::size_t>> right_of; // by tensor: which is its Q
 
     // The first `averages` are sent as they are.
-    static factor_layout of(const factor_codec& how, std::span<const tensor_shape> shapes,
-                            std::size_t averages);
+    static low_rank_layout of(const low_rank_factors& how, std::span<const tensor_shape> shapes,
+                              std::size_t averages);
     std::size_t elements_of_step() const; // of the two sums the larger
 };
 
-// How each tensor is sent in an all-gather, or a sparse all-reduce.
-payload_forms forms_of(const codec_ptr& how, std::size_t tensors, std::size_t averages);
-
-// That the busiest rank sends to gather what has a form and to sum what has none: at most.
-std::uint64_t bytes_to_gather(const payload_forms& forms, std::span<const tensor_shape> shapes,
-                              const rank_nodes& ranks);
+// What ranks have to sum.
+struct compressed_gradients {
+    std::vector<tensor_shape> shapes; // the stage's averages, then its parameters
+    std::size_t averages = 0;         // sent as they are
+    codec_ptr codec;                  // of parameters; null: none
+    bool sends_factors = false; // of linear layers, where they are less (sufficient_factors.hpp)
+    std::vector<std::size_t> factor_rows; // by parameter (parameter_info)
+    std::size_t samples_max = 1;          // of a rank's minibatch
+};
 
 struct compressed_exchange {
     std::optional<sparse_algorithm> sparse;
-    std::optional<proto::AllReduceAlgorithm> factors; // with neither: all-gather
-    // That the busiest rank sends for a sum: at most; of a sparse one as sparse_reduce.hpp says.
-    std::uint64_t bytes = 0;
+    std::optional<proto::AllReduceAlgorithm> low_rank; // with neither: all-gather
+    payload_forms forms;                               // by tensor, how the stage gives it
+    std::uint64_t bytes =
+        0; // that the busiest rank sends for a sum: at most; of a sparse one as sparse_reduce.hpp says
 
-    std::string name() const; // "all-gather", "sparse all-reduce by recursive doubling"
+    std::string name() const;     // "all-gather", "sparse all-reduce by recursive doubling"
+    std::size_t gathered() const; // how many tensors have a form
 };
 
-// For ranks that each sum tensors of these shapes.
-compressed_exchange choose_exchange(const codec_ptr& how, std::span<const tensor_shape> shapes,
-                                    std::size_t averages, const rank_nodes& ranks);
+// Nothing where all is summed as it is: no codec, and factors would be more.
+std::optional<compressed_exchange> choose_exchange(const compressed_gradients& gradients,
+                                                   const rank_nodes& ranks);
 
 } // namespace troupe

@@ -31,11 +31,11 @@ void compressed_reducer::join(proto::JoinReduction::Reader body, const frame& f)
 void compressed_reducer::reduce(proto::Reduce::Reader body, const frame& f) {
     if (!stage_ || f.from() != stage_)
         return reject("the sender is not the stage of this reducer");
-    const std::uint64_t due = current_ ? current_->id : next_id_;
-    if (body.getReduction() != due || (current_ && current_->given_from == 0))
+    const bool is_whole = current_ && current_->given_from == 0;
+    const std::uint64_t due = current_ && !is_whole ? current_->id : next_id_;
+    if (is_whole || body.getReduction() != due)
         return fail({errc::protocol, "reduction " + std::to_string(body.getReduction()) +
-                                         " is asked for where " + std::to_string(next_id_) +
-                                         " is due"});
+                                         " is asked for where " + std::to_string(due) + " is due"});
     if (!current_)
         current_.emplace(running{next_id_++,
                                  minibatch_id{f.envelope().getMinibatch()},
@@ -130,13 +130,20 @@ void compressed_reducer::on_rejected(proto::Rejected::Reader body, const frame& 
 
 // ---- the device -----------------------------------------------------------------------------------------------------
 
-void compressed_reducer::submit(const char* label, device_work work, std::function<void()> then) {
+std::size_t compressed_reducer::elements() const noexcept {
+    std::size_t sum = 0;
+    for (const tensor_shape& shape : options_.shapes)
+        sum += shape.elements();
+    return sum;
+}
+
+void compressed_reducer::submit(const char* label, std::size_t elements, device_work work,
+                                std::function<void()> then) {
     TROUPE_CHECK(!then_, "one piece of work at a time");
     label_ = label;
     then_ = std::move(then);
     device_task task;
-    for (const tensor_shape& shape : options_.shapes)
-        task.cost_hint += static_cast<double>(shape.elements());
+    task.cost_hint = static_cast<double>(elements);
     task.work = std::move(work);
     task.done = completion_to(self_handle(), ++ticket_);
     options_.compute->submit(std::move(task));

@@ -1,9 +1,10 @@
 // One rank of an all-reduce of compressed gradients, in a reducer's place: what all ways to do that have in common. Its
 // stage's side of schemas/collective.capnp, and one piece of work at a time on the device.
 //
-// The stage gives payloads, which it makes during its backward pass, but for a codec with factors(): gradients.
+// The stage gives payloads, which it makes during its backward pass, but for a codec with low_rank(): gradients.
 //
-// Threads: an actor's. Decoding and summing run on the device.
+// Threads: an actor's. Payloads are decoded and summed on the device, numbers that are sent as they are in the handler that
+// gets them, as a reducer does.
 // Errors: a message that does not fit or that a peer refuses, and work that fails, end it; its stage watches it.
 #pragma once
 
@@ -23,7 +24,7 @@ struct compressed_options {
     std::vector<tensor_shape> shapes;    // of what is summed; the stage's averages and parameters
     std::size_t averages = 0;            // of these the first
     std::vector<payload_form_ptr> forms; // by tensor: how it is given and sent; null: as it is
-    codec_ptr codec;                     // of the parameters; null with factors of layers
+    codec_ptr codec;                     // of the parameters; null with sufficient factors
     std::uint64_t seed = 0;
 };
 
@@ -65,8 +66,10 @@ class compressed_reducer : public actor {
                     std::span<const tensor> parts);
     // Adds in the handler, as a reducer does.
     result<void> timed_sum(const std::function<result<void>()>& add);
-    // One piece of work at a time; `then` runs in this actor when it has succeeded.
-    void submit(const char* label, device_work work, std::function<void()> then);
+    // One piece of work at a time, on so many numbers; `then` runs in this actor when it has succeeded.
+    void submit(const char* label, std::size_t elements, device_work work,
+                std::function<void()> then);
+    std::size_t elements() const noexcept; // of all tensors
     // The answer to the stage, which ends the reduction.
     void finish(std::vector<tensor> sums);
     void fail(const error& why) { quit(why); }

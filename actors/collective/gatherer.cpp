@@ -147,6 +147,7 @@ void gatherer::step() {
 
 void gatherer::sum_from(std::size_t first) {
     std::vector<gathered_tensor> tensors;
+    std::size_t elements = 0;
     for (std::size_t i = first; i < summed_from_; ++i) {
         gathered_tensor t{options().shapes[gathered_[i]], options().forms[gathered_[i]], {}};
         for (std::uint32_t r = 0; r < members().size(); ++r) {
@@ -154,12 +155,13 @@ void gatherer::sum_from(std::size_t first) {
             if (!part.has_zeros)
                 t.payloads.push_back(std::exchange(part.payloads[i], {}));
         }
+        elements += t.payloads.size() * t.shape.elements();
         tensors.push_back(std::move(t));
     }
     summed_from_ = first;
     auto sums = std::make_shared<std::vector<tensor>>();
     submit(
-        proto::SUM_WORK->cStr(),
+        proto::SUM_WORK->cStr(), elements,
         [sums, tensors = std::move(tensors),
          factor = current_reduction()->scale](compute_context& context) -> result<void> {
             for (const gathered_tensor& t : tensors) {

@@ -1,6 +1,6 @@
 // One rank of an all-reduce of compressed gradients: each rank's payloads go to all others, and everyone decodes and sums
-// them in the order of the ranks, so that all end with the same bits. For payloads that cannot be summed on their way, and
-// where that is the fastest (compressed_exchange.hpp).
+// them in the order of the ranks, so that all end with the same bits; of factors on like processors, as each multiplies them
+// itself. For payloads that cannot be summed on their way, and where that is the fastest (compressed_exchange.hpp).
 //
 // Payloads go out as the stage gives them, the last tensors first, and are summed as soon as all ranks' are here: so most of
 // them are on their way while the backward pass runs. Tensors without a form are summed as a reducer does, in slices of

@@ -49,11 +49,11 @@ void reducer::join(proto::JoinReduction::Reader body, const frame& f) {
 void reducer::reduce(proto::Reduce::Reader body, const frame& f) {
     if (!stage_ || f.from() != stage_)
         return reject("the sender is not the stage of this reducer");
-    const std::uint64_t due = current_ ? current_->id : next_id_;
-    if (body.getReduction() != due || (current_ && rounds_->numbers().given_from() == 0))
+    const bool is_whole = current_ && rounds_->numbers().given_from() == 0;
+    const std::uint64_t due = current_ && !is_whole ? current_->id : next_id_;
+    if (is_whole || body.getReduction() != due)
         return fail({errc::protocol, "reduction " + std::to_string(body.getReduction()) +
-                                         " is asked for where " + std::to_string(next_id_) +
-                                         " is due"});
+                                         " is asked for where " + std::to_string(due) + " is due"});
     if (!current_)
         begin(f, body.getScale());
     take(body.getFirst(), f);

@@ -25,7 +25,7 @@ void sparse_reducer::begin(std::vector<tensor> own) {
     given_ = 0;
     sum_ = std::make_shared<running_sum>();
     submit(
-        proto::SUM_WORK->cStr(),
+        proto::SUM_WORK->cStr(), elements(),
         [own = std::move(own), sum = sum_, plan = plan_](compute_context& context) -> result<void> {
             sum->numbers.emplace(*plan, own);
             auto first = sum->numbers->send(context);
@@ -61,7 +61,7 @@ void sparse_reducer::go_on() {
     if (parts.empty() && !is_last)
         return;
     submit(
-        proto::SUM_WORK->cStr(),
+        proto::SUM_WORK->cStr(), elements(),
         [parts = std::move(parts), sum = sum_, plan = plan_, is_last,
          factor = current_reduction()->scale](compute_context& context) -> result<void> {
             for (const auto& part : parts) {

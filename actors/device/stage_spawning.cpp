@@ -1,6 +1,7 @@
 // What a node's agent spawns for a stage: the stage, and what stands beside it for it to agree with its other replicas.
-#include "actors/collective/factor_reducer.hpp"
+#include "actors/collective/compressed_exchange.hpp"
 #include "actors/collective/gatherer.hpp"
+#include "actors/collective/low_rank_reducer.hpp"
 #include "actors/collective/reducer.hpp"
 #include "actors/collective/sparse_reducer.hpp"
 #include "actors/device/node_agent.hpp"
@@ -12,7 +13,6 @@
 #include "actors/peers/malt_peer.hpp"
 #include "actors/pipeline/partition.hpp"
 #include "actors/pipeline/run_shape.hpp"
-#include "kernels/codec/sufficient_factors.hpp"
 #include "kernels/device/slowed_device.hpp"
 
 namespace troupe {
@@ -43,9 +43,9 @@ std::vector<bool> which_are_set(std::span<const payload_form_ptr> forms) {
     return std::ranges::count(set, true) > 0 ? set : std::vector<bool>{};
 }
 
-// Of the same tensors.
+// By parameter.
 std::vector<std::size_t> factor_rows_of(const stage_program& program) {
-    std::vector<std::size_t> rows(program.averages().size());
+    std::vector<std::size_t> rows;
     for (const parameter_info& parameter : program.parameters())
         rows.push_back(parameter.factor_rows);
     return rows;
@@ -55,38 +55,39 @@ std::vector<std::size_t> factor_rows_of(const stage_program& program) {
 
 // None where there is nothing to sum. Says how the stage gives it gradients.
 actor_address node_agent::spawn_reducer(proto::PlaceStage::Reader body, stage_options& stage) {
-    const std::vector<tensor_shape> shapes = shapes_of(*stage.program);
-    if (shapes.empty())
+    const compressed_gradients gradients{.shapes = shapes_of(*stage.program),
+                                         .averages = stage.program->averages().size(),
+                                         .codec = stage.sync.codec,
+                                         .sends_factors = stage.sync.sends_factors,
+                                         .factor_rows = factor_rows_of(*stage.program),
+                                         .samples_max = largest_batch(body.getTrain())};
+    if (gradients.shapes.empty())
         return {};
     const std::string name = "reducer-" + name_of_stage(body);
+    const auto exchange = choose_exchange(gradients, body.getReplicas());
+    if (!exchange)
+        return runtime().spawn<reducer>(
+            name, reducer_options{stage.sync.algorithm, stage.compute, gradients.shapes});
     compressed_options options{.compute = stage.compute,
-                               .shapes = shapes,
-                               .averages = stage.program->averages().size(),
+                               .shapes = gradients.shapes,
+                               .averages = gradients.averages,
+                               .forms = exchange->forms,
                                .codec = stage.sync.codec,
                                .seed = body.getTrain().getSeed() + body.getStage()};
-    if (stage.sync.sends_factors) {
-        options.forms = factors_to_peers(shapes, factor_rows_of(*stage.program),
-                                         largest_batch(body.getTrain()), body.getReplicas());
+    if (exchange->low_rank)
+        return runtime().spawn<low_rank_reducer>(name, std::move(options));
+    const auto first = static_cast<std::ptrdiff_t>(options.averages);
+    if (stage.sync.sends_factors)
         stage.as_factors = which_are_set(std::span{options.forms}.subspan(options.averages));
-        if (!stage.as_factors.empty())
-            return runtime().spawn<gatherer>(name, std::move(options));
-    }
-    if (!options.codec)
-        return runtime().spawn<reducer>(
-            name, reducer_options{stage.sync.algorithm, stage.compute, shapes});
-    options.forms = forms_of(options.codec, shapes.size(), options.averages);
-    const auto exchange =
-        choose_exchange(options.codec, shapes, options.averages, body.getReplicas());
-    if (exchange.factors)
-        return runtime().spawn<factor_reducer>(name, std::move(options));
-    stage.encoder = std::make_shared<gradient_encoder>(gradient_encoder::options{
-        .how = options.codec,
-        .shapes = {shapes.begin() + static_cast<std::ptrdiff_t>(options.averages), shapes.end()},
-        .seed = options.seed,
-        .replica = body.getReplica(),
-        .replicas = body.getReplicas()});
-    if (exchange.sparse)
-        return runtime().spawn<sparse_reducer>(name, std::move(options), *exchange.sparse);
+    else
+        stage.encoder = std::make_shared<gradient_encoder>(gradient_encoder::options{
+            .how = options.codec,
+            .shapes = {options.shapes.begin() + first, options.shapes.end()},
+            .seed = options.seed,
+            .replica = body.getReplica(),
+            .replicas = body.getReplicas()});
+    if (exchange->sparse)
+        return runtime().spawn<sparse_reducer>(name, std::move(options), *exchange->sparse);
     return runtime().spawn<gatherer>(name, std::move(options));
 }
 
@@ -127,12 +128,9 @@ void node_agent::spawn_server(proto::PlaceStage::Reader body, stage_options& sta
     }
     for (const layer_range& range : partition_layers(sizes, shards))
         cache.ranges.push_back({range.first, range.count});
-    payload_forms pushed(parameters.size(), stage.sync.codec);
+    const payload_forms pushed = stage.sync.pushed_forms(
+        cache.shapes, factor_rows_of(*stage.program), largest_batch(body.getTrain()));
     if (stage.sync.sends_factors) {
-        const auto rows = factor_rows_of(*stage.program);
-        pushed = factors_to_server(cache.shapes,
-                                   std::span{rows}.subspan(stage.program->averages().size()),
-                                   largest_batch(body.getTrain()));
         stage.as_factors = which_are_set(pushed);
         cache.offered = pushed;
     }
@@ -215,7 +213,7 @@ result<node_agent::hosted_stage> node_agent::spawn_stage(proto::PlaceStage::Read
     options.seed = train.getSeed();
     options.trainer = trainer;
     const auto sync = replica_sync::of(body.getSync(), body.getReplicas());
-    if (!sync)
+    if (!sync || (sync->sends_factors && sync->server && (clip->norm || clip->value)))
         return error{errc::protocol, "node " + runtime().options().name +
                                          " does not know this way for replicas to agree"};
     options.sync = *sync;

@@ -1,5 +1,7 @@
 #include "actors/pipeline/gradient_buckets.hpp"
 
+#include <algorithm>
+
 #include "kernels/optim/optimizer.hpp"
 
 namespace troupe {
@@ -7,19 +9,21 @@ namespace troupe {
 result<void> gradient_buckets::add(compute_context& context, std::size_t first,
                                    std::span<const tensor> gradients) {
     std::vector<tensor> own{gradients.begin(), gradients.end()};
+    const std::vector<bool> as_factors = this->as_factors(first, own.size());
     if (!sum_.empty()) {
         const auto begin = sum_.begin() + static_cast<std::ptrdiff_t>(first);
         std::vector<tensor> sums{
             std::move_iterator{begin},
             std::move_iterator{begin + static_cast<std::ptrdiff_t>(own.size())}};
-        if (auto added = accumulate(context, sums, own, as_factors(first, own.size())); !added)
+        if (auto added = accumulate(context, sums, own, as_factors); !added)
             return added;
         own = std::move(sums);
     }
     for (const tensor& t : own)
         bytes_ += t.bytes();
     bucket_.insert(bucket_.begin(), std::move_iterator{own.begin()}, std::move_iterator{own.end()});
-    if (bytes_ < bucket_bytes_min || (how_.encoder && how_.encoder->needs_all()))
+    const bool is_enough = bytes_ >= bucket_bytes_min || std::ranges::count(as_factors, true) > 0;
+    if (!is_enough || (how_.encoder && how_.encoder->needs_all()))
         return {};
     auto bucket = take_bucket(context, first);
     if (!bucket)

@@ -16,7 +16,7 @@
 
 namespace troupe {
 
-inline constexpr std::size_t bucket_bytes_min = 1u << 20; // before they are compressed
+inline constexpr std::size_t bucket_bytes_min = 1u << 20; // before a codec compresses them
 
 class gradient_buckets {
   public:
@@ -33,7 +33,7 @@ class gradient_buckets {
     gradient_buckets(std::vector<tensor> sum, hand_over give, options how)
         : sum_{std::move(sum)}, give_{std::move(give)}, how_{std::move(how)} {}
 
-    // Of the parameters right before those of the last call, or the last ones.
+    // Of the parameters right before those of the last call, or the last ones. Factors go at once: they are much in little.
     result<void> add(compute_context& context, std::size_t first,
                      std::span<const tensor> gradients);
 

@@ -1,6 +1,7 @@
 #include "actors/pipeline/replica_sync.hpp"
 
 #include "actors/collective/all_reduce.hpp"
+#include "kernels/codec/sufficient_factors.hpp"
 
 namespace troupe {
 
@@ -63,9 +64,19 @@ std::optional<replica_sync> replica_sync::of(proto::Sync::Reader description,
     sync.sends_factors = description.getCodec().isSufficientFactors();
     const bool is_carried =
         (sync.codec || sync.sends_factors) && (sync.sums_gradients || sync.server);
-    if (!description.getCodec().isNone() && !is_carried)
+    // Sums of factors are not those of what they stand for.
+    const bool sums_before_push = sync.server && (sync.accrues() || sync.node_servers);
+    if ((!description.getCodec().isNone() && !is_carried) ||
+        (sync.sends_factors && sums_before_push))
         return std::nullopt;
     return replicas > 1 ? sync : replica_sync{};
+}
+
+payload_forms replica_sync::pushed_forms(std::span<const tensor_shape> shapes,
+                                         std::span<const std::size_t> factor_rows,
+                                         std::size_t samples_max) const {
+    return sends_factors ? factors_to_server(shapes, factor_rows, samples_max)
+                         : payload_forms(shapes.size(), codec);
 }
 
 std::vector<std::uint32_t> replicas_of_stages(proto::Topology::Reader topology) {

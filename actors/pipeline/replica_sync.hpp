@@ -47,6 +47,11 @@ struct replica_sync {
     }
     // Whether each replica's gradient is its share of a mean over all samples of an update; else the mean over its own.
     bool shares_mean() const noexcept { return how.by == aggregation::rule::mean; }
+    // What is pushed to the server of gradients of these shapes, and of these factor_rows (parameter_info), of a minibatch
+    // of up to so many samples.
+    payload_forms pushed_forms(std::span<const tensor_shape> shapes,
+                               std::span<const std::size_t> factor_rows,
+                               std::size_t samples_max) const;
     // Of the server of a stage with so many parameter tensors; 0 where none is needed.
     std::size_t shards_of(std::size_t tensors, std::uint32_t replicas) const noexcept {
         return server ? std::min<std::size_t>(tensors, shards > 0 ? shards : replicas) : 0;

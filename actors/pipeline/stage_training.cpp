@@ -220,7 +220,8 @@ void stage_actor::start_backward(const instruction& i) {
             .label = proto::BACKWARD_WORK->cStr(),
             .minibatch = minibatch_id{run_minibatch(i)},
             .version = s.used->version,
-            .flops = options_.program->backward_flops_per_sample() * samples,
+            .flops = options_.program->backward_flops_per_sample() * samples +
+                     (buckets && options_.encoder ? options_.program->parameter_bytes() : 0.0),
             .work = [program = options_.program, used = s.used, part = part_of(i),
                      saved = std::make_shared<saved_activations>(std::move(s.saved)),
                      gradients = std::make_shared<std::vector<tensor>>(std::move(gradients)),

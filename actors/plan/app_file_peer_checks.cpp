@@ -6,6 +6,7 @@
 #include "actors/peers/elastic_rule.hpp"
 #include "actors/peers/malt_graph.hpp"
 #include "actors/plan/app_file_checks.hpp"
+#include "kernels/optim/optimizer.hpp"
 
 namespace troupe::app_file {
 
@@ -65,10 +66,9 @@ result<void> check_admm(const app_definition& definition) {
         return definition.error_at("topology.sync.admm.quorum",
                                    std::to_string(quorum) + " replicas would have to report, of " +
                                        std::to_string(topology.getReplicas()));
-    // A step of plain descent leaves 1 - rate * penalty of a weight's distance from the common one.
-    const auto optimizer = definition.app().getTrain().getOptimizer();
-    const float penalty = topology.getSync().getAdmm().getPenalty();
-    if (optimizer.isSgd() && optimizer.getSgd().getLearningRate() * penalty >= 2)
+    // Beside the optimizer's step one of plain descent leaves 1 - rate * penalty of the distance from the common weights.
+    const float rate = base_learning_rate(definition.app().getTrain().getOptimizer());
+    if (rate * topology.getSync().getAdmm().getPenalty() >= 2)
         return definition.error_at("topology.sync.admm.penalty",
                                    "with this learning rate each update throws weights farther "
                                    "from the common ones than they were; their product must be "

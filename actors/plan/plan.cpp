@@ -7,7 +7,6 @@
 #include "actors/pipeline/run_shape.hpp"
 #include "actors/plan/placement.hpp"
 #include "actors/plan/saturated.hpp"
-#include "kernels/codec/sufficient_factors.hpp"
 #include "kernels/optim/optimizer.hpp"
 #include "schemas/base/limits.hpp"
 #include "transport/frame/wire.hpp"
@@ -207,19 +206,14 @@ planned_reduction reduction_of(const plan& p, const planned_stage& s) {
             elements += entry.shape.elements();
         }
     std::ranges::rotate(shapes, shapes.end() - static_cast<std::ptrdiff_t>(s.averages));
-    if (p.sync.sends_factors) {
-        std::vector<std::size_t> rows(s.averages);
-        std::ranges::copy(s.factor_rows, std::back_inserter(rows));
-        const auto forms = factors_to_peers(shapes, rows, p.batch_max, ranks.ranks());
-        const auto gathered =
-            forms.size() - static_cast<std::size_t>(std::ranges::count(forms, nullptr));
-        if (gathered > 0)
-            return {"all-gather", bytes_to_gather(forms, shapes, ranks), gathered};
-    }
-    if (p.sync.codec) {
-        const auto exchange = choose_exchange(p.sync.codec, shapes, s.averages, ranks);
-        return {exchange.name(), exchange.bytes};
-    }
+    const compressed_gradients gradients{.shapes = std::move(shapes),
+                                         .averages = s.averages,
+                                         .codec = p.sync.codec,
+                                         .sends_factors = p.sync.sends_factors,
+                                         .factor_rows = s.factor_rows,
+                                         .samples_max = p.batch_max};
+    if (const auto exchange = choose_exchange(gradients, ranks))
+        return {exchange->name(), exchange->bytes, p.sync.sends_factors ? exchange->gathered() : 0};
     const auto algorithm = choose(p.sync.algorithm, ranks, elements);
     return {std::string{name_of(algorithm)},
             sizeof(float) * elements_sent_max(algorithm, ranks, elements)};

@@ -8,7 +8,6 @@
 #include "actors/collective/all_reduce.hpp"
 #include "actors/plan/plan.hpp"
 #include "actors/plan/saturated.hpp"
-#include "kernels/codec/sufficient_factors.hpp"
 #include "schemas/base/nearest.hpp"
 
 namespace troupe {
@@ -147,9 +146,7 @@ planned_push push_of(const plan& p, const planned_stage& s) {
     std::vector<tensor_shape> shapes;
     for (std::size_t i = 0; i < s.factor_rows.size(); ++i)
         shapes.push_back(s.layout.entries()[i].shape);
-    payload_forms forms(shapes.size(), p.sync.codec);
-    if (p.sync.sends_factors)
-        forms = factors_to_server(shapes, s.factor_rows, p.batch_max);
+    const payload_forms forms = p.sync.pushed_forms(shapes, s.factor_rows, p.batch_max);
     planned_push push;
     std::size_t weights = 0;
     for (std::size_t i = 0; i < shapes.size(); ++i) {

@@ -78,13 +78,15 @@ result<float> gradient_encoder::scale_of(compute_context& context,
 
 result<void> gradient_encoder::make_state(compute_context& context) {
     encode_place at{.seed = options_.seed, .replica = options_.replica};
+    std::vector<std::vector<tensor>> first;
     for (const tensor_shape& shape : options_.shapes) {
         auto state = options_.how->first_state(context.memory, shape, at);
         if (!state)
             return state.failure();
-        state_.push_back(std::move(*state));
+        first.push_back(std::move(*state));
         ++at.tensor;
     }
+    state_ = std::move(first);
     return {};
 }
 

@@ -19,7 +19,7 @@
 
 namespace troupe {
 
-class factor_codec;
+class low_rank_factors;
 
 // Which encoding of which tensor. What is drawn by lot depends on it and on nothing else.
 struct encode_place {
@@ -49,7 +49,7 @@ class codec : public payload_form {
     }
 
     // Where what several senders send can be summed on its way, in two steps.
-    virtual const factor_codec* factors() const { return nullptr; }
+    virtual const low_rank_factors* low_rank() const { return nullptr; }
 
     // The norm of all gradients of a sender together is bounded by this first, divided by the root of the senders.
     virtual std::optional<float> clip_norm() const { return std::nullopt; }
@@ -61,15 +61,15 @@ using codec_ptr = std::shared_ptr<const codec>;
 // Q, they are the product for the sum of the gradients, and what each sends does not grow with the senders.
 //
 // A sender has state as first_state() makes it. Error feedback as in encode(): e' = a - P' Q of its own Q.
-class factor_codec {
+class low_rank_factors {
   public:
-    virtual ~factor_codec() = default;
+    virtual ~low_rank_factors() = default;
 
     struct factor_shapes {
         tensor_shape left, right; // P, Q
     };
     // None: a gradient of this shape is sent as it is.
-    virtual std::optional<factor_shapes> factors_of(const tensor_shape& shape) const = 0;
+    virtual std::optional<factor_shapes> shapes_of(const tensor_shape& shape) const = 0;
 
     // e becomes a = gradient + e; this sender's P.
     virtual result<tensor> left(compute_context& context, const tensor& gradient,

@@ -20,7 +20,7 @@ struct matrix_form {
 
 constexpr float trace_of_first = 1e-12f;
 
-class low_rank_codec final : public codec, public factor_codec {
+class low_rank_codec final : public codec, public low_rank_factors {
   public:
     explicit low_rank_codec(std::uint32_t rank) : rank_{rank} {}
 
@@ -65,9 +65,9 @@ class low_rank_codec final : public codec, public factor_codec {
         return done ? std::move(payload) : result<tensor>{done.failure()};
     }
 
-    const factor_codec* factors() const override { return this; }
+    const low_rank_factors* low_rank() const override { return this; }
 
-    std::optional<factor_shapes> factors_of(const tensor_shape& shape) const override {
+    std::optional<factor_shapes> shapes_of(const tensor_shape& shape) const override {
         const matrix_form form = form_of(shape);
         return form.rank == 0 ? std::nullopt
                               : std::optional{factor_shapes{form.left(), form.right()}};

@@ -34,9 +34,16 @@ constexpr const char* plain_sgd = "sgd: {learning_rate: 0.05}";
 BOOST_AUTO_TEST_SUITE(codecs_in_the_simulator)
 
 BOOST_AUTO_TEST_CASE(with_a_share_of_1_or_none_a_run_is_that_without_a_codec_bit_for_bit) {
-    const auto summed = train({});
-    for (const std::string codec : {"none", "{top_k: {ratio: 1}}"})
-        BOOST_TEST((train({.sync = all_reduce_with(codec)}).weights == summed.weights), codec);
+    for (const std::string norm : {"", "    - batch_norm\n"}) { // with running averages
+        const std::vector<std::size_t> layers{norm.empty() ? 6u : 7u};
+        const auto summed = train({.layers = layers, .norm = norm});
+        for (const std::string codec : {"none", "{top_k: {ratio: 1}}"}) {
+            const auto sync = all_reduce_with(codec);
+            BOOST_TEST(
+                (train({.layers = layers, .sync = sync, .norm = norm}).weights == summed.weights),
+                codec << norm);
+        }
+    }
 }
 
 BOOST_DATA_TEST_CASE(every_codec_trains_and_no_storm_changes_a_bit, bdata::xrange(codecs.size()),

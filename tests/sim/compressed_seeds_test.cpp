@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "actors/collective/factor_reducer.hpp"
+#include "actors/collective/low_rank_reducer.hpp"
 #include "actors/collective/sparse_reducer.hpp"
 #include "kernels/codec/codecs.hpp"
 #include "tests/sim/reducers_sim.hpp"
@@ -174,8 +174,8 @@ std::vector<reducers_sim::traffic> taken_in_one_loop(const reducers_script& s, c
     return taken;
 }
 
-actor_address factor_reducer_at(node_runtime& node, compressed_options options) {
-    return node.spawn<factor_reducer>("reducer", std::move(options));
+actor_address low_rank_reducer_at(node_runtime& node, compressed_options options) {
+    return node.spawn<low_rank_reducer>("reducer", std::move(options));
 }
 
 // All ranks with factors in one loop, summed one rank after the other.
@@ -196,7 +196,7 @@ class serial_factors {
         std::vector<few_numbers> sums;
         for (std::size_t t = 0; t < script_.shapes.size(); ++t) {
             const bool is_matrix =
-                t >= script_.averages && how_->factors()->factors_of(script_.shapes[t]);
+                t >= script_.averages && how_->low_rank()->shapes_of(script_.shapes[t]);
             const tensor total = is_matrix ? product(t, sum) : whole(t, sum);
             sums.emplace_back(total.values<float>().begin(), total.values<float>().end());
         }
@@ -223,8 +223,8 @@ class serial_factors {
                         [&](std::uint32_t r) { return script_.gradients(pool_, r, sum)[t]; });
     }
     tensor product(std::size_t t, std::uint64_t sum) {
-        const factor_codec& f = *how_->factors();
-        const auto shapes = *f.factors_of(script_.shapes[t]);
+        const low_rank_factors& f = *how_->low_rank();
+        const auto shapes = *f.shapes_of(script_.shapes[t]);
         const tensor left = total_of(shapes.left, sum, [&](std::uint32_t r) {
             return f.left(context_, script_.gradients(pool_, r, sum)[t], state_[r][t]).value();
         });
@@ -275,7 +275,7 @@ BOOST_AUTO_TEST_CASE(summed_factors_make_the_serial_product_on_all_ranks) {
         const reducers_script s{
             .shapes = {{2}, {6, 7}, {5}, {3, 2, 4}, {2, 2}}, .averages = 1, .seed = seed};
         BOOST_TEST_CONTEXT("seed " << seed) {
-            const reducers_sim run{s, how, ranks, bad_weather, factor_reducer_at};
+            const reducers_sim run{s, how, ranks, bad_weather, low_rank_reducer_at};
             BOOST_TEST(run.all_ranks_have_the_same_bits());
             serial_factors serial{s, how, ranks};
             for (std::uint64_t sum = 0; sum < s.sums; ++sum) {
@@ -297,7 +297,7 @@ BOOST_AUTO_TEST_CASE(ranks_take_the_bytes_of_both_factors_sums) {
     const frame_ptr words = std::move(empty).finish();
     for (std::uint32_t ranks = 2; ranks <= 9; ++ranks) {
         const reducers_script s{.shapes = {{40, 50}, {30}}, .sums = 1};
-        const reducers_sim run{s, make_low_rank_codec(2), ranks, {}, factor_reducer_at};
+        const reducers_sim run{s, make_low_rank_codec(2), ranks, {}, low_rank_reducer_at};
         const auto algorithm = choose(proto::AllReduceAlgorithm::AUTO, ranks, 2 * 40 + 30);
         const std::size_t segments = segments_of(algorithm, ranks);
         for (std::uint32_t r = 0; r < ranks; ++r) {

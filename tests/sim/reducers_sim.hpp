@@ -55,7 +55,7 @@ class summing_stage final : public actor {
                   std::vector<actor_address> reducers)
         : actor{context}, script_{s}, rank_{rank}, compute_{compute}, record_{record},
           reducers_{std::move(reducers)} {
-        if (how->factors() == nullptr)
+        if (how->low_rank() == nullptr)
             encoder_.emplace(gradient_encoder::options{
                 .how = how,
                 .shapes = {s.shapes.begin() + static_cast<std::ptrdiff_t>(s.averages),
@@ -135,6 +135,9 @@ class reducers_sim {
     reducers_sim(const reducers_script& s, const codec_ptr& how, std::uint32_t ranks,
                  const sim_faults& faults, const maker& make)
         : records(ranks), sim_{{.seed = s.seed}} {
+        payload_forms forms(s.shapes.size());
+        if (how->low_rank() == nullptr)
+            std::fill(forms.begin() + static_cast<std::ptrdiff_t>(s.averages), forms.end(), how);
         std::vector<actor_address> reducers;
         for (std::uint32_t r = 0; r < ranks; ++r) {
             node_runtime& node = sim_.add_node("node-" + std::to_string(r));
@@ -144,7 +147,7 @@ class reducers_sim {
             reducers.push_back(make(node, {.compute = {std::shared_ptr<void>{}, &device},
                                            .shapes = s.shapes,
                                            .averages = s.averages,
-                                           .forms = forms_of(how, s.shapes.size(), s.averages),
+                                           .forms = forms,
                                            .codec = how,
                                            .seed = s.seed}));
         }

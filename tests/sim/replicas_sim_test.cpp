@@ -8,6 +8,39 @@ namespace bdata = boost::unit_test::data;
 using namespace troupe;
 using namespace troupe::test;
 
+namespace {
+
+// A model of more than a megabyte.
+std::string large(std::uint32_t replicas, std::uint32_t batch, std::uint32_t microbatches,
+                  const std::string& sync = "all_reduce") {
+    std::string text = text_of({.replicas = replicas,
+                                .sync = sync,
+                                .samples = 32,
+                                .batch = batch,
+                                .microbatches = microbatches,
+                                .norm = "    - batch_norm\n"});
+    replace(text, "layers: 6", "layers: 7");
+    replace(text, "linear: {out: 12}", "linear: {out: 8000}");
+    return text;
+}
+
+struct outcome {
+    saved_tensors weights;
+    std::size_t handed_over; // messages, during backward passes
+};
+outcome run_it(const std::string& text, const sim_faults& faults) {
+    const temporary_folder folder;
+    pipeline_sim run{{.seed = 3, .faults = faults, .nodes = 3, .app = text}};
+    run.train(folder.path());
+    BOOST_REQUIRE(run.observer().report && !run.observer().report->failure);
+    const auto events = run.node(0).trace().read(0, 1u << 16).events;
+    const auto handed = std::ranges::count_if(
+        events, [](const trace_event& e) { return e.type == type_id_of<proto::GradientsReady>(); });
+    return {saved_in(folder.path()), static_cast<std::size_t>(handed)};
+}
+
+} // namespace
+
 BOOST_AUTO_TEST_SUITE(replicas_in_the_simulator)
 
 // Gradients of two are summed in either order with the same bits.
@@ -104,31 +137,6 @@ BOOST_AUTO_TEST_CASE(no_storm_of_a_thousand_changes_a_bit) {
 
 // A model of more than a megabyte: its last layers' gradients are summed while those of the first are computed.
 BOOST_AUTO_TEST_CASE(gradients_that_go_before_the_backward_pass_ends_change_no_bit) {
-    const auto large = [](std::uint32_t replicas, std::uint32_t batch, std::uint32_t microbatches) {
-        std::string text = text_of({.replicas = replicas,
-                                    .samples = 32,
-                                    .batch = batch,
-                                    .microbatches = microbatches,
-                                    .norm = "    - batch_norm\n"});
-        replace(text, "layers: 6", "layers: 7");
-        replace(text, "linear: {out: 12}", "linear: {out: 8000}");
-        return text;
-    };
-    struct outcome {
-        saved_tensors weights;
-        std::size_t handed_over; // messages
-    };
-    const auto run_it = [](const std::string& text, const sim_faults& faults) {
-        const temporary_folder folder;
-        pipeline_sim run{{.seed = 3, .faults = faults, .nodes = 3, .app = text}};
-        run.train(folder.path());
-        BOOST_REQUIRE(run.observer().report && !run.observer().report->failure);
-        const auto events = run.node(0).trace().read(0, 1u << 16).events;
-        const auto handed = std::ranges::count_if(events, [](const trace_event& e) {
-            return e.type == type_id_of<proto::GradientsReady>();
-        });
-        return outcome{saved_in(folder.path()), static_cast<std::size_t>(handed)};
-    };
     const outcome calm_run = run_it(large(2, 8, 1), calm);
     BOOST_TEST(calm_run.handed_over == 2u * 2); // updates of an epoch, twice
     BOOST_TEST((run_it(large(2, 8, 1), storm).weights == calm_run.weights));
@@ -142,6 +150,18 @@ BOOST_AUTO_TEST_CASE(gradients_that_go_before_the_backward_pass_ends_change_no_b
     std::string alone = text_of({.replicas = 1, .samples = 32, .batch = 16, .microbatches = 2});
     replace(alone, "linear: {out: 12}", "linear: {out: 8000}");
     BOOST_TEST((run_it(plain, calm).weights == run_it(alone, calm).weights));
+}
+
+BOOST_AUTO_TEST_CASE(compressed_gradients_go_before_the_backward_pass_ends_and_change_no_bit) {
+    for (const std::string codec :
+         {"bf16", "{top_k: {ratio: 0.01}}", "one_bit", "sufficient_factors"})
+        for (const std::uint32_t microbatches : {1u, 2u}) {
+            const std::string text =
+                large(3, 8, microbatches, "{all_reduce: {}, codec: " + codec + "}");
+            const outcome calm_run = run_it(text, calm);
+            BOOST_TEST(calm_run.handed_over > 0u, codec);
+            BOOST_TEST((run_it(text, storm).weights == calm_run.weights), codec);
+        }
 }
 
 BOOST_AUTO_TEST_CASE(gradients_are_clipped_by_the_norm_of_their_sum) {

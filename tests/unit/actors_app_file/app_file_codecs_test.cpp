@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(parameter_servers_take_every_codec_by_every_rule) {
     BOOST_TEST(has(said_of(server + "asp}, codec: deep_gradient", "0.9"),
                    "topology.sync.codec.deep_gradient: has a momentum of its own"));
     BOOST_TEST(said_of(server + "{ssp: {staleness: 2}}}, codec: sufficient_factors") == "accepted");
-    for (const char* keys : {"push_every: 2", "node_servers: true"})
+    for (const char* keys : {"push_every: 2", "fetch_every: 2", "node_servers: true"})
         BOOST_TEST(has(said_of(server + "asp, " + keys + "}, codec: sufficient_factors"),
                        "topology.sync.codec.sufficient_factors: goes to a server as the backward "
                        "pass gives it, without "));

@@ -67,6 +67,9 @@ BOOST_AUTO_TEST_CASE(rules_that_leave_nothing_are_refused) {
 
 BOOST_AUTO_TEST_CASE(keys_that_do_not_go_together_are_refused) {
     BOOST_TEST(refuses("consistency: bsp, push_every: 2", "push_every: is Downpour's"));
+    BOOST_TEST(refuses("consistency: asp, push_every: 2, fetch_every: 129",
+                       "fetch_every: a replica would push 64 times before it waits for the server, "
+                       "which keeps them all; give at most 128"));
     BOOST_TEST(refuses("consistency: {ssp: {staleness: 1}}, fetch_every: 2",
                        "fetch_every: is Downpour's"));
     for (const char* rule : {"bsp", "{ssp: {staleness: 0}}", "{backup_workers: {}}"})

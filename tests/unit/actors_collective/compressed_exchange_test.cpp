@@ -11,7 +11,7 @@ namespace {
 
 compressed_exchange exchange_of(const codec_ptr& how, std::uint32_t ranks,
                                 const std::vector<tensor_shape>& shapes, std::size_t averages = 0) {
-    return choose_exchange(how, shapes, averages, ranks);
+    return *choose_exchange({.shapes = shapes, .averages = averages, .codec = how}, ranks);
 }
 
 } // namespace
@@ -46,19 +46,33 @@ BOOST_AUTO_TEST_CASE(other_payloads_are_gathered) {
 BOOST_AUTO_TEST_CASE(weights_whose_factors_are_less_are_gathered_and_the_rest_is_summed) {
     // Two averages, a convolution, a linear layer of one row of a sample with its bias, one of 64 rows.
     const std::vector<tensor_shape> shapes{{3}, {3}, {8, 3, 3, 3}, {128, 4096}, {128}, {128, 128}};
-    const std::vector<std::size_t> rows{0, 0, 0, 1, 0, 64};
-    const auto forms = factors_to_peers(shapes, rows, 16, 4);
+    const std::vector<std::size_t> rows{0, 1, 0, 64}; // of parameters
+    const auto exchange = choose_exchange({.shapes = shapes,
+                                           .averages = 2,
+                                           .sends_factors = true,
+                                           .factor_rows = rows,
+                                           .samples_max = 16},
+                                          4)
+                              .value();
     for (std::size_t t = 0; t < shapes.size(); ++t)
-        BOOST_TEST((forms[t] != nullptr) == (t == 3));
+        BOOST_TEST((exchange.forms[t] != nullptr) == (t == 3));
+    BOOST_TEST(exchange.gathered() == 1u);
+    BOOST_TEST(exchange.name() == "all-gather");
     const std::size_t rest = 3 + 3 + 8 * 3 * 3 * 3 + 128 + 128 * 128;
     const auto algorithm = choose(proto::AllReduceAlgorithm::AUTO, 4, rest);
-    BOOST_TEST(bytes_to_gather(forms, shapes, 4) ==
+    BOOST_TEST(exchange.bytes ==
                3u * 4 * 16 * (128 + 4096) + 4 * elements_sent_max(algorithm, 4, rest));
     // K P (M + N) <= 2 M N: at 4 ranks and 64 by 64 up to 16 samples.
     const std::vector<tensor_shape> square{{64, 64}};
     const std::vector<std::size_t> one{1};
     BOOST_TEST((factors_to_peers(square, one, 16, 4)[0] != nullptr));
     BOOST_TEST((factors_to_peers(square, one, 17, 4)[0] == nullptr));
+    const compressed_gradients more{
+        .shapes = square, .sends_factors = true, .factor_rows = one, .samples_max = 17};
+    BOOST_TEST(!choose_exchange(more, 4)); // summed as they are
+    // To a server K (M + N) <= M N.
+    BOOST_TEST((factors_to_server(square, one, 32)[0] != nullptr));
+    BOOST_TEST((factors_to_server(square, one, 33)[0] == nullptr));
 }
 
 BOOST_AUTO_TEST_CASE(factors_are_summed_and_take_no_more_of_each_rank_with_more_ranks) {

@@ -27,7 +27,7 @@ struct one_rank : puppet_stage {
         options.compute = shared_device();
         options.shapes = {tensor_shape{2}, tensor_shape{outs, ins}};
         options.averages = 1;
-        options.forms = forms_of(options.codec, 2, 1);
+        options.forms = {nullptr, options.codec};
         rank = node.spawn<sparse_reducer>("reducer", std::move(options),
                                           sparse_algorithm::recursive_doubling);
         watch(stage, rank);

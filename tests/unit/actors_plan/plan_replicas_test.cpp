@@ -54,6 +54,25 @@ BOOST_AUTO_TEST_CASE(each_replica_of_a_stage_has_a_device_and_the_first_the_one_
                          "are 4") == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(what_replicas_of_a_stage_sum_is_told_as_it_is_compressed) {
+    std::string text = pipeline_app("pipedream", {3, 3}, 1);
+    text.replace(text.find("{layers: 3}"), 11, "{layers: 3, replicas: 2}");
+    text.insert(text.find("{pipeline:") + 1, "sync: {all_reduce: {}, codec: int8}, ");
+    const app_definition app = parse_app(text, "app.yaml").value();
+    const auto p = make_plan({app.app(), devices_of_nodes(3), {}});
+    BOOST_REQUIRE(p.ok());
+    BOOST_TEST(describe(*p).find("compressed by int8, all-gather") != std::string::npos);
+    text = pipeline_app("gpipe", {6}, 1);
+    text.insert(text.find("{pipeline:") + 1,
+                "replicas: 2, sync: {all_reduce: {}, codec: sufficient_factors}, ");
+    const app_definition factors = parse_app(text, "app.yaml").value();
+    const auto of_factors = make_plan({factors.app(), devices_of_nodes(2), {}});
+    BOOST_REQUIRE(of_factors.ok());
+    BOOST_TEST(describe(*of_factors)
+                   .find("all-gather of the factors of 1 weight and all-reduce of "
+                         "the rest") != std::string::npos);
+}
+
 // Of 40, 444 and 39 parameters.
 BOOST_AUTO_TEST_CASE(what_is_pushed_is_told_as_it_is_compressed) {
     const auto pushed = [](const std::string& sync) {

@@ -218,12 +218,12 @@ BOOST_AUTO_TEST_CASE(summed_factors_and_what_all_senders_keep_are_the_sum_of_all
     constexpr std::uint32_t senders = 3;
     const tensor_shape shape{30, 50};
     const codec_ptr how = make_low_rank_codec(2);
-    const factor_codec& f = *how->factors();
-    const auto shapes = *f.factors_of(shape);
+    const low_rank_factors& f = *how->low_rank();
+    const auto shapes = *f.shapes_of(shape);
     BOOST_TEST((shapes.left == tensor_shape{2, 30}));
     BOOST_TEST((shapes.right == tensor_shape{2, 50}));
-    BOOST_TEST(!f.factors_of({10}));
-    BOOST_TEST(!f.factors_of({3, 3})); // two thin ones are no less
+    BOOST_TEST(!f.shapes_of({10}));
+    BOOST_TEST(!f.shapes_of({3, 3})); // two thin ones are no less
     std::vector<std::vector<tensor>> state;
     for (std::uint32_t r = 0; r < senders; ++r)
         state.push_back(how->first_state(pool, shape, {.replica = r}).value());

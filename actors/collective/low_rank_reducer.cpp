@@ -1,4 +1,4 @@
-#include "actors/collective/factor_reducer.hpp"
+#include "actors/collective/low_rank_reducer.hpp"
 
 #include <algorithm>
 
@@ -14,8 +14,8 @@ result<tensor> zeros_of(memory_pool& memory, const tensor_shape& shape) {
 }
 
 // What a rank sums first: of each tensor P, or the tensor as it is; zeros where it has nothing.
-result<std::vector<tensor>> first_sums(compute_context& context, const factor_layout& layout,
-                                       const factor_codec& how, std::span<const tensor> own,
+result<std::vector<tensor>> first_sums(compute_context& context, const low_rank_layout& layout,
+                                       const low_rank_factors& how, std::span<const tensor> own,
                                        std::span<std::vector<tensor>> state) {
     std::vector<tensor> list;
     for (std::size_t t = 0; t < layout.right_of.size(); ++t) {
@@ -32,11 +32,12 @@ result<std::vector<tensor>> first_sums(compute_context& context, const factor_la
 
 } // namespace
 
-factor_reducer::factor_reducer(actor_context& context, compressed_options options)
+low_rank_reducer::low_rank_reducer(actor_context& context, compressed_options options)
     : compressed_reducer{context, std::move(options)} {}
 
-void factor_reducer::joined() {
-    layout_ = factor_layout::of(*options().codec->factors(), options().shapes, options().averages);
+void low_rank_reducer::joined() {
+    layout_ =
+        low_rank_layout::of(*options().codec->low_rank(), options().shapes, options().averages);
     const rank_nodes ranks = nodes_of(members());
     rounds_.emplace(
         reduction_plan::make(
@@ -51,17 +52,17 @@ void factor_reducer::joined() {
 
 // ---- all P, and what is sent as it is -------------------------------------------------------------------------------
 
-void factor_reducer::take(std::size_t first, std::vector<tensor> given) {
+void low_rank_reducer::take(std::size_t first, std::vector<tensor> given) {
     if (auto own = collect(first, std::move(given)))
         begin(std::move(*own));
 }
 
-void factor_reducer::begin(std::vector<tensor> own) {
+void low_rank_reducer::begin(std::vector<tensor> own) {
     has_own_ = !own.empty();
     are_rights_given_ = layout_.rights == 0;
     auto first = std::make_shared<std::vector<tensor>>();
     submit(
-        proto::ENCODE_WORK->cStr(),
+        proto::ENCODE_WORK->cStr(), elements(),
         [first, own = std::move(own), layout = layout_, state = state_, options = options(),
          replica = rank()](compute_context& context) -> result<void> {
             for (std::size_t t = state->size(); t < options.shapes.size(); ++t) {
@@ -77,7 +78,7 @@ void factor_reducer::begin(std::vector<tensor> own) {
                 }
                 state->push_back(std::move(kept));
             }
-            auto made = first_sums(context, layout, *options.codec->factors(), own, *state);
+            auto made = first_sums(context, layout, *options.codec->low_rank(), own, *state);
             if (!made)
                 return made.failure();
             *first = std::move(*made);
@@ -91,8 +92,8 @@ void factor_reducer::begin(std::vector<tensor> own) {
         });
 }
 
-result<void> factor_reducer::arrive(proto::ReduceChunk::Reader body, std::uint32_t rank,
-                                    const frame& f) {
+result<void> low_rank_reducer::arrive(proto::ReduceChunk::Reader body, std::uint32_t rank,
+                                      const frame& f) {
     if (auto taken = rounds_->arrive(body, rank, f.tensors()); !taken)
         return taken;
     if (rounds_->is_under_way() && !is_busy())
@@ -100,13 +101,13 @@ result<void> factor_reducer::arrive(proto::ReduceChunk::Reader body, std::uint32
     return {};
 }
 
-void factor_reducer::go_on() {
+void low_rank_reducer::go_on() {
     if (auto done = rounds_->go_on(); !done)
         return fail(done.failure().in("summing over replicas"));
     step();
 }
 
-void factor_reducer::step() {
+void low_rank_reducer::step() {
     if (!are_rights_given_ && rounds_->is_early_done())
         make_rights();
     else if (rounds_->is_done())
@@ -115,7 +116,7 @@ void factor_reducer::step() {
 
 // ---- all Q, and the products ----------------------------------------------------------------------------------------
 
-void factor_reducer::make_rights() {
+void low_rank_reducer::make_rights() {
     std::vector<tensor> lefts; // the sums of P, by Q
     for (std::size_t t = 0; t < layout_.right_of.size(); ++t)
         if (layout_.right_of[t]) {
@@ -127,17 +128,17 @@ void factor_reducer::make_rights() {
     auto rights = std::make_shared<std::vector<tensor>>();
     bases_ = std::make_shared<std::vector<tensor>>();
     submit(
-        proto::ENCODE_WORK->cStr(),
+        proto::ENCODE_WORK->cStr(), elements(),
         [rights, bases = bases_, lefts = std::move(lefts), layout = layout_, state = state_,
          how = options().codec, has_own = has_own_](compute_context& context) -> result<void> {
             for (std::size_t t = 0; t < layout.right_of.size(); ++t) {
                 if (!layout.right_of[t])
                     continue;
                 const std::size_t q = *layout.right_of[t];
-                auto basis = how->factors()->basis(context, lefts[q]);
+                auto basis = how->low_rank()->basis(context, lefts[q]);
                 if (!basis)
                     return basis.failure();
-                auto right = has_own ? how->factors()->right(context, *basis, (*state)[t])
+                auto right = has_own ? how->low_rank()->right(context, *basis, (*state)[t])
                                      : zeros_of(context.memory, layout.shapes[q]);
                 if (!right)
                     return right.failure();
@@ -153,13 +154,13 @@ void factor_reducer::make_rights() {
         });
 }
 
-void factor_reducer::multiply() {
+void low_rank_reducer::multiply() {
     auto summed = rounds_->end();
     if (!summed)
         return fail(summed.failure().in("summing over replicas"));
     auto sums = std::make_shared<std::vector<tensor>>();
     submit(
-        proto::SUM_WORK->cStr(),
+        proto::SUM_WORK->cStr(), elements(),
         [sums, bases = std::exchange(bases_, nullptr), summed = std::move(*summed),
          layout = layout_, state = state_,
          options = options()](compute_context& context) -> result<void> {
@@ -172,8 +173,8 @@ void factor_reducer::multiply() {
                 auto sum = tensor::allocate(context.memory, data_type::float32, options.shapes[t]);
                 if (!sum)
                     return sum.failure();
-                if (auto done = options.codec->factors()->product(context, (*bases)[q], summed[q],
-                                                                  (*state)[t], *sum);
+                if (auto done = options.codec->low_rank()->product(context, (*bases)[q], summed[q],
+                                                                   (*state)[t], *sum);
                     !done)
                     return done;
                 sums->push_back(std::move(*sum));

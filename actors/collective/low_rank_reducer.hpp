@@ -12,10 +12,10 @@
 
 namespace troupe {
 
-class factor_reducer final : public compressed_reducer {
+class low_rank_reducer final : public compressed_reducer {
   public:
-    // The codec has factors().
-    factor_reducer(actor_context& context, compressed_options options);
+    // The codec has low_rank().
+    low_rank_reducer(actor_context& context, compressed_options options);
 
   private:
     void joined() override;
@@ -28,7 +28,7 @@ class factor_reducer final : public compressed_reducer {
     void make_rights();
     void multiply();
 
-    factor_layout layout_;
+    low_rank_layout layout_;
     std::optional<reduction_rounds> rounds_; // with the peers
     bool has_own_ = false;                   // in the reduction under way; else zeros
     bool are_rights_given_ = false;
