@@ -68,13 +68,21 @@ result<void> tree_reader::read_map(const node& from, const struct_rules& rules,
         if (auto read = read_field(e.value, *field, into, key_path); !read)
             return read;
     }
+    if (member == nullptr && rules.has_union && !from.word.empty()) {
+        node word;
+        word.what = node::kind::scalar;
+        word.where = from.where;
+        word.text = from.word;
+        if (auto read = read_word(word, rules, into, path); !read)
+            return read;
+    }
     return check_complete(from, rules, seen, path);
 }
 
 result<void> tree_reader::check_complete(const node& from, const struct_rules& rules,
                                          const std::vector<const entry*>& seen,
                                          const std::string& path) const {
-    bool has_member = false;
+    bool has_member = !from.word.empty();
     for (std::size_t i = 0; i < seen.size(); ++i) {
         const field_rules& field = rules.fields[i];
         if (field.required && seen[i] == nullptr)

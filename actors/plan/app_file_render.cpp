@@ -1,4 +1,6 @@
 // The app definition as YAML.
+#include <algorithm>
+
 #include <capnp/dynamic.h>
 
 #include "actors/plan/app_file.hpp"
@@ -41,12 +43,16 @@ bool is_active(DynamicStruct::Reader from, const field_rules& member) {
     return false;
 }
 
-// The fields of a struct that a file would name: all but members of the union that are not active, and optional values
-// that are absent. An absent struct of a union stands for the union's first member and is shown as that.
+// The fields of a struct that a file would name: all but members of the union that are not active, or a word that stands for
+// none, and optional values that are absent. An absent struct of a union stands for the union's first member and is shown as
+// that.
 std::vector<field_rules> members_of(DynamicStruct::Reader from) {
     std::vector<field_rules> out;
-    for (field_rules& f : rules_of(from.getSchema()).fields) {
+    struct_rules rules = rules_of(from.getSchema());
+    for (field_rules& f : rules.fields) {
         const capnp::Type type = f.type();
+        if (f.in_union && type.isVoid() && rules.union_has_default)
+            continue;
         const bool is_pointer = type.isStruct() || type.isList() || type.isText();
         const bool is_union = type.isStruct() && rules_of(type.asStruct()).has_union;
         if (f.in_union ? is_active(from, f) : !is_pointer || is_union || from.has(f.field))
@@ -57,9 +63,15 @@ std::vector<field_rules> members_of(DynamicStruct::Reader from) {
 
 std::string flow(const DynamicValue::Reader& value, capnp::Type type);
 
-// A struct of a union whose active member is a word, or whose value stands for itself ($byKind); empty otherwise.
+// A struct of a union whose active member is a word, with nothing to say beside it, or whose value stands for itself
+// ($byKind); empty otherwise.
 std::optional<std::string> as_word(DynamicStruct::Reader from) {
+    const auto is_said = [&](const field_rules& f) {
+        return !f.in_union && from.has(f.field, capnp::HasMode::NON_DEFAULT);
+    };
     KJ_IF_MAYBE (active, from.which()) {
+        if (std::ranges::any_of(rules_of(from.getSchema()).fields, is_said))
+            return std::nullopt;
         const auto name = snake_case(active->getProto().getName().cStr());
         if (active->getType().isVoid())
             return name;

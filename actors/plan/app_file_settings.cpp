@@ -72,9 +72,12 @@ result<node*> descend(node& from, const step& next, const place& where, const so
         return names.fail(where, "",
                           "key " + in_quotes(key) + " into a list; give an index, as in layers[0]");
     if (from.what != node::kind::map) { // a word for a union's member gives way to a map
-        from = node{};
-        from.what = node::kind::map;
-        from.where = where;
+        node map;
+        map.what = node::kind::map;
+        map.where = where;
+        if (from.what == node::kind::scalar && !from.quoted)
+            map.word = from.text;
+        from = std::move(map);
     }
     for (entry& e : from.entries)
         if (e.key == key)

@@ -39,6 +39,8 @@ struct node {
     std::string text;    // of a scalar
     std::vector<node> items;
     std::vector<entry> entries; // in the order of the file; a key may occur twice
+    // Of a map that --set has made of a word: the word, which names the union's member as long as no key does.
+    std::string word;
 };
 
 struct entry {

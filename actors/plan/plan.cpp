@@ -212,11 +212,12 @@ planned_reduction reduction_of(const plan& p, const planned_stage& s) {
                                          .sends_factors = p.sync.sends_factors,
                                          .factor_rows = s.factor_rows,
                                          .samples_max = p.batch_max};
-    if (const auto exchange = choose_exchange(gradients, ranks))
-        return {exchange->name(), exchange->bytes, p.sync.sends_factors ? exchange->gathered() : 0};
     const auto algorithm = choose(p.sync.algorithm, ranks, elements);
-    return {std::string{name_of(algorithm)},
-            sizeof(float) * elements_sent_max(algorithm, ranks, elements)};
+    const std::uint64_t bytes = sizeof(float) * elements_sent_max(algorithm, ranks, elements);
+    if (const auto exchange = choose_exchange(gradients, ranks))
+        return {exchange->name(), exchange->bytes, bytes,
+                p.sync.sends_factors ? exchange->gathered() : 0};
+    return {std::string{name_of(algorithm)}, bytes, bytes, 0};
 }
 
 planned_stage total_of(std::span<const planned_stage> stages) {

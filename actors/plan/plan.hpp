@@ -107,7 +107,8 @@ result<plan> make_plan(const plan_request& request);
 struct planned_reduction {
     std::string by; // "ring"; compressed "all-gather" or as compressed_exchange::name() says
     std::uint64_t bytes = 0;
-    std::size_t as_factors = 0; // so many weights
+    std::uint64_t bytes_without = 0; // as gradients are
+    std::size_t as_factors = 0;      // so many weights
 };
 planned_reduction reduction_of(const plan& p, const planned_stage& s);
 

@@ -161,6 +161,13 @@ planned_push push_of(const plan& p, const planned_stage& s) {
     return push;
 }
 
+// How often, and whose: " per minibatch of each replica".
+std::string describe_rhythm(const replica_sync& sync) {
+    return (sync.push_every > 1 ? " per " + std::to_string(sync.push_every) + " minibatches of "
+                                : std::string{" per minibatch of "}) +
+           (sync.node_servers ? "each node, summed over its replicas" : "each replica");
+}
+
 // What the replicas of a stage send each other, or nothing.
 std::string describe_exchange(const plan& p, const planned_stage& s) {
     if (s.where.size() == 1 || s.parameters == 0)
@@ -173,22 +180,23 @@ std::string describe_exchange(const plan& p, const planned_stage& s) {
             "  -> " + counted(s.shards, "shard") + " on " + in_a_row(shards) + ": Push ";
         const planned_push push = push_of(p, s);
         if (push.how.empty())
-            return pushed + bytes_text(push.bytes) +
-                   " per minibatch of each replica; Pulled of the same size back\n";
-        return pushed + "at most " + bytes_text(push.bytes) + " per minibatch of each replica" +
-               push.how + "; Pulled " + bytes_text(s.parameter_bytes) + " back\n";
+            return pushed + bytes_text(push.bytes) + describe_rhythm(p.sync) +
+                   "; Pulled of the same size back\n";
+        return pushed + "at most " + bytes_text(push.bytes) + describe_rhythm(p.sync) + push.how +
+               "; Pulled " + bytes_text(s.parameter_bytes) + " back\n";
     }
     if (p.sync.exchange && !std::holds_alternative<mean_rule>(p.sync.exchange->method))
         return "  <-> its replicas: " +
                traffic_of(*p.sync.exchange, bytes_text(s.parameter_bytes)) + "\n";
     const planned_reduction reduction = reduction_of(p, s);
     const std::string sent = "  <-> its replicas: ReduceChunk " + bytes_text(reduction.bytes);
+    const std::string without = "; without " + bytes_text(reduction.bytes_without) + "\n";
     if (reduction.as_factors > 0)
         return sent + " of each at most per update, " + reduction.by + " of the factors of " +
-               counted(reduction.as_factors, "weight") + " and all-reduce of the rest\n";
+               counted(reduction.as_factors, "weight") + " and all-reduce of the rest" + without;
     if (p.sync.codec)
         return sent + " of each per update, compressed by " + std::string{p.sync.codec->name()} +
-               ", " + reduction.by + "\n";
+               ", " + reduction.by + without;
     return sent + " of each at most per " + (p.sync.exchange ? "mean" : "update") +
            ", all-reduce by " + reduction.by + "\n";
 }

@@ -330,7 +330,11 @@ void trainer::on_down(actor_address who, const error& why) {
     std::string what = who == source_ ? "the data" : "";
     for (std::size_t seat = 0; seat < stages_.size(); ++seat)
         if (who == stages_[seat] || who == agent_of(device_at(seat)))
-            what += (what.empty() ? "" : ", ") + name_of_stage(seat);
+            what += (what.empty() ? "" : ", ") + name_of_stage(seat) +
+                    (shards_[seat] && plan_.sync.bears_loss()
+                         ? " with a shard of its parameter server, without which no run goes on "
+                           "(with parameter_server.shards: 1 only the first replica has one)"
+                         : "");
     fail(lost(why, what.empty() ? "the measurement of layers" : what));
 }
 

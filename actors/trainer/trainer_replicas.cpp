@@ -139,7 +139,8 @@ std::vector<plan_device> trainer::free_devices() const {
     for (const plan_device& d : options_.devices) {
         bool used = lost_nodes_.contains(d.node);
         for (std::size_t seat = 0; seat < seats(); ++seat)
-            used = used || (!course_.has_lost(replica_at(seat)) && device_at(seat) == d);
+            used = used || (!course_.has_lost(replica_at(seat)) && device_at(seat).node == d.node &&
+                            device_at(seat).device == d.device); // slowed down or not
         if (!used)
             free.push_back(d);
     }
@@ -168,6 +169,7 @@ bool trainer::let_one_join() {
     for (std::uint32_t s = 0; s < plan_.stages.size(); ++s) {
         const std::size_t seat = *seat_of(replica, s);
         plan_.stages[s].where[replica] = free[s];
+        report_.stages[seat].lost = false;
         where += (where.empty() ? "" : ", ") + free[s].node_name + "/" + free[s].device;
         stages_[seat] = {};
         place_stage(seat);

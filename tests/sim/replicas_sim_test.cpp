@@ -153,15 +153,14 @@ BOOST_AUTO_TEST_CASE(gradients_that_go_before_the_backward_pass_ends_change_no_b
 }
 
 BOOST_AUTO_TEST_CASE(compressed_gradients_go_before_the_backward_pass_ends_and_change_no_bit) {
-    for (const std::string codec :
-         {"bf16", "{top_k: {ratio: 0.01}}", "one_bit", "sufficient_factors"})
-        for (const std::uint32_t microbatches : {1u, 2u}) {
-            const std::string text =
-                large(3, 8, microbatches, "{all_reduce: {}, codec: " + codec + "}");
-            const outcome calm_run = run_it(text, calm);
-            BOOST_TEST(calm_run.handed_over > 0u, codec);
-            BOOST_TEST((run_it(text, storm).weights == calm_run.weights), codec);
-        }
+    for (const auto& [codec, microbatches] :
+         {std::pair{"bf16", 1u}, std::pair{"one_bit", 1u}, std::pair{"sufficient_factors", 2u}}) {
+        const std::string text =
+            large(2, 8, microbatches, "{all_reduce: {}, codec: " + std::string{codec} + "}");
+        const outcome calm_run = run_it(text, calm);
+        BOOST_TEST(calm_run.handed_over > 0u, codec);
+        BOOST_TEST((run_it(text, storm).weights == calm_run.weights), codec);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(gradients_are_clipped_by_the_norm_of_their_sum) {

@@ -62,14 +62,18 @@ BOOST_DATA_TEST_CASE(a_run_goes_on_without_a_replica_that_is_lost, bdata::xrange
 }
 
 BOOST_DATA_TEST_CASE(another_node_takes_the_place_of_a_lost_replica, bdata::xrange(60), seed) {
+    std::string text = text_of({.replicas = 3,
+                                .sync = server(rules_that_bear_loss[seed % 5], 1),
+                                .samples = 400,
+                                .optimizer = "sgd: {learning_rate: 0.02}"});
+    if (seed % 2) // which does not make it free
+        replace(text, "topology: {",
+                "topology: {devices: [{device: node-1/sim:0, slow_down: 2}], ");
     pipeline_sim run{{.seed = static_cast<std::uint64_t>(seed) + 1,
                       .faults = storm,
                       .nodes = 3,
                       .spare_nodes = 1,
-                      .app = text_of({.replicas = 3,
-                                      .sync = server(rules_that_bear_loss[seed % 5], 1),
-                                      .samples = 400,
-                                      .optimizer = "sgd: {learning_rate: 0.02}"})}};
+                      .app = text}};
     run.run_node().spawn_as<announcer>(well_known::cluster, "cluster");
     run.start({});
     run.sim().run_until([&] { return run.observer().progress.samples_done >= 100; },
@@ -92,6 +96,7 @@ BOOST_DATA_TEST_CASE(another_node_takes_the_place_of_a_lost_replica, bdata::xran
     BOOST_REQUIRE(run.observer().notes.size() == 2u);
     BOOST_TEST(run.observer().notes[1] == "replica 2 joins anew on node-3/sim:0");
     BOOST_TEST(report.epochs.back().samples == 400u); // of the second epoch, with three again
+    BOOST_TEST(std::ranges::none_of(report.stages, &stage_report::lost));
     BOOST_TEST(run.observer().epochs.size() == 2u);
 }
 

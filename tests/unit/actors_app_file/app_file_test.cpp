@@ -165,6 +165,29 @@ BOOST_AUTO_TEST_CASE(a_rendered_definition_loads_to_the_same_definition) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_rendered_definition_keeps_what_stands_beside_a_word) {
+    const auto first =
+        parse(small_app + "topology: {replicas: 2, devices: [{device: cpu:0, slow_down: 2}], "
+                          "sync: {all_reduce: {}, codec: int8}}\n");
+    const auto topology = parse(render_app(first.app()));
+    const auto second = topology.app().getTopology();
+    BOOST_TEST(second.isSingle());
+    BOOST_TEST(second.getReplicas() == 2u);
+    BOOST_TEST(second.getDevices()[0].getSlowDown() == 2.0f);
+    BOOST_TEST(second.getSync().getCodec().isInt8());
+}
+
+BOOST_AUTO_TEST_CASE(a_setting_below_a_word_keeps_the_word_unless_it_names_another) {
+    const std::string app = small_app + "topology: {replicas: 2, sync: all_reduce}\n";
+    const auto kept = parse(app, {"topology.sync.codec=bf16"});
+    BOOST_TEST(kept.app().getTopology().getSync().isAllReduce());
+    BOOST_TEST(kept.app().getTopology().getSync().getCodec().isBf16());
+    const auto replaced = parse(app, {"topology.sync.local_sgd.period=3"});
+    BOOST_TEST(replaced.app().getTopology().getSync().isLocalSgd());
+    const auto whole = parse(small_app + "topology: single\n", {"topology.replicas=2"});
+    BOOST_TEST(whole.app().getTopology().getReplicas() == 2u);
+}
+
 BOOST_AUTO_TEST_CASE(a_word_stands_for_settings_that_all_have_defaults) {
     const auto app = parse("troupe: 1\ndata: synthetic\nmodel: {input: [4], layers: [batch_norm, "
                            "{linear: {out: 2}}]}\ntrain: {batch: 2, optimizer: adadelta}\n");
