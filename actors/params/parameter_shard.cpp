@@ -117,6 +117,7 @@ void parameter_shard::worker_lost(proto::WorkerLost::Reader body, const frame& f
     if (f.from() != options_.trainer || body.getWorker() >= workers_.size())
         return reject("the sender is not the trainer, or there is no such worker");
     ledger_.lose(body.getWorker());
+    board_->left(body.getWorker());
     workers_[body.getWorker()].pull.reset();
     workers_[body.getWorker()].pulled.clear();
     std::size_t left = 0;

@@ -23,6 +23,11 @@ void worker_board::waits(std::uint32_t worker, std::optional<std::uint32_t> for_
     row_of(worker).waits_for = for_whom;
 }
 
+void worker_board::left(std::uint32_t worker) {
+    const std::lock_guard guard{lock_};
+    std::erase_if(rows_, [&](const row& r) { return r.worker == worker; });
+}
+
 std::vector<worker_board::row> worker_board::rows() const {
     const std::lock_guard guard{lock_};
     return rows_;

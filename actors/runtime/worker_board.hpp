@@ -28,6 +28,8 @@ class worker_board {
     // Nobody: it is not held up any more.
     void waits(std::uint32_t worker, std::optional<std::uint32_t> for_whom);
 
+    void left(std::uint32_t worker); // it is lost, and nothing is known of it any more
+
     std::vector<row> rows() const; // by worker; those of which anything is known
 
   private:

@@ -147,6 +147,8 @@ BOOST_FIXTURE_TEST_CASE(an_actor_shows_the_workers_that_it_serves, inspected) {
     board->waits(2, 0);
     board->waits(0, 2);
     board->waits(0, std::nullopt);
+    board->took(1, 7, 0);
+    board->left(1); // is not listed any more
     ask(frame_builder<proto::ListActors>{});
     for (const auto a : kept.lists.at(0)->body<proto::ActorList>().getActors()) {
         if (a.getNumber() != shard.actor.value()) {
