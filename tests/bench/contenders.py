@@ -339,8 +339,7 @@ def all_reduce_gloo(build, ranks, algorithm, sizes):
 def peer_program(build, name):
     path = os.path.join(build, "tests/bench", name)
     if not os.path.exists(path):
-        raise Skip(f"{path} is not built: {SETUP_HINT}; then meson setup --reconfigure --clearcache {build} and "
-                   f"ninja -C {build}")
+        raise Skip(f"{path} is not built: {SETUP_HINT}; then make {build} anew, as meson remembers what it found")
     return path
 
 
