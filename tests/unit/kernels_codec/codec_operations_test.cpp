@@ -20,7 +20,8 @@ tensor floats_of(memory_pool& pool, std::initializer_list<float> values) {
 
 std::vector<std::uint32_t> sent_indices(const tensor& payload) {
     std::vector<std::uint32_t> indices(payload.bytes() / sparse_element_bytes);
-    std::memcpy(indices.data(), payload.data(), 4 * indices.size());
+    if (!indices.empty()) // memcpy wants no null pointer
+        std::memcpy(indices.data(), payload.data(), 4 * indices.size());
     return indices;
 }
 
