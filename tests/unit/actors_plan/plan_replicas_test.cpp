@@ -1,6 +1,8 @@
 // Where replicas of stages are placed, and what the topology says of devices.
 #include <boost/test/unit_test.hpp>
 
+#include <capnp/message.h>
+
 #include "tests/support/pipeline_app.hpp"
 #include "tests/unit/actors_plan/plan_devices.hpp"
 
@@ -71,6 +73,23 @@ BOOST_AUTO_TEST_CASE(what_replicas_of_a_stage_sum_is_told_as_it_is_compressed) {
     BOOST_TEST(describe(*of_factors)
                    .find("all-gather of the factors of 1 weight and all-reduce of "
                          "the rest") != std::string::npos);
+}
+
+// As from a trainer that has not looked: their sum is not what they stand for.
+BOOST_AUTO_TEST_CASE(a_node_takes_no_factors_that_would_be_summed_before_they_are_pushed) {
+    capnp::MallocMessageBuilder message;
+    auto sync = message.initRoot<proto::Sync>();
+    sync.getCodec().setSufficientFactors();
+    auto server = sync.initParameterServer();
+    server.initConsistency().setAsp();
+    BOOST_TEST(replica_sync::of(sync.asReader(), 2).has_value());
+    server.setNodeServers(true);
+    BOOST_TEST(!replica_sync::of(sync.asReader(), 2).has_value());
+    server.setNodeServers(false);
+    server.setPushEvery(2);
+    BOOST_TEST(!replica_sync::of(sync.asReader(), 2).has_value());
+    sync.initGossip();
+    BOOST_TEST(!replica_sync::of(sync.asReader(), 2).has_value()); // sends weights
 }
 
 // Of 40, 444 and 39 parameters.
