@@ -1,24 +1,15 @@
 #include "kernels/tensor/memory.hpp"
 
-#include <sys/mman.h>
-
 #include <array>
 #include <bit>
 #include <mutex>
-#include <new>
 #include <string>
+
+#include "kernels/tensor/buffer_memory.hpp"
 
 namespace troupe {
 
 namespace {
-
-constexpr std::size_t alignment = 64;
-constexpr std::size_t huge_page_bytes = 2u << 20;
-
-// Buffers of a huge page or more begin at one, and ask for them: fewer faults when first written, fewer misses of the TLB.
-constexpr std::size_t alignment_of(std::size_t bytes) noexcept {
-    return bytes >= huge_page_bytes ? huge_page_bytes : alignment;
-}
 
 // Size classes: four per power of two, so that rounding wastes less than a quarter.
 constexpr std::size_t class_bytes(std::size_t bytes) noexcept {
@@ -52,13 +43,14 @@ struct memory_pool::state {
         }
     }
 
-    static void destroy(buffer* b) {
-        ::operator delete (b->data(), std::align_val_t{alignment_of(b->capacity())});
+    void destroy(buffer* b) {
+        system.give_back(b->data(), b->capacity());
         delete b;
     }
 
     const std::uint64_t bytes_max;
     mutable std::mutex lock;
+    buffer_memory system;
     std::array<buffer*, 260> free_lists{};
     memory_pool_statistics numbers;
 };
@@ -70,7 +62,7 @@ memory_pool::~memory_pool() {
     for (buffer* b : state_->free_lists) {
         while (b != nullptr) {
             buffer* next = b->next_free_;
-            state::destroy(b);
+            state_->destroy(b);
             b = next;
         }
     }
@@ -104,14 +96,11 @@ result<buffer_ref> memory_pool::allocate(std::size_t bytes) {
         head = b->next_free_;
     } else {
         state_->make_room(capacity);
-        void* memory =
-            ::operator new (capacity, std::align_val_t{alignment_of(capacity)}, std::nothrow);
-        if (memory != nullptr && capacity >= huge_page_bytes)
-            madvise(memory, capacity, MADV_HUGEPAGE); // a wish
+        std::byte* const memory = state_->system.take(capacity);
         if (memory == nullptr)
             return error{errc::exhausted,
                          "the system has no " + std::to_string(capacity) + " bytes of memory left"};
-        b = new buffer{*this, static_cast<std::byte*>(memory), capacity};
+        b = new buffer{*this, memory, capacity};
         numbers.bytes_reserved += capacity;
         ++numbers.system_allocations_total;
     }

@@ -19,8 +19,6 @@ constexpr duration sockets_poll_interval = std::chrono::milliseconds{1};
 constexpr duration alive_interval = std::chrono::milliseconds{500};
 constexpr duration failure_grace =
     std::chrono::milliseconds{200}; // for the control connection to say why
-// UCX need not tell of everything that it could do for a transfer under way.
-constexpr duration in_flight_wait = std::chrono::microseconds{100};
 
 void watch_descriptor(int poll, int descriptor, std::uint64_t id) {
     epoll_event e{};
@@ -159,7 +157,9 @@ void ucx_node::run() {
         const time_point now = options_.time->now();
         if (round(now)) {
             last_work = now;
-        } else if (now - last_work >= options_.spin) {
+        } else if (now - last_work < options_.spin && now >= polls_from_) {
+            let_others_run(now);
+        } else {
             wait_for_events();
             last_work = options_.time->now();
         }
@@ -325,68 +325,14 @@ void ucx_node::poll_sockets(std::optional<duration> timeout) {
     refused_ = control_.refused();
 }
 
-void ucx_node::wait_for_events() {
-    is_asleep_ = true;
-    bool may_sleep = !has_commands_;
-    std::optional<duration> limit;
-    if (may_sleep) {
-        std::lock_guard worker{worker_lock_};
-        may_sleep = arm();
-        limit = wait_limit();
-    }
-    if (may_sleep)
-        poll_sockets(limit);
-    else
-        is_asleep_ = false;
-}
-
 void ucx_node::watch(const ucx_worker& worker) {
     const int descriptor = worker.event_descriptor();
     watch_descriptor(poll_.get(), descriptor, worker_id + static_cast<std::uint64_t>(descriptor));
 }
 
-// Nobody's, if the link has ended meanwhile.
-void ucx_node::note_ready(int event_descriptor) {
-    std::lock_guard worker{worker_lock_};
-    for (const peer_ptr& peer : links_)
-        if (peer->worker->event_descriptor() == event_descriptor)
-            peer->busy_at = progress_round_;
-}
-
 void ucx_node::forget(const ucx_worker& worker) {
     TROUPE_CHECK(epoll_ctl(poll_.get(), EPOLL_CTL_DEL, worker.event_descriptor(), nullptr) == 0,
                  "a worker is watched until it goes");
-}
-
-// True if every worker's descriptor will tell of anything new. Under the worker lock.
-bool ucx_node::arm() {
-    for (const peer_ptr& peer : links_) {
-        if (peer->state == link_state::over)
-            continue; // what killed it may keep it busy for ever
-        const ucs_status_t status = peer->worker->arm();
-        if (status == UCS_ERR_BUSY) {
-            peer->busy_at = progress_round_;
-            return false;
-        }
-        if (status != UCS_OK)
-            peer->has_failed = any_failed_ = true;
-    }
-    return !any_failed_;
-}
-
-std::optional<duration> ucx_node::wait_limit() const {
-    std::optional<duration> limit;
-    const auto at_most = [&](duration d) { limit = std::min(limit.value_or(d), d); };
-    if (sender_.in_flight() > 0 || receiver_.transfers() > 0 || any_over_ || is_wiring_ ||
-        is_closing_ || is_watching_)
-        at_most(in_flight_wait);
-    if (receiver_.is_waiting_for_memory())
-        at_most(frame_receiver::retry_interval);
-    if (const auto deadline = control_.next_deadline()) {
-        const duration left = *deadline - options_.time->now() + std::chrono::milliseconds{1};
-        at_most(std::clamp<duration>(left, duration{}, std::chrono::seconds{1}));
-    }
-    return limit;
 }
 
 } // namespace troupe

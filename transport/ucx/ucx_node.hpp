@@ -64,6 +64,7 @@ class ucx_node final : public endpoint, private control_events {
     // --- the progress thread
     void run();
     bool round(time_point now); // true if there was anything to do
+    void let_others_run(time_point now);
     bool run_commands();
     bool arm();
     void watch(const ucx_worker& worker);
@@ -127,6 +128,7 @@ class ucx_node final : public endpoint, private control_events {
     bool is_closing_ = false;
     time_point close_by_;
     time_point sockets_polled_at_;
+    time_point polls_from_; // until then it sleeps where there is nothing to do
     time_point said_alive_at_;
 
     std::atomic<std::uint64_t> frames_sent_{0};

@@ -1,0 +1,80 @@
+// The part of ucx_node.hpp that says what the progress thread does while there is nothing to do.
+#include <algorithm>
+
+#include "transport/ucx/ucx_node.hpp"
+
+namespace troupe {
+
+namespace {
+
+// UCX need not tell of everything that it could do for a transfer under way.
+constexpr duration in_flight_wait = std::chrono::microseconds{100};
+constexpr duration yield_max = std::chrono::milliseconds{1};
+constexpr int yields_apart = 100; // so that one in so much time is lost to who keeps the processor
+
+} // namespace
+
+// Who shares the processor with this thread may be who sends next, and gives it back soon. Who computes keeps it for
+// milliseconds: while there is such a one this thread does not poll, as one that sleeps is woken at once.
+void ucx_node::let_others_run(time_point now) {
+    std::this_thread::yield();
+    const duration taken = options_.time->now() - now;
+    if (taken > yield_max)
+        polls_from_ = now + yields_apart * taken;
+}
+
+void ucx_node::wait_for_events() {
+    is_asleep_ = true;
+    bool may_sleep = !has_commands_;
+    std::optional<duration> limit;
+    if (may_sleep) {
+        std::lock_guard worker{worker_lock_};
+        may_sleep = arm();
+        limit = wait_limit();
+    }
+    if (may_sleep)
+        poll_sockets(limit);
+    else
+        is_asleep_ = false;
+}
+
+// Nobody's, if the link has ended meanwhile.
+void ucx_node::note_ready(int event_descriptor) {
+    std::lock_guard worker{worker_lock_};
+    for (const peer_ptr& peer : links_)
+        if (peer->worker->event_descriptor() == event_descriptor)
+            peer->busy_at = progress_round_;
+}
+
+// True if every worker's descriptor will tell of anything new. Under the worker lock.
+bool ucx_node::arm() {
+    for (const peer_ptr& peer : links_) {
+        if (peer->state == link_state::over)
+            continue; // what killed it may keep it busy for ever
+        const ucs_status_t status = peer->worker->arm();
+        if (status == UCS_ERR_BUSY) {
+            peer->busy_at = progress_round_;
+            return false;
+        }
+        if (status != UCS_OK)
+            peer->has_failed = any_failed_ = true;
+    }
+    return !any_failed_;
+}
+
+std::optional<duration> ucx_node::wait_limit() const {
+    std::optional<duration> limit;
+    const auto at_most = [&](duration d) { limit = std::min(limit.value_or(d), d); };
+    if (sender_.in_flight() > 0 || receiver_.transfers() > 0 || any_over_ || is_wiring_ ||
+        is_closing_ || is_watching_)
+        at_most(in_flight_wait);
+    if (receiver_.is_waiting_for_memory())
+        at_most(frame_receiver::retry_interval);
+    if (const auto deadline = control_.next_deadline()) {
+        const duration left = *deadline - options_.time->now() + std::chrono::milliseconds{1};
+        at_most(std::clamp<duration>(left, duration{}, std::chrono::seconds{1}));
+    }
+    return limit;
+}
+
+} // namespace troupe
