@@ -257,6 +257,9 @@ class Cluster(TroupeTest):
         result = self.troupe("run", self.app(text), "--nodes", 2)
         self.assert_one_line_error(result, 2, "node-7/cpu:3", "node-0/cpu:0")
         self.assertFalse((self.folder / "saved").exists(), "a run that saves nothing leaves no folder")
+        self.assert_one_line_error(self.troupe("check", self.app(text), "--nodes", 2), 2, "node-7/cpu:3", "node-0/cpu:0")
+        alone = self.troupe("check", self.app(text.replace("node-7/cpu:3", "cpu:2")), "--devices", "cpu:2")
+        self.assert_one_line_error(alone, 2, "no device 'cpu:2'", "there are: local/cpu:0, local/cpu:1")
 
     def test_bad_command_lines(self):
         for command in (["run"], ["fly"], ["--fly"], ["bench", "nothing"], ["run", self.app(), "--nodes", "0"], ["run", self.app(), "--warp", "9"],
@@ -309,6 +312,7 @@ class Cluster(TroupeTest):
                         ["plan", app, "--cluster", "127.0.0.1:1", "--devices", "cpu:2"],
                         ["plan", app, "--cluster", "127.0.0.1:1", "--nodes", "2"],
                         ["plan", app, "--key", "cluster.key"], ["check", app, "--json-schema"],
+                        ["check", app, "--nodes", "2", "--devices", "cpu:2"],
                         ["inspect", "127.0.0.1:1", "tail", "--watch"], ["inspect", "127.0.0.1:1", "--count", "3"],
                         ["inspect", "127.0.0.1:1", "follow", "minibatch=1", "--seconds", "1"],
                         ["inspect", "127.0.0.1:1", "export", "t.json", "--seconds", "nan"]):

@@ -147,9 +147,13 @@ class Replicas(TroupeTest):
                                    "use all_reduce or parameter_server")
 
     def test_too_few_devices_are_one_line(self):
-        for command in ("run", "plan"):
-            result = self.troupe(command, self.app(TWO), "--devices", "cpu:1")
-            self.assert_one_line_error(result, 2, "topology.replicas: 2 replicas need a device each, and there are 1")
+        for command in ("run", "plan", "check"):
+            for where in (("--devices", "cpu:1"), ("--nodes", 1)):
+                result = self.troupe(command, self.app(TWO), *where)
+                self.assert_one_line_error(result, 2, "app.yaml:17:", "topology.replicas: 2 replicas need a device each, and there are 1")
+            self.assert_one_line_error(self.troupe(command, self.app(TWO), "--devices", "cpu:0"), 2, "--devices: 'cpu:0' is not cpu:N")
+        self.assertEqual(self.troupe("check", self.app(TWO), "--nodes", 2).out, f"{self.folder}/app.yaml: ok\n")
+        self.assertEqual(self.troupe("check", self.app(TWO)).code, 0)
         result = self.troupe("check", self.app(TWO.replace("replicas: 2", "replicas: 0")))
         self.assert_one_line_error(result, 2, "topology.replicas: must be 1 to 64")
         server = TWO.replace("all_reduce", "{parameter_server: {consistency: {ssp: {staleness: 1}}}}")
@@ -180,7 +184,7 @@ class Replicas(TroupeTest):
             self.assert_one_line_error(self.troupe("check", self.app(TWO.replace("all_reduce", sync))), 2, error)
         shared = self.app(TWO.replace("all_reduce", "hogwild"))
         self.assertEqual(self.troupe("check", shared).code, 0)
-        for command in ("run", "plan"):
+        for command in ("run", "plan", "check"):
             self.assert_one_line_error(self.troupe(command, shared, "--nodes", 2), 2,
                                        "topology.sync.hogwild: replicas share memory, but stage 0 would be on node-0 and on node-1",
                                        "--devices cpu:2")

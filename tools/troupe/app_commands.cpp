@@ -41,6 +41,29 @@ int stopped(const error& why) {
     return 128 + last_signal();
 }
 
+namespace {
+
+// Whether the app can be placed on the devices that it is checked for. Nothing is measured: where times of layers decide,
+// all have the same.
+result<void> check_place(const check_options& options, const app_definition& app) {
+    std::vector<plan_device> devices = devices_of_nodes(options.nodes);
+    if (!options.devices.empty()) {
+        const auto count = parse_devices(options.devices);
+        if (!count)
+            return count.failure();
+        devices = devices_of_process(*count);
+    }
+    if (devices.empty())
+        return {};
+    const std::size_t layers = count_layers(app.app().getModel());
+    if (auto made = make_plan({app.app(), std::move(devices), std::vector<double>(layers, 1)});
+        !made)
+        return app.at_its_place(made.failure());
+    return {};
+}
+
+} // namespace
+
 int check(const check_options& options) {
     if (options.json_schema) {
         std::cout << app_json_schema() << std::endl;
@@ -56,6 +79,8 @@ int check(const check_options& options) {
         return report(data.failure());
     if (auto enough = app->check_training((*data)->train.size()); !enough)
         return report(enough.failure());
+    if (auto fits = check_place(options, *app); !fits)
+        return report(fits.failure());
     for (const std::string& text : app->notes((*data)->train.size()))
         note(text);
     note_data(**data);

@@ -36,6 +36,8 @@ struct node_choice {
 
 struct check_options {
     app_choice app;
+    std::uint32_t nodes = 0;  // also for so many local nodes of one device
+    std::string devices;      // or for these of one process; both empty: for no devices
     bool print = false;       // the whole definition with defaults filled in
     bool json_schema = false; // the schema of app files instead
 };

@@ -163,11 +163,21 @@ void add_node(CLI::App& program, cli::node_options_cli& node, int& code) {
 void add_check(CLI::App& program, cli::check_options& check, int& code) {
     auto* check_command = program.add_subcommand(
         "check", "Check an app file and the data that it names, without running it.");
-    check_command->footer("Example: troupe check my_app.yaml --print");
+    check_command->footer("Examples: troupe check my_app.yaml --print\n"
+                          "          troupe check my_app.yaml --nodes 4");
     auto* check_app = check_command->add_option("APP", check.app.file, "The app file.");
     auto* check_set =
         check_command->add_option("--set", check.app.settings, "KEY=VALUE overrides a key.")
             ->allow_extra_args(false);
+    auto* check_nodes =
+        check_command
+            ->add_option("--nodes", check.nodes,
+                         "Check as well whether it fits so many local nodes of one device.")
+            ->check(CLI::Range(1, 64));
+    auto* check_devices = check_command
+                              ->add_option("--devices", check.devices,
+                                           "Or whether it fits the devices of one process, cpu:N.")
+                              ->excludes(check_nodes);
     auto* check_print = check_command->add_flag(
         "--print", check.print, "Print the definition with every default filled in.");
     check_command
@@ -175,6 +185,8 @@ void add_check(CLI::App& program, cli::check_options& check, int& code) {
                    "Print the JSON Schema of app files, for editors.")
         ->excludes(check_app)
         ->excludes(check_set)
+        ->excludes(check_nodes)
+        ->excludes(check_devices)
         ->excludes(check_print);
     check_command->callback([&] {
         if (check.app.file.empty() && !check.json_schema)

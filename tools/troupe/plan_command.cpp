@@ -70,13 +70,6 @@ result<layer_times> measure_layers(run_nodes& nodes, const app_definition& app) 
     return given ? *given : result<layer_times>{given.failure()};
 }
 
-std::vector<plan_device> made_up_nodes(std::uint32_t count) {
-    std::vector<plan_device> devices;
-    for (std::uint32_t n = 0; n < count; ++n)
-        devices.push_back({node_id{n + 1}, "node-" + std::to_string(n), "cpu:0"});
-    return devices;
-}
-
 // `why` is of measuring: what is exhausted is memory.
 error advised(const error& why, const plan_options& options) {
     return why.code() == errc::exhausted
@@ -109,7 +102,7 @@ int plan(const plan_options& options) {
         note_precision(as_run, app->app());
     }
     plan_request request{
-        app->app(), options.nodes > 0 ? made_up_nodes(options.nodes) : nodes->devices, {}};
+        app->app(), options.nodes > 0 ? devices_of_nodes(options.nodes) : nodes->devices, {}};
     if (needs_layer_times(app->app(), request.devices)) {
         auto times = measure_layers(*nodes, *app);
         if (!times)

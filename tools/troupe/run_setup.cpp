@@ -218,6 +218,8 @@ result<checkpoints> open_checkpoints(proto::App::Reader app, const data_sets& da
 
 namespace {
 
+constexpr const char* alone_name = "local"; // of a node without others
+
 std::string default_devices(proto::App::Reader app) {
     const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
     const bool is_one = app.getTopology().isSingle() && app.getTopology().getReplicas() == 1;
@@ -226,12 +228,26 @@ std::string default_devices(proto::App::Reader app) {
 
 } // namespace
 
+std::vector<plan_device> devices_of_nodes(std::uint32_t nodes) {
+    std::vector<plan_device> devices;
+    for (std::uint32_t n = 0; n < nodes; ++n)
+        devices.push_back({node_id{n + 1}, "node-" + std::to_string(n), "cpu:0"});
+    return devices;
+}
+
+std::vector<plan_device> devices_of_process(unsigned count) {
+    std::vector<plan_device> devices;
+    for (unsigned d = 0; d < count; ++d)
+        devices.push_back({node_id{1}, alone_name, "cpu:" + std::to_string(d)});
+    return devices;
+}
+
 result<run_nodes> bring_together(const run_options& options, proto::App::Reader app) {
     run_nodes nodes;
     node_host_options host{.role = peer_role::client, .tracing = !options.no_trace};
     host.node.access = options.access;
     const bool alone = options.nodes == 0 && options.cluster.empty();
-    host.node.name = alone ? "local" : "run-" + host_name() + "-" + std::to_string(getpid());
+    host.node.name = alone ? alone_name : "run-" + host_name() + "-" + std::to_string(getpid());
     host.node.join = options.cluster;
     host.node.devices = "";
     if (!options.cluster.empty()) {

@@ -34,6 +34,10 @@ struct run_nodes {
     std::vector<std::string> others;  // runs that use them too
 };
 
+// The devices that `run --nodes` would have, and those of `run --devices`, in a run's order; nothing is started.
+std::vector<plan_device> devices_of_nodes(std::uint32_t nodes);
+std::vector<plan_device> devices_of_process(unsigned count);
+
 // Starts or joins what the options ask for, and this process as a client among them.
 result<run_nodes> bring_together(const run_options& options, proto::App::Reader app);
 
