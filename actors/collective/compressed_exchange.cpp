@@ -44,6 +44,8 @@ std::size_t low_rank_layout::elements_of_step() const {
 std::string compressed_exchange::name() const {
     if (low_rank)
         return "all-reduce of factors by " + std::string{troupe::name_of(*low_rank)};
+    if (half)
+        return "all-reduce in 16 bits by " + std::string{troupe::name_of(*half)};
     return sparse ? "sparse all-reduce by " + std::string{name_of(*sparse)} : "all-gather";
 }
 
@@ -81,6 +83,17 @@ compressed_exchange low_rank_exchange(const compressed_gradients& g, const rank_
     return exchange;
 }
 
+// Of the averages as they are, of the parameters in 16 bits.
+void sum_in_half(compressed_exchange& exchange, const compressed_gradients& g,
+                 const rank_nodes& ranks) {
+    std::size_t averages = 0, parameters = 0;
+    for (std::size_t t = 0; t < g.shapes.size(); ++t)
+        (t < g.averages ? averages : parameters) += g.shapes[t].elements();
+    exchange.half = choose(g.algorithm, ranks, averages + parameters);
+    exchange.bytes = sizeof(float) * elements_sent_max(*exchange.half, ranks, averages) +
+                     2 * elements_sent_max(*exchange.half, ranks, parameters);
+}
+
 } // namespace
 
 std::optional<compressed_exchange> choose_exchange(const compressed_gradients& g,
@@ -98,6 +111,10 @@ std::optional<compressed_exchange> choose_exchange(const compressed_gradients& g
     }
     if (exchange.gathered() == 0)
         return std::nullopt;
+    if (g.codec && g.codec->half() && ranks.ranks() > 2) {
+        sum_in_half(exchange, g, ranks);
+        return exchange;
+    }
     if (g.codec) {
         const sparse_load load = sparse_layout::of(*g.codec, g.shapes, g.averages).load;
         if (load.dimension > 0)

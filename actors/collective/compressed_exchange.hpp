@@ -3,6 +3,8 @@
 //
 //   sparse         payloads of indices and values are summed on their way, by the rounds of sparse_reduce.hpp
 //   low rank       of codecs with low_rank(), summed by two dense all-reduces
+//   16 bits        bf16 and f16, with more than two ranks: by a dense all-reduce that rounds every sum, too; gathered they
+//                  would be no less than float32 is
 //   all-gather     any other payload goes to all, and so does a sparse one where that is faster; what is not compressed is
 //                  summed by a dense all-reduce beside it
 //
@@ -50,12 +52,14 @@ struct compressed_gradients {
     bool sends_factors = false; // of linear layers, where they are less (sufficient_factors.hpp)
     std::vector<std::size_t> factor_rows; // by parameter (parameter_info)
     std::size_t samples_max = 1;          // of a rank's minibatch
+    proto::AllReduceAlgorithm algorithm = proto::AllReduceAlgorithm::AUTO; // wanted for 16 bits
 };
 
 struct compressed_exchange {
     std::optional<sparse_algorithm> sparse;
-    std::optional<proto::AllReduceAlgorithm> low_rank; // with neither: all-gather
-    payload_forms forms;                               // by tensor, how the stage gives it
+    std::optional<proto::AllReduceAlgorithm> low_rank;
+    std::optional<proto::AllReduceAlgorithm> half; // in 16 bits; with none of these: all-gather
+    payload_forms forms;                           // by tensor, how the stage gives it
     std::uint64_t bytes =
         0; // that the busiest rank sends for a sum: at most; of a sparse one as sparse_reduce.hpp says
 

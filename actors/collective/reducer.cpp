@@ -37,7 +37,8 @@ void reducer::join(proto::JoinReduction::Reader body, const frame& f) {
         elements += shape.elements();
     rounds_.emplace(
         reduction_plan::make(options_.shapes, choose(options_.algorithm, ranks, elements),
-                             body.getRank(), ranks),
+                             body.getRank(), ranks, message_elements_default, options_.averages,
+                             options_.numbers),
         [this](std::uint32_t to, std::uint32_t slice, std::uint32_t round, tensor part) {
             send_part(to, slice, round, std::move(part));
         },
@@ -91,8 +92,11 @@ result<void> reducer::give(std::size_t first, const frame& f) {
     if (inputs.empty() && is_new && first == 0)
         return numbers.give_zeros();
     const auto is_due = [&](const tensor& t) {
-        return t.type() == data_type::float32 &&
-               t.shape() == options_.shapes[first + static_cast<std::size_t>(&t - &inputs[0])];
+        const std::size_t number = first + static_cast<std::size_t>(&t - &inputs[0]);
+        const tensor_shape& shape = options_.shapes[number];
+        return number >= options_.averages && options_.numbers.is_half()
+                   ? options_.numbers.is_row(t, shape.elements())
+                   : t.type() == data_type::float32 && t.shape() == shape;
     };
     if (inputs.empty() || first + inputs.size() != numbers.given_from() ||
         !std::ranges::all_of(inputs, is_due))

@@ -24,7 +24,9 @@ namespace troupe {
 struct reducer_options {
     proto::AllReduceAlgorithm algorithm = proto::AllReduceAlgorithm::AUTO;
     std::shared_ptr<device> compute;  // whose memory sums are kept in
-    std::vector<tensor_shape> shapes; // of what is summed; the stage's parameters and averages
+    std::vector<tensor_shape> shapes; // of what is summed; the stage's averages and parameters
+    std::size_t averages = 0;         // of these the first: float32 where the others are not
+    part_numbers numbers{};           // as which the stage gives the others, and all send them
 };
 
 class reducer final : public actor {

@@ -17,10 +17,6 @@ bool contains(index_range a, index_range b) {
     return a.first <= b.first && b.first + b.count <= a.first + a.count;
 }
 
-result<tensor> new_row(memory_pool& memory, std::size_t elements) {
-    return tensor::allocate(memory, data_type::float32, {elements});
-}
-
 } // namespace
 
 // ---- what all reductions of a rank have in common -------------------------------------------------------------------
@@ -28,9 +24,10 @@ result<tensor> new_row(memory_pool& memory, std::size_t elements) {
 reduction_plan reduction_plan::make(std::vector<tensor_shape> shapes,
                                     proto::AllReduceAlgorithm algorithm, std::uint32_t rank,
                                     const rank_nodes& ranks, std::size_t message_elements,
-                                    std::size_t late) {
+                                    std::size_t late, part_numbers numbers) {
     reduction_plan p;
     p.shapes = std::move(shapes);
+    p.numbers = numbers;
     p.begins.push_back(0);
     for (const tensor_shape& shape : p.shapes)
         p.begins.push_back(p.begins.back() + shape.elements());
@@ -90,10 +87,10 @@ void reduction::give(std::size_t first, std::vector<tensor> inputs) {
 
 result<void> reduction::give_zeros() {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-        auto row = new_row(memory_, plan_.shapes[i].elements());
+        auto row = plan_.numbers_of_tensor(i).new_row(memory_, plan_.shapes[i].elements());
         if (!row)
             return row.failure();
-        std::ranges::fill(row->mutable_values<float>(), 0.0f);
+        std::memset(row->mutable_data(), 0, row->bytes());
         inputs_[i] = std::move(*row);
     }
     given_from_ = 0;
@@ -133,32 +130,50 @@ result<tensor> reduction::part_to_send(std::size_t slice) {
     const index_range elements = plan_.elements_of(slice, t.sends);
     if (t.to == nobody || elements.count == 0)
         return tensor{};
-    if (s.partial && contains(s.partial_of, elements) && !s.is_done[t.sends.first])
-        return s.partial.rows(elements.first - s.partial_of.first, elements.count);
+    const part_numbers numbers = plan_.numbers_of(slice);
+    const bool are_results = s.is_done[t.sends.first];
+    if (s.partial && contains(s.partial_of, elements) && !are_results)
+        return numbers.cut(s.partial, {elements.first - s.partial_of.first, elements.count});
     const auto pieces = pieces_of(elements);
-    const auto& from = s.is_done[t.sends.first] ? results_ : inputs_;
-    if (pieces.size() == 1)
-        return from[pieces[0].tensor].rows(pieces[0].within.first, elements.count);
-    auto row = new_row(memory_, elements.count);
+    if (pieces.size() > 1)
+        return row_of(slice, elements.count, pieces, are_results);
+    const tensor& from = (are_results ? results_ : inputs_)[pieces[0].tensor];
+    if (!numbers.is_row(from, plan_.shapes[pieces[0].tensor].elements())) // a sum
+        return row_of(slice, elements.count, pieces, are_results);
+    return numbers.cut(from, pieces[0].within);
+}
+
+result<tensor> reduction::row_of(std::size_t slice, std::size_t elements,
+                                 std::span<const piece> pieces, bool are_results) const {
+    const part_numbers numbers = plan_.numbers_of(slice);
+    auto row = numbers.new_row(memory_, elements);
     if (!row)
         return row;
-    for (const piece& p : pieces)
-        std::memcpy(row->mutable_values<float>().data() + p.offset,
-                    from[p.tensor].values<float>().data() + p.within.first,
-                    p.within.count * sizeof(float));
+    for (const piece& p : pieces) {
+        std::byte* const to = row->mutable_data() + numbers.bytes(p.offset);
+        if (are_results)
+            numbers.write(results_[p.tensor].values<float>().data() + p.within.first, to,
+                          p.within.count);
+        else
+            std::memcpy(to, numbers.at(inputs_[p.tensor], p.within.first),
+                        numbers.bytes(p.within.count));
+    }
     return row;
 }
 
 // Of what this rank has of the piece so far.
-const float* reduction::begin_of(const slice_state& s, index_range elements, const piece& p) const {
+const std::byte* reduction::begin_of(std::size_t slice, index_range elements,
+                                     const piece& p) const {
+    const slice_state& s = slices_[slice];
+    const part_numbers numbers = plan_.numbers_of(slice);
     if (s.partial && contains(s.partial_of, elements))
-        return s.partial.values<float>().data() + (elements.first - s.partial_of.first) + p.offset;
-    return inputs_[p.tensor].values<float>().data() + p.within.first;
+        return numbers.at(s.partial, elements.first - s.partial_of.first + p.offset);
+    return numbers.at(inputs_[p.tensor], p.within.first);
 }
 
 result<float*> reduction::result_of(const piece& p) {
     if (!results_[p.tensor]) {
-        auto made = new_row(memory_, plan_.shapes[p.tensor].elements());
+        auto made = part_numbers{}.new_row(memory_, plan_.shapes[p.tensor].elements());
         if (!made)
             return made.failure();
         results_[p.tensor] = std::move(*made);
@@ -171,30 +186,33 @@ result<void> reduction::take(std::size_t slice, const tensor& received) {
     const reduce_transfer& t = plan_.transfers[s.next];
     const index_range elements = plan_.elements_of(slice, t.receives);
     if (!plan_.is_last[s.next])
-        return add_partial(s, elements, received);
-    const float* const arrived = received.values<float>().data();
+        return add_partial(slice, elements, received);
+    const part_numbers numbers = plan_.numbers_of(slice);
     for (const piece& p : pieces_of(elements)) {
         const auto to = result_of(p);
         if (!to)
             return to.failure();
         if (t.adds)
-            add_on_host(begin_of(s, elements, p), arrived + p.offset, scale_, *to, p.within.count);
+            numbers.add(begin_of(slice, elements, p), numbers.at(received, p.offset), scale_, *to,
+                        p.within.count);
         else
-            std::memcpy(*to, arrived + p.offset, p.within.count * sizeof(float));
+            numbers.read(numbers.at(received, p.offset), *to, p.within.count);
     }
     for (std::size_t i = t.receives.first; i < t.receives.first + t.receives.count; ++i)
         s.is_done[i] = true;
     return {};
 }
 
-result<void> reduction::add_partial(slice_state& s, index_range elements, const tensor& received) {
-    auto sum = new_row(memory_, elements.count);
+result<void> reduction::add_partial(std::size_t slice, index_range elements,
+                                    const tensor& received) {
+    slice_state& s = slices_[slice];
+    const part_numbers numbers = plan_.numbers_of(slice);
+    auto sum = numbers.new_row(memory_, elements.count);
     if (!sum)
         return sum.failure();
-    const float* const arrived = received.values<float>().data();
-    float* const to = sum->mutable_values<float>().data();
     for (const piece& p : pieces_of(elements))
-        add_on_host(begin_of(s, elements, p), arrived + p.offset, 1, to + p.offset, p.within.count);
+        numbers.add(begin_of(slice, elements, p), numbers.at(received, p.offset),
+                    sum->mutable_data() + numbers.bytes(p.offset), p.within.count);
     s.partial = std::move(*sum);
     s.partial_of = elements;
     return {};
@@ -202,11 +220,12 @@ result<void> reduction::add_partial(slice_state& s, index_range elements, const 
 
 result<tensor> reduction::sum(std::size_t number) {
     if (!results_[number]) { // of a rank alone
-        auto made = new_row(memory_, plan_.shapes[number].elements());
+        auto made = part_numbers{}.new_row(memory_, plan_.shapes[number].elements());
         if (!made)
             return made.failure();
-        scale_on_host(inputs_[number].values<float>().data(), scale_,
-                      made->mutable_values<float>().data(), made->elements());
+        float* const sum = made->mutable_values<float>().data();
+        plan_.numbers_of_tensor(number).read(inputs_[number].data(), sum, made->elements());
+        scale_on_host(sum, scale_, sum, made->elements());
         results_[number] = std::move(*made);
     }
     return results_[number].reshaped(plan_.shapes[number]);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "actors/collective/all_reduce.hpp"
+#include "actors/collective/part_numbers.hpp"
 #include "kernels/tensor/tensor.hpp"
 
 namespace troupe {
@@ -31,13 +32,20 @@ struct reduction_plan {
     std::size_t late = 0; // of the tensors the first: given when the sums of the others are there
     std::size_t early_slices =
         0; // of the slices the first: those of the other tensors; none has some of both
+    part_numbers numbers; // of the early slices
 
     static reduction_plan make(std::vector<tensor_shape> shapes,
                                proto::AllReduceAlgorithm algorithm, std::uint32_t rank,
                                const rank_nodes& ranks,
                                std::size_t message_elements = message_elements_default,
-                               std::size_t late = 0);
+                               std::size_t late = 0, part_numbers numbers = {});
 
+    part_numbers numbers_of(std::size_t slice) const {
+        return slice < early_slices ? numbers : part_numbers{};
+    }
+    part_numbers numbers_of_tensor(std::size_t number) const {
+        return number < late ? part_numbers{} : numbers;
+    }
     // The elements of these segments of a slice; none where there are more segments than elements.
     index_range elements_of(std::size_t slice, index_range segments) const;
     std::size_t elements() const noexcept { return begins.back(); }
@@ -50,7 +58,8 @@ class reduction {
     // Sums are multiplied with `scale`. The plan and the pool must outlive it.
     reduction(const reduction_plan& plan, memory_pool& memory, float scale);
 
-    // Tensors first, first + 1, ... of this rank, of the plan's shapes. They come from the last to the first.
+    // Tensors first, first + 1, ... of this rank, of the plan's shapes, or rows of its numbers. They come from the last to
+    // the first.
     void give(std::size_t first, std::vector<tensor> inputs);
     result<void> give_zeros(); // for all
     std::size_t given_from() const noexcept { return given_from_; }
@@ -59,7 +68,7 @@ class reduction {
     // What the slice does next; null when it is done.
     const reduce_transfer* next(std::size_t slice) const;
     bool has_sent(std::size_t slice) const { return slices_[slice].has_sent; }
-    result<tensor> part_to_send(std::size_t slice); // rank 1; empty where nothing is to be sent now
+    result<tensor> part_to_send(std::size_t slice); // a row; empty where nothing is to be sent now
     result<void> take(std::size_t slice, const tensor& received); // what the transfer receives
     void step(std::size_t slice);                                 // to the transfer after it
 
@@ -85,16 +94,18 @@ class reduction {
         std::size_t offset; // in the range that was asked for
     };
     std::vector<piece> pieces_of(index_range elements) const;
-    const float* begin_of(const slice_state& s, index_range elements, const piece& p) const;
+    const std::byte* begin_of(std::size_t slice, index_range elements, const piece& p) const;
     result<float*> result_of(const piece& p);
-    result<void> add_partial(slice_state& s, index_range elements, const tensor& received);
+    result<void> add_partial(std::size_t slice, index_range elements, const tensor& received);
+    result<tensor> row_of(std::size_t slice, std::size_t elements, std::span<const piece> pieces,
+                          bool are_results) const;
 
     const reduction_plan& plan_;
     memory_pool& memory_;
     float scale_;
     std::size_t given_from_;
-    std::vector<tensor> inputs_;  // flat
-    std::vector<tensor> results_; // flat; made when first written
+    std::vector<tensor> inputs_;  // rows
+    std::vector<tensor> results_; // rows of float32; made when first written
     std::vector<slice_state> slices_;
 };
 

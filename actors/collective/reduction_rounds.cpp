@@ -95,8 +95,8 @@ result<void> reduction_rounds::check(proto::ReduceChunk::Reader body, std::uint3
         body.getReduction() < next_id_ ||
         arrived_.contains({body.getReduction(), body.getSlice(), body.getRound()}))
         return error{errc::protocol, "comes from a rank that sends nothing then, or twice"};
-    const bool fits = parts.size() == 1 && parts[0].type() == data_type::float32 &&
-                      parts[0].shape() == tensor_shape{elements()};
+    const bool fits =
+        parts.size() == 1 && plan_.numbers_of(body.getSlice()).is_row(parts[0], elements());
     return fits ? result<void>{} : error{errc::protocol, "has not the elements that are due"};
 }
 

@@ -60,7 +60,8 @@ actor_address node_agent::spawn_reducer(proto::PlaceStage::Reader body, stage_op
                                          .codec = stage.sync.codec,
                                          .sends_factors = stage.sync.sends_factors,
                                          .factor_rows = factor_rows_of(*stage.program),
-                                         .samples_max = largest_batch(body.getTrain())};
+                                         .samples_max = largest_batch(body.getTrain()),
+                                         .algorithm = stage.sync.algorithm};
     if (gradients.shapes.empty())
         return {};
     const std::string name = "reducer-" + name_of_stage(body);
@@ -86,6 +87,10 @@ actor_address node_agent::spawn_reducer(proto::PlaceStage::Reader body, stage_op
             .seed = options.seed,
             .replica = body.getReplica(),
             .replicas = body.getReplicas()});
+    if (exchange->half)
+        return runtime().spawn<reducer>(
+            name, reducer_options{stage.sync.algorithm, stage.compute, gradients.shapes,
+                                  gradients.averages, part_numbers{stage.sync.codec->half()}});
     if (exchange->sparse)
         return runtime().spawn<sparse_reducer>(name, std::move(options), *exchange->sparse);
     return runtime().spawn<gatherer>(name, std::move(options));

@@ -211,7 +211,8 @@ planned_reduction reduction_of(const plan& p, const planned_stage& s) {
                                          .codec = p.sync.codec,
                                          .sends_factors = p.sync.sends_factors,
                                          .factor_rows = s.factor_rows,
-                                         .samples_max = p.batch_max};
+                                         .samples_max = p.batch_max,
+                                         .algorithm = p.sync.algorithm};
     const auto algorithm = choose(p.sync.algorithm, ranks, elements);
     const std::uint64_t bytes = sizeof(float) * elements_sent_max(algorithm, ranks, elements);
     if (const auto exchange = choose_exchange(gradients, ranks))

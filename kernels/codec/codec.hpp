@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "kernels/codec/payload_form.hpp"
+#include "kernels/ops/codecs.hpp"
 #include "schemas/topology.capnp.h"
 
 namespace troupe {
@@ -47,6 +48,10 @@ class codec : public payload_form {
     virtual std::optional<std::size_t> sparse_numbers(const tensor_shape&) const {
         return std::nullopt;
     }
+
+    // Where a payload has a number of 16 bits for each of the tensor, whatever the others are: sums of some may be sent so,
+    // too.
+    virtual std::optional<half_format> half() const { return std::nullopt; }
 
     // Where what several senders send can be summed on its way, in two steps.
     virtual const low_rank_factors* low_rank() const { return nullptr; }

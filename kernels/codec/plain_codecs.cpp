@@ -30,6 +30,7 @@ class half_codec final : public plain_codec {
     std::uint64_t payload_bytes(const tensor_shape& shape) const override {
         return 2 * shape.elements();
     }
+    std::optional<half_format> half() const override { return format_; }
     result<void> check(const tensor_shape& shape, const tensor& payload) const override {
         return check_row(shape, payload, payload_bytes(shape));
     }

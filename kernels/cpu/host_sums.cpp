@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/arithmetic_scope.hpp"
+#include "kernels/cpu/codec_loops.hpp"
 #include "kernels/cpu/fastest_loops.hpp"
 #include "kernels/cpu/loops.hpp"
 #include "kernels/cpu/update_loops.hpp"
@@ -12,6 +13,12 @@ namespace troupe {
 namespace {
 
 constexpr std::size_t cached = 4096; // elements that are scaled while they are in the nearest cache
+
+const cpu::codec_loops& fastest_codec_loops() {
+    static const cpu::codec_loops& loops =
+        cpu::fastest(cpu::codec_loops_avx512, cpu::codec_loops_avx2, cpu::codec_loops_baseline);
+    return loops;
+}
 
 } // namespace
 
@@ -33,6 +40,20 @@ void scale_on_host(const float* x, float factor, float* scaled, std::size_t coun
         cpu::fastest(cpu::update_loops_avx512, cpu::update_loops_avx2, cpu::update_loops_baseline);
     const cpu::arithmetic_scope scope;
     loops.scale(x, factor, scaled, count);
+}
+
+void encode_half_on_host(half_format format, const float* x, std::byte* halves, std::size_t count) {
+    const cpu::arithmetic_scope scope;
+    const cpu::codec_loops& loops = fastest_codec_loops();
+    (format == half_format::bf16 ? loops.to_bf16 : loops.to_f16)(x, halves, count);
+}
+
+void decode_half_on_host(half_format format, const std::byte* halves, const float* addend,
+                         float* output, std::size_t count) {
+    const cpu::arithmetic_scope scope;
+    const cpu::codec_loops& loops = fastest_codec_loops();
+    (format == half_format::bf16 ? loops.from_bf16 : loops.from_f16)(halves,
+                                                                     {1, addend, output, count});
 }
 
 } // namespace troupe

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "kernels/ops/codecs.hpp"
+
 namespace troupe {
 
 // sum[i] = factor * (x[i] + y[i]). The sum may be x or y.
@@ -11,5 +13,11 @@ void add_on_host(const float* x, const float* y, float factor, float* sum, std::
 
 // scaled[i] = factor * x[i]. May be x.
 void scale_on_host(const float* x, float factor, float* scaled, std::size_t count);
+
+// Numbers of 16 bits, at any address. output[i] = what is decoded of i, plus addend[i] where there is an addend, which may
+// be the output.
+void encode_half_on_host(half_format format, const float* x, std::byte* halves, std::size_t count);
+void decode_half_on_host(half_format format, const std::byte* halves, const float* addend,
+                         float* output, std::size_t count);
 
 } // namespace troupe

@@ -34,13 +34,30 @@ BOOST_AUTO_TEST_CASE(sparse_payloads_are_summed_on_their_way_where_that_is_faste
 
 BOOST_AUTO_TEST_CASE(other_payloads_are_gathered) {
     for (const codec_ptr& how :
-         {with_error_feedback(make_threshold_codec(0.1f)), with_error_feedback(make_sign_codec()),
-          with_error_feedback(make_half_codec(half_format::bf16))})
+         {with_error_feedback(make_threshold_codec(0.1f)), with_error_feedback(make_sign_codec())})
         BOOST_TEST(exchange_of(how, 4, {{100, 100}}).name() == "all-gather", how->name());
-    const auto half = exchange_of(with_error_feedback(make_half_codec(half_format::bf16)), 4,
-                                  {{7}, {100, 100}}, 1);
+    const codec_ptr signs = with_error_feedback(make_sign_codec());
     // Beside it an all-reduce of the averages: of so few, two rounds of recursive doubling.
-    BOOST_TEST(half.bytes == 3u * 2 * 10'000 + 2u * 4 * 7);
+    BOOST_TEST(exchange_of(signs, 4, {{7}, {100, 100}}, 1).bytes ==
+               3 * signs->payload_bytes({100, 100}) + 2u * 4 * 7);
+}
+
+BOOST_AUTO_TEST_CASE(numbers_of_16_bits_are_summed_as_such_by_more_than_two_ranks) {
+    for (const half_format format : {half_format::bf16, half_format::f16}) {
+        const codec_ptr how = with_error_feedback(make_half_codec(format));
+        const std::vector<tensor_shape> shapes{{8}, {400, 100}};
+        const auto two = exchange_of(how, 2, shapes, 1);
+        BOOST_TEST(two.name() == "all-gather"); // as little, and rounded once
+        BOOST_TEST(two.bytes == 2u * 40'000 + 4u * 8);
+        const auto four = choose_exchange({.shapes = shapes,
+                                           .averages = 1,
+                                           .codec = how,
+                                           .algorithm = proto::AllReduceAlgorithm::RING},
+                                          4)
+                              .value();
+        BOOST_TEST(four.name() == "all-reduce in 16 bits by ring");
+        BOOST_TEST(four.bytes == (2u * 40'000 + 4u * 8) * 6 / 4);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(weights_whose_factors_are_less_are_gathered_and_the_rest_is_summed) {

@@ -216,6 +216,35 @@ BOOST_AUTO_TEST_CASE(tensors_that_come_out_of_their_order_end_it) {
     BOOST_TEST(stage.log.downs[0].find("has not the shapes") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(in_16_bits_it_takes_two_bytes_for_each_number_and_no_floats) {
+    for (const bool is_stage_wrong : {false, true}) {
+        puppet_stage s;
+        auto& stage = s.add<proto::Reduced>("stage");
+        auto& peer = s.add<proto::ReduceChunk>("peer");
+        const actor_address rank =
+            s.node.spawn<reducer>("reducer", reducer_options{algorithm::RING,
+                                                             s.shared_device(),
+                                                             {tensor_shape{1}, tensor_shape{2}},
+                                                             1,
+                                                             part_numbers{half_format::bf16}});
+        s.watch(stage, rank);
+        s.say(stage, rank, membership(0, {rank, peer.address}));
+        const tensor halves =
+            tensor::allocate(s.shared_device()->memory(), data_type::uint8, {4}).value();
+        s.say(stage, rank, request(0, {s.floats({5}), is_stage_wrong ? s.floats({1, 2}) : halves}));
+        if (!is_stage_wrong) {
+            BOOST_TEST(stage.log.downs.empty());
+            BOOST_TEST(peer.log.got.at(0)->tensors()[0].bytes() == 2u);
+            s.say(peer, rank, chunk(0, 0, {s.floats({1})}));
+        }
+        BOOST_REQUIRE(stage.log.downs.size() == 1u);
+        BOOST_TEST(stage.log.downs[0].find(is_stage_wrong ? "has not the shapes"
+                                                          : "has not the elements that are due") !=
+                       std::string::npos,
+                   stage.log.downs[0]);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(ranks_beyond_the_elements_send_no_empty_messages) {
     constexpr std::uint32_t ranks = 5;
     for (const algorithm a : list_algorithms()) {

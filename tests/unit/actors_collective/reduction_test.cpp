@@ -20,6 +20,9 @@ struct setting {
     float scale = 1;
     bool with_zeros = false; // the last rank has none of its own
     std::uint32_t order = 1; // of who goes on first
+    part_numbers numbers{};
+    std::size_t averages = 0; // float32 whatever the numbers are
+    bool are_integers = false;
 };
 
 struct world {
@@ -37,6 +40,15 @@ std::vector<float> flat(const std::vector<std::vector<float>>& tensors) {
     return all;
 }
 
+// As a stage gives it: a tensor, or a row of numbers of 16 bits.
+tensor as_given(const part_numbers& numbers, memory_pool& memory, const tensor& t) {
+    if (!numbers.is_half())
+        return t;
+    tensor row = numbers.new_row(memory, t.elements()).value();
+    numbers.write(t.values<float>().data(), row.mutable_data(), t.elements());
+    return row;
+}
+
 // Any rank and slice may go on whenever it can.
 world sum_up(const setting& s) {
     world w;
@@ -46,7 +58,8 @@ world sum_up(const setting& s) {
     std::vector<reduction> all;
     w.sent.resize(ranks);
     for (std::uint32_t r = 0; r < ranks; ++r)
-        w.plans.push_back(reduction_plan::make(s.shapes, s.by, r, s.ranks, s.message_elements));
+        w.plans.push_back(reduction_plan::make(s.shapes, s.by, r, s.ranks, s.message_elements,
+                                               s.averages, s.numbers));
     for (std::uint32_t r = 0; r < ranks; ++r) {
         reduction& one = all.emplace_back(w.plans[r], memory, s.scale);
         auto& own = w.inputs.emplace_back();
@@ -54,10 +67,13 @@ world sum_up(const setting& s) {
         for (const tensor_shape& shape : s.shapes) {
             tensor t = tensor::allocate(memory, data_type::float32, shape).value();
             for (float& x : t.mutable_values<float>())
-                x = s.with_zeros && r + 1 == ranks
-                        ? 0.0f
+                x = s.with_zeros && r + 1 == ranks ? 0.0f
+                    : s.are_integers
+                        ? static_cast<float>(std::uniform_int_distribution{-9, 9}(values))
                         : std::uniform_real_distribution<float>{-1, 1}(values);
             own.emplace_back(t.values<float>().begin(), t.values<float>().end());
+            if (given.size() >= s.averages)
+                t = as_given(s.numbers, memory, t);
             given.push_back(std::move(t));
         }
         if (s.with_zeros && r + 1 == ranks)
@@ -80,7 +96,7 @@ world sum_up(const setting& s) {
             if (!all[r].has_sent(slice)) {
                 moved = true;
                 if (const tensor part = all[r].part_to_send(slice).value()) {
-                    w.sent[r] += part.elements();
+                    w.sent[r] += part.bytes() / w.plans[r].numbers_of(slice).bytes(1);
                     BOOST_TEST(under_way.emplace(std::tuple{t->to, slice, t->round}, part).second);
                 }
             }
@@ -173,6 +189,42 @@ BOOST_AUTO_TEST_CASE(no_order_of_messages_changes_a_bit) {
                 BOOST_TEST((again.sums == first.sums));
             }
         }
+}
+
+// Integers that stay below 2^8 are such numbers, and so are all their sums.
+BOOST_AUTO_TEST_CASE(in_16_bits_sums_are_the_serial_ones_where_nothing_is_rounded) {
+    for (const half_format format : {half_format::bf16, half_format::f16})
+        for (const algorithm a : list_algorithms())
+            for (std::uint32_t ranks = 2; ranks <= 9; ++ranks)
+                for (const auto& shapes : some_shapes)
+                    BOOST_TEST_CONTEXT(name_of(a) << " of " << ranks) {
+                        setting s{a, ranks, shapes, 16, 0.5f, ranks % 2 == 0, ranks};
+                        s.numbers = part_numbers{format};
+                        s.averages = shapes.size() > 2 ? 1 : 0;
+                        s.are_integers = true;
+                        const world w = sum_up(s);
+                        std::vector<float> serial(w.plans[0].elements());
+                        for (const auto& inputs : w.inputs)
+                            std::ranges::transform(serial, flat(inputs), serial.begin(),
+                                                   std::plus{});
+                        for (float& x : serial)
+                            x *= s.scale;
+                        for (const auto& sums : w.sums)
+                            BOOST_TEST((flat(sums) == serial));
+                    }
+}
+
+BOOST_AUTO_TEST_CASE(in_16_bits_no_order_of_messages_changes_a_bit_on_any_rank) {
+    for (const algorithm a : list_algorithms()) {
+        setting s{a, 5, some_shapes[3], 16, 0.3f};
+        s.numbers = part_numbers{half_format::bf16};
+        s.averages = 1;
+        const world first = sum_up(s);
+        for (const auto& sums : first.sums)
+            BOOST_TEST((sums == first.sums[0]));
+        for (s.order = 2; s.order < 20; ++s.order)
+            BOOST_TEST((sum_up(s).sums == first.sums));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(what_lies_in_one_tensor_is_sent_as_it_is) {
