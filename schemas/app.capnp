@@ -316,7 +316,7 @@ struct Dropout {
 }
 
 struct Train {
-  batch @0 :UInt32 $A.required $A.min(1) $A.max(1048576) $A.doc("Samples per minibatch; the last one of an epoch may be shorter.");
+  batch @0 :UInt32 $A.required $A.min(1) $A.max(1048576) $A.doc("Samples per minibatch, of each replica where there are several; the last one of an epoch may be shorter.");
   epochs @1 :UInt32 = 1 $A.min(1) $A.max(1000000) $A.doc("Passes over the training data.");
   seed @2 :UInt64 = 1 $A.doc("Seed of initialisation and shuffling. Same seed, same run.");
   optimizer @3 :O.Optimizer $A.required $A.doc("Update rule.");

@@ -21,7 +21,7 @@
 # wants the norm of all. Payloads that are sparse, of
 # indices and values, are summed on their way in one slice, by rounds that every rank computes for itself, too
 # (actors/collective/sparse_reduce.hpp). Those of bf16 and f16 are summed as others are, but in 16 bits, with more than two
-# ranks. Others, and sparse ones where that is faster, are gathered: they go from every rank to
+# ranks or where the app file names the algorithm. Others, and sparse ones where that is faster, are gathered: they go from every rank to
 # all others as they get ready, whatever the others do, and everyone decodes and sums them in the order of the ranks; tensors
 # that are not compressed are summed beside them, in the first slices, as without a codec. Sufficient factors, which linear
 # layers give in place of a gradient, are gathered, too. Which of these it is is the same on all ranks
@@ -69,7 +69,7 @@ struct ReduceChunk {
   round @1 :UInt32;
   slice @2 :UInt32;
 }                               # attachments: the elements of the round's segments of this slice in a row, float32; where
-                                # there are none nothing is sent. Of bf16 and f16, with more than two ranks, uint8, two
+                                # there are none nothing is sent. Of bf16 and f16, where they are not gathered, uint8, two
                                 # bytes for each, but of averages. Otherwise compressed, but for P and Q:
                                 #   sparse: of the round's segment two rows, first that of the averages and of gradients
                                 #           that are sent as they are, then that of all others; each float32 with all

@@ -111,7 +111,8 @@ std::optional<compressed_exchange> choose_exchange(const compressed_gradients& g
     }
     if (exchange.gathered() == 0)
         return std::nullopt;
-    if (g.codec && g.codec->half() && ranks.ranks() > 2) {
+    const bool is_less = ranks.ranks() > 2; // than what is gathered, which is rounded once
+    if (g.codec && g.codec->half() && (is_less || g.algorithm != proto::AllReduceAlgorithm::AUTO)) {
         sum_in_half(exchange, g, ranks);
         return exchange;
     }

@@ -246,7 +246,8 @@ result<void> check_codec(const app_definition& definition) {
         if (!app.getTrain().getClip().isNone())
             return refuse("train.clip");
     }
-    if (sync.isAllReduce() && sync.getAllReduce().getAlgorithm() != proto::AllReduceAlgorithm::AUTO)
+    if (sync.isAllReduce() && !how.isBf16() && !how.isF16() &&
+        sync.getAllReduce().getAlgorithm() != proto::AllReduceAlgorithm::AUTO)
         return definition.error_at("topology.sync.all_reduce.algorithm",
                                    "the codec says who sends what to whom, as `troupe plan` "
                                    "shows; leave the algorithm out");

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <ctime>
 #include <deque>
 #include <iostream>
 #include <mutex>
@@ -17,13 +18,22 @@ namespace troupe::cli {
 
 namespace {
 
+// "2026-11-21 17:33:01Z"
+std::string time_of_day() {
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    char text[32];
+    std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%SZ", gmtime_r(&now, &parts));
+    return text;
+}
+
 // What the node's actors say, for standard error: they hand it over, the command's own thread writes it as it is read.
 class node_log {
   public:
     void say(const std::string& sentence) {
         const std::lock_guard guard{lock_};
         if (waiting_.size() < waiting_max)
-            waiting_.push_back(sentence);
+            waiting_.push_back(time_of_day() + ' ' + sentence);
     }
 
     void print() {

@@ -39,6 +39,8 @@ json histogram(const std::vector<std::uint64_t>& lags) {
 
 // "0 versions late: 4, 1: 3748".
 std::string lags_in_words(const std::vector<std::uint64_t>& lags) {
+    if (lags.size() == 1 && lags[0] > 0)
+        return "none of " + std::to_string(lags[0]);
     std::string words;
     for (std::size_t lag = 0; lag < lags.size(); ++lag)
         if (lags[lag] != 0)

@@ -4,7 +4,6 @@ namespace troupe::cli {
 
 namespace {
 
-
 bool takes_tokens(const stage_program& program) {
     const value_form& input = program.inputs()[0].info;
     return input.type == data_type::int32 && input.shape.rank() == 1;

@@ -56,6 +56,10 @@ BOOST_AUTO_TEST_CASE(numbers_of_16_bits_are_summed_as_such_by_more_than_two_rank
                                           4)
                               .value();
         BOOST_TEST(four.name() == "all-reduce in 16 bits by ring");
+        BOOST_TEST(
+            choose_exchange(
+                {.shapes = shapes, .codec = how, .algorithm = proto::AllReduceAlgorithm::TREE}, 2)
+                ->name() == "all-reduce in 16 bits by tree");
         BOOST_TEST(four.bytes == (2u * 40'000 + 4u * 8) * 6 / 4);
     }
 }
