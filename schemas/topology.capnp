@@ -184,8 +184,8 @@ struct Admm {
 struct GradientCodec $A.doc("Exactly one way to compress gradients.") {
   union {
     none @0 :Void $A.doc("As they are, 32 bits a number.");
-    bf16 @1 :Void $A.doc("Rounded to bfloat16, 16 bits. By all_reduce of more than two replicas every sum is, too.");
-    f16 @2 :Void $A.doc("Rounded to half precision, 16 bits; else as bf16.");
+    bf16 @1 :Void $A.doc("Rounded to bfloat16, 16 bits. By all_reduce of more than two replicas every sum is, too, and what that loses is lost.");
+    f16 @2 :Void $A.doc("Rounded to half precision, 16 bits; else as bf16. Sums above 65504 are infinite.");
     int8 @3 :Void $A.doc("One of 255 steps up to the largest of 512 neighbours, by lot: 8 bits.");
     oneBit @4 :Void $A.doc("The sign, with the mean of those above and of those below in each column: 1 bit. Seide et al. 2014.");
     threshold @5 :ThresholdCodec $A.doc("Only what is larger than a number, as plus or minus that number: 32 bits for each. "

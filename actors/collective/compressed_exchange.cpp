@@ -89,7 +89,7 @@ void sum_in_half(compressed_exchange& exchange, const compressed_gradients& g,
     std::size_t averages = 0, parameters = 0;
     for (std::size_t t = 0; t < g.shapes.size(); ++t)
         (t < g.averages ? averages : parameters) += g.shapes[t].elements();
-    exchange.half = choose(g.algorithm, ranks, averages + parameters);
+    exchange.half = choose(g.algorithm, ranks, averages + parameters / 2); // by bytes
     exchange.bytes = sizeof(float) * elements_sent_max(*exchange.half, ranks, averages) +
                      2 * elements_sent_max(*exchange.half, ranks, parameters);
 }

@@ -4,7 +4,7 @@
 //   sparse         payloads of indices and values are summed on their way, by the rounds of sparse_reduce.hpp
 //   low rank       of codecs with low_rank(), summed by two dense all-reduces
 //   16 bits        bf16 and f16, with more than two ranks or where the algorithm is named: by a dense all-reduce that rounds
-//                  every sum, too; gathered they would be no less than float32 is
+//                  every sum, too; gathered by four ranks they are as many bytes as float32 sums
 //   all-gather     any other payload goes to all, and so does a sparse one where that is faster; what is not compressed is
 //                  summed by a dense all-reduce beside it
 //

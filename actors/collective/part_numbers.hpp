@@ -1,12 +1,11 @@
 // What the parts of a reduction are made of: float32 numbers, or numbers of 16 bits, to which every sum is rounded.
 //
-// So a part that was rounded once is sent on as it is, and all who add the same two parts have the same bits.
+// So a sum has the same bits wherever it is sent on to, and all who add the same two parts have the same.
 //
 // Threads: any. Memory: of the processor, read and written by who calls.
 #pragma once
 
 #include <optional>
-#include <vector>
 
 #include "actors/collective/all_reduce.hpp"
 #include "kernels/ops/codecs.hpp"

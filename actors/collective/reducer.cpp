@@ -32,13 +32,16 @@ void reducer::join(proto::JoinReduction::Reader body, const frame& f) {
     for (const auto member : members)
         members_.push_back(read_address(member));
     const rank_nodes ranks = nodes_of(members_);
-    std::size_t elements = 0;
-    for (const tensor_shape& shape : options_.shapes)
-        elements += shape.elements();
+    std::size_t bytes = 0;
+    for (std::size_t t = 0; t < options_.shapes.size(); ++t)
+        bytes += (t < options_.averages ? part_numbers{} : options_.numbers)
+                     .bytes(options_.shapes[t].elements());
     rounds_.emplace(
-        reduction_plan::make(options_.shapes, choose(options_.algorithm, ranks, elements),
-                             body.getRank(), ranks, message_elements_default, options_.averages,
-                             options_.numbers),
+        reduction_plan::make(options_.shapes,
+                             choose(options_.algorithm, ranks, bytes / sizeof(float)),
+                             body.getRank(), ranks,
+                             message_elements_default * sizeof(float) / options_.numbers.bytes(1),
+                             options_.averages, options_.numbers),
         [this](std::uint32_t to, std::uint32_t slice, std::uint32_t round, tensor part) {
             send_part(to, slice, round, std::move(part));
         },

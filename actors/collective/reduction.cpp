@@ -135,12 +135,9 @@ result<tensor> reduction::part_to_send(std::size_t slice) {
     if (s.partial && contains(s.partial_of, elements) && !are_results)
         return numbers.cut(s.partial, {elements.first - s.partial_of.first, elements.count});
     const auto pieces = pieces_of(elements);
-    if (pieces.size() > 1)
+    if (pieces.size() > 1 || (are_results && numbers.is_half()))
         return row_of(slice, elements.count, pieces, are_results);
-    const tensor& from = (are_results ? results_ : inputs_)[pieces[0].tensor];
-    if (!numbers.is_row(from, plan_.shapes[pieces[0].tensor].elements())) // a sum
-        return row_of(slice, elements.count, pieces, are_results);
-    return numbers.cut(from, pieces[0].within);
+    return numbers.cut((are_results ? results_ : inputs_)[pieces[0].tensor], pieces[0].within);
 }
 
 result<tensor> reduction::row_of(std::size_t slice, std::size_t elements,

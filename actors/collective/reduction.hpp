@@ -2,7 +2,7 @@
 //
 // What this rank begins with is never written: peers may still read what was sent of it. A sum that is not the last of its
 // elements is a new tensor, the last one lies in the results. A part that lies within one tensor is sent as it is; one that
-// does not is put in a row first.
+// does not, or that is of results and sent in 16 bits, is put in a row first.
 //
 // Threads: none of its own. Memory: numbers are summed in the processor's memory by who calls.
 #pragma once
@@ -29,7 +29,8 @@ struct reduction_plan {
     std::vector<reduce_transfer> transfers; // of each slice
     std::vector<bool> is_last; // by transfer: what it receives is the sum of all ranks then
     std::vector<index_range> slices;
-    std::size_t late = 0; // of the tensors the first: given when the sums of the others are there
+    std::size_t late =
+        0; // of the tensors the first: float32, and in slices of their own the others' are before them
     std::size_t early_slices =
         0; // of the slices the first: those of the other tensors; none has some of both
     part_numbers numbers; // of the early slices

@@ -246,7 +246,8 @@ result<void> check_codec(const app_definition& definition) {
         if (!app.getTrain().getClip().isNone())
             return refuse("train.clip");
     }
-    if (sync.isAllReduce() && !how.isBf16() && !how.isF16() &&
+    const codec_ptr made = make_codec(how);
+    if (sync.isAllReduce() && !(made && made->half()) &&
         sync.getAllReduce().getAlgorithm() != proto::AllReduceAlgorithm::AUTO)
         return definition.error_at("topology.sync.all_reduce.algorithm",
                                    "the codec says who sends what to whom, as `troupe plan` "

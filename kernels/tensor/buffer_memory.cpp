@@ -62,6 +62,7 @@ buffer_memory::~buffer_memory() {
 }
 
 std::byte* buffer_memory::take(std::size_t bytes) {
+    TROUPE_CHECK(bytes % alignment == 0, "size classes are multiples of the alignment");
     return is_cut(bytes) ? cut(bytes) : take_from_system(bytes);
 }
 
@@ -87,11 +88,8 @@ void buffer_memory::give_back(std::byte* memory, std::size_t bytes) {
     TROUPE_CHECK(r != regions_.end(), "the buffer was cut out of a region");
     if (--r->buffers > 0)
         return;
-    r->used = 0;
-    if (r + 1 != regions_.end()) {
-        give_to_system(r->begin, region_bytes);
-        regions_.erase(r);
-    }
+    give_to_system(r->begin, region_bytes); // what is left of it no longer lies in huge pages
+    regions_.erase(r);
 }
 
 } // namespace troupe

@@ -2,7 +2,8 @@
 //
 // Buffers of a huge page or more begin at one and ask for them. Those from 64 KB on are cut out of regions of huge pages,
 // one behind the other. So there are fewer faults when they are first written and fewer misses of the TLB, and where another
-// process reads them (transport/ucx/README.md) the kernel looks one page up instead of sixteen and more.
+// process reads them (transport/ucx/README.md) the kernel looks one page up instead of sixteen and more. What goes back of a
+// region is the system's as soon as it needs memory; its addresses go back with the last buffer of the region.
 //
 // Threads: one at a time. Errors: null where the system has no memory left.
 #pragma once
@@ -19,7 +20,7 @@ class buffer_memory {
     buffer_memory(const buffer_memory&) = delete;
     buffer_memory& operator=(const buffer_memory&) = delete;
 
-    std::byte* take(std::size_t bytes);
+    std::byte* take(std::size_t bytes); // a multiple of 64
     void give_back(std::byte* memory, std::size_t bytes);
 
   private:

@@ -85,7 +85,7 @@ struct memory_pool_statistics {
 };
 
 // A bounded pool of host memory. A buffer begins at a multiple of 64 bytes, one of 2 MiB or more at a multiple of 2 MiB
-// (a huge page); those from 64 KiB on lie in huge pages (buffer_memory.hpp).
+// (a huge page); those from 64 KiB on are parts of huge pages (buffer_memory.hpp).
 class memory_pool {
   public:
     explicit memory_pool(std::uint64_t bytes_max);

@@ -161,6 +161,12 @@ BOOST_AUTO_TEST_CASE(compressed_gradients_go_before_the_backward_pass_ends_and_c
         BOOST_TEST(calm_run.handed_over > 0u, codec);
         BOOST_TEST((run_it(text, storm).weights == calm_run.weights), codec);
     }
+    const std::string named = large(2, 8, 1, "{all_reduce: {algorithm: ring}, codec: bf16}");
+    const outcome rounded = run_it(named, calm); // summed in 16 bits
+    BOOST_TEST(rounded.handed_over > 0u);
+    BOOST_TEST((run_it(named, storm).weights == rounded.weights));
+    BOOST_TEST((run_it(large(2, 8, 1, "{all_reduce: {}, codec: bf16}"), calm).weights !=
+                rounded.weights)); // gathered
 }
 
 BOOST_AUTO_TEST_CASE(gradients_are_clipped_by_the_norm_of_their_sum) {

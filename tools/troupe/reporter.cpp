@@ -37,7 +37,7 @@ json histogram(const std::vector<std::uint64_t>& lags) {
     return h;
 }
 
-// "0 versions late: 4, 1: 3748".
+// "4 by 0, 3748 by 1", "none of 18".
 std::string lags_in_words(const std::vector<std::uint64_t>& lags) {
     if (lags.size() == 1 && lags[0] > 0)
         return "none of " + std::to_string(lags[0]);

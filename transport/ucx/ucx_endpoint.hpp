@@ -46,6 +46,8 @@ struct ucx_options {
         std::chrono::seconds{30}; // for the pool to have room for a frame; then its peer is lost
     duration spin =
         std::chrono::microseconds{30}; // how long the progress thread polls before it sleeps
+    duration yield_max =
+        std::chrono::milliseconds{1}; // a yield beside who shares a processor, not who keeps it
     std::uint64_t busy_rounds =
         1000; // of progress for which a peer that has had news is asked in each; then when it is its turn
     std::size_t handshakes_max =

@@ -158,7 +158,7 @@ void ucx_node::run() {
         if (round(now)) {
             last_work = now;
         } else if (now - last_work < options_.spin && now >= polls_from_) {
-            let_others_run(now);
+            let_others_run();
         } else {
             wait_for_events();
             last_work = options_.time->now();

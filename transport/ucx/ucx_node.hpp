@@ -9,7 +9,7 @@
 // then loads has_commands_. All of these are sequentially consistent, so at least one of the two sees the other's. is_dirty
 // is cleared before the flush and queue_lock orders push against flush, so a frame pushed too late for one flush asks for
 // another. A sender whose flush left sends in flight, a failed peer or is_writable wakes the progress thread too, and while
-// sends are in flight that sleeps 10 ms at most.
+// sends are in flight that sleeps 100 us at most.
 #pragma once
 
 #include <atomic>
@@ -64,7 +64,7 @@ class ucx_node final : public endpoint, private control_events {
     // --- the progress thread
     void run();
     bool round(time_point now); // true if there was anything to do
-    void let_others_run(time_point now);
+    void let_others_run();
     bool run_commands();
     bool arm();
     void watch(const ucx_worker& worker);

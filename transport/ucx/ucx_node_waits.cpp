@@ -9,18 +9,20 @@ namespace {
 
 // UCX need not tell of everything that it could do for a transfer under way.
 constexpr duration in_flight_wait = std::chrono::microseconds{100};
-constexpr duration yield_max = std::chrono::milliseconds{1};
-constexpr int yields_apart = 100; // so that one in so much time is lost to who keeps the processor
+// After a long yield there is none for so many times as long: at most a hundredth of the time is lost so.
+constexpr int back_off_factor = 100;
+constexpr duration back_off_max = std::chrono::seconds{1};
 
 } // namespace
 
 // Who shares the processor with this thread may be who sends next, and gives it back soon. Who computes keeps it for
 // milliseconds: while there is such a one this thread does not poll, as one that sleeps is woken at once.
-void ucx_node::let_others_run(time_point now) {
+void ucx_node::let_others_run() {
+    const time_point began = options_.time->now();
     std::this_thread::yield();
-    const duration taken = options_.time->now() - now;
-    if (taken > yield_max)
-        polls_from_ = now + yields_apart * taken;
+    const time_point ended = options_.time->now();
+    if (ended - began > options_.yield_max)
+        polls_from_ = ended + std::min(back_off_factor * (ended - began), back_off_max);
 }
 
 void ucx_node::wait_for_events() {

@@ -64,6 +64,13 @@ BOOST_AUTO_TEST_CASE(what_replicas_of_a_stage_sum_is_told_as_it_is_compressed) {
     const auto p = make_plan({app.app(), devices_of_nodes(3), {}});
     BOOST_REQUIRE(p.ok());
     BOOST_TEST(describe(*p).find("compressed by int8, all-gather") != std::string::npos);
+    text.replace(text.find("all_reduce: {}, codec: int8"), 27,
+                 "all_reduce: {algorithm: ring}, codec: f16");
+    const app_definition halves = parse_app(text, "app.yaml").value();
+    const auto of_halves = make_plan({halves.app(), devices_of_nodes(3), {}});
+    BOOST_REQUIRE(of_halves.ok());
+    BOOST_TEST(describe(*of_halves).find("compressed by f16, all-reduce in 16 bits by ring") !=
+               std::string::npos);
     text = pipeline_app("gpipe", {6}, 1);
     text.insert(text.find("{pipeline:") + 1,
                 "replicas: 2, sync: {all_reduce: {}, codec: sufficient_factors}, ");
