@@ -29,7 +29,8 @@ struct pipeline_sim_options {
     double flops_per_second = 1e11; // of every device
     std::function<void(node_runtime&)>
         last_agent; // spawns what stands where the last node's agent would; may be empty
-    operations* last_operations = nullptr; // what the last node computes with; null: as all
+    // What each device computes with, numbered over all nodes; empty: all with the same.
+    std::function<operations&(std::size_t device)> operations_of;
 };
 
 class pipeline_sim {
@@ -55,8 +56,8 @@ class pipeline_sim {
                      .flops_per_second = options.flops_per_second,
                      .jitter = 0.3,
                      .seed = options.seed + n},
-                    options.last_operations && n + 1 == options.nodes ? *options.last_operations
-                                                                      : *operations_)));
+                    options.operations_of ? options.operations_of(n * options.devices_of_node + d)
+                                          : *operations_)));
                 if (n < options.nodes)
                     devices_.push_back({node.node(), name, device_name});
             }

@@ -1,5 +1,5 @@
-// Reducers of compressed gradients between stages that follow a script: random gradients, one sum after another. So a
-// thousand seeds are looked at in little time, and what no training shows is seen: every number.
+// Reducers of gradients, compressed or not, between stages that follow a script: random gradients, one sum after another.
+// So a thousand seeds are looked at in little time, and what no training shows is seen: every number.
 #pragma once
 
 #include <cstring>
@@ -23,6 +23,7 @@ struct reducers_script {
     std::uint64_t seed = 1;
     std::uint64_t sums = 3;
     float scale = 0.5f;
+    bool exact = false; // sums have the same bits in whatever order
 
     // In some but the first sum a rank has nothing.
     bool has_nothing(std::uint32_t rank, std::uint64_t sum) const {
@@ -34,7 +35,8 @@ struct reducers_script {
             tensor t = tensor::allocate(pool, data_type::float32, shape).value();
             random_stream random{seed * 64 + sum, rank * 64 + list.size()};
             for (float& x : t.mutable_values<float>())
-                x = static_cast<float>(random.uniform() * 2 - 1);
+                x = exact ? static_cast<float>(random.below(256)) - 128
+                          : static_cast<float>(random.uniform() * 2 - 1);
             list.push_back(std::move(t));
         }
         return list;
@@ -47,7 +49,8 @@ struct reduced_record {
     std::vector<std::string> downs;
 };
 
-// Acts as stage_actor does towards its reducer. Gives its tensors in two messages, the last tensor first.
+// Acts as stage_actor does towards its reducer. Gives its tensors in two messages, the last tensor first. `how` is null for
+// gradients as they are.
 class summing_stage final : public actor {
   public:
     summing_stage(actor_context& context, const reducers_script& s, const codec_ptr& how,
@@ -55,7 +58,7 @@ class summing_stage final : public actor {
                   std::vector<actor_address> reducers)
         : actor{context}, script_{s}, rank_{rank}, compute_{compute}, record_{record},
           reducers_{std::move(reducers)} {
-        if (how->low_rank() == nullptr)
+        if (how && how->low_rank() == nullptr)
             encoder_.emplace(gradient_encoder::options{
                 .how = how,
                 .shapes = {s.shapes.begin() + static_cast<std::ptrdiff_t>(s.averages),
@@ -126,43 +129,48 @@ class summing_stage final : public actor {
     bool joined_ = false;
 };
 
-// A node for each rank, with a device, a reducer and its stage; run to the end.
+// Nodes with so many ranks each, the last one perhaps with fewer; of each rank a device, a reducer and its stage. Run to the
+// end.
 class reducers_sim {
   public:
     // Spawns the reducer of a rank.
     using maker = std::function<actor_address(node_runtime&, compressed_options)>;
 
     reducers_sim(const reducers_script& s, const codec_ptr& how, std::uint32_t ranks,
-                 const sim_faults& faults, const maker& make)
-        : records(ranks), sim_{{.seed = s.seed}} {
+                 const sim_faults& faults, const maker& make, std::uint32_t ranks_of_node = 1)
+        : records(ranks), sim_{{.seed = s.seed}}, ranks_of_node_{ranks_of_node} {
         payload_forms forms(s.shapes.size());
-        if (how->low_rank() == nullptr)
+        if (how && how->low_rank() == nullptr)
             std::fill(forms.begin() + static_cast<std::ptrdiff_t>(s.averages), forms.end(), how);
-        std::vector<actor_address> reducers;
         for (std::uint32_t r = 0; r < ranks; ++r) {
-            node_runtime& node = sim_.add_node("node-" + std::to_string(r));
-            nodes_.push_back(&node);
-            auto& device = sim_.add_device(
-                node, {.name = "sim:0", .jitter = 0.3, .seed = s.seed + r}, *operations_);
-            reducers.push_back(make(node, {.compute = {std::shared_ptr<void>{}, &device},
-                                           .shapes = s.shapes,
-                                           .averages = s.averages,
-                                           .forms = forms,
-                                           .codec = how,
-                                           .seed = s.seed}));
+            if (r % ranks_of_node == 0)
+                nodes_.push_back(&sim_.add_node("node-" + std::to_string(nodes_.size())));
+            node_runtime& node = node_of(r);
+            auto& device = sim_.add_device(node,
+                                           {.name = "sim:" + std::to_string(r % ranks_of_node),
+                                            .jitter = 0.3,
+                                            .seed = s.seed + r},
+                                           *operations_);
+            reducers_.push_back(make(node, {.compute = {std::shared_ptr<void>{}, &device},
+                                            .shapes = s.shapes,
+                                            .averages = s.averages,
+                                            .forms = forms,
+                                            .codec = how,
+                                            .seed = s.seed}));
         }
-        for (std::uint32_t r = 0; r < ranks; ++r)
-            for (std::uint32_t other = r + 1; other < ranks; ++other)
-                nodes_[r]->connect("sim:" + nodes_[other]->options().name);
+        for (std::size_t n = 0; n < nodes_.size(); ++n)
+            for (std::size_t other = n + 1; other < nodes_.size(); ++other)
+                nodes_[n]->connect("sim:" + nodes_[other]->options().name);
         sim_.run_until(
             [&] {
-                return std::ranges::all_of(
-                    nodes_, [&](node_runtime* n) { return n->peers().size() + 1 == ranks; });
+                return std::ranges::all_of(nodes_, [&](node_runtime* n) {
+                    return n->peers().size() + 1 == nodes_.size();
+                });
             },
             std::chrono::minutes{5});
         for (std::uint32_t r = 0; r < ranks; ++r)
-            stages_.push_back(nodes_[r]->spawn<summing_stage>(
-                "stage", s, how, r, compute_context{*operations_, memory_}, records[r], reducers));
+            stages_.push_back(node_of(r).spawn<summing_stage>(
+                "stage", s, how, r, compute_context{*operations_, memory_}, records[r], reducers_));
         poke();
         sim_.run_for(std::chrono::milliseconds{10});
         sim_.network().set_faults(faults);
@@ -179,19 +187,26 @@ class reducers_sim {
                                (r.downs.empty() ? "it hangs" : r.downs[0]));
     }
 
-    // Of all chunks that a rank has taken: how many, and their bytes, words and tensors.
+    // Of some chunks: how many, and their bytes, words and tensors.
     struct traffic {
         std::uint64_t messages = 0;
         std::uint64_t bytes = 0;
     };
     traffic taken_by(std::uint32_t rank) const {
-        traffic t;
-        for (const trace_event& e : nodes_[rank]->trace().read(0, 1u << 14).events)
-            if (e.kind == trace_kind::message && e.type == type_id_of<proto::ReduceChunk>()) {
-                ++t.messages;
-                t.bytes += e.bytes;
-            }
-        return t;
+        return traffic_of([&](const trace_event& e, node_id node) {
+            return actor_address{node, e.to_actor} == reducers_[rank];
+        });
+    }
+    traffic sent_by(std::uint32_t rank) const {
+        return traffic_of([&](const trace_event& e, node_id) {
+            return actor_address{e.from_node, e.from_actor} == reducers_[rank];
+        });
+    }
+    traffic sent_to_other_nodes_by(std::uint32_t rank) const {
+        return traffic_of([&](const trace_event& e, node_id node) {
+            return actor_address{e.from_node, e.from_actor} == reducers_[rank] &&
+                   e.from_node != node;
+        });
     }
 
     bool all_ranks_have_the_same_bits() const {
@@ -209,16 +224,34 @@ class reducers_sim {
     std::vector<reduced_record> records;
 
   private:
+    node_runtime& node_of(std::size_t rank) { return *nodes_[rank / ranks_of_node_]; }
+
     void poke() {
         for (std::size_t r = 0; r < stages_.size(); ++r)
-            nodes_[r]->send(stages_[r], frame_builder<proto::Probe>{});
+            node_of(r).send(stages_[r], frame_builder<proto::Probe>{});
+    }
+
+    // Of the chunks for which this holds, and the node that has taken them.
+    template <class Counts>
+    traffic traffic_of(const Counts& counts) const {
+        traffic t;
+        for (node_runtime* const node : nodes_)
+            for (const trace_event& e : node->trace().read(0, 1u << 14).events)
+                if (e.kind == trace_kind::message && e.type == type_id_of<proto::ReduceChunk>() &&
+                    counts(e, node->node())) {
+                    ++t.messages;
+                    t.bytes += e.bytes;
+                }
+        return t;
     }
 
     memory_pool memory_{1u << 26};
     const std::unique_ptr<operations> operations_ = make_reference_operations();
     simulator sim_;
+    const std::uint32_t ranks_of_node_;
     std::vector<node_runtime*> nodes_;
-    std::vector<actor_address> stages_;
+    std::vector<actor_address> reducers_; // by rank
+    std::vector<actor_address> stages_;   // by rank
 };
 
 } // namespace troupe::test

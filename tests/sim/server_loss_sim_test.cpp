@@ -164,8 +164,11 @@ BOOST_AUTO_TEST_CASE(training_bears_a_lying_replica_but_for_the_mean) {
             lying_operations lying{*honest, lie};
             replicas_app app = honest_app;
             app.sync = server_with("bsp", "shards: 1, aggregation: " + std::string{how});
+            const auto last_lies = [&](std::size_t device) -> operations& {
+                return device == 4 ? static_cast<operations&>(lying) : *honest;
+            };
             pipeline_sim run{
-                {.faults = calm, .nodes = 5, .app = text_of(app), .last_operations = &lying}};
+                {.faults = calm, .nodes = 5, .app = text_of(app), .operations_of = last_lies}};
             run.start({});
             run_until_over(run);
             const run_report& report = *run.observer().report;
