@@ -87,6 +87,17 @@ class Replicas(TroupeTest):
         placed = [[r["node"] for r in stage["replicas"]] for stage in start["plan"]["stages"]]
         self.assertEqual(placed, [["node-0", "node-2"], ["node-1", "node-3"]])
 
+    def test_a_stage_with_replicas_of_its_own_trains_on_real_nodes_as_in_one_process(self):
+        app = APP.replace("{layers: 3}", "{layers: 3, replicas: 2}")
+        spread, done = self.losses(app, "--nodes", 3)
+        self.assertEqual([(s["stage"], s["replica"], s["weight_version"]) for s in done["stages"]], [(0, 0, 32), (1, 0, 32), (0, 1, 32)])
+        self.assertGreater(done["test_accuracy"], 0.9)
+        self.assertEqual(self.losses(app, "--devices", "cpu:3")[0], spread)
+        compressed = app.replace("  pipeline:", "  sync: {all_reduce: {}, codec: bf16}\n  pipeline:")
+        rounded, done = self.losses(compressed, "--nodes", 3)
+        self.assertNotEqual(rounded, spread)
+        self.assertGreater(done["test_accuracy"], 0.9)
+
     def test_a_lost_replica_ends_the_run_with_its_name(self):
         for sync in ("all_reduce", "{parameter_server: {consistency: asp}}"):
             with self.subTest(sync=sync):
