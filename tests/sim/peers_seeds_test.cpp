@@ -1,6 +1,9 @@
 // Peers between stages of a script, over thousands of seeds.
 #include <boost/test/unit_test.hpp>
 
+#include <map>
+#include <set>
+
 #include "actors/peers/admm_peer.hpp"
 #include "actors/peers/elastic_peer.hpp"
 #include "actors/peers/gossip_peer.hpp"
@@ -72,6 +75,63 @@ std::size_t scatters_handled(peers_sim& run, std::size_t replicas) {
         for (const trace_event& e : run.node(r).trace().read(0, 1u << 12).events)
             count += e.kind == trace_kind::message && e.type == type_id_of<proto::Scatter>();
     return count;
+}
+
+// Reports to the common weights and their changes, as the nodes have traced them: replica r is on node r.
+struct admm_course {
+    struct change {
+        std::int64_t sent_ns;
+        std::set<std::size_t> to; // whose reports were answered
+    };
+    std::vector<change> changes;                     // in their order
+    std::vector<std::vector<std::int64_t>> reported; // by replica: when they were handled
+
+    admm_course(peers_sim& run, std::size_t replicas) : reported(replicas) {
+        const auto events_of = [&](std::size_t r, std::uint64_t type) {
+            auto all = run.node(r).trace().read(0, 1u << 12).events;
+            std::erase_if(all, [&](const trace_event& e) {
+                return e.kind != trace_kind::message || e.type != type;
+            });
+            return all;
+        };
+        std::map<std::uint64_t, change> by_cause; // one piece of work makes one change
+        for (std::size_t r = 0; r < replicas; ++r) {
+            for (const trace_event& e : events_of(r, type_id_of<proto::Consensus>())) {
+                auto& made = by_cause.try_emplace(e.cause, change{e.sent_ns, {}}).first->second;
+                BOOST_TEST_REQUIRE(made.to.insert(r).second);
+            }
+            for (const trace_event& e : events_of(0, type_id_of<proto::Report>()))
+                if (e.from_node == run.node(r).node())
+                    reported[r].push_back(e.started_ns);
+        }
+        for (auto& [cause, made] : by_cause)
+            changes.push_back(std::move(made));
+        std::ranges::sort(changes, {}, &change::sent_ns);
+    }
+};
+
+// Each change has as many new reports as the quorum, or of all who have not ended, and whoever has not ended is in one of
+// every `delay` changes. The last report of a replica ends its epoch.
+void check_barrier(const admm_course& course, const admm_rule& rule) {
+    const std::size_t replicas = course.reported.size();
+    std::vector<std::size_t> answered(replicas);
+    std::vector<std::uint32_t> left_out(replicas);
+    for (const auto& change : course.changes) {
+        std::size_t at_work = 0;
+        for (std::size_t r = 0; r < replicas; ++r) {
+            const bool has_ended = course.reported[r].back() <= change.sent_ns;
+            at_work += !has_ended;
+            if (change.to.contains(r)) {
+                BOOST_TEST_REQUIRE(answered[r] < course.reported[r].size());
+                BOOST_TEST_REQUIRE(course.reported[r][answered[r]++] < change.sent_ns);
+                left_out[r] = 0;
+            } else if (!has_ended)
+                BOOST_TEST_REQUIRE(++left_out[r] < rule.delay);
+        }
+        BOOST_TEST_REQUIRE(change.to.size() >= std::min<std::size_t>(rule.quorum, at_work));
+    }
+    for (std::size_t r = 0; r < replicas; ++r)
+        BOOST_TEST(answered[r] == course.reported[r].size());
 }
 
 constexpr proto::MaltGraph graphs[] = {proto::MaltGraph::ALL, proto::MaltGraph::HALTON,
@@ -201,7 +261,7 @@ BOOST_AUTO_TEST_CASE(who_lies_moves_the_mean_and_nothing_robust) {
         }
 }
 
-BOOST_AUTO_TEST_CASE(admm_never_hangs_whatever_its_quorum_and_delay) {
+BOOST_AUTO_TEST_CASE(admm_keeps_to_its_quorum_and_delay_and_never_hangs) {
     for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
         const auto replicas = static_cast<std::uint32_t>(2 + seed % 4);
         const admm_rule rule{.penalty = 1,
@@ -212,6 +272,9 @@ BOOST_AUTO_TEST_CASE(admm_never_hangs_whatever_its_quorum_and_delay) {
             {.exchange = every(1), .seed = seed}, replicas, bad_weather, admm_peers(rule)};
         run.run();
         check_done(run);
+        BOOST_TEST_CONTEXT("seed " << seed) {
+            check_barrier({run, replicas}, rule);
+        }
         run.read_common(0);
         for (const float x : run.records[0].common)
             BOOST_TEST_REQUIRE(std::isfinite(x));

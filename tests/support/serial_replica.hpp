@@ -49,31 +49,24 @@ class serial_replica {
 
     // An update by this minibatch of this epoch.
     void step(std::uint32_t epoch, std::uint64_t minibatch) {
-        const auto train = of_.app.app().getTrain();
-        const std::uint32_t size = of_.shape.batch.at(epoch);
-        const batch_plan plan{epoch_order(train.getSeed(), epoch, of_.data.train.size()), size};
-        const batch samples =
-            fill_batch(of_.data.train, plan.indices(minibatch), epoch, of_.context.memory).value();
+        const auto gradients = backward(epoch, minibatch);
         const std::uint64_t of_run = of_.shape.minibatches_before(epoch) + minibatch;
-        const batch_part part{.training = true, .seed = train.getSeed(), .minibatch = of_run};
-        auto forward = program_.forward(of_.context, *latest_, part, {samples.input}).value();
-        const float scale = 1.0f / static_cast<float>(count_labels(samples.labels, ignored_label));
-        auto judged = program_.loss(of_.context, forward.outputs[0], samples.labels, scale).value();
-        auto backward = program_
-                            .backward(of_.context, *latest_, part, std::move(forward.saved),
-                                      {std::move(judged.gradient)})
-                            .value();
-        latest_ = next_version(of_.context, program_, *rule_, std::move(latest_),
-                               backward.weight_gradients, of_.rates({epoch, of_run}))
+        latest_ = next_version(of_.context, program_, *rule_, std::move(latest_), gradients,
+                               of_.rates({epoch, of_run}))
                       .value();
+    }
+
+    // The gradient of its parameters by this minibatch, all in a row, without an update.
+    std::vector<float> gradient(std::uint32_t epoch, std::uint64_t minibatch) {
+        const auto gradients = backward(epoch, minibatch);
+        return in_a_row(std::span{gradients}.first(program_.parameters().size()));
     }
 
     // Parameters and averages, all in a row.
     std::vector<float> values() const {
-        std::vector<float> all;
-        for (const auto* part : {&latest_->parameters, &latest_->averages})
-            for (const tensor& t : *part)
-                all.insert(all.end(), t.values<float>().begin(), t.values<float>().end());
+        std::vector<float> all = in_a_row(latest_->parameters);
+        const std::vector<float> averages = in_a_row(latest_->averages);
+        all.insert(all.end(), averages.begin(), averages.end());
         return all;
     }
     void set_values(const std::vector<float>& all) {
@@ -90,6 +83,31 @@ class serial_replica {
     }
 
   private:
+    static std::vector<float> in_a_row(std::span<const tensor> tensors) {
+        std::vector<float> all;
+        for (const tensor& t : tensors)
+            all.insert(all.end(), t.values<float>().begin(), t.values<float>().end());
+        return all;
+    }
+
+    std::vector<tensor> backward(std::uint32_t epoch, std::uint64_t minibatch) {
+        const auto train = of_.app.app().getTrain();
+        const std::uint32_t size = of_.shape.batch.at(epoch);
+        const batch_plan plan{epoch_order(train.getSeed(), epoch, of_.data.train.size()), size};
+        const batch samples =
+            fill_batch(of_.data.train, plan.indices(minibatch), epoch, of_.context.memory).value();
+        const std::uint64_t of_run = of_.shape.minibatches_before(epoch) + minibatch;
+        const batch_part part{.training = true, .seed = train.getSeed(), .minibatch = of_run};
+        auto forward = program_.forward(of_.context, *latest_, part, {samples.input}).value();
+        const float scale = 1.0f / static_cast<float>(count_labels(samples.labels, ignored_label));
+        auto judged = program_.loss(of_.context, forward.outputs[0], samples.labels, scale).value();
+        auto backward = program_
+                            .backward(of_.context, *latest_, part, std::move(forward.saved),
+                                      {std::move(judged.gradient)})
+                            .value();
+        return std::move(backward.weight_gradients);
+    }
+
     serial_app& of_;
     stage_program program_;
     optimizer_ptr rule_;
