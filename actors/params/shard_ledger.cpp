@@ -108,6 +108,19 @@ void shard_ledger::skipped() {
     settle();
 }
 
+// Of those that are to push before the next update, the one that is farthest: with backup workers it may do without the
+// slowest. Nobody, if that update is due or under way.
+std::optional<std::size_t> shard_ledger::missing() const {
+    std::optional<std::size_t> missing;
+    if (!under_way_.empty() || due() > 0)
+        return missing;
+    for (std::size_t w = 0; w < workers_.size(); ++w)
+        if (!clocks_.is_done(w) && workers_[w].unapplied == 0 &&
+            (!missing || clocks_.of(w) > clocks_.of(*missing)))
+            missing = w;
+    return missing;
+}
+
 // Of value-bounded. Who waits for an answer itself will have seen all before it computes anything.
 std::optional<std::size_t> shard_ledger::waits_for_sight(std::size_t worker) const {
     const worker_state& own = workers_[worker];
@@ -121,7 +134,7 @@ std::optional<std::size_t> shard_ledger::waits_for_sight(std::size_t worker) con
 
 std::optional<std::size_t> shard_ledger::waits_for(std::size_t worker) const {
     if (!rule_.splits && workers_[worker].unapplied > 0)
-        return worker;
+        return rule_.is_never_late() ? missing().value_or(worker) : worker;
     if (rule_.bound && workers_[worker].pushes > 0)
         return waits_for_sight(worker);
     return troupe::waits_for(rule_, clocks_, workers_[worker].pushes);

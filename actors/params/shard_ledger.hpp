@@ -51,8 +51,8 @@ class shard_ledger {
     void applied(double change = 0);
     void skipped(); // it makes no new version: its gradients are dropped
 
-    // The worker for which this one's read, after all that it has pushed, has to wait; itself: for an update by what it
-    // has pushed.
+    // The worker for which this one's read, after all that it has pushed, has to wait: where an update takes the pushes of
+    // several, one that is to push before it is made. Itself: for an update that is due or under way, by what it has pushed.
     std::optional<std::size_t> waits_for(std::size_t worker) const;
     void asks(std::size_t worker) { workers_[worker].reads = true; }
     void read(std::size_t worker);                              // it has been answered
@@ -73,6 +73,7 @@ class shard_ledger {
 
     void settle(); // those under way
     std::size_t due() const;
+    std::optional<std::size_t> missing() const;
     std::optional<std::size_t> waits_for_sight(std::size_t worker) const;
 
     consistency rule_;

@@ -27,13 +27,16 @@ result<tensor> penalised(compute_context& context, const tensor& x, const tensor
 
 admm_peer::admm_peer(actor_context& context, peer_options options, const admm_rule& rule)
     : peer_actor{context, std::move(options)}, rule_{rule} {
+    show_workers(board_);
     on<proto::Report>(&admm_peer::take_report);
     on<proto::Consensus>(&admm_peer::consensus);
 }
 
 void admm_peer::joined() {
-    if (rank() == 0)
-        barrier_.emplace(rule_, members().size());
+    if (rank() > 0)
+        return;
+    barrier_.emplace(rule_, members().size());
+    reports_taken_.resize(members().size());
 }
 
 void admm_peer::begin(tensor first) {
@@ -139,11 +142,19 @@ void admm_peer::take_report(proto::Report::Reader body, const frame& f) {
         if (!barrier_->report(who, last))
             return; // it was lost meanwhile
         reports_[who] = sum;
+        board_->took(who, ++reports_taken_[who], barrier_->age_of(who));
         step_if_may();
     });
 }
 
+void admm_peer::show_waits() {
+    for (std::uint32_t r = 0; r < reports_.size(); ++r)
+        if (reports_taken_[r] > 0)
+            board_->waits(r, barrier_->waits_for(r));
+}
+
 void admm_peer::step_if_may() {
+    show_waits();
     if (!barrier_->may_step())
         return;
     std::vector<tensor> reports;
@@ -166,6 +177,7 @@ void admm_peer::step_if_may() {
                 send(members()[r], std::move(consensus));
             }
         });
+    show_waits();
 }
 
 void admm_peer::lose(std::uint32_t gone) {
@@ -175,6 +187,8 @@ void admm_peer::lose(std::uint32_t gone) {
         return;
     in_turn([this, gone] {
         barrier_->lose(gone);
+        reports_taken_[gone] = 0;
+        board_->left(gone);
         step_if_may();
     });
 }

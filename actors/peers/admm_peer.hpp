@@ -5,11 +5,13 @@
 // A replica that is lost is waited for no more; with the first one the common weights are lost, and all end.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "actors/peers/admm_rule.hpp"
 #include "actors/peers/peer_actor.hpp"
+#include "actors/runtime/worker_board.hpp"
 
 namespace troupe {
 
@@ -31,6 +33,7 @@ class admm_peer final : public peer_actor {
 
     void report(tensor own, bool last);
     void step_if_may();
+    void show_waits();
 
     const admm_rule rule_;
     tensor dual_;               // l
@@ -42,6 +45,8 @@ class admm_peer final : public peer_actor {
     std::optional<admm_barrier> barrier_;
     std::vector<tensor>
         reports_; // by rank: x + l / rho; of who has not reported yet what it began with
+    std::vector<std::uint64_t> reports_taken_;                               // by rank
+    std::shared_ptr<worker_board> board_ = std::make_shared<worker_board>(); // for inspectors
 };
 
 } // namespace troupe

@@ -39,6 +39,19 @@ bool admm_barrier::may_step() const noexcept {
     return reported > 0 && reported >= std::min(rule_.quorum, active);
 }
 
+std::optional<std::uint32_t> admm_barrier::waits_for(std::uint32_t replica) const noexcept {
+    const bool is_held = replicas_[replica].finished ? !all_finished() : !may_step();
+    std::optional<std::uint32_t> oldest;
+    if (!replicas_[replica].reported || !is_held)
+        return oldest;
+    for (std::uint32_t r = 0; r < replicas_.size(); ++r) {
+        const state& s = replicas_[r];
+        if (!s.lost && !s.reported && (!oldest || s.age > replicas_[*oldest].age))
+            oldest = r;
+    }
+    return oldest;
+}
+
 std::vector<std::uint32_t> admm_barrier::step() {
     const bool ends = all_finished();
     std::vector<std::uint32_t> answered;

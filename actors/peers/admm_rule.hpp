@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace troupe {
@@ -30,6 +31,9 @@ class admm_barrier {
         replicas_[replica] = {};
     } // another has the place of a lost one
     bool may_step() const noexcept;
+    // For whom a replica that has reported waits: of those that have not the one whose report is oldest. Nobody, if it is
+    // answered by a step that may be made.
+    std::optional<std::uint32_t> waits_for(std::uint32_t replica) const noexcept;
     // The common weights change. Who has waited for that, in their order.
     std::vector<std::uint32_t> step();
     // Changes since the one that a replica's report went into first.

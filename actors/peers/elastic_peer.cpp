@@ -38,6 +38,7 @@ result<void> add_pull(compute_context& context, tensor& centre, const tensor& pu
 
 elastic_peer::elastic_peer(actor_context& context, peer_options options, elastic_rule rule)
     : peer_actor{context, std::move(options)}, rule_{rule} {
+    show_workers(board_);
     on<proto::Meet>(&elastic_peer::meet);
     on<proto::Met>(&elastic_peer::met);
 }
@@ -81,10 +82,11 @@ void elastic_peer::meet(proto::Meet::Reader, const frame& f) {
         return reject("the centre is not here, or the sender is no peer of this run");
     if (!check_row(f))
         return;
-    in_turn([this, who = *who, from = visitor{f.tensors()[0], f.envelope().getMinibatch()}] {
+    in_turn([this, who = *who, own = f.tensors()[0], minibatch = f.envelope().getMinibatch()] {
         if (!round_.arrive(who))
             return; // it was lost meanwhile
-        visitors_[who] = from;
+        visitors_[who].own = own;
+        visitors_[who].minibatch = minibatch;
         if (rule_.synchronous)
             move_all_if_complete();
         else
@@ -93,8 +95,15 @@ void elastic_peer::meet(proto::Meet::Reader, const frame& f) {
 }
 
 void elastic_peer::move_all_if_complete() {
+    show_waits();
     if (round_.complete())
         move_centre(round_.take());
+}
+
+void elastic_peer::show_waits() {
+    for (std::uint32_t r = 0; r < visitors_.size(); ++r)
+        if (round_.has_come(r))
+            board_->waits(r, round_.missing());
 }
 
 void elastic_peer::move_centre(std::vector<std::uint32_t> ranks) {
@@ -119,9 +128,13 @@ void elastic_peer::move_centre(std::vector<std::uint32_t> ranks) {
         },
         [this, pulls, centre, ranks = std::move(ranks)] {
             centre_ = std::move(*centre);
+            const std::uint64_t moves_before = moves_++;
             for (std::size_t i = 0; i < ranks.size(); ++i) {
+                visitor& moved = visitors_[ranks[i]];
+                board_->took(ranks[i], ++moved.meetings, moves_before - moved.met_at);
+                moved.met_at = moves_;
                 frame_builder<proto::Met> met;
-                met.envelope().setMinibatch(visitors_[ranks[i]].minibatch);
+                met.envelope().setMinibatch(moved.minibatch);
                 met.attach(std::move((*pulls)[i]));
                 send(members()[ranks[i]], std::move(met));
             }
@@ -136,6 +149,7 @@ void elastic_peer::lose(std::uint32_t gone) {
     in_turn([this, gone] {
         round_.lose(gone);
         visitors_[gone] = {};
+        board_->left(gone);
         if (rule_.synchronous)
             move_all_if_complete();
     });
@@ -144,7 +158,10 @@ void elastic_peer::lose(std::uint32_t gone) {
 void elastic_peer::gain(std::uint32_t newcomer) {
     if (rank() > 0)
         return;
-    in_turn([this, newcomer] { round_.gain(newcomer); });
+    in_turn([this, newcomer] {
+        round_.gain(newcomer);
+        visitors_[newcomer].met_at = moves_;
+    });
 }
 
 } // namespace troupe

@@ -4,10 +4,12 @@
 // lost is met no more; with the first one the centre is lost, and all end.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "actors/peers/elastic_rule.hpp"
 #include "actors/peers/peer_actor.hpp"
+#include "actors/runtime/worker_board.hpp"
 
 namespace troupe {
 
@@ -27,12 +29,15 @@ class elastic_peer final : public peer_actor {
     void meet(proto::Meet::Reader body, const frame& f);
     void met(proto::Met::Reader body, const frame& f);
     void move_all_if_complete();
+    void show_waits();
     void move_centre(std::vector<std::uint32_t> ranks);
 
     // Who waits for the centre to move.
     struct visitor {
         tensor own;
         std::uint64_t minibatch = none;
+        std::uint64_t meetings = 0;
+        std::uint64_t met_at = 0; // by moves of the centre
     };
 
     const elastic_rule rule_;
@@ -40,8 +45,10 @@ class elastic_peer final : public peer_actor {
 
     // Of the first replica.
     tensor centre_;
+    std::uint64_t moves_ = 0; // of the centre
     elastic_round round_{0};
-    std::vector<visitor> visitors_; // by rank
+    std::vector<visitor> visitors_;                                          // by rank
+    std::shared_ptr<worker_board> board_ = std::make_shared<worker_board>(); // for inspectors
 };
 
 } // namespace troupe

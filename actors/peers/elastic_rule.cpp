@@ -29,6 +29,13 @@ bool elastic_round::complete() const noexcept {
     return came_ == live_ && std::ranges::count(came_, true) > 0;
 }
 
+std::optional<std::uint32_t> elastic_round::missing() const noexcept {
+    for (std::uint32_t r = 0; r < live_.size(); ++r)
+        if (live_[r] && !came_[r])
+            return r;
+    return std::nullopt;
+}
+
 std::vector<std::uint32_t> elastic_round::take() {
     std::vector<std::uint32_t> ranks;
     for (std::uint32_t r = 0; r < came_.size(); ++r)

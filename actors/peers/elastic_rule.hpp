@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace troupe {
@@ -34,6 +35,8 @@ class elastic_round {
     void lose(std::uint32_t rank);
     void gain(std::uint32_t rank) { live_[rank] = true; } // another has the place of a lost one
     bool complete() const noexcept;                       // somebody has come, and all that live
+    bool has_come(std::uint32_t rank) const { return came_[rank]; }
+    std::optional<std::uint32_t> missing() const noexcept; // the first that lives and has not come
     // Those that have, in their order; the next round begins.
     std::vector<std::uint32_t> take();
 

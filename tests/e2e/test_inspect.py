@@ -18,8 +18,8 @@ SERVER = APP[:APP.index("topology:")].replace("epochs: 2", "epochs: 100000") + "
 
 
 class Staleness(TroupeTest):
-    def test_a_read_that_is_held_says_which_worker_it_waits_for(self):
-        run = self.start("run", self.app(SERVER), "--nodes", 3, "--json")
+    def run_that_waits_for_the_slow_replica(self, app):
+        run = self.start("run", self.app(app), "--nodes", 3, "--json")
         address = self.read_event(run, "start")["inspect"]
         self.read_event(run, "epoch")
 
@@ -29,6 +29,18 @@ class Staleness(TroupeTest):
         def held():
             return [(w["worker"], w["waits_for"]) for s in servers() for w in s["workers"] if w["waits_for"] is not None]
         self.eventually(lambda: any(waits_for == 2 and worker != 2 for worker, waits_for in held()), "a worker that waits for 2")
+        return run, address, servers
+
+    def test_replicas_that_all_wait_for_one_say_for_which(self):
+        ssp = "{parameter_server: {consistency: {ssp: {staleness: 2}}}}"
+        for sync in ("{parameter_server: {consistency: bsp}}", "{elastic_averaging: {period: 2, synchronous: true}}"):
+            with self.subTest(sync=sync):
+                run, _, _ = self.run_that_waits_for_the_slow_replica(SERVER.replace(ssp, sync))
+                run.terminate()
+                self.assertEqual(self.finish(run, 15).code, 143)
+
+    def test_a_read_that_is_held_says_which_worker_it_waits_for(self):
+        _, address, servers = self.run_that_waits_for_the_slow_replica(SERVER)
         for server in servers():
             self.assertEqual([w["worker"] for w in server["workers"]], [0, 1, 2])
             self.assertGreater(sum(sum(w["versions_late"]) for w in server["workers"]), 16)

@@ -33,6 +33,8 @@ struct played_epoch {
     double now = 0;
     bool is_busy = false;
     std::function<void(std::size_t worker)> on_read = [](std::size_t) {};
+    std::function<void(std::size_t worker, std::size_t whom)> on_wait = [](std::size_t,
+                                                                           std::size_t) {};
     std::function<double()> change = [] { return 0.0; };
     std::function<void(const arrived_push&)> on_push = [](const arrived_push&) {};
 
@@ -66,7 +68,8 @@ struct played_epoch {
     void answer() {
         for (std::size_t i = 0; !is_busy && i < asking.size();) {
             const std::size_t w = asking[i];
-            if (ledger.waits_for(w)) {
+            if (const auto whom = ledger.waits_for(w)) {
+                on_wait(w, *whom);
                 ++i;
                 continue;
             }
@@ -258,6 +261,52 @@ BOOST_AUTO_TEST_CASE(who_is_lost_holds_nobody_up_and_what_it_pushed_counts) {
         ledger.begin_epoch();
         BOOST_TEST(ledger.clocks().active() == 2u);
     }
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_for_an_update_of_several_is_told_one_that_is_to_push_before_it) {
+    std::uint64_t named = 0;
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        random_stream random{seed};
+        const std::size_t workers = 2 + random.below(5);
+        const consistency rule =
+            seed % 2 ? consistency{.staleness = 0}
+                     : consistency{.backups = static_cast<std::uint32_t>(random.below(workers))};
+        played_epoch epoch{rule, workers, seed, 10, 0.9};
+        epoch.on_wait = [&](std::size_t worker, std::size_t whom) {
+            const shard_ledger& ledger = epoch.ledger;
+            const bool is_due = shard_ledger{ledger}.next().has_value();
+            BOOST_TEST((whom == worker) == is_due);
+            if (is_due)
+                return;
+            BOOST_TEST(!ledger.clocks().is_done(whom));
+            BOOST_TEST(ledger.unapplied(whom) == 0u);
+            for (std::size_t w = 0; w < workers; ++w)
+                if (!ledger.clocks().is_done(w) && ledger.unapplied(w) == 0)
+                    BOOST_TEST(ledger.clocks().of(w) <= ledger.clocks().of(whom));
+            ++named;
+        };
+        epoch.play();
+    }
+    BOOST_TEST(named > seeds);
+}
+
+BOOST_AUTO_TEST_CASE(
+    who_has_ended_or_is_lost_is_not_waited_for_and_an_update_under_way_by_its_own) {
+    shard_ledger ledger{{.staleness = 0}, 4};
+    ledger.begin_epoch();
+    ledger.push({1, 0, 0});
+    BOOST_TEST(ledger.waits_for(0).value() == 1u);
+    ledger.finish(1);
+    BOOST_TEST(ledger.waits_for(0).value() == 2u);
+    ledger.lose(2);
+    BOOST_TEST(ledger.waits_for(0).value() == 3u);
+    ledger.push({2, 3, 0});
+    BOOST_TEST(ledger.waits_for(0).value() == 0u);
+    BOOST_TEST(ledger.waits_for(3).value() == 3u);
+    BOOST_REQUIRE(ledger.next().has_value());
+    BOOST_TEST(ledger.waits_for(0).value() == 0u);
+    ledger.applied();
+    BOOST_TEST(!ledger.waits_for(0).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(each_rule_says_of_how_many_gradients_an_update_is) {

@@ -66,6 +66,15 @@ BOOST_AUTO_TEST_CASE(enough_report_nobody_is_late_and_somebody_can_always_go_on)
                     if (!finished[other])
                         BOOST_TEST_REQUIRE(barrier.age_of(other) <= rule.delay - 1);
             }
+            for (std::uint32_t held = 0; held < replicas; ++held) {
+                const auto whom = barrier.waits_for(held);
+                BOOST_TEST_REQUIRE(whom.has_value() == waits[held]);
+                for (std::uint32_t other = 0; whom && other < replicas; ++other)
+                    if (!waits[other])
+                        BOOST_TEST(barrier.age_of(other) <= barrier.age_of(*whom));
+                if (whom)
+                    BOOST_TEST(!waits[*whom]);
+            }
         }
         for (const std::size_t reports : left)
             BOOST_TEST(reports == 0u);
