@@ -211,6 +211,14 @@ BOOST_FIXTURE_TEST_CASE(a_pull_of_who_has_ended_its_epoch_ends_it, one_shard) {
     check_ended("a pull of worker 0 comes out of turn");
 }
 
+BOOST_AUTO_TEST_CASE(who_asks_again_before_it_is_answered_ends_it) {
+    one_shard s{synchronous};
+    s.say(s.one, s.shard, push({}, {s.gradient}));
+    s.say(s.one, s.shard, pull(0, 0, 1));
+    s.say(s.one, s.shard, pull(0, 0, 1));
+    s.check_ended("a pull of worker 0 comes out of turn");
+}
+
 BOOST_AUTO_TEST_CASE(a_worker_that_ends_its_epoch_unanswered_ends_it) {
     one_shard s{synchronous};
     s.say(s.one, s.shard, push({}, {s.gradient}));

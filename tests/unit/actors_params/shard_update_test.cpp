@@ -91,6 +91,22 @@ BOOST_FIXTURE_TEST_CASE(a_late_gradient_is_corrected_by_how_far_the_weights_have
     BOOST_TEST(next == (floats{0.5f, 6}), boost::test_tools::per_element());
 }
 
+// The mean of the squares counts gradients that are in time, too.
+BOOST_FIXTURE_TEST_CASE(an_adaptive_factor_is_divided_by_the_root_of_the_mean_square, one_update) {
+    rules.compensation = {.compensates = true, .factor = 0.5f, .decay = 0.75f};
+    // m = 0.25 * (4, 16): 2 + 0.5 / 1 * 4 * (2 - 1) = 4; 4 + 0.5 / 2 * 16 * (2 - 3) = 0
+    auto next = update(version(3, {2, 2}), {push({2, 4}, 1, version(2, {1, 3}))});
+    BOOST_TEST(std::abs(next[0] + 2) < 1e-5f);
+    BOOST_TEST(std::abs(next[1] - 2) < 1e-5f);
+    // m = (0.75 + 0.25, 3)
+    next = update(version(4, {-2, 2}), {push({1, 0})});
+    BOOST_TEST(next == (floats{-3, 2}), boost::test_tools::per_element());
+    // m = (0.75 + 0.25, 2.25 + 4): -1 + 0.5 / 1 * 1 * 2 = 0; 4 + 0.5 / 2.5 * 16 * 0.5 = 5.6
+    next = update(version(5, {-3, 2}), {push({-1, 4}, 2, version(3, {-5, 1.5f}))});
+    BOOST_TEST(std::abs(next[0] + 3) < 1e-5f);
+    BOOST_TEST(std::abs(next[1] - (2 - 5.6f)) < 1e-5f);
+}
+
 BOOST_DATA_TEST_CASE(without_delay_or_without_a_factor_it_is_plain_descent_bit_by_bit,
                      bdata::make({false, true}) * bdata::xrange(1000), adapts, seed) {
     one_update u;
