@@ -46,6 +46,11 @@ inline std::size_t element_of(std::size_t workers, std::uint32_t epoch, std::siz
     return (epoch * workers + worker) * pushes_max + push;
 }
 
+// Of the last element, where all push to it.
+inline float common_gradient(std::size_t worker, std::uint64_t push) {
+    return 1 + static_cast<float>(worker) / 4 - static_cast<float>(push) / 8;
+}
+
 // What a worker was answered; tensors by shard.
 struct seen_weights {
     std::uint32_t epoch = 0;
@@ -66,6 +71,9 @@ struct worker_log {
 struct worker_script {
     std::uint32_t worker = 0;
     std::uint32_t workers = 1;
+    std::uint32_t server_worker = 0;  // to the server; that of all on its node
+    bool is_first = true;             // of its node: reads at the end what the server has
+    bool has_common = false;          // one element more, which all push to
     std::vector<std::uint64_t> share; // pushes by epoch
     std::uint64_t versions_of_epoch =
         0; // instead of a share: the epoch ends with this many; 0: a share
@@ -91,24 +99,31 @@ class scripted_worker final : public actor {
     }
 
   private:
-    std::size_t elements() const { return epochs_of_workers * script_.workers * pushes_max; }
-    tensor one_at(std::size_t element, float value) {
-        tensor t = tensor::allocate(memory_, data_type::float32, {elements()}).value();
+    tensor zeros() {
+        const std::size_t elements = epochs_of_workers * script_.workers * pushes_max;
+        tensor t =
+            tensor::allocate(memory_, data_type::float32, {elements + (script_.has_common ? 1 : 0)})
+                .value();
         std::ranges::fill(t.mutable_values<float>(), 0.f);
-        if (element < elements())
-            t.mutable_values<float>()[element] = value;
+        return t;
+    }
+    tensor gradient() {
+        tensor t = zeros();
+        if (script_.has_common)
+            t.mutable_values<float>().back() = common_gradient(script_.worker, pushes_);
+        t.mutable_values<float>()[element_of(script_.workers, epoch_, script_.worker, pushes_)] = 1;
         return t;
     }
     void on_start() override {
         watch(script_.cache);
         frame_builder<proto::JoinServer> join;
-        join.body().setWorker(script_.worker);
+        join.body().setWorker(script_.server_worker);
         auto list = join.body().initShards(static_cast<unsigned>(script_.shards.size()));
         for (unsigned k = 0; k < list.size(); ++k)
             write_address(list[k], script_.shards[k]);
         write_address(join.body().initKeeps(), script_.keeps);
         for (std::size_t k = 0; k < script_.shards.size(); ++k)
-            join.attach(one_at(elements(), 0));
+            join.attach(zeros());
         send(script_.cache, std::move(join));
     }
     void joined(proto::ServerJoined::Reader, const frame&) { enter(); }
@@ -149,7 +164,7 @@ class scripted_worker final : public actor {
         offer.body().setClock(pushes_);
         offer.body().setMinibatch(pushes_);
         for (std::size_t k = 0; k < script_.shards.size(); ++k)
-            offer.attach(one_at(element_of(script_.workers, epoch_, script_.worker, pushes_), 1));
+            offer.attach(gradient());
         ++pushes_;
         ++log_.pushes[epoch_];
         const bool pulls = script_.unanswered == 0 || random_.below(100) >= script_.unanswered;
@@ -166,7 +181,10 @@ class scripted_worker final : public actor {
     void finished(proto::EpochFinished::Reader, const frame&) {
         if (++epoch_ < epochs_of_workers)
             return enter();
-        send(script_.cache, frame_builder<proto::Refresh>{});
+        if (!script_.is_first)
+            log_.over = true;
+        else
+            send(script_.cache, frame_builder<proto::Refresh>{});
     }
 
     worker_script script_;
@@ -181,25 +199,31 @@ struct played_options {
     std::uint64_t versions_of_epoch = 0;
     codec_ptr codec = nullptr;
     std::uint64_t unanswered = 0;
+    std::size_t trace_events = 64; // per node
+    std::size_t members = 1;       // workers on each node, which one cache serves
+    delay_compensation compensation = {};
+    bool has_common = false;
 };
 
 struct played_server {
     memory_pool memory{1u << 26};
     const std::unique_ptr<operations> ops = make_reference_operations();
+    const played_options options;
     std::vector<worker_log> logs;
     simulator sim;
 
     // Plain descent at a rate of 1 from zeros, so that weights are minus the sum of what was applied.
+    // With members the workers of a node follow each other.
     played_server(const consistency& rule, std::uint64_t seed, const sim_faults& faults,
                   const std::vector<std::vector<std::uint64_t>>& shares,
                   const played_options& played = {})
-        : logs(shares.size()), sim{{.seed = seed, .trace_events = 64}} {
+        : options{played}, logs(shares.size()), sim{{.seed = seed, .trace_events = played.trace_events}} {
         const auto workers = static_cast<std::uint32_t>(shares.size());
-        std::vector<node_runtime*> nodes;
-        for (std::uint32_t w = 0; w < workers; ++w)
-            nodes.push_back(&sim.add_node("n" + std::to_string(w)));
-        for (std::uint32_t a = 0; a < workers; ++a)
-            for (std::uint32_t b = a + 1; b < workers; ++b)
+        const auto servers = static_cast<std::uint32_t>(workers / played.members);
+        for (std::uint32_t n = 0; n < servers; ++n)
+            nodes.push_back(&sim.add_node("n" + std::to_string(n)));
+        for (std::uint32_t a = 0; a < servers; ++a)
+            for (std::uint32_t b = a + 1; b < servers; ++b)
                 nodes[a]->connect("sim:n" + std::to_string(b));
         sim.run_until(
             [&] {
@@ -208,43 +232,48 @@ struct played_server {
             },
             std::chrono::minutes{5});
         sim.network().set_faults(faults);
-        const std::size_t shards = std::min<std::size_t>(2, workers);
-        const tensor_shape shape{epochs_of_workers * workers * pushes_max};
+        const std::size_t count = std::min<std::size_t>(2, servers);
+        const tensor_shape shape{epochs_of_workers * workers * pushes_max +
+                                 (played.has_common ? 1 : 0)};
         std::vector<std::shared_ptr<device>> devices;
-        for (std::uint32_t w = 0; w < workers; ++w)
+        for (std::uint32_t n = 0; n < servers; ++n)
             devices.emplace_back(std::shared_ptr<void>{},
-                                 &sim.add_device(*nodes[w], {.seed = seed + w}, *ops));
-        std::vector<actor_address> addresses;
-        for (std::size_t k = 0; k < shards; ++k) {
+                                 &sim.add_device(*nodes[n], {.seed = seed + n}, *ops));
+        for (std::size_t k = 0; k < count; ++k) {
             parameter_shard_options shard;
             shard.rules.rule = rule;
             shard.rules.optimizer = plain_descent();
-            shard.workers = workers;
+            shard.rules.compensation = played.compensation;
+            shard.workers = servers;
             shard.shapes = {shape};
             shard.rates = [](const run_position&) { return 1.0f; };
             shard.rules.forms = {played.codec};
             shard.compute = devices[k];
-            addresses.push_back(nodes[k]->spawn<parameter_shard>("shard", std::move(shard)));
+            shards.push_back(nodes[k]->spawn<parameter_shard>("shard", std::move(shard)));
         }
-        for (std::uint32_t w = 0; w < workers; ++w) {
+        for (std::uint32_t n = 0; n < servers; ++n) {
             parameter_cache_options cache;
-            for (std::size_t k = 0; k < shards; ++k) {
+            for (std::size_t k = 0; k < count; ++k) {
                 cache.ranges.push_back({k, 1});
                 cache.shapes.push_back(shape);
             }
+            cache.members = played.members;
             cache.codec = played.codec;
             cache.seed = seed;
-            cache.workers = workers;
-            cache.compute = devices[w];
-            const actor_address keeps = w < shards ? addresses[w] : actor_address{};
-            const auto at = nodes[w]->spawn<parameter_cache>("cache", std::move(cache));
-            caches.push_back(at);
+            cache.workers = servers;
+            cache.compute = devices[n];
+            caches.push_back(nodes[n]->spawn<parameter_cache>("cache", std::move(cache)));
+        }
+        for (std::uint32_t w = 0; w < workers; ++w) {
+            const auto n = static_cast<std::uint32_t>(w / played.members);
+            const bool is_first = w % played.members == 0;
+            const actor_address keeps = is_first && n < count ? shards[n] : actor_address{};
             random_stream random{seed * 64 + w};
-            nodes[w]->spawn<scripted_worker>(
+            nodes[n]->spawn<scripted_worker>(
                 "worker",
-                worker_script{w, workers, shares[w], played.versions_of_epoch, addresses, at, keeps,
-                              seed * 64 + w, played.unanswered,
-                              std::chrono::milliseconds{1 + random.below(20)}},
+                worker_script{w, workers, n, is_first, played.has_common, shares[w],
+                              played.versions_of_epoch, shards, caches[n], keeps, seed * 64 + w,
+                              played.unanswered, std::chrono::milliseconds{1 + random.below(20)}},
                 memory, logs[w]);
         }
         ended = sim.run_until(
@@ -259,6 +288,8 @@ struct played_server {
         return make_optimizer(description.asReader());
     }
 
+    std::vector<node_runtime*> nodes; // of the workers; shard k is on the k-th
+    std::vector<actor_address> shards;
     std::vector<actor_address> caches;
     bool ended = false;
 };

@@ -6,6 +6,7 @@
 
 #include "tests/sim/loss_sim.hpp"
 #include "tests/sim/server_sim.hpp"
+#include "tests/support/passing_operations.hpp"
 
 namespace bdata = boost::unit_test::data;
 using namespace troupe;
@@ -14,32 +15,18 @@ using namespace troupe::test;
 namespace {
 
 // A device that computes gradients of linear layers that are nonsense.
-class lying_operations final : public operations {
+class lying_operations final : public passing_operations<lying_operations> {
   public:
-    lying_operations(operations& honest, float lie) : honest_{honest}, lie_{lie} {}
+    lying_operations(operations& honest, float lie) : passing_operations{honest}, lie_{lie} {}
 
-    std::string_view name() const noexcept override { return "lying"; }
-    std::size_t channel_block(std::size_t channels) const noexcept override {
-        return honest_.channel_block(channels);
-    }
-
-  private:
-#define TROUPE_PASS_ON(type)                                                                       \
-    result<void> compute(const type& op) override {                                                \
-        auto done = honest_.run(op);                                                               \
-        spoil(op);                                                                                 \
-        return done;                                                                               \
-    }
-    TROUPE_OPERATIONS(TROUPE_PASS_ON)
-#undef TROUPE_PASS_ON
     template <class Operation>
-    void spoil(const Operation&) {}
-    void spoil(const linear_backward& op) {
+    void after(const Operation&) {}
+    void after(const linear_backward& op) {
         for (float& g : op.weight_gradient->mutable_values<float>())
             g = lie_ * g + lie_;
     }
 
-    operations& honest_;
+  private:
     float lie_;
 };
 

@@ -17,32 +17,148 @@ bool has(const std::vector<float>& values, std::size_t element) {
 // Everything that was pushed is in, once, with this weight; nothing else is.
 void check_sum(const played_server& run, float weight) {
     const std::size_t workers = run.logs.size();
-    for (const worker_log& log : run.logs)
-        for (const std::vector<float>& shard : log.last) {
+    for (std::size_t first = 0; first < workers; first += run.options.members)
+        for (const std::vector<float>& shard : run.logs[first].last) {
             BOOST_REQUIRE(!shard.empty());
             std::vector<float> expected(shard.size());
             for (std::uint32_t e = 0; e < epochs_of_workers; ++e)
                 for (std::size_t w = 0; w < workers; ++w)
                     for (std::uint64_t c = 0; c < run.logs[w].pushes[e]; ++c)
                         expected[element_of(workers, e, w, c)] = -weight;
+            if (run.options.has_common) // which is more than a sum
+                expected.back() = shard.back();
             BOOST_TEST((shard == expected));
         }
 }
 
-// A read has all of the epochs before, all of its own that it must have, and of others all up to clock - lag.
+// A read has all of the epochs before, all of its node's that it must have, and of others all up to clock - lag.
 void check_reads(const played_server& run, std::uint64_t lag) {
-    const std::size_t workers = run.logs.size();
+    const std::size_t workers = run.logs.size(), members = run.options.members;
     for (std::size_t reader = 0; reader < workers; ++reader)
         for (const seen_weights& seen : run.logs[reader].reads)
             for (std::size_t w = 0; w < workers; ++w)
                 for (std::uint32_t e = 0; e <= seen.epoch; ++e)
                     for (std::uint64_t c = 0; c < run.logs[w].pushes[e]; ++c) {
-                        const bool is_due = e < seen.epoch || (w == reader && c < seen.pushes) ||
+                        const bool is_due = e < seen.epoch ||
+                                            (w / members == reader / members && c < seen.pushes) ||
                                             c + lag < seen.pushes;
                         for (const std::vector<float>& shard : seen.values)
                             if (is_due)
                                 BOOST_TEST(has(shard, element_of(workers, e, w, c)));
                     }
+}
+
+// Messages of one actor that another, on this node, has handled, in order.
+std::vector<trace_event> handled(const played_server& run, std::size_t node, actor_address by,
+                                 actor_address from) {
+    trace_batch all = run.nodes[node]->trace().read(0, 1u << 14);
+    BOOST_REQUIRE(all.lost == 0u);
+    std::erase_if(all.events, [&](const trace_event& e) {
+        return e.kind != trace_kind::message || e.to_actor != by.actor ||
+               e.from_node != from.node || e.from_actor != from.actor;
+    });
+    return all.events;
+}
+
+// When a shard was asked by each worker, when it answered and when the worker ended its epochs, by its trace; what it
+// answered is in the workers' logs.
+class shard_traffic {
+  public:
+    shard_traffic(const played_server& run, std::size_t shard)
+        : run_{run}, shard_{shard}, of_(run.logs.size()) {
+        for (std::size_t w = 0; w < of_.size(); ++w) {
+            for (const trace_event& e : handled(run, shard, run.shards[shard], run.caches[w])) {
+                if (e.type == type_id_of<proto::Pull>())
+                    of_[w].asked.push_back(e.started_ns);
+                if (e.type == type_id_of<proto::WorkerDone>())
+                    of_[w].ended.push_back(e.started_ns);
+            }
+            for (const trace_event& e : handled(run, w, run.caches[w], run.shards[shard]))
+                if (e.type == type_id_of<proto::Pulled>())
+                    of_[w].answered.push_back(e.sent_ns);
+            BOOST_REQUIRE(of_[w].asked.size() == run.logs[w].reads.size());
+            BOOST_REQUIRE(of_[w].answered.size() == run.logs[w].reads.size());
+            BOOST_REQUIRE(of_[w].ended.size() == epochs_of_workers);
+        }
+    }
+
+    // Over the run, of the reader, before its read of this number.
+    std::uint64_t pushes_before(std::size_t reader, std::size_t read) const {
+        const seen_weights& seen = run_.logs[reader].reads[read];
+        std::uint64_t pushes = seen.pushes;
+        for (std::uint32_t e = 0; e < seen.epoch; ++e)
+            pushes += run_.logs[reader].pushes[e];
+        return pushes;
+    }
+
+    // Of each other worker that computed when this read was answered: how many of the reader's updates its weights lack.
+    // A read at the beginning of an epoch is nobody's concern.
+    std::vector<std::uint64_t> unseen_by_others(std::size_t reader, std::size_t read) const {
+        const seen_weights& seen = run_.logs[reader].reads[read];
+        const std::int64_t now = of_[reader].answered[read];
+        std::vector<std::uint64_t> all;
+        for (std::size_t w = 0; seen.pushes > 0 && w < of_.size(); ++w) {
+            const auto answers = static_cast<std::size_t>(
+                std::ranges::upper_bound(of_[w].answered, now) - of_[w].answered.begin());
+            const bool waits = answers < of_[w].asked.size() && of_[w].asked[answers] <= now;
+            if (w == reader || waits || of_[w].ended[seen.epoch] <= now)
+                continue;
+            std::uint64_t unseen = 0;
+            for (std::uint32_t e = 0; e <= seen.epoch; ++e)
+                for (std::uint64_t c = 0; c < run_.logs[reader].pushes[e]; ++c) {
+                    const std::size_t element = element_of(of_.size(), e, reader, c);
+                    unseen += has(seen.values[shard_], element) &&
+                              !(answers > 0 &&
+                                has(run_.logs[w].reads[answers - 1].values[shard_], element));
+                }
+            all.push_back(unseen);
+        }
+        return all;
+    }
+
+  private:
+    struct times { // in order
+        std::vector<std::int64_t> asked, answered, ended;
+    };
+
+    const played_server& run_;
+    const std::size_t shard_;
+    std::vector<times> of_; // by worker
+};
+
+// The weight that all push to, by version, as one loop makes it of the pushes in the order in which a shard took them.
+std::vector<float> compensated(const played_server& run, std::size_t shard) {
+    struct taken {
+        std::int64_t at = 0;
+        std::uint64_t of_version = 0;
+        float gradient = 0;
+    };
+    std::vector<taken> pushes;
+    for (std::size_t w = 0; w < run.logs.size(); ++w) {
+        std::uint64_t number = 0; // over the run
+        for (const trace_event& e : handled(run, shard, run.shards[shard], run.caches[w]))
+            if (e.type == type_id_of<proto::Push>()) {
+                const std::uint64_t of_first = run.logs[w].pushes[0];
+                const std::uint64_t clock = number < of_first ? number : number - of_first;
+                pushes.push_back({e.started_ns, e.weights.value(), common_gradient(w, clock)});
+                ++number;
+            }
+    }
+    std::ranges::sort(pushes, {}, &taken::at);
+    const delay_compensation& how = run.options.compensation;
+    std::vector<float> weights{0};
+    float mean_square = 0;
+    for (const taken& push : pushes) {
+        const float g = push.gradient;
+        float factor = how.factor;
+        if (how.decay) {
+            mean_square = *how.decay * mean_square + (1 - *how.decay) * g * g;
+            factor /= std::sqrt(mean_square);
+        }
+        const float moved = weights.back() - weights[push.of_version]; // nothing, if in time
+        weights.push_back(weights.back() - (g + factor * g * g * moved));
+    }
+    return weights;
 }
 
 } // namespace
@@ -69,17 +185,44 @@ BOOST_AUTO_TEST_CASE(bounded_staleness_reads_nothing_too_old_its_own_writes_and_
     }
 }
 
-BOOST_AUTO_TEST_CASE(asynchronous_and_value_bounded_sum_all_once_and_read_their_own_writes) {
+BOOST_AUTO_TEST_CASE(asynchronous_sums_all_once_and_reads_its_own_writes) {
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-        const consistency rule =
-            seed % 2 ? consistency{} : consistency{.bound = static_cast<float>(seed % 8) / 2};
-        const played_server run{rule, seed, wild, random_shares(seed, false)};
+        const played_server run{{}, seed, wild, random_shares(seed, false)};
         BOOST_TEST_CONTEXT("seed " << seed) {
             BOOST_REQUIRE(run.ended);
             check_sum(run, 1);
             check_reads(run, pushes_max);
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(value_bounded_lets_nobody_read_while_others_have_not_seen_too_much_of_it) {
+    std::uint64_t looked_at = 0, unseen = 0;
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        const float bound = static_cast<float>(seed % 8) / 2;
+        const played_server run{
+            {.bound = bound}, seed, wild, random_shares(seed, false), {.trace_events = 1u << 11}};
+        BOOST_TEST_CONTEXT("seed " << seed) {
+            BOOST_REQUIRE(run.ended);
+            check_sum(run, 1);
+            check_reads(run, pushes_max);
+            for (std::size_t k = 0; k < run.shards.size(); ++k) {
+                const shard_traffic traffic{run, k};
+                for (std::size_t reader = 0; reader < run.logs.size(); ++reader)
+                    for (std::size_t r = 0; r < run.logs[reader].reads.size(); ++r)
+                        for (const std::uint64_t updates : traffic.unseen_by_others(reader, r)) {
+                            const double clock =
+                                static_cast<double>(traffic.pushes_before(reader, r));
+                            BOOST_TEST(static_cast<double>(updates) <=
+                                       double{bound} / std::sqrt(clock) + 1e-9);
+                            ++looked_at;
+                            unseen += updates > 0 ? 1 : 0;
+                        }
+            }
+        }
+    }
+    BOOST_TEST(looked_at > seeds); // else it would say little
+    BOOST_TEST(unseen > seeds / 10);
 }
 
 BOOST_AUTO_TEST_CASE(softsync_applies_all_once_in_updates_of_as_many_as_it_says) {
@@ -144,6 +287,70 @@ BOOST_AUTO_TEST_CASE(backup_workers_drop_whatever_is_not_among_the_first_of_its_
         }
     }
     BOOST_TEST(dropped > seeds / 2);
+}
+
+BOOST_AUTO_TEST_CASE(servers_of_nodes_push_the_sums_of_their_workers_once) {
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        const consistency rules[] = {{.staleness = 0}, {.staleness = 1}, {}};
+        const consistency rule = rules[seed % 3];
+        std::vector<std::vector<std::uint64_t>> shares;
+        const auto of_nodes = random_shares(seed, rule.is_synchronous());
+        for (std::size_t n = 0; n < of_nodes.size(); ++n) {
+            shares.push_back(of_nodes[n]);
+            shares.push_back(of_nodes[(n + 1) % of_nodes.size()]);
+        }
+        const played_server run{rule, seed, wild, shares, {.members = 2}};
+        BOOST_TEST_CONTEXT("seed " << seed) {
+            BOOST_REQUIRE(run.ended);
+            check_sum(run, 1);
+            check_reads(run, rule.staleness.value_or(pushes_max));
+            std::uint64_t updates = 0;
+            for (std::uint32_t e = 0; e < epochs_of_workers; ++e)
+                for (std::size_t w = 0; w < shares.size(); w += 2)
+                    if (w == 0 || !rule.is_synchronous())
+                        updates += std::max(run.logs[w].pushes[e], run.logs[w + 1].pushes[e]);
+            for (std::size_t first = 0; first < shares.size(); first += 2)
+                BOOST_TEST(run.logs[first].last_version == updates);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(delays_are_compensated_by_the_weights_that_each_gradient_is_of) {
+    for (const auto& decay : {std::optional<float>{}, std::optional<float>{0.9f}}) {
+        std::uint64_t compared = 0, changed = 0;
+        for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+            const played_server run{
+                seed % 2 ? consistency{} : consistency{.staleness = 2},
+                seed,
+                wild,
+                random_shares(seed, false),
+                {.trace_events = 1u << 11,
+                 .compensation = {.compensates = true, .factor = 0.04f, .decay = decay},
+                 .has_common = true}};
+            BOOST_TEST_CONTEXT("seed " << seed) {
+                BOOST_REQUIRE(run.ended);
+                check_sum(run, 1);
+                for (std::size_t k = 0; k < run.shards.size(); ++k) {
+                    const std::vector<float> weights = compensated(run, k);
+                    for (const worker_log& log : run.logs) {
+                        BOOST_TEST(std::abs(log.last[k].back() - weights.back()) < 1e-4f);
+                        for (const seen_weights& seen : log.reads) {
+                            const auto version = static_cast<std::size_t>(std::ranges::count(
+                                std::span{seen.values[k]}.first(seen.values[k].size() - 1), -1.f));
+                            BOOST_TEST(std::abs(seen.values[k].back() - weights[version]) < 1e-4f);
+                            ++compared;
+                        }
+                    }
+                    for (std::size_t v = 1; v < weights.size(); ++v) {
+                        const float by = weights[v - 1] - weights[v];
+                        changed += std::abs(8 * by - std::round(8 * by)) > 1e-3f ? 1 : 0;
+                    }
+                }
+            }
+        }
+        BOOST_TEST(compared > 10 * seeds); // else it would say little
+        BOOST_TEST(changed > 10 * seeds);  // gradients are multiples of an eighth
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
