@@ -47,20 +47,38 @@ class Replicas(TroupeTest):
         self.assertGreater(done["test_accuracy"], 0.9)
 
     def test_a_parameter_server_trains_by_every_consistency(self):
-        for rule in ("bsp", "{ssp: {staleness: 2}}", "asp"):
-            server = f"{{parameter_server: {{consistency: {rule}, shards: 2}}}}"
+        late_max = {"ssp": 2 * (2 * 2 + 1)}  # between two of a replica's reads each other one pushes 2 s + 1 times at most
+        late_max.update(bsp=0, backup_workers=0)
+        # Updates in 6 epochs of 16 minibatches, by three replicas at a time or one; none: of some minibatches or their sums.
+        for rule, more, updates in (("bsp", "", 36), ("{ssp: {staleness: 2}}", "", 96), ("asp", "", 96),
+                                    ("{value_bounded: {bound: 0.1}}", "", 96), ("{softsync: {splits: 1}}", "", 36),
+                                    ("{softsync: {splits: 3}}", "", 96), ("{backup_workers: {backups: 1}}", "", None),
+                                    ("asp", ", delay_compensation: {constant: {}}", 96),
+                                    ("asp", ", delay_compensation: {adaptive: {}}", 96),
+                                    ("asp", ", push_every: 3, fetch_every: 2", None),
+                                    ("bsp", ", aggregation: median", 30)):  # the last of an epoch alone has no median
+            server = f"{{parameter_server: {{consistency: {rule}, shards: 2{more}}}}}"
             app = (TWO.replace("replicas: 2", "replicas: 3").replace("all_reduce", server).replace("momentum: 0.9", "momentum: 0.5")
                    .replace("epochs: 2", "epochs: 6") + "checkpoint: {directory: saved}\n")
-            with self.subTest(rule=rule):
+            if "push_every" in more:  # updates are by sums of three gradients
+                app = app.replace(", momentum: 0.5", "")
+            with self.subTest(rule=rule, more=more):
                 losses, done = self.losses(app, "--nodes", 3)
-                self.assertGreater(done["test_accuracy"], 0.8)
-                updates = 36 if rule == "bsp" else 96  # of 16 minibatches an epoch, by three replicas at a time or one
-                self.assertEqual({s["weight_version"] for s in done["stages"]}, {updates})
-                late = {int(k): n for s in done["stages"] for k, n in s["weight_version_lag"].items()}
-                self.assertEqual(set(late) == {0}, rule == "bsp", late)
+                self.assertGreater(done["test_accuracy"], 0.6)  # by chance 0.25; what is late depends on the machine
+                made, = {s["weight_version"] for s in done["stages"]}
+                late = [int(k) for s in done["stages"] for k in s["weight_version_lag"]]
+                self.assertLessEqual(max(late), late_max.get(rule.strip("{").split(":")[0], 96))
+                taken = sum(s["dropped"] + sum(s["weight_version_lag"].values()) for s in done["stages"])
+                if updates:
+                    self.assertEqual((made, taken), (updates, 108 if rule == "bsp" else 96))  # in a last round two have none
+                elif "backup" in rule:
+                    self.assertEqual(taken, 96)
+                    self.assertLess(made, 96)  # of two gradients each, but where others have ended
+                else:
+                    self.assertLessEqual(made, 96 / 3 + 6 * 3)
                 again = self.troupe("evaluate", self.app(app), "--json")
                 self.assertAlmostEqual(json.loads(again.out)["test_loss"], losses[-1], places=5)
-                shutil.rmtree(self.folder / "saved")
+            shutil.rmtree(self.folder / "saved", ignore_errors=True)
 
     def test_replicas_that_update_on_their_own_learn_and_what_they_have_in_common_is_saved(self):
         for sync in ("{elastic_averaging: {period: 2}}", "{elastic_averaging: {period: 2, synchronous: true}}",
