@@ -64,7 +64,7 @@ class Replicas(TroupeTest):
                 app = app.replace(", momentum: 0.5", "")
             with self.subTest(rule=rule, more=more):
                 losses, done = self.losses(app, "--nodes", 3)
-                self.assertGreater(done["test_accuracy"], 0.6)  # by chance 0.25; what is late depends on the machine
+                self.assertGreater(done["test_accuracy"], 0.4)  # by chance 0.25; what is late depends on the machine
                 made, = {s["weight_version"] for s in done["stages"]}
                 late = [int(k) for s in done["stages"] for k in s["weight_version_lag"]]
                 self.assertLessEqual(max(late), late_max.get(rule.strip("{").split(":")[0], 96))

@@ -56,6 +56,21 @@ BOOST_AUTO_TEST_CASE(with_a_share_of_1_or_none_a_run_is_that_without_a_codec_bit
     }
 }
 
+// All is sent at once, and nothing has momentum, a vector neither.
+BOOST_AUTO_TEST_CASE(deep_gradients_with_a_share_of_1_and_no_momentum_are_plain_descent) {
+    const char* const all_sent = "{deep_gradient: {ratio: 1, momentum: 0}}";
+    replicas_app app{.replicas = 3, .samples = 70, .batch = 4, .optimizer = plain_sgd};
+    app.sync = server("bsp", 2);
+    const auto served = train(app);
+    app.sync = compressed("bsp", all_sent);
+    BOOST_TEST((train(app, storm, 3).weights == served.weights));
+    app.replicas = 2; // of more the sums would be in other orders
+    app.sync = "all_reduce";
+    const auto reduced = train(app);
+    app.sync = std::string{"{all_reduce: {}, codec: "} + all_sent + "}";
+    BOOST_TEST((train(app, storm, 3).weights == reduced.weights));
+}
+
 BOOST_DATA_TEST_CASE(every_codec_trains_and_no_storm_changes_a_bit, bdata::xrange(codecs.size()),
                      c) {
     replicas_app app{.layers = {2, 4},

@@ -24,6 +24,15 @@ BOOST_AUTO_TEST_CASE(bulk_synchronous_is_bit_equal_to_one_device_with_two_microb
             }
 }
 
+// In a storm minibatches go to whoever is free, so that they come together in other updates.
+BOOST_AUTO_TEST_CASE(without_backups_backup_workers_are_bulk_synchronous_bit_by_bit) {
+    const auto synchronous = train({.sync = server("bsp", 2)});
+    const auto served = train({.sync = server("{backup_workers: {backups: 0}}", 2)});
+    BOOST_TEST((served.weights == synchronous.weights));
+    for (const stage_report& stage : served.report.stages)
+        BOOST_TEST(stage.dropped == 0u);
+}
+
 BOOST_DATA_TEST_CASE(bulk_synchronous_is_the_gradient_of_one_minibatch_of_all_samples,
                      bdata::make({3u, 4u, 5u}), replicas) {
     const auto served =
