@@ -114,10 +114,12 @@ void cluster_actor::remove(node_id node, const error& why) {
         return;
     log(described(*gone) +
         (why.code() == errc::cancelled ? " has left" : " is lost: " + why.message()));
-    if (gone->role == peer_role::member && why.code() != errc::cancelled && is_alone())
+    if (gone->role == peer_role::member)
+        last_lost_ = why.code() == errc::cancelled ? std::string{} : gone->address;
+    if (why.code() != errc::cancelled && !last_lost_.empty() && members_.others().empty())
         log("this node has lost all others; if they run on, they have given it up because it was "
             "stopped or cut off for too long: end it and start it anew with --join " +
-            gone->address);
+            last_lost_);
     for (const actor_address subscriber : subscribers_) {
         frame_builder<proto::NodeLost> news;
         news.body().setNode(node.value());
@@ -125,12 +127,6 @@ void cluster_actor::remove(node_id node, const error& why) {
         write_failure(news.body().initFailure(), why);
         send(subscriber, std::move(news));
     }
-}
-
-bool cluster_actor::is_alone() const {
-    return std::ranges::none_of(members_.others(), [&](node_id other) {
-        return members_.find(other)->role == peer_role::member;
-    });
 }
 
 // What the sender says of itself, but for its address: one that listens on all addresses of its machine does not know

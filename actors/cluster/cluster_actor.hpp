@@ -55,7 +55,6 @@ class cluster_actor final : public actor {
     result<member_info> read_sender(proto::Member::Reader said, const frame& f) const;
     result<void> admit(const member_info& m);
     void remove(node_id node, const error& why);
-    bool is_alone() const; // no other node is left; runs may be
     void log(const std::string& sentence) const;
     void report_join(const result<void>& outcome);
     void check_joined();
@@ -66,6 +65,8 @@ class cluster_actor final : public actor {
     membership members_;
     join_progress progress_;
     heartbeat_judge judge_;
+    std::string
+        last_lost_; // where the node was that was lost last and is no run's; empty: none, or one has left since
     time_point join_deadline_;
     bool join_reported_ = false;
     std::uint64_t beats_ = 0;

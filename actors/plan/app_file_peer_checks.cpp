@@ -44,11 +44,12 @@ result<void> check_malt(const app_definition& definition) {
     const auto how = malt.getAggregation();
     const std::size_t have = weights_at_once(malt.getGraph(), topology.getReplicas());
     const auto refuse = [&](const char* key, std::size_t needs) {
-        return definition.error_at(std::string{"topology.sync.malt.aggregation."} + key,
-                                   "needs the weights of " + std::to_string(needs) +
-                                       " replicas at least, and by this graph some have those of " +
-                                       std::to_string(have) +
-                                       "; give more replicas, or graph: all");
+        return definition.error_at(
+            std::string{"topology.sync.malt.aggregation."} + key,
+            "needs the weights of " + std::to_string(needs) +
+                " replicas at least, and by this graph some have those of " + std::to_string(have) +
+                "; give more replicas" +
+                (malt.getGraph() == proto::MaltGraph::ALL ? "" : ", or graph: all"));
     };
     if (how.isMedian() && have < 3)
         return refuse("median", 3);

@@ -67,8 +67,8 @@ std::string describe_rule(const consistency& rule, std::uint32_t replicas) {
     if (rule.is_synchronous())
         return "bsp: all wait for each update";
     if (rule.staleness)
-        return "ssp: nobody is more than " + std::to_string(*rule.staleness) +
-               " updates ahead of the slowest";
+        return "ssp: nobody begins a minibatch more than " + std::to_string(*rule.staleness) +
+               " ahead of the slowest";
     if (rule.bound)
         return "value_bounded: who has made large updates waits until the others have seen them";
     if (rule.splits)

@@ -49,6 +49,7 @@ trainer::trainer(actor_context& context, trainer_options options)
     on<proto::WorkerExpected>(&trainer::worker_expected);
     on<proto::PeerExpected>(&trainer::peer_expected);
     on<proto::NodeJoined>(&trainer::node_joined);
+    on<proto::NodeLost>(&trainer::node_lost);
     on<proto::MemberList>(&trainer::members_listed);
     on<proto::StopRun>(&trainer::stop);
 }
@@ -332,8 +333,11 @@ void trainer::on_down(actor_address who, const error& why) {
         if (who == stages_[seat] || who == agent_of(device_at(seat)))
             what += (what.empty() ? "" : ", ") + name_of_stage(seat) +
                     (shards_[seat] && plan_.sync.bears_loss()
-                         ? " with a shard of its parameter server, without which no run goes on "
-                           "(with parameter_server.shards: 1 only the first replica has one)"
+                         ? " with a shard of its parameter server, without which no run goes on" +
+                               std::string{has_other_shards(seat)
+                                               ? " (with parameter_server.shards: 1 only the first "
+                                                 "replica has one)"
+                                               : ""}
                          : "");
     fail(lost(why, what.empty() ? "the measurement of layers" : what));
 }

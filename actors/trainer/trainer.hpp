@@ -123,6 +123,7 @@ class trainer final : public actor {
     void worker_expected(proto::WorkerExpected::Reader body, const frame& f);
     void peer_expected(proto::PeerExpected::Reader body, const frame& f);
     void node_joined(proto::NodeJoined::Reader body, const frame& f);
+    void node_lost(proto::NodeLost::Reader body, const frame& f);
     void members_listed(proto::MemberList::Reader, const frame&) {
     } // its devices came with the plan
     void stop(proto::StopRun::Reader body, const frame& f);
@@ -183,6 +184,7 @@ class trainer final : public actor {
     std::string advice() const;
     error advised(const error& why) const;
     error lost(const error& why, const std::string& what) const;
+    bool has_other_shards(std::size_t seat) const; // its stage's server
     checkpoint_progress how_far() const;
     std::string stopped_at_once(bool again) const;
     std::string stopped_in_order() const;

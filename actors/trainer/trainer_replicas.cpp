@@ -26,6 +26,13 @@ bool trainer::may_lose(std::size_t seat) const {
            (!plan_.sync.node_servers || plan_.stages.size() == 1);
 }
 
+bool trainer::has_other_shards(std::size_t seat) const {
+    for (std::size_t other = 0; other < seats(); ++other)
+        if (other != seat && stage_at(other) == stage_at(seat) && shards_[other])
+            return true;
+    return false;
+}
+
 // One stage is out of its neighbours' reach.
 bool trainer::goes_on_without(std::size_t seat, const error& why) {
     if (course_.has_lost(replica_at(seat)))
@@ -117,7 +124,8 @@ void trainer::minibatches_lost(proto::MinibatchesLost::Reader body, const frame&
         (minibatches == 0 ? ""
                           : "; " + std::to_string(minibatches) +
                                 (minibatches == 1 ? " minibatch" : " minibatches") +
-                                " that it had will not be trained on in this epoch"));
+                                " that it had will not be trained on in this epoch") +
+        (plan_.sync.accrues() ? "; gradients that it had summed up and not pushed are lost" : ""));
     lost_.erase(lost);
 }
 
@@ -131,6 +139,13 @@ void trainer::node_joined(proto::NodeJoined::Reader body, const frame& f) {
         options_.devices.push_back({.node = node_id{member.getNode()},
                                     .node_name = member.getName().cStr(),
                                     .device = device.getName().cStr()});
+}
+
+// Of one that has stages of this run its agent's end tells, too.
+void trainer::node_lost(proto::NodeLost::Reader body, const frame& f) {
+    if (f.from() != actor_address{self().node, well_known::cluster})
+        return reject("the sender is not the cluster actor of this node");
+    lost_nodes_.insert(node_id{body.getNode()});
 }
 
 // That no replica uses, on nodes that are there.

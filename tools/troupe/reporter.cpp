@@ -205,6 +205,7 @@ std::string reporter::done_text(const run_report& report) const {
         for (const stage_report& s : report.stages)
             stages.push_back({{"stage", s.stage},
                               {"replica", s.replica},
+                              {"lost", s.lost},
                               {"weight_version", s.weight_version},
                               {"busy_share", s.busy_share},
                               {"weight_version_lag", histogram(s.lags)},
@@ -219,21 +220,31 @@ std::string reporter::done_text(const run_report& report) const {
     else
         out << text("done: %zu node%s over %s", nodes_, nodes_ == 1 ? "" : "s",
                     options_.transport.c_str());
+    std::set<std::uint32_t> lost;
+    for (const stage_report& s : report.stages)
+        if (s.lost)
+            lost.insert(s.replica);
+    if (!lost.empty())
+        out << text(", %zu replica%s lost on the way", lost.size(), lost.size() == 1 ? "" : "s");
     if (!report.epochs.empty() && report.epochs.back().test_accuracy)
         out << text(", test accuracy %.2f%%", 100 * *report.epochs.back().test_accuracy);
     if (report.checkpoint)
         out << ", checkpoint " << *report.checkpoint;
     out << '\n';
     const bool is_replicated = !report.stages.empty() && report.stages.back().replica > 0;
-    for (const stage_report& s : report.stages)
+    for (const stage_report& s : report.stages) {
         out << "  stage " << s.stage
-            << (is_replicated ? " of replica " + std::to_string(s.replica) : std::string{})
-            << (s.lost ? " (lost)" : "")
-            << text(": busy %.0f%%, minibatches late in weight versions: ", 100 * s.busy_share)
+            << (is_replicated ? " of replica " + std::to_string(s.replica) : std::string{});
+        if (s.lost) {
+            out << ": lost\n";
+            continue;
+        }
+        out << text(": busy %.0f%%, minibatches late in weight versions: ", 100 * s.busy_share)
             << lags_in_words(s.lags)
             << (s.dropped > 0 ? ", dropped as too late: " + std::to_string(s.dropped)
                               : std::string{})
             << "; " << memory_in_words(s) << '\n';
+    }
     return out.str();
 }
 
