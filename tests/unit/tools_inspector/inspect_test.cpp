@@ -41,7 +41,8 @@ BOOST_AUTO_TEST_CASE(staleness_shows_how_late_each_worker_was_and_for_whom_it_wa
     two_nodes cluster;
     const outcome nobody = look(cluster, {"staleness"});
     BOOST_TEST(nobody.code == 0);
-    BOOST_TEST(nobody.shows("no parameter server is running"));
+    BOOST_TEST(
+        nobody.shows("nobody here serves workers: no parameter server, centre or common weights"));
     actor_row& shard = cluster.at(1).actors[0];
     shard.workers = {{0, 12, {9, 2, 1}, 3u}, {3, 8, {0, 8}, {}}};
     const outcome seen = look(cluster, {"staleness"});
