@@ -113,6 +113,27 @@ BOOST_AUTO_TEST_CASE(the_end_says_where_it_ran_and_what_was_saved) {
                "done: in this process, test accuracy 50.00%, checkpoint saved/epoch-0002\n");
 }
 
+BOOST_AUTO_TEST_CASE(replicas_that_were_lost_are_counted_at_the_end_and_say_no_figures) {
+    run_report report;
+    for (const std::uint32_t replica : {0u, 1u, 2u})
+        report.stages.push_back({.replica = replica, .stage = 0, .lags = {7}, .lost = replica > 0});
+    printed run{false, 0};
+    run.shown.finished(report);
+    run.print();
+    const std::string words = run.out.str();
+    BOOST_TEST(words.find(", 2 replicas lost on the way\n") != std::string::npos, words);
+    BOOST_TEST(words.find("  stage 0 of replica 1: lost\n") != std::string::npos, words);
+    BOOST_TEST(words.find("stage 0 of replica 0: busy 0%, minibatches late in weight versions: "
+                          "none of 7;") != std::string::npos,
+               words);
+    printed objects{true, 0};
+    objects.shown.finished(report);
+    objects.print();
+    const std::string json = objects.out.str();
+    BOOST_TEST(json.find("\"replica\":0,\"lost\":false") != std::string::npos, json);
+    BOOST_TEST(json.find("\"replica\":2,\"lost\":true") != std::string::npos, json);
+}
+
 BOOST_AUTO_TEST_CASE(a_loss_that_has_not_fallen_is_noted_at_the_end) {
     const auto noted = [](std::vector<epoch_report> epochs, bool json = false) {
         std::ostringstream out;
