@@ -40,4 +40,9 @@ result<void> cpu_operations::compute(const split& op) {
     return {};
 }
 
+result<void> cpu_operations::compute(const transfer& op) {
+    std::copy_n(op.input.data(), op.input.bytes(), op.output.mutable_data());
+    return {};
+}
+
 } // namespace troupe

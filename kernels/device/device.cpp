@@ -2,8 +2,54 @@
 
 #include <future>
 #include <memory>
+#include <utility>
+
+#include "kernels/ops/ops.hpp"
 
 namespace troupe {
+
+namespace {
+
+result<tensor> transferred(compute_context& context, const tensor& t, memory_pool& to) {
+    auto made = tensor::allocate(to, t.type(), t.shape());
+    if (made)
+        if (auto done = context.ops.run(transfer{t, *made}); !done)
+            return done.failure();
+    return made;
+}
+
+// A tensor without a buffer stands for none.
+template <class Move>
+result<void> each_of(std::span<tensor> all, const Move& moved) {
+    for (tensor& t : all)
+        if (t) {
+            auto there = moved(t);
+            if (!there)
+                return there.failure();
+            t = std::move(*there);
+        }
+    return {};
+}
+
+} // namespace
+
+result<tensor> brought_in(compute_context& context, const tensor& t) {
+    if (context.memory.kind() == memory_kind::host || !t.is_host())
+        return t;
+    return transferred(context, t, context.memory);
+}
+
+result<tensor> taken_out(compute_context& context, const tensor& t) {
+    return t.is_host() ? t : transferred(context, t, *context.host);
+}
+
+result<void> bring_in(compute_context& context, std::span<tensor> all) {
+    return each_of(all, [&](const tensor& t) { return brought_in(context, t); });
+}
+
+result<void> take_out(compute_context& context, std::span<tensor> all) {
+    return each_of(all, [&](const tensor& t) { return taken_out(context, t); });
+}
 
 void drain(device& d) {
     // Shared, as the device may still be leaving set_value when the waiter is gone.

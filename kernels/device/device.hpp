@@ -6,10 +6,11 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "kernels/ops/precision.hpp"
-#include "kernels/tensor/memory.hpp"
+#include "kernels/tensor/tensor.hpp"
 #include "schemas/base/clock.hpp"
 
 namespace troupe {
@@ -21,7 +22,18 @@ struct compute_context {
     operations& ops;
     memory_pool& memory;
     precision products = precision::float32; // of layers: a stage_program sets its model's
+    memory_pool* host = nullptr; // for what leaves a device that has a memory of its own; else null
 };
+
+// The same elements where the device computes: itself if they are there already, or if the device computes in host memory.
+// What arrives from others comes in at the beginning of the work that it is for.
+result<tensor> brought_in(compute_context& context, const tensor& t);
+// The same elements in host memory: itself if it is there. What goes to others is taken out at the end of the work that
+// made it; it can be read once that work is done.
+result<tensor> taken_out(compute_context& context, const tensor& t);
+// Both for many, in place.
+result<void> bring_in(compute_context& context, std::span<tensor> all);
+result<void> take_out(compute_context& context, std::span<tensor> all);
 
 // Work that fails returns an error; it reaches the completion.
 using device_work = std::function<result<void>(compute_context&)>;

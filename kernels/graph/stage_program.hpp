@@ -125,7 +125,7 @@ class stage_program {
 
     // As given, with the precision of the model's products.
     compute_context with_precision(const compute_context& context) const {
-        return {context.ops, context.memory, products_};
+        return {context.ops, context.memory, products_, context.host};
     }
 
     layer_range range_;

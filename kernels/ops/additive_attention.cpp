@@ -39,7 +39,7 @@ void check_gradients(operand_check& check, const additive_gradients& g, const at
 }
 
 result<void> outcome(const operand_check& check, const attended_memory& m) {
-    if (!check.ok() || m.lengths == nullptr)
+    if (!check.ok() || m.lengths == nullptr || !m.lengths->is_host()) // its back end looks at them
         return check.outcome();
     const auto lengths = m.lengths->values<std::int32_t>();
     const std::size_t source = m.values.shape()[1];

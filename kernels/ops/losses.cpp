@@ -32,6 +32,8 @@ result<void> softmax_cross_entropy::check() const {
         check.is("gradient", *gradient, logits.shape());
     if (!check.ok())
         return check.outcome();
+    if (!labels.is_host()) // their back end looks at them
+        return {};
     const auto given = labels.values<std::int32_t>();
     for (std::size_t r = 0; r < given.size(); ++r)
         if (given[r] != ignored_label &&

@@ -79,6 +79,7 @@ namespace troupe {
     X(attention_backward)                                                                          \
     X(concat)                                                                                      \
     X(split)                                                                                       \
+    X(transfer)                                                                                    \
     X(softmax_cross_entropy)                                                                       \
     X(mean_squared_error)                                                                          \
     X(sgd_update)                                                                                  \
@@ -119,6 +120,10 @@ class operations {
 
     // The channel block in which this back end computes images of so many channels fastest; divides `channels`.
     virtual std::size_t channel_block(std::size_t channels) const noexcept = 0;
+
+    // Until all that was asked for is computed: a back end may still be at it when run() returns, and then its errors come
+    // here. Whoever reads results outside the device's work, or measures, waits first.
+    virtual result<void> wait() { return {}; }
 
     template <class Operation>
     result<void> run(const Operation& operation) {

@@ -51,4 +51,11 @@ result<void> split::check() const {
     return check_parts("split", input, outputs, axis, block);
 }
 
+result<void> transfer::check() const {
+    operand_check check{"transfer"};
+    check.is("input", input, input.shape(), input.type())
+        .is("output", output, input.shape(), input.type());
+    return check.outcome();
+}
+
 } // namespace troupe

@@ -28,4 +28,12 @@ struct split {
     result<void> check() const;
 };
 
+// output = input, of any type of elements, wherever either lies: in host memory or in that of the device.
+struct transfer {
+    const tensor& input;
+    tensor& output;
+
+    result<void> check() const;
+};
+
 } // namespace troupe

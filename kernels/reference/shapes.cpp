@@ -59,4 +59,9 @@ result<void> reference_operations::compute(const split& op) {
     return {};
 }
 
+result<void> reference_operations::compute(const transfer& op) {
+    std::copy_n(op.input.data(), op.input.bytes(), op.output.mutable_data());
+    return {};
+}
+
 } // namespace troupe

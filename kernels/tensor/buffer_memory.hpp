@@ -1,4 +1,4 @@
-// Where a memory pool takes its buffers from. Private to memory.cpp.
+// Where a memory pool takes the host's memory from. Private to memory.cpp.
 //
 // Buffers of a huge page or more begin at one and ask for them. Those from 64 KB on are cut out of regions of huge pages,
 // one behind the other. So there are fewer faults when they are first written and fewer misses of the TLB, and where another
@@ -11,17 +11,19 @@
 #include <cstddef>
 #include <vector>
 
+#include "kernels/tensor/memory.hpp"
+
 namespace troupe {
 
-class buffer_memory {
+class buffer_memory final : public memory_source {
   public:
     buffer_memory() = default;
-    ~buffer_memory(); // all buffers have been given back
+    ~buffer_memory() override; // all buffers have been given back
     buffer_memory(const buffer_memory&) = delete;
     buffer_memory& operator=(const buffer_memory&) = delete;
 
-    std::byte* take(std::size_t bytes); // a multiple of 64
-    void give_back(std::byte* memory, std::size_t bytes);
+    std::byte* take(std::size_t bytes) override;
+    void give_back(std::byte* memory, std::size_t bytes) override;
 
   private:
     struct region {

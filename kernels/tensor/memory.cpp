@@ -28,7 +28,8 @@ constexpr std::size_t class_index(std::size_t bytes_of_class) noexcept {
 } // namespace
 
 struct memory_pool::state {
-    explicit state(std::uint64_t bytes_max) : bytes_max{bytes_max} {}
+    state(std::uint64_t bytes_max, std::unique_ptr<memory_source> source)
+        : bytes_max{bytes_max}, system{std::move(source)} {}
 
     // Frees kept buffers, largest classes first, until `bytes` fit under the bound. Lock held.
     void make_room(std::uint64_t bytes) {
@@ -44,18 +45,23 @@ struct memory_pool::state {
     }
 
     void destroy(buffer* b) {
-        system.give_back(b->data(), b->capacity());
+        system->give_back(b->data(), b->capacity());
         delete b;
     }
 
     const std::uint64_t bytes_max;
     mutable std::mutex lock;
-    buffer_memory system;
+    const std::unique_ptr<memory_source> system;
     std::array<buffer*, 260> free_lists{};
     memory_pool_statistics numbers;
 };
 
-memory_pool::memory_pool(std::uint64_t bytes_max) : state_{std::make_unique<state>(bytes_max)} {}
+memory_pool::memory_pool(std::uint64_t bytes_max)
+    : memory_pool{bytes_max, std::make_unique<buffer_memory>(), memory_kind::host} {}
+
+memory_pool::memory_pool(std::uint64_t bytes_max, std::unique_ptr<memory_source> source,
+                         memory_kind kind)
+    : kind_{kind}, state_{std::make_unique<state>(bytes_max, std::move(source))} {}
 
 memory_pool::~memory_pool() {
     TROUPE_CHECK(state_->numbers.bytes_in_use == 0, "a memory pool outlives its buffers");
@@ -96,7 +102,7 @@ result<buffer_ref> memory_pool::allocate(std::size_t bytes) {
         head = b->next_free_;
     } else {
         state_->make_room(capacity);
-        std::byte* const memory = state_->system.take(capacity);
+        std::byte* const memory = state_->system->take(capacity);
         if (memory == nullptr)
             return error{errc::exhausted,
                          "the system has no " + std::to_string(capacity) + " bytes of memory left"};

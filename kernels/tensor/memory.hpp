@@ -20,6 +20,19 @@ namespace troupe {
 
 class memory_pool;
 
+// Where a pool takes its memory from. Called under the pool's lock, one call at a time.
+class memory_source {
+  public:
+    virtual ~memory_source() = default;
+
+    // So many bytes, a multiple of 64, at such an address; null where none are left.
+    virtual std::byte* take(std::size_t bytes) = 0;
+    virtual void give_back(std::byte* memory, std::size_t bytes) = 0;
+};
+
+// Who may read it: anybody, or only the work of the device that it belongs to.
+enum class memory_kind : std::uint8_t { host, device };
+
 // A block of memory, alive while a buffer_ref points at it. Not copied, not moved.
 class buffer {
   public:
@@ -30,6 +43,7 @@ class buffer {
     std::size_t capacity() const noexcept {
         return capacity_;
     } // bytes; at least what was asked for
+    const memory_pool& pool() const noexcept { return pool_; }
 
   private:
     friend class buffer_ref;
@@ -84,11 +98,12 @@ struct memory_pool_statistics {
         0; // of these, how many needed new memory from the system
 };
 
-// A bounded pool of host memory. A buffer begins at a multiple of 64 bytes, one of 2 MiB or more at a multiple of 2 MiB
-// (a huge page); those from 64 KiB on are parts of huge pages (buffer_memory.hpp).
+// A bounded pool of memory. Without a source it is the host's: a buffer begins at a multiple of 64 bytes, one of 2 MiB or
+// more at a multiple of 2 MiB (a huge page); those from 64 KiB on are parts of huge pages (buffer_memory.hpp).
 class memory_pool {
   public:
     explicit memory_pool(std::uint64_t bytes_max);
+    memory_pool(std::uint64_t bytes_max, std::unique_ptr<memory_source> source, memory_kind kind);
     ~memory_pool();
     memory_pool(const memory_pool&) = delete;
     memory_pool& operator=(const memory_pool&) = delete;
@@ -103,12 +118,14 @@ class memory_pool {
 
     memory_pool_statistics statistics() const;
     std::uint64_t bytes_max() const noexcept;
+    memory_kind kind() const noexcept { return kind_; }
 
   private:
     friend class buffer_ref;
     void give_back(buffer* b) noexcept;
 
     struct state;
+    const memory_kind kind_;
     std::unique_ptr<state> state_;
 };
 

@@ -103,7 +103,9 @@ tensor tensor::rows(std::size_t first, std::size_t count) const {
     return tensor{type_, shape_.with_first(count), storage_, offset_ + first * row_bytes};
 }
 
-void tensor::check_type(std::size_t element_bytes) const {
+void tensor::check_readable(std::size_t element_bytes) const {
+    TROUPE_CHECK(is_host(),
+                 "elements in the memory of a device are taken out before they are read");
     TROUPE_CHECK(element_bytes == size_of(type_), "the elements are read as their own type");
 }
 

@@ -3,6 +3,8 @@
 // A tensor that somebody else may hold is never written: whoever writes has allocated it and not yet given it away,
 // or has checked unique(). Weight stashing, messages and checkpoints rest on this rule.
 //
+// Elements may lie in a device's memory (memory_kind): `data()` is then an address of that device, for its back end alone.
+//
 // Threads: reading shared elements is safe from any thread; one tensor object belongs to one thread at a time.
 #pragma once
 
@@ -72,6 +74,10 @@ class tensor {
     std::size_t elements() const noexcept { return shape_.elements(); }
     std::size_t bytes() const noexcept { return storage_ ? elements() * size_of(type_) : 0; }
     bool unique() const noexcept { return storage_.unique(); }
+    // Whether its elements can be read outside the work of a device.
+    bool is_host() const noexcept {
+        return !storage_ || storage_->pool().kind() == memory_kind::host;
+    }
     const buffer_ref& storage() const noexcept { return storage_; }
 
     const std::byte* data() const noexcept {
@@ -79,15 +85,15 @@ class tensor {
     }
     std::byte* mutable_data() noexcept { return storage_ ? storage_->data() + offset_ : nullptr; }
 
-    // The elements as T, which must be the element type.
+    // The elements as T, which must be the element type, in host memory.
     template <class T>
     std::span<const T> values() const {
-        check_type(sizeof(T));
+        check_readable(sizeof(T));
         return {reinterpret_cast<const T*>(data()), storage_ ? elements() : 0};
     }
     template <class T>
     std::span<T> mutable_values() {
-        check_type(sizeof(T));
+        check_readable(sizeof(T));
         return {reinterpret_cast<T*>(mutable_data()), storage_ ? elements() : 0};
     }
 
@@ -97,7 +103,7 @@ class tensor {
     tensor rows(std::size_t first, std::size_t count) const;
 
   private:
-    void check_type(std::size_t element_bytes) const;
+    void check_readable(std::size_t element_bytes) const;
 
     data_type type_ = data_type::float32;
     tensor_shape shape_;

@@ -45,7 +45,8 @@ class operation_case {
                                   const tensor& output_gradient) const = 0;
 };
 
-// Odd shapes, short batches, strides and paddings; all small.
+// Odd shapes, short batches, strides and paddings; all small. With TROUPE_CASES in the environment those whose names begin
+// with it.
 std::vector<std::unique_ptr<operation_case>> operation_cases();
 
 // The shapes of the network in apps/fashion_mnist, for timing.

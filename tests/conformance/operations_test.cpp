@@ -3,80 +3,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <dnnl.hpp>
 #include <functional>
 #include <thread>
 
 #include "kernels/reference/reference.hpp"
-#include "tests/conformance/operations_cases.hpp"
+#include "tests/conformance/case_runs.hpp"
 #include "tests/unit/kernels/backends.hpp"
-#include "tests/unit/kernels/models.hpp"
 
 using namespace troupe;
 using namespace troupe::test;
 
 namespace {
-
-// Values that differ by at least 0.02, none nearer to 0 than 0.01, in random order.
-tensor spaced_tensor(memory_pool& pool, const tensor_shape& shape, std::uint64_t seed) {
-    tensor t = tensor::allocate(pool, data_type::float32, shape).value();
-    const auto values = t.mutable_values<float>();
-    for (std::size_t i = 0; i < values.size(); ++i)
-        values[i] = (static_cast<float>(i) - static_cast<float>(values.size() / 2) + 0.5f) * 0.02f;
-    random_stream random{seed};
-    for (std::size_t i = values.size(); i > 1; --i)
-        std::swap(values[i - 1], values[random.below(i)]);
-    return t;
-}
-
-std::vector<tensor> inputs_of(memory_pool& pool, const operation_case& row) {
-    std::vector<tensor> inputs;
-    for (const auto& shape : row.input_shapes())
-        inputs.push_back(row.has_kinks() && row.input_shapes().size() == 1
-                             ? spaced_tensor(pool, shape, inputs.size() + 1)
-                             : random_tensor(pool, shape, inputs.size() + 1));
-    return inputs;
-}
-
-struct outcome {
-    std::vector<tensor> outputs, gradients;
-};
-
-outcome run(compute_context& context, const operation_case& row, const std::vector<tensor>& inputs,
-            const tensor& output_gradient) {
-    auto prepared = row.prepare(context, inputs, output_gradient);
-    auto done = prepared.forward();
-    BOOST_REQUIRE_MESSAGE(done.ok(), row.name() << ": " << (done ? "" : done.failure().message()));
-    outcome all{prepared.outputs(), {}};
-    if (prepared.backward) {
-        done = prepared.backward();
-        BOOST_REQUIRE_MESSAGE(done.ok(), row.name()
-                                             << ": " << (done ? "" : done.failure().message()));
-        all.gradients = prepared.gradients();
-    }
-    return all;
-}
-
-// Within a share of the largest.
-void check_close(const std::vector<tensor>& given, const std::vector<tensor>& expected,
-                 float tolerance, const std::string& what) {
-    BOOST_REQUIRE(given.size() == expected.size());
-    for (std::size_t i = 0; i < given.size(); ++i) {
-        const auto a = given[i].values<float>();
-        const auto b = expected[i].values<float>();
-        BOOST_REQUIRE(a.size() == b.size());
-        float scale = 1e-3f;
-        for (float x : b)
-            scale = std::max(scale, std::abs(x));
-        float worst = 0;
-        for (std::size_t e = 0; e < a.size(); ++e)
-            worst = std::isfinite(a[e]) && std::isfinite(b[e])
-                        ? std::max(worst, std::abs(a[e] - b[e]))
-                        : INFINITY; // also where the reference left what it was given
-        BOOST_TEST(worst <= tolerance * scale,
-                   what << " " << i << " is off by " << worst << " of " << scale);
-    }
-}
 
 void check_bit_equal(const outcome& a, const outcome& b, const std::string& what) {
     for (std::size_t i = 0; i < a.outputs.size(); ++i)
@@ -115,34 +52,6 @@ BOOST_AUTO_TEST_CASE(every_back_end_gives_what_the_reference_gives) {
                         backend.name + ", " + row->name() + ": gradient");
         }
     }
-}
-
-// Machines take what is faster there (bf16_is_faster); both ways must be right on all of them.
-BOOST_AUTO_TEST_CASE(bf16_gives_what_the_reference_gives_with_dot_products_and_without) {
-    memory_pool pool{1ull << 30};
-    const auto reference = make_reference_operations();
-    compute_context oracle{*reference, pool};
-    std::size_t different = 0; // sums are taken in another order
-    for (const auto& row : operation_cases()) {
-        if (!row->is_rounded())
-            continue;
-        const auto inputs = inputs_of(pool, *row);
-        const tensor gradient = random_tensor(pool, row->output_shape(), 9);
-        const outcome expected = run(oracle, *row, inputs, gradient);
-        outcome given[2];
-        for (const bool dot_products : {false, true}) {
-            const auto ops = make_cpu_operations(pool, dot_products);
-            compute_context context{*ops, pool};
-            outcome& g = given[dot_products] = run(context, *row, inputs, gradient);
-            const std::string what = row->name() + (dot_products ? " by dot products" : "");
-            check_close(g.outputs, expected.outputs, row->tolerance(), what + ": output");
-            check_close(g.gradients, expected.gradients, row->tolerance(), what + ": gradient");
-        }
-        different += !bit_equal(given[0].outputs[0], given[1].outputs[0]);
-    }
-    const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
-    if (isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx)
-        BOOST_TEST(different > 0u, "no convolution takes dot products");
 }
 
 // At 0, of a function that is computed in float32. Where there are no kinks a wider step, and four points for it, keep what

@@ -66,6 +66,33 @@ struct concat_case final : operation_case {
     }
 };
 
+// There and back.
+struct transfer_case final : operation_case {
+    tensor_shape shape;
+
+    explicit transfer_case(tensor_shape shape) : shape{shape} {}
+
+    std::string name() const override { return "transfer " + by(shape); }
+    std::vector<tensor_shape> input_shapes() const override { return {shape}; }
+    tensor_shape output_shape() const override { return shape; }
+    double forward_flops() const override { return 0; }
+    double backward_flops() const override { return count(shape); }
+
+    prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
+                          const tensor& output_gradient) const override {
+        struct state {
+            tensor output, gradient;
+        };
+        auto s = std::make_shared<state>();
+        s->output = poisoned(context, shape);
+        s->gradient = poisoned(context, shape);
+        auto& ops = context.ops;
+        return {[=, &ops] { return ops.run(transfer{inputs[0], s->output}); },
+                [=, &ops] { return ops.run(transfer{output_gradient, s->gradient}); },
+                [=] { return std::vector{s->output}; }, [=] { return std::vector{s->gradient}; }};
+    }
+};
+
 } // namespace
 
 void add_shapes_cases(cases& to) {
@@ -77,6 +104,7 @@ void add_shapes_cases(cases& to) {
         for (const std::size_t block : {1, 8})
             add<concat_case>(to, tensor_shape{6, 16, 6, 6}, axis, sizes{2, 3, 1}, block);
     add<concat_case>(to, tensor_shape{2, 40, 3, 5}, 1u, sizes{8, 32}, std::size_t{8});
+    add<transfer_case>(to, tensor_shape{3, 5});
 }
 
 void add_timed_shapes_cases(cases& to, std::size_t batch) {

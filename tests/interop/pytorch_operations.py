@@ -164,6 +164,7 @@ KINDS = {
     "add_to_samples": lambda _, x, positions: x + positions,
     "attention": attention,
     "concat": lambda case, *parts: torch.cat(parts, case.setting("along")),
+    "transfer": lambda _, x: x.clone(),
     "swiglu": lambda _, gate, up: functional.silu(gate) * up,
     "softmax_cross_entropy": cross_entropy,
     "mean_squared_error": mean_squared_error,

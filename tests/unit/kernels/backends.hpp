@@ -6,9 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cpu/cpu_operations.hpp"
 #include "kernels/ops/ops.hpp"
-#include "kernels/reference/reference.hpp"
 
 namespace troupe::test {
 
@@ -17,9 +15,7 @@ struct backend {
     std::function<std::unique_ptr<operations>(memory_pool&)> make;
 };
 
-inline std::vector<backend> backends() {
-    return {{"reference", [](memory_pool&) { return make_reference_operations(); }},
-            {"cpu", [](memory_pool& pool) { return make_cpu_operations(pool); }}};
-}
+// Of this processor (processor_backends.cpp), or emulated (tests/emulated_cuda/backends.cpp): one of them is linked.
+std::vector<backend> backends();
 
 } // namespace troupe::test

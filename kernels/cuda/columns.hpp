@@ -1,0 +1,18 @@
+// Sums down the columns of a matrix, as gradients of biases are.
+#pragma once
+
+#include "kernels/cuda/execution.hpp"
+
+namespace troupe::cuda {
+
+// sums[c] = sum over r of values[r * columns + c].
+struct row_sum {
+    const float* values;
+    std::size_t rows, columns;
+    float* sums;
+};
+
+// Puts it into the stream. Groups of rows are summed first, then the groups, each in order.
+result<void> sum_rows(const row_sum& s, execution& run);
+
+} // namespace troupe::cuda

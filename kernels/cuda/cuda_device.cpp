@@ -1,0 +1,188 @@
+#include "kernels/cuda/cuda_device.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "kernels/cuda/cuda_operations.hpp"
+#include "kernels/cuda/memory_sources.hpp"
+#include "kernels/cuda/status.hpp"
+
+namespace troupe {
+
+namespace {
+
+constexpr std::size_t ahead_max = 4; // pieces of work in the stream that are not done
+
+class cuda_device final : public device {
+  public:
+    cuda_device(const cuda_device_options& options, const clock& time, cudaStream_t stream)
+        : index_{static_cast<int>(options.index)}, name_{"cuda:" + std::to_string(options.index)},
+          time_{time}, stream_{stream}, memory_{options.memory_bytes_max,
+                                                cuda::device_memory(index_, stream),
+                                                memory_kind::device},
+          host_{options.host_bytes_max, cuda::pinned_memory(index_), memory_kind::host},
+          run_{stream, memory_, host_}, ops_{run_},
+          submitter_{[this] { put_in(); }}, listener_{[this] { listen(); }} {}
+
+    ~cuda_device() override {
+        {
+            std::lock_guard guard{lock_};
+            stopping_ = true;
+        }
+        changed_.notify_all();
+        submitter_.join();
+        listener_.join();
+    }
+
+    void submit(device_task task) override {
+        {
+            std::lock_guard guard{lock_};
+            TROUPE_CHECK(!stopping_, "nobody submits to a device that is being destroyed");
+            tasks_.push_back(std::move(task));
+        }
+        changed_.notify_all();
+    }
+
+    memory_pool& memory() noexcept override { return memory_; }
+    const std::string& name() const noexcept override { return name_; }
+
+  private:
+    // A piece of work that is in the stream.
+    struct running {
+        device_task task;
+        cuda::execution::pending needs;
+        result<void> outcome; // of putting it in
+        cudaEvent_t end = nullptr;
+        time_point begun;
+    };
+
+    void put_in() {
+        cudaSetDevice(index_);
+        compute_context context{ops_, memory_, precision::float32, &host_};
+        std::unique_lock guard{lock_};
+        for (;;) {
+            changed_.wait(guard, [this] {
+                return (stopping_ && tasks_.empty()) || (!tasks_.empty() && ahead_ < ahead_max);
+            });
+            if (tasks_.empty())
+                break;
+            running next{.task = std::move(tasks_.front())};
+            tasks_.pop_front();
+            ++ahead_;
+            guard.unlock();
+            begin(next, context);
+            guard.lock();
+            in_stream_.push_back(std::move(next));
+            changed_.notify_all();
+        }
+        all_in_ = true;
+        changed_.notify_all();
+    }
+
+    void begin(running& next, compute_context& context) {
+        next.begun = time_.now();
+        next.outcome = next.task.work(context);
+        auto needs = run_.end_of_work();
+        if (needs)
+            next.needs = std::move(*needs);
+        else if (next.outcome)
+            next.outcome = needs.failure();
+        cudaError_t status =
+            cudaEventCreateWithFlags(&next.end, cudaEventBlockingSync | cudaEventDisableTiming);
+        if (status == cudaSuccess)
+            status = cudaEventRecord(next.end, stream_);
+        if (status != cudaSuccess && next.outcome)
+            next.outcome = cuda::failed(status);
+    }
+
+    void listen() {
+        cudaSetDevice(index_);
+        std::unique_lock guard{lock_};
+        for (;;) {
+            changed_.wait(guard, [this] { return all_in_ || !in_stream_.empty(); });
+            if (in_stream_.empty())
+                return;
+            running next = std::move(in_stream_.front());
+            in_stream_.pop_front();
+            guard.unlock();
+            end(next);
+            guard.lock();
+            --ahead_;
+            changed_.notify_all();
+        }
+    }
+
+    void end(running& done) {
+        const cudaError_t status =
+            done.end == nullptr ? cudaSuccess : cudaEventSynchronize(done.end);
+        if (done.end != nullptr)
+            cudaEventDestroy(done.end);
+        if (done.outcome && status != cudaSuccess)
+            done.outcome = cuda::failed(status);
+        if (done.outcome)
+            done.outcome = done.needs.outcome();
+        else if (done.outcome.failure().code() == errc::lost)
+            done.outcome = done.outcome.failure().in("the GPU of " + name_ +
+                                                     " has failed; start its node again");
+        // The GPU does one piece after the other: this one began when it was put in or the last one ended.
+        const time_point now = time_.now();
+        const duration busy = now - std::max(done.begun, last_end_);
+        last_end_ = now;
+        // Whoever hears that it is done may count on what it held being free.
+        done.needs = {};
+        done.task.work = nullptr;
+        done.task.done(std::move(done.outcome), busy);
+    }
+
+    struct owned_stream {
+        cudaStream_t stream;
+        ~owned_stream() {
+            cudaStreamSynchronize(stream);
+            cudaStreamDestroy(stream);
+        }
+    };
+
+    const int index_;
+    const std::string name_;
+    const clock& time_;
+    const cudaStream_t stream_;
+    const owned_stream owner_{stream_}; // before what gives memory back in its order
+    memory_pool memory_;
+    memory_pool host_;
+    cuda::execution run_; // of the submitter alone, as the next
+    cuda_operations ops_;
+    time_point last_end_{}; // of the listener alone
+
+    std::mutex lock_;
+    std::condition_variable changed_;
+    std::deque<device_task> tasks_; // guarded by lock_, as all that follows
+    std::deque<running> in_stream_; // not yet heard of
+    std::size_t ahead_ = 0;         // put in and not done
+    bool stopping_ = false;
+    bool all_in_ = false;
+
+    std::thread submitter_, listener_; // last: they use all of the above
+};
+
+} // namespace
+
+result<std::unique_ptr<device>> make_cuda_device(const cuda_device_options& options,
+                                                 const clock& time) {
+    int devices = 0;
+    if (auto counted = cuda::checked(cudaGetDeviceCount(&devices)); !counted)
+        return counted.failure();
+    if (options.index >= static_cast<unsigned>(devices))
+        return error{errc::usage, "this machine has no GPU " + std::to_string(options.index) +
+                                      "; it has " + std::to_string(devices)};
+    cudaStream_t stream = nullptr;
+    if (auto chosen = cuda::checked(cudaSetDevice(static_cast<int>(options.index))); !chosen)
+        return chosen.failure();
+    if (auto made = cuda::checked(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking)); !made)
+        return made.failure();
+    return std::unique_ptr<device>{std::make_unique<cuda_device>(options, time, stream)};
+}
+
+} // namespace troupe

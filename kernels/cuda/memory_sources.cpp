@@ -1,0 +1,63 @@
+#include "kernels/cuda/memory_sources.hpp"
+
+namespace troupe::cuda {
+
+namespace {
+
+// Whoever allocates or frees may be any thread: the device is named each time.
+class device_source final : public memory_source {
+  public:
+    device_source(int device, cudaStream_t stream) : device_{device}, stream_{stream} {}
+
+    std::byte* take(std::size_t bytes) override {
+        void* memory = nullptr;
+        if (cudaSetDevice(device_) != cudaSuccess ||
+            cudaMallocAsync(&memory, bytes, stream_) != cudaSuccess) {
+            cudaGetLastError(); // not for the next launch to find
+            return nullptr;
+        }
+        return static_cast<std::byte*>(memory);
+    }
+    void give_back(std::byte* memory, std::size_t) override {
+        cudaSetDevice(device_);
+        cudaFreeAsync(memory, stream_);
+    }
+
+  private:
+    const int device_;
+    const cudaStream_t stream_;
+};
+
+class pinned_source final : public memory_source {
+  public:
+    explicit pinned_source(int device) : device_{device} {}
+
+    std::byte* take(std::size_t bytes) override {
+        void* memory = nullptr;
+        if (cudaSetDevice(device_) != cudaSuccess ||
+            cudaHostAlloc(&memory, bytes, cudaHostAllocDefault) != cudaSuccess) {
+            cudaGetLastError();
+            return nullptr;
+        }
+        return static_cast<std::byte*>(memory);
+    }
+    void give_back(std::byte* memory, std::size_t) override {
+        cudaSetDevice(device_);
+        cudaFreeHost(memory);
+    }
+
+  private:
+    const int device_;
+};
+
+} // namespace
+
+std::unique_ptr<memory_source> device_memory(int device, cudaStream_t stream) {
+    return std::make_unique<device_source>(device, stream);
+}
+
+std::unique_ptr<memory_source> pinned_memory(int device) {
+    return std::make_unique<pinned_source>(device);
+}
+
+} // namespace troupe::cuda

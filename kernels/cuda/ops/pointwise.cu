@@ -1,0 +1,100 @@
+#include "kernels/cuda/cuda_operations.hpp"
+#include "kernels/cuda/elements.hpp"
+
+namespace troupe {
+
+namespace {
+
+// ---- helpers ----------------------------------------------------------------------------------------------------------
+
+constexpr float inverse_sqrt_2 = 0.70710678118654752f;
+constexpr float inverse_sqrt_2_pi = 0.39894228040143268f;
+constexpr float sqrt_2_over_pi = 0.79788456080286536f;
+constexpr float tanh_cube = 0.044715f;
+
+__device__ float sigmoid(float x) {
+    return 1 / (1 + expf(-x));
+}
+
+__device__ float value_of(pointwise function, float x) {
+    switch (function) {
+    case pointwise::relu:
+        return x > 0 || x != x ? x : 0;
+    case pointwise::gelu:
+        return 0.5f * x * (1 + erff(x * inverse_sqrt_2));
+    case pointwise::gelu_tanh:
+        return 0.5f * x * (1 + tanhf(sqrt_2_over_pi * (x + tanh_cube * x * x * x)));
+    case pointwise::silu:
+        return x * sigmoid(x);
+    case pointwise::sigmoid:
+        return sigmoid(x);
+    case pointwise::tanh:
+        break;
+    }
+    return tanhf(x);
+}
+
+// Of the output where it is kept, else of the input.
+__device__ float slope_of(pointwise function, float kept) {
+    switch (function) {
+    case pointwise::relu:
+        return kept > 0 ? 1 : 0;
+    case pointwise::gelu:
+        return 0.5f * (1 + erff(kept * inverse_sqrt_2)) +
+               kept * inverse_sqrt_2_pi * expf(-0.5f * kept * kept);
+    case pointwise::gelu_tanh: {
+        const float t = tanhf(sqrt_2_over_pi * (kept + tanh_cube * kept * kept * kept));
+        const float inner = sqrt_2_over_pi * (1 + 3 * tanh_cube * kept * kept);
+        return 0.5f * (1 + t) + 0.5f * kept * (1 - t * t) * inner;
+    }
+    case pointwise::silu: {
+        const float s = sigmoid(kept);
+        return s * (1 + kept * (1 - s));
+    }
+    case pointwise::sigmoid:
+        return kept * (1 - kept);
+    case pointwise::tanh:
+        break;
+    }
+    return 1 - kept * kept;
+}
+
+// ---- kernels ----------------------------------------------------------------------------------------------------------
+
+struct forward_pass {
+    pointwise function;
+    const float* input;
+    float* output;
+    __device__ void operator()(std::size_t i) const { output[i] = value_of(function, input[i]); }
+};
+
+struct backward_pass {
+    pointwise function;
+    const float* kept;
+    const float* output_gradient;
+    float* input_gradient;
+    __device__ void operator()(std::size_t i) const {
+        input_gradient[i] = slope_of(function, kept[i]) * output_gradient[i];
+    }
+};
+
+} // namespace
+
+// ---- launchers --------------------------------------------------------------------------------------------------------
+
+result<void> cuda_operations::start(const pointwise_forward& op) {
+    return cuda::checked(cuda::launch_elements(run_.stream(), op.input.elements(),
+                                               forward_pass{op.function, cuda::floats(op.input),
+                                                            cuda::floats(op.output)}),
+                         {&op.input});
+}
+
+result<void> cuda_operations::start(const pointwise_backward& op) {
+    return cuda::checked(cuda::launch_elements(run_.stream(), op.kept.elements(),
+                                               backward_pass{op.function, cuda::floats(op.kept),
+                                                             cuda::floats(op.output_gradient),
+                                                             cuda::floats(op.input_gradient)}),
+                         {&op.kept});
+}
+
+} // namespace troupe

@@ -1,0 +1,254 @@
+#include "kernels/cuda/products.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <tuple>
+#include <utility>
+
+#include "kernels/cuda/half_numbers.hpp"
+#include "kernels/cuda/status.hpp"
+
+namespace troupe::cuda {
+
+namespace {
+
+constexpr std::size_t workspace_bytes = 32u << 20; // what NVIDIA advises for Hopper
+constexpr std::uint32_t aligned_bytes = 16;        // the widest load of a thread
+
+// Sums in scratch memory, then in order.
+constexpr std::uint32_t ordered_sums =
+    CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
+
+bool is_aligned(const void* memory) noexcept {
+    return reinterpret_cast<std::uintptr_t>(memory) % aligned_bytes == 0;
+}
+
+} // namespace
+
+struct products::shape_key {
+    std::size_t m, n, k, a_stride, b_stride, c_stride, batch, a_batch, b_batch, c_batch;
+    bool a_transposed, b_transposed, has_bias;
+    precision numbers;
+
+    auto operator<=>(const shape_key&) const = default;
+};
+
+// How a shape is computed. cuBLASLt counts columns first: its factors are ours, transposed and the other way round.
+struct products::plan {
+    cublasLtMatmulDesc_t description = nullptr;
+    cublasLtMatrixLayout_t first = nullptr, second = nullptr, sum = nullptr;
+    cublasLtMatmulAlgo_t algorithm{};
+
+    plan() = default;
+    plan(plan&& other) noexcept
+        : description{std::exchange(other.description, nullptr)},
+          first{std::exchange(other.first, nullptr)}, second{std::exchange(other.second, nullptr)},
+          sum{std::exchange(other.sum, nullptr)}, algorithm{other.algorithm} {}
+    ~plan() {
+        for (const cublasLtMatrixLayout_t layout : {first, second, sum})
+            if (layout != nullptr)
+                cublasLtMatrixLayoutDestroy(layout);
+        if (description != nullptr)
+            cublasLtMatmulDescDestroy(description);
+    }
+
+    result<void> describe(const product& p);
+    result<void> choose(cublasLtHandle_t handle);
+};
+
+products::products(memory_pool& memory) : memory_{memory} {}
+
+products::~products() {
+    plans_.clear();
+    if (handle_ != nullptr)
+        cublasLtDestroy(handle_);
+}
+
+namespace {
+
+result<void> set(cublasLtMatmulDesc_t description, cublasLtMatmulDescAttributes_t attribute,
+                 const auto& value) {
+    return checked(cublasLtMatmulDescSetAttribute(description, attribute, &value, sizeof value));
+}
+
+// A row-major matrix of rows of `columns` elements, as columns.
+result<void> lay_out(cublasLtMatrixLayout_t& made, cudaDataType_t type, std::size_t columns,
+                     std::size_t rows, std::size_t stride, std::size_t batch,
+                     std::size_t batch_stride) {
+    if (auto done = checked(cublasLtMatrixLayoutCreate(&made, type, columns, rows,
+                                                       static_cast<std::int64_t>(stride)));
+        !done || batch == 1)
+        return done;
+    const auto count = static_cast<std::int32_t>(batch);
+    const auto offset = static_cast<std::int64_t>(batch_stride);
+    if (auto done = checked(cublasLtMatrixLayoutSetAttribute(
+            made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count));
+        !done)
+        return done;
+    return checked(cublasLtMatrixLayoutSetAttribute(
+        made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &offset, sizeof offset));
+}
+
+} // namespace
+
+result<void> products::plan::describe(const product& p) {
+    const cudaDataType_t factors = p.numbers == precision::float32 ? CUDA_R_32F : CUDA_R_16BF;
+    if (auto made = checked(cublasLtMatmulDescCreate(&description, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+        !made)
+        return made;
+    const cublasOperation_t of_first = p.b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const cublasOperation_t of_second = p.a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const cublasLtEpilogue_t epilogue =
+        p.bias != nullptr ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+    if (auto done = set(description, CUBLASLT_MATMUL_DESC_TRANSA, of_first); !done)
+        return done;
+    if (auto done = set(description, CUBLASLT_MATMUL_DESC_TRANSB, of_second); !done)
+        return done;
+    if (auto done = set(description, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue); !done)
+        return done;
+    if (auto done = p.b.transposed
+                        ? lay_out(first, factors, p.k, p.n, p.b.stride, p.batch, p.b.batch_stride)
+                        : lay_out(first, factors, p.n, p.k, p.b.stride, p.batch, p.b.batch_stride);
+        !done)
+        return done;
+    if (auto done = p.a.transposed
+                        ? lay_out(second, factors, p.m, p.k, p.a.stride, p.batch, p.a.batch_stride)
+                        : lay_out(second, factors, p.k, p.m, p.a.stride, p.batch, p.a.batch_stride);
+        !done)
+        return done;
+    return lay_out(sum, CUDA_R_32F, p.n, p.m, p.c_stride, p.batch, p.c_batch_stride);
+}
+
+result<void> products::plan::choose(cublasLtHandle_t handle) {
+    cublasLtMatmulPreference_t wishes = nullptr;
+    if (auto made = checked(cublasLtMatmulPreferenceCreate(&wishes)); !made)
+        return made;
+    const auto wish = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
+        return cublasLtMatmulPreferenceSetAttribute(wishes, attribute, &value, sizeof value);
+    };
+    cublasStatus_t status = wish(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_bytes);
+    for (const auto attribute :
+         {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+        if (status == CUBLAS_STATUS_SUCCESS)
+            status = wish(attribute, aligned_bytes);
+    if (status == CUBLAS_STATUS_SUCCESS)
+        status = wish(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, ordered_sums);
+    cublasLtMatmulHeuristicResult_t best{};
+    int found = 0;
+    if (status == CUBLAS_STATUS_SUCCESS)
+        status = cublasLtMatmulAlgoGetHeuristic(handle, description, first, second, sum, sum,
+                                                wishes, 1, &best, &found);
+    cublasLtMatmulPreferenceDestroy(wishes);
+    if (status == CUBLAS_STATUS_SUCCESS && found == 0)
+        status = CUBLAS_STATUS_NOT_SUPPORTED;
+    algorithm = best.algo;
+    return checked(status);
+}
+
+result<const products::plan*> products::plan_of(const product& p) {
+    const shape_key key{p.m,
+                        p.n,
+                        p.k,
+                        p.a.stride,
+                        p.b.stride,
+                        p.c_stride,
+                        p.batch,
+                        p.a.batch_stride,
+                        p.b.batch_stride,
+                        p.c_batch_stride,
+                        p.a.transposed,
+                        p.b.transposed,
+                        p.bias != nullptr,
+                        p.numbers};
+    const auto known = plans_.find(key);
+    if (known != plans_.end())
+        return &known->second;
+    if (handle_ == nullptr)
+        if (auto made = checked(cublasLtCreate(&handle_)); !made)
+            return made.failure();
+    plan made;
+    if (auto done = made.describe(p); !done)
+        return done.failure();
+    if (auto done = made.choose(handle_); !done)
+        return done.failure();
+    return &plans_.emplace(key, std::move(made)).first->second;
+}
+
+namespace {
+
+// The elements that a matrix of so many rows and columns spans, with those between its rows.
+std::size_t span_of(std::size_t rows, std::size_t columns, std::size_t stride, std::size_t batch,
+                    std::size_t batch_stride) {
+    return (batch - 1) * batch_stride + (rows - 1) * stride + columns;
+}
+
+// The factor as cuBLASLt gets it: rounded where it should be, aligned. `kept` holds what is made.
+result<const void*> factor_of(const matrix& m, std::size_t elements, precision numbers,
+                              memory_pool& memory, buffer_ref& kept, cudaStream_t stream) {
+    if (numbers == precision::float32 && is_aligned(m.values))
+        return static_cast<const void*>(m.values);
+    const std::size_t element_bytes =
+        numbers == precision::float32 ? sizeof(float) : sizeof(std::uint16_t);
+    auto made = memory.allocate(elements * element_bytes);
+    if (!made)
+        return made.failure();
+    kept = std::move(*made);
+    const auto status =
+        numbers == precision::float32
+            ? cudaMemcpyAsync(kept->data(), m.values, elements * element_bytes, cudaMemcpyDefault,
+                              stream)
+            : round_to_bf16(m.values, reinterpret_cast<std::uint16_t*>(kept->data()), elements,
+                            stream);
+    if (auto done = checked(status); !done)
+        return done.failure();
+    return static_cast<const void*>(kept->data());
+}
+
+} // namespace
+
+result<void> products::operator()(const product& p, cudaStream_t stream) {
+    auto known = plan_of(p);
+    if (!known)
+        return known.failure();
+    const plan& how = **known;
+    auto workspace = memory_.allocate(workspace_bytes);
+    if (!workspace)
+        return workspace.failure();
+    const std::size_t a_rows = p.a.transposed ? p.k : p.m, a_columns = p.a.transposed ? p.m : p.k;
+    const std::size_t b_rows = p.b.transposed ? p.n : p.k, b_columns = p.b.transposed ? p.k : p.n;
+    buffer_ref a_kept, b_kept, c_kept;
+    auto a = factor_of(p.a, span_of(a_rows, a_columns, p.a.stride, p.batch, p.a.batch_stride),
+                       p.numbers, memory_, a_kept, stream);
+    if (!a)
+        return a.failure();
+    auto b = factor_of(p.b, span_of(b_rows, b_columns, p.b.stride, p.batch, p.b.batch_stride),
+                       p.numbers, memory_, b_kept, stream);
+    if (!b)
+        return b.failure();
+    float* c = p.c;
+    const std::size_t c_bytes =
+        span_of(p.m, p.n, p.c_stride, p.batch, p.c_batch_stride) * sizeof(float);
+    if (!is_aligned(c)) {
+        auto made = memory_.allocate(c_bytes);
+        if (!made)
+            return made.failure();
+        c_kept = std::move(*made);
+        c = reinterpret_cast<float*>(c_kept->data());
+        if (auto done = checked(cudaMemcpyAsync(c, p.c, c_bytes, cudaMemcpyDefault, stream)); !done)
+            return done;
+    }
+    if (p.bias != nullptr)
+        if (auto done = set(how.description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias); !done)
+            return done;
+    if (auto done = checked(cublasLtMatmul(
+            handle_, how.description, &p.factor, *b, how.first, *a, how.second, &p.beta, c, how.sum,
+            c, how.sum, &how.algorithm, (*workspace)->data(), workspace_bytes, stream));
+        !done)
+        return done;
+    if (c != p.c)
+        return checked(cudaMemcpyAsync(p.c, c, c_bytes, cudaMemcpyDefault, stream));
+    return {};
+}
+
+} // namespace troupe::cuda

@@ -1,0 +1,209 @@
+#include "tests/emulated_cuda/blocks.hpp"
+
+#include <ucontext.h>
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "schemas/base/check.hpp"
+
+namespace emulated {
+
+thread_local index3 threadIdx, blockIdx;
+thread_local dim3 blockDim, gridDim;
+
+namespace {
+
+constexpr std::size_t stack_bytes = 128u << 10;
+constexpr unsigned warp_lanes = 32;
+
+enum class state { running, at_block_barrier, at_warp_barrier, ended };
+
+// A stack on which threads run, one behind the other until one waits; from then on it is that thread's.
+struct fiber {
+    ucontext_t context{};
+    std::unique_ptr<std::byte[]> stack = std::make_unique<std::byte[]>(stack_bytes);
+    unsigned thread = 0;
+    state now = state::ended;
+};
+
+class block_runner {
+  public:
+    void run(dim3 block, std::size_t shared_bytes, const std::function<void()>& thread) {
+        threads_ = block.x * block.y * block.z;
+        thread_ = &thread;
+        shared_.assign(shared_bytes / sizeof(double) + 1, __builtin_nan(""));
+        warps_.assign((threads_ + warp_lanes - 1) / warp_lanes, {});
+        for (unsigned t = 0; t < threads_; ++t)
+            ++warps_[t / warp_lanes].alive;
+        alive_ = threads_;
+        waiting_ = next_ = 0;
+        used_ = 0;
+        while (next_ < threads_)
+            start_fiber();
+        while (alive_ > 0)
+            if (!resume_some())
+                TROUPE_CHECK(false, "threads of a block wait at different barriers for ever");
+    }
+
+    void wait_for_block() { wait(state::at_block_barrier, waiting_); }
+    void wait_for_warp() { wait(state::at_warp_barrier, warp().waiting); }
+
+    unsigned lane() const { return current_->thread % warp_lanes; }
+    void* shared() { return shared_.data(); }
+    // Between two barriers of the warp.
+    std::uint64_t& slot(unsigned lane) { return warp().slots[lane]; }
+    bool has_lane(unsigned lane) const {
+        return current_->thread / warp_lanes * warp_lanes + lane < threads_ && lane < warp_lanes;
+    }
+
+  private:
+    struct warp_state {
+        unsigned alive = 0, waiting = 0;
+        std::array<std::uint64_t, warp_lanes> slots{};
+    };
+
+    warp_state& warp() { return warps_[current_->thread / warp_lanes]; }
+
+    void enter(fiber& f) {
+        current_ = &f;
+        set_index(f.thread);
+        swapcontext(&home_, &f.context);
+    }
+
+    void set_index(unsigned thread) {
+        threadIdx = {thread % blockDim.x, thread / blockDim.x % blockDim.y,
+                     thread / blockDim.x / blockDim.y};
+    }
+
+    void start_fiber() {
+        if (used_ == fibers_.size())
+            fibers_.push_back(std::make_unique<fiber>());
+        fiber& f = *fibers_[used_++];
+        getcontext(&f.context);
+        f.context.uc_stack.ss_sp = f.stack.get();
+        f.context.uc_stack.ss_size = stack_bytes;
+        f.context.uc_link = nullptr;
+        makecontext(&f.context, &block_runner::body, 0);
+        f.now = state::running;
+        f.thread = next_;
+        enter(f);
+    }
+
+    static void body();
+
+    void run_threads() {
+        fiber& self = *current_;
+        while (next_ < threads_) {
+            self.thread = next_++;
+            current_ = &self;
+            set_index(self.thread);
+            (*thread_)();
+            --alive_;
+            --warps_[self.thread / warp_lanes].alive;
+            warps_[self.thread / warp_lanes].slots[self.thread % warp_lanes] = 0;
+        }
+        self.now = state::ended;
+        setcontext(&home_);
+    }
+
+    void wait(state at, unsigned& waiting) {
+        fiber& self = *current_;
+        self.now = at;
+        ++waiting;
+        swapcontext(&self.context, &home_);
+        current_ = &self;
+        set_index(self.thread);
+    }
+
+    bool is_open(const fiber& f) const {
+        const warp_state& w = warps_[f.thread / warp_lanes];
+        return f.now == state::at_block_barrier  ? waiting_ == alive_
+               : f.now == state::at_warp_barrier ? w.waiting == w.alive
+                                                 : false;
+    }
+
+    // Opens what barriers can open and lets who waited there go on.
+    bool resume_some() {
+        std::vector<fiber*> free;
+        std::vector<unsigned> warps;
+        for (unsigned i = 0; i < used_; ++i)
+            if (is_open(*fibers_[i]))
+                free.push_back(fibers_[i].get());
+        for (fiber* f : free) {
+            if (f->now == state::at_block_barrier)
+                waiting_ = 0;
+            else
+                warps_[f->thread / warp_lanes].waiting = 0;
+        }
+        for (fiber* f : free) {
+            f->now = state::running;
+            enter(*f);
+        }
+        return !free.empty();
+    }
+
+    ucontext_t home_{};
+    std::vector<std::unique_ptr<fiber>> fibers_;
+    fiber* current_ = nullptr;
+    const std::function<void()>* thread_ = nullptr;
+    std::vector<double> shared_;
+    std::vector<warp_state> warps_;
+    unsigned threads_ = 0, alive_ = 0, waiting_ = 0, next_ = 0, used_ = 0;
+};
+
+thread_local block_runner runner;
+
+void block_runner::body() {
+    runner.run_threads();
+}
+
+} // namespace
+
+void run_grid(dim3 grid, dim3 block, std::size_t shared_bytes,
+              const std::function<void()>& thread) {
+    gridDim = grid;
+    blockDim = block;
+    for (unsigned z = 0; z < grid.z; ++z)
+        for (unsigned y = 0; y < grid.y; ++y)
+            for (unsigned x = 0; x < grid.x; ++x) {
+                blockIdx = {x, y, z};
+                runner.run(block, shared_bytes, thread);
+            }
+}
+
+void block_barrier() {
+    runner.wait_for_block();
+}
+void warp_barrier() {
+    runner.wait_for_warp();
+}
+int lane() {
+    return static_cast<int>(runner.lane());
+}
+void* dynamic_shared() {
+    return runner.shared();
+}
+
+std::uint64_t exchange_bits(std::uint64_t bits, int from) {
+    runner.slot(runner.lane()) = bits;
+    runner.wait_for_warp();
+    const auto lane = static_cast<unsigned>(from);
+    const std::uint64_t given = runner.has_lane(lane) ? runner.slot(lane) : 0;
+    runner.wait_for_warp();
+    return given;
+}
+
+unsigned ballot(bool mine) {
+    runner.slot(runner.lane()) = mine;
+    runner.wait_for_warp();
+    unsigned all = 0;
+    for (unsigned l = 0; l < warp_lanes; ++l)
+        if (runner.has_lane(l) && runner.slot(l) != 0)
+            all |= 1u << l;
+    runner.wait_for_warp();
+    return all;
+}
+
+} // namespace emulated
