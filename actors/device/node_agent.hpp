@@ -66,6 +66,7 @@ class node_agent final : public actor {
     actor_address spawn_cache(proto::PlaceStage::Reader body, const stage_options& stage,
                               parameter_cache_options options);
     actor_address spawn_peer(proto::PlaceStage::Reader body, const stage_options& stage);
+    std::shared_ptr<device> beside(const stage_options& stage) const;
     result<std::shared_ptr<device>> find_device(const std::string& name) const;
     void refuse(actor_address trainer, std::uint64_t run, std::uint32_t replica,
                 std::uint32_t stage, const error& why);

@@ -53,6 +53,13 @@ std::vector<std::size_t> factor_rows_of(const stage_program& program) {
 
 } // namespace
 
+// Where the numbers of a stage are worked on that it sends to other replicas: they are in the host's memory then.
+std::shared_ptr<device> node_agent::beside(const stage_options& stage) const {
+    const bool is_host = stage.compute->memory().kind() == memory_kind::host;
+    TROUPE_CHECK(is_host || options_.worker, "a node with GPUs has a worker");
+    return is_host ? stage.compute : options_.worker;
+}
+
 // None where there is nothing to sum. Says how the stage gives it gradients.
 actor_address node_agent::spawn_reducer(proto::PlaceStage::Reader body, stage_options& stage) {
     const compressed_gradients gradients{.shapes = shapes_of(*stage.program),
@@ -68,8 +75,8 @@ actor_address node_agent::spawn_reducer(proto::PlaceStage::Reader body, stage_op
     const auto exchange = choose_exchange(gradients, body.getReplicas());
     if (!exchange)
         return runtime().spawn<reducer>(
-            name, reducer_options{stage.sync.algorithm, stage.compute, gradients.shapes});
-    compressed_options options{.compute = stage.compute,
+            name, reducer_options{stage.sync.algorithm, beside(stage), gradients.shapes});
+    compressed_options options{.compute = beside(stage),
                                .shapes = gradients.shapes,
                                .averages = gradients.averages,
                                .forms = exchange->forms,
@@ -89,7 +96,7 @@ actor_address node_agent::spawn_reducer(proto::PlaceStage::Reader body, stage_op
             .replicas = body.getReplicas()});
     if (exchange->half)
         return runtime().spawn<reducer>(
-            name, reducer_options{stage.sync.algorithm, stage.compute, gradients.shapes,
+            name, reducer_options{stage.sync.algorithm, beside(stage), gradients.shapes,
                                   gradients.averages, part_numbers{stage.sync.codec->half()}});
     if (exchange->sparse)
         return runtime().spawn<sparse_reducer>(name, std::move(options), *exchange->sparse);
@@ -98,7 +105,7 @@ actor_address node_agent::spawn_reducer(proto::PlaceStage::Reader body, stage_op
 
 // None where there is nothing to exchange.
 actor_address node_agent::spawn_peer(proto::PlaceStage::Reader body, const stage_options& stage) {
-    const peer_options options{stage.compute, stage.trainer, shapes_of(*stage.program)};
+    const peer_options options{beside(stage), stage.trainer, shapes_of(*stage.program)};
     if (options.shapes.empty())
         return {};
     const std::string name = "peer-" + name_of_stage(body);

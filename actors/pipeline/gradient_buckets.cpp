@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/ops/ops.hpp"
 #include "kernels/optim/optimizer.hpp"
 
 namespace troupe {
@@ -28,6 +29,11 @@ result<void> gradient_buckets::add(compute_context& context, std::size_t first,
     auto bucket = take_bucket(context, first);
     if (!bucket)
         return bucket.failure();
+    // Whoever is given it reads it at once.
+    if (auto out = take_out(context, *bucket); !out)
+        return out;
+    if (auto there = context.ops.wait(); !there)
+        return there;
     give_(first, std::move(*bucket));
     return {};
 }

@@ -121,11 +121,14 @@ void stage_actor::start_with(weights_ptr first) {
     for (unsigned k = 0; k < list.size(); ++k)
         write_address(list[k], shards_[k]);
     join.body().setWeightVersion(latest_->version.value());
-    for (const tensor& t : latest_->parameters)
-        join.attach(t);
-    for (const tensor& t : latest_->state)
-        join.attach(t);
-    send(options_.cache, std::move(join));
+    std::vector<tensor> kept = latest_->parameters;
+    kept.insert(kept.end(), latest_->state.begin(), latest_->state.end());
+    take_out_then(std::move(kept), [this, join = std::make_shared<frame_builder<proto::JoinServer>>(
+                                              std::move(join))](std::vector<tensor> tensors) {
+        for (tensor& t : tensors)
+            join->attach(std::move(t));
+        send(options_.cache, std::move(*join));
+    });
 }
 
 void stage_actor::tell_ready() {
@@ -154,14 +157,20 @@ void stage_actor::snapshot(proto::TakeSnapshot::Reader, const frame& f) {
         refresh();
 }
 
+// What the device has in its own memory is taken out when it is idle.
 void stage_actor::tell_snapshot() {
-    frame_builder<proto::Snapshot> answer;
-    answer.body().setStage(options_.place.stage);
-    answer.body().setWeightVersion(version_to_tell());
-    answer.envelope().setWeightVersion(version_to_tell());
-    for (tensor& t : settled()->tensors())
-        answer.attach(std::move(t));
-    send(options_.trainer, std::move(answer));
+    snapshot_due_ = running_ && has_own_memory();
+    if (snapshot_due_)
+        return;
+    auto answer = std::make_shared<frame_builder<proto::Snapshot>>();
+    answer->body().setStage(options_.place.stage);
+    answer->body().setWeightVersion(version_to_tell());
+    answer->envelope().setWeightVersion(version_to_tell());
+    take_out_then(settled()->tensors(), [this, answer](std::vector<tensor> tensors) {
+        for (tensor& t : tensors)
+            answer->attach(std::move(t));
+        send(options_.trainer, std::move(*answer));
+    });
 }
 
 // ---- the device ---------------------------------------------------------------------------------------------------
@@ -191,6 +200,7 @@ void stage_actor::work_done(proto::WorkDone::Reader body, const frame& f) {
         return fail(read_failure(body.getFailure()).in(done.label));
     if (epoch_)
         epoch_->busy_ns += body.getBusyNs();
+    keep_brought_in();
     done.then();
     if (done.what)
         epoch_->position = position_after(*done.what, epoch_->shape, epoch_->position);

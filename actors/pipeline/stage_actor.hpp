@@ -84,6 +84,11 @@ class stage_actor final : public actor {
         std::vector<tensor> gradient_sum;
         std::vector<double> squares; // of each parameter's gradient
         loss_result loss;
+        std::vector<std::pair<tensor, tensor>>
+            moved_in; // what was in host memory, and where it is now
+
+        // The same weights where the device computes.
+        result<weights_ptr> here(compute_context& context, const weights_ptr& w);
     };
 
     // One pass over the training data.
@@ -249,6 +254,8 @@ class stage_actor final : public actor {
     bool last_exchange_is_due() const;
     bool waits_for_exchange() const;
     std::vector<tensor> handed_over() const;
+    template <class Body>
+    void hand_to_peer(frame_builder<Body> message);
     std::uint64_t minibatch_of_last_update() const; // over the run
     std::shared_ptr<weights> with_exchanged(const frame& f) const;
     // What is evaluated and saved.
@@ -279,6 +286,12 @@ class stage_actor final : public actor {
         std::function<void()> then;
     };
     void submit(job j);
+
+    // ---- where tensors lie (stage_memory.cpp) ----
+    bool has_own_memory() const; // the device: what arrives is brought in, what is sent taken out
+    // Calls `then` with these in host memory, at once or when the device has taken them out. Only while it is idle.
+    void take_out_then(std::vector<tensor> tensors, std::function<void(std::vector<tensor>)> then);
+    void keep_brought_in(); // weights that came by a message stay where a pass has brought them
 
     stage_options options_;
     std::vector<actor_address> previous_; // one, or where stages differ all replicas by number

@@ -67,21 +67,27 @@ void stage_actor::start_evaluation() {
     submit({.label = "evaluate",
             .version = latest_->version,
             .flops = options_.program->forward_flops_per_sample() * static_cast<double>(samples),
-            .work = [program = options_.program, used = settled(), inputs = tensors_of(*front),
+            .work = [program = options_.program, used = settled(), arrived = tensors_of(*front),
                      labels = std::move(labels)](compute_context& context,
                                                  work_results& out) -> result<void> {
-                auto forward = program->forward(context, *used, batch_part{}, inputs);
+                auto here = out.here(context, used);
+                if (!here)
+                    return here.failure();
+                std::vector<tensor> inputs = arrived;
+                if (auto in = bring_in(context, inputs); !in)
+                    return in;
+                auto forward = program->forward(context, **here, batch_part{}, inputs);
                 if (!forward)
                     return forward.failure();
                 out.forward.outputs = std::move(forward.value().outputs);
                 if (!labels)
-                    return {};
-                auto loss = program->loss(context, out.forward.outputs[0], labels, 0);
+                    return take_out(context, out.forward.outputs);
+                auto loss = loss_of(context, *program, out.forward.outputs[0], labels, 0);
                 if (!loss)
                     return loss.failure();
                 out.loss = std::move(loss).value();
                 if (!std::isfinite(out.loss.loss_sum))
-                    return not_finite(context, *program, *used, batch_part{}, inputs,
+                    return not_finite(context, *program, **here, batch_part{}, inputs,
                                       "the test loss");
                 return {};
             },

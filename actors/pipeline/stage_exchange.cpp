@@ -33,11 +33,20 @@ void stage_actor::join_peers() {
     auto list = join.body().initMembers(static_cast<unsigned>(peers_.size()));
     for (unsigned r = 0; r < list.size(); ++r)
         write_address(list[r], peers_[r]);
-    for (tensor& t : handed_over())
-        join.attach(std::move(t));
     join.body().setAnew(joins_at_.has_value());
     asks_server_ = joins_at_.has_value();
-    send(options_.peer, std::move(join));
+    hand_to_peer(std::move(join));
+}
+
+// What this replica has, with a message to its peer.
+template <class Body>
+void stage_actor::hand_to_peer(frame_builder<Body> message) {
+    auto kept = std::make_shared<frame_builder<Body>>(std::move(message));
+    take_out_then(handed_over(), [this, kept](std::vector<tensor> tensors) {
+        for (tensor& t : tensors)
+            kept->attach(std::move(t));
+        send(options_.peer, std::move(*kept));
+    });
 }
 
 // What the optimizer keeps stays each replica's own.
@@ -90,9 +99,7 @@ void stage_actor::hand_over(bool last) {
     exchange.body().setLast(last);
     exchange.body().setRate(options_.rates({epoch_->number, minibatch_of_last_update()}));
     exchange.envelope().setMinibatch(minibatch_of_last_update());
-    for (tensor& t : handed_over())
-        exchange.attach(std::move(t));
-    send(options_.peer, std::move(exchange));
+    hand_to_peer(std::move(exchange));
     if (options_.sync.exchange->overlaps)
         advance();
 }
@@ -132,7 +139,11 @@ void stage_actor::add_up() {
                 auto more = addition->tensors().begin();
                 for (auto* part : {&next->averages, &next->parameters})
                     for (tensor& t : *part) {
-                        auto sum = moved(context, std::exchange(t, tensor{}), factor, *more++);
+                        auto old = brought_in(context, std::exchange(t, tensor{}));
+                        auto by = brought_in(context, *more++);
+                        if (!old || !by)
+                            return old ? by.failure() : old.failure();
+                        auto sum = moved(context, std::move(old).value(), factor, *by);
                         if (!sum)
                             return sum.failure();
                         t = std::move(sum).value();

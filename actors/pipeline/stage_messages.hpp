@@ -27,6 +27,10 @@ inline std::vector<tensor> tensors_of(const frame& f) {
     return {f.tensors().begin(), f.tensors().end()};
 }
 
+// Of the last stage: the loss of its output, with labels as they arrived.
+result<loss_result> loss_of(compute_context& context, const stage_program& program,
+                            const tensor& output, const tensor& labels, float scale);
+
 // Of the last stage: why `loss`, "the loss of minibatch 3", is not finite, by the first layer that is not.
 error not_finite(compute_context& context, const stage_program& program, const weights& w,
                  const batch_part& part, const std::vector<tensor>& inputs,

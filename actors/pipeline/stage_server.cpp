@@ -15,7 +15,8 @@ void stage_actor::server_joined(proto::ServerJoined::Reader, const frame& f) {
 
 // The minibatch's gradients, clipped by their own norm, go to the server; the next weights come from it.
 void stage_actor::offer(const instruction&) {
-    if ((!options_.clip.norm && !options_.clip.value) || gradient_sum_.empty())
+    const bool is_clipped = options_.clip.norm || options_.clip.value;
+    if ((!is_clipped && !has_own_memory()) || gradient_sum_.empty())
         return hand_over();
     submit({.label = "clip",
             .minibatch = minibatch_id{own_minibatch_of_update()},
@@ -28,7 +29,7 @@ void stage_actor::offer(const instruction&) {
                 if (auto clipped = clip_gradients(context, clip, gradients, std::nullopt); !clipped)
                     return clipped;
                 out.gradient_sum = std::move(*sum);
-                return {};
+                return take_out(context, out.gradient_sum);
             },
             .then =
                 [this] {
@@ -112,8 +113,14 @@ void stage_actor::step_alone(std::vector<tensor> from, std::vector<tensor> gradi
          .work = [program = options_.program, current = latest_, next,
                   gradients = std::move(gradients),
                   rate = options_.rates({epoch_->number, minibatch_of_update()}),
-                  statistics = std::exchange(statistics_, {})](compute_context& context,
-                                                               work_results&) -> result<void> {
+                  statistics = std::exchange(statistics_, {})](
+                     compute_context& context, work_results& out) mutable -> result<void> {
+             auto here = out.here(context, current);
+             if (!here)
+                 return here.failure();
+             for (auto* arrived : {&next->parameters, &gradients, &statistics})
+                 if (auto in = bring_in(context, *arrived); !in)
+                     return in;
              for (std::size_t p = 0; p < gradients.size(); ++p) {
                  tensor& weight = next->parameters[p];
                  auto moved = tensor::allocate(context.memory, data_type::float32, weight.shape());
@@ -126,7 +133,7 @@ void stage_actor::step_alone(std::vector<tensor> from, std::vector<tensor> gradi
              }
              if (statistics.empty())
                  return {};
-             auto averages = program->next_averages(context, *current, statistics);
+             auto averages = program->next_averages(context, **here, statistics);
              if (!averages)
                  return averages.failure();
              next->averages = std::move(averages).value();
@@ -184,19 +191,21 @@ void stage_actor::accrue(std::vector<tensor> gradients) {
             .minibatch = minibatch_id{own_minibatch_of_update()},
             .version = latest_->version,
             .flops = static_cast<double>(options_.program->parameter_bytes()),
-            .work = [before = epoch_->accrued, gradients, sums](compute_context& context,
-                                                                work_results&) -> result<void> {
-                for (std::size_t p = 0; p < gradients.size(); ++p) {
+            .work = [before = epoch_->accrued, more = gradients,
+                     sums](compute_context& context, work_results&) mutable -> result<void> {
+                for (auto* arrived : {&before, &more})
+                    if (auto in = bring_in(context, *arrived); !in)
+                        return in;
+                for (std::size_t p = 0; p < more.size(); ++p) {
                     auto sum =
                         tensor::allocate(context.memory, data_type::float32, before[p].shape());
                     if (!sum)
                         return sum.failure();
-                    if (auto done = context.ops.run(add_scaled{before[p], 1, gradients[p], *sum});
-                        !done)
+                    if (auto done = context.ops.run(add_scaled{before[p], 1, more[p], *sum}); !done)
                         return done;
                     sums->push_back(std::move(*sum));
                 }
-                return {};
+                return take_out(context, *sums);
             },
             .then =
                 [this, sums, gradients] {
@@ -258,7 +267,7 @@ void stage_actor::take_refreshed(const frame& f) {
 
 void stage_actor::finish_refresh() {
     is_fresh_ = true;
-    if (std::exchange(snapshot_due_, false))
+    if (snapshot_due_)
         tell_snapshot();
     advance();
 }

@@ -13,6 +13,8 @@ namespace troupe {
 void stage_actor::advance() {
     if (running_ || reducing_ || asks_server_)
         return;
+    if (snapshot_due_ && is_fresh_ && has_own_memory())
+        return tell_snapshot();
     if (!epoch_) {
         if (!evaluation_.waiting.empty())
             start_evaluation();
@@ -68,6 +70,12 @@ void stage_actor::pass_on_end() {
     }
 }
 
+result<loss_result> loss_of(compute_context& context, const stage_program& program,
+                            const tensor& output, const tensor& labels, float scale) {
+    const auto here = brought_in(context, labels);
+    return here ? program.loss(context, output, *here, scale) : here.failure();
+}
+
 error not_finite(compute_context& context, const stage_program& program, const weights& w,
                  const batch_part& part, const std::vector<tensor>& inputs,
                  const std::string& loss) {
@@ -109,20 +117,26 @@ void stage_actor::start_forward(const instruction& i) {
             .version = latest_->version,
             .flops = options_.program->forward_flops_per_sample() * samples,
             .work = [program = options_.program, used, part = part_of(i),
-                     inputs = tensors_of(*activation), labels = std::move(labels),
+                     arrived = tensors_of(*activation), labels = std::move(labels),
                      scale](compute_context& context, work_results& out) -> result<void> {
-                auto forward = program->forward(context, *used, part, inputs);
+                auto here = out.here(context, used);
+                if (!here)
+                    return here.failure();
+                std::vector<tensor> inputs = arrived;
+                if (auto in = bring_in(context, inputs); !in)
+                    return in;
+                auto forward = program->forward(context, **here, part, inputs);
                 if (!forward)
                     return forward.failure();
                 out.forward = std::move(forward).value();
                 if (!labels)
-                    return {};
-                auto loss = program->loss(context, out.forward.outputs[0], labels, scale);
+                    return take_out(context, out.forward.outputs);
+                auto loss = loss_of(context, *program, out.forward.outputs[0], labels, scale);
                 if (!loss)
                     return loss.failure();
                 out.loss = std::move(loss).value();
                 if (!std::isfinite(out.loss.loss_sum))
-                    return not_finite(context, *program, *used, part, inputs,
+                    return not_finite(context, *program, **here, part, inputs,
                                       "the loss of minibatch " + std::to_string(part.minibatch));
                 return {};
             },
@@ -228,16 +242,23 @@ void stage_actor::start_backward(const instruction& i) {
                      sum = std::make_shared<std::vector<tensor>>(std::move(gradient_sum_)), buckets,
                      as_factors = options_.as_factors](compute_context& context,
                                                        work_results& out) -> result<void> {
+                auto here = out.here(context, used);
+                if (!here)
+                    return here.failure();
+                if (auto in = bring_in(context, *gradients); !in)
+                    return in;
                 const stage_program::gradients_hook ready = [&](std::size_t first,
                                                                 std::span<const tensor> some) {
                     return buckets->add(context, first, some);
                 };
-                auto backward = program->backward(context, *used, part, std::move(*saved),
+                auto backward = program->backward(context, **here, part, std::move(*saved),
                                                   std::move(*gradients), buckets ? &ready : nullptr,
                                                   as_factors.empty() ? nullptr : &as_factors);
                 if (!backward)
                     return backward.failure();
                 out.backward = std::move(backward).value();
+                if (auto taken = take_out(context, out.backward.input_gradients); !taken)
+                    return taken;
                 if (buckets) {
                     auto rest =
                         buckets->rest(context, std::span{out.backward.weight_gradients}.subspan(
@@ -246,7 +267,7 @@ void stage_actor::start_backward(const instruction& i) {
                         return rest.failure();
                     out.gradient_sum = std::move(rest).value();
                     out.backward.weight_gradients.clear();
-                    return {};
+                    return take_out(context, out.gradient_sum);
                 }
                 out.gradient_sum = std::move(*sum);
                 if (out.gradient_sum.empty()) {

@@ -31,11 +31,16 @@ void stage_actor::start_update(const instruction& i) {
                      current = std::make_shared<weights_ptr>(std::move(latest_)),
                      sum = std::make_shared<std::vector<tensor>>(std::move(gradient_sum_))](
                         compute_context& context, work_results& out) -> result<void> {
+                if (auto in = bring_in(context, *sum); !in)
+                    return in;
+                auto here = out.here(context, std::exchange(*current, nullptr));
+                if (!here)
+                    return here.failure();
+                out.moved_in.clear(); // the next version takes their place
                 const auto gradients = std::span{*sum}.first(program->parameters().size());
                 if (auto clipped = clip_gradients(context, clip, gradients, squares); !clipped)
                     return clipped;
-                auto updated =
-                    next_version(context, *program, *rule, std::move(*current), *sum, rate);
+                auto updated = next_version(context, *program, *rule, std::move(*here), *sum, rate);
                 if (!updated)
                     return updated.failure();
                 out.weights = std::move(updated).value();
@@ -124,6 +129,8 @@ void stage_actor::start_norm() {
             .work = [parameters = options_.program->parameters().size(),
                      sum = std::make_shared<std::vector<tensor>>(std::move(gradient_sum_))](
                         compute_context& context, work_results& out) -> result<void> {
+                if (auto in = bring_in(context, *sum); !in)
+                    return in;
                 auto squares = squares_of(context, std::span{*sum}.first(parameters));
                 if (!squares)
                     return squares.failure();

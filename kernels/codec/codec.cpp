@@ -80,9 +80,11 @@ result<void> gradient_encoder::make_state(compute_context& context) {
     encode_place at{.seed = options_.seed, .replica = options_.replica};
     std::vector<std::vector<tensor>> first;
     for (const tensor_shape& shape : options_.shapes) {
-        auto state = options_.how->first_state(context.memory, shape, at);
+        auto state = options_.how->first_state(context.host_memory(), shape, at);
         if (!state)
             return state.failure();
+        if (auto in = bring_in(context, *state); !in)
+            return in;
         first.push_back(std::move(*state));
         ++at.tensor;
     }

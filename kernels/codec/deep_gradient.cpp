@@ -114,9 +114,11 @@ class deep_gradient_codec final : public codec {
 
     result<tensor> encode_dense(compute_context& context, const tensor& gradient, tensor& u,
                                 const encode_place& at) const {
-        auto payload = new_zeros(context.memory, gradient.shape());
+        auto payload = tensor::allocate(context.memory, data_type::float32, gradient.shape());
         if (!payload)
             return payload;
+        if (auto cleared = context.ops.run(fill{*payload, 0}); !cleared)
+            return cleared.failure();
         const auto done = context.ops.run(
             momentum_correction{settings_.momentum, at.scale, gradient, u, *payload, u, *payload});
         return done ? std::move(payload) : result<tensor>{done.failure()};

@@ -182,7 +182,14 @@ result<std::unique_ptr<device>> make_cuda_device(const cuda_device_options& opti
         return chosen.failure();
     if (auto made = cuda::checked(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking)); !made)
         return made.failure();
-    return std::unique_ptr<device>{std::make_unique<cuda_device>(options, time, stream)};
+    cuda_device_options bounded = options;
+    if (bounded.memory_bytes_max == 0) {
+        std::size_t free = 0, total = 0;
+        if (auto asked = cuda::checked(cudaMemGetInfo(&free, &total)); !asked)
+            return asked.failure();
+        bounded.memory_bytes_max = free / 10 * 9;
+    }
+    return std::unique_ptr<device>{std::make_unique<cuda_device>(bounded, time, stream)};
 }
 
 } // namespace troupe

@@ -14,9 +14,10 @@
 namespace troupe {
 
 struct cuda_device_options {
-    unsigned index = 0;                          // of the GPU, and of the name "cuda:INDEX"
-    std::uint64_t memory_bytes_max = 4ull << 30; // bound of the pool of the GPU's memory
-    std::uint64_t host_bytes_max = 1ull
+    unsigned index = 0; // of the GPU, and of the name "cuda:INDEX"
+    std::uint64_t memory_bytes_max =
+        0; // bound of the pool of the GPU's memory; 0: nine tenths of what is free
+    std::uint64_t host_bytes_max = 4ull
                                    << 30; // bound of the pinned memory for what goes in and out
 };
 

@@ -23,6 +23,9 @@ struct compute_context {
     memory_pool& memory;
     precision products = precision::float32; // of layers: a stage_program sets its model's
     memory_pool* host = nullptr; // for what leaves a device that has a memory of its own; else null
+
+    // For what the host writes, to be brought in.
+    memory_pool& host_memory() const noexcept { return host != nullptr ? *host : memory; }
 };
 
 // The same elements where the device computes: itself if they are there already, or if the device computes in host memory.

@@ -10,26 +10,26 @@ namespace troupe {
 namespace {
 
 result<tensor> noise(compute_context& context, const tensor_shape& shape, std::uint64_t purpose) {
-    auto t = tensor::allocate(context.memory, data_type::float32, shape);
-    if (t) {
-        random_stream random{0, purpose};
-        for (float& x : t->mutable_values<float>())
-            x = static_cast<float>(random.uniform() - 0.5);
-    }
-    return t;
+    auto t = tensor::allocate(context.host_memory(), data_type::float32, shape);
+    if (!t)
+        return t;
+    random_stream random{0, purpose};
+    for (float& x : t->mutable_values<float>())
+        x = static_cast<float>(random.uniform() - 0.5);
+    return brought_in(context, *t);
 }
 
 result<tensor> made_up(compute_context& context, const value_form& form, std::size_t samples) {
     const tensor_shape shape = batch_of(samples, form.shape);
     if (form.type == data_type::float32)
         return noise(context, shape, ~std::uint64_t{0});
-    auto t = tensor::allocate(context.memory, form.type, shape);
-    if (t) {
-        random_stream random{0, ~std::uint64_t{0}};
-        for (std::int32_t& token : t->mutable_values<std::int32_t>())
-            token = static_cast<std::int32_t>(random.below(form.values));
-    }
-    return t;
+    auto t = tensor::allocate(context.host_memory(), form.type, shape);
+    if (!t)
+        return t;
+    random_stream random{0, ~std::uint64_t{0}};
+    for (std::int32_t& token : t->mutable_values<std::int32_t>())
+        token = static_cast<std::int32_t>(random.below(form.values));
+    return brought_in(context, *t);
 }
 
 // Of one step, which is a layer or several that run as one.
@@ -66,15 +66,21 @@ result<void> time_once(compute_context& context, const graph_range& run,
                        std::span<const tensor> parameters, std::span<const tensor> averages,
                        std::size_t batch, stopwatch& watch, std::vector<step_time>& times) {
     const batch_part part{.training = true};
+    const auto when_done = [&](duration& shortest) {
+        auto done = context.ops.wait();
+        return done ? watch.note(shortest) : done;
+    };
     const graph_range::step_hook after_forward = [&](std::size_t step, const activation&) {
-        return watch.note(times[step].forward);
+        return when_done(times[step].forward);
     };
     const graph_range::step_hook after_backward = [&](std::size_t step, const activation&) {
-        return watch.note(times[step].backward);
+        return when_done(times[step].backward);
     };
     auto input = made_up(context, run.inputs()[0].info, batch);
     if (!input)
         return input.failure();
+    if (auto there = context.ops.wait(); !there)
+        return there;
     watch.start();
     std::vector<activation> values;
     values.push_back({std::move(*input), 1});

@@ -66,12 +66,12 @@ result<tensor> first_values(compute_context& context, const parameter_info& para
                             random_stream stream) {
     if (parameter.initial_deviation == 0)
         return filled(context, parameter.shape, parameter.initial);
-    auto t = tensor::allocate(context.memory, data_type::float32, parameter.shape);
+    auto t = tensor::allocate(context.host_memory(), data_type::float32, parameter.shape);
     if (!t)
         return t;
     for (float& x : t->mutable_values<float>())
         x = static_cast<float>(parameter.initial + parameter.initial_deviation * stream.normal());
-    return t;
+    return brought_in(context, *t);
 }
 
 } // namespace

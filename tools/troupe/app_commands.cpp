@@ -48,10 +48,10 @@ namespace {
 result<void> check_place(const check_options& options, const app_definition& app) {
     std::vector<plan_device> devices = devices_of_nodes(options.nodes);
     if (!options.devices.empty()) {
-        const auto count = parse_devices(options.devices);
-        if (!count)
-            return count.failure();
-        devices = devices_of_process(*count);
+        const auto chosen = parse_devices(options.devices);
+        if (!chosen)
+            return chosen.failure();
+        devices = devices_of_process(*chosen);
     }
     if (devices.empty())
         return {};

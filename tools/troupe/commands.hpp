@@ -30,7 +30,8 @@ struct node_choice {
     std::string name; // empty: made from the address or the host's name, and the port
     std::string devices = "cpu:1";
     access_choice access;
-    std::uint64_t memory_mb = 4096; // bound of each device's memory
+    std::uint64_t memory_mb = 4096; // bound of each device's memory in the host's
+    std::uint64_t gpu_memory_mb = 0; // bound of each GPU's own memory; 0: nine tenths of what is free
     heartbeat_times heartbeat;
 };
 

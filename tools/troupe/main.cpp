@@ -139,7 +139,10 @@ void add_node(CLI::App& program, cli::node_options_cli& node, int& code) {
         "--name", node.node.name,
         "Name of this node, unique in the cluster; without one, made of address and port.");
     node_command
-        ->add_option("--devices", node.node.devices, "cpu:N offers N CPU devices of one core each.")
+        ->add_option(
+            "--devices", node.node.devices,
+            "cpu:N offers N CPU devices of one core each, cuda:I the GPU of that number; several "
+            "with commas between them: cpu:1,cuda:0.")
         ->capture_default_str();
     node_command->add_option("--key", node.node.access.key_file,
                              "File with the cluster's key; needed off the loopback address.");
@@ -147,6 +150,10 @@ void add_node(CLI::App& program, cli::node_options_cli& node, int& code) {
     node_command->add_option("--memory-mb", node.node.memory_mb, "Bound of each device's memory.")
         ->check(CLI::Range(16u, 1u << 24))
         ->capture_default_str();
+    node_command
+        ->add_option("--gpu-memory-mb", node.node.gpu_memory_mb,
+                     "Bound of each GPU's own memory; without it nine tenths of what is free.")
+        ->check(CLI::Range(16u, 1u << 24));
     add_milliseconds(node_command, "--heartbeat-ms", node.node.heartbeat.interval,
                      "Interval of heartbeats.")
         ->check(CLI::Range(10, 60000));

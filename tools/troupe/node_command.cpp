@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "schemas/base/printable.hpp"
+#include "tools/troupe/device_choice.hpp"
 #include "tools/troupe/node_host.hpp"
 #include "tools/troupe/signals.hpp"
 #include "transport/ucx/socket.hpp"
@@ -113,7 +114,7 @@ int node(const node_options_cli& options) {
                   << ", devices " << options.node.devices
                   << "; look at it with: " << attach_command(running.address(), options.node)
                   << std::endl;
-    const std::string cores = note_of_cores(*parse_devices(options.node.devices));
+    const std::string cores = note_of_cores(parse_devices(options.node.devices)->cpus);
     if (!options.quiet && !cores.empty())
         log.say("note: " + cores);
     pollfd signal{signal_descriptor(), POLLIN, 0};

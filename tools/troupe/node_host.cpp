@@ -4,9 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
-#include <thread>
 
 #include "actors/cluster/cluster_actor.hpp"
 #include "actors/device/node_agent.hpp"
@@ -14,6 +12,7 @@
 #include "actors/runtime/timers.hpp"
 #include "kernels/cpu/cpu_device.hpp"
 #include "tools/troupe/cluster_access.hpp"
+#include "tools/troupe/device_choice.hpp"
 #include "tools/troupe/handed_over.hpp"
 #include "tools/troupe/signals.hpp"
 #include "transport/ucx/socket.hpp"
@@ -23,7 +22,7 @@ namespace troupe::cli {
 
 namespace {
 
-constexpr unsigned cpu_devices_max = 1024;
+constexpr unsigned worker_index = 1024; // beyond those of the devices
 
 // Asks the cluster actor of its node for the members and hands the answer over.
 class member_question final : public actor {
@@ -95,29 +94,9 @@ std::string attach_command(const std::string& address, const node_choice& node) 
            (node.access.transport == "auto" ? "" : " --transport " + node.access.transport);
 }
 
-result<unsigned> parse_devices(const std::string& text) {
-    unsigned count = 0;
-    const std::string prefix = "cpu:";
-    const char* end = text.data() + text.size();
-    const bool cpu = text.starts_with(prefix);
-    const auto parsed = std::from_chars(text.data() + (cpu ? prefix.size() : 0), end, count);
-    if (!cpu || parsed.ec != std::errc{} || parsed.ptr != end || count == 0 ||
-        count > cpu_devices_max)
-        return error{errc::usage, "--devices: '" + text + "' is not cpu:N with N from 1 to " +
-                                      std::to_string(cpu_devices_max)};
-    return count;
-}
-
-std::string note_of_cores(std::size_t devices) {
-    const unsigned cores = std::thread::hardware_concurrency(); // 0: not known
-    if (cores == 0 || devices <= cores)
-        return {};
-    return std::to_string(devices) + " devices share the " +
-           (cores == 1 ? "one core" : std::to_string(cores) + " cores") + " of this machine";
-}
-
 struct node_host::parts {
     monotonic_clock time;
+    std::shared_ptr<cuda_module> gpus; // if there are devices of it: they and the pool come from it
     std::unique_ptr<memory_pool> pool; // what arrives from peers
     std::vector<std::shared_ptr<device>> devices;
     std::shared_ptr<device> worker;
@@ -145,18 +124,31 @@ struct node_host::parts {
 
 result<void> node_host::parts::make_devices(const node_choice& choice) {
     const std::uint64_t bytes = choice.memory_mb << 20;
-    if (!choice.devices.empty()) {
-        auto count = parse_devices(choice.devices);
-        if (!count)
-            return count.failure();
-        for (unsigned i = 0; i < *count; ++i) {
-            auto made = make_cpu_device({.index = i, .memory_bytes_max = bytes}, time);
+    const auto chosen = choice.devices.empty() ? device_choice{} : parse_devices(choice.devices);
+    if (!chosen)
+        return chosen.failure();
+    for (unsigned i = 0; i < chosen->cpus; ++i) {
+        auto made = make_cpu_device({.index = i, .memory_bytes_max = bytes}, time);
+        if (!made)
+            return made.failure();
+        devices.push_back(std::move(made).value());
+    }
+    if (!chosen->gpus.empty()) {
+        auto opened = open_gpus(chosen->gpus);
+        if (!opened)
+            return opened.failure();
+        gpus = std::move(*opened);
+        for (const unsigned gpu : chosen->gpus) {
+            auto made = gpus->make_device({.index = gpu,
+                                           .memory_bytes_max = choice.gpu_memory_mb << 20,
+                                           .host_bytes_max = bytes},
+                                          time);
             if (!made)
-                return made.failure();
+                return made.failure().in("cuda:" + std::to_string(gpu));
             devices.push_back(std::move(made).value());
         }
     }
-    auto made = make_cpu_device({.index = cpu_devices_max, .memory_bytes_max = bytes}, time);
+    auto made = make_cpu_device({.index = worker_index, .memory_bytes_max = bytes}, time);
     if (!made)
         return made.failure();
     worker = std::move(made).value();
@@ -167,7 +159,9 @@ result<void> node_host::parts::make_network(const node_choice& choice, peer_role
     auto access = open_access(choice.access);
     if (!access)
         return access.failure();
-    pool = std::make_unique<memory_pool>(choice.memory_mb << 20);
+    const std::uint64_t bytes = choice.memory_mb << 20;
+    pool = gpus ? std::make_unique<memory_pool>(bytes, gpus->pinned_memory(), memory_kind::host)
+                : std::make_unique<memory_pool>(bytes);
     ucx_options ucx;
     ucx.self = {id, name, choice.listen, role};
     ucx.key = access->key;

@@ -1,6 +1,6 @@
 // A node in this process, put together: endpoint, runtime, devices, and the actors of well-known numbers.
 //
-// The one place that chooses concrete parts (clock, timers, UCX, CPU devices) for `run` and `node`.
+// The one place that chooses concrete parts (clock, timers, UCX, devices) for `run` and `node`.
 //
 // Threads: the owner's, which must not be an actor's.
 #pragma once
@@ -60,11 +60,5 @@ std::string attach_command(const std::string& address, const node_choice& node);
 
 // Of this machine, short enough to be part of a node's name.
 std::string host_name();
-
-// "cpu:2" as a number of CPU devices. errc::usage for anything else.
-result<unsigned> parse_devices(const std::string& text);
-
-// For people: that so many CPU devices are more than this machine has cores. Empty if they are not.
-std::string note_of_cores(std::size_t devices);
 
 } // namespace troupe::cli

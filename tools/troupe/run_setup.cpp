@@ -235,10 +235,10 @@ std::vector<plan_device> devices_of_nodes(std::uint32_t nodes) {
     return devices;
 }
 
-std::vector<plan_device> devices_of_process(unsigned count) {
+std::vector<plan_device> devices_of_process(const device_choice& chosen) {
     std::vector<plan_device> devices;
-    for (unsigned d = 0; d < count; ++d)
-        devices.push_back({node_id{1}, alone_name, "cpu:" + std::to_string(d)});
+    for (const std::string& name : chosen.names())
+        devices.push_back({node_id{1}, alone_name, name});
     return devices;
 }
 

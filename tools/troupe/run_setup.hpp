@@ -9,6 +9,7 @@
 #include "actors/data/dataset.hpp"
 #include "actors/plan/app_file.hpp"
 #include "tools/troupe/child_nodes.hpp"
+#include "tools/troupe/device_choice.hpp"
 #include "tools/troupe/node_host.hpp"
 
 namespace troupe::cli {
@@ -36,7 +37,7 @@ struct run_nodes {
 
 // The devices that `run --nodes` would have, and those of `run --devices`, in a run's order; nothing is started.
 std::vector<plan_device> devices_of_nodes(std::uint32_t nodes);
-std::vector<plan_device> devices_of_process(unsigned count);
+std::vector<plan_device> devices_of_process(const device_choice& chosen);
 
 // Starts or joins what the options ask for, and this process as a client among them.
 result<run_nodes> bring_together(const run_options& options, proto::App::Reader app);
