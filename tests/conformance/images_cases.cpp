@@ -8,6 +8,10 @@ namespace troupe::test {
 
 namespace {
 
+std::string block_suffix(std::size_t block) {
+    return block == 0 ? "" : block == 1 ? ", row-major" : ", block " + std::to_string(block);
+}
+
 struct conv2d_row {
     std::size_t samples, in, height, width, out, kernel;
     std::size_t stride = 1, padding = 0;
@@ -125,14 +129,16 @@ struct conv2d_case final : operation_case {
 struct max_pool_case final : operation_case {
     tensor_shape images;
     std::size_t kernel, stride, padding;
+    std::size_t block; // 0: the back end's favourite
 
     max_pool_case(tensor_shape images, std::size_t kernel, std::size_t stride,
-                  std::size_t padding = 0)
-        : images{images}, kernel{kernel}, stride{stride}, padding{padding} {}
+                  std::size_t padding = 0, std::size_t block = 0)
+        : images{images}, kernel{kernel}, stride{stride}, padding{padding}, block{block} {}
 
     std::string name() const override {
         return "max_pool " + by(images) + ", kernel " + std::to_string(kernel) + ", stride " +
-               std::to_string(stride) + (padding > 0 ? ", padding " + std::to_string(padding) : "");
+               std::to_string(stride) +
+               (padding > 0 ? ", padding " + std::to_string(padding) : "") + block_suffix(block);
     }
     std::vector<tensor_shape> input_shapes() const override { return {images}; }
     tensor_shape output_shape() const override {
@@ -152,7 +158,7 @@ struct max_pool_case final : operation_case {
             tensor input, output, positions, output_gradient, to_input;
         };
         auto& ops = context.ops;
-        const std::size_t block = ops.channel_block(images[1]);
+        const std::size_t block = this->block != 0 ? this->block : ops.channel_block(images[1]);
         auto s = std::make_shared<state>();
         *s = {{kernel, stride, block, padding},
               in_block(context, inputs[0], 1, block),
@@ -176,16 +182,16 @@ struct max_pool_case final : operation_case {
 struct average_pool_case final : operation_case {
     tensor_shape images;
     average_pool_settings settings;
-    bool blocked; // in the back end's favourite block, otherwise row-major
+    std::size_t block; // 0: the back end's favourite
 
-    average_pool_case(tensor_shape images, average_pool_settings settings, bool blocked = true)
-        : images{images}, settings{settings}, blocked{blocked} {}
+    average_pool_case(tensor_shape images, average_pool_settings settings, std::size_t block = 0)
+        : images{images}, settings{settings}, block{block} {}
 
     std::string name() const override {
         return "average_pool " + by(images) + ", kernel " +
                by({settings.kernel_height, settings.kernel_width}) + ", stride " +
                std::to_string(settings.stride) + ", padding " + std::to_string(settings.padding) +
-               (blocked ? "" : ", row-major");
+               block_suffix(block);
     }
     std::vector<tensor_shape> input_shapes() const override { return {images}; }
     tensor_shape output_shape() const override {
@@ -206,7 +212,7 @@ struct average_pool_case final : operation_case {
             tensor input, output, output_gradient, to_input;
         };
         auto& ops = context.ops;
-        const std::size_t block = blocked ? ops.channel_block(images[1]) : 1;
+        const std::size_t block = this->block != 0 ? this->block : ops.channel_block(images[1]);
         auto s = std::make_shared<state>();
         *s = {settings, in_block(context, inputs[0], 1, block), poisoned(context, output_shape()),
               in_block(context, output_gradient, 1, block), poisoned(context, images)};
@@ -279,29 +285,33 @@ void add_images_cases(cases& to) {
         row.products = precision::bfloat16;
         add<conv2d_case>(to, row);
     }
-    for (const auto& [images, kernel, stride, padding] :
-         std::initializer_list<std::tuple<tensor_shape, std::size_t, std::size_t, std::size_t>>{
-             {{1, 1, 2, 2}, 2, 2, 0},
-             {{2, 3, 7, 5}, 2, 2, 0},
-             {{2, 16, 6, 6}, 2, 2, 0},
-             {{2, 16, 7, 7}, 3, 2, 0},
-             {{1, 32, 7, 7}, 2, 3, 0},
-             {{2, 16, 5, 5}, 5, 1, 0},
-             {{2, 16, 7, 6}, 3, 2, 1},
-             {{2, 3, 7, 6}, 3, 2, 1},
-             {{1, 16, 5, 5}, 2, 1, 1},
-             {{1, 2, 18, 19}, 17, 1, 0},
-             {{1, 2, 18, 19}, 18, 3, 9}})
-        add<max_pool_case>(to, images, kernel, stride, padding);
-    for (const auto& [images, settings, blocked] :
-         std::initializer_list<std::tuple<tensor_shape, average_pool_settings, bool>>{
-             {{1, 1, 2, 2}, {}, true},
-             {{2, 3, 7, 5}, {3, 2, 1, 1}, true},
-             {{2, 16, 7, 6}, {3, 3, 2, 1}, true},
-             {{1, 32, 7, 5}, {7, 5, 1, 0}, true},
-             {{2, 3, 6, 7}, {6, 7, 1, 0}, true},
-             {{2, 16, 5, 7}, {5, 7, 1, 0}, false}})
-        add<average_pool_case>(to, images, settings, blocked);
+    for (const auto& [images, kernel, stride, padding, block] : std::initializer_list<
+             std::tuple<tensor_shape, std::size_t, std::size_t, std::size_t, std::size_t>>{
+             {{1, 1, 2, 2}, 2, 2, 0, 0},
+             {{2, 3, 7, 5}, 2, 2, 0, 0},
+             {{2, 16, 6, 6}, 2, 2, 0, 0},
+             {{2, 16, 7, 7}, 3, 2, 0, 0},
+             {{1, 32, 7, 7}, 2, 3, 0, 0},
+             {{2, 16, 5, 5}, 5, 1, 0, 0},
+             {{2, 16, 7, 6}, 3, 2, 1, 0},
+             {{2, 3, 7, 6}, 3, 2, 1, 0},
+             {{2, 8, 5, 6}, 3, 1, 1, 2},
+             {{1, 16, 5, 5}, 2, 1, 1, 0},
+             {{1, 2, 18, 19}, 17, 1, 0, 0},
+             {{1, 2, 18, 19}, 18, 3, 9, 0}})
+        add<max_pool_case>(to, images, kernel, stride, padding, block);
+    for (const auto& [images, settings, block] :
+         std::initializer_list<std::tuple<tensor_shape, average_pool_settings, std::size_t>>{
+             {{1, 1, 2, 2}, {}, 0},
+             {{2, 3, 7, 5}, {3, 2, 1, 1}, 0},
+             {{2, 16, 7, 6}, {3, 3, 2, 1}, 0},
+             {{2, 16, 7, 6}, {3, 3, 2, 1}, 8},
+             {{1, 32, 7, 5}, {7, 5, 1, 0}, 0},
+             {{2, 3, 9, 8}, {6, 7, 1, 3}, 0},
+             {{2, 8, 7, 6}, {6, 6, 2, 1}, 4},
+             {{2, 3, 6, 7}, {6, 7, 1, 0}, 0},
+             {{2, 16, 5, 7}, {5, 7, 1, 0}, 1}})
+        add<average_pool_case>(to, images, settings, block);
 }
 
 void add_timed_images_cases(cases& to, std::size_t batch) {
@@ -322,7 +332,7 @@ void add_timed_images_cases(cases& to, std::size_t batch) {
     add<average_pool_case>(to, tensor_shape{batch, 64, 56, 56}, average_pool_settings{});
     add<average_pool_case>(to, tensor_shape{batch, 512, 7, 7}, average_pool_settings{7, 7, 1, 0});
     add<average_pool_case>(to, tensor_shape{batch, 512, 7, 7}, average_pool_settings{7, 7, 1, 0},
-                           false);
+                           std::size_t{1});
 }
 
 } // namespace troupe::test

@@ -211,6 +211,9 @@ inline int __ffs(int bits) {
 inline int __clz(int bits) {
     return bits == 0 ? 32 : __builtin_clz(static_cast<unsigned>(bits));
 }
+inline unsigned __umulhi(unsigned a, unsigned b) {
+    return static_cast<unsigned>(std::uint64_t{a} * b >> 32);
+}
 inline unsigned __float_as_uint(float x) {
     unsigned bits;
     std::memcpy(&bits, &x, sizeof bits);

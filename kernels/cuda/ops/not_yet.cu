@@ -10,13 +10,8 @@ namespace troupe {
 
 TROUPE_NOT_YET(conv2d_forward)
 TROUPE_NOT_YET(conv2d_backward)
-TROUPE_NOT_YET(max_pool_forward)
-TROUPE_NOT_YET(max_pool_backward)
-TROUPE_NOT_YET(average_pool_forward)
-TROUPE_NOT_YET(average_pool_backward)
 TROUPE_NOT_YET(conv2d_pool_forward)
 TROUPE_NOT_YET(conv2d_pool_backward)
-TROUPE_NOT_YET(change_block)
 TROUPE_NOT_YET(swiglu_forward)
 TROUPE_NOT_YET(swiglu_backward)
 TROUPE_NOT_YET(gru_forward)
