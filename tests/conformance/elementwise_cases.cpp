@@ -95,6 +95,7 @@ void add_elementwise_cases(cases& to) {
     }
     add<swiglu_case>(to, tensor_shape{1});
     add<swiglu_case>(to, tensor_shape{3, 67});
+    add<swiglu_case>(to, tensor_shape{5, 411}); // more than a block of threads
 }
 
 void add_timed_elementwise_cases(cases& to, std::size_t batch) {

@@ -166,13 +166,17 @@ struct positions_case final : operation_case {
 void add_sequences_cases(cases& to) {
     add<dropout_case>(to, tensor_shape{1, 1});
     add<dropout_case>(to, tensor_shape{7, 3, 37}); // rows that no group of four words fits
+    add<dropout_case>(to, tensor_shape{7, 300});   // and such that it does
     add<embedding_case>(to, tensor_shape{1}, 1u, 1u);
     add<embedding_case>(to, tensor_shape{5, 11}, 13u, 7u);
     add<embedding_case>(to, tensor_shape{2, 3, 5}, 40u, 33u);
     add<softmax_case>(to, tensor_shape{1});
     add<softmax_case>(to, tensor_shape{3, 5, 67});
+    add<softmax_case>(to, tensor_shape{2, 1100}); // wider than a warp of a GPU does alone
     add<positions_case>(to, tensor_shape{1, 1});
     add<positions_case>(to, tensor_shape{5, 3, 37});
+    add<positions_case>(to, tensor_shape{5000, 3}); // more samples than a GPU takes side by side
+    add<positions_case>(to, tensor_shape{2, 700});
     add_attention_cases(to);
 }
 

@@ -135,6 +135,13 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
 
 // ---- in kernels -------------------------------------------------------------------------------------------------------
 
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+inline float4 make_float4(float x, float y, float z, float w) {
+    return {x, y, z, w};
+}
+
 inline void __syncthreads() {
     emulated::block_barrier();
 }

@@ -1,5 +1,6 @@
 #include "kernels/cuda/cuda_operations.hpp"
 #include "kernels/cuda/elements.hpp"
+#include "kernels/cuda/map.hpp"
 
 namespace troupe {
 
@@ -78,6 +79,22 @@ struct backward_pass {
     }
 };
 
+struct swiglu_pass {
+    __device__ void operator()(const float (&in)[2], float (&out)[1]) const {
+        const auto [gate, up] = in;
+        out[0] = gate * sigmoid(gate) * up;
+    }
+};
+
+struct swiglu_back_pass {
+    __device__ void operator()(const float (&in)[3], float (&out)[2]) const {
+        const auto [gate, up, gradient] = in;
+        const float s = sigmoid(gate);
+        out[0] = gradient * up * s * (1 + gate * (1 - s));
+        out[1] = gradient * gate * s;
+    }
+};
+
 } // namespace
 
 // ---- launchers --------------------------------------------------------------------------------------------------------
@@ -95,6 +112,24 @@ result<void> cuda_operations::start(const pointwise_backward& op) {
                                                              cuda::floats(op.output_gradient),
                                                              cuda::floats(op.input_gradient)}),
                          {&op.kept});
+}
+
+result<void> cuda_operations::start(const swiglu_forward& op) {
+    return cuda::checked(
+        cuda::launch_map(run_.stream(), op.gate.elements(), swiglu_pass{},
+                         cuda::map_operands<2, 1>{{cuda::floats(op.gate), cuda::floats(op.up)},
+                                                  {cuda::floats(op.output)}}),
+        {&op.gate});
+}
+
+result<void> cuda_operations::start(const swiglu_backward& op) {
+    return cuda::checked(
+        cuda::launch_map(
+            run_.stream(), op.gate.elements(), swiglu_back_pass{},
+            cuda::map_operands<3, 2>{
+                {cuda::floats(op.gate), cuda::floats(op.up), cuda::floats(op.output_gradient)},
+                {cuda::floats(op.gate_gradient), cuda::floats(op.up_gradient)}}),
+        {&op.gate});
 }
 
 } // namespace troupe
