@@ -3,6 +3,10 @@
 
 #include <cuda_runtime.h>
 
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
 namespace troupe::cuda {
 
 inline constexpr unsigned warp_threads = 32;
@@ -22,11 +26,27 @@ struct larger {
     }
 };
 
+// What the lane has whose number differs in the bits of `mask`. T is a number, or a struct of whole words.
+template <class T>
+__device__ inline T across_warp(T value, unsigned mask) {
+    if constexpr (std::is_arithmetic_v<T>)
+        return __shfl_xor_sync(0xffffffffu, value, static_cast<int>(mask));
+    else {
+        std::uint32_t words[sizeof(T) / 4];
+        static_assert(sizeof words == sizeof value);
+        memcpy(words, &value, sizeof value);
+        for (std::uint32_t& word : words)
+            word = __shfl_xor_sync(0xffffffffu, word, static_cast<int>(mask));
+        memcpy(&value, words, sizeof value);
+        return value;
+    }
+}
+
 // What all lanes of a full warp have, put together; in every lane.
 template <class T, class Combine = plus>
 __device__ inline T over_warp(T value, Combine combine = {}) {
     for (unsigned mask = warp_threads / 2; mask > 0; mask /= 2)
-        value = combine(value, __shfl_xor_sync(0xffffffffu, value, static_cast<int>(mask)));
+        value = combine(value, across_warp(value, mask));
     return value;
 }
 

@@ -146,8 +146,10 @@ struct gradients_case final : operation_case {
 void add_updates_cases(cases& to) {
     add<update_case>(to, tensor_shape{1});
     add<update_case>(to, tensor_shape{5, 37});
+    add<update_case>(to, tensor_shape{3, 1100}); // several blocks of a GPU
     add<gradients_case>(to, tensor_shape{1});
     add<gradients_case>(to, tensor_shape{5, 37});
+    add<gradients_case>(to, tensor_shape{3, 1100});
 }
 
 void add_timed_updates_cases(cases& to, std::size_t) {
