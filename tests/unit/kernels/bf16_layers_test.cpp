@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/cpu/cpu_operations.hpp"
 #include "tests/unit/kernels/backends.hpp"
 #include "tests/unit/kernels/cut_model.hpp"
 #include "tests/unit/kernels/rules.hpp"

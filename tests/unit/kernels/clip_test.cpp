@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "kernels/optim/clip.hpp"
+#include "kernels/reference/reference.hpp"
 #include "tests/unit/kernels/backends.hpp"
 
 using namespace troupe;

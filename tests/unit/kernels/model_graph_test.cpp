@@ -1,6 +1,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "kernels/cpu/cpu_device.hpp"
+#include "kernels/cpu/cpu_operations.hpp"
 #include "tests/unit/kernels/backends.hpp"
 #include "tests/unit/kernels/cut_model.hpp"
 

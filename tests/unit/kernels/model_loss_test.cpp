@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/graph/model_loss.hpp"
+#include "kernels/reference/reference.hpp"
 #include "tests/unit/kernels/backends.hpp"
 #include "tests/unit/kernels/models.hpp"
 

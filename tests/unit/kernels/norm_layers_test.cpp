@@ -1,6 +1,7 @@
 // Normalisations, and pools and convolutions with what they need.
 #include <boost/test/unit_test.hpp>
 
+#include "kernels/reference/reference.hpp"
 #include "tests/unit/kernels/backends.hpp"
 #include "tests/unit/kernels/cut_model.hpp"
 #include "tests/unit/kernels/rules.hpp"

@@ -1,6 +1,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "kernels/optim/optimizer.hpp"
+#include "kernels/reference/reference.hpp"
 #include "tests/unit/kernels/backends.hpp"
 #include "tests/unit/kernels/models.hpp"
 #include "tests/unit/kernels/rules.hpp"

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/cpu/cpu_operations.hpp"
+#include "kernels/reference/reference.hpp"
 #include "tests/unit/kernels/backends.hpp"
 #include "tests/unit/kernels/models.hpp"
 

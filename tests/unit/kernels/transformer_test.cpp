@@ -1,6 +1,7 @@
 // A block of a transformer as one word.
 #include <boost/test/unit_test.hpp>
 
+#include "kernels/cpu/cpu_operations.hpp"
 #include "tests/unit/kernels/backends.hpp"
 #include "tests/unit/kernels/cut_model.hpp"
 

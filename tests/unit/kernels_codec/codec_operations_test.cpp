@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "kernels/cpu/cpu_operations.hpp"
+#include "kernels/reference/reference.hpp"
 #include "tests/unit/kernels_codec/all_codecs.hpp"
 
 using namespace troupe;

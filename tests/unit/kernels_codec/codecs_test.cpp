@@ -5,6 +5,7 @@
 #include <map>
 
 #include "kernels/codec/sufficient_factors.hpp"
+#include "kernels/cpu/cpu_operations.hpp"
 #include "tests/unit/kernels_codec/all_codecs.hpp"
 
 using namespace troupe;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "kernels/cpu/cpu_operations.hpp"
 #include "tests/unit/kernels_codec/all_codecs.hpp"
 
 using namespace troupe;

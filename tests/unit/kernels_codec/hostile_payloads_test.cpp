@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "kernels/cpu/cpu_operations.hpp"
 #include "schemas/base/random.hpp"
 #include "tests/unit/kernels_codec/all_codecs.hpp"
 
