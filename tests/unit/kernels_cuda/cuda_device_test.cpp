@@ -1,0 +1,134 @@
+// The CUDA device, on the emulated GPU.
+#include <boost/test/unit_test.hpp>
+
+#include <future>
+#include <vector>
+
+#include "kernels/cuda/cuda_device.hpp"
+#include "kernels/ops/ops.hpp"
+
+using namespace troupe;
+
+namespace {
+
+const monotonic_clock time_of_tests;
+
+std::unique_ptr<device> made(std::uint64_t bytes = 64u << 20) {
+    return make_cuda_device({.memory_bytes_max = bytes, .host_bytes_max = 64u << 20}, time_of_tests)
+        .value();
+}
+
+tensor host_tensor(memory_pool& pool, std::vector<float> values) {
+    tensor t = tensor::allocate(pool, data_type::float32, {values.size()}).value();
+    std::ranges::copy(values, t.mutable_values<float>().begin());
+    return t;
+}
+
+// Waits for the outcome of the work.
+result<void> outcome_of(device& d, device_work work) {
+    std::promise<result<void>> done;
+    d.submit({std::move(work),
+              [&](result<void> outcome, duration) { done.set_value(std::move(outcome)); }});
+    return done.get_future().get();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(cuda_devices)
+
+BOOST_AUTO_TEST_CASE(completions_come_in_the_order_of_the_work_when_its_results_are_there) {
+    memory_pool pool{1 << 20};
+    std::vector<int> order; // written by one thread of the device
+    std::vector<tensor> results(40);
+    {
+        const auto gpu = made();
+        BOOST_TEST(gpu->name() == "cuda:0");
+        BOOST_TEST((gpu->memory().kind() == memory_kind::device));
+        const tensor two = host_tensor(pool, {2, 3});
+        for (int i = 0; i < 40; ++i)
+            gpu->submit(
+                {[&, i](compute_context& context) -> result<void> {
+                     const auto x = brought_in(context, two);
+                     if (!x)
+                         return x.failure();
+                     auto y = tensor::allocate(context.memory, data_type::float32, {2});
+                     if (!y)
+                         return y.failure();
+                     if (auto done = context.ops.run(scale{*x, static_cast<float>(i), *y}); !done)
+                         return done;
+                     auto out = taken_out(context, *y);
+                     if (!out)
+                         return out.failure();
+                     results[static_cast<std::size_t>(i)] = *out;
+                     return {};
+                 },
+                 [&, i](result<void> outcome, duration busy) {
+                     BOOST_TEST(outcome.ok());
+                     BOOST_TEST(busy.count() >= 0);
+                     order.push_back(i);
+                     const auto given = results[static_cast<std::size_t>(i)].values<float>();
+                     BOOST_TEST(given[1] == 3 * static_cast<float>(i));
+                 }});
+        // Destruction finishes what was submitted; what came of it is let go of before.
+        drain(*gpu);
+        results.clear();
+    }
+    BOOST_REQUIRE(order.size() == 40u);
+    BOOST_TEST(std::ranges::is_sorted(order));
+}
+
+BOOST_AUTO_TEST_CASE(what_the_work_holds_is_free_when_its_completion_is_called) {
+    memory_pool pool{1 << 20};
+    const auto gpu = made();
+    tensor x = host_tensor(pool, {1, 2, 3});
+    std::promise<bool> alone;
+    gpu->submit({[x](compute_context& context) -> result<void> {
+                     const auto there = brought_in(context, x);
+                     return there ? result<void>{} : there.failure();
+                 },
+                 [&](result<void>, duration) { alone.set_value(x.unique()); }});
+    BOOST_TEST(alone.get_future().get());
+    BOOST_TEST(gpu->memory().statistics().bytes_in_use == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(memory_past_the_bound_is_an_error_and_later_work_still_runs) {
+    const auto gpu = made(1 << 20);
+    const auto refused = outcome_of(*gpu, [](compute_context& context) -> result<void> {
+        auto t = tensor::allocate(context.memory, data_type::float32, {1 << 20});
+        return t ? result<void>{} : t.failure();
+    });
+    BOOST_REQUIRE(!refused.ok());
+    BOOST_TEST((refused.failure().code() == errc::exhausted));
+    BOOST_TEST(outcome_of(*gpu, [](compute_context& context) -> result<void> {
+                   auto t = tensor::allocate(context.memory, data_type::float32, {1 << 10});
+                   return t ? context.ops.run(fill{*t, 1}) : t.failure();
+               }).ok());
+}
+
+BOOST_AUTO_TEST_CASE(elements_in_the_memory_of_the_device_come_back_as_they_went) {
+    memory_pool pool{1 << 20};
+    const auto gpu = made();
+    const tensor x = host_tensor(pool, {1, -2, 0.5f});
+    std::vector<tensor> there{x, tensor{}};
+    BOOST_TEST(
+        outcome_of(*gpu, [&](compute_context& context) { return bring_in(context, there); }).ok());
+    BOOST_TEST(!there[0].is_host());
+    BOOST_TEST(!there[1]); // none stays none
+    std::vector<tensor> back = there;
+    BOOST_TEST(
+        outcome_of(*gpu, [&](compute_context& context) { return take_out(context, back); }).ok());
+    BOOST_TEST(std::ranges::equal(back[0].values<float>(), x.values<float>()));
+    BOOST_TEST(outcome_of(*gpu, [&](compute_context& context) -> result<void> {
+                   const auto same = brought_in(context, there[0]);
+                   BOOST_TEST(same->data() == there[0].data());
+                   return {};
+               }).ok());
+}
+
+BOOST_AUTO_TEST_CASE(a_gpu_that_is_not_there_is_refused) {
+    const auto refused = make_cuda_device({.index = 7}, time_of_tests);
+    BOOST_REQUIRE(!refused.ok());
+    BOOST_TEST(refused.failure().message() == "this machine has no GPU 7; it has 1");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
