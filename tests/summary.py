@@ -15,15 +15,13 @@ def main(path):
     with open(path, encoding="utf-8") as log:
         for line in log:
             test = json.loads(line)
-            if test["result"] in ("OK", "EXPECTEDFAIL"):
-                passed += 1
-            elif test["result"] == "SKIP":
+            passed += test["result"] in ("OK", "EXPECTEDFAIL")
+            failed += test["result"] not in ("OK", "EXPECTEDFAIL", "SKIP")
+            whys = [output[len("skipped:"):].strip() for output in (test.get("stdout") or "").splitlines()
+                    if output.startswith("skipped:")]
+            skipped += [f"{test['name']}: {why}" for why in whys]
+            if test["result"] == "SKIP" and not whys:
                 skipped.append(test["name"])
-            else:
-                failed += 1
-            for output in (test.get("stdout") or "").splitlines():
-                if output.startswith("skipped:"):
-                    skipped.append(f"{test['name']}: {output[len('skipped:'):].strip()}")
     for what in skipped:
         print(f"skipped: {what}")
     print(f"{passed} passed, {failed} failed, {len(skipped)} skipped")

@@ -14,7 +14,7 @@ BOOST_AUTO_TEST_SUITE(dot_products)
 
 // Machines take what is faster there (bf16_is_faster); both ways must be right on all of them.
 BOOST_AUTO_TEST_CASE(bf16_gives_what_the_reference_gives_with_dot_products_and_without) {
-    memory_pool pool{1ull << 30};
+    operand_pool pool{1ull << 30};
     const auto reference = make_reference_operations();
     compute_context oracle{*reference, pool};
     std::size_t different = 0; // sums are taken in another order

@@ -35,7 +35,7 @@ tensor misaligned(memory_pool& pool, const tensor& t) {
 BOOST_AUTO_TEST_SUITE(operations_conformance)
 
 BOOST_AUTO_TEST_CASE(every_back_end_gives_what_the_reference_gives) {
-    memory_pool pool{1ull << 30};
+    operand_pool pool{1ull << 30};
     const auto reference = make_reference_operations();
     compute_context oracle{*reference, pool};
     for (const auto& row : operation_cases()) {
@@ -66,7 +66,7 @@ double slope(const std::function<double(float)>& f, bool kinks) {
 }
 
 BOOST_AUTO_TEST_CASE(gradients_match_finite_differences) {
-    memory_pool pool{1ull << 30};
+    operand_pool pool{1ull << 30};
     for (const auto& backend : backends()) {
         const auto ops = backend.make(pool);
         compute_context context{*ops, pool};
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(gradients_match_finite_differences) {
 }
 
 BOOST_AUTO_TEST_CASE(results_depend_neither_on_addresses_nor_on_the_thread_nor_on_earlier_calls) {
-    memory_pool pool{1ull << 30};
+    operand_pool pool{1ull << 30};
     for (const auto& backend : backends()) {
         const auto ops = backend.make(pool);
         compute_context context{*ops, pool};
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(results_depend_neither_on_addresses_nor_on_the_thread_nor_o
 }
 
 BOOST_AUTO_TEST_CASE(operands_that_do_not_fit_are_refused_with_their_shapes) {
-    memory_pool pool{1 << 20};
+    operand_pool pool{1 << 20};
     for (const auto& backend : backends()) {
         const auto ops = backend.make(pool);
         const tensor input = random_tensor(pool, {2, 3}, 1);

@@ -50,4 +50,6 @@ std::vector<backend> backends() {
              [](memory_pool& pool) { return std::make_unique<waiting_operations>(pool); }}};
 }
 
+operand_pool::operand_pool(std::uint64_t bytes_max) : memory_pool{bytes_max} {}
+
 } // namespace troupe::test

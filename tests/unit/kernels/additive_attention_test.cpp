@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(every_instruction_set_gives_the_same_bits) {
 #endif
 
 BOOST_AUTO_TEST_CASE(what_lies_behind_the_length_does_not_matter) {
-    memory_pool pool{1 << 20};
+    operand_pool pool{1 << 20};
     for (const auto& backend : backends()) {
         const auto ops = backend.make(pool);
         attention a{pool};
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(what_lies_behind_the_length_does_not_matter) {
 }
 
 BOOST_AUTO_TEST_CASE(a_length_that_the_memory_does_not_have_is_named_with_its_sample) {
-    memory_pool pool{1 << 20};
+    operand_pool pool{1 << 20};
     for (const auto& backend : backends()) {
         const auto ops = backend.make(pool);
         attention a{pool};

@@ -1,4 +1,5 @@
-// Every back end that tests run on.
+// Every back end that tests run on: of this processor (processor_backends.cpp), emulated (tests/emulated_cuda/backends.cpp)
+// or of this machine's GPU (gpu_backends.cpp). One of these files is linked.
 #pragma once
 
 #include <functional>
@@ -15,7 +16,12 @@ struct backend {
     std::function<std::unique_ptr<operations>(memory_pool&)> make;
 };
 
-// Of this processor (processor_backends.cpp), or emulated (tests/emulated_cuda/backends.cpp): one of them is linked.
 std::vector<backend> backends();
+
+// Of memory where the tests write and read operands, and the back ends, too.
+class operand_pool : public memory_pool {
+  public:
+    explicit operand_pool(std::uint64_t bytes_max);
+};
 
 } // namespace troupe::test

@@ -95,7 +95,7 @@ model_builder sequence_model() {
 BOOST_AUTO_TEST_SUITE(bf16_layers)
 
 BOOST_AUTO_TEST_CASE(every_product_with_weights_is_rounded) {
-    memory_pool pool{1ull << 30};
+    operand_pool pool{1ull << 30};
     watched_operations ops{pool};
     compute_context context{ops, pool};
     const auto pass = [&](model_builder builder, const tensor& input, const tensor& truth) {
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(every_product_with_weights_is_rounded) {
 }
 
 BOOST_AUTO_TEST_CASE(a_model_has_the_same_bits_wherever_it_is_cut) {
-    memory_pool pool{1ull << 30};
+    operand_pool pool{1ull << 30};
     const optimizer_ptr adam = rule([](proto::Optimizer::Builder o) { o.initAdam(); });
     const tensor truth = labels(pool, 9, 10, 2);
     for (auto& [shape, builder] : std::vector<std::pair<tensor_shape, model_builder>>{
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(a_model_has_the_same_bits_wherever_it_is_cut) {
 }
 
 BOOST_AUTO_TEST_CASE(training_comes_as_far_as_with_float32) {
-    memory_pool pool{1ull << 30};
+    operand_pool pool{1ull << 30};
     const auto ops = make_cpu_operations(pool);
     compute_context context{*ops, pool};
     const optimizer_ptr adam = rule([](proto::Optimizer::Builder o) { o.initAdam(); });

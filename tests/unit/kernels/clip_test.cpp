@@ -16,7 +16,7 @@ namespace {
 
 // The gradients of two parameters: (0, 3, -4) and (12).
 struct gradients {
-    memory_pool pool{1 << 16};
+    operand_pool pool{1 << 16};
     std::unique_ptr<operations> ops = make_reference_operations();
     compute_context context{*ops, pool};
     std::vector<tensor> list{made({0, 3, -4}), made({12})};

@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_SUITE(encoder_decoders)
 
 BOOST_AUTO_TEST_CASE(gradients_match_finite_differences) {
     for (const auto& backend : backends()) {
-        memory_pool pool{1ull << 24};
+        operand_pool pool{1ull << 24};
         const auto ops = backend.make(pool);
         compute_context context{*ops, pool};
         auto model = translator(5);
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(gradients_match_finite_differences) {
 
 BOOST_AUTO_TEST_CASE(a_model_gives_the_same_bits_wherever_it_is_cut) {
     for (const auto& backend : backends()) {
-        memory_pool pool{1ull << 24};
+        operand_pool pool{1ull << 24};
         const auto ops = backend.make(pool);
         compute_context context{*ops, pool};
         auto model = translator(5);
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(a_model_gives_the_same_bits_wherever_it_is_cut) {
 
 BOOST_AUTO_TEST_CASE(the_decoder_pays_no_attention_to_padding) {
     for (const auto& backend : backends()) {
-        memory_pool pool{1ull << 24};
+        operand_pool pool{1ull << 24};
         const auto ops = backend.make(pool);
         compute_context context{*ops, pool};
         // The weights are the same: they do not depend on lengths.
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(the_decoder_pays_no_attention_to_padding) {
 
 BOOST_AUTO_TEST_CASE(tokens_are_joined_and_split_as_numbers_are) {
     for (const auto& backend : backends()) {
-        memory_pool pool{1ull << 24};
+        operand_pool pool{1ull << 24};
         const auto ops = backend.make(pool);
         const tensor row = rows(pool, 3, 5);
         std::array<tensor, 2> parts;
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(tokens_are_joined_and_split_as_numbers_are) {
 
 BOOST_AUTO_TEST_CASE(lengths_are_counted_to_the_last_token_that_is_no_padding) {
     for (const auto& backend : backends()) {
-        memory_pool pool{1ull << 24};
+        operand_pool pool{1ull << 24};
         const auto ops = backend.make(pool);
         tensor tokens = tensor::allocate(pool, data_type::int32, {4, 3}).value();
         std::ranges::copy(std::vector<std::int32_t>{7, 0, 2, 5, 7, 7, 0, 2, 7, 7, 7, 7},

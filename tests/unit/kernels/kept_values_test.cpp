@@ -15,7 +15,7 @@ using description = proto::Layer::Builder;
 
 std::size_t bytes_kept(const backend& on, model_builder model, std::size_t layers,
                        std::size_t samples, const std::function<tensor(memory_pool&)>& make_input) {
-    memory_pool pool{1ull << 30};
+    operand_pool pool{1ull << 30};
     const auto ops = on.make(pool);
     compute_context context{*ops, pool};
     const auto program = stage_program::create(model.build(), {0, layers}).value();

@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(every_instruction_set_gives_the_same_bits) {
 #endif
 
 BOOST_AUTO_TEST_CASE(a_label_that_is_no_class_is_named_with_its_sample_and_position) {
-    memory_pool pool{1 << 20};
+    operand_pool pool{1 << 20};
     for (const auto& backend : backends()) {
         const auto ops = backend.make(pool);
         softmax_cross_entropy_sums sums;
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(a_label_that_is_no_class_is_named_with_its_sample_and_posit
 }
 
 BOOST_AUTO_TEST_CASE(a_row_with_the_ignored_label_counts_for_nothing) {
-    memory_pool pool{1 << 20};
+    operand_pool pool{1 << 20};
     for (const auto& backend : backends()) {
         const auto ops = backend.make(pool);
         tensor logits = random_tensor(pool, {3, 4}, 1);
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(a_row_with_the_ignored_label_counts_for_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(a_loss_that_is_not_a_number_stays_visible) {
-    memory_pool pool{1 << 20};
+    operand_pool pool{1 << 20};
     for (const auto& backend : backends()) {
         const auto ops = backend.make(pool);
         for (const std::size_t where : {0, 7, 19}) {
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(a_loss_that_is_not_a_number_stays_visible) {
 }
 
 BOOST_AUTO_TEST_CASE(targets_of_another_shape_are_refused) {
-    memory_pool pool{1 << 20};
+    operand_pool pool{1 << 20};
     for (const auto& backend : backends()) {
         const auto ops = backend.make(pool);
         double sum = 0;

@@ -12,7 +12,7 @@ BOOST_AUTO_TEST_SUITE(model_graphs)
 
 BOOST_AUTO_TEST_CASE(gradients_through_blocks_match_finite_differences) {
     for (const auto& backend : backends()) {
-        memory_pool pool{1ull << 30};
+        operand_pool pool{1ull << 30};
         const auto ops = backend.make(pool);
         compute_context context{*ops, pool};
         model_builder model{2, 6, 5};
@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE(gradients_through_blocks_match_finite_differences) {
 }
 
 BOOST_AUTO_TEST_CASE(computing_again_gives_the_same_bits_and_keeps_less) {
-    memory_pool pool{1ull << 30};
+    operand_pool pool{1ull << 30};
     const auto ops = make_cpu_operations(pool);
     compute_context context{*ops, pool};
     const auto body = model_builder{}.conv2d(16, 3, 1, 1).gelu().conv2d(16, 3, 1, 1).gelu();
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(what_crosses_a_cut_includes_skip_connections) {
 
 BOOST_AUTO_TEST_CASE(tokens_become_rows_and_linear_takes_each_position_by_itself) {
     for (const auto& backend : backends()) {
-        memory_pool pool{1ull << 30};
+        operand_pool pool{1ull << 30};
         const auto ops = backend.make(pool);
         compute_context context{*ops, pool};
         model_builder model{6};

@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(ignored_labels_are_neither_summed_nor_counted) {
                             model.initLoss().initCrossEntropy().initIgnoredLabel().setLabel(1);
                         }).value();
     for (const auto& backend : backends()) {
-        memory_pool pool{1 << 20};
+        operand_pool pool{1 << 20};
         const auto ops = backend.make(pool);
         compute_context context{*ops, pool};
         tensor logits = random_tensor(pool, {2, 2, 4}, 1);
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(smoothing_is_the_app_files) {
     const auto smooth = loss_of({4}, [](proto::Model::Builder model) {
                             model.initLoss().initCrossEntropy().setLabelSmoothing(1);
                         }).value();
-    memory_pool pool{1 << 20};
+    operand_pool pool{1 << 20};
     const auto ops = make_reference_operations();
     compute_context context{*ops, pool};
     tensor logits = random_tensor(pool, {1, 4}, 1);
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(numbers_are_compared_by_mean_squared_error) {
     BOOST_TEST((loss.labels().type == data_type::float32));
     BOOST_TEST((loss.labels().shape == tensor_shape{2, 3}));
     for (const auto& backend : backends()) {
-        memory_pool pool{1 << 20};
+        operand_pool pool{1 << 20};
         const auto ops = backend.make(pool);
         compute_context context{*ops, pool};
         tensor outputs = random_tensor(pool, {2, 2, 3}, 1),

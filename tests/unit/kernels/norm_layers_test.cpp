@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(normalised_models_give_the_same_bits_wherever_they_are_cut)
         .linear(10);
     constexpr std::size_t layers = 12;
     for (const auto& backend : backends()) {
-        memory_pool pool{1ull << 30};
+        operand_pool pool{1ull << 30};
         const auto ops = backend.make(pool);
         compute_context context{*ops, pool};
         const tensor input = random_tensor(pool, {5, 16, 13, 13}, 1);
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(normalised_models_give_the_same_bits_wherever_they_are_cut)
 
 BOOST_AUTO_TEST_CASE(gradients_through_norms_match_finite_differences) {
     for (const auto& backend : backends()) {
-        memory_pool pool{1ull << 30};
+        operand_pool pool{1ull << 30};
         const auto ops = backend.make(pool);
         compute_context context{*ops, pool};
         model_builder model{4, 7, 6};
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(computing_a_batch_norm_again_gives_the_same_bits_and_averag
     kept.layer(batch_norm).append(body).append(body).linear(5);
     again.layer(batch_norm).recompute(body).recompute(body).linear(5);
     for (const auto& backend : backends()) {
-        memory_pool pool{1ull << 30};
+        operand_pool pool{1ull << 30};
         const auto ops = backend.make(pool);
         compute_context context{*ops, pool};
         const tensor input = random_tensor(pool, {4, 16, 7, 7}, 1);
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(computing_a_batch_norm_again_gives_the_same_bits_and_averag
 }
 
 BOOST_AUTO_TEST_CASE(running_averages_come_to_the_batchs_and_stand_for_it_in_evaluation) {
-    memory_pool pool{1ull << 28};
+    operand_pool pool{1ull << 28};
     const auto ops = make_reference_operations();
     compute_context context{*ops, pool};
     model_builder model{3, 4, 4};
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(running_averages_come_to_the_batchs_and_stand_for_it_in_eva
 }
 
 BOOST_AUTO_TEST_CASE(statistics_of_microbatches_add_up_to_their_minibatchs) {
-    memory_pool pool{1ull << 28};
+    operand_pool pool{1ull << 28};
     const auto ops = make_reference_operations();
     compute_context context{*ops, pool};
     model_builder model{3, 4, 4};

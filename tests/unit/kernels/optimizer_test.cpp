@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(an_update_in_place_gives_the_same_bits_as_one_in_new_memory
     for (const auto& backend : backends())
         for (const optimizer_ptr& r : all_rules()) {
             const std::size_t kinds = r->state().size();
-            memory_pool pool{1 << 24};
+            operand_pool pool{1 << 24};
             const auto ops = backend.make(pool);
             compute_context context{*ops, pool};
             const std::vector<tensor> gradients{random_tensor(pool, {7, 11}, 5),
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(an_update_in_place_gives_the_same_bits_as_one_in_new_memory
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_that_somebody_holds_alone_survives_the_update_of_the_others) {
-    memory_pool pool{1 << 24};
+    operand_pool pool{1 << 24};
     const auto ops = make_reference_operations();
     compute_context context{*ops, pool};
     weights_ptr w = some_weights(pool, 0);
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_somebody_holds_alone_survives_the_update_of_t
 }
 
 BOOST_AUTO_TEST_CASE(momentum_follows_its_equation) {
-    memory_pool pool{1 << 24};
+    operand_pool pool{1 << 24};
     const auto ops = make_reference_operations();
     compute_context context{*ops, pool};
     auto w = std::make_shared<weights>();
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(momentum_follows_its_equation) {
 
 // One step of each rule that PyTorch does not have, for a weight of norm 5 and a bias.
 BOOST_AUTO_TEST_CASE(layerwise_rates_follow_the_norm_of_each_weight_and_leave_biases_alone) {
-    memory_pool pool{1 << 24};
+    operand_pool pool{1 << 24};
     const auto ops = make_reference_operations();
     compute_context context{*ops, pool};
     const auto fresh = [&](std::size_t kinds) {
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(layerwise_rates_follow_the_norm_of_each_weight_and_leave_bi
 }
 
 BOOST_AUTO_TEST_CASE(gradients_add_up) {
-    memory_pool pool{1 << 24};
+    operand_pool pool{1 << 24};
     const auto ops = make_reference_operations();
     compute_context context{*ops, pool};
     std::vector<tensor> sum;

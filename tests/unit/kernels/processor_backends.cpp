@@ -9,4 +9,6 @@ std::vector<backend> backends() {
             {"cpu", [](memory_pool& pool) { return make_cpu_operations(pool); }}};
 }
 
+operand_pool::operand_pool(std::uint64_t bytes_max) : memory_pool{bytes_max} {}
+
 } // namespace troupe::test

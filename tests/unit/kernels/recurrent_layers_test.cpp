@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_SUITE(recurrent_layers)
 
 BOOST_AUTO_TEST_CASE(gradients_match_finite_differences) {
     for (const auto& backend : backends()) {
-        memory_pool pool{1ull << 24};
+        operand_pool pool{1ull << 24};
         const auto ops = backend.make(pool);
         compute_context context{*ops, pool};
         auto model = sequence_model();
@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(gradients_match_finite_differences) {
 
 BOOST_AUTO_TEST_CASE(a_model_gives_the_same_bits_wherever_it_is_cut) {
     for (const auto& backend : backends()) {
-        memory_pool pool{1ull << 24};
+        operand_pool pool{1ull << 24};
         const auto ops = backend.make(pool);
         compute_context context{*ops, pool};
         auto model = sequence_model();

@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(every_instruction_set_gives_the_same_bits) {
 #endif
 
 BOOST_AUTO_TEST_CASE(a_sequence_may_be_computed_one_position_at_a_time) {
-    memory_pool pool{1 << 20};
+    operand_pool pool{1 << 20};
     const std::size_t features = 5, w = 6, positions = 4;
     const tensor input = random_tensor(pool, {1, positions, features}, 1);
     const std::vector<tensor> p{random_tensor(pool, {4 * w, features}, 2),
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(a_sequence_may_be_computed_one_position_at_a_time) {
 }
 
 BOOST_AUTO_TEST_CASE(parameters_of_another_kind_are_refused) {
-    memory_pool pool{1 << 20};
+    operand_pool pool{1 << 20};
     for (const auto& backend : backends()) {
         const auto ops = backend.make(pool);
         const std::size_t w = 6;

@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_SUITE(sequence_layers)
 BOOST_AUTO_TEST_CASE(transformers_give_the_same_bits_wherever_they_are_cut) {
     for (const bool again : {false, true})
         for (const auto& backend : backends()) {
-            memory_pool pool{1ull << 30};
+            operand_pool pool{1ull << 30};
             const auto ops = backend.make(pool);
             compute_context context{*ops, pool};
             auto model = little_transformer(again);
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(transformers_give_the_same_bits_wherever_they_are_cut) {
 BOOST_AUTO_TEST_CASE(gradients_through_transformers_match_finite_differences) {
     for (const bool again : {false, true})
         for (const auto& backend : backends()) {
-            memory_pool pool{1ull << 30};
+            operand_pool pool{1ull << 30};
             const auto ops = backend.make(pool);
             compute_context context{*ops, pool};
             auto model = little_transformer(again);
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(gradients_through_transformers_match_finite_differences) {
 }
 
 BOOST_AUTO_TEST_CASE(dropout_is_the_same_however_a_minibatch_is_cut_and_another_in_every_layer) {
-    memory_pool pool{1ull << 30};
+    operand_pool pool{1ull << 30};
     const auto ops = make_cpu_operations(pool);
     compute_context context{*ops, pool};
     model_builder model{6};

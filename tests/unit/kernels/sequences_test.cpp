@@ -69,7 +69,7 @@ result<attention_results> attend(operations& ops, memory_pool& pool, const tenso
 BOOST_AUTO_TEST_SUITE(sequences)
 
 BOOST_AUTO_TEST_CASE(a_mask_is_the_same_however_its_minibatch_is_cut_and_on_every_back_end) {
-    memory_pool pool{1 << 24};
+    operand_pool pool{1 << 24};
     const dropout_key key{.stream = ~0ull, .minibatch = 1ull << 40};
     const auto oracle = make_reference_operations();
     const tensor whole = mask(*oracle, pool, {11, 3, 37}, key, 0);
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(a_mask_is_the_same_however_its_minibatch_is_cut_and_on_ever
 }
 
 BOOST_AUTO_TEST_CASE(masks_differ_by_stream_and_minibatch_and_drop_the_share_asked_for) {
-    memory_pool pool{1 << 24};
+    operand_pool pool{1 << 24};
     const auto ops = make_cpu_operations(pool);
     const tensor one = mask(*ops, pool, {100, 1000}, {1, 1}, 0);
     for (const dropout_key& key : {dropout_key{2, 1}, dropout_key{1ull << 32 | 1, 1},
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(masks_differ_by_stream_and_minibatch_and_drop_the_share_ask
 }
 
 BOOST_AUTO_TEST_CASE(indices_that_the_table_has_no_row_for_are_refused_with_their_place) {
-    memory_pool pool{1 << 20};
+    operand_pool pool{1 << 20};
     const tensor table = random_tensor(pool, {10, 4}, 1);
     tensor output = empty(pool, {2, 3, 4}), to_table = empty(pool, {10, 4});
     for (const std::int32_t wrong : {-1, 10}) {
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(indices_that_the_table_has_no_row_for_are_refused_with_thei
 }
 
 BOOST_AUTO_TEST_CASE(attention_takes_lengths_from_one_to_its_keys) {
-    memory_pool pool{1 << 20};
+    operand_pool pool{1 << 20};
     const auto ops = make_cpu_operations(pool);
     const tensor packed = random_tensor(pool, {2, 5, 12}, 1);
     for (const std::int32_t wrong : {0, 6}) {
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(attention_takes_lengths_from_one_to_its_keys) {
 }
 
 BOOST_AUTO_TEST_CASE(what_lies_behind_a_samples_length_does_not_matter) {
-    memory_pool pool{1 << 24};
+    operand_pool pool{1 << 24};
     const tensor lengths = lengths_of(pool, {300, 70});
     for (const auto& backend : backends())
         for (const bool causal : {false, true}) {
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(what_lies_behind_a_samples_length_does_not_matter) {
 }
 
 BOOST_AUTO_TEST_CASE(a_causal_position_does_not_depend_on_later_ones) {
-    memory_pool pool{1 << 24};
+    operand_pool pool{1 << 24};
     for (const auto& backend : backends()) {
         const auto ops = backend.make(pool);
         tensor packed = random_tensor(pool, {1, 300, 24}, 1);
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(a_causal_position_does_not_depend_on_later_ones) {
 }
 
 BOOST_AUTO_TEST_CASE(attention_is_exact_where_scores_are_large_and_grow_from_block_to_block) {
-    memory_pool pool{1 << 26};
+    operand_pool pool{1 << 26};
     const auto ops = make_cpu_operations(pool);
     const auto oracle = make_reference_operations();
     tensor packed = random_tensor(pool, {1, 600, 24}, 1);
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(attention_is_exact_where_scores_are_large_and_grow_from_blo
 }
 
 BOOST_AUTO_TEST_CASE(attention_needs_no_memory_of_the_size_of_its_scores) {
-    memory_pool pool{1 << 24};
+    operand_pool pool{1 << 24};
     memory_pool little{1 << 18};
     const auto ops = make_cpu_operations(little);
     const tensor packed = random_tensor(pool, {1, 2000, 24}, 1); // 16 MB of scores
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(attention_needs_no_memory_of_the_size_of_its_scores) {
 }
 
 BOOST_AUTO_TEST_CASE(heads_that_do_not_divide_the_width_are_refused) {
-    memory_pool pool{1 << 20};
+    operand_pool pool{1 << 20};
     const auto ops = make_cpu_operations(pool);
     const tensor packed = random_tensor(pool, {1, 2, 12}, 1);
     tensor output = empty(pool, {1, 2, 4}), log_sums = empty(pool, {1, 3, 2});
@@ -229,7 +229,7 @@ BOOST_AUTO_TEST_CASE(heads_that_do_not_divide_the_width_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(parts_that_are_not_the_whole_are_refused) {
-    memory_pool pool{1 << 20};
+    operand_pool pool{1 << 20};
     for (const auto& backend : backends()) {
         const auto ops = backend.make(pool);
         tensor whole = empty(pool, {2, 16, 3, 3});

@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(a_model_gives_the_same_bits_wherever_it_is_cut) {
         {blocks(), {3, 16, 8, 8}, 20}};
     for (const auto& backend : backends())
         for (auto [model, shape, layers] : models) {
-            memory_pool pool{1ull << 30};
+            operand_pool pool{1ull << 30};
             const auto ops = backend.make(pool);
             compute_context context{*ops, pool};
             const tensor input = random_tensor(pool, shape, 1);
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_model_gives_the_same_bits_wherever_it_is_cut) {
 
 BOOST_AUTO_TEST_CASE(training_learns_its_batch) {
     for (const auto& backend : backends()) {
-        memory_pool pool{1ull << 30};
+        operand_pool pool{1ull << 30};
         const auto ops = backend.make(pool);
         compute_context context{*ops, pool};
         auto model = conv_net(8);
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(training_learns_its_batch) {
 
 BOOST_AUTO_TEST_CASE(gradients_of_the_whole_model_match_finite_differences) {
     for (const auto& backend : backends()) {
-        memory_pool pool{1ull << 30};
+        operand_pool pool{1ull << 30};
         const auto ops = backend.make(pool);
         compute_context context{*ops, pool};
         // No relu and no pooling: their kinks would need smaller steps than float32 can resolve.
@@ -123,7 +123,7 @@ double variance(const tensor& t) {
 
 BOOST_AUTO_TEST_CASE(a_linear_layers_gradient_comes_as_its_factors_where_that_is_asked_for) {
     for (const auto& backend : backends()) {
-        memory_pool pool{1u << 28};
+        operand_pool pool{1u << 28};
         const auto ops = backend.make(pool);
         compute_context context{*ops, pool};
         const auto program = stage_program::whole(conv_net(8).build()).value();
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(a_linear_layers_gradient_comes_as_its_factors_where_that_is
 }
 
 BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_weights_and_another_seed_others) {
-    memory_pool pool{1ull << 28};
+    operand_pool pool{1ull << 28};
     const auto ops = make_reference_operations();
     compute_context context{*ops, pool};
     auto model = conv_net(8);
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_weights_and_another_seed_other
 
 BOOST_AUTO_TEST_CASE(training_takes_nothing_from_the_system_after_its_first_steps) {
     for (const auto& backend : backends()) {
-        memory_pool pool{1ull << 30};
+        operand_pool pool{1ull << 30};
         const auto ops = backend.make(pool);
         compute_context context{*ops, pool};
         auto model = conv_net(8);
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(impossible_models_are_refused_with_the_layer_and_its_shapes
 }
 
 BOOST_AUTO_TEST_CASE(tensors_that_do_not_fit_the_stage_are_refused) {
-    memory_pool pool{1ull << 28};
+    operand_pool pool{1ull << 28};
     const auto ops = make_reference_operations();
     compute_context context{*ops, pool};
     auto model = conv_net(8);
@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(a_stage_is_described_by_shapes_parameters_and_work) {
 }
 
 BOOST_AUTO_TEST_CASE(profiling_times_every_layer) {
-    memory_pool pool{1ull << 28};
+    operand_pool pool{1ull << 28};
     const auto ops = make_reference_operations();
     compute_context context{*ops, pool};
     auto model = conv_net(8);

@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(one_word_is_the_same_layers_and_bits_as_the_block_written_o
                             {.activation = proto::TransformerActivation::SILU, .causal = false},
                             {.activation = proto::TransformerActivation::RELU, .dropout = 0.25f}};
     for (const settings& s : all) {
-        memory_pool pool{1ull << 30};
+        operand_pool pool{1ull << 30};
         const auto ops = make_cpu_operations(pool);
         compute_context context{*ops, pool};
         auto short_model = around(one_word(s)), long_model = around(written_out(s));

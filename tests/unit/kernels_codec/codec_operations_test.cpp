@@ -36,7 +36,7 @@ tensor bytes(memory_pool& pool, std::size_t count) {
 BOOST_AUTO_TEST_SUITE(codec_operations)
 
 BOOST_AUTO_TEST_CASE(halves_are_rounded_to_the_nearest_even_one) {
-    memory_pool pool{1 << 20};
+    operand_pool pool{1 << 20};
     const float tiny = 0x1p-24f;
     const tensor x =
         floats_of(pool, {0.f, -0.f, 1.f, 65504.f, 65519.f, 65520.f, -1e30f, tiny, tiny / 2,
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(halves_are_rounded_to_the_nearest_even_one) {
 }
 
 BOOST_AUTO_TEST_CASE(of_equal_magnitudes_the_first_are_sent) {
-    memory_pool pool{1 << 20};
+    operand_pool pool{1 << 20};
     const tensor x = floats_of(pool, {1, -2, 2, 0, -1, 2, 1, -2, 0, 3});
     for (const auto& backend : backends()) {
         const auto ops = backend.make(pool);
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(of_equal_magnitudes_the_first_are_sent) {
 
 // Where most are equal, what the sample says is far off.
 BOOST_AUTO_TEST_CASE(the_largest_are_found_whatever_their_distribution) {
-    memory_pool pool{1ull << 28};
+    operand_pool pool{1ull << 28};
     const auto reference = make_reference_operations();
     const auto ops = make_cpu_operations(pool);
     for (int kind = 0; kind < 4; ++kind) {
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(the_largest_are_found_whatever_their_distribution) {
 }
 
 BOOST_AUTO_TEST_CASE(levels_stay_in_range_and_norms_of_nothing_give_nothing) {
-    memory_pool pool{1 << 20};
+    operand_pool pool{1 << 20};
     for (const auto& backend : backends()) {
         const auto ops = backend.make(pool);
         for (const float size : {0.f, 1e-38f, 1e-30f, 1.f, 1e30f})
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(levels_stay_in_range_and_norms_of_nothing_give_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(operands_that_do_not_fit_are_refused) {
-    memory_pool pool{1 << 20};
+    operand_pool pool{1 << 20};
     const auto ops = make_cpu_operations(pool);
     const tensor x = random_tensor(pool, {10}, 1);
     tensor y = random_tensor(pool, {10}, 2), eleven = bytes(pool, 11), large = bytes(pool, 88);

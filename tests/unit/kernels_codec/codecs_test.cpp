@@ -14,7 +14,7 @@ using namespace troupe::test;
 namespace {
 
 struct fixture {
-    memory_pool pool{1ull << 30};
+    operand_pool pool{1ull << 30};
     std::unique_ptr<operations> ops = make_cpu_operations(pool);
     compute_context context{*ops, pool};
 

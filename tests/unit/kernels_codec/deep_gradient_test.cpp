@@ -15,7 +15,7 @@ namespace {
 const tensor_shape shape{64, 200};
 
 struct fixture {
-    memory_pool pool{1ull << 30};
+    operand_pool pool{1ull << 30};
     std::unique_ptr<operations> ops = make_cpu_operations(pool);
     compute_context context{*ops, pool};
 
