@@ -107,8 +107,7 @@ result<void> cpu_operations::compute(const dequantize& op) {
             codec_loops_.dequantize(q.levels, q.bits(), step, codes, task_of(o, b * size, count));
         codes += (count * q.bits() + 7) / 8;
     }
-    return valid ? result<void>{}
-                 : error{errc::protocol, "a quantized tensor has a level that is none"};
+    return valid ? result<void>{} : wrong_level();
 }
 
 result<void> cpu_operations::compute(const encode_signs& op) {
@@ -140,7 +139,7 @@ result<void> cpu_operations::compute(const decode_signs& op) {
         if (width % 8 != 0)
             valid &= read_at<std::uint8_t>(o.payload, byte + row_bytes - 1) >> width % 8 == 0;
     }
-    return valid ? result<void>{} : error{errc::protocol, "a row of signs has bits behind its end"};
+    return valid ? result<void>{} : wrong_sign_bits();
 }
 
 } // namespace troupe

@@ -62,10 +62,6 @@ void write_values(const tensor& input, std::size_t count, tensor& payload) {
         write_at(payload, 4 * (count + i), x[read_at<std::uint32_t>(payload, 4 * i)]);
 }
 
-error wrong_index() {
-    return {errc::protocol, "a sparse tensor has an index that is too large or not in order"};
-}
-
 void copy_addend(const decode_operands& o) {
     if (o.addend == nullptr)
         std::fill_n(floats(o.output), o.output.elements(), 0.f);

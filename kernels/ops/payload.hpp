@@ -1,4 +1,4 @@
-// Numbers in the bytes of a payload, at any address; for the back ends.
+// Numbers in the bytes of a payload, at any address, and what may be wrong with them; for the back ends.
 #pragma once
 
 #include <cstring>
@@ -17,6 +17,16 @@ T read_at(const tensor& payload, std::size_t byte) {
 template <class T>
 void write_at(tensor& payload, std::size_t byte, T value) {
     std::memcpy(payload.mutable_data() + byte, &value, sizeof value);
+}
+
+inline error wrong_level() {
+    return {errc::protocol, "a quantized tensor has a level that is none"};
+}
+inline error wrong_sign_bits() {
+    return {errc::protocol, "a row of signs has bits behind its end"};
+}
+inline error wrong_index() {
+    return {errc::protocol, "a sparse tensor has an index that is too large or not in order"};
 }
 
 } // namespace troupe

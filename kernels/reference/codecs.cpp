@@ -193,8 +193,7 @@ result<void> reference_operations::compute(const dequantize& op) {
             put(op.operands, b.first + e, static_cast<float>(level) * step);
         }
     });
-    return valid ? result<void>{}
-                 : error{errc::protocol, "a quantized tensor has a level that is none"};
+    return valid ? result<void>{} : wrong_level();
 }
 
 // ---- signs ----------------------------------------------------------------------------------------------------------
@@ -237,7 +236,7 @@ result<void> reference_operations::compute(const decode_signs& op) {
         for (std::size_t c = width; c % 8 != 0; ++c)
             valid = valid && read_bits(payload, byte + 8, c, 1) == 0;
     }
-    return valid ? result<void>{} : error{errc::protocol, "a row of signs has bits behind its end"};
+    return valid ? result<void>{} : wrong_sign_bits();
 }
 
 } // namespace troupe

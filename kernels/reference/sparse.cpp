@@ -41,8 +41,7 @@ result<std::vector<std::uint32_t>> read_indices(const tensor& payload, std::size
     for (std::size_t i = 0; i < count; ++i) {
         const std::uint32_t index = read_at<std::uint32_t>(payload, 4 * i) & mask;
         if (index >= elements || (i > 0 && index <= indices.back()))
-            return error{errc::protocol,
-                         "a sparse tensor has an index that is too large or not in order"};
+            return wrong_index();
         indices.push_back(index);
     }
     return indices;

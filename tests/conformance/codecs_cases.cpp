@@ -256,8 +256,8 @@ void add_both(cases& to, const codec_operations& codec, const tensor_shape& shap
 } // namespace
 
 void add_codecs_cases(cases& to) {
-    for (const tensor_shape& shape :
-         {tensor_shape{1}, tensor_shape{7}, tensor_shape{5, 37}, tensor_shape{3, 2, 16, 19}}) {
+    for (const tensor_shape& shape : {tensor_shape{1}, tensor_shape{7}, tensor_shape{2100},
+                                      tensor_shape{5, 37}, tensor_shape{3, 2, 16, 19}}) {
         for (const codec_operations& codec : all_codecs())
             add_both(to, codec, shape);
         for (const std::uint32_t levels : {2u, 3u, 7u, 15u, 60u})

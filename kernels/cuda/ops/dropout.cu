@@ -2,7 +2,7 @@
 
 #include "kernels/cuda/cuda_operations.hpp"
 #include "kernels/cuda/map.hpp"
-#include "schemas/base/philox.hpp"
+#include "kernels/cuda/random.hpp"
 
 namespace troupe {
 
@@ -11,13 +11,6 @@ namespace {
 // ---- helpers ----------------------------------------------------------------------------------------------------------
 
 constexpr unsigned words_of_counter = 4;
-
-__host__ __device__ std::uint32_t lower(std::uint64_t x) {
-    return static_cast<std::uint32_t>(x);
-}
-__host__ __device__ std::uint32_t upper(std::uint64_t x) {
-    return static_cast<std::uint32_t>(x >> 32);
-}
 
 // ---- kernels ----------------------------------------------------------------------------------------------------------
 
@@ -32,10 +25,8 @@ struct dropout_pass {
     float factor;
 
     __device__ void operator()(std::size_t group) const {
-        const std::uint64_t counter = first / words_of_counter + group;
         const philox_words random =
-            philox({{lower(counter), upper(counter), lower(key.minibatch), upper(key.minibatch)}},
-                   {{lower(key.stream), upper(key.stream)}});
+            cuda::random_words(first / words_of_counter + group, key.minibatch, key.stream);
         const auto passed = [&](unsigned k, float x) {
             return random.word[k] >= threshold ? x * factor : 0.f;
         };
