@@ -6,6 +6,7 @@
 #include "kernels/cpu/cpu_operations.hpp"
 #include "kernels/reference/reference.hpp"
 #include "tests/conformance/case_runs.hpp"
+#include "tests/unit/kernels/backends.hpp"
 
 using namespace troupe;
 using namespace troupe::test;
