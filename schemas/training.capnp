@@ -88,6 +88,9 @@ struct ConnectStage {
   shards @6 :List(ActorAddress);    # of this stage's parameter server; empty where there is none
   peers @7 :List(ActorAddress);     # of this stage in all replicas, in their order; empty where there are none
   joins @8 :Bool;               # in the place of a lost replica: the stage begins with what its peers have, where it has peers
+  # Whether it is computed on this stage's own device, so that what goes to it stays in that device's memory.
+  previousIsBeside @9 :Bool;
+  nextIsBeside @10 :Bool;
 }
 
 struct StageReady {

@@ -63,6 +63,12 @@ void stage_actor::connect(proto::ConnectStage::Reader body, const frame& f) {
     for (const auto replica : body.getNext())
         watch(next_.emplace_back(read_address(replica)));
     source_ = read_address(body.getSource());
+    previous_is_beside_ = body.getPreviousIsBeside();
+    next_is_beside_ = body.getNextIsBeside();
+    for (const auto& [is_beside, stage] :
+         {std::pair{previous_is_beside_, &previous_}, {next_is_beside_, &next_}})
+        if (is_beside && (stage->empty() || stage->front().node != self().node))
+            return fail({errc::protocol, "a stage of another node is not on this stage's device"});
     if (options_.reducer) {
         if (body.getReducers().size() != options_.replica.replicas)
             return fail({errc::protocol, "there is not one reducer for each replica"});
@@ -180,6 +186,9 @@ void stage_actor::submit(job j) {
     results_ = std::make_shared<work_results>();
     device_task task;
     task.cost_hint = j.flops;
+    task.owner = self().actor.value();
+    task.urgency =
+        j.what && j.what->what == pass::forward ? task_urgency::usual : task_urgency::soon;
     task.work = [work = std::move(j.work), results = results_](compute_context& context) {
         return work(context, *results);
     };

@@ -288,6 +288,7 @@ class stage_actor final : public actor {
     void submit(job j);
 
     // ---- where tensors lie (stage_memory.cpp) ----
+    bool previous_is_beside_ = false, next_is_beside_ = false; // computed on the same device
     bool has_own_memory() const; // the device: what arrives is brought in, what is sent taken out
     // Calls `then` with these in host memory, at once or when the device has taken them out. Only while it is idle.
     void take_out_then(std::vector<tensor> tensors, std::function<void(std::vector<tensor>)> then);

@@ -117,8 +117,9 @@ void stage_actor::start_forward(const instruction& i) {
             .version = latest_->version,
             .flops = options_.program->forward_flops_per_sample() * samples,
             .work = [program = options_.program, used, part = part_of(i),
-                     arrived = tensors_of(*activation), labels = std::move(labels),
-                     scale](compute_context& context, work_results& out) -> result<void> {
+                     arrived = tensors_of(*activation), labels = std::move(labels), scale,
+                     stays = next_is_beside_](compute_context& context,
+                                              work_results& out) -> result<void> {
                 auto here = out.here(context, used);
                 if (!here)
                     return here.failure();
@@ -130,7 +131,7 @@ void stage_actor::start_forward(const instruction& i) {
                     return forward.failure();
                 out.forward = std::move(forward).value();
                 if (!labels)
-                    return take_out(context, out.forward.outputs);
+                    return stays ? result<void>{} : take_out(context, out.forward.outputs);
                 auto loss = loss_of(context, *program, out.forward.outputs[0], labels, scale);
                 if (!loss)
                     return loss.failure();
@@ -240,8 +241,8 @@ void stage_actor::start_backward(const instruction& i) {
                      saved = std::make_shared<saved_activations>(std::move(s.saved)),
                      gradients = std::make_shared<std::vector<tensor>>(std::move(gradients)),
                      sum = std::make_shared<std::vector<tensor>>(std::move(gradient_sum_)), buckets,
-                     as_factors = options_.as_factors](compute_context& context,
-                                                       work_results& out) -> result<void> {
+                     as_factors = options_.as_factors, stays = previous_is_beside_](
+                        compute_context& context, work_results& out) -> result<void> {
                 auto here = out.here(context, used);
                 if (!here)
                     return here.failure();
@@ -257,8 +258,9 @@ void stage_actor::start_backward(const instruction& i) {
                 if (!backward)
                     return backward.failure();
                 out.backward = std::move(backward).value();
-                if (auto taken = take_out(context, out.backward.input_gradients); !taken)
-                    return taken;
+                if (!stays)
+                    if (auto taken = take_out(context, out.backward.input_gradients); !taken)
+                        return taken;
                 if (buckets) {
                     auto rest =
                         buckets->rest(context, std::span{out.backward.weight_gradients}.subspan(

@@ -141,6 +141,7 @@ class trainer final : public actor {
     std::vector<actor_address> replicas_of(std::size_t stage,
                                            const std::vector<actor_address>& by_seat) const;
     std::vector<actor_address> neighbours(std::size_t stage, std::uint32_t replica) const;
+    bool is_beside(std::size_t seat, std::size_t stage) const;
     void train();
     bool goes_on_without(std::size_t seat, const error& why);
     bool goes_on_without_node(actor_address who, const error& why);

@@ -224,6 +224,16 @@ std::vector<actor_address> trainer::neighbours(std::size_t stage, std::uint32_t 
     return plan_.stage_replicas.empty() ? std::vector{all[replica]} : all;
 }
 
+// Whether that stage of the same replica is computed on the same device. Where stages differ in replicas none is.
+bool trainer::is_beside(std::size_t seat, std::size_t stage) const {
+    if (!plan_.stage_replicas.empty())
+        return false;
+    for (std::size_t other = 0; other < seats(); ++other)
+        if (stage_at(other) == stage && replica_at(other) == replica_at(seat))
+            return device_at(other) == device_at(seat);
+    return false;
+}
+
 namespace {
 
 void write_addresses(capnp::List<proto::ActorAddress>::Builder to,
@@ -255,6 +265,8 @@ void trainer::connect_stage(std::size_t seat) {
     write_addresses(body.initReducers(count(reducers)), reducers);
     write_addresses(body.initShards(count(shards)), shards);
     write_addresses(body.initPeers(count(peers)), peers);
+    body.setPreviousIsBeside(stage > 0 && is_beside(seat, stage - 1));
+    body.setNextIsBeside(is_beside(seat, stage + 1));
     if (course_.is_joining(replica)) {
         body.setJoins(true);
         body.setWeightVersion(versions_[stage]->value());

@@ -9,6 +9,7 @@
 #include "kernels/cuda/cuda_operations.hpp"
 #include "kernels/cuda/memory_sources.hpp"
 #include "kernels/cuda/status.hpp"
+#include "kernels/device/task_queue.hpp"
 
 namespace troupe {
 
@@ -41,7 +42,7 @@ class cuda_device final : public device {
         {
             std::lock_guard guard{lock_};
             TROUPE_CHECK(!stopping_, "nobody submits to a device that is being destroyed");
-            tasks_.push_back(std::move(task));
+            tasks_.push(std::move(task));
         }
         changed_.notify_all();
     }
@@ -69,8 +70,7 @@ class cuda_device final : public device {
             });
             if (tasks_.empty())
                 break;
-            running next{.task = std::move(tasks_.front())};
-            tasks_.pop_front();
+            running next{.task = tasks_.pop()};
             ++ahead_;
             guard.unlock();
             begin(next, context);
@@ -158,7 +158,7 @@ class cuda_device final : public device {
 
     std::mutex lock_;
     std::condition_variable changed_;
-    std::deque<device_task> tasks_; // guarded by lock_, as all that follows
+    task_queue tasks_;              // guarded by lock_, as all that follows
     std::deque<running> in_stream_; // not yet heard of
     std::size_t ahead_ = 0;         // put in and not done
     bool stopping_ = false;

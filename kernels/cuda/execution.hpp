@@ -37,8 +37,11 @@ class execution {
     // Memory of the device for what is in the stream while it is held.
     result<buffer_ref> scratch(std::size_t bytes) { return memory_.allocate(bytes); }
 
-    // Keeps the elements until what is in the stream now is done.
-    void hold(const tensor& t) { now_.held.push_back(t.storage()); }
+    // Keeps elements in other memory than the device's until what is in the stream now is done.
+    void hold(const tensor& t) {
+        if (&t.storage()->pool() != &memory_)
+            now_.held.push_back(t.storage());
+    }
 
     // A slot for kernels that may find a bad element; the work fails with what `why` says of it.
     result<bad_element_slot> look_out(bad_element why);

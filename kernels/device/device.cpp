@@ -34,7 +34,8 @@ result<void> each_of(std::span<tensor> all, const Move& moved) {
 } // namespace
 
 result<tensor> brought_in(compute_context& context, const tensor& t) {
-    if (context.memory.kind() == memory_kind::host || !t.is_host())
+    if (context.memory.kind() == memory_kind::host ||
+        (t.storage() && &t.storage()->pool() == &context.memory))
         return t;
     return transferred(context, t, context.memory);
 }
@@ -55,7 +56,8 @@ void drain(device& d) {
     // Shared, as the device may still be leaving set_value when the waiter is gone.
     const auto done = std::make_shared<std::promise<void>>();
     d.submit({.work = [](compute_context&) -> result<void> { return {}; },
-              .done = [done](const result<void>&, duration) { done->set_value(); }});
+              .done = [done](const result<void>&, duration) { done->set_value(); },
+              .urgency = task_urgency::last});
     done->get_future().wait();
 }
 

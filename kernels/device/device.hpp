@@ -41,17 +41,26 @@ result<void> take_out(compute_context& context, std::span<tensor> all);
 // Work that fails returns an error; it reaches the completion.
 using device_work = std::function<result<void>(compute_context&)>;
 
-// Called once per work item, in submission order, on a thread of the device: it must only hand the news on.
+// Called once per work item, in the order in which they are worked on, on a thread of the device: it must only hand the
+// news on.
 using device_completion = std::function<void(result<void>, duration busy)>;
+
+// What a device with several actors' work may do first (kernels/device/task_queue.hpp): what lets go of memory and is waited
+// for by others, a backward pass, before what only asks for more.
+enum class task_urgency : std::uint8_t { last, usual, soon };
 
 struct device_task {
     device_work work;
     device_completion done;
     double cost_hint =
         0; // floating-point operations of the work; a simulated device derives its time from it
+    std::uint64_t owner =
+        0; // tasks of one owner are worked on in the order in which they were submitted
+    task_urgency urgency = task_urgency::usual;
 };
 
-// `submit` is thread-safe and never blocks. Destruction finishes what was submitted.
+// `submit` is thread-safe and never blocks. Tasks are worked on in the order of submission, on a device that several stages
+// share by their urgency. Destruction finishes what was submitted.
 class device {
   public:
     virtual ~device() = default;

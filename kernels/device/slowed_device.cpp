@@ -3,6 +3,8 @@
 #include <thread>
 #include <utility>
 
+#include "kernels/ops/ops.hpp"
+
 namespace troupe {
 
 namespace {
@@ -19,6 +21,8 @@ class slowed_device final : public device {
                          time = &time_](compute_context& context) -> result<void> {
                 const time_point began = time->now();
                 auto outcome = work(context);
+                if (outcome)
+                    outcome = context.ops.wait();
                 std::this_thread::sleep_for((time->now() - began) * more);
                 return outcome;
             };
