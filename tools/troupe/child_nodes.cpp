@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 
 #include "tools/troupe/signals.hpp"
@@ -22,13 +23,13 @@ constexpr int stop_timeout_ms = 5000;
 constexpr int look_every_ms = 10;
 
 // In the child, after fork: only async-signal-safe calls until exec.
-[[noreturn]] void become(char* const* arguments, int output, pid_t parent) {
+[[noreturn]] void become(const char* program, char* const* arguments, int output, pid_t parent) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
         _exit(1);  // the run died before we could ask to die with it
     setpgid(0, 0); // Ctrl-C goes to the run, which stops its nodes in order
     dup2(output, STDOUT_FILENO);
-    execv("/proc/self/exe", arguments);
+    execv(program, arguments);
     _exit(127);
 }
 
@@ -91,9 +92,12 @@ result<std::string> child_nodes::start_one(const child_options& options, std::ui
     if (pipe2(channel, O_CLOEXEC) != 0)
         return error{errc::io, std::string{"cannot make a pipe: "} + std::strerror(errno)};
     const pid_t parent = getpid();
+    // A bundle's program is started by another one, which finds its libraries.
+    const char* const starter = std::getenv("TROUPE_PROGRAM");
+    const char* const program = starter != nullptr ? starter : "/proc/self/exe";
     const pid_t child = fork();
     if (child == 0)
-        become(arguments.data(), channel[1], parent);
+        become(program, arguments.data(), channel[1], parent);
     close(channel[1]);
     if (child < 0) {
         close(channel[0]);
