@@ -117,7 +117,8 @@ struct Model {
 enum Precision {
   f32 @0 $A.doc("As they are: 24 bits of significand.");
   bf16 @1 $A.doc("Rounded to 8 bits of significand on their way into a product, whose sums are f32, as all else is: weights, "
-      "gradients, optimizer, checkpoints. For processors that multiply bf16 faster (kernels/README.md).");
+      "gradients, optimizer, checkpoints. For processors that multiply bf16 faster (kernels/README.md), and for GPUs.");
+  tf32 @2 $A.doc("Rounded to 11 bits of significand on their way into a product, on GPUs; processors take them as f32.");
 }
 
 struct Loss {

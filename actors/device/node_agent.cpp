@@ -22,9 +22,15 @@ node_agent::node_agent(actor_context& context, node_agent_options options)
 }
 
 result<std::shared_ptr<device>> node_agent::find_device(const std::string& name) const {
-    for (const auto& d : options_.devices)
-        if (d->name() == name)
-            return d;
+    for (const auto& d : options_.devices) {
+        if (d->name() != name)
+            continue;
+        if (const auto why = d->lost())
+            return error{errc::usage,
+                         "node " + runtime().options().name + " has lost its device '" + name +
+                             "', start it again or leave the device out: " + why->message()};
+        return d;
+    }
     return error{errc::usage, "node " + runtime().options().name + " has no device '" + name + "'"};
 }
 

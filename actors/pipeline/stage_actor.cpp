@@ -205,8 +205,10 @@ void stage_actor::work_done(proto::WorkDone::Reader body, const frame& f) {
     const work_span span = span_of(body, f);
     trace_compute(runtime().trace().label(done.label), span.began, span.ended, done.minibatch,
                   done.version, options_.compute->memory().statistics().bytes_reserved);
-    if (body.hasFailure())
-        return fail(read_failure(body.getFailure()).in(done.label));
+    if (body.hasFailure()) {
+        const error why = read_failure(body.getFailure()).in(done.label);
+        return fail(why.code() == errc::exhausted ? with_holdings(why) : why);
+    }
     if (epoch_)
         epoch_->busy_ns += body.getBusyNs();
     keep_brought_in();

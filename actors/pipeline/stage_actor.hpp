@@ -292,6 +292,7 @@ class stage_actor final : public actor {
     bool has_own_memory() const; // the device: what arrives is brought in, what is sent taken out
     // Calls `then` with these in host memory, at once or when the device has taken them out. Only while it is idle.
     void take_out_then(std::vector<tensor> tensors, std::function<void(std::vector<tensor>)> then);
+    error with_holdings(const error& why) const;
     void keep_brought_in(); // weights that came by a message stay where a pass has brought them
 
     stage_options options_;

@@ -1,5 +1,7 @@
 // Where a stage's tensors lie: what is sent is in host memory; what a device with a memory of its own computes with, there.
 #include <algorithm>
+#include <functional>
+#include <string>
 #include <utility>
 
 #include "actors/pipeline/stage_actor.hpp"
@@ -32,7 +34,51 @@ void replace(weights_ptr& w, const replacements& all) {
         w = std::move(moved);
 }
 
+std::uint64_t bytes_of(std::span<const tensor> all) {
+    std::uint64_t bytes = 0;
+    for (const tensor& t : all)
+        bytes += t.bytes();
+    return bytes;
+}
+
 } // namespace
+
+// Behind an error of memory that has run out: what this stage holds, the largest first.
+error stage_actor::with_holdings(const error& why) const {
+    struct holding {
+        std::string what;
+        std::uint64_t bytes = 0;
+    };
+    holding parameters{"weights"}, state{"the optimizer's state"}, sums{"summed gradients"},
+        waiting{"what has arrived for " + std::to_string(activations_.size() + gradients_.size()) +
+                " passes"},
+        kept{"what " + std::to_string(stash_.size()) +
+             (stash_.size() == 1 ? " microbatch keeps" : " microbatches keep") +
+             " for the way back"};
+    if (latest_) {
+        parameters.bytes = bytes_of(latest_->parameters) + bytes_of(latest_->averages);
+        state.bytes = bytes_of(latest_->state);
+    }
+    sums.bytes = bytes_of(gradient_sum_);
+    for (const auto* frames : {&activations_, &gradients_})
+        for (const frame_ptr& f : *frames)
+            waiting.bytes += bytes_of(f->tensors());
+    for (const auto& [key, s] : stash_) {
+        kept.bytes += s.loss_gradient.bytes();
+        for (const saved_layer& layer : s.saved.layers)
+            kept.bytes += bytes_of(layer.tensors);
+        if (s.used && latest_ && s.used->version != latest_->version)
+            parameters.bytes += bytes_of(s.used->parameters); // of an earlier version
+    }
+    std::vector<holding> all{parameters, state, sums, waiting, kept};
+    std::ranges::sort(all, std::greater{}, &holding::bytes);
+    std::string text;
+    for (const holding& h : all)
+        if (h.bytes > 0)
+            text += (text.empty() ? "; this stage holds " : ", ") + h.what + " (" +
+                    std::to_string((h.bytes + 999'999) / 1'000'000) + " MB)";
+    return {why.code(), why.message() + text};
+}
 
 result<weights_ptr> stage_actor::work_results::here(compute_context& context,
                                                     const weights_ptr& w) {

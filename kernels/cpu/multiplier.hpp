@@ -14,7 +14,7 @@ struct multiplier {
     precision products;
 
     void operator()(const matrix_product& product) const {
-        if (products == precision::float32)
+        if (products != precision::bfloat16)
             return product.run();
         const scratch workspace{pool, loops.workspace_bytes(product)};
         loops.multiply(product, workspace.floats());

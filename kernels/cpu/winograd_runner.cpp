@@ -51,14 +51,14 @@ const float* winograd_runner::factors(const float* images, std::size_t block, pr
         loops_.interleave(images, space, channels / lanes, lanes, pixels);
         images = space;
     }
-    if (products == precision::float32)
+    if (products != precision::bfloat16)
         return images;
     bf16_loops_.round(images, space, channels * pixels);
     return space;
 }
 
 const float* winograd_runner::factors(const tensor& weight, precision products, float* space) {
-    if (products == precision::float32)
+    if (products != precision::bfloat16)
         return sample(weight, 0);
     bf16_loops_.round(sample(weight, 0), space, weight.elements());
     return space;

@@ -47,6 +47,11 @@ class cuda_device final : public device {
         changed_.notify_all();
     }
 
+    std::optional<error> lost() const override {
+        std::lock_guard guard{lock_};
+        return lost_;
+    }
+
     memory_pool& memory() noexcept override { return memory_; }
     const std::string& name() const noexcept override { return name_; }
 
@@ -125,8 +130,12 @@ class cuda_device final : public device {
         if (done.outcome)
             done.outcome = done.needs.outcome();
         else if (done.outcome.failure().code() == errc::lost)
-            done.outcome = done.outcome.failure().in("the GPU of " + name_ +
-                                                     " has failed; start its node again");
+            done.outcome = done.outcome.failure().in(name_ + " has failed");
+        if (!done.outcome && done.outcome.failure().code() == errc::lost) {
+            std::lock_guard guard{lock_};
+            if (!lost_)
+                lost_ = done.outcome.failure();
+        }
         // The GPU does one piece after the other: this one began when it was put in or the last one ended.
         const time_point now = time_.now();
         const duration busy = now - std::max(done.begun, last_end_);
@@ -156,13 +165,14 @@ class cuda_device final : public device {
     cuda_operations ops_;
     time_point last_end_{}; // of the listener alone
 
-    std::mutex lock_;
+    mutable std::mutex lock_;
     std::condition_variable changed_;
     task_queue tasks_;              // guarded by lock_, as all that follows
     std::deque<running> in_stream_; // not yet heard of
     std::size_t ahead_ = 0;         // put in and not done
     bool stopping_ = false;
     bool all_in_ = false;
+    std::optional<error> lost_;
 
     std::thread submitter_, listener_; // last: they use all of the above
 };

@@ -92,9 +92,10 @@ result<void> lay_out(cublasLtMatrixLayout_t& made, cudaDataType_t type, std::siz
 } // namespace
 
 result<void> products::plan::describe(const product& p) {
-    const cudaDataType_t factors = p.numbers == precision::float32 ? CUDA_R_32F : CUDA_R_16BF;
-    if (auto made = checked(cublasLtMatmulDescCreate(&description, CUBLAS_COMPUTE_32F, CUDA_R_32F));
-        !made)
+    const cublasComputeType_t compute =
+        p.numbers == precision::tfloat32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+    const cudaDataType_t factors = p.numbers == precision::bfloat16 ? CUDA_R_16BF : CUDA_R_32F;
+    if (auto made = checked(cublasLtMatmulDescCreate(&description, compute, CUDA_R_32F)); !made)
         return made;
     const cublasOperation_t of_first = p.b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
     const cublasOperation_t of_second = p.a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -186,20 +187,19 @@ std::size_t span_of(std::size_t rows, std::size_t columns, std::size_t stride, s
 // The factor as cuBLASLt gets it: rounded where it should be, aligned. `kept` holds what is made.
 result<const void*> factor_of(const matrix& m, std::size_t elements, precision numbers,
                               memory_pool& memory, buffer_ref& kept, cudaStream_t stream) {
-    if (numbers == precision::float32 && is_aligned(m.values))
+    const bool is_rounded = numbers == precision::bfloat16;
+    if (!is_rounded && is_aligned(m.values))
         return static_cast<const void*>(m.values);
-    const std::size_t element_bytes =
-        numbers == precision::float32 ? sizeof(float) : sizeof(std::uint16_t);
+    const std::size_t element_bytes = is_rounded ? sizeof(std::uint16_t) : sizeof(float);
     auto made = memory.allocate(elements * element_bytes);
     if (!made)
         return made.failure();
     kept = std::move(*made);
     const auto status =
-        numbers == precision::float32
-            ? cudaMemcpyAsync(kept->data(), m.values, elements * element_bytes, cudaMemcpyDefault,
-                              stream)
-            : round_to_bf16(m.values, reinterpret_cast<std::uint16_t*>(kept->data()), elements,
-                            stream);
+        is_rounded ? round_to_bf16(m.values, reinterpret_cast<std::uint16_t*>(kept->data()),
+                                   elements, stream)
+                   : cudaMemcpyAsync(kept->data(), m.values, elements * element_bytes,
+                                     cudaMemcpyDefault, stream);
     if (auto done = checked(status); !done)
         return done.failure();
     return static_cast<const void*>(kept->data());

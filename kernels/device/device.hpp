@@ -70,6 +70,9 @@ class device {
     // What work of this cost_hint takes where time is modelled, and so cannot be measured; nothing on a real device.
     virtual std::optional<duration> modelled_time(double) const { return std::nullopt; }
 
+    // Why it can do nothing more, if it cannot: all that is submitted fails.
+    virtual std::optional<error> lost() const { return std::nullopt; }
+
     virtual memory_pool& memory() noexcept = 0;
     virtual const std::string& name() const noexcept = 0; // "cpu:0"
 };

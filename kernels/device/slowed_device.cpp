@@ -33,6 +33,7 @@ class slowed_device final : public device {
         return real_->modelled_time(cost * factor_);
     }
 
+    std::optional<error> lost() const override { return real_->lost(); }
     memory_pool& memory() noexcept override { return real_->memory(); }
     const std::string& name() const noexcept override { return real_->name(); }
 

@@ -47,8 +47,15 @@ std::size_t count_nodes(capnp::List<proto::Layer>::Reader layers) {
 }
 
 precision precision_of(proto::Model::Reader model) noexcept {
-    return model.getPrecision() == proto::Precision::BF16 ? precision::bfloat16
-                                                          : precision::float32;
+    switch (model.getPrecision()) {
+    case proto::Precision::BF16:
+        return precision::bfloat16;
+    case proto::Precision::TF32:
+        return precision::tfloat32;
+    case proto::Precision::F32:
+        break;
+    }
+    return precision::float32;
 }
 
 } // namespace troupe

@@ -14,7 +14,7 @@ void round_into(const std::vector<double>& sums, tensor& output) {
 
 // Of bfloat16 the upper half of the bits of float32, to the nearer, of two as near the even one.
 double factor(double x, precision products) {
-    if (products == precision::float32 || x != x)
+    if (products != precision::bfloat16 || x != x)
         return x;
     const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(x));
     return double{std::bit_cast<float>((bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000)};

@@ -29,7 +29,8 @@ struct linear_case final : operation_case {
     }
     tensor_shape output_shape() const override { return {samples, outs}; }
     double forward_flops() const override { return 2.0 * count({samples, ins, outs}); }
-    bool is_rounded() const override { return products == precision::bfloat16; }
+    bool is_rounded() const override { return products != precision::float32; }
+    float tolerance() const override { return products == precision::tfloat32 ? 1e-3f : 2e-5f; }
 
     prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
                           const tensor& output_gradient) const override {
@@ -66,6 +67,7 @@ void add_linear_cases(cases& to) {
     add<linear_case>(to, 1u, 3u, 2u, precision::float32, false);
     add<linear_case>(to, 17u, 33u, 10u, precision::float32, false);
     add<linear_case>(to, 17u, 64u, 31u, precision::bfloat16, false);
+    add<linear_case>(to, 17u, 64u, 31u, precision::tfloat32);
     // More than one piece of each dimension.
     add<linear_case>(to, 37u, 900u, 700u, precision::bfloat16);
 }

@@ -39,7 +39,9 @@ std::string by(const tensor_shape& shape) {
 }
 
 std::string suffix_of(precision products) {
-    return products == precision::float32 ? "" : ", bf16";
+    return products == precision::float32    ? ""
+           : products == precision::bfloat16 ? ", bf16"
+                                             : ", tf32";
 }
 
 cases operation_cases() {

@@ -34,7 +34,7 @@ class operation_case {
     virtual double backward_bytes() const { return 0; }
     // Operands beside the inputs: labels, targets.
     virtual std::vector<tensor> constants(compute_context&) const { return {}; }
-    // Numbers are rounded to bfloat16 before they are multiplied.
+    // Numbers are rounded before they are multiplied.
     virtual bool is_rounded() const { return false; }
     // How far a result may be off, as a share of the largest.
     virtual float tolerance() const { return 2e-5f; }

@@ -75,6 +75,11 @@ struct cudaDeviceProp {
     int multiProcessorCount;
 };
 
+namespace emulated {
+// From now on every event fails, as on a GPU after a kernel has gone astray; or works again.
+void fail_events(bool fail);
+} // namespace emulated
+
 // ---- the runtime (runtime.cpp) ----------------------------------------------------------------------------------------
 
 cudaError_t cudaGetDeviceCount(int* count);

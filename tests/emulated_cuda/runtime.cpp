@@ -77,6 +77,7 @@ namespace {
 
 constexpr std::size_t memory_bytes = 1ull << 30; // of the device
 std::atomic<std::size_t> bytes_in_use{0};
+std::atomic<bool> events_fail{false};
 
 // In front of what is handed out: its size.
 constexpr std::size_t header_bytes = 256;
@@ -105,6 +106,10 @@ void give_back(void* memory) {
 }
 
 } // namespace
+
+void fail_events(bool fail) {
+    events_fail = fail;
+}
 
 cudaError_t submit(cudaStream_t stream, std::function<void()> work) {
     if (stream == nullptr)
@@ -159,6 +164,8 @@ const char* cudaGetErrorName(cudaError_t status) {
         return "cudaErrorMemoryAllocation";
     case cudaErrorInvalidValue:
         return "cudaErrorInvalidValue";
+    case cudaErrorIllegalAddress:
+        return "cudaErrorIllegalAddress";
     default:
         return "cudaErrorUnknown";
     }
@@ -206,7 +213,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t e) {
     const auto moment = e->last;
     std::unique_lock guard{moment->lock};
     moment->reached.wait(guard, [&] { return moment->is_reached; });
-    return cudaSuccess;
+    return events_fail ? cudaErrorIllegalAddress : cudaSuccess;
 }
 
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {

@@ -10,6 +10,18 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
+const char* precision_text(proto::Precision precision) {
+    switch (precision) {
+    case proto::Precision::BF16:
+        return "bf16";
+    case proto::Precision::TF32:
+        return "tf32";
+    case proto::Precision::F32:
+        break;
+    }
+    return "f32";
+}
+
 json method_of(const replica_sync& sync) {
     if (sync.sums_gradients)
         return {{"method", "all_reduce"}, {"algorithm", name_of(sync.algorithm)}};
@@ -79,7 +91,7 @@ json to_json(const plan& p) {
                     {"replicas", p.replicas},
                     {"input_bytes", p.input_bytes},
                     {"label_bytes", p.label_bytes},
-                    {"precision", p.precision == proto::Precision::BF16 ? "bf16" : "f32"},
+                    {"precision", precision_text(p.precision)},
                     {"total", needs(total_of(p.stages))},
                     {"stages", std::move(stages)}};
     if (!p.is_pipeline)

@@ -1,6 +1,8 @@
 // The CUDA device, on the emulated GPU.
 #include <boost/test/unit_test.hpp>
 
+#include <cuda_runtime.h>
+
 #include <future>
 #include <vector>
 
@@ -123,6 +125,20 @@ BOOST_AUTO_TEST_CASE(elements_in_the_memory_of_the_device_come_back_as_they_went
                    BOOST_TEST(same->data() == there[0].data());
                    return {};
                }).ok());
+}
+
+BOOST_AUTO_TEST_CASE(a_gpu_that_fails_is_lost_and_says_why) {
+    const auto gpu = made();
+    BOOST_TEST(!gpu->lost());
+    emulated::fail_events(true);
+    const auto outcome = outcome_of(*gpu, [](compute_context&) { return result<void>{}; });
+    emulated::fail_events(false);
+    BOOST_REQUIRE(!outcome.ok());
+    BOOST_TEST((outcome.failure().code() == errc::lost));
+    BOOST_TEST(outcome.failure().message().starts_with("cuda:0 has failed: "));
+    BOOST_TEST(outcome.failure().message().find("cudaErrorIllegalAddress") != std::string::npos);
+    BOOST_REQUIRE(gpu->lost().has_value());
+    BOOST_TEST(gpu->lost()->message() == outcome.failure().message());
 }
 
 BOOST_AUTO_TEST_CASE(a_gpu_that_is_not_there_is_refused) {
