@@ -15,6 +15,7 @@ namespace troupe {
 
 namespace {
 
+constexpr int compute_major_min = 8; // what meson.build compiles for
 constexpr std::size_t ahead_max = 4; // pieces of work in the stream that are not done
 
 class cuda_device final : public device {
@@ -187,6 +188,15 @@ result<std::unique_ptr<device>> make_cuda_device(const cuda_device_options& opti
     if (options.index >= static_cast<unsigned>(devices))
         return error{errc::usage, "this machine has no GPU " + std::to_string(options.index) +
                                       "; it has " + std::to_string(devices)};
+    cudaDeviceProp is{};
+    if (auto asked = cuda::checked(cudaGetDeviceProperties(&is, static_cast<int>(options.index)));
+        !asked)
+        return asked.failure();
+    if (is.major < compute_major_min)
+        return error{errc::usage, std::string{"the GPU is too old: "} + is.name +
+                                      " has compute capability " + std::to_string(is.major) + "." +
+                                      std::to_string(is.minor) + ", and this build needs " +
+                                      std::to_string(compute_major_min) + ".0"};
     cudaStream_t stream = nullptr;
     if (auto chosen = cuda::checked(cudaSetDevice(static_cast<int>(options.index))); !chosen)
         return chosen.failure();

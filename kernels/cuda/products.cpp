@@ -12,8 +12,8 @@ namespace troupe::cuda {
 
 namespace {
 
-constexpr std::size_t workspace_bytes = 32u << 20; // what NVIDIA advises for Hopper
-constexpr std::uint32_t aligned_bytes = 16;        // the widest load of a thread
+constexpr std::size_t workspace_bytes_max = 32u << 20; // what NVIDIA advises for Hopper
+constexpr std::uint32_t aligned_bytes = 16;            // the widest load of a thread
 
 // Sums in scratch memory, then in order.
 constexpr std::uint32_t ordered_sums =
@@ -38,12 +38,14 @@ struct products::plan {
     cublasLtMatmulDesc_t description = nullptr;
     cublasLtMatrixLayout_t first = nullptr, second = nullptr, sum = nullptr;
     cublasLtMatmulAlgo_t algorithm{};
+    std::size_t workspace_bytes = 0;
 
     plan() = default;
     plan(plan&& other) noexcept
-        : description{std::exchange(other.description, nullptr)},
-          first{std::exchange(other.first, nullptr)}, second{std::exchange(other.second, nullptr)},
-          sum{std::exchange(other.sum, nullptr)}, algorithm{other.algorithm} {}
+        : description{std::exchange(other.description, nullptr)}, first{std::exchange(other.first,
+                                                                                      nullptr)},
+          second{std::exchange(other.second, nullptr)}, sum{std::exchange(other.sum, nullptr)},
+          algorithm{other.algorithm}, workspace_bytes{other.workspace_bytes} {}
     ~plan() {
         for (const cublasLtMatrixLayout_t layout : {first, second, sum})
             if (layout != nullptr)
@@ -107,6 +109,9 @@ result<void> products::plan::describe(const product& p) {
         return done;
     if (auto done = set(description, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue); !done)
         return done;
+    if (p.bias != nullptr) // of each call; what is chosen depends on there being one
+        if (auto done = set(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias); !done)
+            return done;
     if (auto done = p.b.transposed
                         ? lay_out(first, factors, p.k, p.n, p.b.stride, p.batch, p.b.batch_stride)
                         : lay_out(first, factors, p.n, p.k, p.b.stride, p.batch, p.b.batch_stride);
@@ -127,7 +132,7 @@ result<void> products::plan::choose(cublasLtHandle_t handle) {
     const auto wish = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
         return cublasLtMatmulPreferenceSetAttribute(wishes, attribute, &value, sizeof value);
     };
-    cublasStatus_t status = wish(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_bytes);
+    cublasStatus_t status = wish(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_bytes_max);
     for (const auto attribute :
          {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
           CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
@@ -144,6 +149,7 @@ result<void> products::plan::choose(cublasLtHandle_t handle) {
     if (status == CUBLAS_STATUS_SUCCESS && found == 0)
         status = CUBLAS_STATUS_NOT_SUPPORTED;
     algorithm = best.algo;
+    workspace_bytes = best.workspaceSize;
     return checked(status);
 }
 
@@ -184,7 +190,7 @@ std::size_t span_of(std::size_t rows, std::size_t columns, std::size_t stride, s
     return (batch - 1) * batch_stride + (rows - 1) * stride + columns;
 }
 
-// The factor as cuBLASLt gets it: rounded where it should be, aligned. `kept` holds what is made.
+// A factor, or the bias, as cuBLASLt gets it: rounded where it should be, aligned. `kept` holds what is made.
 result<const void*> factor_of(const matrix& m, std::size_t elements, precision numbers,
                               memory_pool& memory, buffer_ref& kept, cudaStream_t stream) {
     const bool is_rounded = numbers == precision::bfloat16;
@@ -212,7 +218,7 @@ result<void> products::operator()(const product& p, cudaStream_t stream) {
     if (!known)
         return known.failure();
     const plan& how = **known;
-    auto workspace = memory_.allocate(workspace_bytes);
+    auto workspace = memory_.allocate(how.workspace_bytes);
     if (!workspace)
         return workspace.failure();
     const std::size_t a_rows = p.a.transposed ? p.k : p.m, a_columns = p.a.transposed ? p.m : p.k;
@@ -238,12 +244,17 @@ result<void> products::operator()(const product& p, cudaStream_t stream) {
         if (auto done = checked(cudaMemcpyAsync(c, p.c, c_bytes, cudaMemcpyDefault, stream)); !done)
             return done;
     }
-    if (p.bias != nullptr)
-        if (auto done = set(how.description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias); !done)
+    buffer_ref bias_kept;
+    if (p.bias != nullptr) {
+        auto bias = factor_of({p.bias, p.n}, p.n, precision::float32, memory_, bias_kept, stream);
+        if (!bias)
+            return bias.failure();
+        if (auto done = set(how.description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, *bias); !done)
             return done;
+    }
     if (auto done = checked(cublasLtMatmul(
             handle_, how.description, &p.factor, *b, how.first, *a, how.second, &p.beta, c, how.sum,
-            c, how.sum, &how.algorithm, (*workspace)->data(), workspace_bytes, stream));
+            c, how.sum, &how.algorithm, (*workspace)->data(), how.workspace_bytes, stream));
         !done)
         return done;
     if (c != p.c)
