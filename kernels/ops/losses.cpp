@@ -18,6 +18,13 @@ std::string label_name(const tensor_shape& labels, std::size_t row) {
 
 } // namespace
 
+error bad_label(const tensor_shape& labels, std::size_t row, std::int32_t label,
+                std::size_t classes) {
+    return {errc::data, "the label of " + label_name(labels, row) + " of the batch is " +
+                            std::to_string(label) + ", but the model has " +
+                            std::to_string(classes) + " outputs"};
+}
+
 result<void> softmax_cross_entropy::check() const {
     operand_check check{"softmax_cross_entropy"};
     const auto axes = logits.shape().dimensions();
@@ -38,10 +45,7 @@ result<void> softmax_cross_entropy::check() const {
     for (std::size_t r = 0; r < given.size(); ++r)
         if (given[r] != ignored_label &&
             (given[r] < 0 || static_cast<std::size_t>(given[r]) >= classes))
-            return error{errc::data, "the label of " + label_name(labels.shape(), r) +
-                                         " of the batch is " + std::to_string(given[r]) +
-                                         ", but the model has " + std::to_string(classes) +
-                                         " outputs"};
+            return bad_label(labels.shape(), r, given[r], classes);
     return {};
 }
 

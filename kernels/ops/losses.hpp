@@ -29,6 +29,10 @@ struct softmax_cross_entropy {
     result<void> check() const;
 };
 
+// Of the label at this place of all labels, in row-major order.
+error bad_label(const tensor_shape& labels, std::size_t row, std::int32_t label,
+                std::size_t classes);
+
 // sum = sum over samples of the mean over a sample's elements of (outputs - targets)^2. PyTorch's MSELoss is the sum
 // divided by the samples.
 struct mean_squared_error {

@@ -116,6 +116,7 @@ void add_losses_cases(cases& to) {
     add<cross_entropy_case>(to, tensor_shape{3, 129}, 0.1f, false);
     add<cross_entropy_case>(to, tensor_shape{2, 3, 17}, 0.f, true);
     add<cross_entropy_case>(to, tensor_shape{3, 2, 2, 1050}, 0.2f, true);
+    add<cross_entropy_case>(to, tensor_shape{19, 7}, 0.1f, true); // rows of several blocks of warps
     add<squared_error_case>(to, tensor_shape{4});
     add<squared_error_case>(to, tensor_shape{3, 5, 211});
 }

@@ -25,7 +25,14 @@ struct fiber {
     ucontext_t context{};
     std::unique_ptr<std::byte[]> stack = std::make_unique<std::byte[]>(stack_bytes);
     unsigned thread = 0;
+    unsigned exchanges = 0; // of the thread
     state now = state::ended;
+};
+
+// What a lane shows the others of its warp in its exchange of this number, the first being 1.
+struct shown {
+    unsigned exchange = 0;
+    std::uint64_t bits = 0;
 };
 
 class block_runner {
@@ -52,16 +59,26 @@ class block_runner {
 
     unsigned lane() const { return current_->thread % warp_lanes; }
     void* shared() { return shared_.data(); }
-    // Between two barriers of the warp.
-    std::uint64_t& slot(unsigned lane) { return warp().slots[lane]; }
-    bool has_lane(unsigned lane) const {
-        return current_->thread / warp_lanes * warp_lanes + lane < threads_ && lane < warp_lanes;
+    // Waits until all of the warp have shown theirs.
+    void show(std::uint64_t bits) {
+        const unsigned exchange = ++current_->exchanges;
+        warp().of_lanes[exchange % 2][lane()] = {exchange, bits};
+        wait_for_warp();
+    }
+    // What a lane has shown in the exchange that this thread is in; 0 of a lane that has left or never was.
+    std::uint64_t seen(unsigned lane) {
+        const unsigned exchange = current_->exchanges;
+        if (lane >= warp_lanes)
+            return 0;
+        const shown& s = warp().of_lanes[exchange % 2][lane];
+        return s.exchange == exchange ? s.bits : 0;
     }
 
   private:
     struct warp_state {
         unsigned alive = 0, waiting = 0;
-        std::array<std::uint64_t, warp_lanes> slots{};
+        // Of the last exchange and of the one before: nobody is two ahead of a lane that still looks.
+        std::array<std::array<shown, warp_lanes>, 2> of_lanes{};
     };
 
     warp_state& warp() { return warps_[current_->thread / warp_lanes]; }
@@ -97,12 +114,12 @@ class block_runner {
         fiber& self = *current_;
         while (next_ < threads_) {
             self.thread = next_++;
+            self.exchanges = 0;
             current_ = &self;
             set_index(self.thread);
             (*thread_)();
             --alive_;
             --warps_[self.thread / warp_lanes].alive;
-            warps_[self.thread / warp_lanes].slots[self.thread % warp_lanes] = 0;
         }
         self.now = state::ended;
         setcontext(&home_);
@@ -187,22 +204,16 @@ void* dynamic_shared() {
 }
 
 std::uint64_t exchange_bits(std::uint64_t bits, int from) {
-    runner.slot(runner.lane()) = bits;
-    runner.wait_for_warp();
-    const auto lane = static_cast<unsigned>(from);
-    const std::uint64_t given = runner.has_lane(lane) ? runner.slot(lane) : 0;
-    runner.wait_for_warp();
-    return given;
+    runner.show(bits);
+    return runner.seen(static_cast<unsigned>(from));
 }
 
 unsigned ballot(bool mine) {
-    runner.slot(runner.lane()) = mine;
-    runner.wait_for_warp();
+    runner.show(mine);
     unsigned all = 0;
     for (unsigned l = 0; l < warp_lanes; ++l)
-        if (runner.has_lane(l) && runner.slot(l) != 0)
+        if (runner.seen(l) != 0)
             all |= 1u << l;
-    runner.wait_for_warp();
     return all;
 }
 

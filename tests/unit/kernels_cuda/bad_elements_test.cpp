@@ -1,0 +1,90 @@
+// Elements that lie in a GPU's memory, where no check of operands sees them: kernels find those that are out of range, go
+// on without them, and the work fails with the words of the check.
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/cuda/cuda_operations.hpp"
+#include "kernels/cuda/memory_sources.hpp"
+
+using namespace troupe;
+
+namespace {
+
+// An emulated GPU. Its memory can be written here, though no operation knows.
+class gpu {
+    static cudaStream_t made_stream() {
+        cudaStream_t made = nullptr;
+        BOOST_REQUIRE(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking) == cudaSuccess);
+        return made;
+    }
+    struct owned_stream {
+        cudaStream_t stream = made_stream();
+        ~owned_stream() { cudaStreamDestroy(stream); }
+    };
+    owned_stream stream_;
+    memory_pool memory_{1 << 26, cuda::device_memory(0, stream_.stream), memory_kind::device};
+    memory_pool host_{1 << 24};
+    cuda::execution run_{stream_.stream, memory_, host_};
+    cuda_operations ops_{run_};
+
+  public:
+    tensor floats(const tensor_shape& shape, float value = NAN) {
+        tensor t = tensor::allocate(memory_, data_type::float32, shape).value();
+        std::fill_n(reinterpret_cast<float*>(t.mutable_data()), t.elements(), value);
+        return t;
+    }
+    tensor integers(const tensor_shape& shape, std::initializer_list<std::int32_t> values) {
+        tensor t = tensor::allocate(memory_, data_type::int32, shape).value();
+        BOOST_REQUIRE(t.elements() == values.size());
+        std::ranges::copy(values, reinterpret_cast<std::int32_t*>(t.mutable_data()));
+        return t;
+    }
+
+    // What goes wrong, now or at the end of the work; "" where nothing does.
+    template <class Operation>
+    std::string failure_of(const Operation& op) {
+        auto done = ops_.run(op);
+        auto waited = run_.wait();
+        if (done)
+            done = waited;
+        BOOST_TEST((done || done.failure().code() == errc::data));
+        return done ? "" : done.failure().message();
+    }
+};
+
+float at(const tensor& t, std::size_t i) {
+    return reinterpret_cast<const float*>(t.data())[i];
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(bad_elements)
+
+BOOST_AUTO_TEST_CASE(the_first_label_that_is_no_class_is_named_and_no_row_with_one_counts) {
+    gpu on;
+    const tensor logits = on.floats({2, 3, 4}, 0.5f);
+    tensor gradient = on.floats({2, 3, 4});
+    softmax_cross_entropy_sums sums;
+    const auto run = [&](std::initializer_list<std::int32_t> labels) {
+        const tensor given = on.integers({2, 3}, labels);
+        return on.failure_of(softmax_cross_entropy{.logits = logits,
+                                                   .labels = given,
+                                                   .scale = 1,
+                                                   .gradient = &gradient,
+                                                   .sums = sums,
+                                                   .ignored_label = -100});
+    };
+    BOOST_TEST(run({0, 3, -100, 1, 2, 0}) == "");
+    BOOST_TEST(sums.counted == 5u);
+    BOOST_TEST(run({0, 3, -100, 1, 4, -2147483647}) ==
+               "the label of sample 1, position 1 of the batch is 4, but the model has 4 outputs");
+    BOOST_TEST(sums.counted == 3u);
+    BOOST_TEST(at(gradient, 4 * 4) == 0.f);
+    BOOST_TEST(at(gradient, 0) == -0.75f);
+    BOOST_TEST(run({-1, 3, 0, 1, 4, 0}) ==
+               "the label of sample 0, position 0 of the batch is -1, but the model has 4 outputs");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
