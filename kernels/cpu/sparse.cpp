@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <string>
 
 #include "kernels/cpu/arithmetic_scope.hpp"
 #include "kernels/cpu/codec_loops.hpp"
@@ -129,8 +128,7 @@ result<void> cpu_operations::compute(const encode_at_least& op) {
         sparse_loops_.find(floats(op.input), op.input.elements(), magnitude_bits(op.magnitude),
                            op.payload.mutable_data(), wanted);
     if (found < wanted)
-        return error{errc::usage, "encode_at_least: only " + std::to_string(found) +
-                                      " elements are large enough"};
+        return too_few_large(found);
     write_values(op.input, wanted, op.payload);
     return {};
 }
@@ -163,8 +161,7 @@ result<void> cpu_operations::compute(const encode_threshold& op) {
     const std::int32_t least = magnitude_bits(just_above(op.threshold));
     const std::size_t count = count_of(sparse_loops_, op.input, least);
     if (count * threshold_element_bytes != op.payload.bytes())
-        return error{errc::usage, "encode_threshold: " + std::to_string(count) +
-                                      " elements are above the threshold"};
+        return wrong_count_above(count);
     sparse_loops_.find(floats(op.input), op.input.elements(), least, op.payload.mutable_data(),
                        count);
     for (std::size_t i = 0; i < count; ++i) {

@@ -76,10 +76,12 @@ __global__ void reduce_rows_kernel(std::size_t rows, std::size_t parts, T none, 
 }
 
 // Puts in the stream, for each row: finish(row, value(row, 0) and value(row, 1) and ... put together by `combine`, which
-// `none` does not change). The three are functions of device code.
+// `none` does not change). The three are functions of device code. Errors name `operands` and the caller's line.
 template <class T, class Value, class Combine, class Finish>
 result<void> reduce_rows(execution& run, const row_sizes& m, T none, const Value& value,
-                         const Combine& combine, const Finish& finish) {
+                         const Combine& combine, const Finish& finish,
+                         std::initializer_list<const tensor*> operands,
+                         std::source_location where = std::source_location::current()) {
     const row_parts parts = row_parts::of(m);
     constexpr std::size_t warps_of_block = block_threads / warp_threads;
     buffer_ref partial;
@@ -90,14 +92,15 @@ result<void> reduce_rows(execution& run, const row_sizes& m, T none, const Value
         partial = std::move(*made);
     }
     T* const at = partial ? reinterpret_cast<T*>(partial->data()) : nullptr;
-    if (auto done = checked(launch(run.stream(), {blocks_for(m.rows * parts.count, warps_of_block)},
-                                   reduce_parts_kernel<T, Value, Combine, Finish>, m, parts, none,
-                                   value, combine, finish, at));
-        !done || parts.count == 1)
-        return done;
+    const auto cut = launch(run.stream(), {blocks_for(m.rows * parts.count, warps_of_block)},
+                            reduce_parts_kernel<T, Value, Combine, Finish>, m, parts, none, value,
+                            combine, finish, at);
+    if (cut != cudaSuccess || parts.count == 1)
+        return checked(cut, operands, where);
     return checked(launch(run.stream(), {blocks_for(m.rows, warps_of_block)},
                           reduce_rows_kernel<T, Combine, Finish>, m.rows, parts.count, none,
-                          combine, finish, at));
+                          combine, finish, at),
+                   operands, where);
 }
 
 template <class T>
@@ -106,22 +109,18 @@ struct kept_total {
     __device__ void operator()(std::size_t, const T& total) const { *at = total; }
 };
 
-// Puts in the stream: *to = value(0, 0) and value(0, 1) and ... value(0, count - 1) put together.
-template <class T, class Value, class Combine>
-result<void> reduce(execution& run, std::size_t count, T none, const Value& value,
-                    const Combine& combine, T* to) {
-    return reduce_rows(run, {1, count, count}, none, value, combine, kept_total<T>{to});
-}
-
-// The same for the host; waits.
+// value(0, 0) and value(0, 1) and ... value(0, count - 1) put together, for the host. Waits.
 template <class T, class Value, class Combine>
 result<T> reduced(execution& run, std::size_t count, T none, const Value& value,
-                  const Combine& combine) {
+                  const Combine& combine, std::initializer_list<const tensor*> operands,
+                  std::source_location where = std::source_location::current()) {
     auto total = run.scratch(sizeof(T));
     if (!total)
         return total.failure();
     T* const at = reinterpret_cast<T*>((*total)->data());
-    if (auto done = reduce(run, count, none, value, combine, at); !done)
+    if (auto done = reduce_rows(run, {1, count, count}, none, value, combine, kept_total<T>{at},
+                                operands, where);
+        !done)
         return done.failure();
     return run.read(at);
 }

@@ -1,7 +1,8 @@
-// Numbers in the bytes of a payload, at any address, and what may be wrong with them; for the back ends.
+// Numbers in the bytes of a payload, at any address, and what may be wrong with payloads; for the back ends.
 #pragma once
 
 #include <cstring>
+#include <string>
 
 #include "kernels/tensor/tensor.hpp"
 
@@ -24,6 +25,14 @@ inline error wrong_level() {
 }
 inline error wrong_sign_bits() {
     return {errc::protocol, "a row of signs has bits behind its end"};
+}
+inline error too_few_large(std::size_t found) {
+    return {errc::usage,
+            "encode_at_least: only " + std::to_string(found) + " elements are large enough"};
+}
+inline error wrong_count_above(std::size_t found) {
+    return {errc::usage,
+            "encode_threshold: " + std::to_string(found) + " elements are above the threshold"};
 }
 inline error wrong_index() {
     return {errc::protocol, "a sparse tensor has an index that is too large or not in order"};

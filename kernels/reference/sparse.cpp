@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
-#include <string>
 
 #include "kernels/ops/payload.hpp"
 #include "kernels/reference/reference_operations.hpp"
@@ -84,8 +83,7 @@ result<void> reference_operations::compute(const encode_top& op) {
 result<void> reference_operations::compute(const encode_at_least& op) {
     const auto indices = indices_at_least(op.input, op.magnitude);
     if (indices.size() < elements_of(op.payload))
-        return error{errc::usage, "encode_at_least: only " + std::to_string(indices.size()) +
-                                      " elements are large enough"};
+        return too_few_large(indices.size());
     write_sparse(op.input, std::span{indices}.first(elements_of(op.payload)), op.payload);
     return {};
 }
@@ -116,8 +114,7 @@ result<void> reference_operations::compute(const clear_at& op) {
 result<void> reference_operations::compute(const encode_threshold& op) {
     const auto indices = indices_at_least(op.input, just_above(op.threshold));
     if (indices.size() * threshold_element_bytes != op.payload.bytes())
-        return error{errc::usage, "encode_threshold: " + std::to_string(indices.size()) +
-                                      " elements are above the threshold"};
+        return wrong_count_above(indices.size());
     for (std::size_t i = 0; i < indices.size(); ++i) {
         const std::uint32_t sign =
             std::bit_cast<std::uint32_t>(op.input.values<float>()[indices[i]]) & 0x80000000;

@@ -274,6 +274,7 @@ void add_codecs_cases(cases& to) {
     add<codec_parts_case>(to, 5, 7, 3);
     add<codec_parts_case>(to, 40, 133, 4);
     add<codec_parts_case>(to, 133, 40, 2);
+    add<codec_parts_case>(to, 1300, 5, 3);
 }
 
 void add_timed_codecs_cases(cases& to, std::size_t) {

@@ -33,6 +33,16 @@ struct bounded {
     }
 };
 
+struct velocity_step {
+    float momentum, scale;
+    __device__ void operator()(const float (&in)[3], float (&out)[2]) const {
+        const auto [gradient, velocity, sum] = in;
+        const rounded next = momentum * rounded{velocity} + scale * rounded{gradient};
+        out[0] = next.value;
+        out[1] = (sum + next).value;
+    }
+};
+
 struct filled {
     float value;
     float* output;
@@ -66,6 +76,16 @@ result<void> cuda_operations::start(const clip& op) {
                                           cuda::map_operands<1, 1>{{cuda::floats(op.input)},
                                                                    {cuda::floats(op.output)}}),
                          {&op.input});
+}
+
+result<void> cuda_operations::start(const momentum_correction& op) {
+    return cuda::checked(
+        cuda::launch_map(
+            run_.stream(), op.gradient.elements(), velocity_step{op.momentum, op.scale},
+            cuda::map_operands<3, 2>{
+                {cuda::floats(op.gradient), cuda::floats(op.velocity), cuda::floats(op.sum)},
+                {cuda::floats(op.new_velocity), cuda::floats(op.new_sum)}}),
+        {&op.gradient});
 }
 
 result<void> cuda_operations::start(const fill& op) {

@@ -134,7 +134,7 @@ result<void> cuda_operations::start(const trimmed_mean& op) {
 result<void> cuda_operations::start(const largest_difference& op) {
     const auto largest =
         cuda::reduced(run_, op.x.elements(), 0.f,
-                      difference{cuda::floats(op.x), cuda::floats(op.y)}, cuda::larger{});
+                      difference{cuda::floats(op.x), cuda::floats(op.y)}, cuda::larger{}, {&op.x});
     if (!largest)
         return largest.failure();
     op.largest = *largest;

@@ -204,17 +204,17 @@ result<void> cuda_operations::start(const quantize& op) {
         const auto count = static_cast<double>(layout.elements);
         if (auto done = cuda::reduce_rows(run_, {1, layout.elements, layout.elements}, moments{},
                                           moments_of{input}, plus_moments{},
-                                          clip_limit{double{q.clip}, count, limit});
+                                          clip_limit{double{q.clip}, count, limit}, {&op.input});
             !done)
             return done;
     }
     const norm_writer norms{limit, payload};
-    if (auto done =
-            q.norm == bucket_norm::largest
-                ? cuda::reduce_rows(run_, layout.rows(), std::uint32_t{0},
-                                    magnitude_bits{input, layout.size}, cuda::larger{}, norms)
-                : cuda::reduce_rows(run_, layout.rows(), 0.0, squares{input, layout.size},
-                                    cuda::plus{}, norms);
+    if (auto done = q.norm == bucket_norm::largest
+                        ? cuda::reduce_rows(run_, layout.rows(), std::uint32_t{0},
+                                            magnitude_bits{input, layout.size}, cuda::larger{},
+                                            norms, {&op.input})
+                        : cuda::reduce_rows(run_, layout.rows(), 0.0, squares{input, layout.size},
+                                            cuda::plus{}, norms, {&op.input});
         !done)
         return done;
     return cuda::checked(

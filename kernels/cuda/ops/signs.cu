@@ -114,7 +114,7 @@ result<void> cuda_operations::start(const encode_signs& op) {
     std::byte* const payload = op.payload.mutable_data();
     if (auto done = cuda::reduce_rows(run_, {layout.rows, layout.width, layout.width}, sign_sums{},
                                       sign_sums_of{input, layout.width}, plus_sign_sums{},
-                                      mean_writer{layout, payload});
+                                      mean_writer{layout, payload}, {&op.input});
         !done)
         return done;
     return cuda::checked(cuda::launch_elements(run_.stream(), layout.rows * layout.groups,

@@ -20,8 +20,8 @@ struct square {
 // ---- launchers --------------------------------------------------------------------------------------------------------
 
 result<void> cuda_operations::start(const sum_of_squares& op) {
-    const auto sum =
-        cuda::reduced(run_, op.input.elements(), 0.0, square{cuda::floats(op.input)}, cuda::plus{});
+    const auto sum = cuda::reduced(run_, op.input.elements(), 0.0, square{cuda::floats(op.input)},
+                                   cuda::plus{}, {&op.input});
     if (!sum)
         return sum.failure();
     op.sum = *sum;

@@ -18,6 +18,11 @@ struct backend {
 
 std::vector<backend> backends();
 
+// The last of them, which runs use.
+inline std::unique_ptr<operations> shipped_operations(memory_pool& pool) {
+    return backends().back().make(pool);
+}
+
 // Of memory where the tests write and read operands, and the back ends, too.
 class operand_pool : public memory_pool {
   public:

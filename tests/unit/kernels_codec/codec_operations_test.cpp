@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "kernels/cpu/cpu_operations.hpp"
 #include "kernels/reference/reference.hpp"
 #include "tests/unit/kernels_codec/all_codecs.hpp"
 
@@ -70,7 +69,7 @@ BOOST_AUTO_TEST_CASE(halves_are_rounded_to_the_nearest_even_one) {
         BOOST_TEST((half(14) & 0x7fff) > 0x7f80);
     }
     // All of f16 and back.
-    const auto ops = make_cpu_operations(pool);
+    const auto ops = shipped_operations(pool);
     tensor all = bytes(pool, 2 << 16), again = bytes(pool, 2 << 16);
     for (std::uint32_t i = 0; i < 1 << 16; ++i)
         std::memcpy(all.mutable_data() + 2 * i, &i, 2);
@@ -106,7 +105,7 @@ BOOST_AUTO_TEST_CASE(of_equal_magnitudes_the_first_are_sent) {
 BOOST_AUTO_TEST_CASE(the_largest_are_found_whatever_their_distribution) {
     operand_pool pool{1ull << 28};
     const auto reference = make_reference_operations();
-    const auto ops = make_cpu_operations(pool);
+    const auto ops = shipped_operations(pool);
     for (int kind = 0; kind < 4; ++kind) {
         tensor x = random_tensor(pool, {100, 1000}, 1);
         auto values = x.mutable_values<float>();
@@ -152,9 +151,51 @@ BOOST_AUTO_TEST_CASE(levels_stay_in_range_and_norms_of_nothing_give_nothing) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(operands_that_do_not_fit_are_refused) {
+BOOST_AUTO_TEST_CASE(magnitudes_of_nan_are_above_all_others) {
     operand_pool pool{1 << 20};
-    const auto ops = make_cpu_operations(pool);
+    const tensor x = floats_of(pool, {1, -INFINITY, 0, NAN, 3, -NAN});
+    for (const auto& backend : backends()) {
+        const auto ops = backend.make(pool);
+        tensor payload = bytes(pool, sparse_element_bytes * 3);
+        BOOST_REQUIRE(ops->run(encode_top{x, payload}).ok());
+        BOOST_TEST((sent_indices(payload) == std::vector<std::uint32_t>{1, 3, 5}), backend.name);
+        float first = 0, third = 0;
+        BOOST_REQUIRE(ops->run(nth_magnitude{x, 0, 1, 1, first}).ok());
+        BOOST_REQUIRE(ops->run(nth_magnitude{x, 0, 1, 3, third}).ok());
+        BOOST_TEST(std::isnan(first));
+        BOOST_TEST(third == INFINITY);
+        std::size_t count = 0;
+        BOOST_REQUIRE(ops->run(count_at_least{x, 3, count}).ok());
+        BOOST_TEST(count == 4u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(rows_that_have_no_direction_of_their_own_become_0) {
+    operand_pool pool{1 << 20};
+    // The fourth is the sum of the first and the third, the last a multiple of the first.
+    const tensor x = floats_of(pool, {1, 2, 2, 0, 0, 0, 0, 0, 2, 1, -2, 3, //
+                                      3, 3, 0, 3, 1, 0, 0, 0, 4, 8, 8,  0})
+                         .reshaped({6, 4});
+    for (const auto& backend : backends()) {
+        const auto ops = backend.make(pool);
+        tensor rows = random_tensor(pool, x.shape(), 1);
+        BOOST_REQUIRE(ops->run(orthonormalize_rows{x, rows}).ok());
+        const auto values = rows.values<float>();
+        for (std::size_t a = 0; a < 6; ++a)
+            for (std::size_t b = 0; b < 6; ++b) {
+                double product = 0;
+                for (std::size_t c = 0; c < 4; ++c)
+                    product += double{values[4 * a + c]} * double{values[4 * b + c]};
+                const double expected = a == b && a != 1 && a != 3 && a != 5 ? 1 : 0;
+                BOOST_TEST(std::abs(product - expected) < 1e-6,
+                           backend.name << ": rows " << a << ", " << b << " give " << product);
+            }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(operands_that_do_not_fit_are_refused) {
+    operand_pool pool{1 << 26};
+    const auto ops = shipped_operations(pool);
     const tensor x = random_tensor(pool, {10}, 1);
     tensor y = random_tensor(pool, {10}, 2), eleven = bytes(pool, 11), large = bytes(pool, 88);
     BOOST_TEST(ops->run(encode_half{half_format::f16, x, eleven}).failure().message() ==

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "kernels/codec/sufficient_factors.hpp"
-#include "kernels/cpu/cpu_operations.hpp"
 #include "tests/unit/kernels_codec/all_codecs.hpp"
 
 using namespace troupe;
@@ -15,7 +14,7 @@ namespace {
 
 struct fixture {
     operand_pool pool{1ull << 30};
-    std::unique_ptr<operations> ops = make_cpu_operations(pool);
+    std::unique_ptr<operations> ops = shipped_operations(pool);
     compute_context context{*ops, pool};
 
     gradient_encoder encoder(const codec_ptr& how, std::uint32_t replica = 0) const {

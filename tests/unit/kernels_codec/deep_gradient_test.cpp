@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include "kernels/cpu/cpu_operations.hpp"
 #include "tests/unit/kernels_codec/all_codecs.hpp"
 
 using namespace troupe;
@@ -16,7 +15,7 @@ const tensor_shape shape{64, 200};
 
 struct fixture {
     operand_pool pool{1ull << 30};
-    std::unique_ptr<operations> ops = make_cpu_operations(pool);
+    std::unique_ptr<operations> ops = shipped_operations(pool);
     compute_context context{*ops, pool};
 
     // Encodes so many gradients; calls f(gradient, what was decoded of it, state) after each.

@@ -4,7 +4,6 @@
 
 #include <cstring>
 
-#include "kernels/cpu/cpu_operations.hpp"
 #include "schemas/base/random.hpp"
 #include "tests/unit/kernels_codec/all_codecs.hpp"
 
@@ -15,7 +14,7 @@ namespace {
 
 struct fixture {
     operand_pool pool{1ull << 30};
-    std::unique_ptr<operations> ops = make_cpu_operations(pool);
+    std::unique_ptr<operations> ops = shipped_operations(pool);
     compute_context context{*ops, pool};
 
     tensor bytes(std::span<const std::uint8_t> values) {

@@ -91,6 +91,9 @@ BOOST_AUTO_TEST_CASE(sums_of_what_replicas_send_give_the_bits_of_the_cpu) {
     same(1, "dropout", [&](operations& ops, std::vector<tensor>& to) {
         return ops.run(dropout{0.3f, {.stream = 5, .minibatch = 7}, 11, x, to[0]});
     });
+    same(2, "momentum_correction", [&](operations& ops, std::vector<tensor>& to) {
+        return ops.run(momentum_correction{0.9f, 0.3f, x, y, z, to[0], to[1]});
+    });
     same(1, "compensate_delay", [&](operations& ops, std::vector<tensor>& to) {
         return ops.run(compensate_delay{0.3f, x, y, z, to[0]});
     });
