@@ -3,6 +3,7 @@
 On a machine with a GPU this runs on it; else on the emulated one, which computes in memory of its own as a GPU does.
 """
 
+import math
 import os
 import pathlib
 import subprocess
@@ -12,6 +13,23 @@ import tempfile
 from support import APP, TROUPE, TroupeTest, main
 
 SINGLE = APP[:APP.index("topology:")]
+FLAT = SINGLE.replace("""\
+    - conv2d: {out: 8, kernel: 3, padding: 1}
+    - relu
+    - max_pool: {kernel: 2}
+""", """\
+    - linear: {out: 16}
+    - relu
+""")
+# Replicas that do the same whatever the order of what happens, and others.
+ORDERED = ["all_reduce", "{local_sgd: {period: 4}}", "{parameter_server: {consistency: bsp}}"] + [
+    f"{{all_reduce: {{}}, codec: {codec}}}" for codec in (
+        "{top_k: {ratio: 0.2}}", "{power_sgd: {rank: 2}}", "bf16", "f16", "int8", "one_bit", "sufficient_factors", "qsgd",
+        "tern_grad", "{threshold: {threshold: 0.001}}")] + [
+    "{parameter_server: {consistency: bsp}, codec: {top_k: {ratio: 0.2}}}"]
+FREE = ["gossip", "malt", "admm", "hogwild", "{elastic_averaging: {rate: 0.1, period: 2}}",
+        "{parameter_server: {consistency: {ssp: {staleness: 2}}}}",
+        "{parameter_server: {consistency: asp, push_every: 3, fetch_every: 2}}"]
 EMULATED = os.environ.get("TROUPE_EMULATED_CUDA", "")
 
 
@@ -46,6 +64,30 @@ class Gpus(TroupeTest):
         other_way_round = APP.replace("{layers: 3}", "{layers: 3, device: cuda:0}").replace(
             "{layers: 1}", "{layers: 1, device: cpu:0}")
         self.assert_close(self.losses(other_way_round, "--devices", "cpu:1,cuda:0"), expected)
+
+    def test_replicas_on_a_gpu_and_a_processor_agree_as_two_on_processors_do(self):
+        for sync in ORDERED:
+            with self.subTest(sync=sync):
+                app = FLAT + f"topology: {{replicas: 2, sync: {sync}}}\n"
+                self.assert_close(self.losses(app, "--devices", "cpu:1,cuda:0"), self.losses(app, "--devices", "cpu:2"))
+
+    def test_replicas_that_update_on_their_own_train_on_a_gpu_and_a_processor(self):
+        for sync in FREE:
+            with self.subTest(sync=sync):
+                losses = self.losses(FLAT + f"topology: {{replicas: 2, sync: {sync}}}\n", "--devices", "cpu:1,cuda:0")
+                self.assertTrue(all(math.isfinite(loss) for loss in losses), losses)
+
+    def test_gradients_are_bounded_by_the_norm_of_all_stages(self):
+        app = FLAT.replace("seed: 3", "seed: 3\n  clip: {norm: 0.5}") + (
+            "topology: {pipeline: {schedule: gpipe, stages: [{layers: 2}, {layers: 1}]}}\n")
+        self.assert_close(self.losses(app, "--devices", "cpu:1,cuda:0"), self.losses(app, "--devices", "cpu:2"))
+
+    def test_who_runs_out_of_memory_says_what_it_holds(self):
+        app = self.app(FLAT.replace("out: 16", "out: 400000"))
+        node, address = self.node("--devices", "cuda:0", "--gpu-memory-mb", "300")
+        ended = self.troupe("run", app, "--cluster", address)
+        self.assert_one_line_error(ended, 1, "on a/cuda:0: ", "out of device memory", "; this stage holds weights (",
+                                   "use a smaller train.batch or more stages")
 
     def test_what_was_saved_goes_on_on_either(self):
         saves = SINGLE + "checkpoint: {directory: saved}\n"

@@ -75,7 +75,8 @@ class event {
 
 namespace {
 
-constexpr std::size_t memory_bytes = 1ull << 30; // of the device
+constexpr int devices = 2;
+constexpr std::size_t memory_bytes = 1ull << 30; // of all devices
 std::atomic<std::size_t> bytes_in_use{0};
 std::atomic<bool> events_fail{false};
 
@@ -131,17 +132,17 @@ bool fits(const cudaLaunchConfig_t& config) {
 using namespace emulated;
 
 cudaError_t cudaGetDeviceCount(int* count) {
-    *count = 1;
+    *count = devices;
     return cudaSuccess;
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
-    if (device != 0)
+    if (device < 0 || device >= devices)
         return cudaErrorInvalidDevice;
     *properties = {"emulated", memory_bytes, 9, 0, 4};
     return cudaSuccess;
 }
 cudaError_t cudaSetDevice(int device) {
-    return device == 0 ? cudaSuccess : cudaErrorInvalidDevice;
+    return device >= 0 && device < devices ? cudaSuccess : cudaErrorInvalidDevice;
 }
 cudaError_t cudaDriverGetVersion(int* version) {
     *version = 13000;

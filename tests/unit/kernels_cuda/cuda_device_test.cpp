@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(a_gpu_that_fails_is_lost_and_says_why) {
 BOOST_AUTO_TEST_CASE(a_gpu_that_is_not_there_is_refused) {
     const auto refused = make_cuda_device({.index = 7}, time_of_tests);
     BOOST_REQUIRE(!refused.ok());
-    BOOST_TEST(refused.failure().message() == "this machine has no GPU 7; it has 1");
+    BOOST_TEST(refused.failure().message() == "this machine has no GPU 7; it has 2");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
