@@ -176,7 +176,7 @@ result<void> cuda_operations::start(const softmax_cross_entropy& op) {
         return done;
     double* const all = sums + 3 * blocks;
     if (auto done = cuda::reduce_rows(run_, {3, blocks, blocks}, 0.0, part_of_block{sums, blocks},
-                                      cuda::plus{}, kept_totals{all});
+                                      cuda::plus{}, kept_totals{all}, {&op.logits});
         !done)
         return done;
     const auto read = run_.read(reinterpret_cast<const totals*>(all));
@@ -195,7 +195,7 @@ result<void> cuda_operations::start(const mean_squared_error& op) {
                       squared_difference{cuda::floats(op.outputs), cuda::floats(op.targets),
                                          static_cast<float>(2 * double{op.scale} / of_sample),
                                          cuda::floats(op.gradient)},
-                      cuda::plus{});
+                      cuda::plus{}, {&op.outputs});
     if (!sum)
         return sum.failure();
     op.sum = *sum / of_sample;
