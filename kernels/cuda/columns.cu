@@ -1,5 +1,7 @@
 #include "kernels/cuda/columns.hpp"
 
+#include <algorithm>
+
 #include "kernels/cuda/elements.hpp"
 
 namespace troupe::cuda {
@@ -7,10 +9,11 @@ namespace troupe::cuda {
 namespace {
 
 constexpr std::size_t rows_of_group = 64;
+constexpr std::size_t groups_max = 65535; // rows of blocks that a grid can have
 
-// Threads beside one another read beside one another. Block y sums its group of rows.
+// Threads beside one another read beside one another.
 __global__ void sum_group_kernel(const float* values, std::size_t rows, std::size_t columns,
-                                 float* sums) {
+                                 std::size_t rows_of_group, float* sums) {
     const std::size_t column = first_element();
     if (column >= columns)
         return;
@@ -24,28 +27,35 @@ __global__ void sum_group_kernel(const float* values, std::size_t rows, std::siz
 
 } // namespace
 
+row_groups::row_groups(std::size_t all)
+    : rows{std::max(rows_of_group, (all + groups_max - 1) / groups_max)}, count{(all + rows - 1) /
+                                                                                rows} {}
+
+dim3 row_groups::grid(std::size_t columns) const {
+    return {static_cast<unsigned>((columns + block_threads - 1) / block_threads),
+            static_cast<unsigned>(count)};
+}
+
 result<void> sum_rows(const row_sum& s, execution& run) {
     const float* values = s.values;
     std::size_t rows = s.rows;
     buffer_ref kept;
     for (;;) {
-        const std::size_t groups = (rows + rows_of_group - 1) / rows_of_group;
+        const row_groups groups{rows};
         buffer_ref next;
-        if (groups > 1) {
-            auto made = run.scratch(groups * s.columns * sizeof(float));
+        if (groups.count > 1) {
+            auto made = run.scratch(groups.count * s.columns * sizeof(float));
             if (!made)
                 return made.failure();
             next = std::move(*made);
         }
-        float* const sums = groups > 1 ? floats(next) : s.sums;
-        const dim3 grid{static_cast<unsigned>((s.columns + block_threads - 1) / block_threads),
-                        static_cast<unsigned>(groups)};
-        if (auto done = checked(
-                launch(run.stream(), {grid}, sum_group_kernel, values, rows, s.columns, sums));
-            !done || groups <= 1)
+        float* const sums = groups.count > 1 ? floats(next) : s.sums;
+        if (auto done = checked(launch(run.stream(), {groups.grid(s.columns)}, sum_group_kernel,
+                                       values, rows, s.columns, groups.rows, sums));
+            !done || groups.count <= 1)
             return done;
         values = sums;
-        rows = groups;
+        rows = groups.count;
         kept = std::move(next);
     }
 }

@@ -5,6 +5,15 @@
 
 namespace troupe::cuda {
 
+// Rows in groups, which are summed by a row of blocks each (blockIdx.y), every thread a column.
+struct row_groups {
+    std::size_t rows; // of a group
+    std::size_t count;
+
+    explicit row_groups(std::size_t all);
+    dim3 grid(std::size_t columns) const; // of block_threads
+};
+
 // sums[c] = sum over r of values[r * columns + c].
 struct row_sum {
     const float* values;

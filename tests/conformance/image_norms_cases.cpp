@@ -167,7 +167,9 @@ void add_image_norms_cases(cases& to) {
                                                                      {{2, 16, 5, 9}, 1},
                                                                      {{2, 6, 5, 3}, 2},
                                                                      {{9, 3}, 0},
-                                                                     {{11, 16}, 0}}) {
+                                                                     {{11, 16}, 0},
+                                                                     {{3, 2, 50, 41}, 0},
+                                                                     {{1, 1, 400, 400}, 0}}) {
         add<batch_norm_case>(to, images, block);
         add<batch_norm_inference_case>(to, images, block);
     }

@@ -98,7 +98,7 @@ struct rms_norm_case final : operation_case {
 
 void add_norms_cases(cases& to) {
     for (const auto& [rows, width] : std::initializer_list<std::pair<std::size_t, std::size_t>>{
-             {1, 5}, {3, 16}, {7, 67}, {2, 211}}) {
+             {1, 5}, {3, 16}, {7, 67}, {2, 211}, {70, 9}, {2, 1100}}) {
         add<layer_norm_case>(to, rows, width);
         add<rms_norm_case>(to, rows, width);
     }
