@@ -25,6 +25,22 @@ std::string place(const tensor_shape& indices, std::size_t i) {
            " of the batch";
 }
 
+} // namespace
+
+error bad_index(const tensor_shape& indices, std::size_t i, std::int32_t index,
+                std::size_t vocabulary) {
+    return {errc::data, "the index at " + place(indices, i) + " is " + std::to_string(index) +
+                            ", but the vocabulary has " + std::to_string(vocabulary) + " entries"};
+}
+
+error bad_key_length(std::size_t sample, std::int32_t length, std::size_t keys) {
+    return {errc::data, "the length of sample " + std::to_string(sample) + " of the batch is " +
+                            std::to_string(length) + ", but samples have 1 to " +
+                            std::to_string(keys) + " positions"};
+}
+
+namespace {
+
 result<void> check_embedding(std::string_view name, const tensor& indices, const tensor& table,
                              const tensor& output) {
     operand_check check{name};
@@ -43,9 +59,7 @@ result<void> check_embedding(std::string_view name, const tensor& indices, const
     const auto rows = indices.values<std::int32_t>();
     for (std::size_t i = 0; i < rows.size(); ++i)
         if (rows[i] < 0 || static_cast<std::size_t>(rows[i]) >= table.shape()[0])
-            return error{errc::data, "the index at " + place(indices.shape(), i) + " is " +
-                                         std::to_string(rows[i]) + ", but the vocabulary has " +
-                                         std::to_string(table.shape()[0]) + " entries"};
+            return bad_index(indices.shape(), i, rows[i], table.shape()[0]);
     return {};
 }
 
@@ -91,10 +105,7 @@ result<void> check_lengths(const tensor* key_lengths, std::size_t keys) {
     const auto lengths = key_lengths->values<std::int32_t>();
     for (std::size_t s = 0; s < lengths.size(); ++s)
         if (lengths[s] < 1 || static_cast<std::size_t>(lengths[s]) > keys)
-            return error{errc::data, "the length of sample " + std::to_string(s) +
-                                         " of the batch is " + std::to_string(lengths[s]) +
-                                         ", but samples have 1 to " + std::to_string(keys) +
-                                         " positions"};
+            return bad_key_length(s, lengths[s], keys);
     return {};
 }
 

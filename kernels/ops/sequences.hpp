@@ -23,6 +23,10 @@ struct embedding_backward {
     result<void> check() const;
 };
 
+// Of the index at place i of all, in row-major order.
+error bad_index(const tensor_shape& indices, std::size_t i, std::int32_t index,
+                std::size_t vocabulary);
+
 // output[s] = input[s] + addend, as learned positions are added to every sample.
 struct add_to_samples {
     const tensor& input;  // (samples, ...)
@@ -98,6 +102,9 @@ struct attention_forward {
 
     result<void> check() const;
 };
+
+// Of a sample's number of keys.
+error bad_key_length(std::size_t sample, std::int32_t length, std::size_t keys);
 
 // The three gradients may be columns of one tensor that do not overlap.
 struct attention_backward {

@@ -170,6 +170,9 @@ void add_sequences_cases(cases& to) {
     add<embedding_case>(to, tensor_shape{1}, 1u, 1u);
     add<embedding_case>(to, tensor_shape{5, 11}, 13u, 7u);
     add<embedding_case>(to, tensor_shape{2, 3, 5}, 40u, 33u);
+    add<embedding_case>(to, tensor_shape{75}, 2u,
+                        131u); // more places of a row than a warp has threads
+    add<embedding_case>(to, tensor_shape{3, 350}, 700u, 2u); // indices of two digits, of two tiles
     add<softmax_case>(to, tensor_shape{1});
     add<softmax_case>(to, tensor_shape{3, 5, 67});
     add<softmax_case>(to, tensor_shape{2, 1100}); // wider than a warp of a GPU does alone

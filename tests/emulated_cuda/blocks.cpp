@@ -65,13 +65,13 @@ class block_runner {
         warp().of_lanes[exchange % 2][lane()] = {exchange, bits};
         wait_for_warp();
     }
-    // What a lane has shown in the exchange that this thread is in; 0 of a lane that has left or never was.
-    std::uint64_t seen(unsigned lane) {
+    // What a lane has shown in the exchange that this thread is in; null of a lane that has left or never was.
+    const std::uint64_t* seen(unsigned lane) {
         const unsigned exchange = current_->exchanges;
         if (lane >= warp_lanes)
-            return 0;
+            return nullptr;
         const shown& s = warp().of_lanes[exchange % 2][lane];
-        return s.exchange == exchange ? s.bits : 0;
+        return s.exchange == exchange ? &s.bits : nullptr;
     }
 
   private:
@@ -205,16 +205,17 @@ void* dynamic_shared() {
 
 std::uint64_t exchange_bits(std::uint64_t bits, int from) {
     runner.show(bits);
-    return runner.seen(static_cast<unsigned>(from));
+    const std::uint64_t* given = runner.seen(static_cast<unsigned>(from));
+    return given == nullptr ? 0 : *given;
 }
 
-unsigned ballot(bool mine) {
+unsigned lanes_that_show(std::uint64_t wanted, std::uint64_t mine) {
     runner.show(mine);
-    unsigned all = 0;
+    unsigned lanes = 0;
     for (unsigned l = 0; l < warp_lanes; ++l)
-        if (runner.seen(l) != 0)
-            all |= 1u << l;
-    return all;
+        if (const std::uint64_t* given = runner.seen(l); given != nullptr && *given == wanted)
+            lanes |= 1u << l;
+    return lanes;
 }
 
 } // namespace emulated

@@ -40,14 +40,20 @@ void* dynamic_shared(); // as many bytes as the launch asked for, full of NaN
 
 // What `value` is in another lane of the warp.
 std::uint64_t exchange_bits(std::uint64_t bits, int from);
-unsigned ballot(bool mine);
+// The lanes of the warp that show what is wanted, each showing one number; as bits.
+unsigned lanes_that_show(std::uint64_t wanted, std::uint64_t mine);
 
 template <class T>
-T exchange(T value, int from) {
+std::uint64_t bits_of(T value) {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(std::uint64_t));
     std::uint64_t bits = 0;
     std::memcpy(&bits, &value, sizeof value);
-    bits = exchange_bits(bits, from);
+    return bits;
+}
+
+template <class T>
+T exchange(T value, int from) {
+    const std::uint64_t bits = exchange_bits(bits_of(value), from);
     std::memcpy(&value, &bits, sizeof value);
     return value;
 }

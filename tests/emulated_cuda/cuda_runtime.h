@@ -178,7 +178,11 @@ T __shfl_up_sync(unsigned, T value, unsigned delta, int width = 32) {
     return emulated::exchange(value, from >= mine / width * width ? from : mine);
 }
 inline unsigned __ballot_sync(unsigned, int predicate) {
-    return emulated::ballot(predicate != 0);
+    return emulated::lanes_that_show(true, predicate != 0);
+}
+template <class T>
+unsigned __match_any_sync(unsigned, T value) {
+    return emulated::lanes_that_show(emulated::bits_of(value), emulated::bits_of(value));
 }
 
 // Threads take turns, so that plain reads and writes are atomic.

@@ -87,4 +87,22 @@ BOOST_AUTO_TEST_CASE(the_first_label_that_is_no_class_is_named_and_no_row_with_o
                "the label of sample 0, position 0 of the batch is -1, but the model has 4 outputs");
 }
 
+BOOST_AUTO_TEST_CASE(the_first_index_without_a_row_is_named_and_the_others_are_embedded) {
+    gpu on;
+    const tensor table = on.floats({3, 2}, 0.5f);
+    const tensor indices = on.integers({2, 4}, {2, 0, 1, 2, 0, 3, -1, 0});
+    const std::string words =
+        "the index at position 1 of sample 1 of the batch is 3, but the vocabulary has 3 entries";
+    tensor output = on.floats({2, 4, 2}, 7);
+    BOOST_TEST(on.failure_of(embedding_forward{indices, table, output}) == words);
+    BOOST_TEST(at(output, 4 * 2) == 0.5f);
+    tensor gradient = on.floats({3, 2});
+    BOOST_TEST(on.failure_of(embedding_backward{indices, output, gradient}) == words);
+    BOOST_TEST(at(gradient, 0) == 1.5f); // indices 1, 4 and 7
+    BOOST_TEST(at(gradient, 2) == 0.5f);
+    BOOST_TEST(at(gradient, 4) == 1.f);
+    tensor nothing = on.floats({0, 2});
+    BOOST_TEST(on.failure_of(embedding_backward{indices, output, nothing}).ends_with("0 entries"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
