@@ -1,10 +1,13 @@
 #include "kernels/cuda/cuda_operations.hpp"
 #include "kernels/cuda/elements.hpp"
 #include "kernels/cuda/map.hpp"
+#include "kernels/cuda/sigmoid.hpp"
 
 namespace troupe {
 
 namespace {
+
+using cuda::sigmoid;
 
 // ---- helpers ----------------------------------------------------------------------------------------------------------
 
@@ -12,10 +15,6 @@ constexpr float inverse_sqrt_2 = 0.70710678118654752f;
 constexpr float inverse_sqrt_2_pi = 0.39894228040143268f;
 constexpr float sqrt_2_over_pi = 0.79788456080286536f;
 constexpr float tanh_cube = 0.044715f;
-
-__device__ float sigmoid(float x) {
-    return 1 / (1 + expf(-x));
-}
 
 __device__ float value_of(pointwise function, float x) {
     switch (function) {
