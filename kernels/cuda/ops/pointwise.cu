@@ -1,5 +1,6 @@
+#include <type_traits>
+
 #include "kernels/cuda/cuda_operations.hpp"
-#include "kernels/cuda/elements.hpp"
 #include "kernels/cuda/map.hpp"
 #include "kernels/cuda/sigmoid.hpp"
 
@@ -61,20 +62,18 @@ __device__ float slope_of(pointwise function, float kept) {
 
 // ---- kernels ----------------------------------------------------------------------------------------------------------
 
+template <pointwise Function>
 struct forward_pass {
-    pointwise function;
-    const float* input;
-    float* output;
-    __device__ void operator()(std::size_t i) const { output[i] = value_of(function, input[i]); }
+    __device__ void operator()(const float (&in)[1], float (&out)[1]) const {
+        out[0] = value_of(Function, in[0]);
+    }
 };
 
+template <pointwise Function>
 struct backward_pass {
-    pointwise function;
-    const float* kept;
-    const float* output_gradient;
-    float* input_gradient;
-    __device__ void operator()(std::size_t i) const {
-        input_gradient[i] = slope_of(function, kept[i]) * output_gradient[i];
+    __device__ void operator()(const float (&in)[2], float (&out)[1]) const {
+        const auto [kept, gradient] = in;
+        out[0] = slope_of(Function, kept) * gradient;
     }
 };
 
@@ -94,23 +93,52 @@ struct swiglu_back_pass {
     }
 };
 
-} // namespace
-
 // ---- launchers --------------------------------------------------------------------------------------------------------
 
+// Calls launch(std::integral_constant<pointwise, function>{}).
+template <class Launch>
+cudaError_t with_function(pointwise function, const Launch& launch) {
+    switch (function) {
+    case pointwise::relu:
+        return launch(std::integral_constant<pointwise, pointwise::relu>{});
+    case pointwise::gelu:
+        return launch(std::integral_constant<pointwise, pointwise::gelu>{});
+    case pointwise::gelu_tanh:
+        return launch(std::integral_constant<pointwise, pointwise::gelu_tanh>{});
+    case pointwise::silu:
+        return launch(std::integral_constant<pointwise, pointwise::silu>{});
+    case pointwise::sigmoid:
+        return launch(std::integral_constant<pointwise, pointwise::sigmoid>{});
+    case pointwise::tanh:
+        break;
+    }
+    return launch(std::integral_constant<pointwise, pointwise::tanh>{});
+}
+
+} // namespace
+
 result<void> cuda_operations::start(const pointwise_forward& op) {
-    return cuda::checked(cuda::launch_elements(run_.stream(), op.input.elements(),
-                                               forward_pass{op.function, cuda::floats(op.input),
-                                                            cuda::floats(op.output)}),
-                         {&op.input});
+    const cuda::map_operands<1, 1> operands{{cuda::floats(op.input)}, {cuda::floats(op.output)}};
+    return cuda::checked(
+        with_function(op.function,
+                      [&]<pointwise Function>(std::integral_constant<pointwise, Function>) {
+                          return cuda::launch_map(run_.stream(), op.input.elements(),
+                                                  forward_pass<Function>{}, operands);
+                      }),
+        {&op.input});
 }
 
 result<void> cuda_operations::start(const pointwise_backward& op) {
-    return cuda::checked(cuda::launch_elements(run_.stream(), op.kept.elements(),
-                                               backward_pass{op.function, cuda::floats(op.kept),
-                                                             cuda::floats(op.output_gradient),
-                                                             cuda::floats(op.input_gradient)}),
-                         {&op.kept});
+    const cuda::map_operands<2, 1> operands{
+        {cuda::floats(op.kept), cuda::floats(op.output_gradient)},
+        {cuda::floats(op.input_gradient)}};
+    return cuda::checked(
+        with_function(op.function,
+                      [&]<pointwise Function>(std::integral_constant<pointwise, Function>) {
+                          return cuda::launch_map(run_.stream(), op.kept.elements(),
+                                                  backward_pass<Function>{}, operands);
+                      }),
+        {&op.kept});
 }
 
 result<void> cuda_operations::start(const swiglu_forward& op) {
