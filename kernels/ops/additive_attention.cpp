@@ -45,10 +45,7 @@ result<void> outcome(const operand_check& check, const attended_memory& m) {
     const std::size_t source = m.values.shape()[1];
     for (std::size_t s = 0; s < lengths.size(); ++s)
         if (lengths[s] < 1 || static_cast<std::size_t>(lengths[s]) > source)
-            return error{errc::data, "the length of sample " + std::to_string(s) +
-                                         " of the batch is " + std::to_string(lengths[s]) +
-                                         ", but its memory has " + std::to_string(source) +
-                                         " positions; lengths begin with 1"};
+            return bad_memory_length(s, lengths[s], source);
     return {};
 }
 
@@ -78,6 +75,12 @@ void check_decoder(operand_check& check, const Operation& op) {
 }
 
 } // namespace
+
+error bad_memory_length(std::size_t sample, std::int32_t length, std::size_t source) {
+    return {errc::data, "the length of sample " + std::to_string(sample) + " of the batch is " +
+                            std::to_string(length) + ", but its memory has " +
+                            std::to_string(source) + " positions; lengths begin with 1"};
+}
 
 result<void> additive_attention_forward::check() const {
     operand_check check{"additive_attention_forward"};

@@ -243,6 +243,8 @@ void add_additive_attention_cases(cases& to) {
     add<additive_attention_case>(to, memory_row{3, 5, 7, 18, true}, 6u);
     add<additive_attention_case>(to, memory_row{2, 20, 33, 5, false}, 4u);
     add<additive_attention_case>(to, memory_row{3, 5, 7, 18, true, precision::bfloat16}, 6u);
+    add<additive_attention_case>(to, memory_row{3, 130, 135, 133, true},
+                                 4u); // several tiles of all
     add<attention_gru_case>(to, decoder_row{{1, 1, 1, 1, false}, 1, 1, 1, false, false});
     add<attention_gru_case>(to, decoder_row{{3, 5, 7, 18, true}, 4, 3, 6, true, true});
     add<attention_gru_case>(to, decoder_row{{2, 18, 5, 4, false}, 3, 2, 17, false, false});

@@ -105,4 +105,27 @@ BOOST_AUTO_TEST_CASE(the_first_index_without_a_row_is_named_and_the_others_are_e
     BOOST_TEST(on.failure_of(embedding_backward{indices, output, nothing}).ends_with("0 entries"));
 }
 
+BOOST_AUTO_TEST_CASE(the_first_length_that_a_memory_does_not_have_is_named) {
+    gpu on;
+    const tensor state = on.floats({3, 2}, 0.5f), values = on.floats({3, 5, 4}, 0.5f);
+    const tensor projected = on.floats({3, 5, 6}, 0.5f), query_weight = on.floats({6, 2}, 0.5f);
+    const tensor score_weight = on.floats({6}, 0.5f);
+    tensor context = on.floats({3, 4}), shares = on.floats({3, 5});
+    const auto run = [&](std::initializer_list<std::int32_t> lengths) {
+        const tensor given = on.integers({3}, lengths);
+        return on.failure_of(additive_attention_forward{.state = state,
+                                                        .memory = {values, projected, &given},
+                                                        .parameters = {query_weight, score_weight},
+                                                        .context = context,
+                                                        .shares = shares});
+    };
+    BOOST_TEST(run({5, 1, 2}) == "");
+    BOOST_TEST(at(shares, 5) == 1.f);
+    BOOST_TEST(at(shares, 6) == 0.f);
+    BOOST_TEST(run({5, 0, 6}) == "the length of sample 1 of the batch is 0, but its memory has 5 "
+                                 "positions; lengths begin with 1");
+    BOOST_TEST(run({5, 1, 6}) == "the length of sample 2 of the batch is 6, but its memory has 5 "
+                                 "positions; lengths begin with 1");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
