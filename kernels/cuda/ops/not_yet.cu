@@ -12,8 +12,6 @@ TROUPE_NOT_YET(conv2d_forward)
 TROUPE_NOT_YET(conv2d_backward)
 TROUPE_NOT_YET(conv2d_pool_forward)
 TROUPE_NOT_YET(conv2d_pool_backward)
-TROUPE_NOT_YET(attention_gru_forward)
-TROUPE_NOT_YET(attention_gru_backward)
 TROUPE_NOT_YET(attention_forward)
 TROUPE_NOT_YET(attention_backward)
 
