@@ -8,10 +8,6 @@
 
 namespace troupe {
 
-TROUPE_NOT_YET(conv2d_forward)
-TROUPE_NOT_YET(conv2d_backward)
-TROUPE_NOT_YET(conv2d_pool_forward)
-TROUPE_NOT_YET(conv2d_pool_backward)
 TROUPE_NOT_YET(attention_forward)
 TROUPE_NOT_YET(attention_backward)
 
