@@ -2,7 +2,7 @@
 //
 // The windows of all samples stand side by side, in row-major order; a column is what one covers: (channels, kernel height,
 // kernel width), zeros for padding. Beside the columns stand the outputs of the windows, or their gradients: (outs).
-// Matrices of a range of windows are row-major, with room for a few more behind each row, which is 0 where it is written here.
+// Matrices of a range of windows are row-major; what is behind a row's last window is 0 where it is written here.
 #pragma once
 
 #include "kernels/cuda/execution.hpp"
