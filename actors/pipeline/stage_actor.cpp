@@ -114,9 +114,7 @@ void stage_actor::start_with(weights_ptr first) {
     latest_ = std::move(first);
     server_version_ = latest_->version;
     if (!peers_.empty())
-        join_peers();
-    if (asks_server_)
-        return; // take_common() comes next
+        return join_peers();
     if (!options_.cache)
         return tell_ready();
     watch(options_.cache);

@@ -255,7 +255,7 @@ class stage_actor final : public actor {
     bool waits_for_exchange() const;
     std::vector<tensor> handed_over() const;
     template <class Body>
-    void hand_to_peer(frame_builder<Body> message);
+    void hand_to_peer(frame_builder<Body> message, const std::function<void()>& then = nullptr);
     std::uint64_t minibatch_of_last_update() const; // over the run
     std::shared_ptr<weights> with_exchanged(const frame& f) const;
     // What is evaluated and saved.

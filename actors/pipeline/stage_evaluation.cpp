@@ -67,9 +67,10 @@ void stage_actor::start_evaluation() {
     submit({.label = "evaluate",
             .version = latest_->version,
             .flops = options_.program->forward_flops_per_sample() * static_cast<double>(samples),
-            .work = [program = options_.program, used = settled(), arrived = tensors_of(*front),
-                     labels = std::move(labels), stays = next_is_beside_](
-                        compute_context& context, work_results& out) -> result<void> {
+            .work = [program = options_.program, used = for_passes(*settled()),
+                     arrived = tensors_of(*front), labels = std::move(labels),
+                     stays = next_is_beside_](compute_context& context,
+                                              work_results& out) -> result<void> {
                 auto here = out.here(context, used);
                 if (!here)
                     return here.failure();

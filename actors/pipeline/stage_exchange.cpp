@@ -35,17 +35,22 @@ void stage_actor::join_peers() {
         write_address(list[r], peers_[r]);
     join.body().setAnew(joins_at_.has_value());
     asks_server_ = joins_at_.has_value();
-    hand_to_peer(std::move(join));
+    hand_to_peer(std::move(join), [this] {
+        if (!asks_server_) // else take_common() comes next
+            tell_ready();
+    });
 }
 
-// What this replica has, with a message to its peer.
+// What this replica has, with a message to its peer; then the rest.
 template <class Body>
-void stage_actor::hand_to_peer(frame_builder<Body> message) {
+void stage_actor::hand_to_peer(frame_builder<Body> message, const std::function<void()>& then) {
     auto kept = std::make_shared<frame_builder<Body>>(std::move(message));
-    take_out_then(handed_over(), [this, kept](std::vector<tensor> tensors) {
+    take_out_then(handed_over(), [this, kept, then](std::vector<tensor> tensors) {
         for (tensor& t : tensors)
             kept->attach(std::move(t));
         send(options_.peer, std::move(*kept));
+        if (then)
+            then();
     });
 }
 

@@ -14,7 +14,9 @@ void stage_actor::advance() {
     if (running_ || reducing_ || asks_server_)
         return;
     if (snapshot_due_ && is_fresh_ && has_own_memory())
-        return tell_snapshot();
+        tell_snapshot();
+    if (running_)
+        return;
     if (!epoch_) {
         if (!evaluation_.waiting.empty())
             start_evaluation();

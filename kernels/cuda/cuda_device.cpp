@@ -90,17 +90,16 @@ class cuda_device final : public device {
 
     void begin(running& next, compute_context& context) {
         next.begun = time_.now();
-        next.outcome = next.task.work(context);
-        auto needs = run_.end_of_work();
-        if (needs)
-            next.needs = std::move(*needs);
-        else if (next.outcome)
-            next.outcome = needs.failure();
+        if (const auto why = lost())
+            next.outcome = *why;
+        else
+            next.outcome = next.task.work(context);
+        next.needs = run_.end_of_work(next.outcome);
         cudaError_t status =
             cudaEventCreateWithFlags(&next.end, cudaEventBlockingSync | cudaEventDisableTiming);
         if (status == cudaSuccess)
             status = cudaEventRecord(next.end, stream_);
-        if (status != cudaSuccess && next.outcome)
+        if (status != cudaSuccess)
             next.outcome = cuda::failed(status);
     }
 
@@ -126,17 +125,13 @@ class cuda_device final : public device {
             done.end == nullptr ? cudaSuccess : cudaEventSynchronize(done.end);
         if (done.end != nullptr)
             cudaEventDestroy(done.end);
-        if (done.outcome && status != cudaSuccess)
+        // What has gone wrong on the GPU explains the rest, and a bad element what came of it.
+        if (status != cudaSuccess)
             done.outcome = cuda::failed(status);
-        if (done.outcome)
-            done.outcome = done.needs.outcome();
-        else if (done.outcome.failure().code() == errc::lost)
-            done.outcome = done.outcome.failure().in(name_ + " has failed");
-        if (!done.outcome && done.outcome.failure().code() == errc::lost) {
-            std::lock_guard guard{lock_};
-            if (!lost_)
-                lost_ = done.outcome.failure();
-        }
+        else if (auto found = done.needs.outcome(); !found)
+            done.outcome = found;
+        if (!done.outcome && done.outcome.failure().code() == errc::lost)
+            done.outcome = lose(done.outcome.failure());
         // The GPU does one piece after the other: this one began when it was put in or the last one ended.
         const time_point now = time_.now();
         const duration busy = now - std::max(done.begun, last_end_);
@@ -145,6 +140,14 @@ class cuda_device final : public device {
         done.needs = {};
         done.task.work = nullptr;
         done.task.done(std::move(done.outcome), busy);
+    }
+
+    // The first reason stays.
+    error lose(const error& why) {
+        std::lock_guard guard{lock_};
+        if (!lost_)
+            lost_ = why.in(name_ + " has failed");
+        return *lost_;
     }
 
     struct owned_stream {
@@ -200,6 +203,9 @@ result<std::unique_ptr<device>> make_cuda_device(const cuda_device_options& opti
     cudaStream_t stream = nullptr;
     if (auto chosen = cuda::checked(cudaSetDevice(static_cast<int>(options.index))); !chosen)
         return chosen.failure();
+    // Whoever waits for the GPU sleeps. Refused where the device is in use already, with flags of its own.
+    cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync);
+    cudaGetLastError();
     if (auto made = cuda::checked(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking)); !made)
         return made.failure();
     cuda_device_options bounded = options;

@@ -28,8 +28,8 @@ class cuda_module {
     virtual result<std::unique_ptr<device>> make_device(const cuda_device_options& options,
                                                         const clock& time) const = 0;
 
-    // Of the host, where GPUs copy from and to by themselves: for what comes from the network.
-    virtual std::unique_ptr<memory_source> pinned_memory() const = 0;
+    // Of the host, where GPUs copy from and to by themselves, by way of this one: for what comes from the network.
+    virtual std::unique_ptr<memory_source> pinned_memory(unsigned gpu) const = 0;
 };
 
 // Of this header and of all types in it: a module of another build is refused.

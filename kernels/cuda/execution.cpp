@@ -1,6 +1,7 @@
 #include "kernels/cuda/execution.hpp"
 
 #include <cstring>
+#include <string>
 #include <utility>
 
 #include "kernels/cuda/status.hpp"
@@ -9,7 +10,7 @@ namespace troupe::cuda {
 
 namespace {
 
-constexpr std::size_t slots_max = 64; // operations of one piece of work that look out
+constexpr std::size_t slots_max = 4096; // operations of one piece of work that look out
 constexpr unsigned long long nothing_found = ~0ull;
 
 } // namespace
@@ -30,11 +31,11 @@ result<bad_element_slot> execution::look_out(bad_element why) {
             !set)
             return set.failure();
     }
-    const auto slots = reinterpret_cast<bad_element_slot>(now_.slots->data());
-    const std::size_t used = std::min(now_.looked_out.size(), slots_max - 1);
-    if (now_.looked_out.size() < slots_max)
-        now_.looked_out.push_back(std::move(why));
-    return slots + used;
+    if (now_.looked_out.size() == slots_max)
+        return error{errc::exhausted, "one piece of work looks for bad elements more than " +
+                                          std::to_string(slots_max) + " times; use smaller stages"};
+    now_.looked_out.push_back(std::move(why));
+    return reinterpret_cast<bad_element_slot>(now_.slots->data()) + now_.looked_out.size() - 1;
 }
 
 result<void> execution::read_bytes(void* to, const void* from, std::size_t bytes) {
@@ -52,30 +53,32 @@ result<void> execution::read_bytes(void* to, const void* from, std::size_t bytes
 }
 
 result<void> execution::wait() {
-    auto last = end_of_work();
-    if (!last)
-        return last.failure();
+    result<void> outcome;
+    const pending last = end_of_work(outcome);
     if (auto done = checked(cudaStreamSynchronize(stream_)); !done)
         return done;
-    return last->outcome();
+    return outcome ? last.outcome() : outcome;
 }
 
-result<execution::pending> execution::end_of_work() {
-    if (!now_.looked_out.empty()) {
-        const std::size_t bytes = now_.looked_out.size() * sizeof(nothing_found);
-        auto there = host_.allocate(bytes);
-        if (!there)
-            return there.failure();
-        now_.on_host = std::move(*there);
-        if (auto asked = checked(cudaMemcpyAsync(now_.on_host->data(), now_.slots->data(), bytes,
-                                                 cudaMemcpyDefault, stream_));
-            !asked)
-            return asked.failure();
-    }
-    return std::exchange(now_, {});
+execution::pending execution::end_of_work(result<void>& outcome) {
+    pending ended = std::exchange(now_, {});
+    if (ended.looked_out.empty())
+        return ended;
+    const std::size_t bytes = ended.looked_out.size() * sizeof(nothing_found);
+    auto there = host_.allocate(bytes);
+    result<void> copied = there ? checked(cudaMemcpyAsync((*there)->data(), ended.slots->data(),
+                                                          bytes, cudaMemcpyDefault, stream_))
+                                : there.failure();
+    if (copied)
+        ended.on_host = std::move(*there);
+    else if (outcome)
+        outcome = copied;
+    return ended;
 }
 
 result<void> execution::pending::outcome() const {
+    if (!on_host)
+        return {};
     for (std::size_t i = 0; i < looked_out.size(); ++i) {
         unsigned long long found = 0;
         std::memcpy(&found, on_host->data() + i * sizeof found, sizeof found);

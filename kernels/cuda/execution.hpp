@@ -62,7 +62,7 @@ class execution {
     class pending {
       public:
         pending() = default;
-        result<void> outcome() const; // once the stream is there
+        result<void> outcome() const; // once the stream is there: a bad element
 
       private:
         friend class execution;
@@ -71,7 +71,8 @@ class execution {
         buffer_ref slots;   // of the device, one for each of the above
         buffer_ref on_host; // their copy
     };
-    result<pending> end_of_work();
+    // With an error in `outcome` what was found may be missing.
+    pending end_of_work(result<void>& outcome);
 
   private:
     result<void> read_bytes(void* to, const void* from, std::size_t bytes);

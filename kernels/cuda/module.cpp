@@ -50,7 +50,9 @@ class module final : public cuda_module {
         return make_cuda_device(options, time);
     }
 
-    std::unique_ptr<memory_source> pinned_memory() const override { return cuda::pinned_memory(0); }
+    std::unique_ptr<memory_source> pinned_memory(unsigned gpu) const override {
+        return cuda::pinned_memory(static_cast<int>(gpu));
+    }
 };
 
 } // namespace

@@ -19,19 +19,43 @@ std::string sentence(std::source_location where, const std::string& what,
     return text;
 }
 
+// What a call was refused for is no end of the GPU.
+errc code_of(cudaError_t status) {
+    switch (status) {
+    case cudaErrorMemoryAllocation:
+        return errc::exhausted;
+    case cudaErrorInvalidValue:
+    case cudaErrorInvalidConfiguration:
+        return errc::usage;
+    default:
+        return errc::lost;
+    }
+}
+
+errc code_of(cublasStatus_t status) {
+    switch (status) {
+    case CUBLAS_STATUS_ALLOC_FAILED:
+        return errc::exhausted;
+    case CUBLAS_STATUS_INVALID_VALUE:
+    case CUBLAS_STATUS_NOT_SUPPORTED:
+        return errc::usage;
+    default:
+        return errc::lost;
+    }
+}
+
 } // namespace
 
 error failed(cudaError_t status, std::initializer_list<const tensor*> operands,
              std::source_location where) {
     const std::string what =
         std::string{cudaGetErrorName(status)} + ": " + cudaGetErrorString(status);
-    return {status == cudaErrorMemoryAllocation ? errc::exhausted : errc::lost,
-            sentence(where, what, operands)};
+    return {code_of(status), sentence(where, what, operands)};
 }
 
 error failed(cublasStatus_t status, std::initializer_list<const tensor*> operands,
              std::source_location where) {
-    return {errc::lost, sentence(where, cublasLtGetStatusName(status), operands)};
+    return {code_of(status), sentence(where, cublasLtGetStatusName(status), operands)};
 }
 
 } // namespace troupe::cuda

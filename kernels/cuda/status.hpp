@@ -12,7 +12,7 @@
 namespace troupe::cuda {
 
 // "kernels/cuda/ops/linear.cu:31: cudaErrorInvalidValue: invalid argument; operands float32 [8, 3], float32 [5, 3]".
-// errc::exhausted where memory ran out, else errc::lost: the device can do no more.
+// errc::exhausted where memory ran out, errc::usage where a call was refused, else errc::lost: the device can do no more.
 error failed(cudaError_t status, std::initializer_list<const tensor*> operands = {},
              std::source_location where = std::source_location::current());
 error failed(cublasStatus_t status, std::initializer_list<const tensor*> operands = {},

@@ -102,7 +102,8 @@ class Gpus(TroupeTest):
 
 if __name__ == "__main__":
     WHY = missing()
-    if WHY and EMULATED:
+    if WHY and EMULATED and "TROUPE_GPU_ONLY" not in os.environ:
+        print(f"on the emulated GPU: {WHY}")
         os.environ["TROUPE_CUDA_MODULE"] = EMULATED
     elif WHY:
         print(f"skipped: {WHY}")

@@ -161,6 +161,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
                               cudaStream_t stream) {
     if (algorithm == nullptr || !is_possible(*a_layout, *b_layout, *d_layout, *description))
         return CUBLAS_STATUS_INVALID_VALUE;
+    for (const void* operand : {a, b, c, static_cast<const void*>(d), static_cast<const void*>(description->bias)})
+        TROUPE_CHECK(reinterpret_cast<std::uintptr_t>(operand) % 16 == 0, "operands lie as cuBLASLt was promised");
     const auto work = [=, how = *description, la = *a_layout, lb = *b_layout, lc = *c_layout,
                        ld = *d_layout, factor = double{*static_cast<const float*>(alpha)},
                        keep = double{*static_cast<const float*>(beta)}] {

@@ -144,6 +144,9 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 cudaError_t cudaSetDevice(int device) {
     return device >= 0 && device < devices ? cudaSuccess : cudaErrorInvalidDevice;
 }
+cudaError_t cudaSetDeviceFlags(unsigned) {
+    return cudaSuccess;
+}
 cudaError_t cudaDriverGetVersion(int* version) {
     *version = 13000;
     return cudaSuccess;

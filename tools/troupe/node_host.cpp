@@ -97,6 +97,7 @@ std::string attach_command(const std::string& address, const node_choice& node) 
 struct node_host::parts {
     monotonic_clock time;
     std::shared_ptr<cuda_module> gpus; // if there are devices of it: they and the pool come from it
+    unsigned first_gpu = 0;
     std::unique_ptr<memory_pool> pool; // what arrives from peers
     std::vector<std::shared_ptr<device>> devices;
     std::shared_ptr<device> worker;
@@ -138,6 +139,7 @@ result<void> node_host::parts::make_devices(const node_choice& choice) {
         if (!opened)
             return opened.failure();
         gpus = std::move(*opened);
+        first_gpu = chosen->gpus[0];
         for (const unsigned gpu : chosen->gpus) {
             auto made = gpus->make_device({.index = gpu,
                                            .memory_bytes_max = choice.gpu_memory_mb << 20,
@@ -160,7 +162,8 @@ result<void> node_host::parts::make_network(const node_choice& choice, peer_role
     if (!access)
         return access.failure();
     const std::uint64_t bytes = choice.memory_mb << 20;
-    pool = gpus ? std::make_unique<memory_pool>(bytes, gpus->pinned_memory(), memory_kind::host)
+    pool = gpus ? std::make_unique<memory_pool>(bytes, gpus->pinned_memory(first_gpu),
+                                                memory_kind::host)
                 : std::make_unique<memory_pool>(bytes);
     ucx_options ucx;
     ucx.self = {id, name, choice.listen, role};

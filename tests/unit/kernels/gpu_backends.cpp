@@ -37,11 +37,11 @@ class device_operations final : public operations {
   private:
 #define TROUPE_ON_DEVICE(type)                                                                     \
     result<void> compute(const type& op) override {                                                \
-        std::promise<result<void>> done;                                                           \
+        const auto done = std::make_shared<std::promise<result<void>>>();                          \
         gpu_->submit(                                                                              \
             {[&](compute_context& context) { return context.ops.run(op); },                        \
-             [&](result<void> outcome, duration) { done.set_value(std::move(outcome)); }});        \
-        return done.get_future().get();                                                            \
+             [done](result<void> outcome, duration) { done->set_value(std::move(outcome)); }});    \
+        return done->get_future().get();                                                           \
     }
     TROUPE_OPERATIONS(TROUPE_ON_DEVICE)
 #undef TROUPE_ON_DEVICE
@@ -56,7 +56,7 @@ std::vector<backend> backends() {
 }
 
 operand_pool::operand_pool(std::uint64_t bytes_max)
-    : memory_pool{bytes_max, gpu_module().pinned_memory(), memory_kind::host} {}
+    : memory_pool{bytes_max, gpu_module().pinned_memory(0), memory_kind::host} {}
 
 } // namespace troupe::test
 

@@ -28,10 +28,11 @@ tensor host_tensor(memory_pool& pool, std::vector<float> values) {
 
 // Waits for the outcome of the work.
 result<void> outcome_of(device& d, device_work work) {
-    std::promise<result<void>> done;
+    const auto done =
+        std::make_shared<std::promise<result<void>>>(); // the device may still be leaving it
     d.submit({std::move(work),
-              [&](result<void> outcome, duration) { done.set_value(std::move(outcome)); }});
-    return done.get_future().get();
+              [done](result<void> outcome, duration) { done->set_value(std::move(outcome)); }});
+    return done->get_future().get();
 }
 
 } // namespace
