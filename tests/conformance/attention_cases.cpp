@@ -127,6 +127,9 @@ void add_attention_cases(cases& to) {
         add<attention_case>(to, attention_shape{2, 70, 5, 16, 2, false, is_padded}, false);
         add<attention_case>(to, attention_shape{2, 65, 257, 80, 2, false, is_padded}, false);
     }
+    // Wide heads, keys of a second block that nobody sees.
+    add<attention_case>(to, attention_shape{2, 66, 66, 100, 1, true, true}, true);
+    add<attention_case>(to, attention_shape{2, 5, 66, 132, 1, false, true}, false);
 }
 
 void add_timed_attention_cases(cases& to) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "kernels/cuda/cuda_operations.hpp"
 #include "kernels/cuda/memory_sources.hpp"
@@ -126,6 +127,45 @@ BOOST_AUTO_TEST_CASE(the_first_length_that_a_memory_does_not_have_is_named) {
                                  "positions; lengths begin with 1");
     BOOST_TEST(run({5, 1, 6}) == "the length of sample 2 of the batch is 6, but its memory has 5 "
                                  "positions; lengths begin with 1");
+}
+
+BOOST_AUTO_TEST_CASE(a_length_that_no_sample_has_is_named_and_others_attend) {
+    gpu on;
+    const tensor queries = on.floats({3, 2, 4}, 0.5f);
+    const tensor keys = on.floats({3, 5, 4}, 0.25f);
+    tensor output = on.floats({3, 2, 4}), log_sums = on.floats({3, 1, 2});
+    tensor to_queries = on.floats({3, 2, 4});
+    tensor to_keys = on.floats({3, 5, 4}), to_values = on.floats({3, 5, 4});
+    const auto forward = [&](std::initializer_list<std::int32_t> lengths) {
+        const tensor given = on.integers({3}, lengths);
+        return on.failure_of(
+            attention_forward{{}, {queries}, {keys}, {keys}, &given, output, log_sums});
+    };
+    const auto backward = [&](std::initializer_list<std::int32_t> lengths) {
+        const tensor given = on.integers({3}, lengths);
+        return on.failure_of(attention_backward{{},
+                                                {queries},
+                                                {keys},
+                                                {keys},
+                                                &given,
+                                                output,
+                                                log_sums,
+                                                queries,
+                                                {to_queries},
+                                                {to_keys},
+                                                {to_values}});
+    };
+    BOOST_TEST(forward({5, 1, 3}) == "");
+    BOOST_TEST(backward({5, 1, 3}) == "");
+    BOOST_TEST(at(to_values, 4 * (5 + 0)) == 1.f); // sample 1 has one key, which both queries get
+    BOOST_TEST(at(to_values, 4 * (5 + 1)) == 0.f);
+    for (const auto& run : {std::function{forward}, std::function{backward}}) {
+        BOOST_TEST(run({5, 6, 0}) ==
+                   "the length of sample 1 of the batch is 6, but samples have 1 to 5 positions");
+        BOOST_TEST(run({5, 5, 0}) ==
+                   "the length of sample 2 of the batch is 0, but samples have 1 to 5 positions");
+    }
+    BOOST_TEST(std::abs(at(output, 0) - 0.25f) < 1e-6f);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
