@@ -187,6 +187,7 @@ void stage_actor::submit(job j) {
     task.owner = self().actor.value();
     task.urgency =
         j.what && j.what->what == pass::forward ? task_urgency::usual : task_urgency::soon;
+    task.name = j.label;
     task.work = [work = std::move(j.work), results = results_](compute_context& context) {
         return work(context, *results);
     };

@@ -26,7 +26,7 @@ class cuda_device final : public device {
                                                 cuda::device_memory(index_, stream),
                                                 memory_kind::device},
           host_{options.host_bytes_max, cuda::pinned_memory(index_), memory_kind::host},
-          run_{stream, memory_, host_}, ops_{run_},
+          run_{stream, memory_, host_}, ops_{run_}, graphs_{options.graphs},
           submitter_{[this] { put_in(); }}, listener_{[this] { listen(); }} {}
 
     ~cuda_device() override {
@@ -92,8 +92,11 @@ class cuda_device final : public device {
         next.begun = time_.now();
         if (const auto why = lost())
             next.outcome = *why;
-        else
+        else {
+            if (graphs_ && !next.task.name.empty())
+                run_.begin_repeated_work(next.task.owner, next.task.name);
             next.outcome = next.task.work(context);
+        }
         next.needs = run_.end_of_work(next.outcome);
         cudaError_t status =
             cudaEventCreateWithFlags(&next.end, cudaEventBlockingSync | cudaEventDisableTiming);
@@ -167,6 +170,7 @@ class cuda_device final : public device {
     memory_pool host_;
     cuda::execution run_; // of the submitter alone, as the next
     cuda_operations ops_;
+    const bool graphs_;
     time_point last_end_{}; // of the listener alone
 
     mutable std::mutex lock_;

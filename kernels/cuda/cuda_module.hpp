@@ -33,7 +33,7 @@ class cuda_module {
 };
 
 // Of this header and of all types in it: a module of another build is refused.
-inline constexpr unsigned cuda_module_version = 1;
+inline constexpr unsigned cuda_module_version = 2;
 
 // What a module exports, by these names.
 using cuda_module_version_function = unsigned();

@@ -16,7 +16,7 @@ constexpr unsigned long long nothing_found = ~0ull;
 } // namespace
 
 execution::execution(cudaStream_t stream, memory_pool& memory, memory_pool& host)
-    : stream_{stream}, memory_{memory}, host_{host}, products_{memory} {}
+    : stream_{stream}, memory_{memory}, host_{host}, products_{memory}, recorder_{stream} {}
 
 execution::~execution() = default;
 
@@ -42,25 +42,37 @@ result<void> execution::read_bytes(void* to, const void* from, std::size_t bytes
     auto there = host_.allocate(bytes);
     if (!there)
         return there.failure();
-    if (auto asked =
-            checked(cudaMemcpyAsync((*there)->data(), from, bytes, cudaMemcpyDefault, stream_));
-        !asked)
-        return asked;
-    if (auto done = checked(cudaStreamSynchronize(stream_)); !done)
-        return done;
-    std::memcpy(to, (*there)->data(), bytes);
-    return {};
+    return directly([&](cudaStream_t stream) -> result<void> {
+        if (auto asked =
+                checked(cudaMemcpyAsync((*there)->data(), from, bytes, cudaMemcpyDefault, stream));
+            !asked)
+            return asked;
+        if (auto done = checked(cudaStreamSynchronize(stream)); !done)
+            return done;
+        std::memcpy(to, (*there)->data(), bytes);
+        return {};
+    });
 }
 
 result<void> execution::wait() {
-    result<void> outcome;
-    const pending last = end_of_work(outcome);
-    if (auto done = checked(cudaStreamSynchronize(stream_)); !done)
-        return done;
-    return outcome ? last.outcome() : outcome;
+    return directly([this](cudaStream_t stream) -> result<void> {
+        result<void> outcome;
+        const pending last = taken_pending(outcome);
+        if (auto done = checked(cudaStreamSynchronize(stream)); !done)
+            return done;
+        return outcome ? last.outcome() : outcome;
+    });
 }
 
 execution::pending execution::end_of_work(result<void>& outcome) {
+    if (recorder_.is_recording() && !outcome)
+        recorder_.drop();
+    else if (recorder_.is_recording())
+        outcome = recorder_.launch();
+    return taken_pending(outcome);
+}
+
+execution::pending execution::taken_pending(result<void>& outcome) {
     pending ended = std::exchange(now_, {});
     if (ended.looked_out.empty())
         return ended;

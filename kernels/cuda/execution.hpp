@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "kernels/cuda/products.hpp"
+#include "kernels/cuda/recorder.hpp"
 #include "kernels/tensor/tensor.hpp"
 
 namespace troupe::cuda {
@@ -31,7 +32,10 @@ class execution {
     execution(cudaStream_t stream, memory_pool& memory, memory_pool& host);
     ~execution();
 
-    cudaStream_t stream() const noexcept { return stream_; }
+    // Where all work goes, but for what directly() puts in.
+    cudaStream_t stream() const noexcept {
+        return recorder_.is_recording() ? recorder_.stream() : stream_;
+    }
     products& multiply() noexcept { return products_; }
 
     // Memory of the device for what is in the stream while it is held.
@@ -54,8 +58,26 @@ class execution {
         return done ? result<T>{value} : done.failure();
     }
 
+    // Calls put_in(stream): for what cannot be recorded, behind all that has been put in so far.
+    template <class PutIn>
+    result<void> directly(const PutIn& put_in) {
+        const bool was_recorded = recorder_.is_recording();
+        if (was_recorded)
+            if (auto launched = recorder_.launch(); !launched)
+                return launched;
+        auto done = put_in(stream_);
+        if (was_recorded)
+            recorder_.record_on();
+        return done;
+    }
+
     // Waits for all that is in the stream; errc::data for a bad element that was found.
     result<void> wait();
+
+    // Work begins that is likely the same as the last of this owner and name (recorder.hpp), until end_of_work().
+    void begin_repeated_work(std::uint64_t owner, const std::string& name) {
+        recorder_.begin(owner, name);
+    }
 
     // What the work since the last call needs to live, and what it found, once the stream has come so far. For a device,
     // which waits on an event instead of here.
@@ -76,11 +98,13 @@ class execution {
 
   private:
     result<void> read_bytes(void* to, const void* from, std::size_t bytes);
+    pending taken_pending(result<void>& outcome);
 
     const cudaStream_t stream_;
     memory_pool& memory_;
     memory_pool& host_;
     products products_;
+    recorder recorder_;
     pending now_;
 };
 

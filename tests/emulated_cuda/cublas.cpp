@@ -182,6 +182,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
                         static_cast<float>(sum);
                 }
     };
-    return emulated::submit(stream, work) == cudaSuccess ? CUBLAS_STATUS_SUCCESS
+    return emulated::submit(stream, work, reinterpret_cast<const void*>(&cublasLtMatmul)) ==
+                   cudaSuccess ? CUBLAS_STATUS_SUCCESS
                                                          : CUBLAS_STATUS_INVALID_VALUE;
 }

@@ -37,6 +37,12 @@ CLI::Option* add_milliseconds(CLI::App* command, const char* name, duration& val
         ->default_str(std::to_string(now.count()));
 }
 
+CLI::Option* add_no_cuda_graphs(CLI::App* command, bool& without) {
+    return command->add_flag(
+        "--no-cuda-graphs", without,
+        "Launch every kernel by itself, also of work that repeats: for benchmarks and profilers.");
+}
+
 // The command line of inspect, before it is understood.
 struct inspect_words {
     inspector::inspect_options what;
@@ -120,6 +126,7 @@ void add_run(CLI::App& program, cli::run_options& run, int& code) {
         ->add_flag("--no-trace", run.no_trace,
                    "Record no trace, here and on the nodes that are started: for benchmarks.")
         ->excludes(run_trace);
+    add_no_cuda_graphs(run_command, run.no_cuda_graphs)->excludes(run_nodes)->excludes(run_cluster);
     run_command->callback([&] { code = cli::run(run); });
 }
 
@@ -161,6 +168,7 @@ void add_node(CLI::App& program, cli::node_options_cli& node, int& code) {
                      "Silence after which a node is lost.")
         ->check(CLI::Range(20, 600000));
     node_command->add_flag("--no-trace", node.no_trace, "Record no trace: for benchmarks.");
+    add_no_cuda_graphs(node_command, node.node.no_cuda_graphs);
     node_command->add_flag("--json", node.json, "Say where it listens as JSON.");
     node_command->add_flag("--quiet", node.quiet,
                            "Log nothing of who joins or leaves, what runs do here, and its end.");

@@ -143,7 +143,8 @@ result<void> node_host::parts::make_devices(const node_choice& choice) {
         for (const unsigned gpu : chosen->gpus) {
             auto made = gpus->make_device({.index = gpu,
                                            .memory_bytes_max = choice.gpu_memory_mb << 20,
-                                           .host_bytes_max = bytes},
+                                           .host_bytes_max = bytes,
+                                           .graphs = !choice.no_cuda_graphs},
                                           time);
             if (!made)
                 return made.failure().in("cuda:" + std::to_string(gpu));

@@ -27,12 +27,43 @@ tensor host_tensor(memory_pool& pool, std::vector<float> values) {
 }
 
 // Waits for the outcome of the work.
-result<void> outcome_of(device& d, device_work work) {
+result<void> outcome_of(device& d, device_work work, std::string name = {}) {
     const auto done =
         std::make_shared<std::promise<result<void>>>(); // the device may still be leaving it
-    d.submit({std::move(work),
-              [done](result<void> outcome, duration) { done->set_value(std::move(outcome)); }});
+    d.submit(
+        {.work = std::move(work),
+         .done = [done](result<void> outcome, duration) { done->set_value(std::move(outcome)); },
+         .name = std::move(name)});
     return done->get_future().get();
+}
+
+// factor * (x + x), by work of this name; nothing where `wrong` shapes were asked for.
+result<tensor> scaled_sum(device& d, const std::string& name, const tensor& x, float factor,
+                          bool wrong = false) {
+    tensor y;
+    auto done = outcome_of(
+        d,
+        [&](compute_context& context) -> result<void> {
+            const auto there = brought_in(context, x);
+            auto sum = tensor::allocate(context.memory, data_type::float32, x.shape());
+            auto scaled = tensor::allocate(context.memory, data_type::float32, x.shape());
+            auto other = tensor::allocate(context.memory, data_type::float32, {1});
+            if (auto added = context.ops.run(scale{*there, 2, *sum}); !added)
+                return added;
+            if (auto made = context.ops.run(scale{*sum, factor, wrong ? *other : *scaled}); !made)
+                return made;
+            auto out = taken_out(context, *scaled);
+            if (!out)
+                return out.failure();
+            y = *out;
+            return {};
+        },
+        name);
+    return done ? result<tensor>{y} : done.failure();
+}
+
+emulated::graph_counts operator-(emulated::graph_counts a, emulated::graph_counts b) {
+    return {a.made - b.made, a.launched - b.launched};
 }
 
 } // namespace
@@ -126,6 +157,110 @@ BOOST_AUTO_TEST_CASE(elements_in_the_memory_of_the_device_come_back_as_they_went
                    BOOST_TEST(same->data() == there[0].data());
                    return {};
                }).ok());
+}
+
+BOOST_AUTO_TEST_CASE(work_that_is_done_again_is_launched_as_one_graph_with_its_own_operands) {
+    memory_pool pool{1 << 20};
+    const auto gpu = made();
+    const auto before = emulated::graphs_so_far();
+    std::vector<tensor> kept; // so that no two results have the same address
+    for (int i = 0; i < 5; ++i) {
+        const auto factor = static_cast<float>(i);
+        kept.push_back(scaled_sum(*gpu, "forward", host_tensor(pool, {factor, 3}), factor).value());
+        BOOST_TEST(kept.back().values<float>()[0] == 2 * factor * factor);
+        BOOST_TEST(kept.back().values<float>()[1] == 6 * factor);
+    }
+    const auto counts = emulated::graphs_so_far() - before;
+    BOOST_TEST(counts.made == 1u);
+    BOOST_TEST(counts.launched == 4u); // the first one goes as it comes
+}
+
+BOOST_AUTO_TEST_CASE(work_with_copies_to_the_host_in_the_middle_is_launched_in_parts) {
+    memory_pool pool{1 << 20};
+    const auto gpu = made();
+    const tensor x = host_tensor(pool, {1, 2, 3});
+    const auto before = emulated::graphs_so_far();
+    for (int i = 0; i < 4; ++i) {
+        double squares = 0;
+        tensor y;
+        const auto done = outcome_of(
+            *gpu,
+            [&](compute_context& context) -> result<void> {
+                const auto there = brought_in(context, x);
+                auto sum = tensor::allocate(context.memory, data_type::float32, {3});
+                if (auto added = context.ops.run(scale{*there, 2, *sum}); !added)
+                    return added;
+                if (auto read = context.ops.run(sum_of_squares{*sum, squares}); !read)
+                    return read;
+                if (auto made = context.ops.run(scale{*there, static_cast<float>(squares), *sum});
+                    !made)
+                    return made;
+                auto out = taken_out(context, *sum);
+                y = *out;
+                return {};
+            },
+            "norm");
+        BOOST_TEST(done.ok());
+        BOOST_TEST(squares == 4 + 16 + 36);
+        BOOST_TEST(y.values<float>()[2] == 56 * 3);
+    }
+    const auto counts = emulated::graphs_so_far() - before;
+    BOOST_TEST(counts.made == 2u);
+    BOOST_TEST(counts.launched == 6u);
+}
+
+BOOST_AUTO_TEST_CASE(work_that_fails_while_it_is_recorded_says_why_and_the_next_is_done) {
+    memory_pool pool{1 << 20};
+    const auto gpu = made();
+    const tensor x = host_tensor(pool, {1, 2});
+    BOOST_TEST(scaled_sum(*gpu, "forward", x, 1).ok());
+    const auto refused = scaled_sum(*gpu, "forward", x, 1, true);
+    BOOST_REQUIRE(!refused.ok());
+    BOOST_TEST((refused.failure().code() == errc::usage));
+    BOOST_TEST(scaled_sum(*gpu, "forward", x, 2).value().values<float>()[1] == 8);
+    BOOST_TEST(!gpu->lost());
+}
+
+BOOST_AUTO_TEST_CASE(work_that_is_another_each_time_is_recorded_no_more) {
+    memory_pool pool{1 << 20};
+    const auto gpu = made();
+    const auto add_up = [&](int times) {
+        float sum = 0;
+        const auto done = outcome_of(
+            *gpu,
+            [&](compute_context& context) -> result<void> {
+                auto y = tensor::allocate(context.memory, data_type::float32, {1});
+                if (auto begun = context.ops.run(fill{*y, 1}); !begun)
+                    return begun;
+                for (int i = 0; i < times; ++i)
+                    if (auto doubled = context.ops.run(scale{*y, 2, *y}); !doubled)
+                        return doubled;
+                const auto out = taken_out(context, *y);
+                if (auto there = context.ops.wait(); !there)
+                    return there;
+                sum = out->values<float>()[0];
+                return {};
+            },
+            "changing");
+        BOOST_TEST(done.ok());
+        return sum;
+    };
+    for (int i = 0; i < 20; ++i)
+        BOOST_TEST(add_up(i % 3) == static_cast<float>(1 << (i % 3)));
+    const auto before = emulated::graphs_so_far();
+    BOOST_TEST(add_up(2) == 4);
+    BOOST_TEST((emulated::graphs_so_far() - before).launched == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(without_graphs_all_is_put_in_as_it_comes) {
+    memory_pool pool{1 << 20};
+    const auto gpu =
+        make_cuda_device({.memory_bytes_max = 64u << 20, .graphs = false}, time_of_tests).value();
+    const auto before = emulated::graphs_so_far();
+    for (int i = 0; i < 3; ++i)
+        BOOST_TEST(
+            scaled_sum(*gpu, "forward", host_tensor(pool, {1}), 2).value().values<float>()[0] == 4);
+    BOOST_TEST((emulated::graphs_so_far() - before).launched == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(a_gpu_that_fails_is_lost_and_says_why) {
