@@ -25,7 +25,19 @@ __global__ void sum_group_kernel(const float* values, std::size_t rows, std::siz
     sums[blockIdx.y * columns + column] = sum;
 }
 
+struct biased {
+    row_bias b;
+    __device__ void operator()(std::size_t i) const {
+        const std::size_t row = i / b.columns, column = i - row * b.columns;
+        b.values[row * b.stride + column] += b.bias[column];
+    }
+};
+
 } // namespace
+
+cudaError_t add_to_rows(const row_bias& b, cudaStream_t stream) {
+    return launch_elements(stream, b.rows * b.columns, biased{b});
+}
 
 row_groups::row_groups(std::size_t all)
     : rows{std::max(rows_of_group, (all + groups_max - 1) / groups_max)}, count{(all + rows - 1) /

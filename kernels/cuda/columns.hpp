@@ -1,4 +1,4 @@
-// Sums down the columns of a matrix, as gradients of biases are.
+// Biases: added to all rows of a matrix; their gradients, sums down its columns.
 #pragma once
 
 #include "kernels/cuda/execution.hpp"
@@ -23,5 +23,13 @@ struct row_sum {
 
 // Puts it into the stream. Groups of rows are summed first, then the groups, each in order.
 result<void> sum_rows(const row_sum& s, execution& run);
+
+// Puts into the stream: every row of `rows` rows of `columns` elements, `stride` apart, becomes itself + bias.
+struct row_bias {
+    const float* bias;
+    std::size_t rows, columns, stride;
+    float* values;
+};
+cudaError_t add_to_rows(const row_bias& b, cudaStream_t stream);
 
 } // namespace troupe::cuda

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "kernels/cuda/columns.hpp"
 #include "kernels/cuda/half_numbers.hpp"
 #include "kernels/cuda/status.hpp"
 
@@ -39,13 +40,14 @@ struct products::plan {
     cublasLtMatrixLayout_t first = nullptr, second = nullptr, sum = nullptr;
     cublasLtMatmulAlgo_t algorithm{};
     std::size_t workspace_bytes = 0;
+    bool has_bias = false; // it adds the bias; else that comes behind it
 
     plan() = default;
     plan(plan&& other) noexcept
-        : description{std::exchange(other.description, nullptr)}, first{std::exchange(other.first,
-                                                                                      nullptr)},
-          second{std::exchange(other.second, nullptr)}, sum{std::exchange(other.sum, nullptr)},
-          algorithm{other.algorithm}, workspace_bytes{other.workspace_bytes} {}
+        : description{std::exchange(other.description, nullptr)},
+          first{std::exchange(other.first, nullptr)}, second{std::exchange(other.second, nullptr)},
+          sum{std::exchange(other.sum, nullptr)}, algorithm{other.algorithm},
+          workspace_bytes{other.workspace_bytes}, has_bias{other.has_bias} {}
     ~plan() {
         for (const cublasLtMatrixLayout_t layout : {first, second, sum})
             if (layout != nullptr)
@@ -101,15 +103,16 @@ result<void> products::plan::describe(const product& p) {
         return made;
     const cublasOperation_t of_first = p.b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
     const cublasOperation_t of_second = p.a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+    has_bias = p.bias != nullptr;
     const cublasLtEpilogue_t epilogue =
-        p.bias != nullptr ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+        has_bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
     if (auto done = set(description, CUBLASLT_MATMUL_DESC_TRANSA, of_first); !done)
         return done;
     if (auto done = set(description, CUBLASLT_MATMUL_DESC_TRANSB, of_second); !done)
         return done;
     if (auto done = set(description, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue); !done)
         return done;
-    if (p.bias != nullptr) // of each call; what is chosen depends on there being one
+    if (has_bias) // of each call; what is chosen depends on there being one
         if (auto done = set(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias); !done)
             return done;
     if (auto done = p.b.transposed
@@ -174,12 +177,26 @@ result<const products::plan*> products::plan_of(const product& p) {
     if (handle_ == nullptr)
         if (auto made = checked(cublasLtCreate(&handle_)); !made)
             return made.failure();
+    const auto kept = [&](result<plan> made) -> result<const plan*> {
+        if (!made)
+            return made.failure();
+        return &plans_.emplace(key, std::move(*made)).first->second;
+    };
+    auto made = made_plan(p);
+    if (made || p.bias == nullptr || made.failure().code() != errc::usage)
+        return kept(std::move(made));
+    product plain = p; // not every shape is taken together with a bias
+    plain.bias = nullptr;
+    return kept(made_plan(plain));
+}
+
+result<products::plan> products::made_plan(const product& p) {
     plan made;
     if (auto done = made.describe(p); !done)
         return done.failure();
     if (auto done = made.choose(handle_); !done)
         return done.failure();
-    return &plans_.emplace(key, std::move(made)).first->second;
+    return made;
 }
 
 namespace {
@@ -245,7 +262,7 @@ result<void> products::operator()(const product& p, cudaStream_t stream) {
             return done;
     }
     buffer_ref bias_kept;
-    if (p.bias != nullptr) {
+    if (how.has_bias) {
         auto bias = factor_of({p.bias, p.n}, p.n, precision::float32, memory_, bias_kept, stream);
         if (!bias)
             return bias.failure();
@@ -257,6 +274,12 @@ result<void> products::operator()(const product& p, cudaStream_t stream) {
             c, how.sum, &how.algorithm, (*workspace)->data(), how.workspace_bytes, stream));
         !done)
         return done;
+    if (p.bias != nullptr && !how.has_bias)
+        for (std::size_t i = 0; i < p.batch; ++i)
+            if (auto done = checked(
+                    add_to_rows({p.bias, p.m, p.n, p.c_stride, c + i * p.c_batch_stride}, stream));
+                !done)
+                return done;
     if (c != p.c)
         return checked(cudaMemcpyAsync(p.c, c, c_bytes, cudaMemcpyDefault, stream));
     return {};

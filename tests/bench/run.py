@@ -2,7 +2,7 @@
 """Runs a benchmark of Troupe beside its peers and prints one table; never passes or fails by time.
 
     tests/bench/run.py frames | actors | operations | tracing | training | models | straggler | all_reduce | params |
-                       slow_link
+                       slow_link | gpu
                        [--build BUILD] [--repetitions 5] [--json]
 
 Everything is repeated and interleaved; a figure is the median, with the lowest and highest beside it. Peers that are
@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 import contenders
+from gpu import gpu
 from measuring import Figures, Skip, interleave
 from slow_link import slow_link
 from tables import Row, Table, number, print_json, print_text
@@ -327,7 +328,7 @@ def straggler(options):
 
 BENCHMARKS = {"frames": frames, "training": training, "models": models, "tracing": tracing, "actors": actors,
               "operations": operations, "straggler": straggler, "all_reduce": all_reduce, "params": params,
-              "slow_link": slow_link}
+              "slow_link": slow_link, "gpu": gpu}
 
 
 def arguments():
@@ -339,7 +340,9 @@ def arguments():
                         help="virtual environment with a PyTorch of the Python package index")
     parser.add_argument("--samples", type=int, default=12800, help="training: samples that a PyTorch run trains on")
     parser.add_argument("--bytes-max", type=int, default=1 << 26, help="all_reduce: the largest size")
-    parser.add_argument("--model", help="models: only those with this in their names")
+    parser.add_argument("--model", help="models, gpu: only those with this in their names")
+    parser.add_argument("--program", help="gpu: the troupe to run, as of a bundle; without it that of the build folder")
+    parser.add_argument("--devices", default="cuda:0", help="gpu: where our runs compute; cpu:1 tries it without a GPU")
     parser.add_argument("--full", action="store_true", help="training: PyTorch runs a whole epoch, with test accuracy")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of the table")
     return parser.parse_args()
@@ -347,7 +350,11 @@ def arguments():
 
 def main():
     options = arguments()
-    table = BENCHMARKS[options.benchmark](options)
+    try:
+        table = BENCHMARKS[options.benchmark](options)
+    except Skip as reason:
+        print(f"{options.benchmark}: skipped, {reason}")
+        return 1
     (print_json if options.json else print_text)(table)
     return 0 if any(row.figures for row in table.rows) else 1
 

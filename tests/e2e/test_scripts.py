@@ -45,6 +45,8 @@ class Scripts(TroupeTest):
         of_program = [path for path in started if "libdnnl" in path or "libucp" in path]
         self.assertTrue(of_program)
         self.assertEqual([path for path in of_program if not path.startswith(str(moved))], [])
+        benchmark = subprocess.run([moved / "bench-cuda", "--help"], capture_output=True, text=True)
+        self.assertIn("slow_link | gpu", benchmark.stdout, benchmark.stderr)
 
     def test_a_folder_that_is_no_bundle_is_not_replaced(self):
         (self.folder / "mine").mkdir()

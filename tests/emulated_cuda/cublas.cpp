@@ -1,4 +1,5 @@
 // Matrix products of the emulated GPU: three loops, sums in double.
+#include <atomic>
 #include <cmath>
 
 #include "schemas/base/check.hpp"
@@ -21,6 +22,8 @@ struct matrix_layout {
 struct matmul_preference {};
 
 namespace {
+
+std::atomic<bool> biases_refused{false};
 
 double read(const void* from, cudaDataType_t type, std::int64_t at) {
     if (type == CUDA_R_32F)
@@ -60,6 +63,10 @@ bool is_possible(const matrix_layout& a, const matrix_layout& b, const matrix_la
 }
 
 } // namespace
+
+void refuse_bias_epilogues(bool refuse) {
+    biases_refused = refuse;
+}
 
 } // namespace emulated
 
@@ -145,7 +152,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
                                               cublasLtMatmulPreference_t, int,
                                               cublasLtMatmulHeuristicResult_t* results,
                                               int* given) {
-    *given = is_possible(*a, *b, *d, *description);
+    *given = is_possible(*a, *b, *d, *description) &&
+             !(biases_refused && description->epilogue == CUBLASLT_EPILOGUE_BIAS);
     if (*given == 0)
         return CUBLAS_STATUS_NOT_SUPPORTED;
     *results = {};

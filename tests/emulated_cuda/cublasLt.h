@@ -47,6 +47,9 @@ namespace emulated {
 struct matmul_description;
 struct matrix_layout;
 struct matmul_preference;
+
+// From now on no product has a bias in its epilogue, as cuBLASLt may find for a shape; or again.
+void refuse_bias_epilogues(bool refuse);
 } // namespace emulated
 using cublasLtHandle_t = void*;
 using cublasLtMatmulDesc_t = emulated::matmul_description*;

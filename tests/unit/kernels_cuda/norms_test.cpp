@@ -13,7 +13,7 @@ namespace {
 
 // Tests are of one back end: what it computes beside what the reference does.
 struct norms {
-    memory_pool pool{1ull << 24};
+    operand_pool pool{1ull << 24};
     std::unique_ptr<operations> reference = make_reference_operations();
     std::unique_ptr<operations> given = backends().front().make(pool);
 

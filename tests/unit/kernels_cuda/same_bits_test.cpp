@@ -13,7 +13,7 @@ using namespace troupe::test;
 namespace {
 
 struct fixture {
-    memory_pool pool{1 << 24};
+    operand_pool pool{1 << 24};
     std::unique_ptr<operations> cpu = make_cpu_operations(pool);
     std::unique_ptr<operations> gpu = backends().front().make(pool);
     const tensor_shape shape{3, 417};

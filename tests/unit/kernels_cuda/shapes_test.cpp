@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_SUITE(shapes)
 
 // Rows that can be copied in units of 16, 4 and 1 bytes, from where they can and from where they cannot.
 BOOST_AUTO_TEST_CASE(elements_of_all_types_are_joined_and_separated) {
-    memory_pool pool{1 << 20};
+    operand_pool pool{1 << 20};
     const auto reference = make_reference_operations();
     for (const auto& backend : backends()) {
         const auto ops = backend.make(pool);
