@@ -66,6 +66,14 @@ class Gpus(TroupeTest):
             "{layers: 1}", "{layers: 1, device: cpu:0}")
         self.assert_close(self.losses(other_way_round, "--devices", "cpu:1,cuda:0"), expected)
 
+    def test_stages_and_replicas_train_on_two_gpus(self):
+        one = self.troupe("run", self.app(SINGLE), "--devices", "cuda:1", "--set", "train.epochs=1")
+        if "this machine has cuda:0 alone" in one.err:
+            self.skipTest("this machine has one GPU")
+        self.assert_close(self.losses(APP, "--devices", "cuda:0,cuda:1"), self.losses(APP, "--devices", "cpu:2"))
+        replicas = FLAT + "topology: {replicas: 2, sync: all_reduce}\n"
+        self.assert_close(self.losses(replicas, "--devices", "cuda:0,cuda:1"), self.losses(replicas, "--devices", "cpu:2"))
+
     def test_replicas_on_a_gpu_and_a_processor_agree_as_two_on_processors_do(self):
         for sync in ORDERED:
             with self.subTest(sync=sync):

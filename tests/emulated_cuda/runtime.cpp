@@ -22,9 +22,14 @@ struct graph {
     bool is_broken = false; // something was asked of the stream that cannot be recorded
 };
 
+namespace {
+thread_local int current_device = 0;
+} // namespace
+
 // Does what was put into it in order, on a thread of its own, or records it.
 class stream {
   public:
+    const int device = current_device;
     std::unique_ptr<graph> recorded; // null while nothing is
 
     stream() : worker_{[this] { run(); }} {}
@@ -78,6 +83,7 @@ class stream {
 // Shared with the streams that are still to reach it.
 class event {
   public:
+    const int device = current_device;
     struct moment {
         std::mutex lock;
         std::condition_variable reached;
@@ -136,6 +142,8 @@ void fail_events(bool fail) {
 cudaError_t submit(cudaStream_t stream, std::function<void()> work, const void* what) {
     if (stream == nullptr)
         return cudaErrorInvalidValue;
+    if (stream->device != current_device)
+        return cudaErrorInvalidResourceHandle;
     if (stream->recorded)
         stream->recorded->nodes.push_back({std::move(work), what});
     else
@@ -170,7 +178,10 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     return cudaSuccess;
 }
 cudaError_t cudaSetDevice(int device) {
-    return device >= 0 && device < devices ? cudaSuccess : cudaErrorInvalidDevice;
+    if (device < 0 || device >= devices)
+        return cudaErrorInvalidDevice;
+    current_device = device;
+    return cudaSuccess;
 }
 cudaError_t cudaSetDeviceFlags(unsigned) {
     return cudaSuccess;
@@ -234,6 +245,8 @@ cudaError_t cudaEventDestroy(cudaEvent_t e) {
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s) {
     if (is_refused(s))
         return cudaErrorStreamCaptureUnsupported;
+    if (s->device != current_device || e->device != current_device)
+        return cudaErrorInvalidResourceHandle;
     auto moment = std::make_shared<event::moment>();
     moment->is_reached = false;
     e->last = moment;
