@@ -12,6 +12,10 @@ namespace {
 
 result<tensor> transferred(compute_context& context, const tensor& t, memory_pool& to) {
     auto made = tensor::allocate(to, t.type(), t.shape());
+    if (!made && made.failure().code() == errc::exhausted && &to == context.host)
+        return error{errc::exhausted,
+                     "the host's memory for what leaves the device is too small: " +
+                         made.failure().message() + "; give the node more by --memory-mb"};
     if (made)
         if (auto done = context.ops.run(transfer{t, *made}); !done)
             return done.failure();

@@ -139,6 +139,20 @@ BOOST_AUTO_TEST_CASE(memory_past_the_bound_is_an_error_and_later_work_still_runs
                }).ok());
 }
 
+BOOST_AUTO_TEST_CASE(what_leaves_the_device_for_too_little_memory_of_the_host_says_what_to_do) {
+    const auto gpu =
+        make_cuda_device({.memory_bytes_max = 64u << 20, .host_bytes_max = 1u << 16}, time_of_tests)
+            .value();
+    const auto refused = outcome_of(*gpu, [](compute_context& context) -> result<void> {
+        auto t = tensor::allocate(context.memory, data_type::float32, {1 << 20});
+        const auto out = taken_out(context, *t);
+        return out ? result<void>{} : out.failure();
+    });
+    BOOST_REQUIRE(!refused.ok());
+    BOOST_TEST((refused.failure().code() == errc::exhausted));
+    BOOST_TEST(refused.failure().message().ends_with("; give the node more by --memory-mb"));
+}
+
 BOOST_AUTO_TEST_CASE(elements_in_the_memory_of_the_device_come_back_as_they_went) {
     memory_pool pool{1 << 20};
     const auto gpu = made();
