@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "kernels/cpu/cpu_operations.hpp"
+#include "kernels/tensor/buffer_memory.hpp"
 
 namespace troupe {
 
@@ -17,11 +18,11 @@ namespace {
 
 class cpu_device final : public device {
   public:
-    cpu_device(const cpu_device_options& options, const clock& time)
+    cpu_device(const cpu_device_options& options, const clock& time,
+               std::unique_ptr<memory_source> source)
         : name_{"cpu:" + std::to_string(options.index)}, time_{time},
-          memory_{options.memory_bytes_max}, ops_{make_cpu_operations(memory_)}, worker_{[this] {
-              run();
-          }} {}
+          memory_{options.memory_bytes_max, std::move(source), memory_kind::host},
+          ops_{make_cpu_operations(memory_)}, worker_{[this] { run(); }} {}
 
     ~cpu_device() override {
         {
@@ -98,8 +99,11 @@ class cpu_device final : public device {
 } // namespace
 
 result<std::unique_ptr<device>> make_cpu_device(const cpu_device_options& options,
-                                                const clock& time) {
-    auto made = std::make_unique<cpu_device>(options, time);
+                                                const clock& time,
+                                                std::unique_ptr<memory_source> source) {
+    if (!source)
+        source = std::make_unique<buffer_memory>();
+    auto made = std::make_unique<cpu_device>(options, time, std::move(source));
     if (options.core)
         if (auto pinned = made->pin(*options.core); !pinned)
             return pinned.failure();

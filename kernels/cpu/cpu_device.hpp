@@ -16,9 +16,10 @@ struct cpu_device_options {
     std::uint64_t memory_bytes_max = 4ull << 30; // bound of the memory pool
 };
 
-// errc::usage for a core that this process may not run on. `time` measures the work and must
-// outlive the device.
+// errc::usage for a core that this process may not run on. `time` measures the work and must outlive the device. Memory
+// comes from `source`, where it is other than the system's: what GPUs copy from and to.
 result<std::unique_ptr<device>> make_cpu_device(const cpu_device_options& options,
-                                                const clock& time);
+                                                const clock& time,
+                                                std::unique_ptr<memory_source> source = nullptr);
 
 } // namespace troupe

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "kernels/cuda/cuda_operations.hpp"
+#include "kernels/cuda/early_copies.hpp"
 #include "kernels/cuda/memory_sources.hpp"
 #include "kernels/cuda/status.hpp"
 #include "kernels/device/task_queue.hpp"
@@ -48,6 +49,16 @@ class cuda_device final : public device {
         changed_.notify_all();
     }
 
+    void expect(const tensor& t) override {
+        if (!t.is_host())
+            return;
+        {
+            std::lock_guard guard{lock_};
+            expected_.push_back(t);
+        }
+        changed_.notify_all();
+    }
+
     std::optional<error> lost() const override {
         std::lock_guard guard{lock_};
         return lost_;
@@ -68,12 +79,22 @@ class cuda_device final : public device {
 
     void put_in() {
         cudaSetDevice(index_);
-        compute_context context{ops_, memory_, precision::float32, &host_};
+        compute_context context{ops_, memory_, precision::float32, &host_, &early_};
         std::unique_lock guard{lock_};
         for (;;) {
             changed_.wait(guard, [this] {
-                return (stopping_ && tasks_.empty()) || (!tasks_.empty() && ahead_ < ahead_max);
+                return !expected_.empty() || (stopping_ && tasks_.empty()) ||
+                       (!tasks_.empty() && ahead_ < ahead_max);
             });
+            if (!expected_.empty()) {
+                const tensor next = std::move(expected_.front());
+                expected_.pop_front();
+                guard.unlock();
+                if (!lost())
+                    early_.begin(next);
+                guard.lock();
+                continue;
+            }
             if (tasks_.empty())
                 break;
             running next{.task = tasks_.pop()};
@@ -170,12 +191,14 @@ class cuda_device final : public device {
     memory_pool host_;
     cuda::execution run_; // of the submitter alone, as the next
     cuda_operations ops_;
+    cuda::early_copies early_{run_, memory_};
     const bool graphs_;
     time_point last_end_{}; // of the listener alone
 
     mutable std::mutex lock_;
     std::condition_variable changed_;
     task_queue tasks_;              // guarded by lock_, as all that follows
+    std::deque<tensor> expected_;   // not yet on their way
     std::deque<running> in_stream_; // not yet heard of
     std::size_t ahead_ = 0;         // put in and not done
     bool stopping_ = false;

@@ -125,7 +125,9 @@ class stage_program {
 
     // As given, with the precision of the model's products.
     compute_context with_precision(const compute_context& context) const {
-        return {context.ops, context.memory, products_, context.host};
+        compute_context precise = context;
+        precise.products = products_;
+        return precise;
     }
 
     layer_range range_;

@@ -118,6 +118,11 @@ struct node_host::parts {
             drain(*worker);
     }
 
+    // Of batches and of what arrives: what GPUs copy from by themselves; null, for ordinary memory, without GPUs.
+    std::unique_ptr<memory_source> host_memory() const {
+        return gpus ? gpus->pinned_memory(first_gpu) : nullptr;
+    }
+
     result<void> make_devices(const node_choice& choice);
     result<void> make_network(const node_choice& choice, peer_role role, node_id id);
     result<void> join(const node_host_options& options);
@@ -151,7 +156,8 @@ result<void> node_host::parts::make_devices(const node_choice& choice) {
             devices.push_back(std::move(made).value());
         }
     }
-    auto made = make_cpu_device({.index = worker_index, .memory_bytes_max = bytes}, time);
+    auto made =
+        make_cpu_device({.index = worker_index, .memory_bytes_max = bytes}, time, host_memory());
     if (!made)
         return made.failure();
     worker = std::move(made).value();
@@ -163,9 +169,9 @@ result<void> node_host::parts::make_network(const node_choice& choice, peer_role
     if (!access)
         return access.failure();
     const std::uint64_t bytes = choice.memory_mb << 20;
-    pool = gpus ? std::make_unique<memory_pool>(bytes, gpus->pinned_memory(first_gpu),
-                                                memory_kind::host)
-                : std::make_unique<memory_pool>(bytes);
+    auto source = host_memory();
+    pool = source ? std::make_unique<memory_pool>(bytes, std::move(source), memory_kind::host)
+                  : std::make_unique<memory_pool>(bytes);
     ucx_options ucx;
     ucx.self = {id, name, choice.listen, role};
     ucx.key = access->key;

@@ -125,6 +125,37 @@ BOOST_AUTO_TEST_CASE(what_the_work_holds_is_free_when_its_completion_is_called) 
     BOOST_TEST(gpu->memory().statistics().bytes_in_use == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(what_work_to_come_will_want_is_copied_before_and_given_once) {
+    memory_pool pool{1 << 20};
+    const auto gpu = made();
+    const tensor x = host_tensor(pool, {1, 2, 3}), other = host_tensor(pool, {4, 5, 6});
+    gpu->expect(x);
+    drain(*gpu);
+    const std::size_t copied = gpu->memory().statistics().bytes_in_use;
+    BOOST_TEST(copied > 0u); // is there without work
+    for (int i = 0; i < 3; ++i) {
+        BOOST_TEST(scaled_sum(*gpu, "forward", x, 1).value().values<float>()[2] == 6);
+        BOOST_TEST(scaled_sum(*gpu, "forward", other, 1).value().values<float>()[0] == 8);
+        BOOST_TEST(gpu->memory().statistics().bytes_in_use == 0u);
+        BOOST_TEST(pool.statistics().bytes_in_use > 0u);
+    }
+    // Never wanted: let go of when others come.
+    for (int i = 0; i < 40; ++i)
+        gpu->expect(host_tensor(pool, {static_cast<float>(i)}));
+    drain(*gpu);
+    BOOST_TEST(gpu->memory().statistics().bytes_in_use <= 16 * copied);
+    // For what does not fit, whoever wants it says so.
+    const auto large = tensor::allocate(pool, data_type::float32, {100'000}).value();
+    const auto small = make_cuda_device({.memory_bytes_max = 1 << 16}, time_of_tests).value();
+    small->expect(large);
+    const auto refused = outcome_of(*small, [&](compute_context& context) -> result<void> {
+        const auto there = brought_in(context, large);
+        return there ? result<void>{} : there.failure();
+    });
+    BOOST_REQUIRE(!refused.ok());
+    BOOST_TEST((refused.failure().code() == errc::exhausted));
+}
+
 BOOST_AUTO_TEST_CASE(memory_past_the_bound_is_an_error_and_later_work_still_runs) {
     const auto gpu = made(1 << 20);
     const auto refused = outcome_of(*gpu, [](compute_context& context) -> result<void> {
