@@ -1,5 +1,6 @@
 #include "tests/emulated_cuda/blocks.hpp"
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <array>
@@ -20,9 +21,12 @@ constexpr unsigned warp_lanes = 32;
 
 enum class state { running, at_block_barrier, at_warp_barrier, ended };
 
-// A stack on which threads run, one behind the other until one waits; from then on it is that thread's.
+// A stack on which threads run, one behind the other until one waits; from then on it is that thread's. Begun once, by
+// setcontext; from then on entered and left by longjmp, which asks nothing of the kernel.
 struct fiber {
     ucontext_t context{};
+    jmp_buf at;
+    bool has_begun = false;
     std::unique_ptr<std::byte[]> stack = std::make_unique<std::byte[]>(stack_bytes);
     unsigned thread = 0;
     unsigned exchanges = 0; // of the thread
@@ -86,7 +90,22 @@ class block_runner {
     void enter(fiber& f) {
         current_ = &f;
         set_index(f.thread);
-        swapcontext(&home_, &f.context);
+        if (_setjmp(home_) != 0)
+            return;
+        if (f.has_begun)
+            _longjmp(f.at, 1);
+        f.has_begun = true;
+        getcontext(&f.context);
+        f.context.uc_stack.ss_sp = f.stack.get();
+        f.context.uc_stack.ss_size = stack_bytes;
+        f.context.uc_link = nullptr;
+        makecontext(&f.context, &block_runner::body, 0);
+        setcontext(&f.context);
+    }
+
+    void leave(fiber& f) {
+        if (_setjmp(f.at) == 0)
+            _longjmp(home_, 1);
     }
 
     void set_index(unsigned thread) {
@@ -98,11 +117,6 @@ class block_runner {
         if (used_ == fibers_.size())
             fibers_.push_back(std::make_unique<fiber>());
         fiber& f = *fibers_[used_++];
-        getcontext(&f.context);
-        f.context.uc_stack.ss_sp = f.stack.get();
-        f.context.uc_stack.ss_size = stack_bytes;
-        f.context.uc_link = nullptr;
-        makecontext(&f.context, &block_runner::body, 0);
         f.now = state::running;
         f.thread = next_;
         enter(f);
@@ -122,14 +136,14 @@ class block_runner {
             --warps_[self.thread / warp_lanes].alive;
         }
         self.now = state::ended;
-        setcontext(&home_);
+        leave(self);
     }
 
     void wait(state at, unsigned& waiting) {
         fiber& self = *current_;
         self.now = at;
         ++waiting;
-        swapcontext(&self.context, &home_);
+        leave(self);
         current_ = &self;
         set_index(self.thread);
     }
@@ -161,7 +175,7 @@ class block_runner {
         return !free.empty();
     }
 
-    ucontext_t home_{};
+    jmp_buf home_;
     std::vector<std::unique_ptr<fiber>> fibers_;
     fiber* current_ = nullptr;
     const std::function<void()>* thread_ = nullptr;
@@ -173,7 +187,8 @@ class block_runner {
 thread_local block_runner runner;
 
 void block_runner::body() {
-    runner.run_threads();
+    for (;;) // entered again for another block
+        runner.run_threads();
 }
 
 } // namespace
