@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "kernels/cuda/cuda_operations.hpp"
-#include "kernels/cuda/early_copies.hpp"
 #include "kernels/cuda/memory_sources.hpp"
 #include "kernels/cuda/status.hpp"
 #include "kernels/device/task_queue.hpp"
@@ -21,13 +20,13 @@ constexpr std::size_t ahead_max = 4; // pieces of work in the stream that are no
 
 class cuda_device final : public device {
   public:
-    cuda_device(const cuda_device_options& options, const clock& time, cudaStream_t stream)
+    cuda_device(const cuda_device_options& options, const clock& time, cudaStream_t stream,
+                std::unique_ptr<cuda::stream_memory> source)
         : index_{static_cast<int>(options.index)}, name_{"cuda:" + std::to_string(options.index)},
-          time_{time}, stream_{stream}, memory_{options.memory_bytes_max,
-                                                cuda::device_memory(index_, stream),
-                                                memory_kind::device},
+          time_{time}, stream_{stream}, recorder_{stream, *source},
+          memory_{options.memory_bytes_max, std::move(source), memory_kind::device},
           host_{options.host_bytes_max, cuda::pinned_memory(index_), memory_kind::host},
-          run_{stream, memory_, host_}, ops_{run_}, graphs_{options.graphs},
+          run_{stream, memory_, host_, &recorder_}, ops_{run_}, graphs_{options.graphs},
           submitter_{[this] { put_in(); }}, listener_{[this] { listen(); }} {}
 
     ~cuda_device() override {
@@ -45,16 +44,6 @@ class cuda_device final : public device {
             std::lock_guard guard{lock_};
             TROUPE_CHECK(!stopping_, "nobody submits to a device that is being destroyed");
             tasks_.push(std::move(task));
-        }
-        changed_.notify_all();
-    }
-
-    void expect(const tensor& t) override {
-        if (!t.is_host())
-            return;
-        {
-            std::lock_guard guard{lock_};
-            expected_.push_back(t);
         }
         changed_.notify_all();
     }
@@ -79,22 +68,12 @@ class cuda_device final : public device {
 
     void put_in() {
         cudaSetDevice(index_);
-        compute_context context{ops_, memory_, precision::float32, &host_, &early_};
+        compute_context context{ops_, memory_, precision::float32, &host_};
         std::unique_lock guard{lock_};
         for (;;) {
             changed_.wait(guard, [this] {
-                return !expected_.empty() || (stopping_ && tasks_.empty()) ||
-                       (!tasks_.empty() && ahead_ < ahead_max);
+                return (stopping_ && tasks_.empty()) || (!tasks_.empty() && ahead_ < ahead_max);
             });
-            if (!expected_.empty()) {
-                const tensor next = std::move(expected_.front());
-                expected_.pop_front();
-                guard.unlock();
-                if (!lost())
-                    early_.begin(next);
-                guard.lock();
-                continue;
-            }
             if (tasks_.empty())
                 break;
             running next{.task = tasks_.pop()};
@@ -115,7 +94,7 @@ class cuda_device final : public device {
             next.outcome = *why;
         else {
             if (graphs_ && !next.task.name.empty())
-                run_.begin_repeated_work(next.task.owner, next.task.name);
+                recorder_.begin(next.task.owner, next.task.name);
             next.outcome = next.task.work(context);
         }
         next.needs = run_.end_of_work(next.outcome);
@@ -187,18 +166,17 @@ class cuda_device final : public device {
     const clock& time_;
     const cudaStream_t stream_;
     const owned_stream owner_{stream_}; // before what gives memory back in its order
+    cuda::recorder recorder_;           // of the submitter alone, as run_ and ops_
     memory_pool memory_;
     memory_pool host_;
-    cuda::execution run_; // of the submitter alone, as the next
+    cuda::execution run_;
     cuda_operations ops_;
-    cuda::early_copies early_{run_, memory_};
     const bool graphs_;
     time_point last_end_{}; // of the listener alone
 
     mutable std::mutex lock_;
     std::condition_variable changed_;
     task_queue tasks_;              // guarded by lock_, as all that follows
-    std::deque<tensor> expected_;   // not yet on their way
     std::deque<running> in_stream_; // not yet heard of
     std::size_t ahead_ = 0;         // put in and not done
     bool stopping_ = false;
@@ -242,7 +220,9 @@ result<std::unique_ptr<device>> make_cuda_device(const cuda_device_options& opti
             return asked.failure();
         bounded.memory_bytes_max = free / 10 * 9;
     }
-    return std::unique_ptr<device>{std::make_unique<cuda_device>(bounded, time, stream)};
+    return std::unique_ptr<device>{std::make_unique<cuda_device>(
+        bounded, time, stream,
+        std::make_unique<cuda::stream_memory>(static_cast<int>(options.index), stream))};
 }
 
 } // namespace troupe

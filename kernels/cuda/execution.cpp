@@ -15,8 +15,8 @@ constexpr unsigned long long nothing_found = ~0ull;
 
 } // namespace
 
-execution::execution(cudaStream_t stream, memory_pool& memory, memory_pool& host)
-    : stream_{stream}, memory_{memory}, host_{host}, products_{memory}, recorder_{stream} {}
+execution::execution(cudaStream_t stream, memory_pool& memory, memory_pool& host, recorder* records)
+    : stream_{stream}, memory_{memory}, host_{host}, products_{memory}, recorder_{records} {}
 
 execution::~execution() = default;
 
@@ -27,7 +27,7 @@ result<bad_element_slot> execution::look_out(bad_element why) {
             return slots.failure();
         now_.slots = std::move(*slots);
         if (auto set = checked(cudaMemsetAsync(now_.slots->data(), 0xff,
-                                               slots_max * sizeof(nothing_found), stream_));
+                                               slots_max * sizeof(nothing_found), stream()));
             !set)
             return set.failure();
     }
@@ -65,10 +65,12 @@ result<void> execution::wait() {
 }
 
 execution::pending execution::end_of_work(result<void>& outcome) {
-    if (recorder_.is_recording() && !outcome)
-        recorder_.drop();
-    else if (recorder_.is_recording())
-        outcome = recorder_.launch();
+    if (recorder_ != nullptr && outcome)
+        outcome = recorder_->end();
+    if (recorder_ != nullptr && !outcome) {
+        recorder_->drop();
+        now_.looked_out.clear(); // nobody has looked
+    }
     return taken_pending(outcome);
 }
 

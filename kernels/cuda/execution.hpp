@@ -28,14 +28,14 @@ using bad_element_slot = unsigned long long*;
 
 class execution {
   public:
-    // `memory` is the device's, `host` pinned. Both must outlive it.
-    execution(cudaStream_t stream, memory_pool& memory, memory_pool& host);
+    // `memory` is the device's, `host` pinned. With a recorder, that of the same stream, what it says is recorded. All must
+    // outlive it.
+    execution(cudaStream_t stream, memory_pool& memory, memory_pool& host,
+              recorder* records = nullptr);
     ~execution();
 
     // Where all work goes, but for what directly() puts in.
-    cudaStream_t stream() const noexcept {
-        return recorder_.is_recording() ? recorder_.stream() : stream_;
-    }
+    cudaStream_t stream() { return recorder_ != nullptr ? recorder_->stream() : stream_; }
     products& multiply() noexcept { return products_; }
 
     // Memory of the device for what is in the stream while it is held.
@@ -61,23 +61,11 @@ class execution {
     // Calls put_in(stream): for what cannot be recorded, behind all that has been put in so far.
     template <class PutIn>
     result<void> directly(const PutIn& put_in) {
-        const bool was_recorded = recorder_.is_recording();
-        if (was_recorded)
-            if (auto launched = recorder_.launch(); !launched)
-                return launched;
-        auto done = put_in(stream_);
-        if (was_recorded)
-            recorder_.record_on();
-        return done;
+        return recorder_ != nullptr ? recorder_->directly(put_in) : put_in(stream_);
     }
 
     // Waits for all that is in the stream; errc::data for a bad element that was found.
     result<void> wait();
-
-    // Work begins that is likely the same as the last of this owner and name (recorder.hpp), until end_of_work().
-    void begin_repeated_work(std::uint64_t owner, const std::string& name) {
-        recorder_.begin(owner, name);
-    }
 
     // What the work since the last call needs to live, and what it found, once the stream has come so far. For a device,
     // which waits on an event instead of here.
@@ -104,7 +92,7 @@ class execution {
     memory_pool& memory_;
     memory_pool& host_;
     products products_;
-    recorder recorder_;
+    recorder* const recorder_;
     pending now_;
 };
 

@@ -5,31 +5,44 @@
 
 namespace troupe::cuda {
 
-namespace {
-
 // Whoever allocates or frees may be any thread: the device is named each time.
-class device_source final : public memory_source {
-  public:
-    device_source(int device, cudaStream_t stream) : device_{device}, stream_{stream} {}
-
-    std::byte* take(std::size_t bytes) override {
-        void* memory = nullptr;
-        if (cudaSetDevice(device_) != cudaSuccess ||
-            cudaMallocAsync(&memory, bytes, stream_) != cudaSuccess) {
-            cudaGetLastError(); // not for the next launch to find
-            return nullptr;
-        }
-        return static_cast<std::byte*>(memory);
+std::byte* stream_memory::take(std::size_t bytes) {
+    void* memory = nullptr;
+    if (cudaSetDevice(device_) != cudaSuccess ||
+        cudaMallocAsync(&memory, bytes, stream_) != cudaSuccess) {
+        cudaGetLastError(); // not for the next launch to find
+        return nullptr;
     }
-    void give_back(std::byte* memory, std::size_t) override {
-        cudaSetDevice(device_);
-        cudaFreeAsync(memory, stream_);
-    }
+    return static_cast<std::byte*>(memory);
+}
 
-  private:
-    const int device_;
-    const cudaStream_t stream_;
-};
+void stream_memory::give_back(std::byte* memory, std::size_t) {
+    std::lock_guard guard{lock_};
+    if (holds_back_)
+        held_.push_back(memory);
+    else
+        free(memory);
+}
+
+void stream_memory::free(std::byte* memory) {
+    cudaSetDevice(device_);
+    cudaFreeAsync(memory, stream_);
+}
+
+void stream_memory::hold_back() {
+    std::lock_guard guard{lock_};
+    holds_back_ = true;
+}
+
+void stream_memory::let_go() {
+    std::lock_guard guard{lock_};
+    holds_back_ = false;
+    for (std::byte* memory : held_)
+        free(memory);
+    held_.clear();
+}
+
+namespace {
 
 // Where the GPU has failed or the system pins no more, ordinary memory does: it is copied from more slowly.
 class pinned_source final : public memory_source {
@@ -63,10 +76,6 @@ class pinned_source final : public memory_source {
 };
 
 } // namespace
-
-std::unique_ptr<memory_source> device_memory(int device, cudaStream_t stream) {
-    return std::make_unique<device_source>(device, stream);
-}
 
 std::unique_ptr<memory_source> pinned_memory(int device) {
     return std::make_unique<pinned_source>(device);

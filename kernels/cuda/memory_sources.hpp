@@ -4,13 +4,34 @@
 #include <cuda_runtime.h>
 
 #include <memory>
+#include <mutex>
+#include <vector>
 
 #include "kernels/tensor/memory.hpp"
 
 namespace troupe::cuda {
 
 // Of the GPU, in the order of the stream: what is given back may still be used by what is in the stream.
-std::unique_ptr<memory_source> device_memory(int device, cudaStream_t stream);
+class stream_memory final : public memory_source {
+  public:
+    stream_memory(int device, cudaStream_t stream) : device_{device}, stream_{stream} {}
+
+    std::byte* take(std::size_t bytes) override;
+    void give_back(std::byte* memory, std::size_t bytes) override;
+
+    // From now on what is given back stays until let_go(): what uses it is not in the stream yet. Thread-safe.
+    void hold_back();
+    void let_go();
+
+  private:
+    void free(std::byte* memory);
+
+    const int device_;
+    const cudaStream_t stream_;
+    std::mutex lock_;
+    bool holds_back_ = false; // guarded by lock_, as the next
+    std::vector<std::byte*> held_;
+};
 
 // Of the host, where the GPU copies from and to by itself.
 std::unique_ptr<memory_source> pinned_memory(int device);

@@ -57,7 +57,7 @@ struct products::plan {
     }
 
     result<void> describe(const product& p);
-    result<void> choose(cublasLtHandle_t handle);
+    cublasStatus_t choose(cublasLtHandle_t handle);
 };
 
 products::products(memory_pool& memory) : memory_{memory} {}
@@ -128,9 +128,9 @@ result<void> products::plan::describe(const product& p) {
     return lay_out(sum, CUDA_R_32F, p.n, p.m, p.c_stride, p.batch, p.c_batch_stride);
 }
 
-result<void> products::plan::choose(cublasLtHandle_t handle) {
+cublasStatus_t products::plan::choose(cublasLtHandle_t handle) {
     cublasLtMatmulPreference_t wishes = nullptr;
-    if (auto made = checked(cublasLtMatmulPreferenceCreate(&wishes)); !made)
+    if (const auto made = cublasLtMatmulPreferenceCreate(&wishes); made != CUBLAS_STATUS_SUCCESS)
         return made;
     const auto wish = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
         return cublasLtMatmulPreferenceSetAttribute(wishes, attribute, &value, sizeof value);
@@ -153,7 +153,7 @@ result<void> products::plan::choose(cublasLtHandle_t handle) {
         status = CUBLAS_STATUS_NOT_SUPPORTED;
     algorithm = best.algo;
     workspace_bytes = best.workspaceSize;
-    return checked(status);
+    return status;
 }
 
 result<const products::plan*> products::plan_of(const product& p) {
@@ -177,26 +177,20 @@ result<const products::plan*> products::plan_of(const product& p) {
     if (handle_ == nullptr)
         if (auto made = checked(cublasLtCreate(&handle_)); !made)
             return made.failure();
-    const auto kept = [&](result<plan> made) -> result<const plan*> {
-        if (!made)
-            return made.failure();
-        return &plans_.emplace(key, std::move(*made)).first->second;
-    };
-    auto made = made_plan(p);
-    if (made || p.bias == nullptr || made.failure().code() != errc::usage)
-        return kept(std::move(made));
-    product plain = p; // not every shape is taken together with a bias
-    plain.bias = nullptr;
-    return kept(made_plan(plain));
-}
-
-result<products::plan> products::made_plan(const product& p) {
-    plan made;
-    if (auto done = made.describe(p); !done)
-        return done.failure();
-    if (auto done = made.choose(handle_); !done)
-        return done.failure();
-    return made;
+    for (const bool with_bias : {true, false}) { // not every shape is taken together with a bias
+        product taken = p;
+        if (!with_bias)
+            taken.bias = nullptr;
+        plan made;
+        if (auto done = made.describe(taken); !done)
+            return done.failure();
+        const cublasStatus_t status = made.choose(handle_);
+        if (status == CUBLAS_STATUS_SUCCESS)
+            return &plans_.emplace(key, std::move(made)).first->second;
+        if (status != CUBLAS_STATUS_NOT_SUPPORTED || taken.bias == nullptr)
+            return failed(status);
+    }
+    return failed(CUBLAS_STATUS_NOT_SUPPORTED); // not reached: the second is without a bias
 }
 
 namespace {

@@ -52,7 +52,6 @@ class products {
     struct shape_key;
     struct plan;
     result<const plan*> plan_of(const product& p);
-    result<plan> made_plan(const product& p);
 
     memory_pool& memory_;
     cublasLtHandle_t handle_ = nullptr;

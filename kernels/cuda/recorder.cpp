@@ -8,12 +8,12 @@ namespace troupe::cuda {
 
 namespace {
 
-constexpr unsigned changes_max = 8;    // after which work is taken to be another every time
 constexpr std::size_t works_max = 256; // names that are remembered
+constexpr std::size_t parts_max = 64;  // graphs of one name
 
 } // namespace
 
-recorder::recorder(cudaStream_t into) : into_{into} {}
+recorder::recorder(cudaStream_t into, stream_memory& memory) : into_{into}, memory_{memory} {}
 
 recorder::~recorder() {
     for (auto& [name, work] : known_)
@@ -23,9 +23,8 @@ recorder::~recorder() {
 }
 
 void recorder::destroy(repeated& work) {
-    for (const cudaGraphExec_t part : work.parts)
-        if (part != nullptr)
-            cudaGraphExecDestroy(part); // a GPU that is still at it finishes before
+    for (const auto& [which, part] : work.parts)
+        cudaGraphExecDestroy(part); // a GPU that is still at it finishes before
     work.parts.clear();
 }
 
@@ -34,8 +33,6 @@ void recorder::begin(std::uint64_t owner, const std::string& name) {
     at->second.last_used = ++begun_;
     if (is_first)
         return known_.size() > works_max ? forget_the_oldest() : void();
-    if (at->second.changes > changes_max)
-        return;
     if (stream_ == nullptr &&
         cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking) != cudaSuccess) {
         cudaGetLastError(); // goes on without
@@ -43,7 +40,6 @@ void recorder::begin(std::uint64_t owner, const std::string& name) {
     }
     now_ = &at->second;
     part_ = 0;
-    record_on();
 }
 
 void recorder::forget_the_oldest() {
@@ -53,47 +49,62 @@ void recorder::forget_the_oldest() {
     known_.erase(oldest);
 }
 
-void recorder::record_on() {
+void recorder::record() {
     is_recording_ = cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed) == cudaSuccess;
-    if (!is_recording_)
-        cudaGetLastError(); // goes on without
+    if (is_recording_)
+        return memory_.hold_back();
+    cudaGetLastError(); // goes on without
+    now_ = nullptr;
+}
+
+result<void> recorder::end() {
+    auto done = is_recording_ ? launch() : result<void>{};
+    now_ = nullptr;
+    return done;
 }
 
 void recorder::drop() {
+    now_ = nullptr;
+    if (!is_recording_)
+        return;
     cudaGraph_t graph = nullptr;
     is_recording_ = false;
     if (cudaStreamEndCapture(stream_, &graph) == cudaSuccess)
         cudaGraphDestroy(graph);
     cudaGetLastError(); // what failed has been said
+    memory_.let_go();
 }
 
 result<void> recorder::launch() {
     cudaGraph_t graph = nullptr;
     is_recording_ = false;
-    if (auto ended = checked(cudaStreamEndCapture(stream_, &graph)); !ended)
-        return ended;
-    std::size_t count = 0;
-    auto done = checked(cudaGraphGetNodes(graph, nullptr, &count));
-    if (done && count > 0)
-        done = launch(graph);
-    cudaGraphDestroy(graph);
+    auto done = checked(cudaStreamEndCapture(stream_, &graph));
+    std::size_t nodes = 0;
+    if (done)
+        done = checked(cudaGraphGetNodes(graph, nullptr, &nodes));
+    if (done && nodes > 0)
+        done = launch(graph, nodes);
+    if (graph != nullptr)
+        cudaGraphDestroy(graph);
+    memory_.let_go();
     return done;
 }
 
-result<void> recorder::launch(cudaGraph_t graph) {
-    if (part_ == now_->parts.size())
-        now_->parts.push_back(nullptr);
-    cudaGraphExec_t& part = now_->parts[part_++];
+result<void> recorder::launch(cudaGraph_t graph, std::size_t nodes) {
+    if (now_->parts.size() > parts_max)
+        destroy(*now_);
+    cudaGraphExec_t& part = now_->parts[{part_++, nodes}];
     cudaGraphExecUpdateResultInfo why{};
     if (part != nullptr && cudaGraphExecUpdate(part, graph, &why) != cudaSuccess) {
         cudaGetLastError(); // it is another graph now
         cudaGraphExecDestroy(part);
         part = nullptr;
-        ++now_->changes;
     }
     if (part == nullptr)
-        if (auto made = checked(cudaGraphInstantiate(&part, graph, 0)); !made)
+        if (auto made = checked(cudaGraphInstantiate(&part, graph, 0)); !made) {
+            now_->parts.erase({part_ - 1, nodes});
             return made;
+        }
     return checked(cudaGraphLaunch(part, into_));
 }
 

@@ -41,13 +41,6 @@ result<tensor> brought_in(compute_context& context, const tensor& t) {
     if (context.memory.kind() == memory_kind::host ||
         (t.storage() && &t.storage()->pool() == &context.memory))
         return t;
-    if (context.early != nullptr) {
-        auto there = context.early->taken(t);
-        if (!there)
-            return there.failure();
-        if (*there)
-            return std::move(**there);
-    }
     return transferred(context, t, context.memory);
 }
 

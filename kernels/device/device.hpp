@@ -17,29 +17,19 @@ namespace troupe {
 
 class operations; // the table of operations of one back end; kernels/ops/ops.hpp
 
-// Tensors that a device with a memory of its own has brought in before the work that wants them.
-class early_tensors {
-  public:
-    virtual ~early_tensors() = default;
-
-    // The same elements in the device's memory, given once; nothing where they are not on their way.
-    virtual result<std::optional<tensor>> taken(const tensor& t) = 0;
-};
-
 // What a piece of work computes with. Valid during the work only.
 struct compute_context {
     operations& ops;
     memory_pool& memory;
     precision products = precision::float32; // of layers: a stage_program sets its model's
     memory_pool* host = nullptr; // for what leaves a device that has a memory of its own; else null
-    early_tensors* early = nullptr; // of such a device; else null
 
     // For what the host writes, to be brought in.
     memory_pool& host_memory() const noexcept { return host != nullptr ? *host : memory; }
 };
 
 // The same elements where the device computes: itself if they are there already, or if the device computes in host memory.
-// What arrives from others comes in at the beginning of the work that it is for, or before (device::expect).
+// What arrives from others comes in at the beginning of the work that it is for.
 result<tensor> brought_in(compute_context& context, const tensor& t);
 // The same elements in host memory: itself if it is there. What goes to others is taken out at the end of the work that
 // made it; it can be read once that work is done.
@@ -78,10 +68,6 @@ class device {
     virtual ~device() = default;
 
     virtual void submit(device_task task) = 0;
-
-    // That work to come will bring in this tensor, which stays as it is until then: a device with a memory of its own may
-    // copy it while it computes. Thread-safe, never blocks.
-    virtual void expect(const tensor&) {}
 
     // What work of this cost_hint takes where time is modelled, and so cannot be measured; nothing on a real device.
     virtual std::optional<duration> modelled_time(double) const { return std::nullopt; }

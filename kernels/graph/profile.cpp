@@ -118,8 +118,7 @@ result<std::vector<layer_time>> profile_layers(compute_context& context, proto::
     }
     std::vector<step_time> times(run.steps().size());
     stopwatch watch{time, options.given_up};
-    compute_context precise = context;
-    precise.products = precision_of(model);
+    compute_context precise{context.ops, context.memory, precision_of(model), context.host};
     for (std::size_t repetition = 0; repetition <= options.repetitions; ++repetition)
         if (auto done = time_once(precise, run, parameters, averages, options.batch, watch, times);
             !done)

@@ -125,9 +125,7 @@ class stage_program {
 
     // As given, with the precision of the model's products.
     compute_context with_precision(const compute_context& context) const {
-        compute_context precise = context;
-        precise.products = products_;
-        return precise;
+        return {context.ops, context.memory, products_, context.host};
     }
 
     layer_range range_;

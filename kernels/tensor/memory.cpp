@@ -7,12 +7,30 @@
 
 #include "kernels/tensor/buffer_memory.hpp"
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
 namespace troupe {
 
 namespace {
 
+// Under AddressSanitizer a pool keeps nothing, and watches the end of every buffer that was asked for.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool keeps_buffers = false;
+void watch_end(std::byte* memory, std::size_t bytes, std::size_t capacity) {
+    ASAN_UNPOISON_MEMORY_REGION(memory, bytes);
+    ASAN_POISON_MEMORY_REGION(memory + bytes, capacity - bytes);
+}
+#else
+constexpr bool keeps_buffers = true;
+void watch_end(std::byte*, std::size_t, std::size_t) {}
+#endif
+
 // Size classes: four per power of two, so that rounding wastes less than a quarter.
 constexpr std::size_t class_bytes(std::size_t bytes) noexcept {
+    if (!keeps_buffers)
+        return bytes / 64 * 64 + 64;
     if (bytes <= 256)
         return 256;
     const std::size_t step = std::bit_floor(bytes - 1) / 4;
@@ -45,6 +63,7 @@ struct memory_pool::state {
     }
 
     void destroy(buffer* b) {
+        watch_end(b->data(), b->capacity(), b->capacity());
         system->give_back(b->data(), b->capacity());
         delete b;
     }
@@ -107,6 +126,7 @@ result<buffer_ref> memory_pool::allocate(std::size_t bytes) {
             return error{errc::exhausted,
                          "the system has no " + std::to_string(capacity) + " bytes of memory left"};
         b = new buffer{*this, memory, capacity};
+        watch_end(memory, bytes, capacity);
         numbers.bytes_reserved += capacity;
         ++numbers.system_allocations_total;
     }
@@ -118,10 +138,14 @@ result<buffer_ref> memory_pool::allocate(std::size_t bytes) {
 
 void memory_pool::give_back(buffer* b) noexcept {
     std::lock_guard guard{state_->lock};
+    state_->numbers.bytes_in_use -= b->capacity();
+    if (!keeps_buffers) {
+        state_->numbers.bytes_reserved -= b->capacity();
+        return state_->destroy(b);
+    }
     buffer*& head = state_->free_lists[class_index(b->capacity())];
     b->next_free_ = head;
     head = b;
-    state_->numbers.bytes_in_use -= b->capacity();
 }
 
 } // namespace troupe

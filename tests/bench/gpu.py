@@ -17,11 +17,11 @@ MODELS = {      # name: app file, precision, settings for our run alone, minibat
         ("apps/fashion_mnist/single.yaml", "f32", ["data={synthetic: {classes: 10}}"], 400),
 }
 SHARED_BY = [2, 4]      # stages that share the GPU
-STEPS = {"GPT-2": 20}   # of PyTorch, by the begin of the name; else 50
+PYTORCH_MODES = ["eager", "compiled", "reduce-overhead"]    # the last with CUDA graphs
 
 
 def pytorch_on_path(venv):
-    """(label, interpreter) of the first PyTorch that is here."""
+    """(label, interpreter) of the first PyTorch that is here; None without one."""
     for python in (os.path.join(venv, "bin/python"), sys.executable, "/usr/bin/python3"):
         ask = "import torch; print(torch.__version__.split('+')[0])"
         try:
@@ -29,7 +29,7 @@ def pytorch_on_path(venv):
             return f"PyTorch {done.stdout.strip()}", python
         except (OSError, subprocess.CalledProcessError):
             continue
-    raise Skip(f"no PyTorch; {contenders.SETUP_HINT}")
+    return None
 
 
 def card(python):
@@ -55,16 +55,17 @@ def limits(python, device):
     return Contender("limits", peer(python, device, "limits"), lambda output: contenders.json_lines(output)[-1])
 
 
-def pytorch_steps(label, python, device, app_file, precision, steps, compiled):
+def pytorch_steps(label, python, device, app_file, precision, mode):
     def read(output):
         line = contenders.json_lines(output)[-1]
         return {key: line[key] for key in ("samples_per_second", "peak_mb") if key in line}
-    command = peer(python, device, "train", app_file, "--precision", precision, "--steps", str(steps))
-    return Contender(f"{label}, {'compiled' if compiled else 'eager'}", command + ["--compile"] * compiled, read)
+    command = peer(python, device, "train", app_file, "--precision", precision, "--mode", mode)
+    return Contender(f"{label}, {mode}", command, read)
 
 
 def ours(program, devices, file, precision, settings, minibatches, stages, batch, more=()):
-    """Keys: "samples_per_second" of the second of two epochs, "peak_mb" of all stages, "tflop" of a sample."""
+    """Keys: "samples_per_second" of the second of two epochs, "peak_mb" of all stages, "busy" (the share of the time in which
+    the busiest stage computes), "tflop" of a sample."""
     given = [*settings, f"data.synthetic.train_samples={batch * minibatches}", "data.synthetic.test_samples=1",
              "train.epochs=2", "train.schedule=constant", f"model.precision={precision}"]
     if stages > 1:
@@ -77,6 +78,7 @@ def ours(program, devices, file, precision, settings, minibatches, stages, batch
             raise Skip("printed no second epoch")
         of_plan = lines[0]["plan"]["total"]
         return {"samples_per_second": epochs[1]["samples_per_second"],
+                "busy": max(stage["busy_share"] for stage in lines[-1]["stages"]),
                 "peak_mb": max(stage["memory"]["peak_bytes"] for stage in lines[-1]["stages"]) / 1e6,
                 "tflop": (of_plan["forward_flops"] + of_plan["backward_flops"]) / batch / 1e12}
     command = [program, "run", os.path.join(contenders.SOURCE, file), "--json", "--devices", devices,
@@ -92,58 +94,67 @@ def of_model(options, program, torch, folder, name):
     app_file = os.path.join(folder, "app.json")
     with open(app_file, "w") as text:
         json.dump(app, text)
-    label, python = torch
-    steps = next((count for begin, count in STEPS.items() if name.startswith(begin)), 50)
     device = "cpu" if options.devices.startswith("cpu") else "cuda"
     parts = [ours(program, options.devices, file, precision, settings, minibatches, stages, batch)
              for stages in (1, *SHARED_BY)]
-    parts.append(ours(program, options.devices, file, precision, settings, minibatches, 1, batch, ["--no-cuda-graphs"]))
-    parts += [pytorch_steps(label, python, device, app_file, precision, steps, compiled) for compiled in (False, True)]
-    outcome = interleave([*parts, limits(python, device)], options.repetitions)
-    return rows_of(name, precision, batch, parts, outcome), outcome
+    parts.append(ours(program, options.devices, file, precision, settings, minibatches, 1, batch, ["--cuda-graphs"]))
+    measured = []
+    if torch:
+        label, python = torch
+        measured = [pytorch_steps(label, python, device, app_file, precision, words) for words in PYTORCH_MODES]
+        measured.append(limits(python, device))
+    outcome = interleave([*parts, *measured], options.repetitions)
+    return rows_of(name, precision, parts, measured[:-1], outcome), outcome
 
 
-def rows_of(name, precision, batch, parts, outcome):
-    one, *shared, without_graphs, eager, compiled = (outcome.figures.get(part.name) for part in parts)
+def rows_of(name, precision, parts, peers, outcome):
+    one, *shared, with_graphs = (outcome.figures.get(part.name) for part in parts)
     peak = outcome.figures.get("limits", {})
-    rows = []
     if not one:
-        return rows
-    rate = one["samples_per_second"]
-    for peer_figures, part, aim in ((compiled, parts[-1], ">= 1"), (eager, parts[-2], "")):
-        if not peer_figures:
-            continue
-        row = Row(f"{name}, {precision}", rate, "samples/s", peer_figures["samples_per_second"], part.name, aim)
-        if peak:
-            tflops = one["tflop"].median * rate.median
-            row.extra["of the matrix rate"] = f"{100 * tflops / peak[precision].median:.0f}%"
-        rows.append(row)
-        rows.append(Row(f"{name}, memory", one["peak_mb"], "MB", peer_figures.get("peak_mb"), part.name))
-    if not rows:
-        rows.append(Row(f"{name}, {precision}", rate, "samples/s"))
+        return []
+    rate = max((figures["samples_per_second"] for figures in (one, with_graphs) if figures), key=lambda f: f.median)
+    measured = {part.name: outcome.figures[part.name] for part in peers if part.name in outcome.figures}
+    fastest = max(measured, key=lambda label: measured[label]["samples_per_second"].median, default=None)
+    rows = [Row(f"{name}, {precision}", rate, "samples/s",
+                measured[fastest]["samples_per_second"] if fastest else None, fastest or "", ">= 1" if fastest else "")]
+    rows[0].extra["the stage at work"] = f"{100 * one['busy'].median:.0f}%"
+    if peak:
+        rows[0].extra["of the matrix rate"] = f"{100 * one['tflop'].median * rate.median / peak[precision].median:.0f}%"
+    for label, figures in measured.items():
+        if label != fastest:
+            rows.append(Row(f"{name}, {precision}", rate, "samples/s", figures["samples_per_second"], label))
+        if "peak_mb" in figures:
+            rows.append(Row(f"{name}, memory", one["peak_mb"], "MB", figures["peak_mb"], label))
     for stages, figures in zip(SHARED_BY, shared):
         if figures:
-            rows.append(Row(f"{name}, {stages} stages on it", figures["samples_per_second"], "samples/s", rate, "one stage",
-                            ">= 0.95"))
-    if without_graphs:
-        rows.append(Row(f"{name}, without graphs", without_graphs["samples_per_second"], "samples/s", rate, "with graphs"))
+            rows.append(Row(f"{name}, {stages} stages on it", figures["samples_per_second"], "samples/s",
+                            one["samples_per_second"], "one stage", ">= 0.95"))
+    if with_graphs:
+        rows.append(Row(f"{name}, with CUDA graphs", with_graphs["samples_per_second"], "samples/s",
+                        one["samples_per_second"], "without"))
     return rows
 
 
 def gpu(options):
     program = options.program or contenders.program(options.build, "tools/troupe/troupe")
     torch = pytorch_on_path(options.venv)
-    rows, skipped, notes, busy = [], [], [], []
+    rows, notes, busy = [], [], []
+    skipped = [] if torch else [f"PyTorch: skipped, {sys.executable} cannot import torch; {contenders.SETUP_HINT}"]
     with tempfile.TemporaryDirectory() as folder:
         for name in MODELS:
             if options.model and options.model.lower() not in name.lower():
                 continue
-            of_this, outcome = of_model(options, program, torch, folder, name)
+            try:
+                of_this, outcome = of_model(options, program, torch, folder, name)
+            except Skip as reason:
+                skipped.append(f"{name}: skipped, {reason}")
+                continue
             rows += of_this
             skipped += [f"{name}: {sentence}" for sentence in outcome.skipped]
             busy.append(outcome.others_busy)
             if peak := outcome.figures.get("limits"):
-                notes = card(torch[1]) + [f"the card's measured rates: {', '.join(f'{number(peak[k].median)} TFLOP/s in {k}' for k in ('bf16', 'tf32', 'f32'))}"
+                notes = card(torch[1]) + ["of the matrix rate: what the layers compute, attention's scores a second time too, by "
+                                          "the rate of large products"] + [f"the card's measured rates: {', '.join(f'{number(peak[k].median)} TFLOP/s in {k}' for k in ('bf16', 'tf32', 'f32'))}"
                          f", {number(peak['copy'].median)} GB/s copied (read and written)"]
     return Table("gpu", "Training steps on one GPU beside PyTorch; memory: what is in use at most", rows, skipped,
                  max(busy, default=0.0), notes)

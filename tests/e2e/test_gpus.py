@@ -56,7 +56,7 @@ class Gpus(TroupeTest):
         there = self.losses(SINGLE, "--devices", "cuda:0")
         self.assert_close(there, self.losses(SINGLE, "--devices", "cpu:1"))
         self.assertEqual(there, self.losses(SINGLE, "--devices", "cuda:0"))
-        self.assertEqual(there, self.losses(SINGLE, "--devices", "cuda:0", "--no-cuda-graphs"))
+        self.assertEqual(there, self.losses(SINGLE, "--devices", "cuda:0", "--cuda-graphs"))
 
     def test_two_stages_of_pipedream_train_on_one_gpu_and_on_a_gpu_and_a_processor(self):
         expected = self.losses(APP, "--devices", "cpu:2")

@@ -1,7 +1,9 @@
-// The CUDA back end on the emulated GPU, for tests of back ends. Its memory is the host's; it waits after every operation.
+// The CUDA back end on the emulated GPU, for tests of back ends. Operands lie in memory of the host; it waits after every
+// operation.
 #include "tests/unit/kernels/backends.hpp"
 
 #include "kernels/cuda/cuda_operations.hpp"
+#include "kernels/cuda/memory_sources.hpp"
 
 namespace troupe::test {
 
@@ -10,10 +12,13 @@ namespace {
 class waiting_operations final : public operations {
   public:
     explicit waiting_operations(memory_pool& pool)
-        : stream_{made_stream()}, run_{std::make_unique<cuda::execution>(stream_, pool, pool)},
-          ops_{*run_} {}
+        : scratch_{std::make_unique<memory_pool>(std::uint64_t{1} << 30,
+                                                 std::make_unique<cuda::stream_memory>(0, stream_),
+                                                 memory_kind::device)},
+          run_{std::make_unique<cuda::execution>(stream_, *scratch_, pool)}, ops_{*run_} {}
     ~waiting_operations() override {
         run_.reset();
+        scratch_.reset();
         cudaStreamDestroy(stream_);
     }
 
@@ -38,7 +43,8 @@ class waiting_operations final : public operations {
     TROUPE_OPERATIONS(TROUPE_WAIT_FOR)
 #undef TROUPE_WAIT_FOR
 
-    const cudaStream_t stream_;
+    const cudaStream_t stream_ = made_stream();
+    std::unique_ptr<memory_pool> scratch_;
     std::unique_ptr<cuda::execution> run_;
     cuda_operations ops_;
 };

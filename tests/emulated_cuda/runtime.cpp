@@ -273,16 +273,6 @@ cudaError_t cudaFree(void* memory) {
     give_back(memory);
     return cudaSuccess;
 }
-cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned) {
-    if (is_refused(s))
-        return cudaErrorStreamCaptureUnsupported;
-    s->submit([moment = e->last] {
-        std::unique_lock guard{moment->lock};
-        moment->reached.wait(guard, [&] { return moment->is_reached; });
-    });
-    return cudaSuccess;
-}
-
 cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode) {
     if (s->recorded)
         return cudaErrorInvalidValue;

@@ -32,8 +32,8 @@ struct node_choice {
     access_choice access;
     std::uint64_t memory_mb = 4096; // bound of each device's memory in the host's
     std::uint64_t gpu_memory_mb =
-        0;                       // bound of each GPU's own memory; 0: nine tenths of what is free
-    bool no_cuda_graphs = false; // to measure what they save, and for profilers
+        0;                    // bound of each GPU's own memory; 0: nine tenths of what is free
+    bool cuda_graphs = false; // for work that repeats, on GPUs
     heartbeat_times heartbeat;
 };
 
@@ -69,7 +69,7 @@ struct run_options {
     bool resume = false;
     bool json = false;
     bool no_trace = false; // to measure what tracing costs
-    bool no_cuda_graphs = false;
+    bool cuda_graphs = false;
     std::string trace_file; // write a Chrome/Perfetto trace of the end of the run here
 };
 int run(const run_options& options);

@@ -37,10 +37,9 @@ CLI::Option* add_milliseconds(CLI::App* command, const char* name, duration& val
         ->default_str(std::to_string(now.count()));
 }
 
-CLI::Option* add_no_cuda_graphs(CLI::App* command, bool& without) {
-    return command->add_flag(
-        "--no-cuda-graphs", without,
-        "Launch every kernel by itself, also of work that repeats: for benchmarks and profilers.");
+CLI::Option* add_cuda_graphs(CLI::App* command, bool& graphs) {
+    return command->add_flag("--cuda-graphs", graphs,
+                             "Launch a stage's pass or update on a GPU as one CUDA graph.");
 }
 
 // The command line of inspect, before it is understood.
@@ -126,7 +125,7 @@ void add_run(CLI::App& program, cli::run_options& run, int& code) {
         ->add_flag("--no-trace", run.no_trace,
                    "Record no trace, here and on the nodes that are started: for benchmarks.")
         ->excludes(run_trace);
-    add_no_cuda_graphs(run_command, run.no_cuda_graphs)->excludes(run_nodes)->excludes(run_cluster);
+    add_cuda_graphs(run_command, run.cuda_graphs)->excludes(run_nodes)->excludes(run_cluster);
     run_command->callback([&] { code = cli::run(run); });
 }
 
@@ -168,7 +167,7 @@ void add_node(CLI::App& program, cli::node_options_cli& node, int& code) {
                      "Silence after which a node is lost.")
         ->check(CLI::Range(20, 600000));
     node_command->add_flag("--no-trace", node.no_trace, "Record no trace: for benchmarks.");
-    add_no_cuda_graphs(node_command, node.node.no_cuda_graphs);
+    add_cuda_graphs(node_command, node.node.cuda_graphs);
     node_command->add_flag("--json", node.json, "Say where it listens as JSON.");
     node_command->add_flag("--quiet", node.quiet,
                            "Log nothing of who joins or leaves, what runs do here, and its end.");

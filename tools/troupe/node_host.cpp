@@ -149,7 +149,7 @@ result<void> node_host::parts::make_devices(const node_choice& choice) {
             auto made = gpus->make_device({.index = gpu,
                                            .memory_bytes_max = choice.gpu_memory_mb << 20,
                                            .host_bytes_max = bytes,
-                                           .graphs = !choice.no_cuda_graphs},
+                                           .graphs = choice.cuda_graphs},
                                           time);
             if (!made)
                 return made.failure().in("cuda:" + std::to_string(gpu));

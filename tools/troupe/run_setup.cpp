@@ -271,7 +271,7 @@ result<run_nodes> bring_together(const run_options& options, proto::App::Reader 
         host.node.join = nodes.children->address();
     } else if (alone) {
         host.node.devices = options.devices.empty() ? default_devices(app) : options.devices;
-        host.node.no_cuda_graphs = options.no_cuda_graphs;
+        host.node.cuda_graphs = options.cuda_graphs;
     }
     auto started = node_host::start(host);
     if (!started)

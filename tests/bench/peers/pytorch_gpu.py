@@ -2,11 +2,11 @@
 """Training of an app's model in PyTorch on a GPU, as a user of PyTorch would write it, and what the GPU can do at most; prints
 one line of JSON.
 
-    pytorch_gpu.py train APP.json --precision f32 | tf32 | bf16 [--compile] [--steps 50]
+    pytorch_gpu.py train APP.json --precision f32 | tf32 | bf16 --mode eager | compiled | reduce-overhead
     pytorch_gpu.py limits
 
-train: samples_per_second, and peak_mb of the GPU's memory in use. Each minibatch is copied from pinned memory of the host. bf16:
-autocast; images: channels_last. limits: bf16, tf32 and f32 in TFLOP/s of products of 8192 x 8192, copy in GB/s, read and
+train: samples_per_second, and peak_mb of the GPU's memory in use. Each minibatch is copied from pinned memory of the host, always the same
+one. bf16: autocast; images: channels_last. limits: bf16, tf32 and f32 in TFLOP/s of products of 8192 x 8192, copy in GB/s, read and
 written, of 1 GB. --device cpu tries the script where there is no GPU.
 """
 import argparse
@@ -18,6 +18,7 @@ import time
 import pytorch_common as common
 
 WARM_UP_STEPS = 10
+SECONDS = 3             # that are timed, about
 REPETITIONS = 10
 
 
@@ -26,8 +27,7 @@ def arguments():
     parser.add_argument("what", choices=["train", "limits"])
     parser.add_argument("app", nargs="?")
     parser.add_argument("--precision", choices=["f32", "tf32", "bf16"], default="f32")
-    parser.add_argument("--compile", action="store_true")
-    parser.add_argument("--steps", type=int, default=50)
+    parser.add_argument("--mode", choices=["eager", "compiled", "reduce-overhead"], default="eager")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     return parser.parse_args()
 
@@ -69,8 +69,9 @@ def train(torch, options):
         inputs = inputs.contiguous(memory_format=torch.channels_last)
     if device == "cuda":
         inputs, labels = inputs.pin_memory(), labels.pin_memory()
-    optimizer = pytorch_models.make_optimizer(torch, network, app["train"]["optimizer"])
-    called = torch.compile(network) if options.compile else network
+    optimizer = pytorch_models.make_optimizer(torch, network, app["train"]["optimizer"], fused=device == "cuda")
+    called = {"eager": lambda: network, "compiled": lambda: torch.compile(network),
+              "reduce-overhead": lambda: torch.compile(network, mode="reduce-overhead")}[options.mode]()
 
     def step():
         x, y = inputs.to(device, non_blocking=True), labels.to(device, non_blocking=True)
@@ -84,12 +85,13 @@ def train(torch, options):
         for _ in range(count):
             step()
     clock = Clock(torch, device)
-    steps(min(WARM_UP_STEPS, options.steps))
+    steps(WARM_UP_STEPS)
+    count = max(3, round(SECONDS * WARM_UP_STEPS / clock.seconds(lambda: steps(WARM_UP_STEPS))))
     if device == "cuda":
         torch.cuda.reset_peak_memory_stats()
-    seconds = clock.seconds(lambda: steps(options.steps))
+    seconds = clock.seconds(lambda: steps(count))
     memory = {"peak_mb": torch.cuda.max_memory_allocated() / 1e6} if device == "cuda" else {}
-    print(json.dumps({"samples_per_second": batch * options.steps / seconds, **memory, "torch": torch.__version__}), flush=True)
+    print(json.dumps({"samples_per_second": batch * count / seconds, **memory, "torch": torch.__version__}), flush=True)
 
 
 def limits(torch, options):

@@ -71,13 +71,13 @@ def make_batch(torch, network, model, size):
     return inputs, torch.randint(outputs.shape[-1], [size, *outputs.shape[1:-1]])
 
 
-def make_optimizer(torch, network, description):
+def make_optimizer(torch, network, description, **more):
     kind, settings = next(iter(description.items()))
     rate = settings["learning_rate"]
     if kind == "adamw":
-        return torch.optim.AdamW(network.parameters(), lr=rate)
+        return torch.optim.AdamW(network.parameters(), lr=rate, **more)
     if kind == "sgd":
-        return torch.optim.SGD(network.parameters(), lr=rate, momentum=settings.get("momentum", 0))
+        return torch.optim.SGD(network.parameters(), lr=rate, momentum=settings.get("momentum", 0), **more)
     raise ValueError(f"no optimizer for {kind}")
 
 

@@ -25,7 +25,8 @@ class gpu {
         ~owned_stream() { cudaStreamDestroy(stream); }
     };
     owned_stream stream_;
-    memory_pool memory_{1 << 26, cuda::device_memory(0, stream_.stream), memory_kind::device};
+    memory_pool memory_{1 << 26, std::make_unique<cuda::stream_memory>(0, stream_.stream),
+                        memory_kind::device};
     memory_pool host_{1 << 24};
     cuda::execution run_{stream_.stream, memory_, host_};
     cuda_operations ops_{run_};
