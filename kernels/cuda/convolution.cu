@@ -66,28 +66,31 @@ struct bias_gradient_terms {
 
 // ---- launchers --------------------------------------------------------------------------------------------------------
 
-// One product for each sample, of the weights and the images as they lie.
-result<void> convolve_pixels(const conv2d_forward& op, const convolution& c, execution& run) {
-    const std::size_t ins = c.images[1], pixels = c.windows_of_sample();
-    if (auto done = run.multiply()({.m = c.outs(),
-                                    .n = pixels,
-                                    .k = ins,
-                                    .a = {floats(op.weight), ins},
-                                    .b = {floats(op.input), pixels, false, ins * pixels},
-                                    .c = floats(op.output),
-                                    .c_stride = pixels,
-                                    .c_batch_stride = c.outs() * pixels,
-                                    .batch = c.images[0],
-                                    .numbers = op.settings.products},
-                                   run.stream());
-        !done || op.bias == nullptr)
-        return done;
+result<void> add_bias(const conv2d_forward& op, cudaStream_t stream) {
+    if (op.bias == nullptr)
+        return {};
     const auto status = with_index({op.output.elements()}, [&]<class Index>(Index) {
         const image_places<Index> at{flat_images(op.output.shape()), 1};
-        return launch_elements(run.stream(), op.output.elements(),
+        return launch_elements(stream, op.output.elements(),
                                bias_pass<Index>{at, floats(op.bias), floats(op.output)});
     });
     return checked(status, {&op.output});
+}
+
+// One product for each sample, of the weights and the images as they lie.
+result<void> convolve_pixels(const conv2d_forward& op, const convolution& c, execution& run) {
+    const std::size_t ins = c.images[1], pixels = c.windows_of_sample();
+    return run.multiply()({.m = c.outs(),
+                           .n = pixels,
+                           .k = ins,
+                           .a = {floats(op.weight), ins},
+                           .b = {floats(op.input), pixels, false, ins * pixels},
+                           .c = floats(op.output),
+                           .c_stride = pixels,
+                           .c_batch_stride = c.outs() * pixels,
+                           .batch = c.images[0],
+                           .numbers = op.settings.products},
+                          run.stream());
 }
 
 result<void> convolve_pixels_back(const conv2d_backward& op, const convolution& c, execution& run) {
@@ -162,10 +165,17 @@ result<void> multiply_to_columns(const conv2d_backward& op, const convolution& c
 } // namespace
 
 result<void> convolve(const conv2d_forward& op, execution& run, std::size_t bytes_max) {
-    const convolution c{op.settings, op.input.shape(), op.weight.shape(), op.output.shape()};
-    if (is_of_pixels(c))
-        return convolve_pixels(op, c, run);
+    const auto is_done = run.convolutions().forward(op, run);
+    if (!is_done)
+        return is_done.failure();
     const auto stream = run.stream();
+    if (*is_done)
+        return add_bias(op, stream);
+    const convolution c{op.settings, op.input.shape(), op.weight.shape(), op.output.shape()};
+    if (is_of_pixels(c)) {
+        auto done = convolve_pixels(op, c, run);
+        return done ? add_bias(op, stream) : done;
+    }
     return for_each_range(c, run, bytes_max,
                           [&](const window_range& r, float* columns, float* sums) -> result<void> {
                               if (auto done = make_columns(c, r, op.input, columns, stream); !done)
@@ -187,23 +197,37 @@ result<void> convolve_back(const conv2d_backward& op, execution& run, std::size_
             !done)
             return done;
     }
-    bool has_columns_of_gradient = op.input_gradient != nullptr;
-    if (has_columns_of_gradient && is_of_pixels(c)) {
-        has_columns_of_gradient = false;
+    const auto has_weight = run.convolutions().to_weight(op, run);
+    if (!has_weight)
+        return has_weight.failure();
+    bool needs_input = op.input_gradient != nullptr;
+    if (needs_input) {
+        const auto has_input = run.convolutions().to_input(op, run);
+        if (!has_input)
+            return has_input.failure();
+        needs_input = !*has_input;
+    }
+    if (needs_input && is_of_pixels(c)) {
         if (auto done = convolve_pixels_back(op, c, run); !done)
             return done;
+        needs_input = false;
     }
+    if (*has_weight && !needs_input)
+        return {};
     const auto stream = run.stream();
     return for_each_range(
         c, run, bytes_max,
         [&](const window_range& r, float* columns, float* gradients) -> result<void> {
-            if (auto done = make_columns(c, r, op.input, columns, stream); !done)
-                return done;
             if (auto done = take_gradients(c, r, op.output_gradient, gradients, stream); !done)
                 return done;
-            if (auto done = multiply_to_weights(op, c, r, columns, gradients, run);
-                !done || !has_columns_of_gradient)
-                return done;
+            if (!*has_weight) {
+                if (auto done = make_columns(c, r, op.input, columns, stream); !done)
+                    return done;
+                if (auto done = multiply_to_weights(op, c, r, columns, gradients, run); !done)
+                    return done;
+            }
+            if (!needs_input)
+                return {};
             // The columns have done their work: those of the gradient take their place.
             if (auto done = multiply_to_columns(op, c, r, gradients, columns, run); !done)
                 return done;

@@ -1,4 +1,5 @@
-// Convolutions as products of matrices: of the weights and of columns, one for each window, with what it covers.
+// Convolutions: by cuDNN where it is there and takes them, else as products of matrices, of the weights and of columns, one
+// for each window, with what it covers.
 //
 // The windows of all samples stand side by side. They are done in ranges, so that the memory for columns stays below a
 // bound; a range may end within a sample. A convolution of single pixels needs no columns: the images are.

@@ -25,6 +25,9 @@ class cuda_module {
     // errc::usage with a sentence that says whether the driver or the GPU is missing.
     virtual result<std::vector<gpu_info>> gpus() const = 0;
 
+    // The version of cuDNN that convolutions find, as "9.26.0"; empty where there is none.
+    virtual std::string cudnn_version() const = 0;
+
     virtual result<std::unique_ptr<device>> make_device(const cuda_device_options& options,
                                                         const clock& time) const = 0;
 
@@ -33,7 +36,7 @@ class cuda_module {
 };
 
 // Of this header and of all types in it: a module of another build is refused.
-inline constexpr unsigned cuda_module_version = 2;
+inline constexpr unsigned cuda_module_version = 3;
 
 // What a module exports, by these names.
 using cuda_module_version_function = unsigned();

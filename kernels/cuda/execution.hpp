@@ -14,6 +14,7 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/cuda/cudnn.hpp"
 #include "kernels/cuda/products.hpp"
 #include "kernels/cuda/recorder.hpp"
 #include "kernels/tensor/tensor.hpp"
@@ -37,6 +38,7 @@ class execution {
     // Where all work goes, but for what directly() puts in.
     cudaStream_t stream() { return recorder_ != nullptr ? recorder_->stream() : stream_; }
     products& multiply() noexcept { return products_; }
+    cudnn& convolutions() noexcept { return cudnn_; }
 
     // Memory of the device for what is in the stream while it is held.
     result<buffer_ref> scratch(std::size_t bytes) { return memory_.allocate(bytes); }
@@ -93,6 +95,7 @@ class execution {
     memory_pool& host_;
     products products_;
     recorder* const recorder_;
+    cudnn cudnn_;
     pending now_;
 };
 

@@ -2,6 +2,7 @@
 #include <cuda_runtime.h>
 
 #include "kernels/cuda/cuda_module.hpp"
+#include "kernels/cuda/cudnn_api.hpp"
 #include "kernels/cuda/memory_sources.hpp"
 #include "kernels/cuda/status.hpp"
 
@@ -43,6 +44,15 @@ class module final : public cuda_module {
             all.push_back({is.name, is.totalGlobalMem, is.major, is.minor});
         }
         return all;
+    }
+
+    std::string cudnn_version() const override {
+        const cuda::dnn::functions* const cudnn = cuda::dnn::library();
+        if (cudnn == nullptr)
+            return {};
+        const std::size_t version = cudnn->cudnnGetVersion(); // 92601 for 9.26.1
+        return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+               std::to_string(version % 100);
     }
 
     result<std::unique_ptr<device>> make_device(const cuda_device_options& options,

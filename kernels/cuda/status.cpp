@@ -60,4 +60,9 @@ error failed(cublasStatus_t status, std::initializer_list<const tensor*> operand
     return {code_of(status), sentence(where, cublasLtGetStatusName(status), operands)};
 }
 
+error failed(errc code, const std::string& what, std::initializer_list<const tensor*> operands,
+             std::source_location where) {
+    return {code, sentence(where, what, operands)};
+}
+
 } // namespace troupe::cuda

@@ -6,6 +6,7 @@
 
 #include <initializer_list>
 #include <source_location>
+#include <string>
 
 #include "kernels/tensor/tensor.hpp"
 
@@ -16,6 +17,10 @@ namespace troupe::cuda {
 error failed(cudaError_t status, std::initializer_list<const tensor*> operands = {},
              std::source_location where = std::source_location::current());
 error failed(cublasStatus_t status, std::initializer_list<const tensor*> operands = {},
+             std::source_location where = std::source_location::current());
+
+// What `what` says of a call of another library.
+error failed(errc code, const std::string& what, std::initializer_list<const tensor*> operands = {},
              std::source_location where = std::source_location::current());
 
 inline result<void> checked(cudaError_t status, std::initializer_list<const tensor*> operands = {},

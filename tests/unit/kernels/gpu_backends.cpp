@@ -69,6 +69,8 @@ int main(int arguments, char** words) {
         std::cout << "skipped: " << gpus.failure().message() << std::endl;
         return test::skipped;
     }
-    std::cout << "on " << (*gpus)[0].name << std::endl;
+    const std::string cudnn = (*opened)->cudnn_version();
+    std::cout << "on " << (*gpus)[0].name << ", "
+              << (cudnn.empty() ? "without cuDNN" : "with cuDNN " + cudnn) << std::endl;
     return boost::unit_test::unit_test_main([] { return true; }, arguments, words);
 }

@@ -1,76 +1,10 @@
 #include <boost/test/unit_test.hpp>
 
 #include "kernels/cuda/convolution.hpp"
-#include "kernels/cuda/cuda_operations.hpp"
-#include "kernels/reference/reference.hpp"
-#include "tests/conformance/case_runs.hpp"
+#include "tests/unit/kernels_cuda/emulated_convolutions.hpp"
 
 using namespace troupe;
 using namespace troupe::test;
-
-namespace {
-
-struct convolution_shape {
-    tensor_shape images, weight;
-    conv2d_settings settings;
-
-    tensor_shape output() const {
-        const auto [stride, padding] = std::pair{settings.stride, settings.padding};
-        return {images[0], weight[0], windows_along(images[2], weight[2], stride, padding),
-                windows_along(images[3], weight[3], stride, padding)};
-    }
-};
-
-class emulated_gpu {
-  public:
-    ~emulated_gpu() {
-        run_.reset();
-        cudaStreamDestroy(stream_);
-    }
-
-    memory_pool& pool() { return pool_; }
-    cuda::execution& run() { return *run_; }
-
-  private:
-    static cudaStream_t made_stream() {
-        cudaStream_t made = nullptr;
-        BOOST_REQUIRE(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking) == cudaSuccess);
-        return made;
-    }
-
-    memory_pool pool_{1 << 26};
-    cudaStream_t stream_ = made_stream();
-    std::unique_ptr<cuda::execution> run_ =
-        std::make_unique<cuda::execution>(stream_, pool_, pool_);
-};
-
-// The output and all gradients, of operands that depend on the shapes alone.
-template <class Forward, class Backward>
-std::vector<tensor> results_of(memory_pool& pool, const convolution_shape& shape, Forward forward,
-                               Backward backward) {
-    const auto made = [&](const tensor_shape& of) {
-        return tensor::allocate(pool, data_type::float32, of).value();
-    };
-    const tensor input = random_tensor(pool, shape.images, 1);
-    const tensor weight = random_tensor(pool, shape.weight, 2);
-    const tensor bias = random_tensor(pool, {shape.weight[0]}, 3);
-    const tensor gradient = random_tensor(pool, shape.output(), 4);
-    tensor output = made(shape.output()), to_input = made(shape.images),
-           to_weight = made(shape.weight), to_bias = made(bias.shape());
-    BOOST_REQUIRE(forward(conv2d_forward{shape.settings, input, weight, &bias, output}).ok());
-    BOOST_REQUIRE(backward(conv2d_backward{shape.settings, input, weight, gradient, &to_input,
-                                           to_weight, &to_bias})
-                      .ok());
-    return {output, to_input, to_weight, to_bias};
-}
-
-std::vector<tensor> expected_of(memory_pool& pool, const convolution_shape& shape) {
-    const auto reference = make_reference_operations();
-    const auto run = [&](const auto& op) { return reference->run(op); };
-    return results_of(pool, shape, run, run);
-}
-
-} // namespace
 
 BOOST_AUTO_TEST_SUITE(convolutions)
 
@@ -89,14 +23,12 @@ BOOST_AUTO_TEST_CASE(ranges_of_windows_give_together_what_all_give) {
             4 * (shape.images[1] * shape.weight[2] * shape.weight[3] + shape.weight[0]);
         for (const std::size_t windows : {0, 8, 16, 40, 1000}) {
             const std::size_t bytes = windows * bytes_of_window;
-            const auto waited = [&](result<void> done) {
-                auto end = gpu.run().wait();
-                return done ? end : done;
-            };
             const auto given = results_of(
                 gpu.pool(), shape,
-                [&](const auto& op) { return waited(cuda::convolve(op, gpu.run(), bytes)); },
-                [&](const auto& op) { return waited(cuda::convolve_back(op, gpu.run(), bytes)); });
+                [&](const auto& op) { return gpu.waited(cuda::convolve(op, gpu.run(), bytes)); },
+                [&](const auto& op) {
+                    return gpu.waited(cuda::convolve_back(op, gpu.run(), bytes));
+                });
             check_close(given, expected, 2e-5f, std::to_string(windows) + " windows at a time");
         }
     }
@@ -113,11 +45,7 @@ BOOST_AUTO_TEST_CASE(images_may_be_in_any_channel_block) {
             {2, 8, 5, 6},
             {12, 8 / groups, kernel, kernel},
             {.padding = kernel / 2, .input_block = in, .output_block = out, .groups = groups}};
-        const auto run = [&](const auto& op) {
-            auto done = ops.run(op);
-            auto end = gpu.run().wait();
-            return done ? end : done;
-        };
+        const auto run = [&](const auto& op) { return gpu.waited(ops.run(op)); };
         check_close(results_of(gpu.pool(), shape, run, run), expected_of(gpu.pool(), shape), 2e-5f,
                     "blocks " + std::to_string(in) + " and " + std::to_string(out));
     }
@@ -126,11 +54,7 @@ BOOST_AUTO_TEST_CASE(images_may_be_in_any_channel_block) {
 BOOST_AUTO_TEST_CASE(with_relu_and_a_pool_they_give_the_bits_of_their_parts) {
     emulated_gpu gpu;
     cuda_operations ops{gpu.run()};
-    const auto must = [&](const auto& op) {
-        auto done = ops.run(op);
-        auto end = gpu.run().wait();
-        BOOST_REQUIRE((done && end));
-    };
+    const auto must = [&](const auto& op) { BOOST_REQUIRE(gpu.waited(ops.run(op)).ok()); };
     for (const std::size_t block : {1, 4}) {
         const convolution_shape shape{
             {3, 2, 9, 8}, {8, 2, 3, 3}, {.padding = 1, .output_block = block}};

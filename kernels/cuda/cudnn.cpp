@@ -1,0 +1,211 @@
+#include "kernels/cuda/cudnn.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string>
+
+#include "kernels/cuda/cudnn_plan.hpp"
+#include "kernels/cuda/execution.hpp"
+#include "kernels/cuda/half_numbers.hpp"
+#include "kernels/cuda/status.hpp"
+
+namespace troupe::cuda {
+
+namespace {
+
+// By conv_tensor; constness is that of the direction.
+struct operands {
+    std::array<const tensor*, conv_tensors> all;
+    tensor& result;
+};
+
+bool is_aligned(const void* memory) noexcept {
+    return reinterpret_cast<std::uintptr_t>(memory) % cudnn_alignment == 0;
+}
+
+// Indices of tensors are of 32 bits in many an engine.
+bool is_taken(const conv2d_settings& settings, const operands& o) {
+    constexpr std::size_t elements_max = std::numeric_limits<std::int32_t>::max();
+    return settings.input_block == 1 && settings.output_block == 1 &&
+           std::max(settings.stride, settings.padding) <= elements_max &&
+           std::ranges::all_of(o.all,
+                               [](const tensor* t) { return t->elements() <= elements_max; });
+}
+
+conv_shape shape_of(conv_direction direction, const conv2d_settings& settings, const operands& o) {
+    conv_shape shape{.direction = direction,
+                     .tensors = {},
+                     .stride = static_cast<std::int64_t>(settings.stride),
+                     .padding = static_cast<std::int64_t>(settings.padding),
+                     .may_round = settings.products != precision::float32};
+    for (std::size_t t = 0; t < conv_tensors; ++t)
+        for (std::size_t i = 0; i < 4; ++i)
+            shape.tensors[t][i] = static_cast<std::int64_t>(o.all[t]->shape()[i]);
+    return shape;
+}
+
+errc code_of(dnn::cudnnStatus_t status) {
+    switch (status) {
+    case dnn::CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED:
+    case dnn::CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED:
+        return errc::exhausted;
+    default:
+        return dnn::category_of(status) == dnn::CUDNN_STATUS_BAD_PARAM ? errc::usage : errc::lost;
+    }
+}
+
+} // namespace
+
+// The library with a handle, and plans by shape.
+class cudnn::state {
+  public:
+    state() = default;
+    ~state() {
+        plans_.clear();
+        if (handle_ != nullptr)
+            cudnn_->cudnnDestroy(handle_);
+    }
+    state(const state&) = delete;
+    state& operator=(const state&) = delete;
+
+    result<bool> put_in(conv_direction direction, const conv2d_settings& settings,
+                        const operands& o, execution& run) {
+        if (cudnn_ == nullptr || !is_taken(settings, o))
+            return false;
+        const conv_shape shape = shape_of(direction, settings, o);
+        bool is_taken = false;
+        const auto put_in = [&](cudaStream_t stream) -> result<void> {
+            auto taken = this->put_in(shape, settings.products, o, run, stream);
+            is_taken = taken && *taken;
+            return taken ? result<void>{} : taken.failure();
+        };
+        const auto done = plans_.contains(shape) ? put_in(run.stream()) : run.directly(put_in);
+        return done ? result<bool>{is_taken} : done.failure();
+    }
+
+  private:
+    result<bool> put_in(const conv_shape& shape, precision products, const operands& o,
+                        execution& run, cudaStream_t stream) {
+        auto& known = plan_of(shape);
+        if (!known)
+            return false;
+        auto workspace = run.scratch(known->workspace_bytes());
+        if (!workspace)
+            return workspace.failure();
+        const conv_tensor result_at = result_of(shape.direction);
+        std::array<buffer_ref, conv_tensors> kept;
+        std::array<void*, conv_tensors> lies{};
+        for (std::size_t t = 0; t < conv_tensors; ++t) {
+            auto at = t == result_at ? place_for(o.result, kept[t], run)
+                                     : factor_of(*o.all[t], products, kept[t], run, stream);
+            if (!at)
+                return at.failure();
+            lies[t] = *at;
+        }
+        auto status = cudnn_->cudnnSetStream(handle_, stream);
+        const char* call = "cudnnSetStream";
+        if (status == dnn::CUDNN_STATUS_SUCCESS) {
+            call = "cudnnBackendExecute";
+            status = known->run(*cudnn_, handle_, lies, (*workspace)->data());
+        }
+        if (dnn::category_of(status) == dnn::CUDNN_STATUS_NOT_SUPPORTED) {
+            known.reset(); // nor will it be the next time
+            return false;
+        }
+        if (status != dnn::CUDNN_STATUS_SUCCESS)
+            return failed(code_of(status), named(call, status), {o.all[0], o.all[1], o.all[2]});
+        if (lies[result_at] == o.result.data())
+            return true;
+        const auto copied = checked(cudaMemcpyAsync(o.result.mutable_data(), lies[result_at],
+                                                    o.result.bytes(), cudaMemcpyDefault, stream));
+        return copied ? result<bool>{true} : copied.failure();
+    }
+
+    // The first opens a handle.
+    std::optional<cudnn_plan>& plan_of(const conv_shape& shape) {
+        const auto [at, is_new] = plans_.try_emplace(shape);
+        if (!is_new)
+            return at->second;
+        if (handle_ == nullptr && cudnn_->cudnnCreate(&handle_) != dnn::CUDNN_STATUS_SUCCESS) {
+            handle_ = nullptr;
+            cudnn_ = nullptr; // a GPU or a driver that it is not made for
+            return at->second;
+        }
+        if (auto made = cudnn_plan::make(*cudnn_, {.handle = handle_}, shape))
+            at->second.emplace(std::move(*made));
+        return at->second;
+    }
+
+    // Aligned, and rounded where it should be. `kept` holds what is made.
+    static result<void*> factor_of(const tensor& t, precision products, buffer_ref& kept,
+                                   execution& run, cudaStream_t stream) {
+        const bool is_rounded = products == precision::bfloat16;
+        if (!is_rounded && is_aligned(t.data()))
+            return const_cast<std::byte*>(t.data()); // only read
+        auto made = run.scratch(t.bytes());
+        if (!made)
+            return made.failure();
+        kept = std::move(*made);
+        const auto status =
+            is_rounded
+                ? round_to_bf16(reinterpret_cast<const float*>(t.data()),
+                                reinterpret_cast<float*>(kept->data()), t.elements(), stream)
+                : cudaMemcpyAsync(kept->data(), t.data(), t.bytes(), cudaMemcpyDefault, stream);
+        if (auto done = checked(status, {&t}); !done)
+            return done.failure();
+        return kept->data();
+    }
+
+    static result<void*> place_for(tensor& t, buffer_ref& kept, execution& run) {
+        if (is_aligned(t.data()))
+            return t.mutable_data();
+        auto made = run.scratch(t.bytes());
+        if (!made)
+            return made.failure();
+        kept = std::move(*made);
+        return kept->data();
+    }
+
+    std::string named(const char* call, dnn::cudnnStatus_t status) const {
+        std::array<char, 512> more{};
+        cudnn_->cudnnGetLastErrorString(more.data(), more.size());
+        more.back() = 0;
+        std::string text = std::string{call} + ": " + cudnn_->cudnnGetErrorString(status);
+        if (more[0] != 0)
+            text += std::string{" ("} + more.data() + ")";
+        return text;
+    }
+
+    const dnn::functions* cudnn_ = dnn::library();          // null without cuDNN
+    dnn::cudnnHandle_t handle_ = nullptr;                   // null until the first plan
+    std::map<conv_shape, std::optional<cudnn_plan>> plans_; // none: not taken
+};
+
+cudnn::cudnn() = default;
+cudnn::~cudnn() = default;
+
+cudnn::state& cudnn::opened() {
+    if (!state_)
+        state_ = std::make_unique<state>();
+    return *state_;
+}
+
+result<bool> cudnn::forward(const conv2d_forward& op, execution& run) {
+    return opened().put_in(conv_direction::forward, op.settings,
+                           {{&op.input, &op.weight, &op.output}, op.output}, run);
+}
+
+result<bool> cudnn::to_input(const conv2d_backward& op, execution& run) {
+    return opened().put_in(
+        conv_direction::to_input, op.settings,
+        {{op.input_gradient, &op.weight, &op.output_gradient}, *op.input_gradient}, run);
+}
+
+result<bool> cudnn::to_weight(const conv2d_backward& op, execution& run) {
+    return opened().put_in(
+        conv_direction::to_weight, op.settings,
+        {{&op.input, &op.weight_gradient, &op.output_gradient}, op.weight_gradient}, run);
+}
+
+} // namespace troupe::cuda

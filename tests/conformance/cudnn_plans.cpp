@@ -1,0 +1,122 @@
+// What cuDNN itself says of the convolutions that it is asked for, on a machine without a GPU: that it takes them on GPUs of
+// compute capability 9.0 and 8.0, by an engine that will do. Skipped (77) where there is no cuDNN, or none that plans for a
+// GPU that is not there.
+#include <iostream>
+#include <string>
+
+#include "kernels/cuda/cudnn_plan.hpp"
+
+using namespace troupe::cuda;
+
+namespace {
+
+constexpr int skipped = 77;
+
+struct gpu {
+    const char* name;
+    int capability, multiprocessors, shared_bytes_max, l2_bytes;
+};
+constexpr std::array<gpu, 2> gpus{{{"NVIDIA H100 80GB HBM3", 900, 132, 232448, 52428800},
+                                   {"NVIDIA A100-SXM4-80GB", 800, 108, 166912, 41943040}}};
+
+// As cuDNN 9.26 writes it.
+std::string properties_of(const gpu& g) {
+    std::string text = R"({"maxGridSize":[2147483647,65535,65535],"maxBlockSize":[1024,1024,64])";
+    const auto add = [&](const char* name, std::int64_t value) {
+        text += std::string{",\""} + name + "\":" + std::to_string(value);
+    };
+    add("regsPerBlock", 65536);
+    add("multiProcessorCount", g.multiprocessors);
+    add("smCountOrigin", 0);
+    add("warpSize", 32);
+    add("maxSharedMemoryPerBlock", 49152);
+    add("maxSharedMemoryPerBlockOptin", g.shared_bytes_max);
+    add("reservedSharedMemoryPerBlock", 1024);
+    add("oversizedSharedMemoryPerBlock", 0);
+    add("maxRegistersPerSM", 65536);
+    add("maxCtasPerSM", 32);
+    add("maxThreadsPerBlock", 1024);
+    add("maxThreadsPerSM", 2048);
+    add("pciDeviceId", 0);
+    add("isTccDriver", 0);
+    add("supportCoopLaunch", 1);
+    add("totalGlobalMem", std::int64_t{80} << 30);
+    add("smClockRateKHz", 1410000);
+    add("memClockRateKHz", 1593000);
+    add("l2CacheSize", g.l2_bytes);
+    add("cudaDeviceId", 0);
+    add("deviceVer", g.capability);
+    add("driverVer", 13000);
+    return text + ",\"deviceName\":\"" + g.name + "\"}";
+}
+
+struct row {
+    std::int64_t samples, in, size, out, kernel, stride = 1, padding = 0, groups = 1;
+};
+// Of ResNet, AlexNet, LeNet, VGG and GoogLeNet; depthwise; and odd sizes.
+constexpr row rows[] = {
+    {32, 3, 224, 64, 7, 2, 3},      {32, 64, 56, 64, 1},
+    {32, 64, 56, 64, 3, 1, 1},      {32, 64, 56, 256, 1},
+    {32, 256, 56, 512, 1, 2},       {32, 128, 56, 128, 3, 2, 1},
+    {32, 512, 7, 512, 3, 1, 1},     {32, 2048, 7, 512, 1},
+    {128, 3, 224, 64, 11, 4, 2},    {128, 96, 27, 256, 5, 1, 2},
+    {128, 96, 27, 256, 5, 1, 2, 2}, {64, 1, 28, 6, 5, 1, 2},
+    {64, 64, 224, 64, 3, 1, 1},     {32, 480, 14, 192, 1},
+    {32, 16, 28, 32, 5, 1, 2},      {8, 32, 14, 32, 3, 1, 1, 32},
+    {2, 3, 7, 5, 3, 2, 1},          {1, 1, 1, 1, 1},
+};
+
+conv_shape shape_of(const row& r, conv_direction direction, bool may_round) {
+    const std::int64_t windows = (r.size + 2 * r.padding - r.kernel) / r.stride + 1;
+    return {direction,
+            {{{r.samples, r.in, r.size, r.size},
+              {r.out, r.in / r.groups, r.kernel, r.kernel},
+              {r.samples, r.out, windows, windows}}},
+            r.stride,
+            r.padding,
+            may_round};
+}
+
+} // namespace
+
+int main() {
+    const dnn::functions* const cudnn = dnn::library();
+    if (cudnn == nullptr || cudnn->cudnnGetVersion() < 90800) {
+        std::cout << "skipped: there is no cuDNN 9.8 or later" << std::endl;
+        return skipped;
+    }
+    int plans = 0, failed = 0;
+    for (const gpu& g : gpus) {
+        cudnn_descriptors owner{*cudnn};
+        dnn::cudnnBackendDescriptor_t properties = nullptr;
+        const std::string text = properties_of(g);
+        if (owner.add(dnn::CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, properties) !=
+                dnn::CUDNN_STATUS_SUCCESS ||
+            cudnn->cudnnBackendSetAttribute(
+                properties, dnn::CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, dnn::CUDNN_TYPE_CHAR,
+                static_cast<std::int64_t>(text.size()) + 1,
+                text.c_str()) != dnn::CUDNN_STATUS_SUCCESS ||
+            cudnn->cudnnBackendFinalize(properties) != dnn::CUDNN_STATUS_SUCCESS) {
+            std::cout << "skipped: this cuDNN describes GPUs in another way" << std::endl;
+            return skipped;
+        }
+        for (const row& r : rows)
+            for (const auto direction :
+                 {conv_direction::forward, conv_direction::to_input, conv_direction::to_weight})
+                for (const bool may_round : {false, true}) {
+                    const auto shape = shape_of(r, direction, may_round);
+                    ++plans;
+                    if (cudnn_plan::make(*cudnn, {.properties = properties}, shape))
+                        continue;
+                    ++failed;
+                    std::cout << g.name << " does not take " << r.samples << "x" << r.in << "x"
+                              << r.size << " to " << r.out << ", kernel " << r.kernel << ", stride "
+                              << r.stride << ", groups " << r.groups << ", direction "
+                              << static_cast<int>(direction)
+                              << (may_round ? ", rounded to TF32" : "") << '\n';
+                }
+    }
+    std::cout << "cuDNN " << cudnn->cudnnGetVersion() << " takes " << plans - failed << " of "
+              << plans << " convolutions" << std::endl;
+    return failed == 0 ? 0 : 1;
+}
