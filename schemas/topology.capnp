@@ -18,7 +18,7 @@ struct Topology $A.doc("One way of spreading the model, and how often.") {
 }
 
 struct DeviceOption {
-  device @0 :Text $A.required $A.doc("NODE/cpu:0; or cpu:0, which is the first node's.");
+  device @0 :Text $A.required $A.doc("NODE/cpu:0 or NODE/cuda:0; or cpu:0, which is the first node's.");
   slowDown @1 :Float32 = 1 $A.min(1) $A.max(100)
       $A.doc("How many times as long it takes for its work, by waiting: for tests of what a straggler does.");
 }
@@ -259,7 +259,7 @@ struct Stages $A.byKind {
 
 struct Stage {
   layers @0 :UInt32 $A.required $A.min(1) $A.max(4096) $A.doc("How many of the model's layers, in order, this stage holds; in blocks, as `troupe plan` lists them.");
-  device @1 :Text $A.doc("NODE/cpu:0 or cpu:0; the next free device when absent. With replicas that of the first, which has the first devices.");
+  device @1 :Text $A.doc("NODE/cpu:0 or cpu:0, NODE/cuda:0 or cuda:0; the next free device when absent. With replicas that of the first, which has the first devices.");
   replicas @2 :UInt32 = 1 $A.min(1) $A.max(64)
       $A.doc("Copies of this stage alone, which take its minibatches in turns and sum their gradients: Narayanan et al. 2019.");
 }

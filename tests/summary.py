@@ -25,7 +25,7 @@ def main(path):
     for what in skipped:
         print(f"skipped: {what}")
     print(f"{passed} passed, {failed} failed, {len(skipped)} skipped")
-    return 1 if failed or not passed else 0
+    return 1 if failed or not passed + len(skipped) else 0
 
 
 if __name__ == "__main__":

@@ -168,7 +168,7 @@ place_replicas(const plan_request& request, std::span<const plan_device> devices
                                       " replicas need a device each, and there are " +
                                       std::to_string(devices.size()) +
                                       "; start more nodes (--nodes), or give them more devices "
-                                      "(--devices cpu:N)"};
+                                      "(--devices cpu:N,cuda:I)"};
     std::vector<std::vector<plan_device>> where(replicas.size());
     auto next = seats->left.begin();
     for (std::size_t s = 0; s < replicas.size(); ++s)
@@ -192,7 +192,7 @@ result<void> check_replicas(const plan_request& request) {
                                   " replicas need a device each, and there are " +
                                   std::to_string(request.devices.size()) +
                                   "; start more nodes (--nodes), or give them more devices "
-                                  "(--devices cpu:N)"};
+                                  "(--devices cpu:N,cuda:I)"};
 }
 
 // The devices with what topology.devices says of them.

@@ -10,8 +10,10 @@ namespace {
 error not_opened(const std::string& path) {
     const std::string why = dlerror();
     if (access(path.c_str(), R_OK) != 0)
-        return {errc::usage, "this build has no CUDA module: there is no " + path +
-                                 "; build on a machine with the CUDA toolkit's nvcc"};
+        return {errc::usage,
+                "this build has no CUDA module: there is no " + path +
+                    "; build it with nvcc of CUDA 13: `tools/setup -- -Dcuda=enabled` says what is "
+                    "missing for it"};
     return {errc::usage, "the CUDA toolkit's libraries are missing: " + why +
                              "; install the CUDA 13 runtime libraries (cuBLAS), or name their "
                              "folder in LD_LIBRARY_PATH"};

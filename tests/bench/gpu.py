@@ -137,6 +137,10 @@ def rows_of(name, precision, parts, peers, outcome):
 
 def gpu(options):
     program = options.program or contenders.program(options.build, "tools/troupe/troupe")
+    able = subprocess.run([program, "plan", os.path.join(contenders.SOURCE, "tests/interop/models/mlp.yaml"), "--devices",
+                           options.devices], capture_output=True, text=True)
+    if able.returncode != 0:
+        raise Skip(able.stderr.strip())
     torch = pytorch_on_path(options.venv)
     rows, notes, busy = [], [], []
     skipped = [] if torch else [f"PyTorch: skipped, {sys.executable} cannot import torch; {contenders.SETUP_HINT}"]

@@ -68,7 +68,8 @@ struct run_options {
     access_choice access;
     bool resume = false;
     bool json = false;
-    bool no_trace = false; // to measure what tracing costs
+    bool no_trace = false;           // to measure what tracing costs
+    std::uint64_t gpu_memory_mb = 0; // as of a node
     bool cuda_graphs = false;
     std::string trace_file; // write a Chrome/Perfetto trace of the end of the run here
 };

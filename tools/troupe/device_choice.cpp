@@ -34,7 +34,7 @@ error not_devices(const std::string& word) {
 
 // Beside the program, as in a bundle; in the lib folder of an installation; in the folder of a build.
 std::string module_path() {
-    if (const char* named = std::getenv("TROUPE_CUDA_MODULE"); named != nullptr)
+    if (const char* named = std::getenv("TROUPE_CUDA_MODULE"); named != nullptr && *named != '\0')
         return named;
     std::error_code none;
     const auto folder = std::filesystem::read_symlink("/proc/self/exe", none).parent_path();
@@ -50,10 +50,10 @@ std::string module_path() {
 
 std::vector<std::string> device_choice::names() const {
     std::vector<std::string> all;
-    for (unsigned i = 0; i < cpus; ++i)
-        all.push_back("cpu:" + std::to_string(i));
     for (const unsigned gpu : gpus)
         all.push_back("cuda:" + std::to_string(gpu));
+    for (unsigned i = 0; i < cpus; ++i)
+        all.push_back("cpu:" + std::to_string(i));
     return all;
 }
 

@@ -14,7 +14,7 @@ struct device_choice {
     unsigned cpus = 0;
     std::vector<unsigned> gpus; // by their number on this machine
 
-    // "cpu:0", "cpu:1", "cuda:0"
+    // "cuda:0", "cpu:0", "cpu:1": GPUs come first wherever nobody says which device does what
     std::vector<std::string> names() const;
 };
 

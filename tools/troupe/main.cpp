@@ -37,6 +37,13 @@ CLI::Option* add_milliseconds(CLI::App* command, const char* name, duration& val
         ->default_str(std::to_string(now.count()));
 }
 
+CLI::Option* add_gpu_memory(CLI::App* command, std::uint64_t& megabytes) {
+    return command
+        ->add_option("--gpu-memory-mb", megabytes,
+                     "Bound of each GPU's own memory; without it nine tenths of what is free.")
+        ->check(CLI::Range(16u, 1u << 24));
+}
+
 CLI::Option* add_cuda_graphs(CLI::App* command, bool& graphs) {
     return command->add_flag("--cuda-graphs", graphs,
                              "Launch a stage's pass or update on a GPU as one CUDA graph.");
@@ -108,8 +115,10 @@ void add_run(CLI::App& program, cli::run_options& run, int& code) {
                          "HOST:PORT of any node of a running cluster: train on its nodes.")
             ->excludes(run_nodes);
     run_command
-        ->add_option("--devices", run.devices,
-                     "Devices of this process, cpu:N for N cores; when it trains alone.")
+        ->add_option(
+            "--devices", run.devices,
+            "Devices of this process, when it trains alone: cpu:N for N cores, cuda:I for a GPU, "
+            "several with commas between them.")
         ->excludes(run_nodes)
         ->excludes(run_cluster);
     run_command->add_option("--key", run.access.key_file, "File with the cluster's key.");
@@ -125,6 +134,7 @@ void add_run(CLI::App& program, cli::run_options& run, int& code) {
         ->add_flag("--no-trace", run.no_trace,
                    "Record no trace, here and on the nodes that are started: for benchmarks.")
         ->excludes(run_trace);
+    add_gpu_memory(run_command, run.gpu_memory_mb)->excludes(run_nodes)->excludes(run_cluster);
     add_cuda_graphs(run_command, run.cuda_graphs)->excludes(run_nodes)->excludes(run_cluster);
     run_command->callback([&] { code = cli::run(run); });
 }
@@ -156,10 +166,7 @@ void add_node(CLI::App& program, cli::node_options_cli& node, int& code) {
     node_command->add_option("--memory-mb", node.node.memory_mb, "Bound of each device's memory.")
         ->check(CLI::Range(16u, 1u << 24))
         ->capture_default_str();
-    node_command
-        ->add_option("--gpu-memory-mb", node.node.gpu_memory_mb,
-                     "Bound of each GPU's own memory; without it nine tenths of what is free.")
-        ->check(CLI::Range(16u, 1u << 24));
+    add_gpu_memory(node_command, node.node.gpu_memory_mb);
     add_milliseconds(node_command, "--heartbeat-ms", node.node.heartbeat.interval,
                      "Interval of heartbeats.")
         ->check(CLI::Range(10, 60000));
@@ -188,10 +195,11 @@ void add_check(CLI::App& program, cli::check_options& check, int& code) {
             ->add_option("--nodes", check.nodes,
                          "Check as well whether it fits so many local nodes of one device.")
             ->check(CLI::Range(1, 64));
-    auto* check_devices = check_command
-                              ->add_option("--devices", check.devices,
-                                           "Or whether it fits the devices of one process, cpu:N.")
-                              ->excludes(check_nodes);
+    auto* check_devices =
+        check_command
+            ->add_option("--devices", check.devices,
+                         "Or whether it fits the devices of one process, cpu:N or cuda:I.")
+            ->excludes(check_nodes);
     auto* check_print = check_command->add_flag(
         "--print", check.print, "Print the definition with every default filled in.");
     check_command
@@ -222,7 +230,7 @@ void add_plan(CLI::App& program, cli::plan_options& plan, int& code) {
                              ->add_option("--cluster", plan.cluster,
                                           "HOST:PORT: plan for the devices of a running cluster.")
                              ->excludes(plan_nodes);
-    plan_command->add_option("--devices", plan.devices, "Devices of one process, cpu:N.")
+    plan_command->add_option("--devices", plan.devices, "Devices of one process, cpu:N or cuda:I.")
         ->excludes(plan_nodes)
         ->excludes(plan_cluster);
     plan_command->add_option("--key", plan.access.key_file, "File with the cluster's key.")

@@ -133,12 +133,6 @@ result<void> node_host::parts::make_devices(const node_choice& choice) {
     const auto chosen = choice.devices.empty() ? device_choice{} : parse_devices(choice.devices);
     if (!chosen)
         return chosen.failure();
-    for (unsigned i = 0; i < chosen->cpus; ++i) {
-        auto made = make_cpu_device({.index = i, .memory_bytes_max = bytes}, time);
-        if (!made)
-            return made.failure();
-        devices.push_back(std::move(made).value());
-    }
     if (!chosen->gpus.empty()) {
         auto opened = open_gpus(chosen->gpus);
         if (!opened)
@@ -155,6 +149,12 @@ result<void> node_host::parts::make_devices(const node_choice& choice) {
                 return made.failure().in("cuda:" + std::to_string(gpu));
             devices.push_back(std::move(made).value());
         }
+    }
+    for (unsigned i = 0; i < chosen->cpus; ++i) {
+        auto made = make_cpu_device({.index = i, .memory_bytes_max = bytes}, time, host_memory());
+        if (!made)
+            return made.failure();
+        devices.push_back(std::move(made).value());
     }
     auto made =
         make_cpu_device({.index = worker_index, .memory_bytes_max = bytes}, time, host_memory());
@@ -285,8 +285,14 @@ std::vector<plan_device> devices_of(const std::vector<member_info>& members) {
             if (round < m.devices.size())
                 devices.push_back({m.node, m.name, m.devices[round].name});
         if (devices.size() == before)
-            return devices;
+            break;
     }
+    std::ranges::stable_partition(devices, is_gpu);
+    return devices;
+}
+
+bool is_gpu(const plan_device& d) {
+    return d.device.starts_with("cuda:");
 }
 
 } // namespace troupe::cli

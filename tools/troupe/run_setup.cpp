@@ -272,6 +272,7 @@ result<run_nodes> bring_together(const run_options& options, proto::App::Reader 
     } else if (alone) {
         host.node.devices = options.devices.empty() ? default_devices(app) : options.devices;
         host.node.cuda_graphs = options.cuda_graphs;
+        host.node.gpu_memory_mb = options.gpu_memory_mb;
     }
     auto started = node_host::start(host);
     if (!started)
@@ -296,7 +297,10 @@ void note_data(const data_sets& data) {
 }
 
 std::string memory_advice(const std::string& cluster) {
-    return cluster.empty() ? "" : ", or start nodes with a larger bound: troupe node --memory-mb";
+    return cluster.empty() ? ""
+                           : ", or start nodes with a larger bound: troupe node --memory-mb, or "
+                             "--gpu-memory-mb "
+                             "of its GPUs";
 }
 
 void note_precision(const run_options& options, proto::App::Reader app) {
@@ -310,7 +314,15 @@ void note_precision(const run_options& options, proto::App::Reader app) {
 void note_sharing(const run_nodes& nodes, std::uint32_t children, proto::App::Reader app) {
     const std::size_t devices = std::max<std::size_t>(children, nodes.devices.size());
     const auto own = std::ranges::count(nodes.devices, nodes.host->name(), &plan_device::node_name);
-    const auto here = children > 0 ? children : static_cast<std::size_t>(own);
+    const auto gpus = std::ranges::count_if(nodes.devices, is_gpu);
+    const auto own_gpus = std::ranges::count_if(nodes.devices, [&](const plan_device& d) {
+        return is_gpu(d) && d.node_name == nodes.host->name();
+    });
+    const auto here = children > 0 ? children : static_cast<std::size_t>(own - own_gpus);
+    if (app.getTopology().isPipeline() && !app.getTopology().getPipeline().getStages().isList() &&
+        gpus > 0 && static_cast<std::size_t>(gpus) < nodes.devices.size())
+        note("topology.pipeline.stages: cut as if all devices were as fast as " +
+             nodes.devices[0].device + "; give a list of stages for GPUs and processors together");
     const std::uint32_t replicas = app.getTopology().getReplicas();
     if (app.getTopology().isSingle() && replicas > 1 && devices > replicas)
         note("topology.replicas: " + std::to_string(devices - replicas) + " of " +

@@ -36,9 +36,11 @@ BOOST_AUTO_TEST_SUITE(cuda_modules)
 BOOST_AUTO_TEST_CASE(a_module_that_is_not_there_is_told_by_its_path) {
     const auto refused = open_cuda_module("/nowhere/troupe_cuda.so");
     BOOST_REQUIRE(!refused.ok());
-    BOOST_TEST(refused.failure().message() ==
-               "this build has no CUDA module: there is no /nowhere/troupe_cuda.so; "
-               "build on a machine with the CUDA toolkit's nvcc");
+    BOOST_TEST(
+        refused.failure().message() ==
+        "this build has no CUDA module: there is no /nowhere/troupe_cuda.so; "
+        "build it with nvcc of CUDA 13: `tools/setup -- -Dcuda=enabled` says what is missing "
+        "for it");
 }
 
 BOOST_AUTO_TEST_CASE(a_library_that_is_no_module_is_refused) {
