@@ -111,7 +111,7 @@ struct Model {
           "[features] otherwise.");
   layers @1 :List(Layer) $A.required $A.minItems(1) $A.maxItems(4096) $A.doc("Layers in order, each feeding the next.");
   loss @2 :Loss $A.doc("What training minimises.");
-  precision @3 :Precision = f32 $A.doc("Of the numbers that conv2d, linear and recurrent layers multiply, and the projections of attention.");
+  precision @3 :Precision = f32 $A.doc("Of the numbers that conv2d, linear, recurrent and attention layers multiply.");
 }
 
 enum Precision {

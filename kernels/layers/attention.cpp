@@ -72,9 +72,9 @@ result<activation> attention_layer::forward(compute_context& context, forward_pa
         !done)
         return done.failure();
     const tensor packed = projected.reshaped({samples, positions_, 3 * width_});
-    if (auto done =
-            context.ops.run(attention_forward{settings_, part(packed, 0), part(packed, 1),
-                                              part(packed, 2), nullptr, attended, log_sums});
+    if (auto done = context.ops.run(attention_forward{settings_, part(packed, 0), part(packed, 1),
+                                                      part(packed, 2), nullptr, attended, log_sums,
+                                                      context.products});
         !done)
         return done.failure();
     if (auto done = context.ops.run(
@@ -108,7 +108,7 @@ result<layer::gradients> attention_layer::backward(compute_context& context,
     if (auto done = context.ops.run(attention_backward{
             settings_, part(packed, 0), part(packed, 1), part(packed, 2), nullptr, attended,
             pass.saved.tensors[3], to_rows.reshaped(attended.shape()), part(to_packed, 0),
-            part(to_packed, 1), part(to_packed, 2)});
+            part(to_packed, 1), part(to_packed, 2), context.products});
         !done)
         return done.failure();
     tensor& to_input = made->inputs[0].values;

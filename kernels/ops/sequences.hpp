@@ -1,6 +1,7 @@
 // Operations on sequences: (samples, positions, width).
 #pragma once
 
+#include "kernels/ops/precision.hpp"
 #include "kernels/tensor/tensor.hpp"
 
 namespace troupe {
@@ -91,6 +92,12 @@ struct mutable_columns {
 //     score[i][j] = sum over c of queries[i][c] * keys[j][c] / sqrt(d)
 //     output[i][c] = sum over j of softmax(score[i])[j] * values[j][c]
 // over the keys j that i sees: with `causal` those up to i, with `key_lengths` those before its sample's length.
+//
+// With `products` bfloat16 the factors are rounded: queries and keys, whose products are then multiplied by 1 / sqrt(d)
+// in float32, values, and what multiplies the values. That is exp(score - m), with m the largest score, or about the
+// largest so far in a back end that goes over the keys piece by piece; or it stays as it is where rounding gains nothing,
+// as on a processor. So the bits are a back end's own: two may differ by 2^-8 of each share. Scores, the sums that shares
+// are divided by and log_sums are float32.
 struct attention_forward {
     attention_settings settings;
     columns queries;           // of (samples, queries)
@@ -99,6 +106,7 @@ struct attention_forward {
     const tensor* key_lengths; // (samples), int32, 1 to keys; or null: all. errc::data for others
     tensor& output;            // (samples, queries, width)
     tensor& log_sums;          // (samples, heads, queries): log(sum over j of exp(score[i][j]))
+    precision products = precision::float32;
 
     result<void> check() const;
 };
@@ -106,7 +114,14 @@ struct attention_forward {
 // Of a sample's number of keys.
 error bad_key_length(std::size_t sample, std::int32_t length, std::size_t keys);
 
-// The three gradients may be columns of one tensor that do not overlap.
+// The three gradients may be columns of one tensor that do not overlap. With p the shares, softmax(score[i])[j], and m[i] =
+// sum over c of output[i][c] * output_gradient[i][c]:
+//     value_gradient[j] = sum over i of p[i][j] * output_gradient[i]
+//     to_score[i][j] = p[i][j] * (output_gradient[i] . values[j] - m[i]) / sqrt(d)
+//     query_gradient[i] = sum over j of to_score[i][j] * keys[j]
+//     key_gradient[j] = sum over i of to_score[i][j] * queries[i]
+// With `products` bfloat16 queries, keys, values and output_gradient are rounded, the last in m too, and p and to_score
+// where they are factors of a sum, or not, as on the way forward.
 struct attention_backward {
     attention_settings settings;
     columns queries;
@@ -119,6 +134,7 @@ struct attention_backward {
     mutable_columns query_gradient;
     mutable_columns key_gradient; // 0 for keys that nobody sees
     mutable_columns value_gradient;
+    precision products = precision::float32;
 
     result<void> check() const;
 };

@@ -28,6 +28,15 @@ void for_each_query(const tensor_shape& output, std::size_t heads, Function f) {
                 f(query_place{s, h, i});
 }
 
+// Column c of the query's head at a position, as the products take it.
+template <class Attention>
+double factor_at(const Attention& op, const columns& of, query_place at, std::size_t position,
+                 std::size_t c) {
+    const std::size_t width = op.output.shape()[2] / op.settings.heads;
+    const float x = of.of.values<float>()[offset(of, at.sample, position, at.head * width + c)];
+    return factor(double{x}, op.products);
+}
+
 // The scores of the keys that a query sees.
 template <class Attention>
 std::vector<double> scores_of(const Attention& op, query_place at) {
@@ -38,20 +47,15 @@ std::vector<double> scores_of(const Attention& op, query_place at) {
             static_cast<std::size_t>(op.key_lengths->template values<std::int32_t>()[at.sample]);
     if (op.settings.causal)
         visible = std::min(visible, at.position + 1);
-    const auto q = op.queries.of.template values<float>().subspan(
-        offset(op.queries, at.sample, at.position, at.head * width), width);
     std::vector<double> scores(visible);
-    for (std::size_t j = 0; j < visible; ++j) {
-        const auto k = op.keys.of.template values<float>().subspan(
-            offset(op.keys, at.sample, j, at.head * width), width);
+    for (std::size_t j = 0; j < visible; ++j)
         for (std::size_t c = 0; c < width; ++c)
-            scores[j] += double{q[c]} * double{k[c]} / std::sqrt(static_cast<double>(width));
-    }
+            scores[j] += factor_at(op, op.queries, at, at.position, c) *
+                         factor_at(op, op.keys, at, j, c) / std::sqrt(static_cast<double>(width));
     return scores;
 }
 
-double log_sum_of(const std::vector<double>& scores) {
-    const double largest = *std::ranges::max_element(scores);
+double log_sum_of(const std::vector<double>& scores, double largest) {
     double total = 0;
     for (const double score : scores)
         total += std::exp(score - largest);
@@ -63,15 +67,17 @@ double log_sum_of(const std::vector<double>& scores) {
 result<void> reference_operations::compute(const attention_forward& op) {
     const auto& shape = op.output.shape();
     const std::size_t width = shape[2] / op.settings.heads;
-    const auto values = op.values.of.values<float>();
     for_each_query(shape, op.settings.heads, [&](query_place at) {
         const auto scores = scores_of(op, at);
-        const double log_sum = log_sum_of(scores);
+        const double largest = *std::ranges::max_element(scores);
+        const double log_sum = log_sum_of(scores, largest);
         auto sums = zeros(width);
-        for (std::size_t j = 0; j < scores.size(); ++j)
+        for (std::size_t j = 0; j < scores.size(); ++j) {
+            const double share =
+                factor(std::exp(scores[j] - largest), op.products) * std::exp(largest - log_sum);
             for (std::size_t c = 0; c < width; ++c)
-                sums[c] += std::exp(scores[j] - log_sum) *
-                           double{values[offset(op.values, at.sample, j, at.head * width + c)]};
+                sums[c] += share * factor_at(op, op.values, at, j, c);
+        }
         for (std::size_t c = 0; c < width; ++c)
             op.output.mutable_values<float>()[offset(columns{op.output}, at.sample, at.position,
                                                      at.head * width + c)] =
@@ -86,10 +92,7 @@ result<void> reference_operations::compute(const attention_backward& op) {
     const auto& shape = op.output.shape();
     const std::size_t width = shape[2] / op.settings.heads;
     const double scale = 1 / std::sqrt(static_cast<double>(width));
-    const auto queries = op.queries.of.values<float>();
-    const auto keys = op.keys.of.values<float>();
-    const auto values = op.values.of.values<float>();
-    const auto gradient = op.output_gradient.values<float>();
+    const columns gradient{op.output_gradient};
     const tensor_shape key_shape{shape[0], op.keys.of.shape()[1], shape[2]};
     auto to_queries = zeros(shape.elements());
     auto to_keys = zeros(key_shape.elements());
@@ -97,25 +100,28 @@ result<void> reference_operations::compute(const attention_backward& op) {
     for_each_query(shape, op.settings.heads, [&](query_place at) {
         const std::size_t first = at.head * width;
         const std::size_t i = (at.sample * shape[1] + at.position) * shape[2] + first;
+        const auto of_key = [&](std::size_t j) {
+            return (at.sample * key_shape[1] + j) * shape[2] + first;
+        };
         const auto scores = scores_of(op, at);
-        const double log_sum = log_sum_of(scores);
+        const double log_sum = log_sum_of(scores, *std::ranges::max_element(scores));
         std::vector<double> to_shares(scores.size());
         double mean = 0;
         for (std::size_t j = 0; j < scores.size(); ++j) {
             const double share = std::exp(scores[j] - log_sum);
             for (std::size_t c = 0; c < width; ++c) {
-                const double g = gradient[i + c];
-                to_shares[j] += g * values[offset(op.values, at.sample, j, first + c)];
-                to_values[(at.sample * key_shape[1] + j) * shape[2] + first + c] += share * g;
+                const double g = factor_at(op, gradient, at, at.position, c);
+                to_shares[j] += g * factor_at(op, op.values, at, j, c);
+                to_values[of_key(j) + c] += factor(share, op.products) * g;
             }
             mean += share * to_shares[j];
         }
         for (std::size_t j = 0; j < scores.size(); ++j) {
-            const double to_score = scale * std::exp(scores[j] - log_sum) * (to_shares[j] - mean);
+            const double to_score =
+                factor(scale * std::exp(scores[j] - log_sum) * (to_shares[j] - mean), op.products);
             for (std::size_t c = 0; c < width; ++c) {
-                to_queries[i + c] += to_score * keys[offset(op.keys, at.sample, j, first + c)];
-                to_keys[(at.sample * key_shape[1] + j) * shape[2] + first + c] +=
-                    to_score * queries[offset(op.queries, at.sample, at.position, first + c)];
+                to_queries[i + c] += to_score * factor_at(op, op.keys, at, j, c);
+                to_keys[of_key(j) + c] += to_score * factor_at(op, op.queries, at, at.position, c);
             }
         }
     });

@@ -11,6 +11,7 @@ struct attention_shape {
     std::size_t samples, queries, keys, width, heads;
     bool causal = false;
     bool is_padded = false; // samples have fewer keys than there is room for
+    precision products = precision::float32;
 };
 
 // Self attention on queries, keys and values side by side in one tensor, or attention on three tensors.
@@ -24,7 +25,7 @@ struct attention_case final : operation_case {
         return std::string{"attention "} + (a.causal ? "causal " : "") +
                (a.is_padded ? "padded " : "") + (is_packed ? "packed " : "") +
                by({a.samples, a.queries, a.keys}) + ", width " + std::to_string(a.width) +
-               ", heads " + std::to_string(a.heads);
+               ", heads " + std::to_string(a.heads) + suffix_of(a.products);
     }
     std::vector<tensor_shape> input_shapes() const override {
         if (is_packed)
@@ -35,6 +36,9 @@ struct attention_case final : operation_case {
     // Two products per pair of a query and a key that it sees, and five on the way back. Exponentials are not counted.
     double forward_flops() const override { return 4 * pairs() * static_cast<double>(a.width); }
     double backward_flops() const override { return 10 * pairs() * static_cast<double>(a.width); }
+    bool is_rounded() const override { return a.products == precision::bfloat16; }
+    // Factors that are computed on the way are rounded in different places, or not at all.
+    float tolerance() const override { return is_rounded() ? 6e-3f : 2e-5f; }
 
     std::vector<tensor> constants(compute_context& context) const override;
     prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
@@ -85,27 +89,50 @@ prepared_case attention_case::prepare(compute_context& context, const std::vecto
     const columns q{part(s->inputs, 0), first(0)}, k{part(s->inputs, 1), first(1)},
         v{part(s->inputs, 2), first(2)};
     auto& ops = context.ops;
-    return {
-        [=, &ops] {
-            return ops.run(attention_forward{settings, q, k, v, lengths, s->output, s->log_sums});
-        },
-        [=, &ops] {
-            return ops.run(attention_backward{settings,
-                                              q,
-                                              k,
-                                              v,
-                                              lengths,
-                                              s->output,
-                                              s->log_sums,
-                                              output_gradient,
-                                              {part(s->gradients, 0), first(0)},
-                                              {part(s->gradients, 1), first(1)},
-                                              {part(s->gradients, 2), first(2)}});
-        },
-        [=] {
-            return std::vector{s->output, s->log_sums};
-        },
-        [=] { return s->gradients; }};
+    const precision products = a.products;
+    return {[=, &ops] {
+                return ops.run(attention_forward{settings, q, k, v, lengths, s->output, s->log_sums,
+                                                 products});
+            },
+            [=, &ops] {
+                return ops.run(attention_backward{settings,
+                                                  q,
+                                                  k,
+                                                  v,
+                                                  lengths,
+                                                  s->output,
+                                                  s->log_sums,
+                                                  output_gradient,
+                                                  {part(s->gradients, 0), first(0)},
+                                                  {part(s->gradients, 1), first(1)},
+                                                  {part(s->gradients, 2), first(2)},
+                                                  products});
+            },
+            [=] {
+                return std::vector{s->output, s->log_sums};
+            },
+            [=] { return s->gradients; }};
+}
+
+void add_rounded_cases(cases& to) {
+    constexpr auto bf16 = precision::bfloat16;
+    // Widths below and at a multiple of 16 columns; positions that fill a tile of a GPU, and one more.
+    for (const std::size_t width : {16, 40, 64, 128})
+        for (const std::size_t positions : {1, 17, 64, 65, 130}) {
+            const bool causal = positions % 2 == width / 8 % 2;
+            const bool is_padded = positions > 64;
+            add<attention_case>(
+                to, attention_shape{1, positions, positions, width, 1, causal, is_padded, bf16},
+                true);
+            add<attention_case>(
+                to, attention_shape{1, positions, positions, width, 1, !causal, false, bf16}, true);
+        }
+    for (const bool causal : {false, true})
+        add<attention_case>(to, attention_shape{3, 70, 70, 39, 3, causal, true, bf16}, true);
+    add<attention_case>(to, attention_shape{2, 70, 5, 16, 2, false, true, bf16}, false);
+    add<attention_case>(to, attention_shape{2, 3, 135, 80, 2, false, false, bf16}, false);
+    // Wider than a tile.
+    add<attention_case>(to, attention_shape{2, 70, 70, 132, 1, true, true, bf16}, true);
 }
 
 } // namespace
@@ -130,6 +157,7 @@ void add_attention_cases(cases& to) {
     // Wide heads, keys of a second block that nobody sees.
     add<attention_case>(to, attention_shape{2, 66, 66, 100, 1, true, true}, true);
     add<attention_case>(to, attention_shape{2, 5, 66, 132, 1, false, true}, false);
+    add_rounded_cases(to);
 }
 
 void add_timed_attention_cases(cases& to) {
@@ -137,6 +165,8 @@ void add_timed_attention_cases(cases& to) {
         add<attention_case>(to, attention_shape{8, 256, 256, 320, 8, causal}, true);
         add<attention_case>(to, attention_shape{8, 256, 256, 384, 6, causal}, true);
         add<attention_case>(to, attention_shape{1, 2048, 2048, 320, 8, causal}, true);
+        add<attention_case>(
+            to, attention_shape{8, 256, 256, 384, 6, causal, false, precision::bfloat16}, true);
     }
 }
 

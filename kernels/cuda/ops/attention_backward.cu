@@ -139,8 +139,10 @@ struct mean_term {
     const float* output;
     const float* output_gradient;
     std::size_t columns;
+    bool is_rounded;
     __device__ float operator()(std::size_t row, std::size_t c) const {
-        return output[row * columns + c] * output_gradient[row * columns + c];
+        const float gradient = output_gradient[row * columns + c];
+        return output[row * columns + c] * (is_rounded ? rounded_to_bf16(gradient) : gradient);
     }
 };
 
@@ -166,17 +168,18 @@ result<void> cuda_operations::start(const attention_backward& op) {
     if (!means)
         return means.failure();
     if (auto done = reduce_rows(run_, {rows, n->width, n->width}, 0.f,
-                                mean_term{floats(op.output), floats(op.output_gradient), n->width},
+                                mean_term{floats(op.output), floats(op.output_gradient), n->width,
+                                          op.products == precision::bfloat16},
                                 plus{}, kept_mean{*n, floats(*means)}, {&op.output});
         !done)
         return done;
     const bool is_narrow = n->width <= few_columns;
     const unsigned columns = is_narrow ? few_columns : many_columns;
     attention_task task{.n = *n,
-                        .queries = columns_of(op.queries),
-                        .keys = columns_of(op.keys),
-                        .values = columns_of(op.values),
-                        .output_gradient = columns_of(op.output_gradient),
+                        .queries = factors_of(op.queries, op.products),
+                        .keys = factors_of(op.keys, op.products),
+                        .values = factors_of(op.values, op.products),
+                        .output_gradient = factors_of({op.output_gradient}, op.products),
                         .log_sums = floats(op.log_sums),
                         .means = floats(*means),
                         .query_gradient = columns_of(op.query_gradient),

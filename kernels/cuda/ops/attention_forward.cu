@@ -118,9 +118,9 @@ result<void> cuda_operations::start(const attention_forward& op) {
         return n.failure();
     const bool is_narrow = n->width <= few_columns;
     const attention_task task{.n = *n,
-                              .queries = columns_of(op.queries),
-                              .keys = columns_of(op.keys),
-                              .values = columns_of(op.values),
+                              .queries = factors_of(op.queries, op.products),
+                              .keys = factors_of(op.keys, op.products),
+                              .values = factors_of(op.values, op.products),
                               .output = columns_of(mutable_columns{op.output}),
                               .log_sums = floats(op.log_sums),
                               .tiles = {*n, n->queries, is_narrow ? few_columns : many_columns}};
