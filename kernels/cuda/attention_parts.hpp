@@ -62,6 +62,8 @@ struct tile_view {
         : queries{there(n.queries, first_query, tile_rows)}, keys{there(length, first_key,
                                                                         tile_rows)},
           ahead{n.causal ? there(first_query, first_key, tile_rows) : tile_rows} {}
+    // Some of the keys that there are come behind some of the queries.
+    __device__ bool is_diagonal() const { return ahead < tile_rows; }
     __device__ bool is_seen(unsigned query, unsigned key) const {
         return query < queries && key < keys && key <= query + ahead;
     }

@@ -142,45 +142,76 @@ __device__ inline void store_scores(const tile_scores& scores, tile_memory& memo
             memory.scores[at.score(i, j)] = scores[i][j];
 }
 
-// sums[i][k] += over j: memory.scores[i][j] * column k of row j of b from `b_first` on. What this thread put into
-// memory.scores before it others see here.
+// sums[i][k] += over the others from `first` on that lie in memory.factors.
 template <unsigned columns>
-__device__ void add_product(const row_range<const float>& b, std::size_t b_first,
+__device__ void add_factors(unsigned first, const tile_memory& memory, tile_sums<columns>& sums) {
+    const tile_place at;
+    for (unsigned r = 0; r < tile_depth; r += 4) {
+        float others[4][columns_of_thread<columns>];
+#pragma unroll
+        for (unsigned n = 0; n < 4; ++n)
+#pragma unroll
+            for (unsigned k = 0; k < columns_of_thread<columns>; k += 4) {
+                const float4 four = *reinterpret_cast<const float4*>(
+                    memory.factors + (r + n) * columns + thread_column(k));
+                others[n][k] = four.x;
+                others[n][k + 1] = four.y;
+                others[n][k + 2] = four.z;
+                others[n][k + 3] = four.w;
+            }
+#pragma unroll
+        for (unsigned i = 0; i < rows_of_thread; ++i) {
+            const float4 row = *reinterpret_cast<const float4*>(
+                memory.scores + at.row(i) * score_stride + first + r);
+#pragma unroll
+            for (unsigned k = 0; k < columns_of_thread<columns>; ++k) {
+                sums[i][k] += row.x * others[0][k];
+                sums[i][k] += row.y * others[1][k];
+                sums[i][k] += row.z * others[2][k];
+                sums[i][k] += row.w * others[3][k];
+            }
+        }
+    }
+}
+
+// Which others of a tile count for its row i.
+enum class counted { up_to_i, from_i };
+
+// The same of those that count; the rest may be NaN, which 0 times it would be, too.
+template <unsigned columns, counted others>
+__device__ void add_counted(unsigned first, const tile_memory& memory, tile_sums<columns>& sums) {
+    const tile_place at;
+#pragma unroll 1
+    for (unsigned r = 0; r < tile_depth; ++r)
+#pragma unroll
+        for (unsigned i = 0; i < rows_of_thread; ++i) {
+            const unsigned row = at.row(i), other = first + r;
+            if (others == counted::up_to_i ? other > row : other < row)
+                continue;
+            const float score = memory.scores[row * score_stride + other];
+#pragma unroll
+            for (unsigned k = 0; k < columns_of_thread<columns>; ++k)
+                sums[i][k] += score * memory.factors[r * columns + thread_column(k)];
+        }
+}
+
+// sums[i][k] += over j: memory.scores[i][j] * column k of row j of b from `b_first` on, or with `is_diagonal` over those j
+// that `others` says. What this thread put into memory.scores before it others see here.
+template <unsigned columns, counted others>
+__device__ void add_product(const row_range<const float>& b, std::size_t b_first, bool is_diagonal,
                             std::size_t first_column, std::size_t width, tile_memory& memory,
                             tile_sums<columns>& sums) {
     static_assert(tile_depth * columns <= sizeof memory.factors / sizeof(float));
-    const tile_place at;
+#pragma unroll 1
     for (unsigned first = 0; first < tile_rows; first += tile_depth) {
         __syncthreads();
         load_tile<tile_depth, columns>(b, b_first + first, first_column, width, memory.factors,
                                        columns);
         __syncthreads();
-        for (unsigned r = 0; r < tile_depth; r += 4) {
-            float others[4][columns_of_thread<columns>];
-#pragma unroll
-            for (unsigned n = 0; n < 4; ++n)
-#pragma unroll
-                for (unsigned k = 0; k < columns_of_thread<columns>; k += 4) {
-                    const float4 four = *reinterpret_cast<float4*>(
-                        memory.factors + (r + n) * columns + thread_column(k));
-                    others[n][k] = four.x;
-                    others[n][k + 1] = four.y;
-                    others[n][k + 2] = four.z;
-                    others[n][k + 3] = four.w;
-                }
-#pragma unroll
-            for (unsigned i = 0; i < rows_of_thread; ++i) {
-                const float4 row = *reinterpret_cast<float4*>(memory.scores +
-                                                              at.row(i) * score_stride + first + r);
-#pragma unroll
-                for (unsigned k = 0; k < columns_of_thread<columns>; ++k) {
-                    sums[i][k] += row.x * others[0][k];
-                    sums[i][k] += row.y * others[1][k];
-                    sums[i][k] += row.z * others[2][k];
-                    sums[i][k] += row.w * others[3][k];
-                }
-            }
-        }
+        if (is_diagonal)
+            add_counted<columns, others>(first, memory, sums);
+        else
+            add_factors<columns>(first, memory, sums);
     }
 }
 

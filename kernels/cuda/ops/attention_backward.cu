@@ -71,7 +71,8 @@ __global__ void __launch_bounds__(tile_threads, tile_blocks)
                     scores[r][j] = memory.scores[at.score(r, j)] * (scores[r][j] - mean) * n.scale;
             }
             store_scores(scores, memory);
-            add_product<columns>(keys, key, tile.first_column, n.width, memory, sums);
+            add_product<columns, counted::up_to_i>(keys, key, view.is_diagonal(), tile.first_column,
+                                                   n.width, memory, sums);
         }
         store_sums<columns>(sums, t.query_gradient.rows(tile.sample, column, n.queries),
                             tile.first_row, tile.first_column, n.width);
@@ -114,7 +115,8 @@ __global__ void __launch_bounds__(tile_threads, columns == few_columns ? tile_bl
                                        : 0;
             }
             store_scores(scores, memory);
-            add_product<columns>(gradient, query, tile.first_column, n.width, memory, to_values);
+            add_product<columns, counted::from_i>(gradient, query, view.is_diagonal(),
+                                                  tile.first_column, n.width, memory, to_values);
             multiply_rows(values, tile.first_row, gradient, query, n.width, memory, scores);
 #pragma unroll
             for (unsigned j = 0; j < others_of_thread; ++j) {
@@ -125,7 +127,8 @@ __global__ void __launch_bounds__(tile_threads, columns == few_columns ? tile_bl
                     scores[r][j] = memory.scores[at.score(r, j)] * (scores[r][j] - mean) * n.scale;
             }
             store_scores(scores, memory);
-            add_product<columns>(queries, query, tile.first_column, n.width, memory, to_keys);
+            add_product<columns, counted::from_i>(queries, query, view.is_diagonal(),
+                                                  tile.first_column, n.width, memory, to_keys);
         }
         store_sums<columns>(to_keys, t.key_gradient.rows(tile.sample, column, n.keys),
                             tile.first_row, tile.first_column, n.width);

@@ -88,9 +88,11 @@ __global__ void __launch_bounds__(tile_threads, tile_blocks) attention_kernel(at
         for (std::size_t key = 0; key < end; key += tile_rows) {
             tile_scores scores;
             multiply_rows(queries, tile.first_row, keys, key, n.width, memory, scores);
-            weigh<columns>({n, tile.first_row, key, length}, n.scale, scores, states, sums);
+            const tile_view view{n, tile.first_row, key, length};
+            weigh<columns>(view, n.scale, scores, states, sums);
             store_scores(scores, memory);
-            add_product<columns>(values, key, tile.first_column, n.width, memory, sums);
+            add_product<columns, counted::up_to_i>(values, key, view.is_diagonal(),
+                                                   tile.first_column, n.width, memory, sums);
         }
         float* const log_sums = t.log_sums + n.first_query(tile.sample, tile.head);
 #pragma unroll
