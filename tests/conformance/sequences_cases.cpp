@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include "schemas/base/random.hpp"
@@ -161,6 +162,50 @@ struct positions_case final : operation_case {
     }
 };
 
+// Samples of every length in turn, padding alone too, some with padding before their last token.
+struct lengths_case final : operation_case {
+    static constexpr std::int32_t padding = 3;
+    tensor_shape shape;
+
+    explicit lengths_case(tensor_shape shape) : shape{shape} {}
+
+    std::string name() const override { return "sequence_lengths " + by(shape); }
+    std::vector<tensor_shape> input_shapes() const override { return {}; }
+    tensor_shape output_shape() const override { return {shape[0]}; }
+    double forward_flops() const override { return count(shape); }
+    double backward_flops() const override { return 0; }
+
+    std::vector<tensor> constants(compute_context& context) const override {
+        tensor tokens = poisoned(context, shape, data_type::int32);
+        random_stream random{3};
+        for (std::size_t s = 0; s < shape[0]; ++s)
+            for (std::size_t p = 0; p < shape[1]; ++p)
+                tokens.mutable_values<std::int32_t>()[s * shape[1] + p] =
+                    p < s % (shape[1] + 1) ? static_cast<std::int32_t>(random.below(5)) : padding;
+        return {tokens};
+    }
+
+    prepared_case prepare(compute_context& context, const std::vector<tensor>&,
+                          const tensor&) const override {
+        const tensor tokens = constants(context)[0];
+        auto lengths =
+            std::make_shared<tensor>(poisoned(context, output_shape(), data_type::int32));
+        auto numbers = std::make_shared<tensor>(poisoned(context, output_shape()));
+        auto& ops = context.ops;
+        return {[=, &ops] {
+                    return ops.run(sequence_lengths{tokens, padding, *lengths});
+                },
+                {},
+                [=] {
+                    std::ranges::transform(lengths->values<std::int32_t>(),
+                                           numbers->mutable_values<float>().begin(),
+                                           [](std::int32_t x) { return static_cast<float>(x); });
+                    return std::vector{*numbers};
+                },
+                [] { return std::vector<tensor>{}; }};
+    }
+};
+
 } // namespace
 
 void add_sequences_cases(cases& to) {
@@ -180,6 +225,8 @@ void add_sequences_cases(cases& to) {
     add<positions_case>(to, tensor_shape{5, 3, 37});
     add<positions_case>(to, tensor_shape{5000, 3}); // more samples than a GPU takes side by side
     add<positions_case>(to, tensor_shape{2, 700});
+    for (const tensor_shape& shape : {tensor_shape{1, 1}, {9, 7}, {70, 67}})
+        add<lengths_case>(to, shape);
     add_attention_cases(to);
 }
 
