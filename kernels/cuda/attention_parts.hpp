@@ -45,6 +45,11 @@ struct attention_sizes {
     __device__ std::size_t keys_end(std::size_t first_query, std::size_t length) const {
         return causal && first_query + tile_rows < length ? first_query + tile_rows : length;
     }
+    // How many of `most` keys from `key` on a query sees.
+    __device__ unsigned seen(std::size_t query, std::size_t key, std::size_t length,
+                             unsigned most) const {
+        return there(causal && query < length ? query + 1 : length, key, most);
+    }
     // Of the numbers that queries have by heads.
     __device__ std::size_t first_query(std::size_t sample, std::size_t head) const {
         return (sample * heads + head) * queries;

@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <ucontext.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <vector>
@@ -69,6 +70,13 @@ class block_runner {
         warp().of_lanes[exchange % 2][lane()] = {exchange, bits};
         wait_for_warp();
     }
+    const float* show_floats(const float* mine, unsigned count) {
+        TROUPE_CHECK(count <= lane_floats_max && warp().alive == warp_lanes, "a warp is not whole");
+        auto& all = warp().floats[(current_->exchanges + 1) % 2];
+        std::copy_n(mine, count, all.begin() + lane() * count);
+        show(0);
+        return all.data();
+    }
     // What a lane has shown in the exchange that this thread is in; null of a lane that has left or never was.
     const std::uint64_t* seen(unsigned lane) {
         const unsigned exchange = current_->exchanges;
@@ -83,6 +91,7 @@ class block_runner {
         unsigned alive = 0, waiting = 0;
         // Of the last exchange and of the one before: nobody is two ahead of a lane that still looks.
         std::array<std::array<shown, warp_lanes>, 2> of_lanes{};
+        std::array<std::array<float, warp_lanes * lane_floats_max>, 2> floats{};
     };
 
     warp_state& warp() { return warps_[current_->thread / warp_lanes]; }
@@ -222,6 +231,10 @@ std::uint64_t exchange_bits(std::uint64_t bits, int from) {
     runner.show(bits);
     const std::uint64_t* given = runner.seen(static_cast<unsigned>(from));
     return given == nullptr ? 0 : *given;
+}
+
+const float* shown_by_warp(const float* mine, unsigned count) {
+    return runner.show_floats(mine, count);
 }
 
 unsigned lanes_that_show(std::uint64_t wanted, std::uint64_t mine) {

@@ -43,6 +43,11 @@ std::uint64_t exchange_bits(std::uint64_t bits, int from);
 // The lanes of the warp that show what is wanted, each showing one number; as bits.
 unsigned lanes_that_show(std::uint64_t wanted, std::uint64_t mine);
 
+// What every lane of a whole warp shows, lane after lane; each shows as many as the others, at most these. Stays until the
+// warp's next exchange but one.
+inline constexpr unsigned lane_floats_max = 32;
+const float* shown_by_warp(const float* mine, unsigned count);
+
 template <class T>
 std::uint64_t bits_of(T value) {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(std::uint64_t));

@@ -181,6 +181,12 @@ struct alignas(16) float4 {
 inline float4 make_float4(float x, float y, float z, float w) {
     return {x, y, z, w};
 }
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) {
+    return {x, y, z, w};
+}
 
 inline void __syncthreads() {
     emulated::block_barrier();

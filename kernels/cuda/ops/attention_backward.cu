@@ -4,7 +4,7 @@
 //     to_query[i] = sum over j of to_score[i][j] * key[j], to_key[j] = sum over i of to_score[i][j] * query[i]
 // One kernel has blocks of queries that go over keys, one blocks of keys that go over queries, so that nobody adds to what
 // is another's. The shares are computed again from the scores and the log_sums.
-#include "kernels/cuda/attention_parts.hpp"
+#include "kernels/cuda/attention_cores.hpp"
 #include "kernels/cuda/cuda_operations.hpp"
 #include "kernels/cuda/row_reductions.hpp"
 
@@ -176,6 +176,8 @@ result<void> cuda_operations::start(const attention_backward& op) {
                                 plus{}, kept_mean{*n, floats(*means)}, {&op.output});
         !done)
         return done;
+    if (goes_by_cores(op, *n))
+        return attend_back_by_cores(op, *n, floats(*means), run_);
     const bool is_narrow = n->width <= few_columns;
     const unsigned columns = is_narrow ? few_columns : many_columns;
     attention_task task{.n = *n,

@@ -3,7 +3,7 @@
 // a block has sums of, several blocks compute the same scores.
 #include <cfloat>
 
-#include "kernels/cuda/attention_parts.hpp"
+#include "kernels/cuda/attention_cores.hpp"
 #include "kernels/cuda/cuda_operations.hpp"
 
 namespace troupe {
@@ -118,6 +118,8 @@ result<void> cuda_operations::start(const attention_forward& op) {
     const auto n = sizes_of(op, run_);
     if (!n)
         return n.failure();
+    if (goes_by_cores(op, *n))
+        return attend_by_cores(op, *n, run_);
     const bool is_narrow = n->width <= few_columns;
     const attention_task task{.n = *n,
                               .queries = factors_of(op.queries, op.products),
