@@ -137,7 +137,7 @@ def rows_of(name, precision, parts, peers, outcome):
 
 def gpu(options):
     program = options.program or contenders.program(options.build, "tools/troupe/troupe")
-    able = subprocess.run([program, "plan", os.path.join(contenders.SOURCE, "tests/interop/models/mlp.yaml"), "--devices",
+    able = subprocess.run([program, "plan", os.path.join(contenders.SOURCE, "tests/bench/models/alexnet.yaml"), "--devices",
                            options.devices], capture_output=True, text=True)
     if able.returncode != 0:
         raise Skip(able.stderr.strip())

@@ -47,6 +47,10 @@ class Scripts(TroupeTest):
         self.assertEqual([path for path in of_program if not path.startswith(str(moved))], [])
         benchmark = subprocess.run([moved / "bench-cuda", "--help"], capture_output=True, text=True)
         self.assertIn("slow_link | gpu", benchmark.stdout, benchmark.stderr)
+        # Of no model: it finds its files and a GPU, and measures nothing.
+        benchmark = subprocess.run([moved / "bench-cuda", "--model", "none"], capture_output=True, text=True,
+                                   env={**os.environ, "TROUPE_CUDA_MODULE": os.environ["TROUPE_EMULATED_CUDA"]})
+        self.assertIn("Training steps on one GPU beside PyTorch", benchmark.stdout, benchmark.stdout + benchmark.stderr)
 
     def test_a_folder_that_is_no_bundle_is_not_replaced(self):
         (self.folder / "mine").mkdir()
