@@ -65,12 +65,12 @@ result<void> execution::wait() {
 }
 
 execution::pending execution::end_of_work(result<void>& outcome) {
-    if (recorder_ != nullptr && outcome)
-        outcome = recorder_->end();
-    if (recorder_ != nullptr && !outcome) {
-        recorder_->drop();
-        now_.looked_out.clear(); // nobody has looked
-    }
+    if (recorder_ != nullptr)
+        if (auto launched = recorder_->end(); !launched) {
+            now_.looked_out.clear(); // nobody has looked
+            if (outcome)
+                outcome = launched;
+        }
     return taken_pending(outcome);
 }
 

@@ -177,10 +177,8 @@ result<const products::plan*> products::plan_of(const product& p) {
     if (handle_ == nullptr)
         if (auto made = checked(cublasLtCreate(&handle_)); !made)
             return made.failure();
-    for (const bool with_bias : {true, false}) { // not every shape is taken together with a bias
-        product taken = p;
-        if (!with_bias)
-            taken.bias = nullptr;
+    for (product taken = p;;
+         taken.bias = nullptr) { // not every shape is taken together with a bias
         plan made;
         if (auto done = made.describe(taken); !done)
             return done.failure();
@@ -190,7 +188,6 @@ result<const products::plan*> products::plan_of(const product& p) {
         if (status != CUBLAS_STATUS_NOT_SUPPORTED || taken.bias == nullptr)
             return failed(status);
     }
-    return failed(CUBLAS_STATUS_NOT_SUPPORTED); // not reached: the second is without a bias
 }
 
 namespace {

@@ -59,20 +59,10 @@ void recorder::record() {
 
 result<void> recorder::end() {
     auto done = is_recording_ ? launch() : result<void>{};
+    if (!done)
+        cudaGetLastError(); // not for the next call to find
     now_ = nullptr;
     return done;
-}
-
-void recorder::drop() {
-    now_ = nullptr;
-    if (!is_recording_)
-        return;
-    cudaGraph_t graph = nullptr;
-    is_recording_ = false;
-    if (cudaStreamEndCapture(stream_, &graph) == cudaSuccess)
-        cudaGraphDestroy(graph);
-    cudaGetLastError(); // what failed has been said
-    memory_.let_go();
 }
 
 result<void> recorder::launch() {

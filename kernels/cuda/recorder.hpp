@@ -32,10 +32,8 @@ class recorder {
 
     // Work that is likely the same as the last of this owner and name begins, and is recorded unless it is the first.
     void begin(std::uint64_t owner, const std::string& name);
-    // It ends: what is still recorded is launched.
+    // It ends, well or not: what is still recorded is launched, unless a call that failed has spoilt the recording.
     result<void> end();
-    // It has failed: what is still recorded is forgotten.
-    void drop();
 
     // Where work is put in: what it records begins with this call.
     cudaStream_t stream() {

@@ -157,8 +157,9 @@ def gpu(options):
             skipped += [f"{name}: {sentence}" for sentence in outcome.skipped]
             busy.append(outcome.others_busy)
             if peak := outcome.figures.get("limits"):
-                notes = card(torch[1]) + ["of the matrix rate: what the layers compute, attention's scores a second time too, by "
-                                          "the rate of large products"] + [f"the card's measured rates: {', '.join(f'{number(peak[k].median)} TFLOP/s in {k}' for k in ('bf16', 'tf32', 'f32'))}"
-                         f", {number(peak['copy'].median)} GB/s copied (read and written)"]
+                rates = ", ".join(f"{number(peak[key].median)} TFLOP/s in {key}" for key in ("bf16", "tf32", "f32"))
+                notes = [*card(torch[1]), f"measured: {rates}, {number(peak['copy'].median)} GB/s copied (read and written)",
+                         "of the matrix rate: what the layers compute, attention's scores a second time too, by the rate of "
+                         "large products"]
     return Table("gpu", "Training steps on one GPU beside PyTorch; memory: what is in use at most", rows, skipped,
                  max(busy, default=0.0), notes)

@@ -329,6 +329,33 @@ BOOST_AUTO_TEST_CASE(recorded_work_looks_out_for_bad_elements_when_it_is_launche
     BOOST_TEST(look_up(0).ok());
 }
 
+BOOST_AUTO_TEST_CASE(a_bad_element_explains_what_came_of_it) {
+    memory_pool pool{1 << 20};
+    tensor labels = tensor::allocate(pool, data_type::int32, {1}).value();
+    labels.mutable_values<std::int32_t>()[0] = 7; // of three
+    for (const bool graphs : {false, true}) {
+        const auto gpu = made(1u << 20, graphs);
+        for (int i = 0; i < 3; ++i) {
+            const auto refused = outcome_of(
+                *gpu,
+                [&](compute_context& context) -> result<void> {
+                    const auto there = brought_in(context, labels);
+                    tensor table =
+                        tensor::allocate(context.memory, data_type::float32, {3, 4}).value();
+                    tensor rows =
+                        tensor::allocate(context.memory, data_type::float32, {1, 4}).value();
+                    if (auto looked = context.ops.run(embedding_forward{*there, table, rows});
+                        !looked)
+                        return looked;
+                    return error{errc::usage, "the loss is not finite"};
+                },
+                "forward");
+            BOOST_REQUIRE(!refused.ok());
+            BOOST_TEST((refused.failure().code() == errc::data), refused.failure().message());
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(without_graphs_all_is_put_in_as_it_comes) {
     memory_pool pool{1 << 20};
     const auto gpu = made();
