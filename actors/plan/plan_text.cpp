@@ -227,6 +227,8 @@ std::string describe(const plan& p) {
         text += ", growing to " + std::to_string(p.batch_max) + ": what follows is of these";
     if (p.precision == proto::Precision::BF16)
         text += "; products in bf16";
+    if (p.precision == proto::Precision::F16)
+        text += "; products in f16";
     if (p.precision == proto::Precision::TF32)
         text += "; products in tf32 on GPUs";
     text += describe_replicas(p);

@@ -28,24 +28,26 @@ class head_factors {
   public:
     head_factors(memory_pool& pool, const cpu::bf16_loops& loops, precision products,
                  std::size_t positions, std::size_t width)
-        : loops_{loops}, rounds_{products == precision::bfloat16}, width_{width},
-          memory_{pool, rounds_ ? positions * width * sizeof(float) : 0} {}
+        : loops_{loops}, products_{products}, width_{width}, memory_{pool, rounds(products)
+                                                                               ? positions * width *
+                                                                                     sizeof(float)
+                                                                               : 0} {}
 
     // Whose copies may be written over from here on.
     void start_head() { taken_ = 0; }
     cpu::position_rows of(const cpu::position_rows& rows, std::size_t positions) {
-        if (!rounds_)
+        if (!rounds(products_))
             return rows;
         float* const copy = memory_.floats() + taken_;
         taken_ += positions * width_;
         for (std::size_t i = 0; i < positions; ++i)
-            loops_.round(rows.first + i * rows.stride, copy + i * width_, width_);
+            loops_.round(products_, rows.first + i * rows.stride, copy + i * width_, width_);
         return {copy, width_};
     }
 
   private:
     const cpu::bf16_loops& loops_;
-    const bool rounds_;
+    const precision products_;
     const std::size_t width_;
     const cpu::scratch memory_;
     std::size_t taken_ = 0;

@@ -16,18 +16,28 @@ namespace {
 constexpr std::size_t depth_max = 384;
 constexpr std::size_t packed_bytes = 768 << 10;
 
+// Without the last so many bits of the significand.
+template <std::uint32_t Dropped>
 ints rounded(vec x) {
     const ints bits = reinterpret_cast<ints>(x);
-    const ints nearest = bits + 0x7fffu + (bits >> 16 & 1u);
-    const ints number = (x != x ? bits | 0x00400000u : nearest) & 0xffff0000u;
+    const ints nearest = bits + ((1u << (Dropped - 1)) - 1) + (bits >> Dropped & 1u);
+    const ints number = (x != x ? bits | 0x00400000u : nearest) & ~((1u << Dropped) - 1);
     return (bits & 0x7f800000u) == 0u ? bits & 0x80000000u : number;
 }
 
-void round(const float* from, float* to, std::size_t count) {
+template <std::uint32_t Dropped>
+void round_all(const float* from, float* to, std::size_t count) {
     for (std::size_t i = 0; i < count; i += lanes) {
         const std::size_t some = least(lanes, count - i);
-        store(to + i, reinterpret_cast<vec>(rounded(load(from + i, some))), some);
+        store(to + i, reinterpret_cast<vec>(rounded<Dropped>(load(from + i, some))), some);
     }
+}
+
+void round(precision products, const float* from, float* to, std::size_t count) {
+    if (products == precision::bfloat16)
+        round_all<16>(from, to, count);
+    else
+        round_all<13>(from, to, count);
 }
 
 // --- words: what a lane of a panel holds
@@ -65,12 +75,12 @@ vec add_product(vec sum, ints a, ints b) {
 constexpr std::size_t pair_words = 2; // the odd one as a float, then the even one
 
 ints words(const float* from, std::size_t count) {
-    return rounded(load(from, count));
+    return rounded<16>(load(from, count));
 }
 
 void put_pair(std::uint32_t* to, vec even, vec odd) {
-    *reinterpret_cast<ints_in_memory*>(to) = rounded(odd);
-    *reinterpret_cast<ints_in_memory*>(to + lanes) = rounded(even);
+    *reinterpret_cast<ints_in_memory*>(to) = rounded<16>(odd);
+    *reinterpret_cast<ints_in_memory*>(to + lanes) = rounded<16>(even);
 }
 
 // May be one instruction: the product is exact.

@@ -10,6 +10,7 @@
 #include <cstddef>
 
 #include "kernels/cpu/matrix_product.hpp"
+#include "kernels/ops/precision.hpp"
 
 namespace troupe::cpu {
 
@@ -18,8 +19,9 @@ struct bf16_loops {
     std::size_t (*workspace_bytes)(const matrix_product& product);
     // alpha must be 1, beta 0 or 1.
     void (*multiply)(const matrix_product& product, void* workspace);
-    // The same numbers as float32, for products that are made elsewhere; `to` may be `from`.
-    void (*round)(const float* from, float* to, std::size_t count);
+    // Numbers as factors of bfloat16 or float16 products have them, as float32, for products that are made elsewhere; `to`
+    // may be `from`.
+    void (*round)(precision products, const float* from, float* to, std::size_t count);
 };
 
 extern const bf16_loops bf16_loops_baseline;

@@ -105,19 +105,22 @@ convolution::describe_forward(const descriptions& d) const {
 }
 
 operand_format convolution::read(const memory::desc& given, const memory::desc& wanted) const {
-    const bool rounds = shape_.settings.products == precision::bfloat16 &&
-                        wanted.data_type() != memory::data_type::bf16;
+    const precision rounds_to = wanted.data_type() == memory::data_type::bf16
+                                    ? precision::float32
+                                    : shape_.settings.products;
     if (given == wanted)
-        return {given, wanted, {}, rounds};
+        return {given, wanted, {}, rounds_to};
     return {given, wanted,
-            dnnl::reorder{dnnl::reorder::primitive_desc{engine_, given, engine_, wanted}}, rounds};
+            dnnl::reorder{dnnl::reorder::primitive_desc{engine_, given, engine_, wanted}},
+            rounds_to};
 }
 
 operand_format convolution::written(const memory::desc& given, const memory::desc& wanted) const {
     if (given == wanted)
-        return {given, wanted, {}, false};
+        return {given, wanted, {}, precision::float32};
     return {given, wanted,
-            dnnl::reorder{dnnl::reorder::primitive_desc{engine_, wanted, engine_, given}}, false};
+            dnnl::reorder{dnnl::reorder::primitive_desc{engine_, wanted, engine_, given}},
+            precision::float32};
 }
 
 const compiled_pass& convolution::forward() {

@@ -42,7 +42,8 @@ struct operand_format {
     dnnl::memory::desc wanted;
     std::optional<dnnl::reorder>
         convert; // from given to wanted, or back for a result; none where they agree
-    bool rounds; // to bfloat16 before, where the primitive does not take that type
+    precision
+        rounds_to; // before, where the primitive does not take that type; else float32: as they are
 };
 
 // One direction of a convolution.

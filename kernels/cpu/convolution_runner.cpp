@@ -181,9 +181,10 @@ convolution_runner::operand convolution_runner::writable(const operand_format& f
 
 convolution_runner::operand convolution_runner::read(const operand_format& format,
                                                      const float* given) {
-    scratch rounded{pool_, format.rounds ? format.given.get_size() : 0};
-    if (format.rounds) {
-        bf16_loops_.round(given, rounded.floats(), format.given.get_size() / sizeof(float));
+    scratch rounded{pool_, rounds(format.rounds_to) ? format.given.get_size() : 0};
+    if (rounds(format.rounds_to)) {
+        bf16_loops_.round(format.rounds_to, given, rounded.floats(),
+                          format.given.get_size() / sizeof(float));
         given = rounded.floats();
     }
     operand converted = writable(format, const_cast<float*>(given));

@@ -14,10 +14,28 @@ struct multiplier {
     precision products;
 
     void operator()(const matrix_product& product) const {
+        if (products == precision::float16)
+            return multiply_halves(product);
         if (products != precision::bfloat16)
             return product.run();
         const scratch workspace{pool, loops.workspace_bytes(product)};
         loops.multiply(product, workspace.floats());
+    }
+
+  private:
+    // No processor that we know is faster in half precision: rounded copies, multiplied as float32.
+    void multiply_halves(matrix_product product) const {
+        const auto floats_of = [](const matrix& m, std::size_t rows, std::size_t columns) {
+            return m.transposed ? (columns - 1) * m.stride + rows : (rows - 1) * m.stride + columns;
+        };
+        const std::size_t of_a = floats_of(product.a, product.m, product.k);
+        const std::size_t of_b = floats_of(product.b, product.k, product.n);
+        const scratch a{pool, of_a * sizeof(float)}, b{pool, of_b * sizeof(float)};
+        loops.round(products, product.a.first, a.floats(), of_a);
+        loops.round(products, product.b.first, b.floats(), of_b);
+        product.a.first = a.floats();
+        product.b.first = b.floats();
+        product.run();
     }
 };
 

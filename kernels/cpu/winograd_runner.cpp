@@ -51,16 +51,16 @@ const float* winograd_runner::factors(const float* images, std::size_t block, pr
         loops_.interleave(images, space, channels / lanes, lanes, pixels);
         images = space;
     }
-    if (products != precision::bfloat16)
+    if (!rounds(products))
         return images;
-    bf16_loops_.round(images, space, channels * pixels);
+    bf16_loops_.round(products, images, space, channels * pixels);
     return space;
 }
 
 const float* winograd_runner::factors(const tensor& weight, precision products, float* space) {
-    if (products != precision::bfloat16)
+    if (!rounds(products))
         return sample(weight, 0);
-    bf16_loops_.round(sample(weight, 0), space, weight.elements());
+    bf16_loops_.round(products, sample(weight, 0), space, weight.elements());
     return space;
 }
 
@@ -75,7 +75,7 @@ void winograd_runner::run(const forward_convolution& o) {
     const winograd_task all = task_of(s, at_a_time);
     const bool converts_input = s.settings.input_block != lanes;
     const bool converts_output = s.settings.output_block != lanes;
-    const bool rounds = s.settings.products == precision::bfloat16;
+    const bool rounds = troupe::rounds(s.settings.products);
     const bool pools = o.pool != nullptr;
     const scratch packed{pool_, winograd_weight_floats(all) * sizeof(float)};
     const scratch workspace{pool_, winograd_workspace_floats(all) * sizeof(float)};
@@ -112,7 +112,7 @@ void winograd_runner::run(const backward_convolution& o) {
     const winograd_task all_back = winograd_backward_task(all);
     const bool converts_input = s.settings.input_block != lanes;
     const bool converts_output = s.settings.output_block != lanes;
-    const bool rounds = s.settings.products == precision::bfloat16;
+    const bool rounds = troupe::rounds(s.settings.products);
     const bool wants_input_gradient = o.input_gradient != nullptr;
     const std::size_t weight_floats = winograd_weight_floats(all);
     const scratch packed{pool_, wants_input_gradient ? weight_floats * sizeof(float) : 0};

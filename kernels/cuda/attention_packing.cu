@@ -46,7 +46,7 @@ constexpr std::size_t rounded_up(std::size_t count, std::size_t unit) {
 
 result<made_heads> pack_heads(execution& run, const attention_sizes& n, const columns& from,
                               head_rows rows) {
-    const auto source = factors_of(from, precision::bfloat16);
+    const auto source = columns_of(from);
     const std::size_t positions = rounded_up(source.positions, core_rows);
     const std::size_t width = rounded_up(n.width, core_side);
     const std::size_t parts = n.samples * n.heads * positions * width / numbers_of_thread;

@@ -15,11 +15,10 @@ template <class Float>
 struct sequence_columns {
     Float* values;
     std::size_t stride, positions;
-    bool is_rounded = false; // where they are factors
 
     __device__ row_range<Float> rows(std::size_t sample, std::size_t column,
                                      std::size_t count) const {
-        return {values + sample * positions * stride + column, stride, count, is_rounded};
+        return {values + sample * positions * stride + column, stride, count};
     }
 };
 
@@ -98,9 +97,8 @@ struct tile_list {
     }
 };
 
-inline sequence_columns<const float> factors_of(const columns& c, precision products) {
-    return {floats(c.of) + c.first, c.of.shape()[2], c.of.shape()[1],
-            products == precision::bfloat16};
+inline sequence_columns<const float> columns_of(const columns& c) {
+    return {floats(c.of) + c.first, c.of.shape()[2], c.of.shape()[1]};
 }
 inline sequence_columns<float> columns_of(const mutable_columns& c) {
     return {floats(c.of) + c.first, c.of.shape()[2], c.of.shape()[1]};

@@ -9,8 +9,6 @@
 
 #include <cstddef>
 
-#include "kernels/cuda/bf16.hpp"
-
 namespace troupe::cuda {
 
 inline constexpr unsigned tile_rows = 64;
@@ -48,7 +46,6 @@ struct row_range {
     Float* values;
     std::size_t stride;
     std::size_t count;
-    bool is_rounded = false; // to bfloat16 where it is a factor
 };
 
 struct tile_place {
@@ -82,14 +79,12 @@ __device__ void load_tile(const row_range<const float>& from, std::size_t first,
     const unsigned rows_there = there(from.count, first, rows);
     const unsigned columns_there = there(width, first_column, columns);
     const float* row = from.values + (first + above) * from.stride + first_column + lane;
-#pragma unroll 8
+#pragma unroll 4
     for (unsigned n = 0; n < rows / rows_at_once; ++n) {
         const unsigned r = above + n * rows_at_once;
 #pragma unroll
         for (unsigned c = 0; c < columns; c += tile_depth)
-            to[r * stride + c + lane] = r < rows_there && c + lane < columns_there
-                                            ? from.is_rounded ? rounded_to_bf16(row[c]) : row[c]
-                                            : 0;
+            to[r * stride + c + lane] = r < rows_there && c + lane < columns_there ? row[c] : 0;
         row += rows_at_once * from.stride;
     }
 }

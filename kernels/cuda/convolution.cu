@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "kernels/cuda/bf16.hpp"
 #include "kernels/cuda/channels.hpp"
+#include "kernels/cuda/factors.hpp"
 #include "kernels/cuda/window_columns.hpp"
 
 namespace troupe::cuda {
@@ -56,11 +56,11 @@ struct bias_pass {
 
 struct bias_gradient_terms {
     const float* output_gradient;
-    bool is_rounded;
+    precision products;
 
     template <class Index>
     __device__ void add(Index, Index i, float* sums) const {
-        sums[0] += is_rounded ? rounded_to_bf16(output_gradient[i]) : output_gradient[i];
+        sums[0] += factor(output_gradient[i], products);
     }
 };
 
@@ -190,8 +190,7 @@ result<void> convolve_back(const conv2d_backward& op, execution& run, std::size_
     const convolution c{op.settings, op.input.shape(), op.weight.shape(),
                         op.output_gradient.shape()};
     if (op.bias_gradient != nullptr) {
-        const bias_gradient_terms terms{floats(op.output_gradient),
-                                        op.settings.products == precision::bfloat16};
+        const bias_gradient_terms terms{floats(op.output_gradient), op.settings.products};
         if (auto done = sum_channels<1>(op.output_gradient, op.settings.output_block, terms,
                                         {{floats(*op.bias_gradient)}}, run);
             !done)

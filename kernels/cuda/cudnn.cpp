@@ -140,7 +140,7 @@ class cudnn::state {
     // Aligned, and rounded where it should be. `kept` holds what is made.
     static result<void*> factor_of(const tensor& t, precision products, buffer_ref& kept,
                                    execution& run, cudaStream_t stream) {
-        const bool is_rounded = products == precision::bfloat16;
+        const bool is_rounded = rounds(products);
         if (!is_rounded && is_aligned(t.data()))
             return const_cast<std::byte*>(t.data()); // only read
         auto made = run.scratch(t.bytes());
@@ -149,8 +149,8 @@ class cudnn::state {
         kept = std::move(*made);
         const auto status =
             is_rounded
-                ? round_to_bf16(reinterpret_cast<const float*>(t.data()),
-                                reinterpret_cast<float*>(kept->data()), t.elements(), stream)
+                ? round_factor(products, reinterpret_cast<const float*>(t.data()),
+                               reinterpret_cast<float*>(kept->data()), t.elements(), stream)
                 : cudaMemcpyAsync(kept->data(), t.data(), t.bytes(), cudaMemcpyDefault, stream);
         if (auto done = checked(status, {&t}); !done)
             return done.failure();

@@ -1,7 +1,7 @@
 // Convolutions by cuDNN, where a machine has it: libcudnn.so.9 is looked for at the first convolution, and without it, or
 // where it does not take a shape, all goes the way of convolution.hpp.
 //
-// Sums are float32. Factors of bfloat16 products are rounded first and kept as float32: TF32, which tensor cores take, holds
+// Sums are float32. Factors of 16-bit products are rounded first and kept as float32: TF32, which tensor cores take, holds
 // them exactly. The bits depend on shapes, the GPU and cuDNN's version alone; operands at odd addresses are copied first.
 //
 // Threads: one at a time.

@@ -1,4 +1,4 @@
-// Numbers of 16 bits.
+// Factors of products in 16 bits.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -6,12 +6,40 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/ops/precision.hpp"
+
 namespace troupe::cuda {
 
 // Puts into the stream: to[i] = from[i] rounded to bfloat16, as precision::bfloat16 says.
 cudaError_t round_to_bf16(const float* from, std::uint16_t* to, std::size_t count,
                           cudaStream_t stream);
-// The same, as float32.
-cudaError_t round_to_bf16(const float* from, float* to, std::size_t count, cudaStream_t stream);
+// to[i] = from[i] as a factor of such products, as float32.
+cudaError_t round_factor(precision products, const float* from, float* to, std::size_t count,
+                         cudaStream_t stream);
+
+// --- half precision, with the scale that precision::float16 gives a factor
+
+// Numbers in rows, of several matrices of one form.
+struct rows_of_numbers {
+    const float* first;
+    std::size_t rows, columns;
+    std::size_t stride;
+    std::size_t matrices;
+    std::size_t matrix_stride;
+};
+
+// Of a product; lies on the device.
+struct half_scales {
+    std::uint32_t largest[2]; // the bits of the largest finite magnitude of each factor
+    float factor, beta;       // what the sums are multiplied by, and what they are added to
+};
+
+// Puts into the stream: *largest = the bits of the largest finite magnitude, if it is above what *largest holds.
+cudaError_t find_largest(const rows_of_numbers& of, std::uint32_t* largest, cudaStream_t stream);
+// to[i] = from[i] by the scale of a factor whose largest magnitude has these bits, in half precision.
+cudaError_t scale_to_f16(const float* from, const std::uint32_t* largest, std::uint16_t* to,
+                         std::size_t count, cudaStream_t stream);
+// scales->factor = factor without the two scales, scales->beta = beta.
+cudaError_t take_back(half_scales* scales, float factor, float beta, cudaStream_t stream);
 
 } // namespace troupe::cuda

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "kernels/cuda/columns.hpp"
 #include "kernels/cuda/half_numbers.hpp"
@@ -98,7 +99,9 @@ result<void> lay_out(cublasLtMatrixLayout_t& made, cudaDataType_t type, std::siz
 result<void> products::plan::describe(const product& p) {
     const cublasComputeType_t compute =
         p.numbers == precision::tfloat32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-    const cudaDataType_t factors = p.numbers == precision::bfloat16 ? CUDA_R_16BF : CUDA_R_32F;
+    const cudaDataType_t factors = p.numbers == precision::bfloat16  ? CUDA_R_16BF
+                                   : p.numbers == precision::float16 ? CUDA_R_16F
+                                                                     : CUDA_R_32F;
     if (auto made = checked(cublasLtMatmulDescCreate(&description, compute, CUDA_R_32F)); !made)
         return made;
     const cublasOperation_t of_first = p.b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -112,6 +115,11 @@ result<void> products::plan::describe(const product& p) {
         return done;
     if (auto done = set(description, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue); !done)
         return done;
+    if (p.numbers == precision::float16) // whose factors' scales the device finds
+        if (auto done =
+                set(description, CUBLASLT_MATMUL_DESC_POINTER_MODE, CUBLASLT_POINTER_MODE_DEVICE);
+            !done)
+            return done;
     if (has_bias) // of each call; what is chosen depends on there being one
         if (auto done = set(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias); !done)
             return done;
@@ -197,27 +205,113 @@ std::size_t span_of(std::size_t rows, std::size_t columns, std::size_t stride, s
                     std::size_t batch_stride) {
     return (batch - 1) * batch_stride + (rows - 1) * stride + columns;
 }
-
-// A factor, or the bias, as cuBLASLt gets it: rounded where it should be, aligned. `kept` holds what is made.
-result<const void*> factor_of(const matrix& m, std::size_t elements, precision numbers,
-                              memory_pool& memory, buffer_ref& kept, cudaStream_t stream) {
-    const bool is_rounded = numbers == precision::bfloat16;
-    if (!is_rounded && is_aligned(m.values))
-        return static_cast<const void*>(m.values);
-    const std::size_t element_bytes = is_rounded ? sizeof(std::uint16_t) : sizeof(float);
-    auto made = memory.allocate(elements * element_bytes);
-    if (!made)
-        return made.failure();
-    kept = std::move(*made);
-    const auto status =
-        is_rounded ? round_to_bf16(m.values, reinterpret_cast<std::uint16_t*>(kept->data()),
-                                   elements, stream)
-                   : cudaMemcpyAsync(kept->data(), m.values, elements * element_bytes,
-                                     cudaMemcpyDefault, stream);
-    if (auto done = checked(status); !done)
-        return done.failure();
-    return static_cast<const void*>(kept->data());
+std::size_t span_of(const rows_of_numbers& n) {
+    return span_of(n.rows, n.columns, n.stride, n.matrices, n.matrix_stride);
 }
+
+// A factor as it lies.
+rows_of_numbers numbers_of(const matrix& m, std::size_t rows, std::size_t columns,
+                           std::size_t batch) {
+    return {m.values,
+            m.transposed ? columns : rows,
+            m.transposed ? rows : columns,
+            m.stride,
+            batch,
+            m.batch_stride};
+}
+
+// What cuBLASLt reads besides c: rounded where it should be, aligned. Holds what is made for it.
+class operands {
+  public:
+    operands(memory_pool& memory, cudaStream_t stream) : memory_{memory}, stream_{stream} {}
+
+    const void *a = nullptr, *b = nullptr, *bias = nullptr;
+    const void *factor = nullptr, *beta = nullptr; // where describe() says: here or on the device
+
+    result<void> take(const product& p, bool with_bias) {
+        const auto of_a = numbers_of(p.a, p.m, p.k, p.batch);
+        const auto of_b = numbers_of(p.b, p.k, p.n, p.batch);
+        if (with_bias)
+            if (auto done = put(bias, as_floats(p.bias, p.n)); !done)
+                return done;
+        if (p.numbers == precision::float16)
+            return take_halves(p, of_a, of_b);
+        factor = &p.factor;
+        beta = &p.beta;
+        const auto taken = [&](const rows_of_numbers& n) {
+            return p.numbers == precision::bfloat16 ? as_bf16(n) : as_floats(n.first, span_of(n));
+        };
+        if (auto done = put(a, taken(of_a)); !done)
+            return done;
+        return put(b, taken(of_b));
+    }
+
+  private:
+    static result<void> put(const void*& to, result<const void*> made) {
+        if (!made)
+            return made.failure();
+        to = *made;
+        return {};
+    }
+
+    template <class Number>
+    result<Number*> scratch(std::size_t count) {
+        auto made = memory_.allocate(count * sizeof(Number));
+        if (!made)
+            return made.failure();
+        return reinterpret_cast<Number*>(kept_.emplace_back(std::move(*made))->data());
+    }
+
+    result<const void*> as_floats(const float* values, std::size_t count) {
+        if (is_aligned(values))
+            return static_cast<const void*>(values);
+        return filled<float>(count, [&](float* to) {
+            return cudaMemcpyAsync(to, values, count * sizeof(float), cudaMemcpyDefault, stream_);
+        });
+    }
+    result<const void*> as_bf16(const rows_of_numbers& n) {
+        return filled<std::uint16_t>(span_of(n), [&](std::uint16_t* to) {
+            return round_to_bf16(n.first, to, span_of(n), stream_);
+        });
+    }
+    result<const void*> as_f16(const rows_of_numbers& n, std::uint32_t* largest) {
+        return filled<std::uint16_t>(span_of(n), [&](std::uint16_t* to) {
+            const auto status = find_largest(n, largest, stream_);
+            return status == cudaSuccess ? scale_to_f16(n.first, largest, to, span_of(n), stream_)
+                                         : status;
+        });
+    }
+    template <class Number, class Fill>
+    result<const void*> filled(std::size_t count, Fill fill) {
+        auto made = scratch<Number>(count);
+        if (!made)
+            return made.failure();
+        if (auto done = checked(fill(*made)); !done)
+            return done.failure();
+        return static_cast<const void*>(*made);
+    }
+
+    result<void> take_halves(const product& p, const rows_of_numbers& of_a,
+                             const rows_of_numbers& of_b) {
+        auto made = scratch<half_scales>(1);
+        if (!made)
+            return made.failure();
+        half_scales* const scales = *made;
+        if (auto done = checked(cudaMemsetAsync(scales, 0, sizeof *scales, stream_)); !done)
+            return done;
+        if (auto done = put(a, as_f16(of_a, &scales->largest[0])); !done)
+            return done;
+        if (auto done = put(b, as_f16(of_b, &scales->largest[1])); !done)
+            return done;
+        factor = &scales->factor;
+        beta = &scales->beta;
+        return checked(take_back(scales, p.factor, p.beta, stream_));
+    }
+
+    memory_pool& memory_;
+    cudaStream_t stream_;
+    std::vector<buffer_ref> kept_;
+};
 
 } // namespace
 
@@ -229,17 +323,10 @@ result<void> products::operator()(const product& p, cudaStream_t stream) {
     auto workspace = memory_.allocate(how.workspace_bytes);
     if (!workspace)
         return workspace.failure();
-    const std::size_t a_rows = p.a.transposed ? p.k : p.m, a_columns = p.a.transposed ? p.m : p.k;
-    const std::size_t b_rows = p.b.transposed ? p.n : p.k, b_columns = p.b.transposed ? p.k : p.n;
-    buffer_ref a_kept, b_kept, c_kept;
-    auto a = factor_of(p.a, span_of(a_rows, a_columns, p.a.stride, p.batch, p.a.batch_stride),
-                       p.numbers, memory_, a_kept, stream);
-    if (!a)
-        return a.failure();
-    auto b = factor_of(p.b, span_of(b_rows, b_columns, p.b.stride, p.batch, p.b.batch_stride),
-                       p.numbers, memory_, b_kept, stream);
-    if (!b)
-        return b.failure();
+    operands of{memory_, stream};
+    if (auto done = of.take(p, how.has_bias); !done)
+        return done;
+    buffer_ref c_kept;
     float* c = p.c;
     const std::size_t c_bytes =
         span_of(p.m, p.n, p.c_stride, p.batch, p.c_batch_stride) * sizeof(float);
@@ -252,17 +339,13 @@ result<void> products::operator()(const product& p, cudaStream_t stream) {
         if (auto done = checked(cudaMemcpyAsync(c, p.c, c_bytes, cudaMemcpyDefault, stream)); !done)
             return done;
     }
-    buffer_ref bias_kept;
-    if (how.has_bias) {
-        auto bias = factor_of({p.bias, p.n}, p.n, precision::float32, memory_, bias_kept, stream);
-        if (!bias)
-            return bias.failure();
-        if (auto done = set(how.description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, *bias); !done)
+    if (how.has_bias)
+        if (auto done = set(how.description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, of.bias); !done)
             return done;
-    }
-    if (auto done = checked(cublasLtMatmul(
-            handle_, how.description, &p.factor, *b, how.first, *a, how.second, &p.beta, c, how.sum,
-            c, how.sum, &how.algorithm, (*workspace)->data(), how.workspace_bytes, stream));
+    if (auto done =
+            checked(cublasLtMatmul(handle_, how.description, of.factor, of.b, how.first, of.a,
+                                   how.second, of.beta, c, how.sum, c, how.sum, &how.algorithm,
+                                   (*workspace)->data(), how.workspace_bytes, stream));
         !done)
         return done;
     if (p.bias != nullptr && !how.has_bias)

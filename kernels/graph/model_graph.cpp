@@ -52,6 +52,8 @@ precision precision_of(proto::Model::Reader model) noexcept {
         return precision::bfloat16;
     case proto::Precision::TF32:
         return precision::tfloat32;
+    case proto::Precision::F16:
+        return precision::float16;
     case proto::Precision::F32:
         break;
     }

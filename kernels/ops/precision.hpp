@@ -9,6 +9,17 @@ namespace troupe {
 // the exponents of float32: to nearest, ties to even, denormal ones to 0. Their products, which float32 holds exactly, are
 // added in float32. What goes into an operation and comes out of it is float32 either way.
 // tfloat32: a back end may round the numbers of both factors to 11 bits of significand; processors take them as they are.
-enum class precision : std::uint8_t { float32, bfloat16, tfloat32 };
+// float16: the numbers of both factors are rounded to 11 bits of significand, as IEEE's half precision has them: to nearest,
+// ties to even, denormal ones of float32 to 0. Half precision has few exponents, so that each factor gets a scale of its
+// own, a power of two that brings its largest number near the largest of half precision: nothing overflows, no gradient
+// vanishes, and no step is ever left out. A back end may round numbers below 2^-29 of the largest of their factor to
+// multiples of 2^-39 of it. This is loss scaling that adapts by itself, product by product (a loss scale for each layer:
+// Zhao et al., Adaptive Loss Scaling for Mixed Precision Training, 2019).
+enum class precision : std::uint8_t { float32, bfloat16, tfloat32, float16 };
+
+// Whether every back end rounds the numbers of factors.
+constexpr bool rounds(precision products) noexcept {
+    return products == precision::bfloat16 || products == precision::float16;
+}
 
 } // namespace troupe

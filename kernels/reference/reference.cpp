@@ -12,12 +12,15 @@ void round_into(const std::vector<double>& sums, tensor& output) {
                            [](double x) { return static_cast<float>(x); });
 }
 
-// Of bfloat16 the upper half of the bits of float32, to the nearer, of two as near the even one.
+// The upper bits of float32, to the nearer, of two as near the even one.
 double factor(double x, precision products) {
-    if (products != precision::bfloat16 || x != x)
+    if (!rounds(products) || x != x)
         return x;
+    const std::uint32_t dropped = products == precision::bfloat16 ? 16 : 13;
     const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(x));
-    return double{std::bit_cast<float>((bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000)};
+    const std::uint32_t below_half = (1u << (dropped - 1)) - 1;
+    const std::uint32_t nearest = bits + below_half + (bits >> dropped & 1);
+    return double{std::bit_cast<float>(nearest >> dropped << dropped)};
 }
 
 std::unique_ptr<operations> make_reference_operations() {

@@ -71,7 +71,7 @@ struct additive_attention_case final : operation_case {
                22 * count({row.samples, row.source, row.attention}) +
                2 * count({row.samples, row.source, row.width});
     }
-    bool is_rounded() const override { return row.products == precision::bfloat16; }
+    bool is_rounded() const override { return rounds(row.products); }
 
     prepared_case prepare(compute_context& context, const std::vector<tensor>& inputs,
                           const tensor& output_gradient) const override {
@@ -153,7 +153,7 @@ struct attention_gru_case final : operation_case {
                                           row.width * m.attention + m.source * m.width) +
                 22.0 * static_cast<double>(m.source * m.attention));
     }
-    bool is_rounded() const override { return row.memory.products == precision::bfloat16; }
+    bool is_rounded() const override { return rounds(row.memory.products); }
     float tolerance() const override { return tolerance_of_steps(row.memory.products); }
 
     // Columns first.. of `from`.
@@ -242,14 +242,16 @@ void add_additive_attention_cases(cases& to) {
     add<additive_attention_case>(to, memory_row{1, 1, 1, 1, false}, 1u);
     add<additive_attention_case>(to, memory_row{3, 5, 7, 18, true}, 6u);
     add<additive_attention_case>(to, memory_row{2, 20, 33, 5, false}, 4u);
-    add<additive_attention_case>(to, memory_row{3, 5, 7, 18, true, precision::bfloat16}, 6u);
+    for (const precision products : {precision::bfloat16, precision::float16})
+        add<additive_attention_case>(to, memory_row{3, 5, 7, 18, true, products}, 6u);
     add<additive_attention_case>(to, memory_row{3, 130, 135, 133, true},
                                  4u); // several tiles of all
     add<attention_gru_case>(to, decoder_row{{1, 1, 1, 1, false}, 1, 1, 1, false, false});
     add<attention_gru_case>(to, decoder_row{{3, 5, 7, 18, true}, 4, 3, 6, true, true});
     add<attention_gru_case>(to, decoder_row{{2, 18, 5, 4, false}, 3, 2, 17, false, false});
-    add<attention_gru_case>(
-        to, decoder_row{{3, 5, 7, 18, true, precision::bfloat16}, 4, 3, 6, true, true});
+    for (const precision products : {precision::bfloat16, precision::float16})
+        add<attention_gru_case>(to,
+                                decoder_row{{3, 5, 7, 18, true, products}, 4, 3, 6, true, true});
     add<attention_gru_case>(
         to, decoder_row{{2, 18, 5, 4, false, precision::bfloat16}, 3, 2, 17, false, false});
 }

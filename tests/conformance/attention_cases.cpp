@@ -36,7 +36,7 @@ struct attention_case final : operation_case {
     // Two products per pair of a query and a key that it sees, and five on the way back. Exponentials are not counted.
     double forward_flops() const override { return 4 * pairs() * static_cast<double>(a.width); }
     double backward_flops() const override { return 10 * pairs() * static_cast<double>(a.width); }
-    bool is_rounded() const override { return a.products == precision::bfloat16; }
+    bool is_rounded() const override { return rounds(a.products); }
     // Factors that are computed on the way are rounded in different places, or not at all.
     float tolerance() const override { return is_rounded() ? 6e-3f : 2e-5f; }
 
@@ -130,6 +130,8 @@ void add_rounded_cases(cases& to) {
     for (const bool causal : {false, true})
         add<attention_case>(to, attention_shape{3, 70, 70, 39, 3, causal, true, bf16}, true);
     add<attention_case>(to, attention_shape{2, 70, 5, 16, 2, false, true, bf16}, false);
+    add<attention_case>(to, attention_shape{2, 70, 70, 39, 3, true, true, precision::float16},
+                        true);
     add<attention_case>(to, attention_shape{2, 3, 135, 80, 2, false, false, bf16}, false);
     // Wider than a tile.
     add<attention_case>(to, attention_shape{2, 70, 70, 132, 1, true, true, bf16}, true);

@@ -24,7 +24,7 @@ tensor in_block(compute_context& context, const tensor& from, std::size_t from_b
 
 double count(const tensor_shape& shape);
 std::string by(const tensor_shape& shape); // "3x5x7"
-std::string suffix_of(precision products); // "", ", bf16"
+std::string suffix_of(precision products); // "", ", bf16", ", f16"
 
 // For operations that round what they have computed themselves: between two neighbours back ends may take either.
 constexpr float tolerance_of_steps(precision products) {

@@ -63,7 +63,7 @@ struct conv2d_case final : operation_case {
     double forward_flops() const override {
         return 2.0 * count(convolved()) * count({row.in / row.groups, row.kernel, row.kernel});
     }
-    bool is_rounded() const override { return row.products == precision::bfloat16; }
+    bool is_rounded() const override { return rounds(row.products); }
     bool has_kinks() const override { return row.pool > 0; }
 
     struct state {
@@ -285,8 +285,10 @@ void add_images_cases(cases& to) {
              {2, 16, 6, 5, 16, 3, 1, 1, 0, 0, true, 16},
              {2, 32, 8, 9, 64, 3, 1, 1, 0, 0, true, 1, 0, false},
          }) {
-        row.products = precision::bfloat16;
-        add<conv2d_case>(to, row);
+        for (const precision products : {precision::bfloat16, precision::float16}) {
+            row.products = products;
+            add<conv2d_case>(to, row);
+        }
     }
     for (const auto& [images, kernel, stride, padding, block] : std::initializer_list<
              std::tuple<tensor_shape, std::size_t, std::size_t, std::size_t, std::size_t>>{

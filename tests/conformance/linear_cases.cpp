@@ -60,7 +60,7 @@ struct linear_case final : operation_case {
 } // namespace
 
 void add_linear_cases(cases& to) {
-    for (const precision products : {precision::float32, precision::bfloat16})
+    for (const precision products : {precision::float32, precision::bfloat16, precision::float16})
         for (const auto& [samples, ins, outs] : std::initializer_list<std::array<std::size_t, 3>>{
                  {1, 1, 1}, {3, 5, 7}, {1, 33, 10}, {17, 64, 31}})
             add<linear_case>(to, samples, ins, outs, products);
@@ -70,6 +70,7 @@ void add_linear_cases(cases& to) {
     add<linear_case>(to, 17u, 64u, 31u, precision::tfloat32);
     // More than one piece of each dimension.
     add<linear_case>(to, 37u, 900u, 700u, precision::bfloat16);
+    add<linear_case>(to, 37u, 300u, 70u, precision::float16);
 }
 
 void add_timed_linear_cases(cases& to, std::size_t batch) {

@@ -41,6 +41,7 @@ std::string by(const tensor_shape& shape) {
 std::string suffix_of(precision products) {
     return products == precision::float32    ? ""
            : products == precision::bfloat16 ? ", bf16"
+           : products == precision::float16  ? ", f16"
                                              : ", tf32";
 }
 

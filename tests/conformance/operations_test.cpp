@@ -107,6 +107,40 @@ BOOST_AUTO_TEST_CASE(gradients_match_finite_differences) {
     }
 }
 
+// Half precision has no such numbers; each factor's scale keeps them.
+BOOST_AUTO_TEST_CASE(in_f16_numbers_of_any_size_are_multiplied_as_exactly_as_others) {
+    constexpr float large = 0x1p40f, small = 0x1p-60f;
+    operand_pool pool{1ull << 30};
+    const auto scaled = [&](const tensor& t, float by) {
+        tensor made = tensor::allocate(pool, data_type::float32, t.shape()).value();
+        std::ranges::transform(t.values<float>(), made.mutable_values<float>().begin(),
+                               [&](float x) { return x * by; });
+        return made;
+    };
+    for (const auto& backend : backends()) {
+        const auto ops = backend.make(pool);
+        compute_context context{*ops, pool};
+        for (const auto& row : operation_cases()) {
+            const std::string name = row->name();
+            if (!name.ends_with(", f16") ||
+                !(name.starts_with("linear") || name.starts_with("conv2d")))
+                continue;
+            auto inputs = inputs_of(pool, *row); // numbers, weight and perhaps bias
+            const tensor gradient = random_tensor(pool, row->output_shape(), 9);
+            const outcome expected = run(context, *row, inputs, gradient);
+            for (std::size_t i = 0; i < inputs.size(); ++i)
+                if (i != 1)
+                    inputs[i] = scaled(inputs[i], large);
+            const outcome given = run(context, *row, inputs, scaled(gradient, small));
+            outcome as_large{{scaled(expected.outputs[0], large)}, {}};
+            for (std::size_t i = 0; i < inputs.size(); ++i)
+                as_large.gradients.push_back(
+                    scaled(expected.gradients[i], i == 1 ? small * large : small));
+            check_bit_equal(as_large, given, backend.name + (", " + name));
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(results_depend_neither_on_addresses_nor_on_the_thread_nor_on_earlier_calls) {
     operand_pool pool{1ull << 30};
     for (const auto& backend : backends()) {

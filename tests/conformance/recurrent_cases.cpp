@@ -44,7 +44,7 @@ struct recurrent_case : operation_case {
         return 2.0 * count(states_shape()) *
                static_cast<double>(gates * (row.features + row.width));
     }
-    bool is_rounded() const override { return row.products == precision::bfloat16; }
+    bool is_rounded() const override { return rounds(row.products); }
     float tolerance() const override { return tolerance_of_steps(row.products); }
 
     struct state {
@@ -179,7 +179,9 @@ void add_recurrent_cases(cases& to) {
                                               {33, 2, 2, 9, true, false}, // more than a block
                                               {2, 6, 3, 17, false, false, precision::bfloat16},
                                               {5, 3, 33, 20, true, false, precision::bfloat16},
-                                              {3, 5, 4, 9, true, true, precision::bfloat16}}) {
+                                              {3, 5, 4, 9, true, true, precision::bfloat16},
+                                              {2, 6, 3, 17, false, false, precision::float16},
+                                              {5, 3, 33, 20, true, false, precision::float16}}) {
         add<gru_case>(to, row);
         add<lstm_case>(to, row);
     }

@@ -58,6 +58,14 @@ class Gpus(TroupeTest):
         self.assertEqual(there, self.losses(SINGLE, "--devices", "cuda:0"))
         self.assertEqual(there, self.losses(SINGLE, "--devices", "cuda:0", "--cuda-graphs"))
 
+    def test_products_in_16_bits_train_as_on_a_processor(self):
+        for precision in ("bf16", "f16"):
+            rounded = ("--set", f"model.precision={precision}")
+            there = self.losses(SINGLE, "--devices", "cuda:0", *rounded)
+            self.assert_close(there, self.losses(SINGLE, "--devices", "cpu:1", *rounded))
+            self.assertNotEqual(there, self.losses(SINGLE, "--devices", "cuda:0"))
+            self.assertNotIn("note: model.precision", self.troupe("plan", self.app(SINGLE), "--devices", "cuda:0", *rounded).err)
+
     def test_two_stages_of_pipedream_train_on_one_gpu_and_on_a_gpu_and_a_processor(self):
         expected = self.losses(APP, "--devices", "cpu:2")
         self.assert_close(self.losses(APP, "--devices", "cuda:0"), expected)

@@ -11,6 +11,7 @@ struct matmul_description {
     cublasOperation_t a = CUBLAS_OP_N, b = CUBLAS_OP_N;
     cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
     const float* bias = nullptr;
+    cublasLtPointerMode_t pointers = CUBLASLT_POINTER_MODE_HOST;
 };
 struct matrix_layout {
     cudaDataType_t type;
@@ -97,6 +98,9 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t d,
                                               cublasLtMatmulDescAttributes_t attribute,
                                               const void* value, std::size_t bytes) {
     switch (attribute) {
+    case CUBLASLT_MATMUL_DESC_POINTER_MODE:
+        std::memcpy(&d->pointers, value, bytes);
+        break;
     case CUBLASLT_MATMUL_DESC_TRANSA:
         std::memcpy(&d->a, value, bytes);
         break;
@@ -169,11 +173,18 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
                               cudaStream_t stream) {
     if (algorithm == nullptr || !is_possible(*a_layout, *b_layout, *d_layout, *description))
         return CUBLAS_STATUS_INVALID_VALUE;
-    for (const void* operand : {a, b, c, static_cast<const void*>(d), static_cast<const void*>(description->bias)})
-        TROUPE_CHECK(reinterpret_cast<std::uintptr_t>(operand) % 16 == 0, "operands lie as cuBLASLt was promised");
+    for (const void* operand :
+         {a, b, c, static_cast<const void*>(d), static_cast<const void*>(description->bias)})
+        TROUPE_CHECK(reinterpret_cast<std::uintptr_t>(operand) % 16 == 0,
+                     "operands lie as cuBLASLt was promised");
+    const bool on_device = description->pointers == CUBLASLT_POINTER_MODE_DEVICE;
     const auto work = [=, how = *description, la = *a_layout, lb = *b_layout, lc = *c_layout,
-                       ld = *d_layout, factor = double{*static_cast<const float*>(alpha)},
-                       keep = double{*static_cast<const float*>(beta)}] {
+                       ld = *d_layout, factor_at = static_cast<const float*>(alpha),
+                       keep_at = static_cast<const float*>(beta),
+                       factor_now = on_device ? 0 : *static_cast<const float*>(alpha),
+                       keep_now = on_device ? 0 : *static_cast<const float*>(beta)] {
+        const double factor{on_device ? *factor_at : factor_now};
+        const double keep{on_device ? *keep_at : keep_now};
         const auto inner = static_cast<std::int64_t>(how.a == CUBLAS_OP_T ? la.rows : la.columns);
         for (std::int64_t n = 0; n < ld.batch; ++n)
             for (std::int64_t column = 0; column < static_cast<std::int64_t>(ld.columns); ++column)
@@ -191,6 +202,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
                 }
     };
     return emulated::submit(stream, work, reinterpret_cast<const void*>(&cublasLtMatmul)) ==
-                   cudaSuccess ? CUBLAS_STATUS_SUCCESS
-                                                         : CUBLAS_STATUS_INVALID_VALUE;
+                   cudaSuccess
+               ? CUBLAS_STATUS_SUCCESS
+               : CUBLAS_STATUS_INVALID_VALUE;
 }

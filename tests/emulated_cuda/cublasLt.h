@@ -18,6 +18,7 @@ enum cudaDataType_t { CUDA_R_32F = 0, CUDA_R_16F = 2, CUDA_R_16BF = 14 };
 using cudaDataType = cudaDataType_t;
 
 enum cublasLtMatmulDescAttributes_t {
+    CUBLASLT_MATMUL_DESC_POINTER_MODE = 2,
     CUBLASLT_MATMUL_DESC_TRANSA = 3,
     CUBLASLT_MATMUL_DESC_TRANSB = 4,
     CUBLASLT_MATMUL_DESC_EPILOGUE = 7,
@@ -41,6 +42,7 @@ enum cublasLtReductionScheme_t {
     CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE = 2,
     CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE = 4,
 };
+enum cublasLtPointerMode_t { CUBLASLT_POINTER_MODE_HOST = 0, CUBLASLT_POINTER_MODE_DEVICE = 1 };
 enum cublasLtEpilogue_t { CUBLASLT_EPILOGUE_DEFAULT = 1, CUBLASLT_EPILOGUE_BIAS = 4 };
 
 namespace emulated {

@@ -99,7 +99,7 @@ int plan(const plan_options& options) {
         return stop_signals() > 0 ? stopped(nodes.failure()) : report(nodes.failure());
     if (!options.json) {
         note_sharing(*nodes, options.nodes, app->app());
-        note_precision(as_run, app->app());
+        note_precision(as_run, *nodes, app->app());
     }
     plan_request request{
         app->app(), options.nodes > 0 ? devices_of_nodes(options.nodes) : nodes->devices, {}};

@@ -16,6 +16,8 @@ const char* precision_text(proto::Precision precision) {
         return "bf16";
     case proto::Precision::TF32:
         return "tf32";
+    case proto::Precision::F16:
+        return "f16";
     case proto::Precision::F32:
         break;
     }

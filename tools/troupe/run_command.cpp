@@ -144,7 +144,7 @@ int train(const run_options& options, run_inputs inputs, run_nodes& nodes) {
     if (!options.json) {
         note_data(*inputs.data);
         note_sharing(nodes, options.nodes, inputs.app.app());
-        note_precision(options, inputs.app.app());
+        note_precision(options, nodes, inputs.app.app());
         std::cout << "look at this run with: "
                   << attach_command(host.address(), {.access = options.access}) << '\n'
                   << std::endl;

@@ -303,12 +303,14 @@ std::string memory_advice(const std::string& cluster) {
                              "of its GPUs";
 }
 
-void note_precision(const run_options& options, proto::App::Reader app) {
-    if (options.cluster.empty() && app.getModel().getPrecision() == proto::Precision::BF16 &&
-        !cpu_is_faster_in_bf16())
-        note("model.precision: this processor multiplies bf16 no faster than f32; leave it out "
-             "where speed is "
-             "what you want");
+void note_precision(const run_options& options, const run_nodes& nodes, proto::App::Reader app) {
+    if (!options.cluster.empty() || std::ranges::any_of(nodes.devices, is_gpu))
+        return;
+    const proto::Precision precision = app.getModel().getPrecision();
+    const bool is_bf16 = precision == proto::Precision::BF16 && !cpu_is_faster_in_bf16();
+    if (is_bf16 || precision == proto::Precision::F16)
+        note("model.precision: this processor multiplies " + std::string{is_bf16 ? "bf16" : "f16"} +
+             " no faster than f32; leave it out where speed is what you want");
 }
 
 void note_sharing(const run_nodes& nodes, std::uint32_t children, proto::App::Reader app) {

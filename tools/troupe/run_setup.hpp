@@ -53,7 +53,8 @@ std::string memory_advice(const std::string& cluster);
 // this process, or of so many `children` with one each.
 void note_sharing(const run_nodes& nodes, std::uint32_t children, proto::App::Reader app);
 
-// Notes a precision that costs time where the app runs; nothing of a cluster, whose processors are not known here.
-void note_precision(const run_options& options, proto::App::Reader app);
+// Notes a precision that costs time on the processors where the app runs; nothing of GPUs, nor of a cluster, whose
+// processors are not known here.
+void note_precision(const run_options& options, const run_nodes& nodes, proto::App::Reader app);
 
 } // namespace troupe::cli

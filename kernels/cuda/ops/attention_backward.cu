@@ -5,7 +5,9 @@
 // One kernel has blocks of queries that go over keys, one blocks of keys that go over queries, so that nobody adds to what
 // is another's. The shares are computed again from the scores and the log_sums.
 #include "kernels/cuda/attention_cores.hpp"
+#include "kernels/cuda/attention_factors.hpp"
 #include "kernels/cuda/cuda_operations.hpp"
+#include "kernels/cuda/factors.hpp"
 #include "kernels/cuda/row_reductions.hpp"
 
 namespace troupe {
@@ -142,10 +144,10 @@ struct mean_term {
     const float* output;
     const float* output_gradient;
     std::size_t columns;
-    bool is_rounded;
+    precision products;
     __device__ float operator()(std::size_t row, std::size_t c) const {
         const float gradient = output_gradient[row * columns + c];
-        return output[row * columns + c] * (is_rounded ? rounded_to_bf16(gradient) : gradient);
+        return output[row * columns + c] * factor(gradient, products);
     }
 };
 
@@ -170,21 +172,27 @@ result<void> cuda_operations::start(const attention_backward& op) {
     auto means = run_.scratch(rows * sizeof(float));
     if (!means)
         return means.failure();
-    if (auto done = reduce_rows(run_, {rows, n->width, n->width}, 0.f,
-                                mean_term{floats(op.output), floats(op.output_gradient), n->width,
-                                          op.products == precision::bfloat16},
-                                plus{}, kept_mean{*n, floats(*means)}, {&op.output});
+    if (auto done = reduce_rows(
+            run_, {rows, n->width, n->width}, 0.f,
+            mean_term{floats(op.output), floats(op.output_gradient), n->width, op.products}, plus{},
+            kept_mean{*n, floats(*means)}, {&op.output});
         !done)
         return done;
     if (goes_by_cores(op, *n))
         return attend_back_by_cores(op, *n, floats(*means), run_);
     const bool is_narrow = n->width <= few_columns;
     const unsigned columns = is_narrow ? few_columns : many_columns;
+    attention_factors factors{run_, op.products, op.output.shape()[2]};
+    const auto queries = factors.of(op.queries), keys = factors.of(op.keys),
+               values = factors.of(op.values), output_gradient = factors.of({op.output_gradient});
+    for (const auto* made : {&queries, &keys, &values, &output_gradient})
+        if (!*made)
+            return made->failure();
     attention_task task{.n = *n,
-                        .queries = factors_of(op.queries, op.products),
-                        .keys = factors_of(op.keys, op.products),
-                        .values = factors_of(op.values, op.products),
-                        .output_gradient = factors_of({op.output_gradient}, op.products),
+                        .queries = *queries,
+                        .keys = *keys,
+                        .values = *values,
+                        .output_gradient = *output_gradient,
                         .log_sums = floats(op.log_sums),
                         .means = floats(*means),
                         .query_gradient = columns_of(op.query_gradient),

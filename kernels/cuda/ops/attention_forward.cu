@@ -4,6 +4,7 @@
 #include <cfloat>
 
 #include "kernels/cuda/attention_cores.hpp"
+#include "kernels/cuda/attention_factors.hpp"
 #include "kernels/cuda/cuda_operations.hpp"
 
 namespace troupe {
@@ -121,10 +122,16 @@ result<void> cuda_operations::start(const attention_forward& op) {
     if (goes_by_cores(op, *n))
         return attend_by_cores(op, *n, run_);
     const bool is_narrow = n->width <= few_columns;
+    attention_factors factors{run_, op.products, op.output.shape()[2]};
+    const auto queries = factors.of(op.queries), keys = factors.of(op.keys),
+               values = factors.of(op.values);
+    for (const auto* made : {&queries, &keys, &values})
+        if (!*made)
+            return made->failure();
     const attention_task task{.n = *n,
-                              .queries = factors_of(op.queries, op.products),
-                              .keys = factors_of(op.keys, op.products),
-                              .values = factors_of(op.values, op.products),
+                              .queries = *queries,
+                              .keys = *keys,
+                              .values = *values,
                               .output = columns_of(mutable_columns{op.output}),
                               .log_sums = floats(op.log_sums),
                               .tiles = {*n, n->queries, is_narrow ? few_columns : many_columns}};

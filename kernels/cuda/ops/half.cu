@@ -1,4 +1,5 @@
 #include "kernels/cuda/cuda_operations.hpp"
+#include "kernels/cuda/f16.hpp"
 #include "kernels/cuda/payloads.hpp"
 
 namespace troupe {
@@ -16,36 +17,8 @@ __device__ std::uint16_t bf16_of(float x) {
                                              : (bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-// Exponents from -14 to 15, 11 bits of significand; below, multiples of 2^-24.
-__device__ std::uint16_t f16_of(float x) {
-    constexpr std::uint32_t too_large = 143u << 23, smallest = 113u << 23;
-    // 2^-1 has in its last bit what f16's smallest step is worth: adding it rounds to that step.
-    constexpr std::uint32_t half = 126u << 23;
-    const std::uint32_t bits = __float_as_uint(x), size = bits & ~sign_bit;
-    std::uint32_t rounded;
-    if (size >= too_large)
-        rounded = size > infinity_bits ? 0x7e00 : 0x7c00;
-    else if (size < smallest)
-        rounded = __float_as_uint(__fadd_rn(__uint_as_float(size), __uint_as_float(half))) - half;
-    else
-        rounded = (size - (112u << 23) + 0xfff + (size >> 13 & 1)) >> 13;
-    return static_cast<std::uint16_t>((bits & sign_bit) >> 16 | rounded);
-}
-
 __device__ float from_bf16(std::uint16_t bits) {
     return __uint_as_float(std::uint32_t{bits} << 16);
-}
-
-__device__ float from_f16(std::uint16_t bits) {
-    constexpr std::uint32_t exponents = 31u << 23;
-    const std::uint32_t size = (bits & 0x7fffu) << 13;
-    std::uint32_t value = size + (112u << 23);
-    if ((size & exponents) == exponents)
-        value += 112u << 23;
-    else if ((size & exponents) == 0)
-        value = __float_as_uint(
-            __fadd_rn(__uint_as_float(size + (113u << 23)), -__uint_as_float(113u << 23)));
-    return __uint_as_float(value | (bits & 0x8000u) << 16);
 }
 
 // ---- kernels ----------------------------------------------------------------------------------------------------------
@@ -65,7 +38,7 @@ struct encode_pass {
 #pragma unroll
         for (unsigned k = 0; k < halves; ++k) {
             const std::uint16_t half =
-                format == half_format::bf16 ? bf16_of(x.at[k]) : f16_of(x.at[k]);
+                format == half_format::bf16 ? bf16_of(x.at[k]) : cuda::f16_bits(x.at[k]);
             all |= std::uint64_t{half} << 16 * k;
         }
         cuda::write_bytes(payload + 2 * first, there < halves ? 2 * there : 2 * halves, all);
@@ -86,7 +59,7 @@ struct decode_pass {
 #pragma unroll
         for (unsigned k = 0; k < halves; ++k) {
             const auto half = static_cast<std::uint16_t>(all >> 16 * k);
-            decoded.at[k] = format == half_format::bf16 ? from_bf16(half) : from_f16(half);
+            decoded.at[k] = format == half_format::bf16 ? from_bf16(half) : cuda::from_f16(half);
         }
         target.put(first, there, decoded);
     }

@@ -186,8 +186,10 @@ BOOST_AUTO_TEST_CASE(a_plan_says_when_products_are_rounded) {
         return describe(make_plan({app.app(), devices_of_nodes(2), {}}).value());
     };
     BOOST_TEST(described({}).find("bf16") == std::string::npos);
-    BOOST_TEST(described({"model.precision=bf16"}).find("minibatches of 8; products in bf16\n") !=
-               std::string::npos);
+    for (const std::string precision : {"bf16", "f16"})
+        BOOST_TEST(described({"model.precision=" + precision})
+                       .find("minibatches of 8; products in " + precision + "\n") !=
+                   std::string::npos);
 }
 
 namespace {

@@ -27,12 +27,13 @@ class watched_operations final : public operations {
     }
 
     std::set<std::string> rounded, exact;
+    precision wanted = precision::bfloat16;
 
   private:
     template <class Operation>
     result<void> watch(const char* kind, const Operation& op) {
         const auto keep = [&](precision products) {
-            (products == precision::bfloat16 ? rounded : exact).insert(kind);
+            (products == wanted ? rounded : exact).insert(kind);
         };
         if constexpr (requires { op.products; })
             keep(op.products);
@@ -98,22 +99,30 @@ BOOST_AUTO_TEST_CASE(every_product_is_rounded) {
     operand_pool pool{1ull << 30};
     watched_operations ops{pool};
     compute_context context{ops, pool};
-    const auto pass = [&](model_builder builder, const tensor& input, const tensor& truth) {
-        const auto model = builder.precision(proto::Precision::BF16).build();
-        cut_model{context, model, {count_layers(model)}}.gradients(context, input, truth);
+    const auto passes = [&](proto::Precision precision) {
+        const auto pass = [&](model_builder builder, const tensor& input, const tensor& truth) {
+            const auto model = builder.precision(precision).build();
+            cut_model{context, model, {count_layers(model)}}.gradients(context, input, truth);
+        };
+        pass(image_model(), random_tensor(pool, {2, 3, 8, 8}, 1), labels(pool, 2, 10, 2));
+        pass(sequence_model(), random_tensor(pool, {2, 6, 16}, 1), labels(pool, 2, 10, 2));
+        pass(translator(), labels(pool, 18, 6, 1).reshaped({2, 9}),
+             labels(pool, 8, 3, 2).reshaped({2, 4}));
     };
-    pass(image_model(), random_tensor(pool, {2, 3, 8, 8}, 1), labels(pool, 2, 10, 2));
-    pass(sequence_model(), random_tensor(pool, {2, 6, 16}, 1), labels(pool, 2, 10, 2));
-    pass(translator(), labels(pool, 18, 6, 1).reshaped({2, 9}),
-         labels(pool, 8, 3, 2).reshaped({2, 4}));
     const std::set<std::string> all{
         "attention_backward",    "attention_forward",   "attention_gru_backward",
         "attention_gru_forward", "conv2d_backward",     "conv2d_forward",
         "conv2d_pool_backward",  "conv2d_pool_forward", "gru_backward",
         "gru_forward",           "linear_backward",     "linear_forward",
         "lstm_backward",         "lstm_forward"};
-    BOOST_TEST(ops.rounded == all, boost::test_tools::per_element());
-    BOOST_TEST(ops.exact == std::set<std::string>{}, boost::test_tools::per_element());
+    for (const auto& [asked, wanted] : {std::pair{proto::Precision::BF16, precision::bfloat16},
+                                        std::pair{proto::Precision::F16, precision::float16}}) {
+        ops.wanted = wanted;
+        ops.rounded.clear();
+        passes(asked);
+        BOOST_TEST(ops.rounded == all, boost::test_tools::per_element());
+        BOOST_TEST(ops.exact == std::set<std::string>{}, boost::test_tools::per_element());
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_model_has_the_same_bits_wherever_it_is_cut) {
@@ -144,20 +153,23 @@ BOOST_AUTO_TEST_CASE(training_comes_as_far_as_with_float32) {
     compute_context context{*ops, pool};
     const optimizer_ptr adam = rule([](proto::Optimizer::Builder o) { o.initAdam(); });
     const tensor truth = labels(pool, 64, 10, 2);
-    double losses[2];
-    std::vector<tensor> parameters[2];
-    for (const auto precision : {proto::Precision::F32, proto::Precision::BF16}) {
+    std::vector<double> losses;
+    std::vector<std::vector<tensor>> parameters;
+    for (const auto precision :
+         {proto::Precision::F32, proto::Precision::BF16, proto::Precision::F16}) {
         model_builder builder = sequence_model();
         const auto model = builder.precision(precision).build();
         cut_model trained{context, model, {count_layers(model)}, 2};
         for (int i = 0; i < 60; ++i)
             trained.train(context, random_tensor(pool, {64, 6, 16}, 1), truth, *adam, 0.003f);
-        losses[static_cast<int>(precision)] = trained.loss / 64;
-        parameters[static_cast<int>(precision)] = trained.parameters();
+        losses.push_back(trained.loss / 64);
+        parameters.push_back(trained.parameters());
     }
-    BOOST_TEST(!bit_equal(parameters[0][0], parameters[1][0]));
     BOOST_TEST(losses[0] < 1.0); // log(10) is 2.3
-    BOOST_TEST(std::abs(losses[1] - losses[0]) < 0.03);
+    for (const std::size_t rounded : {1, 2}) {
+        BOOST_TEST(!bit_equal(parameters[0][0], parameters[rounded][0]));
+        BOOST_TEST(std::abs(losses[rounded] - losses[0]) < 0.03);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_SUITE(cudnn)
 
 BOOST_AUTO_TEST_CASE(convolutions_of_row_major_images_go_through_cudnn) {
     emulated_gpu gpu;
-    for (const precision products : {precision::float32, precision::bfloat16}) {
+    for (const precision products : {precision::float32, precision::bfloat16, precision::float16}) {
         const auto with = [&](conv2d_settings settings) {
             settings.products = products;
             return settings;
