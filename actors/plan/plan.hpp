@@ -26,8 +26,9 @@ namespace troupe {
 struct plan_device {
     node_id node;
     std::string node_name;
-    std::string device;  // "cpu:0"
-    float slow_down = 1; // how many times as long it takes, as the app file wants
+    std::string device;             // "cpu:0"
+    float slow_down = 1;            // how many times as long it takes, as the app file wants
+    std::uint64_t memory_bytes = 0; // bound of its pool; 0 where it is not known
 
     friend bool operator==(const plan_device&, const plan_device&) = default;
 };

@@ -104,6 +104,7 @@ class Gpus(TroupeTest):
         node, address = self.node("--devices", "cuda:0", "--gpu-memory-mb", "300")
         ended = self.troupe("run", app, "--cluster", address)
         self.assertEqual(ended.code, 1, str(ended))
+        self.assertRegex(ended.out, "note: a/cuda:0 has 31[45].. MB of memory, and what its stages keep is [0-9.]+ [MG]B: use more stages")
         error = ended.err.splitlines()[-1] # behind lines of progress, if it took long
         for part in ("on a/cuda:0: ", "out of device memory", "; this stage holds weights (", "use a smaller train.batch or "
                      "more stages", "troupe node --memory-mb, or --gpu-memory-mb of its GPUs"):

@@ -283,7 +283,10 @@ std::vector<plan_device> devices_of(const std::vector<member_info>& members) {
         const std::size_t before = devices.size();
         for (const member_info& m : members)
             if (round < m.devices.size())
-                devices.push_back({m.node, m.name, m.devices[round].name});
+                devices.push_back({.node = m.node,
+                                   .node_name = m.name,
+                                   .device = m.devices[round].name,
+                                   .memory_bytes = m.devices[round].memory_bytes});
         if (devices.size() == before)
             break;
     }
