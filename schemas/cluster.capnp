@@ -79,6 +79,7 @@ struct DeviceInfo {
   # Something that computes, owned by one node. Actors are placed on devices.
   name @0 :Text;              # "cpu:0"; unique on its node
   memoryBytes @1 :UInt64;     # bound of its pool
+  model @2 :Text;             # of a GPU, "NVIDIA H200"; else empty
 }
 
 struct Member {

@@ -35,6 +35,10 @@ result<void> check_member(const member_info& m) {
     for (const device_info& device : m.devices) {
         if (auto name = check_text("a device's name", device.name, limits::name_bytes_max); !name)
             return name;
+        if (!device.model.empty())
+            if (auto model = check_text("a device's model", device.model, limits::name_bytes_max);
+                !model)
+                return model;
         if (!names.insert(device.name).second)
             return error{errc::protocol,
                          "node " + m.name + " names device " + device.name + " twice"};
@@ -51,6 +55,7 @@ void write_member(proto::Member::Builder to, const member_info& m) {
     for (unsigned i = 0; i < devices.size(); ++i) {
         devices[i].setName(m.devices[i].name);
         devices[i].setMemoryBytes(m.devices[i].memory_bytes);
+        devices[i].setModel(m.devices[i].model);
     }
 }
 
@@ -66,7 +71,7 @@ result<member_info> read_member(proto::Member::Reader from) {
     if (from.getDevices().size() > limits::node_devices_max)
         return error{errc::protocol, "a node names too many devices"};
     for (const auto device : from.getDevices())
-        m.devices.push_back({device.getName(), device.getMemoryBytes()});
+        m.devices.push_back({device.getName(), device.getMemoryBytes(), device.getModel()});
     if (auto checked = check_member(m); !checked)
         return checked.failure();
     return m;

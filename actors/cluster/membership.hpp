@@ -17,8 +17,9 @@
 namespace troupe {
 
 struct device_info {
-    std::string name; // "cpu:0"; unique on its node
-    std::uint64_t memory_bytes = 0;
+    std::string name;               // "cpu:0"; unique on its node
+    std::uint64_t memory_bytes = 0; // bound of its pool
+    std::string model;              // of a GPU, "NVIDIA H200"; else empty
 
     friend bool operator==(const device_info&, const device_info&) = default;
 };

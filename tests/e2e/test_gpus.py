@@ -101,7 +101,8 @@ class Gpus(TroupeTest):
 
     def test_who_runs_out_of_memory_says_what_it_holds(self):
         app = self.app(FLAT.replace("out: 16", "out: 400000"))
-        node, address = self.node("--devices", "cuda:0", "--gpu-memory-mb", "300")
+        node, address = self.node("--devices", "cuda:0,cpu:1", "--gpu-memory-mb", "300")
+        self.assertRegex(self.troupe("status", address).out, r"^a  node  \S+  cuda:0 \(.+, 315 MB\)  cpu:0\n$")
         ended = self.troupe("run", app, "--cluster", address)
         self.assertEqual(ended.code, 1, str(ended))
         self.assertRegex(ended.out, "note: a/cuda:0 has 31[45].. MB of memory, and what its stages keep is [0-9.]+ [MG]B: use more stages")

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 
 #include "actors/cluster/cluster_actor.hpp"
 #include "actors/device/node_agent.hpp"
@@ -100,6 +101,7 @@ struct node_host::parts {
     unsigned first_gpu = 0;
     std::unique_ptr<memory_pool> pool; // what arrives from peers
     std::vector<std::shared_ptr<device>> devices;
+    std::map<std::string, std::string> models; // of GPUs, by device
     std::shared_ptr<device> worker;
     std::unique_ptr<endpoint> network;
     std::unique_ptr<thread_timers> timers;
@@ -138,6 +140,9 @@ result<void> node_host::parts::make_devices(const node_choice& choice) {
         if (!opened)
             return opened.failure();
         gpus = std::move(*opened);
+        const auto there = gpus->gpus();
+        if (!there)
+            return there.failure();
         first_gpu = chosen->gpus[0];
         for (const unsigned gpu : chosen->gpus) {
             auto made = gpus->make_device({.index = gpu,
@@ -147,6 +152,7 @@ result<void> node_host::parts::make_devices(const node_choice& choice) {
                                           time);
             if (!made)
                 return made.failure().in("cuda:" + std::to_string(gpu));
+            models[(*made)->name()] = there->at(gpu).name;
             devices.push_back(std::move(made).value());
         }
     }
@@ -195,7 +201,7 @@ result<void> node_host::parts::join(const node_host_options& options) {
     cluster.role = options.role;
     cluster.log = options.log;
     for (const auto& d : devices)
-        cluster.devices.push_back({d->name(), d->memory().bytes_max()});
+        cluster.devices.push_back({d->name(), d->memory().bytes_max(), models[d->name()]});
     if (!choice.join.empty()) {
         auto at = looked_up(choice.join);
         if (!at)

@@ -8,6 +8,7 @@
 #include "schemas/cluster.capnp.h"
 #include "tools/inspector/observer.hpp"
 #include "tools/inspector/observer_network.hpp"
+#include "tools/inspector/printable.hpp"
 #include "tools/troupe/cluster_access.hpp"
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/node_host.hpp"
@@ -60,6 +61,15 @@ const char* name_of(peer_role role) {
     return "unknown";
 }
 
+// "cpu:0", "cuda:0 (NVIDIA H200, 141 GB)"
+std::string described(const nlohmann::ordered_json& device) {
+    const auto name = device["name"].get<std::string>(), model = device["model"].get<std::string>();
+    return model.empty()
+               ? name
+               : name + " (" + model + ", " +
+                     inspector::bytes_text(device["memory_bytes"].get<std::uint64_t>()) + ")";
+}
+
 } // namespace
 
 int status(const status_options& options) {
@@ -70,7 +80,8 @@ int status(const status_options& options) {
     for (const member_info& m : *members) {
         nlohmann::ordered_json devices = nlohmann::ordered_json::array();
         for (const device_info& d : m.devices)
-            devices.push_back({{"name", d.name}, {"memory_bytes", d.memory_bytes}});
+            devices.push_back(
+                {{"name", d.name}, {"memory_bytes", d.memory_bytes}, {"model", d.model}});
         nodes.push_back({{"name", m.name},
                          {"address", m.address},
                          {"role", name_of(m.role)},
@@ -86,7 +97,7 @@ int status(const status_options& options) {
         std::cout << n["name"].get<std::string>() << "  " << n["role"].get<std::string>() << "  "
                   << n["address"].get<std::string>();
         for (const auto& d : n["devices"])
-            std::cout << "  " << d["name"].get<std::string>();
+            std::cout << "  " << described(d);
         std::cout << '\n';
     }
     return 0;
