@@ -20,6 +20,11 @@ result<void> attend_by_cores(const attention_forward& op, const attention_sizes&
 result<void> attend_back_by_cores(const attention_backward& op, const attention_sizes& n,
                                   const float* means, execution& run);
 
+// By cuDNN, where a machine has it; false where it does not take it.
+result<bool> attend_by_cudnn(const attention_forward& op, const attention_sizes& n, execution& run);
+result<bool> attend_back_by_cudnn(const attention_backward& op, const attention_sizes& n,
+                                  execution& run);
+
 // Columns of a tensor as tensor cores take them: each head by itself, its rows rounded to bfloat16 without anything between
 // them. There are zeros behind the last position, up to a multiple of core_rows, and behind the last column, up to one of
 // core_side; and for keys that nobody sees.
@@ -46,6 +51,17 @@ struct made_heads {
     packed_heads heads;
 };
 enum class head_rows : bool { queries, keys };
+
+constexpr std::size_t packed_positions(std::size_t positions) noexcept {
+    return (positions + core_rows - 1) / core_rows * core_rows;
+}
+constexpr std::size_t packed_width(std::size_t width) noexcept {
+    return (width + core_side - 1) / core_side * core_side;
+}
+inline std::size_t heads_bytes(const attention_sizes& n, head_rows rows) noexcept {
+    return n.samples * n.heads * packed_positions(rows == head_rows::keys ? n.keys : n.queries) *
+           packed_width(n.width) * sizeof(__nv_bfloat16);
+}
 
 // Puts the packing into the stream.
 result<made_heads> pack_heads(execution& run, const attention_sizes& n, const columns& from,

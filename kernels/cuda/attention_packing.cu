@@ -38,17 +38,13 @@ struct packing {
     }
 };
 
-constexpr std::size_t rounded_up(std::size_t count, std::size_t unit) {
-    return (count + unit - 1) / unit * unit;
-}
-
 } // namespace
 
 result<made_heads> pack_heads(execution& run, const attention_sizes& n, const columns& from,
                               head_rows rows) {
     const auto source = columns_of(from);
-    const std::size_t positions = rounded_up(source.positions, core_rows);
-    const std::size_t width = rounded_up(n.width, core_side);
+    const std::size_t positions = packed_positions(source.positions);
+    const std::size_t width = packed_width(n.width);
     const std::size_t parts = n.samples * n.heads * positions * width / numbers_of_thread;
     auto memory = run.scratch(parts * sizeof(uint4));
     if (!memory)

@@ -32,11 +32,14 @@ struct attention_sizes {
 
     // A length that no sample can have counts as the nearest that it can.
     __device__ std::size_t length(std::size_t sample) const {
+        return length(sample, threadIdx.x == 0);
+    }
+    __device__ std::size_t length(std::size_t sample, bool reports) const {
         if (key_lengths == nullptr)
             return keys;
         const std::int32_t given = key_lengths[sample];
         const bool is_good = given >= 1 && static_cast<std::size_t>(given) <= keys;
-        if (!is_good && threadIdx.x == 0)
+        if (!is_good && reports)
             report_bad(bad, sample, given);
         return is_good ? static_cast<std::size_t>(given) : given < 1 ? 1 : keys;
     }

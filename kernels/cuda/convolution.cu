@@ -165,7 +165,7 @@ result<void> multiply_to_columns(const conv2d_backward& op, const convolution& c
 } // namespace
 
 result<void> convolve(const conv2d_forward& op, execution& run, std::size_t bytes_max) {
-    const auto is_done = run.convolutions().forward(op, run);
+    const auto is_done = run.by_cudnn().forward(op, run);
     if (!is_done)
         return is_done.failure();
     const auto stream = run.stream();
@@ -196,12 +196,12 @@ result<void> convolve_back(const conv2d_backward& op, execution& run, std::size_
             !done)
             return done;
     }
-    const auto has_weight = run.convolutions().to_weight(op, run);
+    const auto has_weight = run.by_cudnn().to_weight(op, run);
     if (!has_weight)
         return has_weight.failure();
     bool needs_input = op.input_gradient != nullptr;
     if (needs_input) {
-        const auto has_input = run.convolutions().to_input(op, run);
+        const auto has_input = run.by_cudnn().to_input(op, run);
         if (!has_input)
             return has_input.failure();
         needs_input = !*has_input;

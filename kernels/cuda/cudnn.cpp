@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "kernels/cuda/cudnn_plan.hpp"
+#include "kernels/cuda/cudnn_convolution.hpp"
 #include "kernels/cuda/execution.hpp"
 #include "kernels/cuda/half_numbers.hpp"
 #include "kernels/cuda/status.hpp"
@@ -62,7 +62,8 @@ class cudnn::state {
   public:
     state() = default;
     ~state() {
-        plans_.clear();
+        convolutions_.clear();
+        attentions_.clear();
         if (handle_ != nullptr)
             cudnn_->cudnnDestroy(handle_);
     }
@@ -73,73 +74,96 @@ class cudnn::state {
                         const operands& o, execution& run) {
         if (cudnn_ == nullptr || !is_taken(settings, o))
             return false;
-        const conv_shape shape = shape_of(direction, settings, o);
-        bool is_taken = false;
-        const auto put_in = [&](cudaStream_t stream) -> result<void> {
-            auto taken = this->put_in(shape, settings.products, o, run, stream);
-            is_taken = taken && *taken;
-            return taken ? result<void>{} : taken.failure();
-        };
-        const auto done = plans_.contains(shape) ? put_in(run.stream()) : run.directly(put_in);
-        return done ? result<bool>{is_taken} : done.failure();
-    }
-
-  private:
-    result<bool> put_in(const conv_shape& shape, precision products, const operands& o,
-                        execution& run, cudaStream_t stream) {
-        auto& known = plan_of(shape);
+        auto known = plan_of(convolutions_, shape_of(direction, settings, o), run);
         if (!known)
+            return known.failure();
+        if (!(*known)->plan)
             return false;
-        auto workspace = run.scratch(known->workspace_bytes());
-        if (!workspace)
-            return workspace.failure();
-        const conv_tensor result_at = result_of(shape.direction);
+        const conv_tensor result_at = result_of(direction);
         std::array<buffer_ref, conv_tensors> kept;
         std::array<void*, conv_tensors> lies{};
         for (std::size_t t = 0; t < conv_tensors; ++t) {
             auto at = t == result_at ? place_for(o.result, kept[t], run)
-                                     : factor_of(*o.all[t], products, kept[t], run, stream);
+                                     : factor_of(*o.all[t], settings.products, kept[t], run);
             if (!at)
                 return at.failure();
             lies[t] = *at;
         }
-        auto status = cudnn_->cudnnSetStream(handle_, stream);
-        const char* call = "cudnnSetStream";
-        if (status == dnn::CUDNN_STATUS_SUCCESS) {
-            call = "cudnnBackendExecute";
-            status = known->run(*cudnn_, handle_, lies, (*workspace)->data());
-        }
-        if (dnn::category_of(status) == dnn::CUDNN_STATUS_NOT_SUPPORTED) {
-            known.reset(); // nor will it be the next time
-            return false;
-        }
-        if (status != dnn::CUDNN_STATUS_SUCCESS)
-            return failed(code_of(status), named(call, status), {o.all[0], o.all[1], o.all[2]});
-        if (lies[result_at] == o.result.data())
-            return true;
-        const auto copied = checked(cudaMemcpyAsync(o.result.mutable_data(), lies[result_at],
-                                                    o.result.bytes(), cudaMemcpyDefault, stream));
+        auto taken = put_in(**known, lies, run, {o.all[0], o.all[1], o.all[2]});
+        if (!taken || !*taken || lies[result_at] == o.result.data())
+            return taken;
+        const auto copied =
+            checked(cudaMemcpyAsync(o.result.mutable_data(), lies[result_at], o.result.bytes(),
+                                    cudaMemcpyDefault, run.stream()));
         return copied ? result<bool>{true} : copied.failure();
     }
 
+    result<bool> takes(const attention_shape& shape, execution& run) {
+        if (cudnn_ == nullptr || cudnn_->cudnnGetVersion() < first_version_for_attention)
+            return false;
+        auto known = plan_of(attentions_, shape, run);
+        return known ? result<bool>{(*known)->plan.has_value()} : known.failure();
+    }
+    result<bool> attend(const attention_shape& shape, const attention_places& places,
+                        execution& run, std::initializer_list<const tensor*> of) {
+        return put_in(attentions_.at(shape), places, run, of);
+    }
+
+  private:
+    struct known_plan {
+        std::optional<cudnn_plan> plan; // none: not taken
+        bool has_run = false;
+    };
+    template <class Shape>
+    using plans = std::map<Shape, known_plan>;
+
     // The first opens a handle.
-    std::optional<cudnn_plan>& plan_of(const conv_shape& shape) {
-        const auto [at, is_new] = plans_.try_emplace(shape);
+    template <class Shape>
+    result<known_plan*> plan_of(plans<Shape>& all, const Shape& shape, execution& run) {
+        const auto [at, is_new] = all.try_emplace(shape);
+        known_plan& known = at->second;
         if (!is_new)
-            return at->second;
-        if (handle_ == nullptr && cudnn_->cudnnCreate(&handle_) != dnn::CUDNN_STATUS_SUCCESS) {
-            handle_ = nullptr;
-            cudnn_ = nullptr; // a GPU or a driver that it is not made for
-            return at->second;
-        }
-        if (auto made = cudnn_plan::make(*cudnn_, {.handle = handle_}, shape))
-            at->second.emplace(std::move(*made));
-        return at->second;
+            return &known;
+        const auto planned = run.directly([&](cudaStream_t) -> result<void> {
+            if (handle_ == nullptr && cudnn_->cudnnCreate(&handle_) != dnn::CUDNN_STATUS_SUCCESS) {
+                handle_ = nullptr;
+                cudnn_ = nullptr; // a GPU or a driver that it is not made for
+                return {};
+            }
+            if (auto made = cudnn_plan::make(*cudnn_, {.handle = handle_}, graph_of(*cudnn_, shape),
+                                             rules_of(shape)))
+                known.plan.emplace(std::move(*made));
+            return {};
+        });
+        return planned ? result<known_plan*>{&known} : planned.failure();
+    }
+
+    result<bool> put_in(known_plan& known, std::span<void* const> places, execution& run,
+                        std::initializer_list<const tensor*> of) {
+        auto workspace = run.scratch(known.plan->workspace_bytes());
+        if (!workspace)
+            return workspace.failure();
+        const auto put_in = [&](cudaStream_t stream) -> result<void> {
+            auto status = cudnn_->cudnnSetStream(handle_, stream);
+            const char* call = "cudnnSetStream";
+            if (status == dnn::CUDNN_STATUS_SUCCESS) {
+                call = "cudnnBackendExecute";
+                status = known.plan->run(*cudnn_, handle_, places, (*workspace)->data());
+            }
+            if (dnn::category_of(status) == dnn::CUDNN_STATUS_NOT_SUPPORTED)
+                known.plan.reset(); // nor will it be the next time
+            else if (status != dnn::CUDNN_STATUS_SUCCESS)
+                return failed(code_of(status), named(call, status), of);
+            return {};
+        };
+        const auto done = known.has_run ? put_in(run.stream()) : run.directly(put_in);
+        known.has_run = true;
+        return done ? result<bool>{known.plan.has_value()} : done.failure();
     }
 
     // Aligned, and rounded where it should be. `kept` holds what is made.
     static result<void*> factor_of(const tensor& t, precision products, buffer_ref& kept,
-                                   execution& run, cudaStream_t stream) {
+                                   execution& run) {
         const bool is_rounded = rounds(products);
         if (!is_rounded && is_aligned(t.data()))
             return const_cast<std::byte*>(t.data()); // only read
@@ -150,8 +174,9 @@ class cudnn::state {
         const auto status =
             is_rounded
                 ? round_factor(products, reinterpret_cast<const float*>(t.data()),
-                               reinterpret_cast<float*>(kept->data()), t.elements(), stream)
-                : cudaMemcpyAsync(kept->data(), t.data(), t.bytes(), cudaMemcpyDefault, stream);
+                               reinterpret_cast<float*>(kept->data()), t.elements(), run.stream())
+                : cudaMemcpyAsync(kept->data(), t.data(), t.bytes(), cudaMemcpyDefault,
+                                  run.stream());
         if (auto done = checked(status, {&t}); !done)
             return done.failure();
         return kept->data();
@@ -177,9 +202,10 @@ class cudnn::state {
         return text;
     }
 
-    const dnn::functions* cudnn_ = dnn::library();          // null without cuDNN
-    dnn::cudnnHandle_t handle_ = nullptr;                   // null until the first plan
-    std::map<conv_shape, std::optional<cudnn_plan>> plans_; // none: not taken
+    const dnn::functions* cudnn_ = dnn::library(); // null without cuDNN
+    dnn::cudnnHandle_t handle_ = nullptr;          // null until the first plan
+    plans<conv_shape> convolutions_;
+    plans<attention_shape> attentions_;
 };
 
 cudnn::cudnn() = default;
@@ -206,6 +232,15 @@ result<bool> cudnn::to_weight(const conv2d_backward& op, execution& run) {
     return opened().put_in(
         conv_direction::to_weight, op.settings,
         {{&op.input, &op.weight_gradient, &op.output_gradient}, op.weight_gradient}, run);
+}
+
+result<bool> cudnn::takes(const attention_shape& shape, execution& run) {
+    return opened().takes(shape, run);
+}
+
+result<bool> cudnn::attend(const attention_shape& shape, const attention_places& places,
+                           execution& run, std::initializer_list<const tensor*> of) {
+    return opened().attend(shape, places, run, of);
 }
 
 } // namespace troupe::cuda

@@ -38,7 +38,7 @@ class execution {
     // Where all work goes, but for what directly() puts in.
     cudaStream_t stream() { return recorder_ != nullptr ? recorder_->stream() : stream_; }
     products& multiply() noexcept { return products_; }
-    cudnn& convolutions() noexcept { return cudnn_; }
+    cudnn& by_cudnn() noexcept { return cudnn_; }
 
     // Memory of the device for what is in the stream while it is held.
     result<buffer_ref> scratch(std::size_t bytes) { return memory_.allocate(bytes); }

@@ -1,10 +1,13 @@
-// What cuDNN itself says of the convolutions that it is asked for, on a machine without a GPU: that it takes them on GPUs of
-// compute capability 9.0 and 8.0, by an engine that will do. Skipped (77) where there is no cuDNN, or none that plans for a
-// GPU that is not there.
+// What cuDNN itself says of the convolutions and of the attention that it is asked for, on a machine without a GPU: that it
+// takes them on GPUs of compute capability 9.0 and 8.0, by an engine that will do. Skipped (77) where there is no cuDNN, or
+// none that plans for a GPU that is not there; attention where it is older than the first that is asked for it.
+//
+// Attention is compiled, and handed to a driver: libcuda.so.1 is that of tests/emulated_cuda/loading_driver.cpp.
 #include <iostream>
 #include <string>
 
-#include "kernels/cuda/cudnn_plan.hpp"
+#include "kernels/cuda/cudnn_attention.hpp"
+#include "kernels/cuda/cudnn_convolution.hpp"
 
 using namespace troupe::cuda;
 
@@ -77,6 +80,41 @@ conv_shape shape_of(const row& r, conv_direction direction, bool may_round) {
             may_round};
 }
 
+// Of a GPT, an encoder, a decoder that looks at it, and odd sizes.
+constexpr attention_shape attentions[] = {
+    {.samples = 8, .heads = 12, .queries = 1024, .keys = 1024, .width = 64, .causal = true},
+    {.samples = 32, .heads = 12, .queries = 128, .keys = 128, .width = 64, .has_lengths = true},
+    {.samples = 32, .heads = 8, .queries = 50, .keys = 37, .width = 64, .has_lengths = true},
+    {.samples = 2,
+     .heads = 3,
+     .queries = 70,
+     .keys = 70,
+     .width = 16,
+     .causal = true,
+     .has_lengths = true},
+    {.samples = 2, .heads = 2, .queries = 130, .keys = 5, .width = 128},
+    {.samples = 1, .heads = 1, .queries = 2, .keys = 2, .width = 48, .causal = true},
+};
+
+std::string named(const attention_shape& a) {
+    return "attention " + std::to_string(a.samples) + "x" + std::to_string(a.heads) + "x" +
+           std::to_string(a.queries) + "x" + std::to_string(a.keys) + ", width " +
+           std::to_string(a.width) + (a.causal ? ", causal" : "") +
+           (a.has_lengths ? ", with lengths" : "") + (a.is_backward ? ", backward" : "");
+}
+
+std::string named(const conv_shape& c) {
+    const auto by = [](const std::array<std::int64_t, 4>& sizes) {
+        std::string text;
+        for (const std::int64_t size : sizes)
+            text += (text.empty() ? "" : "x") + std::to_string(size);
+        return text;
+    };
+    return "convolution " + by(c.tensors[conv_images]) + " by " + by(c.tensors[conv_weight]) +
+           ", stride " + std::to_string(c.stride) + ", direction " +
+           std::to_string(static_cast<int>(c.direction)) + (c.may_round ? ", rounded to TF32" : "");
+}
+
 } // namespace
 
 int main() {
@@ -100,23 +138,30 @@ int main() {
             std::cout << "skipped: this cuDNN describes GPUs in another way" << std::endl;
             return skipped;
         }
+        const auto plan = [&](const auto& shape) {
+            ++plans;
+            if (cudnn_plan::make(*cudnn, {.properties = properties}, graph_of(*cudnn, shape),
+                                 rules_of(shape)))
+                return;
+            ++failed;
+            std::cout << g.name << " does not take " << named(shape) << '\n';
+        };
         for (const row& r : rows)
             for (const auto direction :
                  {conv_direction::forward, conv_direction::to_input, conv_direction::to_weight})
-                for (const bool may_round : {false, true}) {
-                    const auto shape = shape_of(r, direction, may_round);
-                    ++plans;
-                    if (cudnn_plan::make(*cudnn, {.properties = properties}, shape))
-                        continue;
-                    ++failed;
-                    std::cout << g.name << " does not take " << r.samples << "x" << r.in << "x"
-                              << r.size << " to " << r.out << ", kernel " << r.kernel << ", stride "
-                              << r.stride << ", groups " << r.groups << ", direction "
-                              << static_cast<int>(direction)
-                              << (may_round ? ", rounded to TF32" : "") << '\n';
-                }
+                for (const bool may_round : {false, true})
+                    plan(shape_of(r, direction, may_round));
+        if (cudnn->cudnnGetVersion() < first_version_for_attention)
+            continue;
+        for (attention_shape shape : attentions)
+            for (const bool is_backward : {false, true}) {
+                shape.is_backward = is_backward;
+                shape.query_rows = (shape.queries + 15) / 16 * 16;
+                shape.key_rows = (shape.keys + 15) / 16 * 16;
+                plan(shape);
+            }
     }
     std::cout << "cuDNN " << cudnn->cudnnGetVersion() << " takes " << plans - failed << " of "
-              << plans << " convolutions" << std::endl;
+              << plans << " convolutions and attentions" << std::endl;
     return failed == 0 ? 0 : 1;
 }

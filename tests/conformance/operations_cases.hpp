@@ -46,7 +46,7 @@ class operation_case {
 };
 
 // Odd shapes, short batches, strides and paddings; all small. With TROUPE_CASES in the environment those whose names begin
-// with it.
+// with it, or with one of several beginnings with ; in between.
 std::vector<std::unique_ptr<operation_case>> operation_cases();
 
 // The shapes of the network in apps/fashion_mnist, for timing.

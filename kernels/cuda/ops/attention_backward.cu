@@ -168,6 +168,9 @@ result<void> cuda_operations::start(const attention_backward& op) {
     const auto n = sizes_of(op, run_);
     if (!n)
         return n.failure();
+    if (op.products == precision::bfloat16)
+        if (const auto taken = attend_back_by_cudnn(op, *n, run_); !taken || *taken)
+            return taken ? result<void>{} : taken.failure();
     const std::size_t rows = n->samples * n->queries * n->heads;
     auto means = run_.scratch(rows * sizeof(float));
     if (!means)

@@ -119,6 +119,9 @@ result<void> cuda_operations::start(const attention_forward& op) {
     const auto n = sizes_of(op, run_);
     if (!n)
         return n.failure();
+    if (op.products == precision::bfloat16)
+        if (const auto taken = attend_by_cudnn(op, *n, run_); !taken || *taken)
+            return taken ? result<void>{} : taken.failure();
     if (goes_by_cores(op, *n))
         return attend_by_cores(op, *n, run_);
     const bool is_narrow = n->width <= few_columns;

@@ -1,24 +1,13 @@
 // With an emulated cuDNN in reach: what it takes goes through it, all else the way of the products.
 #include <boost/test/unit_test.hpp>
-#include <dlfcn.h>
 
-#include "kernels/cuda/cudnn_api.hpp"
+#include "tests/unit/kernels_cuda/cudnn_runs.hpp"
 #include "tests/unit/kernels_cuda/emulated_convolutions.hpp"
 
 using namespace troupe;
 using namespace troupe::test;
 
 namespace {
-
-unsigned runs_of_cudnn() {
-    BOOST_REQUIRE_MESSAGE(cuda::dnn::library() != nullptr,
-                          "the emulated cuDNN is found: LD_LIBRARY_PATH names its folder");
-    void* const opened = dlopen("emulated_cudnn.so", RTLD_NOW | RTLD_NOLOAD);
-    BOOST_REQUIRE(opened != nullptr);
-    const auto runs = reinterpret_cast<unsigned (*)()>(dlsym(opened, "emulated_cudnn_runs"));
-    dlclose(opened);
-    return runs();
-}
 
 // How many of forward, to the input and to the weight went through cuDNN; all give what they should.
 unsigned done_by_cudnn(emulated_gpu& gpu, const convolution_shape& shape) {

@@ -32,6 +32,7 @@ class emulated_gpu {
     }
 
     memory_pool& pool() { return pool_; }
+    memory_pool& device_pool() { return *scratch_; } // no check of operands looks into it
     cuda::execution& run() { return *run_; }
 
     // The outcome of what has been put into the stream.
