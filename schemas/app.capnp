@@ -119,9 +119,9 @@ enum Precision {
   bf16 @1 $A.doc("Rounded to 8 bits of significand on their way into a product, whose sums are f32, as all else is: weights, "
       "gradients, optimizer, checkpoints. For processors that multiply bf16 faster (kernels/README.md), and for GPUs.");
   tf32 @2 $A.doc("Rounded to 11 bits of significand on their way into a product, on GPUs; processors take them as f32.");
-  f16 @3 $A.doc("Rounded to 11 bits of significand on their way into a product, in half precision on GPUs, otherwise as bf16. "
-      "Every factor of a product is scaled by itself, so that no gradient vanishes, nothing overflows and no step is left "
-      "out: there is no loss scale to set. Slower than f32 on processors.");
+  f16 @3 $A.doc("Rounded to 11 bits of significand on their way into a product, which GPUs do in half precision; sums, weights "
+      "and all else are f32. Every factor of a product is scaled by itself: there is no loss scale to set, and no step is left "
+      "out. Slower than f32 on processors.");
 }
 
 struct Loss {

@@ -212,22 +212,36 @@ std::string shared_devices(const plan& p) {
     return text.empty() ? "" : "note: stages that share a device take turns: " + text + "\n";
 }
 
-// Devices that cannot hold what is alive at once of their stages, or nothing. What layers need meanwhile is not counted.
+// Devices whose memory is less than what their stages keep, or nothing. An estimate: activations go while gradients come,
+// and what layers need meanwhile comes on top.
 std::string short_of_memory(const plan& p) {
-    std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> memory; // had and needed
+    struct account {
+        std::uint64_t bound = 0, weights = 0, activations = 0;
+        bool is_gpu = false;
+        auto operator<=>(const account&) const = default;
+    };
+    std::map<std::string, account> of_device;
     for (const planned_stage& s : p.stages)
         for (const plan_device& d : s.where) {
-            auto& [had, needed] =
-                memory.try_emplace(where_text(d), d.memory_bytes, 0).first->second;
-            needed = saturated_sum(needed, saturated_sum(s.weight_bytes, s.kept_bytes));
+            account& a = of_device[where_text(d)];
+            a.bound = d.memory_bytes;
+            a.is_gpu = d.device.starts_with("cuda:");
+            a.weights = saturated_sum(a.weights, s.weight_bytes);
+            a.activations = saturated_sum(a.activations, s.kept_bytes);
         }
+    std::map<account, std::vector<std::string>> short_ones;
+    for (const auto& [device, a] : of_device)
+        if (a.bound > 0 && a.bound < saturated_sum(a.weights, a.activations))
+            short_ones[a].push_back(device);
     std::string text;
-    for (const auto& [device, bytes] : memory)
-        if (bytes.first > 0 && bytes.first < bytes.second)
-            text += "note: " + device + " has " + bytes_text(bytes.first) +
-                    " of memory, and what its stages keep is " + bytes_text(bytes.second) +
-                    ": use more stages, a smaller train.batch, or a larger bound (--memory-mb, "
-                    "--gpu-memory-mb)\n";
+    for (const auto& [a, devices] : short_ones)
+        text += "note: " + in_a_row(devices) + " may not hold what " +
+                (devices.size() == 1 ? "its" : "their") + " stages keep: " + bytes_text(a.weights) +
+                " of weights and gradients, " + bytes_text(a.activations) + " of activations; " +
+                (devices.size() == 1 ? "its" : "each one's") + " bound is " + bytes_text(a.bound) +
+                ": use more stages" + (a.weights < a.bound ? ", a smaller train.batch" : "") +
+                " or a larger bound (" +
+                (a.is_gpu ? "--gpu-memory-mb" : "troupe node --memory-mb") + ")\n";
     return text;
 }
 

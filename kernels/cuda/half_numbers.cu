@@ -5,6 +5,7 @@
 #include "kernels/cuda/elements.hpp"
 #include "kernels/cuda/f16.hpp"
 #include "kernels/cuda/factors.hpp"
+#include "kernels/cuda/indices.hpp"
 #include "kernels/cuda/reductions.hpp"
 
 namespace troupe::cuda {
@@ -36,17 +37,27 @@ rows_of_numbers joined(rows_of_numbers n) {
     return {n.first, 1, all, all, 1, all};
 }
 
-__global__ void largest_kernel(rows_of_numbers of, std::uint32_t* largest) {
-    const std::size_t of_matrix = of.rows * of.columns, count = of.matrices * of_matrix;
-    const bool is_one_row = count == of.columns;
+template <class Index>
+struct number_places {
+    divisor<Index> of_matrix, columns;
+    std::size_t stride, matrix_stride;
+    __device__ std::size_t operator()(std::size_t i) const {
+        const auto matrix = of_matrix.divide(static_cast<Index>(i));
+        const auto row = columns.divide(matrix.remainder);
+        return matrix.quotient * matrix_stride + row.quotient * stride + row.remainder;
+    }
+};
+struct one_row {
+    __device__ std::size_t operator()(std::size_t i) const { return i; }
+};
+
+template <class Places>
+__global__ void largest_kernel(const float* first, std::size_t count, Places places,
+                               std::uint32_t* largest) {
     std::uint32_t own = 0;
 #pragma unroll 4
     for (std::size_t i = first_element(); i < count; i += element_step()) {
-        const std::size_t at = is_one_row
-                                   ? i
-                                   : i / of_matrix * of.matrix_stride +
-                                         i % of_matrix / of.columns * of.stride + i % of.columns;
-        const std::uint32_t size = __float_as_uint(of.first[at]) & 0x7fffffffu;
+        const std::uint32_t size = __float_as_uint(first[places(i)]) & 0x7fffffffu;
         if (size < infinity_bits && size > own)
             own = size;
     }
@@ -55,20 +66,41 @@ __global__ void largest_kernel(rows_of_numbers of, std::uint32_t* largest) {
         atomicMax(largest, own);
 }
 
-// The power of two that brings such a number to 2^14 or above, below 2^15, so that it stays finite when it is rounded. Of
-// numbers too small or too large for it, the closest whose inverse and whose products with what they scale are float32.
-__device__ int scale_of(std::uint32_t largest) {
-    const int power = 14 - (static_cast<int>(largest >> 23) - 127);
-    return power < -48 ? -48 : power > 126 ? 126 : power;
+// The scales of both factors as powers of two.
+struct scale_powers {
+    int of[2];
+    __device__ int both() const { return of[0] + of[1]; }
+};
+
+// Each brings the largest number of its factor to 2^14 or above, below 2^15, so that it stays finite when it is rounded.
+// What undoes both must be a normal float32, or cuBLAS may take it for 0 and leave out the product: where the powers are too
+// much together, which products near the ends of float32's range need, each has half of that less.
+__device__ inline scale_powers powers_of(const half_scales& scales) {
+    constexpr int most = 126;
+    scale_powers powers;
+    for (int f = 0; f < 2; ++f) {
+        const std::uint32_t largest = scales.largest[f];
+        const int power = 14 - (static_cast<int>(largest >> 23) - 127);
+        powers.of[f] = largest == 0 ? 0 : power > most ? most : power;
+    }
+    const int both = powers.both();
+    const int excess = both > most ? both - most : both < -most ? both + most : 0;
+    powers.of[0] -= excess / 2;
+    powers.of[1] -= excess - excess / 2;
+    return powers;
 }
 
 struct to_f16 {
     const float* from;
-    const std::uint32_t* largest;
+    factor_place place;
+    const half_scales* scales;
     std::uint16_t* to;
     __device__ void operator()(std::size_t i) const {
-        const auto scale = static_cast<std::uint32_t>(scale_of(*largest) + 127);
-        to[i] = f16_bits(__fmul_rn(from[i], __uint_as_float(scale << 23)));
+        const int power = powers_of(*scales).of[static_cast<int>(place)];
+        const float scale = __uint_as_float(static_cast<std::uint32_t>(power + 127) << 23);
+        const float x = from[i];
+        const bool is_denormal = (__float_as_uint(x) & infinity_bits) == 0;
+        to[i] = f16_bits(is_denormal ? 0 : __fmul_rn(x, scale));
     }
 };
 
@@ -76,8 +108,7 @@ struct without_scales {
     half_scales* scales;
     float factor, beta;
     __device__ void operator()(std::size_t) const {
-        const int both = scale_of(scales->largest[0]) + scale_of(scales->largest[1]);
-        scales->factor = scalbnf(factor, -both);
+        scales->factor = scalbnf(factor, -powers_of(*scales).both());
         scales->beta = beta;
     }
 };
@@ -96,14 +127,24 @@ cudaError_t round_factor(precision products, const float* from, float* to, std::
 
 cudaError_t find_largest(const rows_of_numbers& of, std::uint32_t* largest, cudaStream_t stream) {
     constexpr std::size_t of_thread = 16;
-    const std::size_t count = of.matrices * of.rows * of.columns;
-    return launch(stream, {blocks_for(count, block_threads * of_thread)}, largest_kernel,
-                  joined(of), largest);
+    const rows_of_numbers n = joined(of);
+    const std::size_t of_matrix = n.rows * n.columns, count = n.matrices * of_matrix;
+    const launch_shape shape{blocks_for(count, block_threads * of_thread)};
+    if (n.columns == count)
+        return launch(stream, shape, largest_kernel<one_row>, n.first, count, one_row{}, largest);
+    return with_index({count}, [&](auto index) {
+        using index_type = decltype(index);
+        const number_places<index_type> places{divisor<index_type>{of_matrix},
+                                               divisor<index_type>{n.columns}, n.stride,
+                                               n.matrix_stride};
+        return launch(stream, shape, largest_kernel<number_places<index_type>>, n.first, count,
+                      places, largest);
+    });
 }
 
-cudaError_t scale_to_f16(const float* from, const std::uint32_t* largest, std::uint16_t* to,
-                         std::size_t count, cudaStream_t stream) {
-    return launch_elements(stream, count, to_f16{from, largest, to});
+cudaError_t scale_to_f16(const float* from, factor_place place, const half_scales* scales,
+                         std::uint16_t* to, std::size_t count, cudaStream_t stream) {
+    return launch_elements(stream, count, to_f16{from, place, scales, to});
 }
 
 cudaError_t take_back(half_scales* scales, float factor, float beta, cudaStream_t stream) {

@@ -1,4 +1,4 @@
-// Factors of products in 16 bits.
+// Factors of products, rounded.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -36,9 +36,11 @@ struct half_scales {
 
 // Puts into the stream: *largest = the bits of the largest finite magnitude, if it is above what *largest holds.
 cudaError_t find_largest(const rows_of_numbers& of, std::uint32_t* largest, cudaStream_t stream);
-// to[i] = from[i] by the scale of a factor whose largest magnitude has these bits, in half precision.
-cudaError_t scale_to_f16(const float* from, const std::uint32_t* largest, std::uint16_t* to,
-                         std::size_t count, cudaStream_t stream);
+// to[i] = from[i] by the scale of a factor of the product, in half precision; denormal numbers of float32 become 0. The
+// largest of both factors must be known.
+enum class factor_place : std::uint8_t { first, second };
+cudaError_t scale_to_f16(const float* from, factor_place place, const half_scales* scales,
+                         std::uint16_t* to, std::size_t count, cudaStream_t stream);
 // scales->factor = factor without the two scales, scales->beta = beta.
 cudaError_t take_back(half_scales* scales, float factor, float beta, cudaStream_t stream);
 

@@ -274,11 +274,10 @@ class operands {
             return round_to_bf16(n.first, to, span_of(n), stream_);
         });
     }
-    result<const void*> as_f16(const rows_of_numbers& n, std::uint32_t* largest) {
+    result<const void*> as_f16(const rows_of_numbers& n, factor_place place,
+                               const half_scales* scales) {
         return filled<std::uint16_t>(span_of(n), [&](std::uint16_t* to) {
-            const auto status = find_largest(n, largest, stream_);
-            return status == cudaSuccess ? scale_to_f16(n.first, largest, to, span_of(n), stream_)
-                                         : status;
+            return scale_to_f16(n.first, place, scales, to, span_of(n), stream_);
         });
     }
     template <class Number, class Fill>
@@ -299,9 +298,13 @@ class operands {
         half_scales* const scales = *made;
         if (auto done = checked(cudaMemsetAsync(scales, 0, sizeof *scales, stream_)); !done)
             return done;
-        if (auto done = put(a, as_f16(of_a, &scales->largest[0])); !done)
+        if (auto done = checked(find_largest(of_a, &scales->largest[0], stream_)); !done)
             return done;
-        if (auto done = put(b, as_f16(of_b, &scales->largest[1])); !done)
+        if (auto done = checked(find_largest(of_b, &scales->largest[1], stream_)); !done)
+            return done;
+        if (auto done = put(a, as_f16(of_a, factor_place::first, scales)); !done)
+            return done;
+        if (auto done = put(b, as_f16(of_b, factor_place::second, scales)); !done)
             return done;
         factor = &scales->factor;
         beta = &scales->beta;

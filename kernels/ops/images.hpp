@@ -43,7 +43,7 @@ struct conv2d_settings {
     std::size_t groups =
         1; // each takes its share of the input's channels and gives its share of the output's
     precision products =
-        precision::float32; // bfloat16: the gradient of the bias sums rounded ones, too
+        precision::float32; // in 16 bits the gradient of the bias sums rounded ones, too
 
     friend auto operator<=>(const conv2d_settings&, const conv2d_settings&) = default;
 };

@@ -11,10 +11,11 @@ namespace troupe {
 // tfloat32: a back end may round the numbers of both factors to 11 bits of significand; processors take them as they are.
 // float16: the numbers of both factors are rounded to 11 bits of significand, as IEEE's half precision has them: to nearest,
 // ties to even, denormal ones of float32 to 0. Half precision has few exponents, so that each factor gets a scale of its
-// own, a power of two that brings its largest number near the largest of half precision: nothing overflows, no gradient
-// vanishes, and no step is ever left out. A back end may round numbers below 2^-29 of the largest of their factor to
-// multiples of 2^-39 of it. This is loss scaling that adapts by itself, product by product (a loss scale for each layer:
-// Zhao et al., Adaptive Loss Scaling for Mixed Precision Training, 2019).
+// own, a power of two that brings its largest number near the largest of half precision: gradients of any size are as exact
+// as others, and no step is left out. Within one factor a back end may round numbers below 2^-28 of the largest to multiples
+// of 2^-38 of it (where the product of both factors' largest is a normal float32; else coarser). This is loss scaling that
+// adapts by itself, product by product (for each layer: Zhao et al., Adaptive Loss Scaling for Mixed Precision Training,
+// 2019).
 enum class precision : std::uint8_t { float32, bfloat16, tfloat32, float16 };
 
 // Whether every back end rounds the numbers of factors.

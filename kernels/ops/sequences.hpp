@@ -93,11 +93,11 @@ struct mutable_columns {
 //     output[i][c] = sum over j of softmax(score[i])[j] * values[j][c]
 // over the keys j that i sees: with `causal` those up to i, with `key_lengths` those before its sample's length.
 //
-// With `products` bfloat16 the factors are rounded: queries and keys, whose products are then multiplied by 1 / sqrt(d)
+// With `products` in 16 bits the factors are rounded: queries and keys, whose products are then multiplied by 1 / sqrt(d)
 // in float32, values, and what multiplies the values. That is exp(score - m), with m the largest score, or about the
 // largest so far in a back end that goes over the keys piece by piece; or it stays as it is where rounding gains nothing,
-// as on a processor. So the bits are a back end's own: two may differ by 2^-8 of each share. Scores, the sums that shares
-// are divided by and log_sums are float32. The output may be rounded to bfloat16, once.
+// as on a processor. So the bits are a back end's own: two may differ by 2^-8 (float16: 2^-11) of each share. Scores, the sums that shares
+// are divided by and log_sums are float32. With bfloat16 the output may be rounded to it, once.
 struct attention_forward {
     attention_settings settings;
     columns queries;           // of (samples, queries)
@@ -120,7 +120,7 @@ error bad_key_length(std::size_t sample, std::int32_t length, std::size_t keys);
 //     to_score[i][j] = p[i][j] * (output_gradient[i] . values[j] - m[i]) / sqrt(d)
 //     query_gradient[i] = sum over j of to_score[i][j] * keys[j]
 //     key_gradient[j] = sum over i of to_score[i][j] * queries[i]
-// With `products` bfloat16 queries, keys, values and output_gradient are rounded, the last in m too, and p and to_score
+// With `products` in 16 bits queries, keys, values and output_gradient are rounded, the last in m too, and p and to_score
 // where they are factors of a sum, or not, as on the way forward; so may be the output in m, and the three gradients, once.
 struct attention_backward {
     attention_settings settings;

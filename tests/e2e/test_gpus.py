@@ -102,10 +102,10 @@ class Gpus(TroupeTest):
     def test_who_runs_out_of_memory_says_what_it_holds(self):
         app = self.app(FLAT.replace("out: 16", "out: 400000"))
         node, address = self.node("--devices", "cuda:0,cpu:1", "--gpu-memory-mb", "300")
-        self.assertRegex(self.troupe("status", address).out, r"^a  node  \S+  cuda:0 \(.+, 315 MB\)  cpu:0\n$")
+        self.assertRegex(self.troupe("status", address).out, r"^a  node  \S+  cuda:0 \(.+, 315 MB to use\)  cpu:0\n$")
         ended = self.troupe("run", app, "--cluster", address)
         self.assertEqual(ended.code, 1, str(ended))
-        self.assertRegex(ended.out, "note: a/cuda:0 has 31[45].. MB of memory, and what its stages keep is [0-9.]+ [MG]B: use more stages")
+        self.assertRegex(ended.out, "note: a/cuda:0 may not hold what its stages keep: [0-9.]+ [MG]B of weights and gradients, [0-9.]+ [kMG]?B of activations; its bound is 314.6 MB: use more stages or a larger bound \\(--gpu-memory-mb\\)\n")
         error = ended.err.splitlines()[-1] # behind lines of progress, if it took long
         for part in ("on a/cuda:0: ", "out of device memory", "; this stage holds weights (", "use a smaller train.batch or "
                      "more stages", "troupe node --memory-mb, or --gpu-memory-mb of its GPUs"):

@@ -185,12 +185,14 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
                        keep_now = on_device ? 0 : *static_cast<const float*>(beta)] {
         const double factor{on_device ? *factor_at : factor_now};
         const double keep{on_device ? *keep_at : keep_now};
+        // Times 0 the factors are not read; a denormal factor may count as 0.
+        const bool is_computed = std::isnormal(static_cast<float>(factor));
         const auto inner = static_cast<std::int64_t>(how.a == CUBLAS_OP_T ? la.rows : la.columns);
         for (std::int64_t n = 0; n < ld.batch; ++n)
             for (std::int64_t column = 0; column < static_cast<std::int64_t>(ld.columns); ++column)
                 for (std::int64_t row = 0; row < static_cast<std::int64_t>(ld.rows); ++row) {
                     double sum = 0;
-                    for (std::int64_t k = 0; k < inner; ++k)
+                    for (std::int64_t k = 0; k < inner && is_computed; ++k)
                         sum += at(a, la, how.a, n, row, k) * at(b, lb, how.b, n, k, column);
                     sum *= factor;
                     if (keep != 0)

@@ -12,6 +12,8 @@
 #include "actors/runtime/inspector_agent.hpp"
 #include "actors/runtime/timers.hpp"
 #include "kernels/cpu/cpu_device.hpp"
+#include "schemas/base/limits.hpp"
+#include "schemas/base/printable.hpp"
 #include "tools/troupe/cluster_access.hpp"
 #include "tools/troupe/device_choice.hpp"
 #include "tools/troupe/handed_over.hpp"
@@ -152,7 +154,9 @@ result<void> node_host::parts::make_devices(const node_choice& choice) {
                                           time);
             if (!made)
                 return made.failure().in("cuda:" + std::to_string(gpu));
-            models[(*made)->name()] = there->at(gpu).name;
+            if (const std::string& model = there->at(gpu).name;
+                is_printable_name(model, limits::name_bytes_max))
+                models[(*made)->name()] = model;
             devices.push_back(std::move(made).value());
         }
     }

@@ -304,7 +304,7 @@ std::string memory_advice(const std::string& cluster) {
 }
 
 void note_precision(const run_options& options, const run_nodes& nodes, proto::App::Reader app) {
-    if (!options.cluster.empty() || std::ranges::any_of(nodes.devices, is_gpu))
+    if (!options.cluster.empty() || std::ranges::all_of(nodes.devices, is_gpu))
         return;
     const proto::Precision precision = app.getModel().getPrecision();
     const bool is_bf16 = precision == proto::Precision::BF16 && !cpu_is_faster_in_bf16();

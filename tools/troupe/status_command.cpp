@@ -61,13 +61,12 @@ const char* name_of(peer_role role) {
     return "unknown";
 }
 
-// "cpu:0", "cuda:0 (NVIDIA H200, 141 GB)"
+// "cpu:0", "cuda:0 (NVIDIA H200, 127 GB to use)"
 std::string described(const nlohmann::ordered_json& device) {
     const auto name = device["name"].get<std::string>(), model = device["model"].get<std::string>();
-    return model.empty()
-               ? name
-               : name + " (" + model + ", " +
-                     inspector::bytes_text(device["memory_bytes"].get<std::uint64_t>()) + ")";
+    const auto bytes = device["memory_bytes"].get<std::uint64_t>();
+    return model.empty() ? name
+                         : name + " (" + model + ", " + inspector::bytes_text(bytes) + " to use)";
 }
 
 } // namespace
