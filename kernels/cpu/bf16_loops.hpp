@@ -1,5 +1,6 @@
 // Matrix products of factors that are rounded to bfloat16 (kernels/ops/precision.hpp) on their way into the packed form, and
-// the rounding of factors for others. Compiled once per instruction set as the loops of loops.hpp and under the same rule: no result depends on it.
+// the rounding of factors for others. Compiled once per instruction set as the loops of loops.hpp and under the same rule:
+// no result depends on it.
 //
 // Every sum runs over k in one order, of each pair of k the odd one first, and is rounded to float32 after every product: as
 // the dot product of AVX512_BF16 does it. So multiply-adds of float32 give the same bits, and each machine takes what is

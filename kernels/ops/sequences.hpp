@@ -96,8 +96,8 @@ struct mutable_columns {
 // With `products` in 16 bits the factors are rounded: queries and keys, whose products are then multiplied by 1 / sqrt(d)
 // in float32, values, and what multiplies the values. That is exp(score - m), with m the largest score, or about the
 // largest so far in a back end that goes over the keys piece by piece; or it stays as it is where rounding gains nothing,
-// as on a processor. So the bits are a back end's own: two may differ by 2^-8 (float16: 2^-11) of each share. Scores, the sums that shares
-// are divided by and log_sums are float32. With bfloat16 the output may be rounded to it, once.
+// as on a processor. So the bits are a back end's own: two may differ by 2^-8 (float16: 2^-11) of each share. Scores, the
+// sums that shares are divided by and log_sums are float32. With bfloat16 the output may be rounded to it, once.
 struct attention_forward {
     attention_settings settings;
     columns queries;           // of (samples, queries)
