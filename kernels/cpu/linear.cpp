@@ -15,10 +15,11 @@ result<void> cpu_operations::compute(const linear_forward& op) {
     const std::size_t samples = op.input.shape()[0];
     const std::size_t outs = op.weight.shape()[0];
     const std::size_t ins = op.weight.shape()[1];
-    float* output = floats(op.output);
+    tensor& sums = op.pre_activation != nullptr ? *op.pre_activation : op.output;
+    float* output = floats(sums);
     for (std::size_t s = 0; s < samples && op.bias != nullptr; ++s)
         std::copy_n(floats(*op.bias), outs, output + s * outs);
-    return cpu::guarded([&] {
+    const auto done = cpu::guarded([&] {
         const cpu::multiplier multiply{pool_, bf16_loops_, op.products};
         multiply({.m = samples,
                   .n = outs,
@@ -29,6 +30,9 @@ result<void> cpu_operations::compute(const linear_forward& op) {
                   .c = output,
                   .c_stride = outs});
     });
+    if (!done || !op.activation)
+        return done;
+    return compute(pointwise_forward{*op.activation, sums, op.output});
 }
 
 result<void> cpu_operations::compute(const linear_backward& op) {

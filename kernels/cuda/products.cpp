@@ -8,57 +8,21 @@
 
 #include "kernels/cuda/columns.hpp"
 #include "kernels/cuda/half_numbers.hpp"
+#include "kernels/cuda/pointwise.hpp"
+#include "kernels/cuda/product_plan.hpp"
 #include "kernels/cuda/status.hpp"
+#include "schemas/base/check.hpp"
 
 namespace troupe::cuda {
-
-namespace {
-
-constexpr std::size_t workspace_bytes_max = 32u << 20; // what NVIDIA advises for Hopper
-constexpr std::uint32_t aligned_bytes = 16;            // the widest load of a thread
-
-// Sums in scratch memory, then in order.
-constexpr std::uint32_t ordered_sums =
-    CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
-
-bool is_aligned(const void* memory) noexcept {
-    return reinterpret_cast<std::uintptr_t>(memory) % aligned_bytes == 0;
-}
-
-} // namespace
 
 struct products::shape_key {
     std::size_t m, n, k, a_stride, b_stride, c_stride, batch, a_batch, b_batch, c_batch;
     bool a_transposed, b_transposed, has_bias;
+    std::optional<pointwise> activation;
+    bool has_pre_activation;
     precision numbers;
 
     auto operator<=>(const shape_key&) const = default;
-};
-
-// How a shape is computed. cuBLASLt counts columns first: its factors are ours, transposed and the other way round.
-struct products::plan {
-    cublasLtMatmulDesc_t description = nullptr;
-    cublasLtMatrixLayout_t first = nullptr, second = nullptr, sum = nullptr;
-    cublasLtMatmulAlgo_t algorithm{};
-    std::size_t workspace_bytes = 0;
-    bool has_bias = false; // it adds the bias; else that comes behind it
-
-    plan() = default;
-    plan(plan&& other) noexcept
-        : description{std::exchange(other.description, nullptr)},
-          first{std::exchange(other.first, nullptr)}, second{std::exchange(other.second, nullptr)},
-          sum{std::exchange(other.sum, nullptr)}, algorithm{other.algorithm},
-          workspace_bytes{other.workspace_bytes}, has_bias{other.has_bias} {}
-    ~plan() {
-        for (const cublasLtMatrixLayout_t layout : {first, second, sum})
-            if (layout != nullptr)
-                cublasLtMatrixLayoutDestroy(layout);
-        if (description != nullptr)
-            cublasLtMatmulDescDestroy(description);
-    }
-
-    result<void> describe(const product& p);
-    cublasStatus_t choose(cublasLtHandle_t handle);
 };
 
 products::products(memory_pool& memory) : memory_{memory} {}
@@ -69,102 +33,7 @@ products::~products() {
         cublasLtDestroy(handle_);
 }
 
-namespace {
-
-result<void> set(cublasLtMatmulDesc_t description, cublasLtMatmulDescAttributes_t attribute,
-                 const auto& value) {
-    return checked(cublasLtMatmulDescSetAttribute(description, attribute, &value, sizeof value));
-}
-
-// A row-major matrix of rows of `columns` elements, as columns.
-result<void> lay_out(cublasLtMatrixLayout_t& made, cudaDataType_t type, std::size_t columns,
-                     std::size_t rows, std::size_t stride, std::size_t batch,
-                     std::size_t batch_stride) {
-    if (auto done = checked(cublasLtMatrixLayoutCreate(&made, type, columns, rows,
-                                                       static_cast<std::int64_t>(stride)));
-        !done || batch == 1)
-        return done;
-    const auto count = static_cast<std::int32_t>(batch);
-    const auto offset = static_cast<std::int64_t>(batch_stride);
-    if (auto done = checked(cublasLtMatrixLayoutSetAttribute(
-            made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count));
-        !done)
-        return done;
-    return checked(cublasLtMatrixLayoutSetAttribute(
-        made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &offset, sizeof offset));
-}
-
-} // namespace
-
-result<void> products::plan::describe(const product& p) {
-    const cublasComputeType_t compute =
-        p.numbers == precision::tfloat32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-    const cudaDataType_t factors = p.numbers == precision::bfloat16  ? CUDA_R_16BF
-                                   : p.numbers == precision::float16 ? CUDA_R_16F
-                                                                     : CUDA_R_32F;
-    if (auto made = checked(cublasLtMatmulDescCreate(&description, compute, CUDA_R_32F)); !made)
-        return made;
-    const cublasOperation_t of_first = p.b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
-    const cublasOperation_t of_second = p.a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
-    has_bias = p.bias != nullptr;
-    const cublasLtEpilogue_t epilogue =
-        has_bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
-    if (auto done = set(description, CUBLASLT_MATMUL_DESC_TRANSA, of_first); !done)
-        return done;
-    if (auto done = set(description, CUBLASLT_MATMUL_DESC_TRANSB, of_second); !done)
-        return done;
-    if (auto done = set(description, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue); !done)
-        return done;
-    if (p.numbers == precision::float16) // whose factors' scales the device finds
-        if (auto done =
-                set(description, CUBLASLT_MATMUL_DESC_POINTER_MODE, CUBLASLT_POINTER_MODE_DEVICE);
-            !done)
-            return done;
-    if (has_bias) // of each call; what is chosen depends on there being one
-        if (auto done = set(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias); !done)
-            return done;
-    if (auto done = p.b.transposed
-                        ? lay_out(first, factors, p.k, p.n, p.b.stride, p.batch, p.b.batch_stride)
-                        : lay_out(first, factors, p.n, p.k, p.b.stride, p.batch, p.b.batch_stride);
-        !done)
-        return done;
-    if (auto done = p.a.transposed
-                        ? lay_out(second, factors, p.m, p.k, p.a.stride, p.batch, p.a.batch_stride)
-                        : lay_out(second, factors, p.k, p.m, p.a.stride, p.batch, p.a.batch_stride);
-        !done)
-        return done;
-    return lay_out(sum, CUDA_R_32F, p.n, p.m, p.c_stride, p.batch, p.c_batch_stride);
-}
-
-cublasStatus_t products::plan::choose(cublasLtHandle_t handle) {
-    cublasLtMatmulPreference_t wishes = nullptr;
-    if (const auto made = cublasLtMatmulPreferenceCreate(&wishes); made != CUBLAS_STATUS_SUCCESS)
-        return made;
-    const auto wish = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
-        return cublasLtMatmulPreferenceSetAttribute(wishes, attribute, &value, sizeof value);
-    };
-    cublasStatus_t status = wish(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_bytes_max);
-    for (const auto attribute :
-         {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
-        if (status == CUBLAS_STATUS_SUCCESS)
-            status = wish(attribute, aligned_bytes);
-    if (status == CUBLAS_STATUS_SUCCESS)
-        status = wish(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, ordered_sums);
-    cublasLtMatmulHeuristicResult_t best{};
-    int found = 0;
-    if (status == CUBLAS_STATUS_SUCCESS)
-        status = cublasLtMatmulAlgoGetHeuristic(handle, description, first, second, sum, sum,
-                                                wishes, 1, &best, &found);
-    cublasLtMatmulPreferenceDestroy(wishes);
-    if (status == CUBLAS_STATUS_SUCCESS && found == 0)
-        status = CUBLAS_STATUS_NOT_SUPPORTED;
-    algorithm = best.algo;
-    workspace_bytes = best.workspaceSize;
-    return status;
-}
-
-result<const products::plan*> products::plan_of(const product& p) {
+result<const product_plan*> products::plan_of(const product& p) {
     const shape_key key{p.m,
                         p.n,
                         p.k,
@@ -178,24 +47,19 @@ result<const products::plan*> products::plan_of(const product& p) {
                         p.a.transposed,
                         p.b.transposed,
                         p.bias != nullptr,
+                        p.activation,
+                        p.pre_activation != nullptr,
                         p.numbers};
     const auto known = plans_.find(key);
     if (known != plans_.end())
-        return &known->second;
+        return known->second.get();
     if (handle_ == nullptr)
         if (auto made = checked(cublasLtCreate(&handle_)); !made)
             return made.failure();
-    for (product taken = p;;
-         taken.bias = nullptr) { // not every shape is taken together with a bias
-        plan made;
-        if (auto done = made.describe(taken); !done)
-            return done.failure();
-        const cublasStatus_t status = made.choose(handle_);
-        if (status == CUBLAS_STATUS_SUCCESS)
-            return &plans_.emplace(key, std::move(made)).first->second;
-        if (status != CUBLAS_STATUS_NOT_SUPPORTED || taken.bias == nullptr)
-            return failed(status);
-    }
+    auto made = product_plan::make(handle_, p);
+    if (!made)
+        return made.failure();
+    return plans_.emplace(key, std::move(*made)).first->second.get();
 }
 
 namespace {
@@ -226,7 +90,7 @@ class operands {
     operands(memory_pool& memory, cudaStream_t stream) : memory_{memory}, stream_{stream} {}
 
     const void *a = nullptr, *b = nullptr, *bias = nullptr;
-    const void *factor = nullptr, *beta = nullptr; // where describe() says: here or on the device
+    const void *factor = nullptr, *beta = nullptr; // where the plan says: here or on the device
 
     result<void> take(const product& p, bool with_bias) {
         const auto of_a = numbers_of(p.a, p.m, p.k, p.batch);
@@ -316,49 +180,86 @@ class operands {
     std::vector<buffer_ref> kept_;
 };
 
+// Where cuBLASLt writes: there, or, where that is not aligned, in memory of our own, from which it is copied there.
+class target {
+  public:
+    target(float* to, std::size_t elements) : to_{to}, elements_{elements} {}
+
+    float* at = nullptr;
+
+    result<void> take(memory_pool& memory) {
+        at = to_;
+        if (is_aligned(to_))
+            return {};
+        auto made = memory.allocate(elements_ * sizeof(float));
+        if (!made)
+            return made.failure();
+        kept_ = std::move(*made);
+        at = reinterpret_cast<float*>(kept_->data());
+        return {};
+    }
+    // What lies there so far.
+    result<void> bring(cudaStream_t stream) const { return copy(to_, at, stream); }
+    result<void> put_there(cudaStream_t stream) const { return copy(at, to_, stream); }
+
+  private:
+    result<void> copy(const float* from, float* to, cudaStream_t stream) const {
+        if (from == to)
+            return {};
+        return checked(
+            cudaMemcpyAsync(to, from, elements_ * sizeof(float), cudaMemcpyDefault, stream));
+    }
+
+    float* to_;
+    std::size_t elements_;
+    buffer_ref kept_;
+};
+
 } // namespace
 
 result<void> products::operator()(const product& p, cudaStream_t stream) {
+    TROUPE_CHECK(!p.activation || (p.beta == 0 && p.batch == 1 && p.c_stride == p.n),
+                 "an activation is of the whole of c");
     auto known = plan_of(p);
     if (!known)
         return known.failure();
-    const plan& how = **known;
+    const product_plan& how = **known;
     auto workspace = memory_.allocate(how.workspace_bytes);
     if (!workspace)
         return workspace.failure();
     operands of{memory_, stream};
     if (auto done = of.take(p, how.has_bias); !done)
         return done;
-    buffer_ref c_kept;
-    float* c = p.c;
-    const std::size_t c_bytes =
-        span_of(p.m, p.n, p.c_stride, p.batch, p.c_batch_stride) * sizeof(float);
-    if (!is_aligned(c)) {
-        auto made = memory_.allocate(c_bytes);
-        if (!made)
-            return made.failure();
-        c_kept = std::move(*made);
-        c = reinterpret_cast<float*>(c_kept->data());
-        if (auto done = checked(cudaMemcpyAsync(c, p.c, c_bytes, cudaMemcpyDefault, stream)); !done)
-            return done;
-    }
-    if (how.has_bias)
-        if (auto done = set(how.description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, of.bias); !done)
-            return done;
-    if (auto done =
-            checked(cublasLtMatmul(handle_, how.description, of.factor, of.b, how.first, of.a,
-                                   how.second, of.beta, c, how.sum, c, how.sum, &how.algorithm,
-                                   (*workspace)->data(), how.workspace_bytes, stream));
+    // Where the activation comes behind, what it gets is what the product gives.
+    float* const sums = p.pre_activation != nullptr && !how.has_copy ? p.pre_activation : p.c;
+    const std::size_t elements = span_of(p.m, p.n, p.c_stride, p.batch, p.c_batch_stride);
+    target c{sums, elements}, copied{how.has_copy ? p.pre_activation : nullptr, elements};
+    if (auto done = c.take(memory_); !done)
+        return done;
+    if (auto done = copied.take(memory_); !done)
+        return done;
+    if (auto done = c.bring(stream); !done) // for beta, and what lies between its rows
+        return done;
+    if (auto done = how.point_at(of.bias, copied.at); !done)
+        return done;
+    if (auto done = checked(cublasLtMatmul(handle_, how.description, of.factor, of.b, how.first,
+                                           of.a, how.second, of.beta, c.at, how.sum, c.at, how.sum,
+                                           &how.algorithm, (*workspace)->data(),
+                                           how.workspace_bytes, stream));
         !done)
         return done;
     if (p.bias != nullptr && !how.has_bias)
         for (std::size_t i = 0; i < p.batch; ++i)
-            if (auto done = checked(
-                    add_to_rows({p.bias, p.m, p.n, p.c_stride, c + i * p.c_batch_stride}, stream));
+            if (auto done = checked(add_to_rows(
+                    {p.bias, p.m, p.n, p.c_stride, c.at + i * p.c_batch_stride}, stream));
                 !done)
                 return done;
-    if (c != p.c)
-        return checked(cudaMemcpyAsync(p.c, c, c_bytes, cudaMemcpyDefault, stream));
+    if (auto done = c.put_there(stream); !done)
+        return done;
+    if (auto done = copied.put_there(stream); !done)
+        return done;
+    if (p.activation && !how.has_activation)
+        return checked(apply(*p.activation, sums, p.c, elements, stream));
     return {};
 }
 

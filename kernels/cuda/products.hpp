@@ -1,6 +1,7 @@
 // Matrix products by cuBLASLt. Sums are float32 or more exact; the bits depend on shapes and operands only: how a shape is
 // computed is asked of cuBLASLt once, operands that lie at odd addresses are copied first, and products that add up in no
-// fixed order are excluded.
+// fixed order are excluded. A bias and some activations are computed within the product where cuBLASLt takes them, else by
+// kernels behind it (product_plan.hpp).
 //
 // Threads: one at a time.
 #pragma once
@@ -9,7 +10,10 @@
 
 #include <compare>
 #include <map>
+#include <memory>
+#include <optional>
 
+#include "kernels/ops/elementwise.hpp"
 #include "kernels/ops/precision.hpp"
 #include "kernels/tensor/memory.hpp"
 
@@ -23,7 +27,7 @@ struct matrix {
     std::size_t batch_stride = 0;
 };
 
-// c = factor * a b + beta * c + bias, for each of `batch` pairs.
+// c = activation(factor * a b + beta * c + bias), for each of `batch` pairs.
 struct product {
     std::size_t m, n, k; // c is (m, n)
     matrix a;
@@ -35,8 +39,14 @@ struct product {
     std::size_t c_batch_stride = 0;
     const float* bias = nullptr; // (n), added to every row
     std::size_t batch = 1;
+    // With one: beta 0, batch 1, c_stride n.
+    std::optional<pointwise> activation = {};
+    float* pre_activation =
+        nullptr; // (m, n), what the activation got, or null; not with one that keeps its output
     precision numbers = precision::float32;
 };
+
+struct product_plan;
 
 class products {
   public:
@@ -50,12 +60,11 @@ class products {
 
   private:
     struct shape_key;
-    struct plan;
-    result<const plan*> plan_of(const product& p);
+    result<const product_plan*> plan_of(const product& p);
 
     memory_pool& memory_;
     cublasLtHandle_t handle_ = nullptr;
-    std::map<shape_key, plan> plans_;
+    std::map<shape_key, std::unique_ptr<product_plan>> plans_;
 };
 
 } // namespace troupe::cuda

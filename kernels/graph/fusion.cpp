@@ -38,6 +38,13 @@ fused_layers fuse(const model_graph& graph, layer_range range) {
         TROUPE_CHECK(made.ok(), "the layers were checked one by one");
         return {std::move(*made), 3};
     }
+    if (range.count >= 2 && nodes[n].description.isLinear() && only_feeds_next(graph, n))
+        if (const auto activation = pointwise_of(nodes[n + 1].description)) {
+            auto made = make_linear(nodes[n].description.getLinear(),
+                                    graph.values[nodes[n].inputs[0]].info.shape, activation);
+            TROUPE_CHECK(made.ok(), "the layers were checked one by one");
+            return {std::move(*made), 2};
+        }
     return {nodes[n].run, 1};
 }
 

@@ -25,8 +25,10 @@ result<std::shared_ptr<const layer>> make_batch_norm(proto::BatchNorm::Reader de
 result<std::shared_ptr<const layer>>
 make_local_response_norm(proto::LocalResponseNorm::Reader description,
                          const tensor_shape& input_shape);
+// Alone, or with the activation layer behind it as one. The same bits, but for what kernels/cuda/README.md says of GPUs.
 result<std::shared_ptr<const layer>> make_linear(proto::Linear::Reader description,
-                                                 const tensor_shape& input_shape);
+                                                 const tensor_shape& input_shape,
+                                                 std::optional<pointwise> activation = {});
 // `kind` as it stands in app files; it must outlive the layer.
 result<std::shared_ptr<const layer>> make_pointwise(std::string_view kind, pointwise function,
                                                     const tensor_shape& input_shape);

@@ -111,6 +111,25 @@ std::string_view layer_kind(proto::Layer::Reader description) noexcept {
     return "unknown";
 }
 
+std::optional<pointwise> pointwise_of(proto::Layer::Reader description) noexcept {
+    switch (description.which()) {
+    case proto::Layer::RELU:
+        return pointwise::relu;
+    case proto::Layer::GELU:
+        return pointwise::gelu;
+    case proto::Layer::GELU_TANH:
+        return pointwise::gelu_tanh;
+    case proto::Layer::SILU:
+        return pointwise::silu;
+    case proto::Layer::SIGMOID:
+        return pointwise::sigmoid;
+    case proto::Layer::TANH:
+        return pointwise::tanh;
+    default:
+        return {};
+    }
+}
+
 result<std::shared_ptr<const layer>> make_layer(proto::Layer::Reader description,
                                                 const value_form& input) {
     if (input.type != data_type::float32 && !description.isFlatten() && !description.isEmbedding())
@@ -119,8 +138,6 @@ result<std::shared_ptr<const layer>> make_layer(proto::Layer::Reader description
     switch (description.which()) {
     case proto::Layer::CONV2D:
         return make_conv2d(description.getConv2d(), input_shape);
-    case proto::Layer::RELU:
-        return make_pointwise(layer_kind(description), pointwise::relu, input_shape);
     case proto::Layer::MAX_POOL:
         return make_max_pool(description.getMaxPool(), input_shape);
     case proto::Layer::AVERAGE_POOL:
@@ -137,16 +154,13 @@ result<std::shared_ptr<const layer>> make_layer(proto::Layer::Reader description
         return make_local_response_norm(description.getLocalResponseNorm(), input_shape);
     case proto::Layer::LINEAR:
         return make_linear(description.getLinear(), input_shape);
+    case proto::Layer::RELU:
     case proto::Layer::GELU:
-        return make_pointwise(layer_kind(description), pointwise::gelu, input_shape);
     case proto::Layer::GELU_TANH:
-        return make_pointwise(layer_kind(description), pointwise::gelu_tanh, input_shape);
     case proto::Layer::SILU:
-        return make_pointwise(layer_kind(description), pointwise::silu, input_shape);
     case proto::Layer::SIGMOID:
-        return make_pointwise(layer_kind(description), pointwise::sigmoid, input_shape);
     case proto::Layer::TANH:
-        return make_pointwise(layer_kind(description), pointwise::tanh, input_shape);
+        return make_pointwise(layer_kind(description), *pointwise_of(description), input_shape);
     case proto::Layer::FLATTEN:
         return make_flatten(input);
     case proto::Layer::EMBEDDING:

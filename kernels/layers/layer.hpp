@@ -11,6 +11,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -99,6 +100,9 @@ class layer {
 // errc::usage for impossible shapes, without the layer's name.
 result<std::shared_ptr<const layer>> make_layer(proto::Layer::Reader description,
                                                 const value_form& input);
+
+// The function of a layer that computes one of each number; none of other layers.
+std::optional<pointwise> pointwise_of(proto::Layer::Reader description) noexcept;
 
 // As it stands in app files: "max_pool".
 std::string_view layer_kind(proto::Layer::Reader description) noexcept;

@@ -4,12 +4,13 @@ namespace troupe {
 
 namespace {
 
-// Of each row of a sample: its positions, or, of images, all of it.
+// Of each row of a sample: its positions, or, of images, all of it. Alone or with an activation behind it.
 class linear_layer final : public layer {
   public:
-    linear_layer(const tensor_shape& input, std::size_t rows, proto::Linear::Reader description)
+    linear_layer(const tensor_shape& input, std::size_t rows, proto::Linear::Reader description,
+                 std::optional<pointwise> activation)
         : input_{input}, rows_{rows}, in_{input.elements() / rows}, out_{description.getOut()},
-          has_bias_{description.getBias()} {}
+          has_bias_{description.getBias()}, activation_{activation} {}
 
     std::string_view kind() const noexcept override { return "linear"; }
     value_form output() const noexcept override {
@@ -22,7 +23,12 @@ class linear_layer final : public layer {
     double backward_flops(bool want_input_gradient) const noexcept override {
         return forward_flops() * (want_input_gradient ? 2 : 1);
     }
-    kept_values kept() const noexcept override { return {.inputs = 1}; }
+    kept_values kept() const noexcept override {
+        if (!activation_)
+            return {.inputs = 1};
+        const bool output = keeps_output(*activation_);
+        return {.inputs = 1, .output = output, .more_bytes = output ? 0 : bytes_of(this->output())};
+    }
     std::vector<parameter_info> parameters() const override {
         std::vector<parameter_info> all{
             {.name = "weight", .shape = {out_, in_}, .fan_in = in_, .factor_rows = rows_}};
@@ -31,6 +37,7 @@ class linear_layer final : public layer {
         return all;
     }
 
+    // Saves the input and, with an activation, what that keeps.
     result<activation> forward(compute_context& context, forward_pass pass,
                                saved_layer& saved) const override {
         auto plain = in_block(context, std::move(pass.inputs[0]), 1);
@@ -38,22 +45,37 @@ class linear_layer final : public layer {
             return plain;
         const std::size_t samples = plain->values.shape()[0];
         const tensor flat = plain->values.reshaped({samples * rows_, in_});
-        auto made = tensor::allocate(context.memory, data_type::float32, {samples * rows_, out_});
+        const tensor_shape shape{samples * rows_, out_};
+        auto made = tensor::allocate(context.memory, data_type::float32, shape);
         if (!made)
             return made.failure();
-        auto done =
-            context.ops.run(linear_forward{.input = flat,
-                                           .weight = pass.parameters[0],
-                                           .bias = has_bias_ ? &pass.parameters[1] : nullptr,
-                                           .output = *made,
-                                           .products = context.products});
+        tensor pre_activation;
+        if (activation_ && !keeps_output(*activation_) && pass.part.training) {
+            auto more = tensor::allocate(context.memory, data_type::float32, shape);
+            if (!more)
+                return more.failure();
+            pre_activation = std::move(*more);
+        }
+        auto done = context.ops.run(
+            linear_forward{.input = flat,
+                           .weight = pass.parameters[0],
+                           .bias = has_bias_ ? &pass.parameters[1] : nullptr,
+                           .output = *made,
+                           .products = context.products,
+                           .activation = activation_,
+                           .pre_activation = pre_activation ? &pre_activation : nullptr});
         if (!done)
             return done.failure();
         saved.tensors = {flat};
+        if (activation_)
+            saved.tensors.push_back(pre_activation ? std::move(pre_activation) : *made);
         return activation{made->reshaped(batch_of(samples, output().shape)), 1};
     }
 
     result<gradients> backward(compute_context& context, backward_pass pass) const override {
+        if (activation_)
+            if (auto done = go_back_through_activation(context, pass); !done)
+                return done.failure();
         const tensor& input = pass.saved.tensors[0];
         auto made = allocate_gradients(context, pass);
         if (!made)
@@ -83,6 +105,21 @@ class linear_layer final : public layer {
     }
 
   private:
+    // The pass as it is for the product alone.
+    result<void> go_back_through_activation(compute_context& context, backward_pass& pass) const {
+        tensor& gradient = pass.output_gradient.values;
+        auto to_sums = writable(context, gradient);
+        if (!to_sums)
+            return to_sums.failure();
+        const tensor kept = pass.saved.tensors.back().reshaped(gradient.shape());
+        if (auto done = context.ops.run(pointwise_backward{*activation_, kept, gradient, *to_sums});
+            !done)
+            return done;
+        gradient = std::move(*to_sums);
+        pass.saved.tensors.pop_back();
+        return {};
+    }
+
     // Of each row the output's gradient and then the input.
     result<tensor> factors_of(compute_context& context, const tensor& output_gradient,
                               const tensor& input) const {
@@ -100,16 +137,19 @@ class linear_layer final : public layer {
     std::size_t in_;
     std::size_t out_;
     bool has_bias_;
+    std::optional<pointwise> activation_;
 };
 
 } // namespace
 
 result<std::shared_ptr<const layer>> make_linear(proto::Linear::Reader description,
-                                                 const tensor_shape& input) {
+                                                 const tensor_shape& input,
+                                                 std::optional<pointwise> activation) {
     if (description.getOut() == 0)
         return error{errc::usage, "out must be at least 1"};
     const std::size_t rows = input.rank() == 2 ? input[0] : 1;
-    return std::shared_ptr<const layer>{std::make_shared<linear_layer>(input, rows, description)};
+    return std::shared_ptr<const layer>{
+        std::make_shared<linear_layer>(input, rows, description, activation)};
 }
 
 } // namespace troupe

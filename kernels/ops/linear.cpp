@@ -25,6 +25,10 @@ result<void> linear_forward::check() const {
     auto check = check_linear("linear_forward", input, weight, output);
     if (check.ok() && bias != nullptr)
         check.is("bias", *bias, {weight.shape()[0]});
+    if (check.ok() && pre_activation != nullptr)
+        check.is("pre_activation", *pre_activation, output.shape())
+            .require(activation && !keeps_output(*activation),
+                     "pre_activation without an activation whose backward pass takes it");
     return check.outcome();
 }
 

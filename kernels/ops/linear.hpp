@@ -1,22 +1,29 @@
-// Matrix products, with a bias or without.
+// Matrix products, with a bias or without, and an activation behind them or none.
 #pragma once
 
+#include <optional>
+
+#include "kernels/ops/elementwise.hpp"
 #include "kernels/ops/precision.hpp"
 #include "kernels/tensor/tensor.hpp"
 
 namespace troupe {
 
-// output[s][o] = bias[o] + sum over i of input[s][i] * weight[o][i]
+// output[s][o] = activation(bias[o] + sum over i of input[s][i] * weight[o][i]); what the activation gets is float32.
 struct linear_forward {
     const tensor& input;  // (samples, in)
     const tensor& weight; // (out, in)
     const tensor* bias;   // (out), or null: zeros
     tensor& output;       // (samples, out)
     precision products = precision::float32;
+    std::optional<pointwise> activation = {}; // none: the output is the sum
+    // (samples, out): what the activation got, for its backward pass, where that takes it (not keeps_output), or null.
+    tensor* pre_activation = nullptr;
 
     result<void> check() const;
 };
 
+// Of the product and the bias: output_gradient is that of what an activation got.
 struct linear_backward {
     const tensor& input;           // (samples, in)
     const tensor& weight;          // (out, in)

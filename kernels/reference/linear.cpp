@@ -21,7 +21,8 @@ result<void> reference_operations::compute(const linear_forward& op) {
     const std::size_t outs = op.weight.shape()[0];
     const auto input = factors(op.input, op.products);
     const auto weight = factors(op.weight, op.products);
-    const auto output = op.output.mutable_values<float>();
+    tensor& sums = op.pre_activation != nullptr ? *op.pre_activation : op.output;
+    const auto output = sums.mutable_values<float>();
     for (std::size_t s = 0; s < samples; ++s)
         for (std::size_t o = 0; o < outs; ++o) {
             double sum = op.bias != nullptr ? op.bias->values<float>()[o] : 0;
@@ -29,6 +30,8 @@ result<void> reference_operations::compute(const linear_forward& op) {
                 sum += input[s * ins + i] * weight[o * ins + i];
             output[s * outs + o] = static_cast<float>(sum);
         }
+    if (op.activation)
+        return compute(pointwise_forward{*op.activation, sums, op.output});
     return {};
 }
 

@@ -182,6 +182,15 @@ BOOST_AUTO_TEST_CASE(operands_that_do_not_fit_are_refused_with_their_shapes) {
         BOOST_REQUIRE(!refused);
         BOOST_TEST(refused.failure().message() ==
                    "linear_forward: bias is float32 [4], expected float32 [5]");
+        // relu's backward pass takes its output.
+        for (const auto activation : {std::optional<pointwise>{}, std::optional{pointwise::relu}})
+            BOOST_TEST(!ops->run(linear_forward{.input = input,
+                                                .weight = weight,
+                                                .bias = nullptr,
+                                                .output = output,
+                                                .activation = activation,
+                                                .pre_activation = &output})
+                            .ok());
         const tensor images = random_tensor(pool, {1, 3, 4, 4}, 1);
         const tensor kernel = random_tensor(pool, {2, 4, 3, 3}, 1);
         tensor convolved = random_tensor(pool, {1, 2, 2, 2}, 1);

@@ -1,6 +1,7 @@
 // Matrix products of the emulated GPU: three loops, sums in double.
 #include <atomic>
 #include <cmath>
+#include <numbers>
 
 #include "schemas/base/check.hpp"
 #include "tests/emulated_cuda/cublasLt.h"
@@ -12,6 +13,8 @@ struct matmul_description {
     cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
     const float* bias = nullptr;
     cublasLtPointerMode_t pointers = CUBLASLT_POINTER_MODE_HOST;
+    float* copy = nullptr; // of what the activation gets
+    std::int64_t copy_leading = 0;
 };
 struct matrix_layout {
     cudaDataType_t type;
@@ -24,7 +27,19 @@ struct matmul_preference {};
 
 namespace {
 
-std::atomic<bool> biases_refused{false};
+std::atomic<refused_epilogues> refused{refused_epilogues::none};
+std::atomic<cublasLtEpilogue_t> epilogue_put_in{CUBLASLT_EPILOGUE_DEFAULT};
+
+bool has(cublasLtEpilogue_t epilogue, int part) {
+    return epilogue != CUBLASLT_EPILOGUE_DEFAULT && (epilogue & part) == part;
+}
+bool has_activation(cublasLtEpilogue_t epilogue) {
+    return has(epilogue, CUBLASLT_EPILOGUE_RELU) || has(epilogue, CUBLASLT_EPILOGUE_GELU);
+}
+
+bool is_aligned(const void* operand) {
+    return reinterpret_cast<std::uintptr_t>(operand) % 16 == 0;
+}
 
 double read(const void* from, cudaDataType_t type, std::int64_t at) {
     if (type == CUDA_R_32F)
@@ -63,10 +78,39 @@ bool is_possible(const matrix_layout& a, const matrix_layout& b, const matrix_la
            d.type == CUDA_R_32F;
 }
 
+bool takes_epilogue(const matrix_layout& d, const matmul_description& how) {
+    if (how.epilogue == CUBLASLT_EPILOGUE_DEFAULT)
+        return true;
+    const refused_epilogues none_of = refused;
+    if (none_of == refused_epilogues::all)
+        return false;
+    if (!has_activation(how.epilogue))
+        return true;
+    const bool has_copy = has(how.epilogue, CUBLASLT_EPILOGUE_GELU_AUX);
+    return none_of == refused_epilogues::none && d.rows % 2 == 0 &&
+           (!has_copy ||
+            (how.copy != nullptr && is_aligned(how.copy) && how.copy_leading % 8 == 0 &&
+             how.copy_leading >= static_cast<std::int64_t>(d.rows)));
+}
+
+float activated(cublasLtEpilogue_t epilogue, float x) {
+    if (has(epilogue, CUBLASLT_EPILOGUE_RELU))
+        return x > 0 ? x : 0; // also of NaN, of which NVIDIA says nothing
+    if (!has(epilogue, CUBLASLT_EPILOGUE_GELU))
+        return x;
+    const double v = double{x};
+    const double inner = std::sqrt(2 / std::numbers::pi) * (v + 0.044715 * v * v * v);
+    return static_cast<float>(0.5 * v * (1 + std::tanh(inner)));
+}
+
 } // namespace
 
-void refuse_bias_epilogues(bool refuse) {
-    biases_refused = refuse;
+void refuse(refused_epilogues which) {
+    refused = which;
+}
+
+cublasLtEpilogue_t last_epilogue() {
+    return epilogue_put_in;
 }
 
 } // namespace emulated
@@ -113,6 +157,12 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t d,
     case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
         std::memcpy(&d->bias, value, bytes);
         break;
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER:
+        std::memcpy(&d->copy, value, bytes);
+        break;
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD:
+        std::memcpy(&d->copy_leading, value, bytes);
+        break;
     case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE:
         break;
     }
@@ -156,11 +206,21 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
                                               cublasLtMatmulPreference_t, int,
                                               cublasLtMatmulHeuristicResult_t* results,
                                               int* given) {
-    *given = is_possible(*a, *b, *d, *description) &&
-             !(biases_refused && description->epilogue == CUBLASLT_EPILOGUE_BIAS);
+    *given = is_possible(*a, *b, *d, *description) && takes_epilogue(*d, *description);
     if (*given == 0)
         return CUBLAS_STATUS_NOT_SUPPORTED;
     *results = {};
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t description,
+                                       cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                       cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
+                                       const cublasLtMatmulAlgo_t*,
+                                       cublasLtMatmulHeuristicResult_t* result) {
+    if (!is_possible(*a, *b, *d, *description) || !takes_epilogue(*d, *description))
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    *result = {};
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -171,12 +231,13 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
                               cublasLtMatrixLayout_t d_layout,
                               const cublasLtMatmulAlgo_t* algorithm, void*, std::size_t,
                               cudaStream_t stream) {
-    if (algorithm == nullptr || !is_possible(*a_layout, *b_layout, *d_layout, *description))
+    if (algorithm == nullptr || !is_possible(*a_layout, *b_layout, *d_layout, *description) ||
+        !takes_epilogue(*d_layout, *description))
         return CUBLAS_STATUS_INVALID_VALUE;
     for (const void* operand :
          {a, b, c, static_cast<const void*>(d), static_cast<const void*>(description->bias)})
-        TROUPE_CHECK(reinterpret_cast<std::uintptr_t>(operand) % 16 == 0,
-                     "operands lie as cuBLASLt was promised");
+        TROUPE_CHECK(is_aligned(operand), "operands lie as cuBLASLt was promised");
+    epilogue_put_in = description->epilogue;
     const bool on_device = description->pointers == CUBLASLT_POINTER_MODE_DEVICE;
     const auto work = [=, how = *description, la = *a_layout, lb = *b_layout, lc = *c_layout,
                        ld = *d_layout, factor_at = static_cast<const float*>(alpha),
@@ -197,10 +258,13 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
                     sum *= factor;
                     if (keep != 0)
                         sum += keep * at(c, lc, CUBLAS_OP_N, n, row, column);
-                    if (how.epilogue == CUBLASLT_EPILOGUE_BIAS)
+                    if (has(how.epilogue, CUBLASLT_EPILOGUE_BIAS))
                         sum += double{how.bias[row]};
+                    const auto x = static_cast<float>(sum);
+                    if (has(how.epilogue, CUBLASLT_EPILOGUE_GELU_AUX))
+                        how.copy[column * how.copy_leading + row] = x;
                     static_cast<float*>(d)[n * ld.stride + column * ld.leading + row] =
-                        static_cast<float>(sum);
+                        activated(how.epilogue, x);
                 }
     };
     return emulated::submit(stream, work, reinterpret_cast<const void*>(&cublasLtMatmul)) ==

@@ -16,6 +16,8 @@ result<void> cuda_operations::start(const linear_forward& op) {
                             .c = cuda::floats(op.output),
                             .c_stride = outs,
                             .bias = cuda::floats(op.bias),
+                            .activation = op.activation,
+                            .pre_activation = cuda::floats(op.pre_activation),
                             .numbers = op.products},
                            run_.stream());
 }

@@ -1,3 +1,5 @@
+#include "kernels/cuda/pointwise.hpp"
+
 #include <type_traits>
 
 #include "kernels/cuda/cuda_operations.hpp"
@@ -117,15 +119,19 @@ cudaError_t with_function(pointwise function, const Launch& launch) {
 
 } // namespace
 
+cudaError_t cuda::apply(pointwise function, const float* from, float* to, std::size_t count,
+                        cudaStream_t stream) {
+    const map_operands<1, 1> operands{{from}, {to}};
+    return with_function(function,
+                         [&]<pointwise Function>(std::integral_constant<pointwise, Function>) {
+                             return launch_map(stream, count, forward_pass<Function>{}, operands);
+                         });
+}
+
 result<void> cuda_operations::start(const pointwise_forward& op) {
-    const cuda::map_operands<1, 1> operands{{cuda::floats(op.input)}, {cuda::floats(op.output)}};
-    return cuda::checked(
-        with_function(op.function,
-                      [&]<pointwise Function>(std::integral_constant<pointwise, Function>) {
-                          return cuda::launch_map(run_.stream(), op.input.elements(),
-                                                  forward_pass<Function>{}, operands);
-                      }),
-        {&op.input});
+    return cuda::checked(cuda::apply(op.function, cuda::floats(op.input), cuda::floats(op.output),
+                                     op.input.elements(), run_.stream()),
+                         {&op.input});
 }
 
 result<void> cuda_operations::start(const pointwise_backward& op) {

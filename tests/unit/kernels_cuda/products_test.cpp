@@ -3,6 +3,8 @@
 
 #include <cublasLt.h>
 
+#include <cmath>
+
 #include "kernels/ops/ops.hpp"
 #include "kernels/reference/reference.hpp"
 #include "tests/unit/kernels/backends.hpp"
@@ -10,6 +12,60 @@
 
 using namespace troupe;
 using namespace troupe::test;
+
+namespace {
+
+using emulated::refused_epilogues;
+
+struct refusing {
+    explicit refusing(refused_epilogues which) { emulated::refuse(which); }
+    ~refusing() { emulated::refuse(refused_epilogues::none); }
+};
+
+tensor like(memory_pool& pool, const tensor_shape& shape, bool aligned) {
+    if (aligned)
+        return tensor::allocate(pool, data_type::float32, shape).value();
+    return tensor{data_type::float32, shape,
+                  pool.allocate((shape.elements() + 1) * sizeof(float)).value(), sizeof(float)};
+}
+
+// A linear layer of rows of `outs`, with an activation.
+struct activated_linear {
+    operand_pool pool{1 << 22};
+    tensor x, weight, bias;
+    pointwise function;
+
+    activated_linear(pointwise function, std::size_t outs)
+        : x{random_tensor(pool, {5, 7}, 1)}, weight{random_tensor(pool, {outs, 7}, 2)},
+          bias{random_tensor(pool, {outs}, 3)}, function{function} {}
+
+    // The output and, in training, what the backward pass of the activation takes.
+    std::vector<tensor> run(operations& ops, bool training, bool aligned = true) {
+        const tensor_shape shape{5, weight.shape()[0]};
+        std::vector<tensor> all{like(pool, shape, aligned)};
+        if (training && !keeps_output(function))
+            all.push_back(like(pool, shape, aligned));
+        tensor* kept = all.size() > 1 ? &all[1] : nullptr;
+        const auto done =
+            ops.run(linear_forward{x, weight, &bias, all[0], precision::float32, function, kept});
+        BOOST_REQUIRE_MESSAGE(done.ok(), (done ? "" : done.failure().message()));
+        return all;
+    }
+};
+
+void check_close(const std::vector<tensor>& given, const std::vector<tensor>& expected) {
+    BOOST_REQUIRE(given.size() == expected.size());
+    for (std::size_t t = 0; t < given.size(); ++t)
+        for (std::size_t i = 0; i < given[t].elements(); ++i)
+            BOOST_TEST(std::abs(given[t].values<float>()[i] - expected[t].values<float>()[i]) <
+                       1e-6f);
+}
+
+std::unique_ptr<operations> fresh(memory_pool& pool) {
+    return backends().front().make(pool);
+}
+
+} // namespace
 
 BOOST_AUTO_TEST_SUITE(products)
 
@@ -20,13 +76,67 @@ BOOST_AUTO_TEST_CASE(a_bias_that_no_product_takes_is_added_behind_it) {
     const tensor bias = random_tensor(pool, {9}, 3);
     tensor expected = random_tensor(pool, {5, 9}, 4), given = random_tensor(pool, {5, 9}, 5);
     BOOST_REQUIRE(reference->run(linear_forward{x, weight, &bias, expected}).ok());
-    emulated::refuse_bias_epilogues(true);
-    const auto done = backends().front().make(pool)->run(linear_forward{x, weight, &bias, given});
-    emulated::refuse_bias_epilogues(false);
-    BOOST_REQUIRE(done.ok());
+    const refusing none{refused_epilogues::all};
+    BOOST_REQUIRE(fresh(pool)->run(linear_forward{x, weight, &bias, given}).ok());
+    BOOST_TEST(emulated::last_epilogue() == CUBLASLT_EPILOGUE_DEFAULT);
     for (std::size_t i = 0; i < given.elements(); ++i)
         BOOST_TEST(given.values<float>()[i] == expected.values<float>()[i],
                    boost::test_tools::tolerance(1e-5f));
+}
+
+BOOST_AUTO_TEST_CASE(an_activation_runs_within_the_product_where_that_takes_it) {
+    struct row {
+        pointwise function;
+        std::size_t outs;
+        bool training;
+        cublasLtEpilogue_t expected;
+    };
+    for (const auto& [function, outs, training, expected] : std::initializer_list<row>{
+             {pointwise::relu, 6, true, CUBLASLT_EPILOGUE_RELU_BIAS},
+             {pointwise::relu, 9, true, CUBLASLT_EPILOGUE_BIAS},
+             {pointwise::gelu_tanh, 6, false, CUBLASLT_EPILOGUE_GELU_BIAS},
+             {pointwise::gelu_tanh, 6, true, CUBLASLT_EPILOGUE_BIAS}, // no copy of such rows
+             {pointwise::gelu_tanh, 16, true, CUBLASLT_EPILOGUE_GELU_AUX_BIAS},
+             {pointwise::gelu_tanh, 16, false, CUBLASLT_EPILOGUE_GELU_BIAS},
+             {pointwise::gelu, 16, true, CUBLASLT_EPILOGUE_BIAS}, // by erf
+             {pointwise::silu, 16, true, CUBLASLT_EPILOGUE_BIAS}}) {
+        activated_linear layer{function, outs};
+        const auto ops = fresh(layer.pool);
+        const auto given = layer.run(*ops, training);
+        BOOST_TEST(emulated::last_epilogue() == expected);
+        check_close(given, layer.run(*make_reference_operations(), training));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_activation_that_no_product_takes_runs_behind_it) {
+    for (const auto which : {refused_epilogues::activations, refused_epilogues::all})
+        for (const pointwise function : {pointwise::relu, pointwise::gelu_tanh})
+            for (const bool training : {true, false}) {
+                const refusing some{which};
+                activated_linear layer{function, 16};
+                const auto given = layer.run(*fresh(layer.pool), training);
+                BOOST_TEST(emulated::last_epilogue() == (which == refused_epilogues::all
+                                                             ? CUBLASLT_EPILOGUE_DEFAULT
+                                                             : CUBLASLT_EPILOGUE_BIAS));
+                check_close(given, layer.run(*make_reference_operations(), training));
+            }
+}
+
+// Also where what was planned first was elsewhere.
+BOOST_AUTO_TEST_CASE(where_outputs_lie_does_not_matter) {
+    for (const auto which : {refused_epilogues::none, refused_epilogues::all})
+        for (const pointwise function : {pointwise::relu, pointwise::gelu_tanh, pointwise::silu})
+            for (const bool first : {true, false}) {
+                const refusing some{which};
+                activated_linear layer{function, 16};
+                const auto ops = fresh(layer.pool);
+                const auto here = layer.run(*ops, true, first);
+                const auto epilogue = emulated::last_epilogue();
+                const auto there = layer.run(*ops, true, !first);
+                BOOST_TEST(emulated::last_epilogue() == epilogue);
+                for (std::size_t t = 0; t < here.size(); ++t)
+                    BOOST_TEST(bit_equal(here[t], there[t]));
+            }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
