@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks what the compiler does not: include arrows, file sizes, columns, and calls that belong to tools/ alone.
+"""Checks what the compiler does not: include arrows, file sizes, columns, calls that belong to tools/ alone, and merges left half done.
 
 The arrows go one way: schemas <- kernels <- transport <- actors <- apps <- tools; tests sees all and nothing sees it.
 transport may include only kernels/tensor/. Prints one line per offence, "FILE:LINE: what is wrong", and exits 1 if any.
@@ -27,6 +27,9 @@ BANNED = [(re.compile(r"\bgetenv\s*\("), "getenv belongs to tools/"),
           (re.compile(r"\bsleep_for\b|\busleep\s*\(|\bsleep\s*\("), "nothing below tools/ sleeps; use a timer")]
 
 
+CONFLICT = re.compile(r"^(<<<<<<<|>>>>>>>)( |$)")
+
+
 def folder_allowed(folder, target):
     return any(target == allowed or target.startswith(allowed + "/") for allowed in MAY_INCLUDE[folder])
 
@@ -40,6 +43,8 @@ def check_file(root, path):
     for number, line in enumerate(lines, 1):
         if len(line) > LINE_COLUMNS_MAX:
             yield f"{relative}:{number}: longer than {LINE_COLUMNS_MAX} columns"
+        if CONFLICT.match(line):
+            yield f"{relative}:{number}: a merge left half done"
         included = re.match(r'\s*#\s*include\s*"([^"]+)"', line)
         if included:
             target = included.group(1)
@@ -68,6 +73,8 @@ def check_prose(root, path):
     is_figure = False
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         is_figure ^= line.startswith("```")
+        if CONFLICT.match(line):
+            yield f"{path.relative_to(root)}:{number}: a merge left half done"
         if len(line) > LINE_COLUMNS_MAX and not is_figure and not line.startswith(("|", "    ")):
             yield f"{path.relative_to(root)}:{number}: longer than {LINE_COLUMNS_MAX} columns"
 

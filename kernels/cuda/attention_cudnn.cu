@@ -17,6 +17,8 @@ namespace {
 
 constexpr unsigned numbers_of_thread = sizeof(uint4) / sizeof(__nv_bfloat16);
 
+// On the way back lengths are always given where nothing else hides keys: without them cuDNN has read keys behind the last
+// one for sm_90 (pytorch/pytorch, issue 196678).
 attention_shape shape_of(const attention_sizes& n, bool is_backward) {
     const auto size = [](std::size_t of) { return static_cast<std::int64_t>(of); };
     return {.is_backward = is_backward,
@@ -28,7 +30,7 @@ attention_shape shape_of(const attention_sizes& n, bool is_backward) {
             .query_rows = size(packed_positions(n.queries)),
             .key_rows = size(packed_positions(n.keys)),
             .causal = n.causal,
-            .has_lengths = n.key_lengths != nullptr};
+            .has_lengths = n.key_lengths != nullptr || (is_backward && !n.causal)};
 }
 
 // Indices of tensors are of 32 bits in many an engine.
@@ -136,8 +138,8 @@ class packed_operands {
             note(checked(cudaMemcpyAsync(places_[which], t.data(), t.bytes(), cudaMemcpyDefault,
                                          run_.stream())));
     }
-    void make_lengths() {
-        if (n_.key_lengths == nullptr)
+    void make_lengths(const attention_shape& shape) {
+        if (!shape.has_lengths)
             return;
         make(attention_query_lengths, n_.samples * sizeof(std::int32_t));
         make(attention_key_lengths, n_.samples * sizeof(std::int32_t));
@@ -199,7 +201,7 @@ result<bool> attend_by_cudnn(const attention_forward& op, const attention_sizes&
     if (auto taken = run.by_cudnn().takes(shape, run); !taken || !*taken)
         return taken;
     packed_operands operands{n, run};
-    operands.make_lengths();
+    operands.make_lengths(shape);
     operands.pack(attention_queries, op.queries, head_rows::queries);
     operands.pack(attention_keys, op.keys, head_rows::keys);
     operands.pack(attention_values, op.values, head_rows::keys);
@@ -221,7 +223,7 @@ result<bool> attend_back_by_cudnn(const attention_backward& op, const attention_
     if (auto taken = run.by_cudnn().takes(shape, run); !taken || !*taken)
         return taken;
     packed_operands operands{n, run};
-    operands.make_lengths();
+    operands.make_lengths(shape);
     operands.pack(attention_queries, op.queries, head_rows::queries);
     operands.pack(attention_keys, op.keys, head_rows::keys);
     operands.pack(attention_values, op.values, head_rows::keys);

@@ -77,7 +77,7 @@ class cudnn::state {
         auto known = plan_of(convolutions_, shape_of(direction, settings, o), run);
         if (!known)
             return known.failure();
-        if (!(*known)->plan)
+        if (!(*known)->is_taken())
             return false;
         const conv_tensor result_at = result_of(direction);
         std::array<buffer_ref, conv_tensors> kept;
@@ -102,7 +102,7 @@ class cudnn::state {
         if (cudnn_ == nullptr || cudnn_->cudnnGetVersion() < first_version_for_attention)
             return false;
         auto known = plan_of(attentions_, shape, run);
-        return known ? result<bool>{(*known)->plan.has_value()} : known.failure();
+        return known ? result<bool>{(*known)->is_taken()} : known.failure();
     }
     result<bool> attend(const attention_shape& shape, const attention_places& places,
                         execution& run, std::initializer_list<const tensor*> of) {
@@ -111,8 +111,11 @@ class cudnn::state {
 
   private:
     struct known_plan {
-        std::optional<cudnn_plan> plan; // none: not taken
+        std::optional<cudnn_plan> plan;
+        bool is_declined = false; // when it should run; earlier runs may still need the plan
         bool has_run = false;
+
+        bool is_taken() const { return plan && !is_declined; }
     };
     template <class Shape>
     using plans = std::map<Shape, known_plan>;
@@ -135,7 +138,10 @@ class cudnn::state {
                 known.plan.emplace(std::move(*made));
             return {};
         });
-        return planned ? result<known_plan*>{&known} : planned.failure();
+        if (planned)
+            return &known;
+        all.erase(at); // it may be planned the next time
+        return planned.failure();
     }
 
     result<bool> put_in(known_plan& known, std::span<void* const> places, execution& run,
@@ -151,14 +157,14 @@ class cudnn::state {
                 status = known.plan->run(*cudnn_, handle_, places, (*workspace)->data());
             }
             if (dnn::category_of(status) == dnn::CUDNN_STATUS_NOT_SUPPORTED)
-                known.plan.reset(); // nor will it be the next time
+                known.is_declined = true; // nor will it be taken the next time
             else if (status != dnn::CUDNN_STATUS_SUCCESS)
                 return failed(code_of(status), named(call, status), of);
             return {};
         };
         const auto done = known.has_run ? put_in(run.stream()) : run.directly(put_in);
-        known.has_run = true;
-        return done ? result<bool>{known.plan.has_value()} : done.failure();
+        known.has_run = known.has_run || done.ok();
+        return done ? result<bool>{known.is_taken()} : done.failure();
     }
 
     // Aligned, and rounded where it should be. `kept` holds what is made.

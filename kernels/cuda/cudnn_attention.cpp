@@ -311,8 +311,8 @@ cudnn_graph graph_of(const functions& cudnn, const attention_shape& shape) {
     return made;
 }
 
-// Engines do not say whether they add up gradients of queries in the order in which blocks come by. One that does not has
-// to_score in memory, as bfloat16.
+// Engines do not say whether they add up gradients of queries in the order in which blocks come by. Of those that were
+// offered the ones that do not had to_score in memory, as bfloat16.
 engine_rules rules_of(const attention_shape& shape) noexcept {
     engine_rules rules{.may_round = true, .may_compile = true, .workspace_max = 32u << 20};
     if (shape.is_backward) {

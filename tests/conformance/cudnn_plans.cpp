@@ -3,6 +3,8 @@
 // none that plans for a GPU that is not there; attention where it is older than the first that is asked for it.
 //
 // Attention is compiled, and handed to a driver: libcuda.so.1 is that of tests/emulated_cuda/loading_driver.cpp.
+#include <dlfcn.h>
+
 #include <iostream>
 #include <string>
 
@@ -115,6 +117,15 @@ std::string named(const conv_shape& c) {
            std::to_string(static_cast<int>(c.direction)) + (c.may_round ? ", rounded to TF32" : "");
 }
 
+// Attention is compiled when it is planned.
+bool compiles() {
+    const bool has_compiler = dlopen("libnvrtc.so.13", RTLD_LAZY) != nullptr ||
+                              dlopen("libnvrtc.so.12", RTLD_LAZY) != nullptr;
+    if (!has_compiler)
+        std::cout << "skipped: attention, as there is no NVRTC\n";
+    return has_compiler;
+}
+
 } // namespace
 
 int main() {
@@ -151,14 +162,16 @@ int main() {
                  {conv_direction::forward, conv_direction::to_input, conv_direction::to_weight})
                 for (const bool may_round : {false, true})
                     plan(shape_of(r, direction, may_round));
-        if (cudnn->cudnnGetVersion() < first_version_for_attention)
+        if (cudnn->cudnnGetVersion() < first_version_for_attention || !compiles())
             continue;
         for (attention_shape shape : attentions)
             for (const bool is_backward : {false, true}) {
                 shape.is_backward = is_backward;
                 shape.query_rows = (shape.queries + 15) / 16 * 16;
                 shape.key_rows = (shape.keys + 15) / 16 * 16;
-                plan(shape);
+                attention_shape asked = shape;
+                asked.has_lengths = shape.has_lengths || (is_backward && !shape.causal);
+                plan(asked);
             }
     }
     std::cout << "cuDNN " << cudnn->cudnnGetVersion() << " takes " << plans - failed << " of "

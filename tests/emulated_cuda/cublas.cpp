@@ -34,7 +34,7 @@ bool has(cublasLtEpilogue_t epilogue, int part) {
     return epilogue != CUBLASLT_EPILOGUE_DEFAULT && (epilogue & part) == part;
 }
 bool has_activation(cublasLtEpilogue_t epilogue) {
-    return has(epilogue, CUBLASLT_EPILOGUE_RELU) || has(epilogue, CUBLASLT_EPILOGUE_GELU);
+    return has(epilogue, CUBLASLT_EPILOGUE_GELU);
 }
 
 bool is_aligned(const void* operand) {
@@ -94,8 +94,6 @@ bool takes_epilogue(const matrix_layout& d, const matmul_description& how) {
 }
 
 float activated(cublasLtEpilogue_t epilogue, float x) {
-    if (has(epilogue, CUBLASLT_EPILOGUE_RELU))
-        return x > 0 ? x : 0; // also of NaN, of which NVIDIA says nothing
     if (!has(epilogue, CUBLASLT_EPILOGUE_GELU))
         return x;
     const double v = double{x};

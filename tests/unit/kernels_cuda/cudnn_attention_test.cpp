@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(attention_in_bfloat16_goes_through_cudnn) {
 
 BOOST_AUTO_TEST_CASE(other_attention_goes_by_the_kernels) {
     emulated_gpu gpu;
-    for (const precision products : {precision::float32, precision::tfloat32})
+    for (const precision products : {precision::float32, precision::tfloat32, precision::float16})
         BOOST_TEST(
             done_by_cudnn(
                 gpu, {.samples = 2, .queries = 9, .keys = 9, .width = 16, .products = products}) ==
