@@ -148,8 +148,15 @@ def attention(case, *operands):
     return (torch.softmax(scores, 3) @ v).transpose(1, 2).flatten(2), torch.logsumexp(scores, 3).detach()
 
 
+def linear(case, *operands):
+    """With the activation that the name says, if any."""
+    y = functional.linear(*operands)
+    names = [word for word in case.name.split(", ") if word in KINDS]
+    return KINDS[names[0]](case, y) if names else y
+
+
 KINDS = {
-    "linear": lambda _, *operands: functional.linear(*operands),
+    "linear": linear,
     "conv2d": conv2d,
     "max_pool": lambda case, x: functional.max_pool2d(
         x, case.setting("kernel"), case.setting("stride"), case.setting("padding", 0)),
