@@ -94,7 +94,8 @@ std::string optimizer_word(proto::Optimizer::Reader optimizer);
 
 // Documentation of one key for a terminal: what it is, kind, default, range and what stands below
 // it. `path` is the key with dots ("model.layers.conv2d.kernel"; list indices are allowed and
-// ignored); empty for the whole file. It may begin below the top ("conv2d.kernel"): of several places each is named.
+// ignored); empty for the whole file. It may begin below the top ("conv2d.kernel"): of several places each is named. Some
+// words of other programs lead to the key that they stand for ("GradScaler").
 result<std::string> explain_app_key(std::string_view path);
 
 // JSON Schema (draft 7) of the app file, for editors.

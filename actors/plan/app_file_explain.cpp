@@ -5,6 +5,7 @@
 
 #include "actors/plan/app_file.hpp"
 #include "actors/plan/app_file_schema.hpp"
+#include "actors/plan/app_file_synonyms.hpp"
 #include "schemas/base/nearest.hpp"
 
 namespace troupe {
@@ -168,7 +169,7 @@ result<std::string> explain_path(const std::vector<std::string>& keys) {
         if (next == nullptr)
             return error{errc::usage, (known.empty() ? "" : known + ": ") +
                                           std::string{"no key \""} + key.substr(0, 64) + "\"; " +
-                                          suggestion(key, rules.keys())};
+                                          hint(key, rules.keys())};
         field = *next;
         known += (known.empty() ? "" : ".") + key;
     }
@@ -211,7 +212,10 @@ result<std::string> explain_app_key(std::string_view path) {
     auto text = explain_path(keys);
     if (text || rules_of(capnp::Schema::from<proto::App>()).find(keys.front()) != nullptr)
         return text;
-    return explain_below(keys, text.failure());
+    auto below = explain_below(keys, text.failure());
+    if (const std::string_view key = key_for(path); !below && !key.empty())
+        return explain_path(keys_of(key));
+    return below;
 }
 
 } // namespace troupe

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "actors/plan/app_file_synonyms.hpp"
 #include "schemas/base/limits.hpp"
 #include "schemas/base/nearest.hpp"
 
@@ -50,8 +51,7 @@ result<void> tree_reader::read_map(const node& from, const struct_rules& rules,
         // A bad key has no place in the schema; on a line of its own it is shown with what was written.
         const std::string key_path = below(path, field ? e.key : printable(e.key));
         if (field == nullptr)
-            return names_.fail(e.where, key_path,
-                               "unknown key; " + suggestion(e.key, rules.keys()));
+            return names_.fail(e.where, key_path, "unknown key; " + hint(e.key, rules.keys()));
         const entry*& first = seen[static_cast<std::size_t>(field - rules.fields.data())];
         if (first != nullptr)
             return names_.fail(e.where, key_path,
@@ -102,7 +102,7 @@ result<void> tree_reader::read_word(const node& from, const struct_rules& rules,
     if (member == nullptr || !member->in_union)
         return names_.fail(from.where, path,
                            "unknown word " + in_quotes(from.text) + "; " +
-                               suggestion(from.text, rules.union_keys()));
+                               hint(from.text, rules.union_keys()));
     if (!stands_alone(*member))
         return names_.fail(from.where, path,
                            "\"" + member->key + "\" needs settings; write it as a key, {" +

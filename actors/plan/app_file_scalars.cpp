@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "actors/plan/app_file_reader.hpp"
+#include "actors/plan/app_file_synonyms.hpp"
 #include "schemas/base/limits.hpp"
 #include "schemas/base/nearest.hpp"
 
@@ -117,7 +118,7 @@ result<value> tree_reader::read_enum(const node& from, target to, const std::str
     if (from.what != node::kind::scalar)
         return wrong_kind(from, path, alternatives(keys));
     return names_.fail(from.where, path,
-                       "unknown word " + in_quotes(from.text) + "; " + suggestion(from.text, keys));
+                       "unknown word " + in_quotes(from.text) + "; " + hint(from.text, keys));
 }
 
 } // namespace troupe::app_file
