@@ -63,11 +63,10 @@ void stage_actor::connect(proto::ConnectStage::Reader body, const frame& f) {
     for (const auto replica : body.getNext())
         watch(next_.emplace_back(read_address(replica)));
     source_ = read_address(body.getSource());
-    previous_is_beside_ = body.getPreviousIsBeside();
-    next_is_beside_ = body.getNextIsBeside();
-    for (const auto& [is_beside, stage] :
-         {std::pair{previous_is_beside_, &previous_}, {next_is_beside_, &next_}})
-        if (is_beside && (stage->empty() || stage->front().node != self().node))
+    to_previous_ = way_to(previous_, body.getPreviousIsBeside());
+    to_next_ = way_to(next_, body.getNextIsBeside());
+    for (const auto& [to, stage] : {std::pair{to_previous_, &previous_}, {to_next_, &next_}})
+        if (to == way::beside && (stage->empty() || stage->front().node != self().node))
             return fail({errc::protocol, "a stage of another node is not on this stage's device"});
     if (options_.reducer) {
         if (body.getReducers().size() != options_.replica.replicas)

@@ -288,7 +288,15 @@ class stage_actor final : public actor {
     void submit(job j);
 
     // ---- where tensors lie (stage_memory.cpp) ----
-    bool previous_is_beside_ = false, next_is_beside_ = false; // computed on the same device
+    enum class way : std::uint8_t {
+        beside, // computed on the same device
+        away,   // all on other nodes
+        by_host,
+    };
+    way to_previous_ = way::by_host, to_next_ = way::by_host;
+    way way_to(const std::vector<actor_address>& stage, bool is_beside) const;
+    // Puts what goes such a way where whoever takes it can read it, at the end of the work that made it.
+    static result<void> hand_on(compute_context& context, std::span<tensor> all, way w);
     bool has_own_memory() const; // the device: what arrives is brought in, what is sent taken out
     // Calls `then` with these in host memory, at once or when the device has taken them out. Only while it is idle.
     void take_out_then(std::vector<tensor> tensors, std::function<void(std::vector<tensor>)> then);

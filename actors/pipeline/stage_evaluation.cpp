@@ -68,9 +68,8 @@ void stage_actor::start_evaluation() {
             .version = latest_->version,
             .flops = options_.program->forward_flops_per_sample() * static_cast<double>(samples),
             .work = [program = options_.program, used = for_passes(*settled()),
-                     arrived = tensors_of(*front), labels = std::move(labels),
-                     stays = next_is_beside_](compute_context& context,
-                                              work_results& out) -> result<void> {
+                     arrived = tensors_of(*front), labels = std::move(labels), to_next = to_next_](
+                        compute_context& context, work_results& out) -> result<void> {
                 auto here = out.here(context, used);
                 if (!here)
                     return here.failure();
@@ -82,7 +81,7 @@ void stage_actor::start_evaluation() {
                     return forward.failure();
                 out.forward.outputs = std::move(forward.value().outputs);
                 if (!labels)
-                    return stays ? result<void>{} : take_out(context, out.forward.outputs);
+                    return hand_on(context, out.forward.outputs, to_next);
                 auto loss = loss_of(context, *program, out.forward.outputs[0], labels, 0);
                 if (!loss)
                     return loss.failure();

@@ -97,6 +97,21 @@ result<weights_ptr> stage_actor::work_results::here(compute_context& context,
     return weights_ptr{std::move(moved)};
 }
 
+stage_actor::way stage_actor::way_to(const std::vector<actor_address>& stage,
+                                     bool is_beside) const {
+    if (is_beside)
+        return way::beside;
+    return std::ranges::none_of(stage, [&](actor_address a) { return a.node == self().node; })
+               ? way::away
+               : way::by_host;
+}
+
+result<void> stage_actor::hand_on(compute_context& context, std::span<tensor> all, way w) {
+    if (w == way::beside)
+        return {};
+    return w == way::away ? send_out(context, all) : take_out(context, all);
+}
+
 bool stage_actor::has_own_memory() const {
     return options_.compute->memory().kind() == memory_kind::device;
 }

@@ -113,37 +113,37 @@ void stage_actor::start_forward(const instruction& i) {
     const weights_ptr used = for_passes(*latest_);
     stash_[{i.minibatch, i.microbatch}] = {
         used, {}, {}, epoch_->fetches, activation->body<proto::Activation>().getWeightVersion()};
-    submit({.what = i,
-            .label = proto::FORWARD_WORK->cStr(),
-            .minibatch = minibatch_id{run_minibatch(i)},
-            .version = latest_->version,
-            .flops = options_.program->forward_flops_per_sample() * samples,
-            .work = [program = options_.program, used, part = part_of(i),
-                     arrived = tensors_of(*activation), labels = std::move(labels), scale,
-                     stays = next_is_beside_](compute_context& context,
-                                              work_results& out) -> result<void> {
-                auto here = out.here(context, used);
-                if (!here)
-                    return here.failure();
-                std::vector<tensor> inputs = arrived;
-                if (auto in = bring_in(context, inputs); !in)
-                    return in;
-                auto forward = program->forward(context, **here, part, inputs);
-                if (!forward)
-                    return forward.failure();
-                out.forward = std::move(forward).value();
-                if (!labels)
-                    return stays ? result<void>{} : take_out(context, out.forward.outputs);
-                auto loss = loss_of(context, *program, out.forward.outputs[0], labels, scale);
-                if (!loss)
-                    return loss.failure();
-                out.loss = std::move(loss).value();
-                if (!std::isfinite(out.loss.loss_sum))
-                    return not_finite(context, *program, **here, part, inputs,
-                                      "the loss of minibatch " + std::to_string(part.minibatch));
-                return {};
-            },
-            .then = [this, i] { finish_forward(i); }});
+    submit(
+        {.what = i,
+         .label = proto::FORWARD_WORK->cStr(),
+         .minibatch = minibatch_id{run_minibatch(i)},
+         .version = latest_->version,
+         .flops = options_.program->forward_flops_per_sample() * samples,
+         .work = [program = options_.program, used, part = part_of(i),
+                  arrived = tensors_of(*activation), labels = std::move(labels), scale,
+                  to_next = to_next_](compute_context& context, work_results& out) -> result<void> {
+             auto here = out.here(context, used);
+             if (!here)
+                 return here.failure();
+             std::vector<tensor> inputs = arrived;
+             if (auto in = bring_in(context, inputs); !in)
+                 return in;
+             auto forward = program->forward(context, **here, part, inputs);
+             if (!forward)
+                 return forward.failure();
+             out.forward = std::move(forward).value();
+             if (!labels)
+                 return hand_on(context, out.forward.outputs, to_next);
+             auto loss = loss_of(context, *program, out.forward.outputs[0], labels, scale);
+             if (!loss)
+                 return loss.failure();
+             out.loss = std::move(loss).value();
+             if (!std::isfinite(out.loss.loss_sum))
+                 return not_finite(context, *program, **here, part, inputs,
+                                   "the loss of minibatch " + std::to_string(part.minibatch));
+             return {};
+         },
+         .then = [this, i] { finish_forward(i); }});
 }
 
 batch_part stage_actor::part_of(const instruction& i) const {
@@ -243,7 +243,7 @@ void stage_actor::start_backward(const instruction& i) {
                      saved = std::make_shared<saved_activations>(std::move(s.saved)),
                      gradients = std::make_shared<std::vector<tensor>>(std::move(gradients)),
                      sum = std::make_shared<std::vector<tensor>>(std::move(gradient_sum_)), buckets,
-                     as_factors = options_.as_factors, stays = previous_is_beside_](
+                     as_factors = options_.as_factors, to_previous = to_previous_](
                         compute_context& context, work_results& out) -> result<void> {
                 auto here = out.here(context, used);
                 if (!here)
@@ -260,9 +260,9 @@ void stage_actor::start_backward(const instruction& i) {
                 if (!backward)
                     return backward.failure();
                 out.backward = std::move(backward).value();
-                if (!stays)
-                    if (auto taken = take_out(context, out.backward.input_gradients); !taken)
-                        return taken;
+                if (auto out_there = hand_on(context, out.backward.input_gradients, to_previous);
+                    !out_there)
+                    return out_there;
                 if (buckets) {
                     auto rest =
                         buckets->rest(context, std::span{out.backward.weight_gradients}.subspan(

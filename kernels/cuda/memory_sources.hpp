@@ -33,6 +33,10 @@ class stream_memory final : public memory_source {
     std::vector<std::byte*> held_;
 };
 
+// Of the GPU, outside the order of streams: for what others than the device read and write there. Memory of cudaMallocAsync
+// is not for them: it has no address that another process can open.
+std::unique_ptr<memory_source> unordered_memory(int device);
+
 // Of the host, where the GPU copies from and to by itself.
 std::unique_ptr<memory_source> pinned_memory(int device);
 

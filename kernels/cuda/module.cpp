@@ -60,6 +60,8 @@ class module final : public cuda_module {
         return make_cuda_device(options, time);
     }
 
+    void use(unsigned gpu) const override { cudaSetDevice(static_cast<int>(gpu)); }
+
     std::unique_ptr<memory_source> pinned_memory(unsigned gpu) const override {
         return cuda::pinned_memory(static_cast<int>(gpu));
     }

@@ -1,5 +1,6 @@
 #include "kernels/device/device.hpp"
 
+#include <algorithm>
 #include <future>
 #include <memory>
 #include <utility>
@@ -20,6 +21,13 @@ result<tensor> transferred(compute_context& context, const tensor& t, memory_poo
         if (auto done = context.ops.run(transfer{t, *made}); !done)
             return done.failure();
     return made;
+}
+
+// Tensors of a frame whose description surely goes with its header (transport/frame/wire.md).
+constexpr std::size_t sent_together_max = 16;
+
+constexpr std::uint64_t aligned(std::uint64_t bytes) {
+    return (bytes + 63) / 64 * 64;
 }
 
 // A tensor without a buffer stands for none.
@@ -54,6 +62,29 @@ result<void> bring_in(compute_context& context, std::span<tensor> all) {
 
 result<void> take_out(compute_context& context, std::span<tensor> all) {
     return each_of(all, [&](const tensor& t) { return taken_out(context, t); });
+}
+
+result<void> send_out(compute_context& context, std::span<tensor> all) {
+    std::uint64_t bytes = 0;
+    for (const tensor& t : all)
+        bytes += aligned(t.bytes());
+    if (context.network == nullptr || bytes == 0 || all.size() > sent_together_max ||
+        std::ranges::any_of(all, [](const tensor& t) { return t && t.is_host(); }))
+        return take_out(context, all);
+    const auto buffer = context.network->allocate(bytes);
+    if (!buffer)
+        return take_out(context, all);
+    std::uint64_t at = 0;
+    for (tensor& t : all) {
+        if (!t)
+            continue;
+        tensor there{t.type(), t.shape(), *buffer, at};
+        if (auto done = context.ops.run(transfer{t, there}); !done)
+            return done;
+        at += aligned(t.bytes());
+        t = std::move(there);
+    }
+    return {};
 }
 
 void drain(device& d) {

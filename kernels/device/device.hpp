@@ -23,6 +23,8 @@ struct compute_context {
     memory_pool& memory;
     precision products = precision::float32; // of layers: a stage_program sets its model's
     memory_pool* host = nullptr; // for what leaves a device that has a memory of its own; else null
+    memory_pool* network =
+        nullptr; // of the device, which the network reads; null where it does not
 
     // For what the host writes, to be brought in.
     memory_pool& host_memory() const noexcept { return host != nullptr ? *host : memory; }
@@ -37,6 +39,9 @@ result<tensor> taken_out(compute_context& context, const tensor& t);
 // Both for many, in place.
 result<void> bring_in(compute_context& context, std::span<tensor> all);
 result<void> take_out(compute_context& context, std::span<tensor> all);
+// For what goes to other nodes alone, in place: copied to where the network reads it on the device, in one buffer as in a
+// frame (alignments of 64 bytes), if it does and there is room; else taken out.
+result<void> send_out(compute_context& context, std::span<tensor> all);
 
 // Work that fails returns an error; it reaches the completion.
 using device_work = std::function<result<void>(compute_context&)>;
@@ -76,6 +81,8 @@ class device {
     virtual std::optional<error> lost() const { return std::nullopt; }
 
     virtual memory_pool& memory() noexcept = 0;
+    // Of the device, too, where the network reads and writes by itself; null: what goes to others goes by way of the host.
+    virtual memory_pool* network_memory() noexcept { return nullptr; }
     virtual const std::string& name() const noexcept = 0; // "cpu:0"
 };
 

@@ -7,7 +7,7 @@
 namespace troupe::conformance {
 
 hostile_peer::hostile_peer(ucx_world& w, node& victim, std::uint64_t id, handshake_side side)
-    : world_{w}, context_{ucx_context::create(ucx_transports::automatic, true).value()},
+    : world_{w}, context_{ucx_context::create(ucx_transports::automatic, true, false).value()},
       worker_{ucx_worker::create(*context_).value()} {
     control = std::make_unique<control_connection>(connection_with(victim, side), side,
                                                    "a key for the tests");

@@ -34,6 +34,7 @@ struct node_choice {
     std::uint64_t gpu_memory_mb =
         0;                    // bound of each GPU's own memory; 0: nine tenths of what is free
     bool cuda_graphs = false; // for work that repeats, on GPUs
+    bool gpu_direct = false;  // the network reads and writes in memory of GPUs
     heartbeat_times heartbeat;
 };
 

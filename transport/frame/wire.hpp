@@ -50,7 +50,7 @@ void write_header(const header& h, std::span<std::byte, header_bytes> out);
 void write_words(const frame& f, std::span<std::byte> out);
 
 // The tensor section as a list of pieces (tensors and the zeros between them), without a copy. Valid as long as the
-// frame.
+// frame. One piece where the tensors lie so in one buffer in the memory of a device.
 std::vector<std::span<const std::byte>> tensor_section(const frame& f);
 
 // The frame in one piece. For tests and simulations: real transports do not copy tensors.
@@ -72,6 +72,13 @@ struct parts {
 
 // The frame that `h` announces. The tensors share `buffer`.
 result<frame_ptr> read_frame(const header& h, parts received);
+
+// What a receiver may choose memory by before the tensors are there.
+struct destination {
+    actor_address to;
+    std::uint64_t body_type = 0;
+};
+result<destination> read_destination(const header& h, std::span<const std::byte> words);
 
 // A frame in one piece; its tensors are copied to the pool. errc::exhausted if the pool is.
 result<frame_ptr> deserialize(std::span<const std::byte> in, memory_pool& pool);

@@ -196,10 +196,13 @@ bool frame_receiver::place(const std::shared_ptr<arrival>& a) {
         a->is_complete = true;
         return true;
     }
-    auto room = pool_.allocate(a->data_bytes);
-    if (!room)
-        return false;
-    a->buffer = std::move(*room);
+    a->buffer = room_on_gpu(*a);
+    if (!a->buffer) {
+        auto room = pool_.allocate(a->data_bytes);
+        if (!room)
+            return false;
+        a->buffer = std::move(*room);
+    }
     if (a->rendezvous != nullptr) {
         begin_transfer(a);
     } else {
@@ -211,9 +214,26 @@ bool frame_receiver::place(const std::shared_ptr<arrival>& a) {
     return true;
 }
 
+// None where the frame does not go there, or there is none left.
+buffer_ref frame_receiver::room_on_gpu(const arrival& a) const {
+    if (!options_.gpu || a.rendezvous == nullptr || a.words.empty())
+        return {};
+    const auto destination = wire::read_destination(a.header, a.words);
+    if (!destination) // found again, and told, when all of it is here
+        return {};
+    memory_pool* const there = options_.gpu->for_frame(destination->to, destination->body_type);
+    if (there == nullptr)
+        return {};
+    auto room = there->allocate(a.data_bytes);
+    return room ? std::move(*room) : buffer_ref{};
+}
+
 void frame_receiver::begin_transfer(const std::shared_ptr<arrival>& a) {
     ucp_request_param_t params{};
-    params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+    params.op_attr_mask =
+        UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+    params.memory_type = a->buffer->pool().kind() == memory_kind::device ? UCS_MEMORY_TYPE_CUDA
+                                                                         : UCS_MEMORY_TYPE_HOST;
     params.cb.recv_am = &frame_receiver::transferred;
     params.user_data = a.get();
     transfers_.emplace(a.get(), a);

@@ -9,6 +9,12 @@ namespace {
 
 constexpr std::size_t header_room = 4096; // see wire.md
 constexpr std::byte zeros[wire::alignment]{};
+constexpr std::uint64_t gpu_rendezvous_min = 8192;
+
+bool lies_on_device(const frame& f) {
+    return std::ranges::any_of(f.tensors(),
+                               [](const tensor& t) { return t.bytes() > 0 && !t.is_host(); });
+}
 
 } // namespace
 
@@ -102,8 +108,16 @@ void frame_sender::post(const std::shared_ptr<ucx_peer>& peer, ucx_peer::outgoin
             add_piece(piece);
 
     ucp_request_param_t params{};
-    params.op_attr_mask =
-        UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_DATATYPE;
+    params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+                          UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_MEMORY_TYPE |
+                          UCP_OP_ATTR_FIELD_FLAGS;
+    params.memory_type = UCS_MEMORY_TYPE_HOST;
+    if (lies_on_device(*op.data)) {
+        TROUPE_CHECK(op.pieces.size() == 1, "what a device sends is one piece");
+        params.memory_type = UCS_MEMORY_TYPE_CUDA;
+        if (h.tensor_bytes >= gpu_rendezvous_min)
+            params.flags = UCP_AM_SEND_FLAG_RNDV; // else it would pass through memory of the host
+    }
     params.cb.send = &frame_sender::completed;
     params.user_data = &op;
     const bool contiguous = op.pieces.size() <= 1;

@@ -19,7 +19,10 @@ result<std::unique_ptr<endpoint>> make_ucx_endpoint(ucx_options options) {
             "listening on " + options.self.address +
                 " needs the cluster's key, because other machines can reach it; give it by "
                 "--key FILE, or listen on 127.0.0.1"};
-    auto context = ucx_context::create(options.transports, listen->is_loopback());
+    if (options.gpu)
+        options.gpu->use();
+    auto context =
+        ucx_context::create(options.transports, listen->is_loopback(), options.gpu.has_value());
     if (!context)
         return context.failure();
     return std::unique_ptr<endpoint>{

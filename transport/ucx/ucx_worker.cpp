@@ -18,6 +18,10 @@ ucs_log_func_rc_t drop_peer_failures(const char*, unsigned, const char*, ucs_log
                : UCS_LOG_FUNC_RC_CONTINUE;
 }
 
+// Beside the emulated driver of the tests UCX 1.19 ended the process, 1.20.1 lost peers over TCP, and 1.21 ended the process
+// when a peer died in a transfer; 1.22 passes them.
+constexpr std::pair gpu_version_min{1u, 22u};
+
 struct config_deleter {
     void operator()(ucp_config_t* c) const { ucp_config_release(c); }
 };
@@ -25,17 +29,21 @@ struct config_deleter {
 struct setting {
     const char* name;
     const char* value;
+    const char* later_name = nullptr; // where UCX does not know the other
 };
 
-result<std::unique_ptr<ucp_config_t, config_deleter>> configure(bool shm, bool loopback_only) {
+result<std::unique_ptr<ucp_config_t, config_deleter>> configure(bool shm, bool loopback_only,
+                                                                bool gpu_memory) {
     ucp_config_t* raw = nullptr;
     if (const auto status = ucp_config_read(nullptr, nullptr, &raw); status != UCS_OK)
         return ucx_error(errc::io, status);
     std::unique_ptr<ucp_config_t, config_deleter> config{raw};
     // Not both at once: with TCP beside shared memory UCX 1.13 sets connections up over the one for the other, and
     // large transfers over both, which is slower and, when a peer vanishes meanwhile, aborts the process.
+    const std::string transports =
+        std::string{shm ? "shm,self" : "tcp"} + (gpu_memory ? ",cuda" : "");
     std::vector<setting> settings{
-        {"TLS", shm ? "shm,self" : "tcp"},
+        {"TLS", transports.c_str()},
         // A host that does not answer must not stop the progress of the others.
         {"TCP_CONN_NB", "y"},
     };
@@ -44,15 +52,39 @@ result<std::unique_ptr<ucp_config_t, config_deleter>> configure(bool shm, bool l
         // that posix and sysv share: by theirs, which the environment knows, it would be ignored.
         settings.push_back({"MM_ERROR_HANDLING", "y"});
         // Without it UCX 1.13 does not let a receiver read out of the sender's memory (README.md).
-        settings.push_back({"MEMORY_INVALIDATE", "y"});
+        settings.push_back({"MEMORY_INVALIDATE", "y", "CMA_MEMORY_INVALIDATE"}); // from 1.20.1 on
         settings.push_back({"RNDV_SCHEME", "get_zcopy"}); // never written into a peer's
     } else if (loopback_only) {
         settings.push_back({"NET_DEVICES", "lo"});
     }
-    for (const setting& s : settings)
-        if (const auto status = ucp_config_modify(config.get(), s.name, s.value); status != UCS_OK)
+    for (const setting& s : settings) {
+        auto status = ucp_config_modify(config.get(), s.name, s.value);
+        if (status == UCS_ERR_INVALID_PARAM && s.later_name != nullptr)
+            status = ucp_config_modify(config.get(), s.later_name, s.value);
+        if (status != UCS_OK)
             return ucx_error(errc::io, status).in(std::string{"setting "} + s.name);
+    }
     return config;
+}
+
+result<void> takes_gpu_memory(ucp_context_h context) {
+    ucp_context_attr_t is{};
+    is.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES;
+    if (const auto status = ucp_context_query(context, &is); status != UCS_OK)
+        return ucx_error(errc::io, status);
+    unsigned major = 0, minor = 0, release = 0;
+    ucp_get_version(&major, &minor, &release);
+    const std::string version = "UCX " + std::to_string(major) + "." + std::to_string(minor) + "." +
+                                std::to_string(release);
+    if (std::pair{major, minor} < gpu_version_min)
+        return error{errc::usage, version + " is too old for memory of GPUs, which takes " +
+                                      std::to_string(gpu_version_min.first) + "." +
+                                      std::to_string(gpu_version_min.second) + ", built with CUDA"};
+    if ((is.memory_types & UCS_BIT(UCS_MEMORY_TYPE_CUDA)) == 0)
+        return error{errc::usage, version +
+                                      " takes no memory of GPUs: it is built without CUDA, or "
+                                      "does not find its module or the driver"};
+    return {};
 }
 
 } // namespace
@@ -62,12 +94,12 @@ error ucx_error(errc code, ucs_status_t status) {
 }
 
 result<std::unique_ptr<ucx_context>> ucx_context::create(ucx_transports transports,
-                                                         bool loopback_only) {
+                                                         bool loopback_only, bool gpu_memory) {
     std::unique_ptr<ucx_context> c{new ucx_context};
     ucs_log_push_handler(drop_peer_failures);
     c->shared_memory_ = transports == ucx_transports::shm ||
                         (transports == ucx_transports::automatic && loopback_only);
-    const auto config = configure(c->shared_memory_, loopback_only);
+    const auto config = configure(c->shared_memory_, loopback_only, gpu_memory);
     if (!config)
         return config.failure();
     ucp_params_t params{};
@@ -76,6 +108,9 @@ result<std::unique_ptr<ucx_context>> ucx_context::create(ucx_transports transpor
     params.mt_workers_shared = 0;
     if (const auto status = ucp_init(&params, config->get(), &c->context_); status != UCS_OK)
         return ucx_error(errc::io, status);
+    if (gpu_memory)
+        if (auto takes = takes_gpu_memory(c->context_); !takes)
+            return takes.failure();
     return c;
 }
 

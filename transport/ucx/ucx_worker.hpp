@@ -22,8 +22,9 @@ inline constexpr unsigned frame_message = 0; // the id of our active messages
 
 class ucx_context {
   public:
+    // With `gpu_memory` errc::usage where UCX does not take memory of GPUs.
     static result<std::unique_ptr<ucx_context>> create(ucx_transports transports,
-                                                       bool loopback_only);
+                                                       bool loopback_only, bool gpu_memory);
     ~ucx_context();
     ucx_context(const ucx_context&) = delete;
     ucx_context& operator=(const ucx_context&) = delete;

@@ -1,0 +1,29 @@
+#include "actors/device/stage_memories.hpp"
+
+#include "schemas/pipeline.capnp.h"
+#include "transport/frame/frame.hpp"
+
+namespace troupe {
+
+void stage_memories::add(actor_address stage, memory_pool& pool) {
+    std::lock_guard guard{lock_};
+    pools_[stage] = &pool;
+}
+
+void stage_memories::remove(actor_address stage) {
+    std::lock_guard guard{lock_};
+    pools_.erase(stage);
+}
+
+// A stage's work begins by bringing these in.
+memory_pool* stage_memories::of(actor_address to, std::uint64_t body_type) const {
+    if (body_type != type_id_of<proto::Activation>() &&
+        body_type != type_id_of<proto::Gradient>() &&
+        body_type != type_id_of<proto::EvaluationBatch>())
+        return nullptr;
+    std::lock_guard guard{lock_};
+    const auto found = pools_.find(to);
+    return found != pools_.end() ? found->second : nullptr;
+}
+
+} // namespace troupe
