@@ -116,6 +116,10 @@ result<void> check_shared_memory(const replica_sync& sync, const placement& plac
 
 } // namespace
 
+bool is_gpu(const plan_device& d) {
+    return d.device.starts_with("cuda:");
+}
+
 result<plan> make_plan(const plan_request& request) {
     TROUPE_CHECK(!request.devices.empty(), "a plan needs a device");
     auto layers = describe_model(request.app.getModel());

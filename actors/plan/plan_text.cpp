@@ -1,12 +1,10 @@
 // A plan for people.
 #include <algorithm>
 #include <cstdio>
-#include <map>
 
 #include "actors/collective/all_reduce.hpp"
 #include "actors/plan/plan.hpp"
 #include "actors/plan/plan_text.hpp"
-#include "actors/plan/saturated.hpp"
 #include "schemas/base/nearest.hpp"
 
 namespace troupe {
@@ -36,11 +34,11 @@ std::string counted(std::uint64_t n, const std::string& noun) {
     return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
 }
 
-namespace {
-
 std::string where_text(const plan_device& d) {
     return d.node_name + "/" + d.device;
 }
+
+namespace {
 
 // " (slowed down 4 times)", if it is.
 std::string slowness(const plan_device& d) {
@@ -199,52 +197,6 @@ std::string describe_exchange(const plan& p, const planned_stage& s) {
            ", all-reduce by " + reduction.by + "\n";
 }
 
-// Stages that have to take turns, or nothing.
-std::string shared_devices(const plan& p) {
-    std::map<std::string, std::vector<std::string>> stages; // by device
-    for (std::size_t s = 0; s < p.stages.size(); ++s)
-        for (const plan_device& d : p.stages[s].where)
-            stages[where_text(d)].push_back(std::to_string(s));
-    std::string text;
-    for (const auto& [device, numbers] : stages)
-        if (numbers.size() > 1)
-            text += (text.empty() ? "" : "; ") + in_a_row(numbers) + " on " + device;
-    return text.empty() ? "" : "note: stages that share a device take turns: " + text + "\n";
-}
-
-// Devices whose memory is less than what their stages keep, or nothing. An estimate: activations go while gradients come,
-// and what layers need meanwhile comes on top.
-std::string short_of_memory(const plan& p) {
-    struct account {
-        std::uint64_t bound = 0, weights = 0, activations = 0;
-        bool is_gpu = false;
-        auto operator<=>(const account&) const = default;
-    };
-    std::map<std::string, account> of_device;
-    for (const planned_stage& s : p.stages)
-        for (const plan_device& d : s.where) {
-            account& a = of_device[where_text(d)];
-            a.bound = d.memory_bytes;
-            a.is_gpu = d.device.starts_with("cuda:");
-            a.weights = saturated_sum(a.weights, s.weight_bytes);
-            a.activations = saturated_sum(a.activations, s.kept_bytes);
-        }
-    std::map<account, std::vector<std::string>> short_ones;
-    for (const auto& [device, a] : of_device)
-        if (a.bound > 0 && a.bound < saturated_sum(a.weights, a.activations))
-            short_ones[a].push_back(device);
-    std::string text;
-    for (const auto& [a, devices] : short_ones)
-        text += "note: " + in_a_row(devices) + " may not hold what " +
-                (devices.size() == 1 ? "its" : "their") + " stages keep: " + bytes_text(a.weights) +
-                " of weights and gradients, " + bytes_text(a.activations) + " of activations; " +
-                (devices.size() == 1 ? "its" : "each one's") + " bound is " + bytes_text(a.bound) +
-                ": use more stages" + (a.weights < a.bound ? ", a smaller train.batch" : "") +
-                " or a larger bound (" +
-                (a.is_gpu ? "--gpu-memory-mb" : "troupe node --memory-mb") + ")\n";
-    return text;
-}
-
 } // namespace
 
 std::string describe(const plan& p) {
@@ -281,7 +233,7 @@ std::string describe(const plan& p) {
             ": MinibatchDone; <- every stage: StageEpochDone, Snapshot\n";
     if (p.stages.size() > 1)
         text += "all stages\n" + describe_needs(total_of(p.stages), "", "");
-    return text + shared_devices(p) + short_of_memory(p);
+    return text;
 }
 
 } // namespace troupe

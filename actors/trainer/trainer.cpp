@@ -6,6 +6,7 @@
 
 #include "actors/messages.hpp"
 #include "actors/runtime/well_known.hpp"
+#include "schemas/base/nearest.hpp"
 
 namespace troupe {
 
@@ -247,21 +248,26 @@ void trainer::stage_failed(proto::StageFailed::Reader body, const frame& f) {
                    : fail(lost(why, name_of_stage(*other) + " (noticed by " + stage + ")"));
     if (course_.is_joining(replica_at(*seat)))
         return give_up_newcomer(*seat, why);
-    fail(advised(why.in(stage)));
+    fail(advised(why.in(stage), &device_at(*seat)));
 }
 
 // `why` is of computing: what is exhausted is memory, and what is numeric the loss or the weights. What a stage makes
 // first are its weights, of the same size with any batch.
-error trainer::advised(const error& why) const {
+error trainer::advised(const error& why, const plan_device* where) const {
     const bool is_of_weights = course_.phase() == run_phase::connecting;
-    const batch_sizes& batch = course_.shape().batch;
-    const std::string key =
-        batch.at(course_.epoch()) > batch.first ? "train.batch_growth.maximum" : "train.batch";
-    if (why.code() == errc::exhausted)
-        return {why.code(), why.message() +
-                                (is_of_weights ? std::string{"; use smaller layers or more stages"}
-                                               : "; use a smaller " + key + " or more stages") +
-                                options_.memory_advice};
+    const batch_sizes& sizes = course_.shape().batch;
+    const std::uint32_t batch = sizes.at(course_.epoch());
+    const std::string key = batch > sizes.first ? "train.batch_growth.maximum" : "train.batch";
+    if (why.code() == errc::exhausted) {
+        std::vector<std::string> ways{is_of_weights || batch == 1 ? "smaller layers"
+                                                                  : "a smaller " + key};
+        if (plan_.stages.empty() || plan_.stages.size() < plan_.layers.size())
+            ways.emplace_back("more stages");
+        const bool of_gpu = where != nullptr && is_gpu(*where);
+        return {why.code(),
+                why.message() + "; use " + alternatives(ways) +
+                    (of_gpu ? options_.more_memory.of_gpus : options_.more_memory.of_host)};
+    }
     if (why.code() == errc::numeric)
         return {
             why.code(),

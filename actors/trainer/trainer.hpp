@@ -85,6 +85,12 @@ class training_observer {
     virtual void finished(const run_report& report) = 0; // the last call
 };
 
+// What else a user may do where the memory of a device does not suffice: ", or ...", or nothing.
+struct memory_advice {
+    std::string of_host; // a processor's
+    std::string of_gpus;
+};
+
 struct trainer_options {
     app_definition app;
     std::uint64_t run = 0; // drawn at random by the owner
@@ -93,8 +99,7 @@ struct trainer_options {
     std::shared_ptr<device> worker;          // prepares batches, reads and writes checkpoints
     std::shared_ptr<checkpoint_store> store; // null: nothing is saved
     std::shared_ptr<const loaded_checkpoint> resume; // null: fresh weights
-    std::string
-        memory_advice; // what else a user may do where a device's memory does not suffice: ", or ..."
+    memory_advice more_memory;
     training_observer* observer =
         nullptr; // must outlive the actor; finished() comes whatever ends it
 };
@@ -183,7 +188,7 @@ class trainer final : public actor {
     std::vector<weights_layout> layouts() const; // by stage
     std::string name_of_stage(std::size_t seat) const;
     std::string advice() const;
-    error advised(const error& why) const;
+    error advised(const error& why, const plan_device* where = nullptr) const;
     error lost(const error& why, const std::string& what) const;
     bool has_other_shards(std::size_t seat) const; // its stage's server
     checkpoint_progress how_far() const;

@@ -127,7 +127,8 @@ void trainer::place_failed(proto::PlaceFailed::Reader body, const frame& f) {
         return give_up_newcomer(*seat, why);
     const plan_device& where = options_.devices[0];
     fail(course_.phase() == run_phase::measuring
-             ? advised(why.in("measuring the layers on " + where.node_name + "/" + where.device))
+             ? advised(why.in("measuring the layers on " + where.node_name + "/" + where.device),
+                       &where)
              : why);
 }
 

@@ -49,6 +49,14 @@ class AppFile(TroupeTest):
         result = self.troupe("check", self.app(), "--set", "train.warmup_minibatches=33")
         self.assert_one_line_error(result, 0, "note: --set train.warmup_minibatches: the run has 32 minibatches")
 
+    def test_a_precision_that_does_nothing_on_these_processors_is_noted_by_check(self):
+        for precision, what in (("f16", "this processor multiplies f16 no faster than f32"), ("tf32", "tf32 is for GPUs")):
+            check = ("check", self.app(), "--set", f"model.precision={precision}")
+            for devices in (["--devices", "cpu:2"], ["--nodes", 2]):
+                self.assert_one_line_error(self.troupe(*check, *devices), 0, f"note: model.precision: {what}")
+            for devices in ([], ["--devices", "cuda:0,cuda:1"]):  # who knows what it runs on; GPUs
+                self.assertEqual(self.troupe(*check, *devices).err, "")
+
     def test_a_bad_override_names_the_switch(self):
         result = self.troupe("run", self.app(), "--set", "train.epoch=3")
         self.assert_one_line_error(result, 2, "troupe: --set train.epoch: unknown key", "epochs")
@@ -311,6 +319,12 @@ class Cluster(TroupeTest):
                         ["plan", app, "--nodes", "2", "--devices", "cpu:2"],
                         ["plan", app, "--cluster", "127.0.0.1:1", "--devices", "cpu:2"],
                         ["plan", app, "--cluster", "127.0.0.1:1", "--nodes", "2"],
+                        ["run", app, "--cluster", "127.0.0.1:1", "--memory-mb", "64"],
+                        ["run", app, "--nodes", "2", "--gpu-memory-mb", "64"], ["run", app, "--gpu-memory-mb", "64"],
+                        ["run", app, "--devices", "cpu:2", "--cuda-graphs"], ["node", "--gpu-memory-mb", "64"],
+                        ["plan", app, "--cluster", "127.0.0.1:1", "--memory-mb", "64"],
+                        ["plan", app, "--nodes", "2", "--gpu-memory-mb", "64"],
+                        ["plan", app, "--devices", "cpu:2", "--gpu-memory-mb", "64"],
                         ["plan", app, "--key", "cluster.key"], ["check", app, "--json-schema"],
                         ["check", app, "--nodes", "2", "--devices", "cpu:2"],
                         ["inspect", "127.0.0.1:1", "tail", "--watch"], ["inspect", "127.0.0.1:1", "--count", "3"],

@@ -105,11 +105,23 @@ class Gpus(TroupeTest):
         self.assertRegex(self.troupe("status", address).out, r"^a  node  \S+  cuda:0 \(.+, 315 MB to use\)  cpu:0\n$")
         ended = self.troupe("run", app, "--cluster", address)
         self.assertEqual(ended.code, 1, str(ended))
-        self.assertRegex(ended.out, "note: a/cuda:0 may not hold what its stages keep: [0-9.]+ [MG]B of weights and gradients, [0-9.]+ [kMG]?B of activations; its bound is 314.6 MB: use more stages or a larger bound \\(--gpu-memory-mb\\)\n")
+        self.assertRegex(ended.err, "troupe: note: a/cuda:0 may not hold what its stages keep: [0-9.]+ [MG]B of weights and gradients, [0-9.]+ [kMG]?B of activations; its bound is 314.6 MB: use more stages or a larger bound \\(troupe node --gpu-memory-mb\\)\n")
         error = ended.err.splitlines()[-1] # behind lines of progress, if it took long
         for part in ("on a/cuda:0: ", "out of device memory", "; this stage holds weights (", "use a smaller train.batch or "
-                     "more stages", "troupe node --memory-mb, or --gpu-memory-mb of its GPUs"):
+                     "more stages, or start nodes with a larger bound: troupe node --gpu-memory-mb"):
             self.assertIn(part, error)
+
+    def test_a_plan_notes_what_a_run_on_the_same_bounds_notes(self):
+        app = self.app(FLAT.replace("out: 16", "out: 400000"))
+        bounded = ("--devices", "cuda:0", "--gpu-memory-mb", 300)
+        planned = self.troupe("plan", app, *bounded)
+        self.assertEqual(planned.code, 0, str(planned))
+        self.assertRegex(planned.err, r"^troupe: note: local/cuda:0 may not hold what its stages keep: .* or a larger bound "
+                                      r"\(--gpu-memory-mb\)\n$")
+        ran = self.troupe("run", app, *bounded)
+        self.assertEqual(ran.code, 1, str(ran))
+        self.assertTrue(ran.err.startswith(planned.err), str(ran))
+        self.assertTrue(ran.err.endswith(" or more stages, or a larger bound: --gpu-memory-mb\n"), str(ran))
 
     def test_what_was_saved_goes_on_on_either(self):
         saves = SINGLE + "checkpoint: {directory: saved}\n"

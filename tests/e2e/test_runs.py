@@ -243,19 +243,22 @@ class Runs(TroupeTest):
         self.read_event(first, "epoch")
         for command in (["run", self.app(), "--cluster", address, "--set", "train.epochs=1"],
                         ["plan", self.app(), "--cluster", address]):
-            result = self.troupe(*command)
-            self.assert_one_line_error(result, 0, "note: run-", "uses this cluster too")
+            noted = self.troupe(*command, "--set", "topology=single")
+            self.assert_one_line_error(noted, 0, "note: run-", "uses this cluster too")
         first.send_signal(signal.SIGINT)
         self.finish(first, 15)
-        self.assertEqual(self.troupe("plan", self.app(), "--cluster", address).err, "")
+        self.assertEqual(self.troupe("plan", self.app(), "--cluster", address, "--set", "topology=single").err, "")
 
     def test_a_run_that_runs_out_of_memory_says_what_needs_less_or_gives_more(self):
         _, address = self.node("--memory-mb", 16)
         text = APP.replace("batch: 32", "batch: 4096").replace("train_samples: 512", "train_samples: 4096")
         result = self.troupe("run", self.app(text.replace("out: 8", "out: 256")), "--cluster", address)
-        self.assert_one_line_error(result, 1, "of 16777216 in use; ", "train.batch", "troupe node --memory-mb")
+        self.assertEqual(result.code, 1, str(result))
+        self.assertRegex(result.err, r": use more stages, a smaller train\.batch or a larger bound \(troupe node --memory-mb\)\n")
+        self.assertRegex(result.err, r" of 16777216 in use; .*train\.batch or more stages, or start nodes with a larger bound: "
+                                     r"troupe node --memory-mb\n$")
 
-    def test_only_nodes_of_a_cluster_are_said_to_take_a_larger_bound_of_memory(self):
+    def test_who_runs_out_of_memory_is_told_the_option_that_bounds_it(self):
         text = APP.replace("batch: 32", "batch: 65536").replace("train_samples: 512", "train_samples: 65536")
         text = text.replace("out: 8", "out: 4096")
         for stages in ("[{layers: 3}, {layers: 1}]", "auto"):  # in training, in measuring
@@ -263,14 +266,15 @@ class Runs(TroupeTest):
             for command in (["run"], ["plan"])[:2 if stages == "auto" else 1]:
                 result = self.troupe(*command, app, "--devices", "cpu:2")
                 self.assertEqual(result.code, 1, str(result))
-                self.assertRegex(result.err, "of 4294967296 in use(; this stage holds [^;]*MB\\))?; use a smaller train.batch or more stages\n$")
+                self.assertRegex(result.err, "of 4294967296 in use(; this stage holds [^;]*MB\\))?; use a smaller train.batch or more stages, or a "
+                                             "larger bound: --memory-mb\n$")
 
     def test_weights_that_no_memory_holds_are_named_with_their_device(self):
         text = APP.replace("    - linear: {out: 4}\n", "    - linear: {out: 9000000}\n    - linear: {out: 4}\n")
         where = r"troupe: stage 1 on local/cpu:1: initialise: layers\.3\.weight: out of device memory: .* of 4294967296 in use"
         result = self.troupe("run", self.app(text.replace("{layers: 1}", "{layers: 2}")), "--devices", "cpu:2")
         self.assertEqual(result.code, 1, str(result))
-        self.assertRegex(result.err, f"^{where}; use smaller layers or more stages\n$")
+        self.assertRegex(result.err, f"^{where}; use smaller layers or more stages, or a larger bound: --memory-mb\n$")
         auto = self.app(text.replace("[{layers: 3}, {layers: 1}]", "auto"))
         for command in ("run", "plan"):
             result = self.troupe(command, auto, "--devices", "cpu:2")
@@ -344,7 +348,36 @@ class Runs(TroupeTest):
         for command in (["plan"], ["run", "--set", "train.epochs=1"]):
             result = self.troupe(command[0], self.app(), "--devices", "cpu:1", *command[1:])
             self.assertEqual(result.code, 0, str(result))
-            self.assertEqual(result.out.count("note: stages that share a device take turns: 0, 1 on local/cpu:0\n"), 1)
+            self.assertEqual(result.err.count("troupe: note: stages that share a device take turns: 0, 1 on local/cpu:0\n"), 1)
+            self.assertNotIn("note", result.out)
+
+    def test_json_has_what_is_noted_for_people(self):
+        rounded = ("--set", "model.precision=tf32", "--devices", "cpu:1", "--memory-mb", 16)
+        app = self.app(APP.replace("out: 8", "out: 4096"))
+        noted = [line.removeprefix("troupe: note: ") for line in self.troupe("plan", app, *rounded).err.splitlines()]
+        self.assertEqual([note.split(":")[0] for note in noted], ["model.precision", "stages that share a device take turns",
+                         "local/cpu"])
+        self.assertIn("local/cpu:0 may not hold what its stages keep: ", noted[-1])
+        self.assertTrue(noted[-1].endswith("its bound is 16.8 MB: use more stages, a smaller train.batch or a larger bound "
+                                           "(--memory-mb)"), noted[-1])
+        planned = self.troupe("plan", app, *rounded, "--json")
+        self.assertEqual((planned.code, planned.err, json.loads(planned.out)["notes"]), (0, "", noted))
+        ran = self.troupe("run", app, *rounded, "--json")
+        self.assertEqual(ran.event("start")[0]["notes"], noted, str(ran))
+        self.assertEqual(ran.err.count("\n"), ran.code, str(ran))  # at most that memory has run out
+        nothing = self.troupe("plan", self.app(), "--devices", "cpu:2", "--json")
+        self.assertEqual(json.loads(nothing.out)["notes"], [], str(nothing))
+
+    def test_the_bound_of_memory_holds_wherever_a_run_starts_its_devices(self):
+        app = self.app(APP.replace("batch: 32", "batch: 4096").replace("512", "4096").replace("out: 8", "out: 256"))
+        for devices in (["--devices", "cpu:2"], ["--nodes", 2]):
+            planned = self.troupe("plan", app, *devices, "--memory-mb", 16)
+            self.assertIn(" may not hold what its stages keep", planned.err)
+            self.assertNotIn("may not hold", self.troupe("plan", app, *devices).err)
+            ran = self.troupe("run", app, *devices, "--memory-mb", 16)
+            self.assertEqual(ran.code, 1, str(ran))
+            self.assertRegex(ran.err, r"of 16777216 in use; (.*; )?use a smaller train\.batch or more stages, or a larger bound: "
+                                      r"--memory-mb\n$")
 
     def test_more_devices_than_cores_are_noted(self):
         cores = len(os.sched_getaffinity(0))

@@ -137,7 +137,9 @@ checkpoint: {directory: saved}
         evaluated = self.troupe("evaluate", app)
         self.assertNotIn("exact", evaluated.out)
         self.assertRegex(evaluated.err, r"troupe: note: no exact matches: \S*app\.yaml:5:11: " + why)
-        self.assertNotIn("exact_matches", self.troupe("evaluate", app, "--json").event("evaluation")[0])
+        as_json = self.troupe("evaluate", app, "--json").event("evaluation")[0]
+        self.assertNotIn("exact_matches", as_json)
+        self.assertEqual([f"troupe: note: {note}" for note in as_json["notes"]], evaluated.err.splitlines())
         self.assert_one_line_error(self.troupe("generate", app, "--prompt", "red dog"), 2, why)
 
     def test_a_signal_ends_a_translation_between_its_positions(self):

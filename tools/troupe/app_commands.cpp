@@ -43,21 +43,22 @@ int stopped(const error& why) {
 
 namespace {
 
-// Whether the app can be placed on the devices that it is checked for. Nothing is measured: where times of layers decide,
-// all have the same.
-result<void> check_place(const check_options& options, const app_definition& app) {
-    std::vector<plan_device> devices = devices_of_nodes(options.nodes);
-    if (!options.devices.empty()) {
-        const auto chosen = parse_devices(options.devices);
-        if (!chosen)
-            return chosen.failure();
-        devices = devices_of_process(*chosen);
-    }
+// That the app is checked for, or none.
+result<std::vector<plan_device>> devices_to_check(const check_options& options) {
+    if (options.devices.empty())
+        return devices_of_nodes(options.nodes, 0);
+    const auto chosen = parse_devices(options.devices);
+    if (!chosen)
+        return chosen.failure();
+    return devices_of_process(*chosen);
+}
+
+// Whether the app can be placed on these devices. Nothing is measured: where times of layers decide, all have the same.
+result<void> check_place(const std::vector<plan_device>& devices, const app_definition& app) {
     if (devices.empty())
         return {};
     const std::size_t layers = count_layers(app.app().getModel());
-    if (auto made = make_plan({app.app(), std::move(devices), std::vector<double>(layers, 1)});
-        !made)
+    if (auto made = make_plan({app.app(), devices, std::vector<double>(layers, 1)}); !made)
         return app.at_its_place(made.failure());
     return {};
 }
@@ -79,11 +80,16 @@ int check(const check_options& options) {
         return report(data.failure());
     if (auto enough = app->check_training((*data)->train.size()); !enough)
         return report(enough.failure());
-    if (auto fits = check_place(options, *app); !fits)
+    const auto devices = devices_to_check(options);
+    if (!devices)
+        return report(devices.failure());
+    if (auto fits = check_place(*devices, *app); !fits)
         return report(fits.failure());
-    for (const std::string& text : app->notes((*data)->train.size()))
-        note(text);
-    note_data(**data);
+    note_list notes{false};
+    notes.add(app->notes((*data)->train.size()));
+    notes.add((*data)->notes);
+    if (!devices->empty())
+        notes.add(notes_on_precision(*devices, app->app()));
     if (!options.print)
         std::cout << options.app.file << ": ok" << std::endl;
     return 0;

@@ -72,6 +72,7 @@ result<std::string> child_nodes::start_one(const child_options& options, std::ui
                                       "--name",      "node-" + std::to_string(index),
                                       "--devices",   "cpu:1",
                                       "--transport", options.access.transport,
+                                      "--memory-mb", std::to_string(options.memory_mb),
                                       "--quiet"};
     if (!options.access.key_file.empty()) {
         words.push_back("--key");

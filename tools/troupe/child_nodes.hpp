@@ -20,7 +20,8 @@ namespace troupe::cli {
 
 struct child_options {
     std::uint32_t nodes = 1;
-    access_choice access; // without a key they listen on loopback addresses
+    access_choice access;           // without a key they listen on loopback addresses
+    std::uint64_t memory_mb = 4096; // of each
     bool no_trace = false;
 };
 

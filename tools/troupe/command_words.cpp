@@ -13,7 +13,9 @@ void add_app(CLI::App* command, app_choice& app) {
 namespace {
 
 void add_memory(CLI::App* command, std::uint64_t& memory_mb) {
-    command->add_option("--memory-mb", memory_mb, "Bound of the memory of weights and batches.")
+    command
+        ->add_option("--memory-mb", memory_mb,
+                     "Bound of the memory of weights and batches, in MiB.")
         ->check(CLI::Range(16u, 1u << 24))
         ->capture_default_str();
 }

@@ -30,9 +30,9 @@ struct node_choice {
     std::string name; // empty: made from the address or the host's name, and the port
     std::string devices = "cpu:1";
     access_choice access;
-    std::uint64_t memory_mb = 4096; // bound of each device's memory in the host's
+    std::uint64_t memory_mb = 4096; // MiB: bound of each device's memory in the host's
     std::uint64_t gpu_memory_mb =
-        0;                    // bound of each GPU's own memory; 0: nine tenths of what is free
+        0;                    // MiB: bound of each GPU's own memory; 0: nine tenths of what is free
     bool cuda_graphs = false; // for work that repeats, on GPUs
     bool gpu_direct = false;  // the network reads and writes in memory of GPUs
     heartbeat_times heartbeat;
@@ -56,7 +56,9 @@ struct plan_options {
     std::string devices; // of this process; empty: one per core
     std::string cluster; // HOST:PORT: plan for the devices of a running cluster
     access_choice access;
-    bool all_layers = false; // of repeated blocks, too
+    std::uint64_t memory_mb = 4096;  // as of a node; of each of `nodes`
+    std::uint64_t gpu_memory_mb = 0; // as of a node
+    bool all_layers = false;         // of repeated blocks, too
     bool json = false;
 };
 int plan(const plan_options& options);
@@ -70,6 +72,7 @@ struct run_options {
     bool resume = false;
     bool json = false;
     bool no_trace = false;           // to measure what tracing costs
+    std::uint64_t memory_mb = 4096;  // as of a node; of each of `nodes`
     std::uint64_t gpu_memory_mb = 0; // as of a node
     bool cuda_graphs = false;
     std::string trace_file; // write a Chrome/Perfetto trace of the end of the run here
@@ -87,7 +90,7 @@ int node(const node_options_cli& options);
 struct evaluate_options {
     app_choice app;
     std::string weights;            // as load_weights takes them
-    std::uint64_t memory_mb = 4096; // bound
+    std::uint64_t memory_mb = 4096; // MiB: bound
     bool json = false;
 };
 int evaluate(const evaluate_options& options);

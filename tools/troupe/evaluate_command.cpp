@@ -106,7 +106,7 @@ struct evaluation {
     double counted() const { return static_cast<double>(std::max<std::uint64_t>(sums.counted, 1)); }
 };
 
-void print_json(const evaluation& done) {
+void print_json(const evaluation& done, const note_list& notes) {
     nlohmann::ordered_json line = {{"event", "evaluation"},
                                    {"weights", done.from},
                                    {"samples", done.samples},
@@ -115,7 +115,8 @@ void print_json(const evaluation& done) {
         line["test_accuracy"] = done.accuracy();
     if (done.translates)
         line["exact_matches"] = done.sums.exact;
-    std::cout << line.dump() << std::endl;
+    line["notes"] = notes.kept();
+    std::cout << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
 }
 
 void print(const evaluation& done) {
@@ -147,16 +148,16 @@ int evaluate(const evaluate_options& options) {
         return report(saved.failure());
     if (auto same = check_vocabulary(*app, (*data)->vocabulary_sha256, *saved); !same)
         return report(same.failure());
-    if (!options.json)
-        note_data(**data);
+    note_list notes{options.json};
+    notes.add((*data)->notes);
     std::optional<translator> translates;
     if (const auto use = text_use_of(*app, program); use && *use == text_use::translates) {
         auto opened = translator::open(*app, *saved);
         if (!opened)
             return report(opened.failure());
         translates = std::move(*opened);
-    } else if (app->app().getData().isTranslation() && !options.json)
-        note("no exact matches: " + use.failure().message());
+    } else if (app->app().getData().isTranslation())
+        notes.add({"no exact matches: " + use.failure().message()});
     const auto ops = make_cpu_operations(memory);
     compute_context context{*ops, memory};
     const auto sum =
@@ -171,7 +172,7 @@ int evaluate(const evaluate_options& options) {
         return report({errc::numeric, "the test loss of " + done.from +
                                           " is not a number; its weights are damaged, or of a "
                                           "training that has diverged"});
-    options.json ? print_json(done) : print(done);
+    options.json ? print_json(done, notes) : print(done);
     return 0;
 }
 

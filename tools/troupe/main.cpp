@@ -37,10 +37,19 @@ CLI::Option* add_milliseconds(CLI::App* command, const char* name, duration& val
         ->default_str(std::to_string(now.count()));
 }
 
-CLI::Option* add_gpu_memory(CLI::App* command, std::uint64_t& megabytes) {
+CLI::Option* add_memory(CLI::App* command, std::uint64_t& memory_mb) {
     return command
-        ->add_option("--gpu-memory-mb", megabytes,
-                     "Bound of each GPU's own memory; without it nine tenths of what is free.")
+        ->add_option("--memory-mb", memory_mb,
+                     "Bound of each device's memory in the host's, in MiB.")
+        ->check(CLI::Range(16u, 1u << 24))
+        ->capture_default_str();
+}
+
+CLI::Option* add_gpu_memory(CLI::App* command, std::uint64_t& memory_mb) {
+    return command
+        ->add_option("--gpu-memory-mb", memory_mb,
+                     "Bound of each GPU's own memory, in MiB; without it nine tenths of what is "
+                     "free.")
         ->check(CLI::Range(16u, 1u << 24));
 }
 
@@ -134,6 +143,7 @@ void add_run(CLI::App& program, cli::run_options& run, int& code) {
         ->add_flag("--no-trace", run.no_trace,
                    "Record no trace, here and on the nodes that are started: for benchmarks.")
         ->excludes(run_trace);
+    add_memory(run_command, run.memory_mb)->excludes(run_cluster);
     add_gpu_memory(run_command, run.gpu_memory_mb)->excludes(run_nodes)->excludes(run_cluster);
     add_cuda_graphs(run_command, run.cuda_graphs)->excludes(run_nodes)->excludes(run_cluster);
     run_command->callback([&] { code = cli::run(run); });
@@ -163,9 +173,7 @@ void add_node(CLI::App& program, cli::node_options_cli& node, int& code) {
     node_command->add_option("--key", node.node.access.key_file,
                              "File with the cluster's key; needed off the loopback address.");
     add_transport(node_command, node.node.access.transport);
-    node_command->add_option("--memory-mb", node.node.memory_mb, "Bound of each device's memory.")
-        ->check(CLI::Range(16u, 1u << 24))
-        ->capture_default_str();
+    add_memory(node_command, node.node.memory_mb);
     add_gpu_memory(node_command, node.node.gpu_memory_mb);
     add_milliseconds(node_command, "--heartbeat-ms", node.node.heartbeat.interval,
                      "Interval of heartbeats.")
@@ -239,6 +247,8 @@ void add_plan(CLI::App& program, cli::plan_options& plan, int& code) {
     plan_command->add_option("--key", plan.access.key_file, "File with the cluster's key.")
         ->needs(plan_cluster);
     add_transport(plan_command, plan.access.transport)->needs(plan_cluster);
+    add_memory(plan_command, plan.memory_mb)->excludes(plan_cluster);
+    add_gpu_memory(plan_command, plan.gpu_memory_mb)->excludes(plan_nodes)->excludes(plan_cluster);
     plan_command->add_flag("--layers", plan.all_layers,
                            "List the layers of repeated blocks every time, not once.");
     plan_command->add_flag("--json", plan.json, "Print the plan as JSON, with all layers.");

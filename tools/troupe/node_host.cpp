@@ -163,6 +163,10 @@ result<void> node_host::parts::make_devices(const node_choice& choice) {
                 models[(*made)->name()] = model;
             devices.push_back(std::move(made).value());
         }
+    } else if (choice.gpu_memory_mb > 0 || choice.cuda_graphs) {
+        return error{errc::usage,
+                     std::string{choice.cuda_graphs ? "--cuda-graphs" : "--gpu-memory-mb"} +
+                         " is for GPUs; name one as well: --devices cuda:0"};
     }
     for (unsigned i = 0; i < chosen->cpus; ++i) {
         auto made = make_cpu_device({.index = i, .memory_bytes_max = bytes}, time, host_memory());
@@ -315,10 +319,6 @@ std::vector<plan_device> devices_of(const std::vector<member_info>& members) {
     }
     std::ranges::stable_partition(devices, is_gpu);
     return devices;
-}
-
-bool is_gpu(const plan_device& d) {
-    return d.device.starts_with("cuda:");
 }
 
 } // namespace troupe::cli

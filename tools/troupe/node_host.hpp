@@ -54,7 +54,6 @@ class node_host {
 // The devices of these members that stages may be placed on: one of each node in turn, so that neighbouring stages lie on
 // different nodes when there are enough.
 std::vector<plan_device> devices_of(const std::vector<member_info>& members);
-bool is_gpu(const plan_device& d);
 
 // How to look at a node; HOST stands for its machine if it listens on all addresses.
 std::string attach_command(const std::string& address, const node_choice& node);

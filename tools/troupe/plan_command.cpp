@@ -70,12 +70,22 @@ result<layer_times> measure_layers(run_nodes& nodes, const app_definition& app) 
     return given ? *given : result<layer_times>{given.failure()};
 }
 
-// `why` is of measuring: what is exhausted is memory.
-error advised(const error& why, const plan_options& options) {
-    return why.code() == errc::exhausted
-               ? error{why.code(), why.message() + "; use a smaller train.batch or more stages" +
-                                       memory_advice(options.cluster)}
-               : why;
+// `why` is of measuring on that device: what is exhausted is memory.
+error advised(const error& why, const run_options& options, const plan_device& where,
+              proto::App::Reader app) {
+    if (why.code() != errc::exhausted)
+        return why;
+    const memory_advice more = advice_on_memory(options);
+    return {why.code(),
+            why.message() + "; use " +
+                (app.getTrain().getBatch() > 1 ? "a smaller train.batch" : "smaller layers") +
+                " or more stages" + (is_gpu(where) ? more.of_gpus : more.of_host)};
+}
+
+// What `run --nodes` would have, or what is there.
+std::vector<plan_device> devices_for(const plan_options& options, const run_nodes& nodes) {
+    return options.nodes > 0 ? devices_of_nodes(options.nodes, options.memory_mb << 20)
+                             : nodes.devices;
 }
 
 } // namespace
@@ -86,36 +96,38 @@ int plan(const plan_options& options) {
         return report(app.failure());
     if (auto enough = app->check_training(); !enough)
         return report(enough.failure());
-    if (!options.json)
-        for (const std::string& text : app->notes())
-            note(text);
+    note_list notes{options.json};
+    notes.add(app->notes());
     // Layer times are measured on a device of the cluster, or on one of this process.
     run_options as_run;
     as_run.cluster = options.cluster;
     as_run.access = options.access;
     as_run.devices = options.devices.empty() && options.nodes > 0 ? "cpu:1" : options.devices;
+    as_run.memory_mb = options.memory_mb;
+    as_run.gpu_memory_mb = options.gpu_memory_mb;
     auto nodes = bring_together(as_run, app->app());
     if (!nodes)
         return stop_signals() > 0 ? stopped(nodes.failure()) : report(nodes.failure());
-    if (!options.json) {
-        note_sharing(*nodes, options.nodes, app->app());
-        note_precision(as_run, *nodes, app->app());
-    }
-    plan_request request{
-        app->app(), options.nodes > 0 ? devices_of_nodes(options.nodes) : nodes->devices, {}};
+    notes.add(notes_on_sharing(*nodes, options.nodes, app->app()));
+    if (options.cluster.empty()) // whose processors are not known here
+        notes.add(notes_on_precision(nodes->devices, app->app()));
+    plan_request request{app->app(), devices_for(options, *nodes), {}};
     if (needs_layer_times(app->app(), request.devices)) {
         auto times = measure_layers(*nodes, *app);
         if (!times)
-            return report(advised(times.failure(), options));
+            return report(advised(times.failure(), as_run, nodes->devices[0], app->app()));
         request.layer_ns = std::move(times).value();
     }
     auto made = make_plan(request);
     if (!made)
         return report(app->at_its_place(made.failure()));
+    notes.add(notes_of(*made, !options.cluster.empty()));
     if (options.json) {
         auto line = to_json(*made);
         line["layers"] = layers_to_json(*made);
-        std::cout << line.dump() << std::endl;
+        line["notes"] = notes.kept();
+        std::cout << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+                  << std::endl;
     } else {
         std::cout << describe_layers(*made, options.all_layers) << '\n' << describe(*made);
     }

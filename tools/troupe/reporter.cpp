@@ -76,10 +76,18 @@ std::string memory_in_words(const stage_report& stage) {
     return words;
 }
 
+// What names of files bring that is no UTF-8 is replaced.
+std::string line_of(const json& object) {
+    return object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
 std::string error_line(const error& why) {
-    return json{{"event", "error"}, {"code", to_string(why.code())}, {"message", why.message()}}
-               .dump(-1, ' ', false, json::error_handler_t::replace) +
-           "\n";
+    return line_of(
+        {{"event", "error"}, {"code", to_string(why.code())}, {"message", why.message()}});
+}
+
+std::string note_line(const std::string& sentence) {
+    return "troupe: note: " + sentence + "\n";
 }
 
 } // namespace
@@ -97,14 +105,20 @@ void reporter::started(const plan& p) {
         for (const plan_device& d : s.where)
             names.insert(d.node_name);
     nodes_ = names.size();
+    const std::vector<std::string> of_plan = notes_of(p, options_.of_cluster);
     if (options_.json) {
+        std::vector<std::string> notes = options_.notes;
+        notes.insert(notes.end(), of_plan.begin(), of_plan.end());
         json line = {{"event", "start"},          {"inspect", options_.inspect_address},
                      {"nodes", nodes_},           {"transport", options_.transport},
-                     {"epochs", options_.epochs}, {"plan", to_json(p)}};
+                     {"epochs", options_.epochs}, {"plan", to_json(p)},
+                     {"notes", std::move(notes)}};
         if (!options_.resumed_from.empty())
             line["resumed_from"] = options_.resumed_from;
-        return queue(out_, line.dump() + "\n");
+        return queue(out_, line_of(line));
     }
+    for (const std::string& sentence : of_plan)
+        queue(talk_, note_line(sentence));
     queue(out_, describe(p) + "\n");
     if (!options_.resumed_from.empty())
         queue(out_, "goes on from " + options_.resumed_from + "\n");
@@ -171,11 +185,9 @@ void reporter::epoch_done(const epoch_report& r) {
 
 void reporter::noted(const std::string& sentence) {
     if (options_.json)
-        return queue(out_, json{{"event", "note"}, {"message", sentence}}.dump(
-                               -1, ' ', false, json::error_handler_t::replace) +
-                               "\n");
+        return queue(out_, line_of({{"event", "note"}, {"message", sentence}}));
     clear_progress();
-    queue(talk_, "troupe: note: " + sentence + "\n");
+    queue(talk_, note_line(sentence));
     last_line_ = options_.time->now();
 }
 
@@ -212,7 +224,7 @@ std::string reporter::done_text(const run_report& report) const {
                               {"dropped", s.dropped},
                               {"memory", memory_of(s)}});
         line["stages"] = std::move(stages);
-        return line.dump() + "\n";
+        return line_of(line);
     }
     std::ostringstream out;
     if (options_.transport == "in-process")
@@ -263,9 +275,9 @@ std::string reporter::doubt_text(const run_report& report) const {
                      first.train_loss, first.epoch + 1, last.train_loss, last.epoch + 1);
     else
         return {};
-    return "troupe: note: " + doubt +
-           "; try another learning_rate (train.optimizer), most often a lower one, or more "
-           "epochs\n";
+    return note_line(doubt +
+                     "; try another learning_rate (train.optimizer), most often a lower one, "
+                     "or more epochs");
 }
 
 std::optional<run_report> reporter::wait_finished(duration patience) {

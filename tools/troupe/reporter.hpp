@@ -25,11 +25,13 @@ struct reporter_options {
         columns; // how wide the terminal is now that `talk` is; null: it is none
     bool color = false;
     std::string inspect_address;
-    std::uint32_t nodes = 0;  // node processes that carry stages
-    std::string transport;    // "ucx", or "in-process"
-    std::uint32_t epochs = 0; // of the app
-    std::size_t classes = 0;  // of the data
-    std::string resumed_from; // folder of the checkpoint; empty: the run begins anew
+    std::uint32_t nodes = 0;        // node processes that carry stages
+    std::string transport;          // "ucx", or "in-process"
+    std::uint32_t epochs = 0;       // of the app
+    std::size_t classes = 0;        // of the data
+    std::string resumed_from;       // folder of the checkpoint; empty: the run begins anew
+    bool of_cluster = false;        // of nodes that were there before
+    std::vector<std::string> notes; // with --json: what else the start notes
     const clock* time = nullptr;
 };
 

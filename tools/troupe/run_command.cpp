@@ -108,7 +108,7 @@ error by_signal(const error& why) {
 }
 
 reporter_options reporting(const run_options& options, const run_inputs& inputs,
-                           const node_host& host) {
+                           const node_host& host, const note_list& notes) {
     const bool alone = options.nodes == 0 && options.cluster.empty();
     const auto& resume = inputs.saved.resume;
     return {.json = options.json,
@@ -121,6 +121,8 @@ reporter_options reporting(const run_options& options, const run_inputs& inputs,
             .epochs = inputs.app.app().getTrain().getEpochs(),
             .classes = inputs.data->train.classes,
             .resumed_from = resume ? resume->info().folder.string() : "",
+            .of_cluster = !options.cluster.empty(),
+            .notes = notes.kept(),
             .time = &host.time()};
 }
 
@@ -134,22 +136,23 @@ actor_address spawn_trainer(const run_options& options, run_inputs inputs, run_n
     training.worker = nodes.host->worker();
     training.store = std::move(inputs.saved.store);
     training.resume = std::move(inputs.saved.resume);
-    training.memory_advice = memory_advice(options.cluster);
+    training.more_memory = advice_on_memory(options);
     training.observer = &reports;
     return nodes.host->runtime().spawn<trainer>("trainer", std::move(training));
 }
 
 int train(const run_options& options, run_inputs inputs, run_nodes& nodes) {
     node_host& host = *nodes.host;
-    if (!options.json) {
-        note_data(*inputs.data);
-        note_sharing(nodes, options.nodes, inputs.app.app());
-        note_precision(options, nodes, inputs.app.app());
+    note_list notes{options.json};
+    notes.add(inputs.data->notes);
+    notes.add(notes_on_sharing(nodes, options.nodes, inputs.app.app()));
+    if (options.cluster.empty()) // whose processors are not known here
+        notes.add(notes_on_precision(nodes.devices, inputs.app.app()));
+    if (!options.json)
         std::cout << "look at this run with: "
                   << attach_command(host.address(), {.access = options.access}) << '\n'
                   << std::endl;
-    }
-    reporter reports{reporting(options, inputs, host), std::cout, std::cerr};
+    reporter reports{reporting(options, inputs, host, notes), std::cout, std::cerr};
     const actor_address trainer = spawn_trainer(options, std::move(inputs), nodes, reports);
     const run_report done = watch_over(reports, host.runtime(), trainer);
     if (nodes.children != nullptr)

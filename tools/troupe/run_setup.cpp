@@ -228,10 +228,13 @@ std::string default_devices(proto::App::Reader app) {
 
 } // namespace
 
-std::vector<plan_device> devices_of_nodes(std::uint32_t nodes) {
+std::vector<plan_device> devices_of_nodes(std::uint32_t nodes, std::uint64_t memory_bytes) {
     std::vector<plan_device> devices;
     for (std::uint32_t n = 0; n < nodes; ++n)
-        devices.push_back({node_id{n + 1}, "node-" + std::to_string(n), "cpu:0"});
+        devices.push_back({.node = node_id{n + 1},
+                           .node_name = "node-" + std::to_string(n),
+                           .device = "cpu:0",
+                           .memory_bytes = memory_bytes});
     return devices;
 }
 
@@ -250,6 +253,7 @@ result<run_nodes> bring_together(const run_options& options, proto::App::Reader 
     host.node.name = alone ? alone_name : "run-" + host_name() + "-" + std::to_string(getpid());
     host.node.join = options.cluster;
     host.node.devices = "";
+    host.node.memory_mb = options.memory_mb;
     if (!options.cluster.empty()) {
         auto listen = address_towards(options.cluster);
         if (!listen)
@@ -264,7 +268,8 @@ result<run_nodes> bring_together(const run_options& options, proto::App::Reader 
         // What is wrong with the key is told once, by the run, and not by each child.
         if (const auto usable = open_access(options.access); !usable)
             return usable.failure();
-        auto children = child_nodes::start({options.nodes, options.access, options.no_trace});
+        auto children = child_nodes::start(
+            {options.nodes, options.access, options.memory_mb, options.no_trace});
         if (!children)
             return children.failure();
         nodes.children = std::move(children).value();
@@ -291,29 +296,40 @@ result<run_nodes> bring_together(const run_options& options, proto::App::Reader 
     return nodes;
 }
 
-void note_data(const data_sets& data) {
-    for (const std::string& text : data.notes)
-        note(text);
+void note_list::add(const std::vector<std::string>& sentences) {
+    for (const std::string& sentence : sentences)
+        if (is_json_)
+            kept_.push_back(sentence);
+        else
+            note(sentence);
 }
 
-std::string memory_advice(const std::string& cluster) {
-    return cluster.empty() ? ""
-                           : ", or start nodes with a larger bound: troupe node --memory-mb, or "
-                             "--gpu-memory-mb "
-                             "of its GPUs";
+memory_advice advice_on_memory(const run_options& options) {
+    const bool of_cluster = !options.cluster.empty();
+    const std::string larger =
+        of_cluster ? ", or start nodes with a larger bound: troupe node " : ", or a larger bound: ";
+    memory_advice advice{larger + "--memory-mb", larger + "--gpu-memory-mb"};
+    if (!of_cluster && options.gpu_memory_mb == 0)
+        advice.of_gpus = ""; // what is free is theirs
+    return advice;
 }
 
-void note_precision(const run_options& options, const run_nodes& nodes, proto::App::Reader app) {
-    if (!options.cluster.empty() || std::ranges::all_of(nodes.devices, is_gpu))
-        return;
+std::vector<std::string> notes_on_precision(std::span<const plan_device> devices,
+                                            proto::App::Reader app) {
     const proto::Precision precision = app.getModel().getPrecision();
+    if (precision == proto::Precision::TF32 && std::ranges::none_of(devices, is_gpu))
+        return {"model.precision: tf32 is for GPUs; processors multiply as with f32, so leave it "
+                "out or name GPUs, as with --devices cuda:0"};
     const bool is_bf16 = precision == proto::Precision::BF16 && !cpu_is_faster_in_bf16();
-    if (is_bf16 || precision == proto::Precision::F16)
-        note("model.precision: this processor multiplies " + std::string{is_bf16 ? "bf16" : "f16"} +
-             " no faster than f32; leave it out where speed is what you want");
+    if (std::ranges::all_of(devices, is_gpu) || (!is_bf16 && precision != proto::Precision::F16))
+        return {};
+    return {"model.precision: this processor multiplies " + std::string{is_bf16 ? "bf16" : "f16"} +
+            " no faster than f32; leave it out where speed is what you want"};
 }
 
-void note_sharing(const run_nodes& nodes, std::uint32_t children, proto::App::Reader app) {
+std::vector<std::string> notes_on_sharing(const run_nodes& nodes, std::uint32_t children,
+                                          proto::App::Reader app) {
+    std::vector<std::string> notes;
     const std::size_t devices = std::max<std::size_t>(children, nodes.devices.size());
     const auto own = std::ranges::count(nodes.devices, nodes.host->name(), &plan_device::node_name);
     const auto gpus = std::ranges::count_if(nodes.devices, is_gpu);
@@ -323,25 +339,28 @@ void note_sharing(const run_nodes& nodes, std::uint32_t children, proto::App::Re
     const auto here = children > 0 ? children : static_cast<std::size_t>(own - own_gpus);
     if (app.getTopology().isPipeline() && !app.getTopology().getPipeline().getStages().isList() &&
         gpus > 0 && static_cast<std::size_t>(gpus) < nodes.devices.size())
-        note("topology.pipeline.stages: cut as if all devices were as fast as " +
-             nodes.devices[0].device + "; give a list of stages for GPUs and processors together");
+        notes.push_back("topology.pipeline.stages: cut as if all devices were as fast as " +
+                        nodes.devices[0].device +
+                        "; give a list of stages for GPUs and processors together");
     const std::uint32_t replicas = app.getTopology().getReplicas();
     if (app.getTopology().isSingle() && replicas > 1 && devices > replicas)
-        note("topology.replicas: " + std::to_string(devices - replicas) + " of " +
-             std::to_string(devices) + " devices have nothing to do");
+        notes.push_back("topology.replicas: " + std::to_string(devices - replicas) + " of " +
+                        std::to_string(devices) + " devices have nothing to do");
     else if (app.getTopology().isSingle() && replicas == 1 && devices > 1)
-        note(
+        notes.push_back(
             "topology: single, so that one of " + std::to_string(devices) +
             " devices does all the work; a stage for each is topology: {pipeline: {stages: auto}}");
     else if (const auto cores = note_of_cores(here); !cores.empty())
-        note(cores + (replicas > 1 ? "" : "; `stages: auto` makes a stage for each of them"));
+        notes.push_back(cores +
+                        (replicas > 1 ? "" : "; `stages: auto` makes a stage for each of them"));
     if (!app.getTopology().isSingle() && devices > replicas && devices % replicas > 0)
-        note("topology.replicas: each has " + std::to_string(devices / replicas) + " of " +
-             std::to_string(devices) + " devices, and " + std::to_string(devices % replicas) +
-             " nothing to do");
+        notes.push_back("topology.replicas: each has " + std::to_string(devices / replicas) +
+                        " of " + std::to_string(devices) + " devices, and " +
+                        std::to_string(devices % replicas) + " nothing to do");
     if (!nodes.others.empty())
-        note(in_a_row(nodes.others) + (nodes.others.size() == 1 ? " uses" : " use") +
-             " this cluster too; runs take turns on the devices that they share");
+        notes.push_back(in_a_row(nodes.others) + (nodes.others.size() == 1 ? " uses" : " use") +
+                        " this cluster too; runs take turns on the devices that they share");
+    return notes;
 }
 
 } // namespace troupe::cli

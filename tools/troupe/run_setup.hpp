@@ -3,11 +3,13 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "actors/checkpoint/checkpoint_store.hpp"
 #include "actors/data/dataset.hpp"
 #include "actors/plan/app_file.hpp"
+#include "actors/trainer/trainer.hpp"
 #include "tools/troupe/child_nodes.hpp"
 #include "tools/troupe/device_choice.hpp"
 #include "tools/troupe/node_host.hpp"
@@ -36,25 +38,35 @@ struct run_nodes {
 };
 
 // The devices that `run --nodes` would have, and those of `run --devices`, in a run's order; nothing is started.
-std::vector<plan_device> devices_of_nodes(std::uint32_t nodes);
+std::vector<plan_device> devices_of_nodes(std::uint32_t nodes, std::uint64_t memory_bytes);
 std::vector<plan_device> devices_of_process(const device_choice& chosen);
 
 // Starts or joins what the options ask for, and this process as a client among them.
 result<run_nodes> bring_together(const run_options& options, proto::App::Reader app);
 
-// Notes, for people, what of the samples may not be meant.
-void note_data(const data_sets& data);
+// What a command notes before its result: at once on standard error, or, with --json, as a list of its output.
+class note_list {
+  public:
+    explicit note_list(bool is_json) : is_json_{is_json} {}
+    void add(const std::vector<std::string>& sentences);
+    const std::vector<std::string>& kept() const noexcept { return kept_; } // with --json
 
-// What else a user may do, ", or ...", where the memory of a device does not suffice; only nodes of a running cluster can
-// have been given more.
-std::string memory_advice(const std::string& cluster);
+  private:
+    bool is_json_;
+    std::vector<std::string> kept_;
+};
 
-// Notes, for people, other runs on the same devices, devices on the same cores, and devices that the app leaves idle: of
-// this process, or of so many `children` with one each.
-void note_sharing(const run_nodes& nodes, std::uint32_t children, proto::App::Reader app);
+// What else a user may do where the memory of a device does not suffice: the option that bounds it. Of `troupe node`, where
+// a cluster's nodes have been started already.
+memory_advice advice_on_memory(const run_options& options);
 
-// Notes a precision that costs time on the processors where the app runs; nothing of GPUs, nor of a cluster, whose
-// processors are not known here.
-void note_precision(const run_options& options, const run_nodes& nodes, proto::App::Reader app);
+// Other runs on the same devices, devices on the same cores, and devices that the app leaves idle: of this process, or of so
+// many `children` with one each.
+std::vector<std::string> notes_on_sharing(const run_nodes& nodes, std::uint32_t children,
+                                          proto::App::Reader app);
+
+// A precision that does nothing, or costs time, on the processors of this machine among these devices.
+std::vector<std::string> notes_on_precision(std::span<const plan_device> devices,
+                                            proto::App::Reader app);
 
 } // namespace troupe::cli

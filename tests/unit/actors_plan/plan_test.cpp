@@ -179,27 +179,6 @@ BOOST_AUTO_TEST_CASE(minibatches_that_grow_are_planned_for_at_their_largest) {
     BOOST_TEST(planned("batch_growth: {every_epochs: 2, maximum: 20}").batch_max == 16u);
 }
 
-BOOST_AUTO_TEST_CASE(a_plan_says_which_device_cannot_hold_its_stages) {
-    const auto app = app_of({3, 3});
-    const auto described = [&](std::size_t nodes, std::uint64_t bytes) {
-        auto devices = devices_of_nodes(nodes);
-        for (plan_device& d : devices)
-            d.memory_bytes = bytes;
-        const plan made = make_plan({app.app(), devices, {1, 1, 1, 1, 1, 1}}).value();
-        std::uint64_t most = 0;
-        for (const planned_stage& s : made.stages)
-            most = std::max(most, s.weight_bytes + s.kept_bytes);
-        return std::pair{describe(made), most};
-    };
-    const std::uint64_t most = described(2, 0).second;
-    BOOST_TEST(described(2, 0).first.find("may not hold what") == std::string::npos);
-    BOOST_TEST(described(2, most).first.find("may not hold what") == std::string::npos);
-    BOOST_TEST(described(2, most - 1).first.find("may not hold what") != std::string::npos);
-    // Both stages share it.
-    BOOST_TEST(described(1, most).first.find(
-                   "note: node-0/cpu:0 may not hold what its stages keep: ") != std::string::npos);
-}
-
 BOOST_AUTO_TEST_CASE(a_plan_says_when_products_are_rounded) {
     const auto described = [](const std::vector<std::string>& set) {
         const std::string text = pipeline_app("pipedream", {3, 3}, 3);

@@ -162,6 +162,36 @@ BOOST_AUTO_TEST_CASE(a_loss_that_has_not_fallen_is_noted_at_the_end) {
     BOOST_TEST(noted({guess}, true) == "");
 }
 
+BOOST_AUTO_TEST_CASE(a_start_has_the_notes_of_a_plan_behind_those_before_it) {
+    const plan_device gpu{.device = "cuda:0", .memory_bytes = 9};
+    planned_stage stage;
+    stage.where = {gpu};
+    stage.weight_bytes = 10;
+    plan p;
+    p.stages = {stage};
+    const auto started = [&](bool json) {
+        std::ostringstream out, talk;
+        set_clock time;
+        reporter shown{
+            {.json = json, .of_cluster = true, .notes = {"\xff and more"}, .time = &time},
+            out,
+            talk};
+        shown.started(p);
+        while (shown.print_next()) {
+        }
+        return std::pair{out.str(), talk.str()};
+    };
+    const std::string note = "/cuda:0 may not hold what its stages keep: 10 B of weights and "
+                             "gradients, 0 B of activations; its bound is 9 B: use a larger bound "
+                             "(troupe node --gpu-memory-mb)";
+    const auto [json, nothing] = started(true);
+    BOOST_TEST(json.ends_with(",\"notes\":[\"\xef\xbf\xbd and more\",\"" + note + "\"]}\n"), json);
+    BOOST_TEST(nothing == "");
+    const auto [text, talk] = started(false);
+    BOOST_TEST(text.find("note") == std::string::npos, text);
+    BOOST_TEST(talk == "troupe: note: " + note + "\n");
+}
+
 BOOST_AUTO_TEST_CASE(json_has_objects_for_start_epoch_and_done_alone) {
     printed json{true, 0};
     json.train(60);

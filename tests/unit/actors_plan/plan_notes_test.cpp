@@ -1,0 +1,68 @@
+// What of a plan is noted, and what to do about it.
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+
+#include "actors/plan/plan.hpp"
+#include "tests/support/pipeline_app.hpp"
+#include "tests/unit/actors_plan/plan_devices.hpp"
+
+using namespace troupe;
+using namespace troupe::test;
+
+namespace {
+
+app_definition app_of(const std::vector<std::size_t>& layers) {
+    return parse_app(pipeline_app("pipedream", layers, 1), "app.yaml").value();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(plan_notes)
+
+BOOST_AUTO_TEST_CASE(a_plan_says_which_device_cannot_hold_its_stages) {
+    const auto app = app_of({3, 3});
+    const auto noted = [&](std::size_t nodes, std::uint64_t bytes, bool of_cluster) {
+        auto devices = devices_of_nodes(nodes);
+        for (plan_device& d : devices)
+            d.memory_bytes = bytes;
+        const plan made = make_plan({app.app(), devices, {1, 1, 1, 1, 1, 1}}).value();
+        std::uint64_t most = 0;
+        for (const planned_stage& s : made.stages)
+            most = std::max(most, s.weight_bytes + s.kept_bytes);
+        return std::pair{notes_of(made, of_cluster), most};
+    };
+    const std::uint64_t most = noted(2, 0, false).second;
+    BOOST_TEST(noted(2, 0, false).first.empty());
+    BOOST_TEST(noted(2, most, false).first.empty());
+    const auto is_short = noted(2, most - 1, false).first;
+    BOOST_REQUIRE(is_short.size() == 1u);
+    BOOST_TEST(is_short[0].find("may not hold what") != std::string::npos);
+    // Both stages share it.
+    const auto shared = noted(1, most, true).first;
+    BOOST_REQUIRE(shared.size() == 2u);
+    BOOST_TEST(shared[0] == "stages that share a device take turns: 0, 1 on node-0/cpu:0");
+    BOOST_TEST(shared[1].starts_with("node-0/cpu:0 may not hold what its stages keep: "));
+    BOOST_TEST(shared[1].ends_with(
+        ": use more stages, a smaller train.batch or a larger bound (troupe node --memory-mb)"));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_advised_for_too_little_memory_can_be_done) {
+    const auto advice = [](const app_definition& app, const std::string& device) {
+        std::vector<double> layer_ns(6, 1);
+        auto devices = devices_of_nodes(6);
+        for (plan_device& d : devices)
+            d.memory_bytes = d.node.value() == 1 ? 1000 : 0;
+        devices[0].device = device;
+        const auto notes = notes_of(make_plan({app.app(), devices, layer_ns}).value(), false);
+        BOOST_REQUIRE(notes.size() == 1u);
+        return notes[0].substr(notes[0].rfind(": use ") + 2);
+    };
+    // All weights are more than the bound, and a stage has one layer.
+    BOOST_TEST(advice(app_of({1, 1, 1, 1, 1, 1}), "cuda:0") ==
+               "use a larger bound (--gpu-memory-mb)");
+    const auto few = parse_app(pipeline_app("pipedream", {3, 3}, 1), "app.yaml", {"train.batch=1"});
+    BOOST_TEST(advice(*few, "cpu:0") == "use more stages or a larger bound (--memory-mb)");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
