@@ -98,6 +98,23 @@ std::uint64_t weight_bytes(const planned_stage& stage, std::uint32_t microbatche
         state_bytes);
 }
 
+// A GPU rounds both factors of a product to 16 bits before it multiplies. Of linear layers, whose are the largest: input
+// and weights forward, each with the output's gradient on the way back.
+std::uint64_t rounded_bytes(const stage_program& program, std::uint32_t samples) {
+    std::uint64_t most = 0; // elements
+    for (const parameter_info& parameter : program.parameters()) {
+        if (parameter.factor_rows == 0)
+            continue;
+        const std::uint64_t rows = saturated_product(parameter.factor_rows, samples);
+        const std::uint64_t outs = parameter.shape[0], ins = parameter.shape[1];
+        std::uint64_t sizes[] = {saturated_product(rows, ins), saturated_product(rows, outs),
+                                 saturated_product(outs, ins)};
+        std::ranges::sort(sizes);
+        most = std::max(most, saturated_sum(sizes[1], sizes[2]));
+    }
+    return saturated_product(most, sizeof(std::uint16_t));
+}
+
 // Replicas that share memory are on one node.
 result<void> check_shared_memory(const replica_sync& sync, const placement& placed) {
     if (!sync.exchange || !std::holds_alternative<hogwild_rule>(sync.exchange->method))
@@ -181,6 +198,9 @@ result<plan> make_plan(const plan_request& request) {
         stage.in_flight_max = in_flight_max(p.schedule, at, minibatch);
         stage.versions_max = versions_max(p.schedule, at, minibatch);
         stage.weight_bytes = weight_bytes(stage, p.microbatches);
+        if (p.precision == proto::Precision::BF16 || p.precision == proto::Precision::F16)
+            stage.rounded_bytes =
+                rounded_bytes((*programs)[s], (p.batch_max + p.microbatches - 1) / p.microbatches);
         for (const std::size_t bytes : (*programs)[s].kept_bytes_per_sample()) {
             planned_layer layer = describe_layer(request, *layers, p.layers.size());
             layer.kept_bytes = saturated_product(bytes, p.batch_max);

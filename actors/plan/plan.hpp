@@ -61,7 +61,9 @@ struct planned_stage {
     std::vector<std::size_t> factor_rows; // by parameter (parameter_info)
     std::uint64_t weight_bytes =
         0; // all versions alive at once, gradients, and what the optimizer keeps
-    std::uint64_t kept_bytes = 0;       // activations, of all microbatches in flight
+    std::uint64_t kept_bytes = 0; // activations, of all microbatches in flight
+    std::uint64_t rounded_bytes =
+        0; // on a GPU meanwhile, copies in 16 bits: of one product's factors, at most
     std::uint64_t activation_bytes = 0; // sent to the next stage per minibatch; 0 for the last
     std::uint64_t gradient_bytes = 0;   // that come back for them
     double forward_flops = 0;           // per minibatch

@@ -1,4 +1,5 @@
 // What of a plan may not be meant.
+#include <algorithm>
 #include <compare>
 #include <map>
 
@@ -27,11 +28,13 @@ void add_shared_devices(const plan& p, std::vector<std::string>& notes) {
 
 // What stages keep on a device.
 struct account {
-    std::uint64_t bound = 0, weights = 0, activations = 0;
+    std::uint64_t bound = 0, weights = 0, activations = 0, rounded = 0;
     bool is_gpu = false;
 
     auto operator<=>(const account&) const = default;
-    std::uint64_t all() const { return saturated_sum(weights, activations); }
+    std::uint64_t all() const {
+        return saturated_sum(saturated_sum(weights, activations), rounded);
+    }
 };
 
 std::string note_of_memory(const plan& p, const std::vector<std::string>& devices, const account& a,
@@ -46,8 +49,10 @@ std::string note_of_memory(const plan& p, const std::vector<std::string>& device
                    (a.is_gpu ? "--gpu-memory-mb)" : "--memory-mb)"));
     return in_a_row(devices) + " may not hold what " + (is_one ? "its" : "their") +
            " stages keep: " + bytes_text(a.weights) + " of weights and gradients, " +
-           bytes_text(a.activations) + " of activations; " + (is_one ? "its" : "each one's") +
-           " bound is " + bytes_text(a.bound) + ": use " + alternatives(ways);
+           bytes_text(a.activations) + " of activations" +
+           (a.rounded > 0 ? ", " + bytes_text(a.rounded) + " of factors in 16 bits" : "") + "; " +
+           (is_one ? "its" : "each one's") + " bound is " + bytes_text(a.bound) + ": use " +
+           alternatives(ways);
 }
 
 // Devices whose memory is less than what their stages keep. An estimate: activations go while gradients come, and what
@@ -61,6 +66,8 @@ void add_short_of_memory(const plan& p, bool of_cluster, std::vector<std::string
             a.is_gpu = is_gpu(d);
             a.weights = saturated_sum(a.weights, s.weight_bytes);
             a.activations = saturated_sum(a.activations, s.kept_bytes);
+            if (a.is_gpu) // which computes one product after the other
+                a.rounded = std::max(a.rounded, s.rounded_bytes);
         }
     std::map<account, std::vector<std::string>> short_ones;
     for (const auto& [device, a] : of_device)

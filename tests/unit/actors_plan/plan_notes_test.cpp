@@ -65,4 +65,35 @@ BOOST_AUTO_TEST_CASE(what_is_advised_for_too_little_memory_can_be_done) {
     BOOST_TEST(advice(*few, "cpu:0") == "use more stages or a larger bound (--memory-mb)");
 }
 
+BOOST_AUTO_TEST_CASE(products_in_16_bits_take_rounded_factors_on_a_gpu) {
+    const std::string text = "troupe: 1\n"
+                             "data: {synthetic: {train_samples: 32, classes: 10}}\n"
+                             "model: {input: [64], layers: [{linear: {out: 4096}}, relu, {linear: "
+                             "{out: 10}}]}\n"
+                             "train: {batch: 8, optimizer: {sgd: {learning_rate: 0.1}}}\n";
+    const auto planned = [&](const std::string& precision, const std::string& device,
+                             std::uint64_t bytes) {
+        const auto app = parse_app(text, "app.yaml", {"model.precision=" + precision}).value();
+        auto devices = devices_of_nodes(1);
+        devices[0].device = device;
+        devices[0].memory_bytes = bytes;
+        return make_plan({app.app(), devices, {}}).value();
+    };
+    const plan exact = planned("f32", "cuda:0", 0);
+    const std::uint64_t kept = exact.stages[0].weight_bytes + exact.stages[0].kept_bytes;
+    const std::uint64_t rounded = 2 * (64 * 4096 + 8 * 4096); // weights and the output's gradient
+    BOOST_TEST(exact.stages[0].rounded_bytes == 0u);
+    for (const std::string precision : {"bf16", "f16"}) {
+        BOOST_TEST(planned(precision, "cuda:0", 0).stages[0].rounded_bytes == rounded);
+        BOOST_TEST(notes_of(planned(precision, "cuda:0", kept + rounded), false).empty());
+        const auto notes = notes_of(planned(precision, "cuda:0", kept + rounded - 1), false);
+        BOOST_REQUIRE(notes.size() == 1u);
+        BOOST_TEST(notes[0].find(" of activations, 589.8 kB of factors in 16 bits; ") !=
+                   std::string::npos);
+        BOOST_TEST(notes_of(planned(precision, "cpu:0", kept), false).empty());
+    }
+    for (const std::string precision : {"f32", "tf32"})
+        BOOST_TEST(notes_of(planned(precision, "cuda:0", kept), false).empty());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
