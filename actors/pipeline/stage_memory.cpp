@@ -1,10 +1,12 @@
 // Where a stage's tensors lie: what is sent is in host memory; what a device with a memory of its own computes with, there.
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "actors/pipeline/stage_actor.hpp"
+#include "schemas/base/quantities.hpp"
 
 namespace troupe {
 
@@ -43,40 +45,52 @@ std::uint64_t bytes_of(std::span<const tensor> all) {
 
 } // namespace
 
-// Behind an error of memory that has run out: what this stage holds, the largest first.
+// Behind an error of memory that has run out: what this stage holds, the largest first. What the work that failed had taken
+// over to write in its place, weights that are updated, is counted by its layout.
 error stage_actor::with_holdings(const error& why) const {
     struct holding {
         std::string what;
         std::uint64_t bytes = 0;
     };
-    holding parameters{"weights"}, state{"the optimizer's state"}, sums{"summed gradients"},
-        waiting{"what has arrived for " + std::to_string(activations_.size() + gradients_.size()) +
-                " passes"},
-        kept{"what " + std::to_string(stash_.size()) +
-             (stash_.size() == 1 ? " microbatch keeps" : " microbatches keep") +
-             " for the way back"};
+    const weights_layout layout = options_.program->layout(options_.rule->state());
+    std::set<weight_version> versions;
+    holding parameters, state{"the optimizer's state"}, sums{"summed gradients"}, waiting, kept;
     if (latest_) {
+        versions.insert(latest_->version);
         parameters.bytes = bytes_of(latest_->parameters) + bytes_of(latest_->averages);
         state.bytes = bytes_of(latest_->state);
+    } else if (epoch_) {
+        versions.insert(weight_version{epoch_->first_version.value() + epoch_->position.updates});
+        parameters.bytes = layout.bytes() - layout.state_bytes();
+        state.bytes = layout.state_bytes();
     }
     sums.bytes = bytes_of(gradient_sum_);
     for (const auto* frames : {&activations_, &gradients_})
         for (const frame_ptr& f : *frames)
             waiting.bytes += bytes_of(f->tensors());
+    std::size_t keeping = 0; // microbatches
     for (const auto& [key, s] : stash_) {
-        kept.bytes += s.loss_gradient.bytes();
+        std::uint64_t bytes = s.loss_gradient.bytes();
         for (const saved_layer& layer : s.saved.layers)
-            kept.bytes += bytes_of(layer.tensors);
-        if (s.used && latest_ && s.used->version != latest_->version)
-            parameters.bytes += bytes_of(s.used->parameters); // of an earlier version
+            bytes += bytes_of(layer.tensors);
+        kept.bytes += bytes;
+        keeping += bytes > 0 ? 1 : 0;
+        if (s.used && versions.insert(s.used->version).second)
+            parameters.bytes += bytes_of(s.used->parameters);
     }
+    parameters.what =
+        versions.size() > 1 ? "weights in " + counted(versions.size(), "version") : "weights";
+    waiting.what = "what has arrived for " +
+                   counted(activations_.size() + gradients_.size(), "pass", "passes");
+    kept.what =
+        "activations of " + counted(keeping, "microbatch", "microbatches") + " for the way back";
     std::vector<holding> all{parameters, state, sums, waiting, kept};
     std::ranges::sort(all, std::greater{}, &holding::bytes);
     std::string text;
     for (const holding& h : all)
         if (h.bytes > 0)
             text += (text.empty() ? "; this stage holds " : ", ") + h.what + " (" +
-                    std::to_string((h.bytes + 999'999) / 1'000'000) + " MB)";
+                    bytes_text(h.bytes) + ")";
     return {why.code(), why.message() + text};
 }
 

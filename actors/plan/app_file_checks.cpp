@@ -147,10 +147,6 @@ result<void> check_training(const app_definition& definition,
     return train_samples ? check_rests(definition, *layer, *train_samples) : result<void>{};
 }
 
-std::string counted(std::uint64_t n, const char* noun) {
-    return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
-}
-
 result<void> check_meaning(const app_definition& definition) {
     const auto layers = check_shapes(definition);
     if (!layers)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/plan/app_file.hpp"
+#include "schemas/base/quantities.hpp"
 
 namespace troupe::app_file {
 
@@ -10,8 +11,6 @@ result<void> check_meaning(const app_definition& definition);
 // How replicas agree.
 result<void> check_sync(const app_definition& definition);
 result<void> check_peers(const app_definition& definition); // of that what is said of peers
-
-std::string counted(std::uint64_t n, const char* noun); // "1 layer", "2 layers"
 
 // As app_definition::check_training.
 result<void> check_training(const app_definition& definition,

@@ -92,15 +92,15 @@ std::vector<doubtful_key> doubtful_keys(proto::App::Reader app,
                                            " training samples, which are then one minibatch"});
     if (train_samples &&
         run_shape::of(train, *train_samples).minibatches() < train.getWarmupMinibatches())
-        keys.push_back(
-            {"train.warmup_minibatches",
-             "the run has " + std::to_string(run_shape::of(train, *train_samples).minibatches()) +
-                 " minibatches" + ", so that the learning rate never reaches its full height"});
+        keys.push_back({"train.warmup_minibatches",
+                        "the run has " +
+                            counted(run_shape::of(train, *train_samples).minibatches(), "minibatch",
+                                    "minibatches") +
+                            ", so that the learning rate never reaches its full height"});
     if (train.hasBatchGrowth() && train.getBatchGrowth().getEveryEpochs() >= train.getEpochs())
-        keys.push_back({"train.batch_growth.every_epochs",
-                        "not reached in " + std::to_string(train.getEpochs()) +
-                            (train.getEpochs() == 1 ? " epoch" : " epochs") +
-                            ", so minibatches do not grow"});
+        keys.push_back({"train.batch_growth.every_epochs", "not reached in " +
+                                                               counted(train.getEpochs(), "epoch") +
+                                                               ", so minibatches do not grow"});
     if (app.getTopology().getReplicas() == 1 && replicas_of_stages(app.getTopology()).empty())
         keys.push_back({"topology.sync",
                         "one replica agrees with itself; leave it out, or give topology.replicas"});

@@ -9,29 +9,10 @@
 
 namespace troupe {
 
-std::string quantity(double value, const char* unit) {
-    constexpr std::string_view prefixes = "-kMGTPEZY";
-    std::size_t thousands = 0;
-    for (; value >= 10000 && thousands + 1 < prefixes.size(); value /= 1000)
-        ++thousands;
-    char text[48];
-    std::snprintf(text, sizeof text, thousands == 0 ? "%.0f %.0s%s" : "%.1f %.1s%s", value,
-                  &prefixes[thousands], unit);
-    return text;
-}
-
-std::string bytes_text(std::uint64_t bytes) {
-    return quantity(static_cast<double>(bytes), "B");
-}
-
 std::string milliseconds(double ns) {
     char text[48];
     std::snprintf(text, sizeof text, "%.2f ms", ns / 1e6);
     return text;
-}
-
-std::string counted(std::uint64_t n, const std::string& noun) {
-    return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
 }
 
 std::string where_text(const plan_device& d) {
@@ -125,12 +106,12 @@ std::string describe_needs(const planned_stage& s, const std::string& versions,
 
 std::string describe_stage(const plan& p, std::size_t number) {
     const planned_stage& s = p.stages[number];
-    const std::string part = p.microbatches > 1 ? " microbatch" : " minibatch";
+    const std::string part = p.microbatches > 1 ? "microbatch" : "minibatch";
     return "stage " + std::to_string(number) + " on " + where_text(s) + ": " + s.first_layer +
            (s.layers.count > 1 ? " .. " + s.last_layer : "") + "\n" +
            describe_needs(s, s.versions_max > 1 ? " in " + counted(s.versions_max, "version") : "",
-                          " of at most " + std::to_string(s.in_flight_max) + part +
-                              (s.in_flight_max == 1 ? "" : "es") + " in flight");
+                          " of at most " + counted(s.in_flight_max, part, part + "es") +
+                              " in flight");
 }
 
 // Of a stage's gradients on their way to servers, at most, and how they are compressed: nothing where they are not.

@@ -5,6 +5,7 @@
 #include "actors/messages.hpp"
 #include "actors/runtime/well_known.hpp"
 #include "actors/trainer/trainer.hpp"
+#include "schemas/base/quantities.hpp"
 
 namespace troupe {
 
@@ -122,8 +123,7 @@ void trainer::minibatches_lost(proto::MinibatchesLost::Reader body, const frame&
         lost->second + "; the run goes on with " + std::to_string(replicas_left()) + " of " +
         std::to_string(plan_.replicas) + " replicas" +
         (minibatches == 0 ? ""
-                          : "; " + std::to_string(minibatches) +
-                                (minibatches == 1 ? " minibatch" : " minibatches") +
+                          : "; " + counted(minibatches, "minibatch", "minibatches") +
                                 " that it had will not be trained on in this epoch") +
         (plan_.sync.accrues() ? "; gradients that it had summed up and not pushed are lost" : ""));
     lost_.erase(lost);

@@ -266,8 +266,21 @@ class Runs(TroupeTest):
             for command in (["run"], ["plan"])[:2 if stages == "auto" else 1]:
                 result = self.troupe(*command, app, "--devices", "cpu:2")
                 self.assertEqual(result.code, 1, str(result))
-                self.assertRegex(result.err, "of 4294967296 in use(; this stage holds [^;]*MB\\))?; use a smaller train.batch or more stages, or a "
+                self.assertRegex(result.err, "of 4294967296 in use(; this stage holds [^;]*B\\))?; use a smaller train.batch or more stages, or a "
                                              "larger bound: --memory-mb\n$")
+
+    def test_a_stage_of_pipedream_that_runs_out_of_memory_names_its_weight_versions(self):
+        # Stage 0 holds weights of 3.64 MB: in two versions by the second update, with the optimizer's state, the gradient and
+        # what is to be the third.
+        layers = "[{linear: {out: 14000}}, {linear: {out: 4}}, {linear: {out: 4}}]"
+        stages = "[{layers: 1}, {layers: 1}, {layers: 1}]"
+        settings = ("--set", f"model.layers={layers}", "--set", f"topology.pipeline.stages={stages}", "--set", "train.batch=1")
+        result = self.troupe("run", self.app(), *settings, "--devices", "cpu:3", "--memory-mb", 16)
+        self.assertEqual(result.code, 1, str(result))
+        self.assertRegex(result.err.splitlines()[-1],
+                         r"^troupe: stage 0 on local/cpu:0: update: .*of 16777216 in use; this stage holds weights in 2 versions "
+                         r"\(7280\.0 kB\), the optimizer's state \(3640\.0 kB\)(, [^;]*)?; use smaller layers, or a larger bound: "
+                         r"--memory-mb$")
 
     def test_weights_that_no_memory_holds_are_named_with_their_device(self):
         text = APP.replace("    - linear: {out: 4}\n", "    - linear: {out: 9000000}\n    - linear: {out: 4}\n")

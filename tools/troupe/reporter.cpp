@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "schemas/base/quantities.hpp"
 #include "tools/troupe/plan_json.hpp"
 
 namespace troupe::cli {
@@ -67,9 +68,9 @@ json memory_of(const stage_report& stage) {
 
 // "memory 12.3 MB at most, taken from the system 312 times, 0 in the last epoch".
 std::string memory_in_words(const stage_report& stage) {
-    std::string words = text("memory %.1f MB at most, taken from the system %llu times",
-                             static_cast<double>(stage.memory_peak_bytes) / 1e6,
-                             static_cast<unsigned long long>(stage.system_allocations));
+    std::string words = text("memory %.1f MB at most, taken from the system ",
+                             static_cast<double>(stage.memory_peak_bytes) / 1e6) +
+                        counted(stage.system_allocations, "time");
     if (stage.system_allocations_of_last_epoch)
         words +=
             ", " + std::to_string(*stage.system_allocations_of_last_epoch) + " in the last epoch";
@@ -230,14 +231,13 @@ std::string reporter::done_text(const run_report& report) const {
     if (options_.transport == "in-process")
         out << "done: in this process";
     else
-        out << text("done: %zu node%s over %s", nodes_, nodes_ == 1 ? "" : "s",
-                    options_.transport.c_str());
+        out << "done: " << counted(nodes_, "node") << " over " << options_.transport;
     std::set<std::uint32_t> lost;
     for (const stage_report& s : report.stages)
         if (s.lost)
             lost.insert(s.replica);
     if (!lost.empty())
-        out << text(", %zu replica%s lost on the way", lost.size(), lost.size() == 1 ? "" : "s");
+        out << ", " << counted(lost.size(), "replica") << " lost on the way";
     if (!report.epochs.empty() && report.epochs.back().test_accuracy)
         out << text(", test accuracy %.2f%%", 100 * *report.epochs.back().test_accuracy);
     if (report.checkpoint)
