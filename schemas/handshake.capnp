@@ -45,6 +45,7 @@ struct Hello {
   worker @5 :Data;            # address of the UCX worker that the sender keeps for this connection; at most
                               # limits::worker_address_bytes_max
   sharedMemory @6 :Bool;      # the sender's worker uses shared memory, else TCP; refused by whose worker does not do the same
+  gpuMemory @7 :Bool;         # the sender's worker takes memory of GPUs: frames between two that do may lie there
 }
 
 enum Role {

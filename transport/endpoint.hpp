@@ -36,6 +36,7 @@ struct peer_info {
     std::string name;    // for people; unique within a cluster
     std::string address; // HOST:PORT where it listens
     peer_role role = peer_role::member;
+    bool takes_gpu_memory = false; // tensors of frames to and from it may lie in memory of GPUs
 };
 
 enum class send_status : std::uint8_t {

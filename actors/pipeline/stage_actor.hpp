@@ -289,8 +289,8 @@ class stage_actor final : public actor {
 
     // ---- where tensors lie (stage_memory.cpp) ----
     enum class way : std::uint8_t {
-        beside, // computed on the same device
-        away,   // all on other nodes
+        beside,     // computed on the same device
+        by_network, // of nodes that all take memory of GPUs
         by_host,
     };
     way to_previous_ = way::by_host, to_next_ = way::by_host;

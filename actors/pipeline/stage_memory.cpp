@@ -115,15 +115,18 @@ stage_actor::way stage_actor::way_to(const std::vector<actor_address>& stage,
                                      bool is_beside) const {
     if (is_beside)
         return way::beside;
-    return std::ranges::none_of(stage, [&](actor_address a) { return a.node == self().node; })
-               ? way::away
-               : way::by_host;
+    const std::vector<peer_info> peers = runtime().peers();
+    const auto takes_gpu_memory = [&](actor_address a) {
+        return std::ranges::any_of(
+            peers, [&](const peer_info& p) { return p.node == a.node && p.takes_gpu_memory; });
+    };
+    return std::ranges::all_of(stage, takes_gpu_memory) ? way::by_network : way::by_host;
 }
 
 result<void> stage_actor::hand_on(compute_context& context, std::span<tensor> all, way w) {
     if (w == way::beside)
         return {};
-    return w == way::away ? send_out(context, all) : take_out(context, all);
+    return w == way::by_network ? send_out(context, all) : take_out(context, all);
 }
 
 bool stage_actor::has_own_memory() const {

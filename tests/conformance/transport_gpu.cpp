@@ -147,6 +147,19 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(that_is_small_passes_by_the_host, World, ucx_world
     BOOST_TEST(is_here(*f, 1, {4, 100}));
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(is_not_used_with_who_takes_none, World, ucx_worlds) {
+    gpu_nodes<World> n;
+    node plain = n.world.add("plain");
+    n.world.join(plain, n.b);
+    BOOST_TEST((plain.end->send(n.b.id, numbered(1, {16u << 20})) == send_status::accepted));
+    BOOST_TEST_REQUIRE(n.world.wait_for([&] { return n.b.heard->frame_count() == 1; }));
+    const frame_ptr f = n.b.heard->frames()[0].second;
+    BOOST_TEST(is_on_host(*f));
+    BOOST_TEST(is_here(*f, 1, {16u << 20}));
+    for (const peer_info& peer : n.b.heard->ups())
+        BOOST_TEST(peer.takes_gpu_memory == (peer.name == "a"));
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(of_which_none_is_left_leaves_frames_to_the_host, World, ucx_worlds) {
     gpu_nodes<World> n{2u << 20};
     const frame_ptr first = n.pass(numbered(1, {1u << 20}, &n.sent));

@@ -123,6 +123,17 @@ class Gpus(TroupeTest):
         self.assertTrue(ran.err.startswith(planned.err), str(ran))
         self.assertTrue(ran.err.endswith(" or more stages, or a larger bound: --gpu-memory-mb\n"), str(ran))
 
+    def test_memory_of_gpus_for_the_network_takes_a_gpu_and_a_ucx_with_cuda(self):
+        self.assert_one_line_error(self.troupe("node", "--listen", "127.0.0.1:0", "--gpu-direct"), 2,
+                                   "--gpu-direct is for nodes with GPUs; name them in --devices")
+        with_gpu = self.start("node", "--listen", "127.0.0.1:0", "--devices", "cuda:0", "--gpu-direct")
+        line = with_gpu.stdout.readline() # nothing, unless UCX takes it
+        if line:
+            with_gpu.terminate()
+        ended = self.finish(with_gpu)
+        if not line:
+            self.assert_one_line_error(ended, 2, "UCX ", "memory of GPUs", "built with")
+
     def test_what_was_saved_goes_on_on_either(self):
         saves = SINGLE + "checkpoint: {directory: saved}\n"
         whole = self.losses(SINGLE, "--devices", "cpu:1")

@@ -28,6 +28,7 @@ void write(proto::Control::Builder out, const hello_message& m) {
     hello.setRole(to_proto(m.self.role));
     hello.setWorker({reinterpret_cast<const kj::byte*>(m.worker.data()), m.worker.size()});
     hello.setSharedMemory(m.shared_memory);
+    hello.setGpuMemory(m.self.takes_gpu_memory);
 }
 
 void write(proto::Control::Builder out, verdict_message m) {
@@ -73,7 +74,7 @@ result<control_message> read(proto::Hello::Reader hello) {
     if (!role)
         return role.failure();
     hello_message m;
-    m.self = {node_id{hello.getNode()}, name, address, *role};
+    m.self = {node_id{hello.getNode()}, name, address, *role, hello.getGpuMemory()};
     m.shared_memory = hello.getSharedMemory();
     m.worker.resize(worker.size());
     std::memcpy(m.worker.data(), worker.begin(), worker.size());

@@ -214,9 +214,11 @@ bool frame_receiver::place(const std::shared_ptr<arrival>& a) {
     return true;
 }
 
-// None where the frame does not go there, or there is none left.
+// None where the frame does not go there, or there is none left. UCX 1.22 has no rendezvous between memory of a GPU and a
+// worker that is not made for it.
 buffer_ref frame_receiver::room_on_gpu(const arrival& a) const {
-    if (!options_.gpu || a.rendezvous == nullptr || a.words.empty())
+    if (!options_.gpu || !a.peer->info.takes_gpu_memory || a.rendezvous == nullptr ||
+        a.words.empty())
         return {};
     const auto destination = wire::read_destination(a.header, a.words);
     if (!destination) // found again, and told, when all of it is here

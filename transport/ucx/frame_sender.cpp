@@ -113,7 +113,8 @@ void frame_sender::post(const std::shared_ptr<ucx_peer>& peer, ucx_peer::outgoin
                           UCP_OP_ATTR_FIELD_FLAGS;
     params.memory_type = UCS_MEMORY_TYPE_HOST;
     if (lies_on_device(*op.data)) {
-        TROUPE_CHECK(op.pieces.size() == 1, "what a device sends is one piece");
+        TROUPE_CHECK(op.pieces.size() == 1 && peer->info.takes_gpu_memory,
+                     "what lies on a device is one piece and goes to who takes it");
         params.memory_type = UCS_MEMORY_TYPE_CUDA;
         if (h.tensor_bytes >= gpu_rendezvous_min)
             params.flags = UCP_AM_SEND_FLAG_RNDV; // else it would pass through memory of the host

@@ -34,7 +34,8 @@ enum class ucx_transports : std::uint8_t {
 };
 
 // Memory of GPUs that UCX is to read and write. A frame's tensors that lie in such memory must lie
-// there in one buffer, as on the wire, and its words must fit UCX's header (wire.md).
+// there in one buffer, as on the wire, its words must fit UCX's header (wire.md), and its receiver must
+// take such memory, too (peer_info).
 struct ucx_gpu_memory {
     // Makes a GPU the calling thread's. Called on each thread before it enters UCX, as the driver ends a process that asks
     // without (UCX does while it goes to sleep).
