@@ -46,6 +46,8 @@ struct Hello {
                               # limits::worker_address_bytes_max
   sharedMemory @6 :Bool;      # the sender's worker uses shared memory, else TCP; refused by whose worker does not do the same
   gpuMemory @7 :Bool;         # the sender's worker takes memory of GPUs: frames between two that do may lie there
+  ucxMajor @8 :UInt16;        # the sender's UCX is of this version; refused by whose is of another, as they do not work together:
+  ucxMinor @9 :UInt16;        # 1.13 and 1.22 lose each other or do not connect
 }
 
 enum Role {

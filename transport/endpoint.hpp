@@ -43,7 +43,7 @@ enum class send_status : std::uint8_t {
     accepted,
     congested, // accepted; stop sending to this peer until peer_writable
     gone,      // not accepted: no such peer (any more)
-    too_large, // not accepted: past a limit of transport/frame/wire.md; the peer stays
+    too_large, // not accepted: past a limit of transport/frame/wire.md, or in memory that the peer does not take; it stays
 };
 
 class endpoint_listener {

@@ -5,14 +5,16 @@
 
 namespace troupe {
 
-void stage_memories::add(actor_address stage, memory_pool& pool) {
+void stage_memories::add(actor_address stage, std::shared_ptr<device> on) {
+    if (on->network_memory() == nullptr)
+        return;
     std::lock_guard guard{lock_};
-    pools_[stage] = &pool;
+    devices_[stage] = std::move(on);
 }
 
 void stage_memories::remove(actor_address stage) {
     std::lock_guard guard{lock_};
-    pools_.erase(stage);
+    devices_.erase(stage);
 }
 
 // A stage's work begins by bringing these in.
@@ -22,8 +24,9 @@ memory_pool* stage_memories::of(actor_address to, std::uint64_t body_type) const
         body_type != type_id_of<proto::EvaluationBatch>())
         return nullptr;
     std::lock_guard guard{lock_};
-    const auto found = pools_.find(to);
-    return found != pools_.end() ? found->second : nullptr;
+    const auto found = devices_.find(to);
+    return found != devices_.end() && !found->second->lost() ? found->second->network_memory()
+                                                             : nullptr;
 }
 
 } // namespace troupe

@@ -243,11 +243,11 @@ result<node_agent::hosted_stage> node_agent::spawn_stage(proto::PlaceStage::Read
     options.cache = spawned.cache;
     options.shard = spawned.shard;
     options.worker = body.getWorker();
-    memory_pool* const received_in = options.compute->network_memory();
+    const std::shared_ptr<device> on = options.compute;
     spawned.stage =
         runtime().spawn<stage_actor>("stage-" + name_of_stage(body), std::move(options));
-    if (options_.memories && received_in != nullptr)
-        options_.memories->add(spawned.stage, *received_in);
+    if (options_.memories)
+        options_.memories->add(spawned.stage, on);
     return spawned;
 }
 

@@ -1,4 +1,5 @@
-// Where a stage's tensors lie: what is sent is in host memory; what a device with a memory of its own computes with, there.
+// Where a stage's tensors lie: what a device with a memory of its own computes with, there; what is sent to others, in
+// memory of the host, or where the network reads it on the device.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -7,6 +8,7 @@
 
 #include "actors/pipeline/stage_actor.hpp"
 #include "schemas/base/quantities.hpp"
+#include "transport/frame/wire.hpp"
 
 namespace troupe {
 
@@ -120,13 +122,16 @@ stage_actor::way stage_actor::way_to(const std::vector<actor_address>& stage,
         return std::ranges::any_of(
             peers, [&](const peer_info& p) { return p.node == a.node && p.takes_gpu_memory; });
     };
-    return std::ranges::all_of(stage, takes_gpu_memory) ? way::by_network : way::by_host;
+    return !stage.empty() && std::ranges::all_of(stage, takes_gpu_memory) ? way::by_network
+                                                                          : way::by_host;
 }
 
 result<void> stage_actor::hand_on(compute_context& context, std::span<tensor> all, way w) {
     if (w == way::beside)
         return {};
-    return w == way::by_network ? send_out(context, all) : take_out(context, all);
+    return w == way::by_network && all.size() <= wire::described_in_header
+               ? send_out(context, all, wire::alignment)
+               : take_out(context, all);
 }
 
 bool stage_actor::has_own_memory() const {

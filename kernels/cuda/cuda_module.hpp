@@ -33,6 +33,8 @@ class cuda_module {
 
     // Makes the GPU the calling thread's: for libraries that look for its memory there.
     virtual void use(unsigned gpu) const = 0;
+    // Waits for all that was asked of the GPU, by others than its device, too.
+    virtual void settle(unsigned gpu) const = 0;
 
     // Of the host, where GPUs copy from and to by themselves, by way of this one: for what comes from the network.
     virtual std::unique_ptr<memory_source> pinned_memory(unsigned gpu) const = 0;

@@ -49,14 +49,15 @@ class unordered_source final : public memory_source {
     explicit unordered_source(int device) : device_{device} {}
 
     std::byte* take(std::size_t bytes) override {
+        const current_device here{device_};
         void* memory = nullptr;
-        if (cudaSetDevice(device_) == cudaSuccess && cudaMalloc(&memory, bytes) == cudaSuccess)
+        if (cudaMalloc(&memory, bytes) == cudaSuccess)
             return static_cast<std::byte*>(memory);
         cudaGetLastError();
         return nullptr;
     }
     void give_back(std::byte* memory, std::size_t) override {
-        cudaSetDevice(device_);
+        const current_device here{device_};
         cudaFree(memory);
     }
 

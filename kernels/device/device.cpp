@@ -23,13 +23,6 @@ result<tensor> transferred(compute_context& context, const tensor& t, memory_poo
     return made;
 }
 
-// Tensors of a frame whose description surely goes with its header (transport/frame/wire.md).
-constexpr std::size_t sent_together_max = 16;
-
-constexpr std::uint64_t aligned(std::uint64_t bytes) {
-    return (bytes + 63) / 64 * 64;
-}
-
 // A tensor without a buffer stands for none.
 template <class Move>
 result<void> each_of(std::span<tensor> all, const Move& moved) {
@@ -64,11 +57,14 @@ result<void> take_out(compute_context& context, std::span<tensor> all) {
     return each_of(all, [&](const tensor& t) { return taken_out(context, t); });
 }
 
-result<void> send_out(compute_context& context, std::span<tensor> all) {
+result<void> send_out(compute_context& context, std::span<tensor> all, std::size_t alignment) {
+    const auto aligned = [&](std::uint64_t at) {
+        return (at + alignment - 1) / alignment * alignment;
+    };
     std::uint64_t bytes = 0;
     for (const tensor& t : all)
         bytes += aligned(t.bytes());
-    if (context.network == nullptr || bytes == 0 || all.size() > sent_together_max ||
+    if (context.network == nullptr || bytes == 0 ||
         std::ranges::any_of(all, [](const tensor& t) { return t && t.is_host(); }))
         return take_out(context, all);
     const auto buffer = context.network->allocate(bytes);

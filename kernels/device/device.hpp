@@ -40,8 +40,8 @@ result<tensor> taken_out(compute_context& context, const tensor& t);
 result<void> bring_in(compute_context& context, std::span<tensor> all);
 result<void> take_out(compute_context& context, std::span<tensor> all);
 // For what goes to other nodes alone that take such memory, in place: copied to where the network reads it on the device, in
-// one buffer as in a frame (alignments of 64 bytes), if it does and there is room; else taken out.
-result<void> send_out(compute_context& context, std::span<tensor> all);
+// one buffer in which each begins at a multiple of `alignment` bytes, if it does and there is room; else taken out.
+result<void> send_out(compute_context& context, std::span<tensor> all, std::size_t alignment);
 
 // Work that fails returns an error; it reaches the completion.
 using device_work = std::function<result<void>(compute_context&)>;

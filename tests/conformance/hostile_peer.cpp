@@ -21,6 +21,7 @@ hostile_peer::hostile_peer(ucx_world& w, node& victim, std::uint64_t id, handsha
     hello.self.address = "127.0.0.1:1";
     hello.worker = worker_->address();
     hello.shared_memory = context_->shared_memory();
+    hello.ucx = ucx_here();
     control->send(hello);
     advance_until([&] { return !arrived.empty(); });
     theirs = std::get<hello_message>(arrived[0]);

@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
         std::strcmp(argv[1], "tcp") == 0 ? ucx_transports::tcp : ucx_transports::automatic;
     if (const auto* const driver = emulated::driver::get())
         options.gpu = {.use = [driver] { driver->make_current(driver->context); },
+                       .settle = [] {},
                        .for_frame = [](actor_address, std::uint64_t) { return nullptr; }};
     auto made = make_ucx_endpoint(std::move(options));
     if (!made.ok())

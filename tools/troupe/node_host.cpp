@@ -100,6 +100,7 @@ std::string attach_command(const std::string& address, const node_choice& node) 
 struct node_host::parts {
     monotonic_clock time;
     std::shared_ptr<cuda_module> gpus; // if there are devices of it: they and the pool come from it
+    std::vector<unsigned> used_gpus;
     unsigned first_gpu = 0;
     std::unique_ptr<memory_pool> pool; // what arrives from peers
     const std::shared_ptr<stage_memories> memories = std::make_shared<stage_memories>();
@@ -148,6 +149,7 @@ result<void> node_host::parts::make_devices(const node_choice& choice) {
         const auto there = gpus->gpus();
         if (!there)
             return there.failure();
+        used_gpus = chosen->gpus;
         first_gpu = chosen->gpus[0];
         for (const unsigned gpu : chosen->gpus) {
             auto made = gpus->make_device({.index = gpu,
@@ -198,6 +200,11 @@ result<void> node_host::parts::make_network(const node_choice& choice, peer_role
     ucx.transports = access->transports;
     if (choice.gpu_direct)
         ucx.gpu = {.use = [gpus = gpus, gpu = first_gpu] { gpus->use(gpu); },
+                   .settle =
+                       [gpus = gpus, all = used_gpus] {
+                           for (const unsigned gpu : all)
+                               gpus->settle(gpu);
+                       },
                    .for_frame =
                        [memories = memories](actor_address to, std::uint64_t body_type) {
                            return memories->of(to, body_type);

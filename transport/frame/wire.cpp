@@ -2,6 +2,7 @@
 
 #include <capnp/serialize.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <string>
@@ -106,6 +107,11 @@ std::span<const std::byte> on_device(const frame& f) {
 
 } // namespace
 
+bool lies_on_device(const frame& f) {
+    return std::ranges::any_of(f.tensors(),
+                               [](const tensor& t) { return t.bytes() > 0 && !t.is_host(); });
+}
+
 std::vector<std::span<const std::byte>> tensor_section(const frame& f) {
     std::vector<std::span<const std::byte>> pieces;
     if (const auto whole = on_device(f); !whole.empty())
@@ -124,6 +130,7 @@ std::vector<std::span<const std::byte>> tensor_section(const frame& f) {
 }
 
 result<std::vector<std::byte>> serialize(const frame& f, const header& identity) {
+    TROUPE_CHECK(!lies_on_device(f), "what is copied lies in memory of the host");
     const auto measured = measure(f);
     if (!measured)
         return measured.failure();

@@ -22,6 +22,8 @@ inline constexpr std::uint32_t magic = 0x46505254; // "TRPF"
 inline constexpr std::uint16_t version = 3;
 inline constexpr std::size_t header_bytes = 48;
 inline constexpr std::size_t alignment = 64; // of a tensor within the tensor section
+inline constexpr std::size_t described_in_header =
+    16; // tensors of a small message that surely go with a header's words
 inline constexpr std::uint64_t traversal_words_max = 8 * limits::frame_words_max;
 inline constexpr int nesting_max = 32;
 
@@ -48,6 +50,9 @@ void write_header(const header& h, std::span<std::byte, header_bytes> out);
 
 // The segment table and the segments: exactly h.words * 8 bytes, where h is what measure() returned for `f`.
 void write_words(const frame& f, std::span<std::byte> out);
+
+// Whether tensors of it lie where only a device, and a network that is made for it, read them.
+bool lies_on_device(const frame& f);
 
 // The tensor section as a list of pieces (tensors and the zeros between them), without a copy. Valid as long as the
 // frame. One piece where the tensors lie so in one buffer in the memory of a device.

@@ -29,6 +29,8 @@ void write(proto::Control::Builder out, const hello_message& m) {
     hello.setWorker({reinterpret_cast<const kj::byte*>(m.worker.data()), m.worker.size()});
     hello.setSharedMemory(m.shared_memory);
     hello.setGpuMemory(m.self.takes_gpu_memory);
+    hello.setUcxMajor(m.ucx.major);
+    hello.setUcxMinor(m.ucx.minor);
 }
 
 void write(proto::Control::Builder out, verdict_message m) {
@@ -76,6 +78,7 @@ result<control_message> read(proto::Hello::Reader hello) {
     hello_message m;
     m.self = {node_id{hello.getNode()}, name, address, *role, hello.getGpuMemory()};
     m.shared_memory = hello.getSharedMemory();
+    m.ucx = {hello.getUcxMajor(), hello.getUcxMinor()};
     m.worker.resize(worker.size());
     std::memcpy(m.worker.data(), worker.begin(), worker.size());
     return control_message{std::move(m)};

@@ -14,10 +14,18 @@
 
 namespace troupe {
 
+// As far as others must have the same.
+struct ucx_version {
+    std::uint16_t major = 0, minor = 0;
+
+    friend bool operator==(const ucx_version&, const ucx_version&) noexcept = default;
+};
+
 struct hello_message {
     peer_info self;
     std::vector<std::byte> worker;
     bool shared_memory = false;
+    ucx_version ucx;
 };
 enum class verdict_message : std::uint8_t { accepted, duplicate };
 struct goodbye_message {

@@ -23,6 +23,15 @@ error other_transport(bool theirs_is_shared_memory) {
                                  "--transport tcp"};
 }
 
+std::string text(const ucx_version& v) {
+    return std::to_string(v.major) + "." + std::to_string(v.minor);
+}
+
+error other_ucx(const ucx_version& theirs) {
+    return {errc::refused, "it runs UCX " + text(theirs) + ", this side " + text(ucx_here()) +
+                               "; let all of a cluster find the same one (LD_LIBRARY_PATH)"};
+}
+
 error duplicate_error() {
     return {errc::refused,
             "the node there still holds an earlier connection of this node; try again"};
@@ -176,7 +185,8 @@ void control_plane::on_ready(std::uint64_t id) {
         // Before the hello leaves: the peer's first frame may overtake its own hello.
         if (const auto ready = events_.peer_proven(c->peer); !ready)
             return end(id, ready.failure());
-        c->wire->send(hello_message{self_, c->peer->worker->address(), context_.shared_memory()});
+        c->wire->send(
+            hello_message{self_, c->peer->worker->address(), context_.shared_memory(), ucx_here()});
     }
     for (const control_message& message : arrived)
         if ((c = find(id)) != nullptr)
@@ -207,6 +217,8 @@ void control_plane::admit(connection& c, const hello_message& hello) {
         return end(c.id, error{errc::refused, "this address is the node itself"});
     if (hello.shared_memory != context_.shared_memory())
         return end(c.id, other_transport(hello.shared_memory));
+    if (hello.ucx != ucx_here())
+        return end(c.id, other_ucx(hello.ucx));
     peer.info = hello.self;
     peer.info.address = reachable_address(hello.self.address, remote_address(c.wire->descriptor()));
     peer.worker_address = hello.worker;

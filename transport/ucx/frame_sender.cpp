@@ -11,11 +11,6 @@ constexpr std::size_t header_room = 4096; // see wire.md
 constexpr std::byte zeros[wire::alignment]{};
 constexpr std::uint64_t gpu_rendezvous_min = 8192;
 
-bool lies_on_device(const frame& f) {
-    return std::ranges::any_of(f.tensors(),
-                               [](const tensor& t) { return t.bytes() > 0 && !t.is_host(); });
-}
-
 } // namespace
 
 // A frame on its way: what UCX reads until it says that it is done.
@@ -112,9 +107,8 @@ void frame_sender::post(const std::shared_ptr<ucx_peer>& peer, ucx_peer::outgoin
                           UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_MEMORY_TYPE |
                           UCP_OP_ATTR_FIELD_FLAGS;
     params.memory_type = UCS_MEMORY_TYPE_HOST;
-    if (lies_on_device(*op.data)) {
-        TROUPE_CHECK(op.pieces.size() == 1 && peer->info.takes_gpu_memory,
-                     "what lies on a device is one piece and goes to who takes it");
+    if (wire::lies_on_device(*op.data)) {
+        TROUPE_CHECK(op.pieces.size() == 1, "what lies on a device is one piece");
         params.memory_type = UCS_MEMORY_TYPE_CUDA;
         if (h.tensor_bytes >= gpu_rendezvous_min)
             params.flags = UCP_AM_SEND_FLAG_RNDV; // else it would pass through memory of the host

@@ -40,6 +40,8 @@ struct ucx_gpu_memory {
     // Makes a GPU the calling thread's. Called on each thread before it enters UCX, as the driver ends a process that asks
     // without (UCX does while it goes to sleep).
     std::function<void()> use;
+    // Waits for all that GPUs do: before buffers are let go of that UCX may still copy to or from. On the progress thread.
+    std::function<void()> settle;
     // Where the tensors of a large frame go; null: to the node's pool, as all where that one has no room. On the progress
     // thread. A pool must outlive its frames.
     std::function<memory_pool*(actor_address to, std::uint64_t body_type)> for_frame;

@@ -62,7 +62,7 @@ send_status ucx_node::send(node_id node, frame_ptr f) {
     if (peer == nullptr)
         return send_status::gone;
     const auto measured = wire::measure(*f);
-    if (!measured)
+    if (!measured || (wire::lies_on_device(*f) && !peer->info.takes_gpu_memory))
         return send_status::too_large;
     const std::uint64_t bytes = measured->words * sizeof(capnp::word) + measured->tensor_bytes;
     bool is_congested = false;

@@ -207,6 +207,8 @@ void ucx_node::drop_worker(ucx_peer& peer) {
     if (!is_closed || !(is_set_up || peer.was_declined))
         peer.worker->leave_to_the_end();
     peer.worker.reset();
+    if (options_.gpu)
+        options_.gpu->settle();
     sender_.abandon(peer);
     receiver_.abandon(peer);
 }

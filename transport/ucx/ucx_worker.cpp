@@ -20,7 +20,7 @@ ucs_log_func_rc_t drop_peer_failures(const char*, unsigned, const char*, ucs_log
 
 // Beside the emulated driver of the tests UCX 1.19 ended the process, 1.20.1 lost peers over TCP, and 1.21 ended the process
 // when a peer died in a transfer; 1.22 passes them.
-constexpr std::pair gpu_version_min{1u, 22u};
+constexpr ucx_version gpu_version_min{1, 22};
 
 struct config_deleter {
     void operator()(ucp_config_t* c) const { ucp_config_release(c); }
@@ -40,8 +40,9 @@ result<std::unique_ptr<ucp_config_t, config_deleter>> configure(bool shm, bool l
     std::unique_ptr<ucp_config_t, config_deleter> config{raw};
     // Not both at once: with TCP beside shared memory UCX 1.13 sets connections up over the one for the other, and
     // large transfers over both, which is slower and, when a peer vanishes meanwhile, aborts the process.
+    // Of CUDA over TCP copies alone: another process must not write into memory of this one's GPUs, which cuda_ipc would.
     const std::string transports =
-        std::string{shm ? "shm,self" : "tcp"} + (gpu_memory ? ",cuda" : "");
+        std::string{shm ? "shm,self" : "tcp"} + (!gpu_memory ? "" : shm ? ",cuda" : ",cuda_copy");
     std::vector<setting> settings{
         {"TLS", transports.c_str()},
         // A host that does not answer must not stop the progress of the others.
@@ -67,27 +68,42 @@ result<std::unique_ptr<ucp_config_t, config_deleter>> configure(bool shm, bool l
     return config;
 }
 
+std::string name_of(const ucx_version& v) {
+    return "UCX " + std::to_string(v.major) + "." + std::to_string(v.minor);
+}
+
+// Asked before there is a context: with an older one the process may end.
+result<void> is_new_enough_for_gpus() {
+    const ucx_version here = ucx_here();
+    if (std::pair{here.major, here.minor} >=
+        std::pair{gpu_version_min.major, gpu_version_min.minor})
+        return {};
+    return error{errc::usage, name_of(here) + " is too old for memory of GPUs, which takes " +
+                                  name_of(gpu_version_min) +
+                                  " that is built with CUDA; name the folder of its libucp.so.0 in "
+                                  "LD_LIBRARY_PATH (kernels/cuda/README.md)"};
+}
+
 result<void> takes_gpu_memory(ucp_context_h context) {
     ucp_context_attr_t is{};
     is.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES;
     if (const auto status = ucp_context_query(context, &is); status != UCS_OK)
         return ucx_error(errc::io, status);
-    unsigned major = 0, minor = 0, release = 0;
-    ucp_get_version(&major, &minor, &release);
-    const std::string version = "UCX " + std::to_string(major) + "." + std::to_string(minor) + "." +
-                                std::to_string(release);
-    if (std::pair{major, minor} < gpu_version_min)
-        return error{errc::usage, version + " is too old for memory of GPUs, which takes " +
-                                      std::to_string(gpu_version_min.first) + "." +
-                                      std::to_string(gpu_version_min.second) + ", built with CUDA"};
     if ((is.memory_types & UCS_BIT(UCS_MEMORY_TYPE_CUDA)) == 0)
-        return error{errc::usage, version +
-                                      " takes no memory of GPUs: it is built without CUDA, or "
-                                      "does not find its module or the driver"};
+        return error{errc::usage, name_of(ucx_here()) +
+                                      " takes no memory of GPUs: it is built without CUDA, or does "
+                                      "not find its module for it or the driver "
+                                      "(kernels/cuda/README.md)"};
     return {};
 }
 
 } // namespace
+
+ucx_version ucx_here() {
+    unsigned major = 0, minor = 0, release = 0;
+    ucp_get_version(&major, &minor, &release);
+    return {static_cast<std::uint16_t>(major), static_cast<std::uint16_t>(minor)};
+}
 
 error ucx_error(errc code, ucs_status_t status) {
     return {code, std::string{"UCX: "} + ucs_status_string(status)};
@@ -95,6 +111,9 @@ error ucx_error(errc code, ucs_status_t status) {
 
 result<std::unique_ptr<ucx_context>> ucx_context::create(ucx_transports transports,
                                                          bool loopback_only, bool gpu_memory) {
+    if (gpu_memory)
+        if (auto fits = is_new_enough_for_gpus(); !fits)
+            return fits.failure();
     std::unique_ptr<ucx_context> c{new ucx_context};
     ucs_log_push_handler(drop_peer_failures);
     c->shared_memory_ = transports == ucx_transports::shm ||

@@ -14,9 +14,13 @@
 #include <vector>
 
 #include "schemas/base/error.hpp"
+#include "transport/handshake/control.hpp"
 #include "transport/ucx/ucx_endpoint.hpp"
 
 namespace troupe {
+
+// Which UCX this process has found.
+ucx_version ucx_here();
 
 inline constexpr unsigned frame_message = 0; // the id of our active messages
 

@@ -137,8 +137,10 @@ BOOST_AUTO_TEST_CASE(the_length_of_a_message_is_bounded_before_it_is_read) {
 }
 
 BOOST_AUTO_TEST_CASE(control_messages_come_back_as_they_were) {
-    const hello_message hello{
-        {node_id{7}, "left", "127.0.0.1:4242", peer_role::client}, bytes(100, std::byte{5}), true};
+    const hello_message hello{{node_id{7}, "left", "127.0.0.1:4242", peer_role::client, true},
+                              bytes(100, std::byte{5}),
+                              true,
+                              {1, 22}};
     const auto read = read_control(write_control(hello));
     const auto& again = std::get<hello_message>(read.value());
     BOOST_TEST(again.self.node == node_id{7});
@@ -147,6 +149,8 @@ BOOST_AUTO_TEST_CASE(control_messages_come_back_as_they_were) {
     BOOST_TEST((again.self.role == peer_role::client));
     BOOST_TEST((again.worker == hello.worker));
     BOOST_TEST(again.shared_memory);
+    BOOST_TEST(again.self.takes_gpu_memory);
+    BOOST_TEST((again.ucx == ucx_version{1, 22}));
     BOOST_TEST((std::get<verdict_message>(
                     read_control(write_control(verdict_message::duplicate)).value()) ==
                 verdict_message::duplicate));
