@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 
-from support import APP, TROUPE, TroupeTest, main
+from support import APP, TroupeTest, main
 from test_gpus import EMULATED, missing
 
 CACHED = sorted(pathlib.Path("~/.cache/troupe/ucx").expanduser().glob("lib/python3*/site-packages/libucx/lib"))
