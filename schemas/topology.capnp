@@ -79,6 +79,7 @@ struct ParameterServer {
   aggregation @5 :Aggregation $A.doc("What is made of the gradients of one update. Their mean when absent.");
   nodeServers @6 :Bool = false $A.doc("One server on each node in front of the shards, which sums what the node's replicas push "
       "and pulls once for all of them.");
+  pulls @7 :NumberForm = f32 $A.doc("How the weights that replicas pull are sent. The server keeps them as they are, and so are they evaluated and saved.");
 }
 
 struct Consistency $A.doc("Exactly one rule. A replica's clock counts its minibatches.") {
@@ -208,6 +209,14 @@ struct ThresholdCodec {
 
 struct TopKCodec {
   ratio @0 :Float32 = 0.01 $A.min(0.000001) $A.max(1) $A.doc("Share of a tensor's numbers that is sent.");
+  values @1 :SparseValues = f32 $A.doc("How the numbers that are sent are written, beside 32 bits for the place of each.");
+}
+
+enum SparseValues {
+  f32 @0 $A.doc("As they are, 32 bits.");
+  f16 @1 $A.doc("Rounded to half precision, 16 bits.");
+  int8 @2 $A.doc("One of 255 steps up to the largest of 512 that are sent, the nearest: 8 bits.");
+  int4 @3 $A.doc("One of 15 steps up to the largest of 512 that are sent, the nearest: 4 bits. SparCML's: Renggli et al. 2019.");
 }
 
 struct DeepGradientCodec {
@@ -217,6 +226,7 @@ struct DeepGradientCodec {
   clipNorm @3 :Float32 = 0 $A.min(0) $A.max(1e30) $A.doc("Bound on the norm of a replica's gradients of a pipeline stage, divided by the root of the replicas; 0: none.");
   warmupEpochs @4 :UInt32 = 0 $A.min(0) $A.max(1000000)
       $A.doc("Epochs in which the share falls to ratio: of w epochs in number e, from 0, it is ratio^((e + 1) / (w + 1)).");
+  values @5 :SparseValues = f32 $A.doc("How the numbers that are sent are written, beside 32 bits for the place of each.");
 }
 
 struct TernGradCodec {
@@ -241,6 +251,20 @@ struct PipelineTopology {
       "time too.");
   microbatches @2 :UInt32 = 4 $A.min(1) $A.max(65536)
       $A.doc("Parts into which gpipe splits a minibatch; pipedream passes minibatches whole.");
+  rate @3 :StageRate = perSample $A.doc("The learning rate of a stage with replicas of its own.");
+  activations @4 :NumberForm = f32 $A.doc("How activations between stages, and their gradients, are sent.");
+}
+
+enum StageRate {
+  perSample @0 $A.doc("As many times the rate as the stage has replicas, whose mean gradient one update is made of: a sample moves "
+      "all stages alike. Harlap et al. 2018.");
+  perUpdate @1 $A.doc("The same for every update, as of one minibatch that is larger.");
+}
+
+enum NumberForm {
+  f32 @0 $A.doc("As they are, 32 bits a number.");
+  bf16 @1 $A.doc("Rounded to bfloat16, 16 bits.");
+  int8 @2 $A.doc("One of 255 steps up to the largest of 512 neighbours, the nearest: 8 bits.");
 }
 
 enum PipelineSchedule {

@@ -53,6 +53,8 @@ struct PlaceStage {
   worker @15 :UInt32;           # of the stage's parameter server: a replica, or with node_servers all of a node
   workers @16 :UInt32 = 1;
   members @17 :UInt32 = 1;      # replicas that are this worker
+  rate @18 :Topology.StageRate; # of a stage with replicas of its own
+  activations @19 :Topology.NumberForm;  # how activations between stages, and their gradients, are sent
 }                               # the sender is the stage's trainer
 
 struct StagePlaced {
@@ -91,6 +93,7 @@ struct ConnectStage {
   # Whether it is computed on this stage's own device, so that what goes to it stays in that device's memory.
   previousIsBeside @9 :Bool;
   nextIsBeside @10 :Bool;
+  updates @11 :List(UInt64);    # restored: that the optimizer has made of each parameter so far, in the stage's order
 }
 
 struct StageReady {
@@ -198,6 +201,7 @@ struct Snapshot {
   # from the model.
   stage @0 :UInt32;
   weightVersion @1 :UInt64;
+  updates @2 :List(UInt64);     # as in ConnectStage
 }
 
 struct ProfileModel {
