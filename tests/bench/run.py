@@ -2,7 +2,7 @@
 """Runs a benchmark of Troupe beside its peers and prints one table; never passes or fails by time.
 
     tests/bench/run.py frames | actors | operations | tracing | training | models | straggler | all_reduce | params |
-                       slow_link | gpu
+                       slow_link | gpu | accuracy
                        [--build BUILD] [--repetitions 5] [--json]
 
 Everything is repeated and interleaved; a figure is the median, with the lowest and highest beside it. Peers that are
@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 import contenders
+from accuracy import SEEDS, accuracy
 from gpu import gpu
 from measuring import Figures, Skip, interleave
 from slow_link import slow_link
@@ -328,24 +329,28 @@ def straggler(options):
 
 BENCHMARKS = {"frames": frames, "training": training, "models": models, "tracing": tracing, "actors": actors,
               "operations": operations, "straggler": straggler, "all_reduce": all_reduce, "params": params,
-              "slow_link": slow_link, "gpu": gpu}
+              "slow_link": slow_link, "gpu": gpu, "accuracy": accuracy}
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("benchmark", choices=sorted(BENCHMARKS))
     parser.add_argument("--build", default=os.path.join(contenders.SOURCE, "build"), help="the build folder")
-    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--repetitions", type=int, help="how often all is measured: 5 times; accuracy: how many seeds, 3")
     parser.add_argument("--venv", default=os.path.expanduser("~/.cache/troupe/pytorch"),
                         help="virtual environment with a PyTorch of the Python package index")
     parser.add_argument("--samples", type=int, default=12800, help="training: samples that a PyTorch run trains on")
     parser.add_argument("--bytes-max", type=int, default=1 << 26, help="all_reduce: the largest size")
-    parser.add_argument("--model", help="models, gpu: only those with this in their names")
+    parser.add_argument("--model", help="models, gpu, accuracy: only those with this in their names")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="accuracy: a key of the app files")
+    parser.add_argument("--write", action="store_true", help="accuracy: also make the table in apps/fashion_mnist/README.md anew")
     parser.add_argument("--program", help="gpu: the troupe to run, as of a bundle; without it that of the build folder")
     parser.add_argument("--devices", default="cuda:0", help="gpu: where our runs compute; cpu:1 tries it without a GPU")
     parser.add_argument("--full", action="store_true", help="training: PyTorch runs a whole epoch, with test accuracy")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of the table")
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.repetitions = options.repetitions or (SEEDS if options.benchmark == "accuracy" else 5)
+    return options
 
 
 def main():

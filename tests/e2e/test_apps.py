@@ -1,13 +1,22 @@
-"""The shipped apps: every file is right, and those whose data is not here train on made-up files of its format."""
+"""The shipped apps: every file is right and trains on a little of its data; those whose data is not here on made-up files of its format."""
 
+import gzip
 import pathlib
 import random
 import subprocess
+import sys
 
 from support import FASHION, SOURCE, TroupeTest, main
 
+sys.path += [str(SOURCE / "tests/support"), str(SOURCE / "tests/bench")]
+import accuracy  # noqa: E402
+from measuring import Figures  # noqa: E402
+from shipped_apps import place_of  # noqa: E402
+
 APPS = SOURCE / "apps"
 FOLDOC = pathlib.Path("/usr/share/dictd/foldoc.dict.dz")
+TRAIN_SAMPLES, TEST_SAMPLES = 1024, 256     # of the images that every app trains on
+TEXT_BYTES = 40_000
 
 
 class Apps(TroupeTest):
@@ -51,6 +60,76 @@ class Apps(TroupeTest):
         for command in ("check", "run"):
             self.assert_one_line_error(self.troupe(command, app), 2, "data.cifar.folder", "data_batch_1.bin: no such file",
                                        "cifar-10-binary.tar.gz from https://www.cs.toronto.edu/~kriz/cifar.html")
+
+    def first_images(self):
+        """Settings for the first images of Fashion-MNIST alone."""
+        settings = []
+        for kind, name, samples in (("train", "train", TRAIN_SAMPLES), ("test", "t10k", TEST_SAMPLES)):
+            for what, dimensions in (("images", 3), ("labels", 1)):
+                file = f"{name}-{what}-idx{dimensions}-ubyte"
+                with gzip.open(FASHION / f"{file}.gz") as all_of_them:
+                    head = all_of_them.read(4 + 4 * dimensions)
+                    each = 784 if what == "images" else 1
+                    content = head[:4] + samples.to_bytes(4, "big") + head[8:] + all_of_them.read(samples * each)
+                (self.folder / file).write_bytes(content)
+                settings += ["--set", f"data.idx.{kind}_{what}={self.folder / file}"]
+        return settings
+
+    def little_data(self, app):
+        """Settings that make an app train for a short while; None: its data is not here."""
+        settings = self.settings(app)
+        if settings is None:
+            return None
+        if app == "cifar_vgg":
+            return [*settings, "--set", "train.batch=16", "--set", "train.optimizer.sgd.learning_rate=0.002"]
+        if app == "translation":
+            return settings
+        if app != "text_gpt":
+            return self.first_images()
+        with gzip.open(FOLDOC) as text:
+            (self.folder / "text").write_bytes(text.read(TEXT_BYTES))
+        return ["--set", f"data.text.train=[{self.folder / 'text'}]", "--set", "train.warmup_minibatches=0"]
+
+    def trains_at_its_place(self, file, settings):
+        """One run of two epochs, on as many nodes of as many devices as the app is made for."""
+        words = [file, "--json", "--set", "train.epochs=2", "--set", f"checkpoint.directory={self.folder / file.parent.name / file.stem}", *settings]
+        place = place_of(file)
+        if place.words() is not None:
+            return self.troupe("run", *words, *place.words(), timeout=240)
+        devices = ["--devices", f"cpu:{place.devices}"]
+        first, address = self.node(*devices)
+        nodes = [first, *(self.node(*devices, "--join", address, name=f"node-{n}")[0] for n in range(1, place.nodes))]
+        result = self.troupe("run", *words, "--cluster", address, timeout=240)
+        for node in nodes:
+            node.terminate()
+            node.wait()
+        return result
+
+    def test_every_app_file_trains(self):
+        data = {folder: self.little_data(folder) for folder in sorted({file.parent.name for file in APPS.glob("*/*.yaml")})}
+        for folder, settings in data.items():
+            if settings is None:
+                print(f"skipped: the data of {folder} is not installed")
+                continue
+            for file in sorted((APPS / folder).glob("*.yaml")):
+                with self.subTest(file=file):
+                    result = self.trains_at_its_place(file, settings)
+                    self.assertEqual(result.code, 0, str(result))
+                    first, last = result.event("epoch")
+                    self.assertLess(last["train_loss"], first["train_loss"])
+
+    def test_the_table_of_accuracies_can_be_made_anew(self):
+        text = accuracy.README.read_text(encoding="utf-8")
+        names = [file.stem for file in accuracy.FOLDER.glob("*.yaml")]
+        figures = {name: Figures([50.0 + len(name), 91.0, 99.0]) for name in names}
+        about = {"date": "2001-02-03 04:05", "processor": "a processor"}
+        made = accuracy.with_figures(text, figures, about, range(3))
+        for name in names:
+            self.assertRegex(made, rf"\| `{name}\.yaml` \| .+ \| 91\.0% \| {50 + len(name)}\.0 to 99\.0 \| \+0\.0 \|\n")
+        self.assertIn("on 2001-02-03,\na processor.", made)
+        self.assertEqual(accuracy.with_figures(made, figures, about, range(3)), made)
+        with self.assertRaisesRegex(ValueError, "not of the same app files: single"):
+            accuracy.with_figures(text, {name: f for name, f in figures.items() if name != "single"}, about, range(3))
 
     def trains_on_two_nodes(self, app, *settings):
         words = [word for setting in (*settings, f"checkpoint.directory={self.folder / 'saved'}") for word in ("--set", setting)]

@@ -1,0 +1,111 @@
+"""The benchmark "accuracy": what each app of apps/fashion_mnist comes to on the test images, over several seeds, beside `single`;
+and the table of these figures in the app's README, which --write makes anew."""
+import pathlib
+import re
+import shlex
+import sys
+
+import contenders
+from measuring import Contender, Figures, Skip, interleave
+from tables import Row, Table, facts
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from shipped_apps import place_of  # noqa: E402
+
+FOLDER = pathlib.Path(contenders.APP)
+README = FOLDER / "README.md"
+BESIDE = "single"
+SEEDS = 3
+PORT = 47811        # of the first node where the program does not start its own
+ROW = re.compile(r"^\| `(?P<name>\w+)\.yaml` \| (?P<topology>.*?) \|.*$", re.MULTILINE)
+MADE = re.compile(r"^Accuracies are .*\n(?:.+\n)*", re.MULTILINE)     # the paragraph that says how
+HEADING = re.compile(r"^\| file \| topology \|.*\n\|[-|]*\|$", re.MULTILINE)
+
+
+def name_of(file, seed):
+    return f"{file.stem}, seed {seed}"
+
+
+def run_of(options, file, seed):
+    """One whole run of an app file with this seed: its figures are those of the last epoch."""
+    program = contenders.program(options.build, "tools/troupe/troupe")
+    place = place_of(file)
+    command = [program, "run", str(file), "--json", "--set", f"train.seed={seed}"]
+    command += [word for setting in options.set for word in ("--set", setting)]
+    cluster = None
+    if place.words() is not None:
+        command += place.words()
+    else:
+        first = f"127.0.0.1:{PORT}"
+        node = [program, "node", "--quiet", "--devices", f"cpu:{place.devices}", "--listen"]
+        joined = [shlex.join([*node, "127.0.0.1:0", "--join", first])] * (place.nodes - 1)
+        # The first one listens by the time that the others look for it.
+        cluster = ["sh", "-c", f"{shlex.join([*node, first])} & sleep 0.1; {' & '.join(joined)} & wait"]
+        command += ["--cluster", first]
+
+    def read(output):
+        epochs = [line for line in contenders.json_lines(output) if line.get("event") == "epoch"]
+        if not epochs:
+            raise Skip("printed no epoch line")
+        return {"test_accuracy": 100 * epochs[-1]["test_accuracy"]}
+    return Contender(name_of(file, seed), command, read, server=cluster, timeout_s=1800)
+
+
+def trained(options, files, seeds):
+    """The outcome of all runs, and the figures by app file of those whose runs have all ended: the others' would flatter."""
+    outcome = interleave([run_of(options, file, seed) for seed in seeds for file in files], 1)
+    figures = {}
+    for file in files:
+        found = [outcome.figures.get(name_of(file, seed), {}).get("test_accuracy") for seed in seeds]
+        if all(found):
+            figures[file.stem] = Figures([value for figure in found for value in figure.values])
+    return outcome, figures
+
+
+def percent(figures):
+    return f"{figures.median:.1f}%", f"{figures.low:.1f} to {figures.high:.1f}"
+
+
+def beside(figures, single):
+    return f"{figures.median - single.median:+.1f}" if single else ""
+
+
+def with_figures(text, figures, about, seeds):
+    """The README's text with these figures in its table. ValueError where an app has no row, or a row no app."""
+    rows = {match["name"] for match in ROW.finditer(text)}
+    if rows != set(figures):
+        raise ValueError("its table and the figures are not of the same app files: "
+                         + ", ".join(sorted(rows.symmetric_difference(figures))))
+
+    def row(match):
+        median, spread = percent(figures[match["name"]])
+        apart = beside(figures[match["name"]], figures[BESIDE])
+        return f"| `{match['name']}.yaml` | {match['topology']} | {median} | {spread} | {apart} |"
+    made = (f"Accuracies are those after the last epoch, the median and the range of {len(seeds)} seeds, and by how many points the median\n"
+            f"differs from that of `{BESIDE}`: made by `troupe bench accuracy --write` on {about['date'][:10]},\n"
+            f"{about['processor']}. Where replicas do not wait for each other they differ from run to run, too.\n")
+    head = "| file | topology | test accuracy | range | beside `single` |\n|---|---|---|---|---|"
+    return MADE.sub(lambda _: made, HEADING.sub(head, ROW.sub(row, text)))
+
+
+def accuracy(options):
+    files = [file for file in sorted(FOLDER.glob("*.yaml")) if not options.model or options.model in file.stem]
+    if options.write and (options.model or options.set):
+        raise Skip("--write makes the whole table, of the app files as they are; leave out --model and --set")
+    files.sort(key=lambda file: file.stem != BESIDE)
+    seeds = range(1, options.repetitions + 1)
+    outcome, figures = trained(options, files, seeds)
+    single = figures.get(BESIDE)
+    rows = []
+    for name, found in figures.items():
+        row = Row(name, found, "%")
+        row.extra["beside single"] = beside(found, single)
+        rows.append(row)
+    table = Table("accuracy", f"Test accuracy of the apps of apps/fashion_mnist over {len(seeds)} seeds", rows, outcome.skipped,
+                  outcome.others_busy)
+    if options.write:
+        try:
+            README.write_text(with_figures(README.read_text(encoding="utf-8"), figures, facts(table), seeds), encoding="utf-8")
+        except ValueError as why:
+            table.notes.append(f"{README} is left as it was: {why}")
+    return table
