@@ -7,6 +7,7 @@
 #   cache --Pull--> every shard                   shard --Pulled--> cache
 #   stage --Offer--> its cache                    its cache --Fetched--> stage              per minibatch
 #   cache --Push, Pull--> every shard             shard --Pulled--> cache
+#   shard --PullAgain--> cache                    cache --Pull--> shard, or nothing         value-bounded, if others wait for it
 #   stage --FinishEpoch--> its cache              its cache --EpochFinished--> stage        when its share of an epoch is done
 #   cache --WorkerDone--> every shard             shard --WorkerDoneTaken--> cache          when all have ended it
 #   stage --Refresh--> its cache                  its cache --Fetched--> stage              between two epochs
@@ -78,7 +79,8 @@ struct Push {
                                 # none: the worker has no minibatch now
 
 struct Pull {
-  # Cache to a shard, after the Push of the clock before, or at clock 0 when it enters the epoch. Answered by Pulled, when the consistency rule lets it read.
+  # Cache to a shard, after the Push of the clock before, or at clock 0 when it enters the epoch, and once more after PullAgain.
+  # Answered by Pulled, when the consistency rule lets it read.
   worker @0 :UInt32;
   epoch @1 :UInt32;
   clock @2 :UInt64;             # how many pushes of this worker went before
@@ -91,6 +93,15 @@ struct Pulled {
   staleness @2 :UInt64;         # updates between the version of the worker's last push and its own
   dropped @3 :UInt32;           # pushes of this worker that were dropped since the last Pulled
 }                               # attachments: the shard's parameters
+
+struct PullAgain {
+  # Shard to a cache that it has answered, at most once for each Pulled, where updates are value-bounded: another worker waits
+  # here until this one has seen more. A cache that still waits for other shards drops the answer and sends its Pull again; one
+  # that has all answers ignores this, as its worker computes and pulls when it has. Without it one could wait at this shard
+  # for a worker that has its answer, and that one at another shard for the first.
+  epoch @0 :UInt32;             # of the Pull
+  clock @1 :UInt64;
+}
 
 struct FinishEpoch $nodeLocal {
   # Stage to its cache, instead of another Offer: this worker has no more minibatches in this epoch. Answered by

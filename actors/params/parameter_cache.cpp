@@ -18,6 +18,7 @@ parameter_cache::parameter_cache(actor_context& context, parameter_cache_options
     on<proto::FinishEpoch>(&parameter_cache::finish_epoch);
     on<proto::Refresh>(&parameter_cache::refresh);
     on<proto::Pulled>(&parameter_cache::pulled);
+    on<proto::PullAgain>(&parameter_cache::pull_again);
     on<proto::WorkerDoneTaken>(&parameter_cache::worker_done_taken);
     on<proto::ShardRead>(&parameter_cache::shard_read);
     on<proto::WorkDone>(&parameter_cache::work_done);
@@ -242,14 +243,18 @@ void parameter_cache::send_push(const push_ids& ids, std::span<const tensor> con
 }
 
 void parameter_cache::pull(std::uint32_t epoch, std::uint64_t clock, std::uint64_t minibatch) {
-    for (const actor_address shard : shards_) {
-        frame_builder<proto::Pull> pull;
-        pull.body().setWorker(worker_);
-        pull.body().setEpoch(epoch);
-        pull.body().setClock(clock);
-        pull.envelope().setMinibatch(minibatch);
-        send(shard, std::move(pull));
-    }
+    for (const actor_address shard : shards_)
+        send_pull(shard, epoch, clock, minibatch);
+}
+
+void parameter_cache::send_pull(actor_address shard, std::uint32_t epoch, std::uint64_t clock,
+                                std::uint64_t minibatch) {
+    frame_builder<proto::Pull> pull;
+    pull.body().setWorker(worker_);
+    pull.body().setEpoch(epoch);
+    pull.body().setClock(clock);
+    pull.envelope().setMinibatch(minibatch);
+    send(shard, std::move(pull));
 }
 
 void parameter_cache::finish(std::uint32_t epoch) {
@@ -332,6 +337,20 @@ void parameter_cache::pulled(proto::Pulled::Reader body, const frame& f) {
         fetched_.pop_front();
     const auto first = answers_[0]->body<proto::Pulled>();
     send_fetched(first.getStaleness(), first.getDropped());
+}
+
+// What it has of this shard is dropped, as long as others are awaited: all that is computed with is of the last answers.
+void parameter_cache::pull_again(proto::PullAgain::Reader body, const frame& f) {
+    const auto sender = std::ranges::find(shards_, f.from());
+    if (sender == shards_.end())
+        return reject("the sender is no shard of this cache");
+    frame_ptr& answer = answers_[static_cast<std::size_t>(sender - shards_.begin())];
+    if (!asked_ || asked_->answer != type_id_of<proto::Pulled>() ||
+        asked_->echo != body.getClock() || !answer)
+        return;
+    answer = nullptr;
+    ++missing_;
+    send_pull(*sender, body.getEpoch(), body.getClock(), asked_->minibatch);
 }
 
 void parameter_cache::shard_read(proto::ShardRead::Reader, const frame& f) {

@@ -52,6 +52,7 @@ class parameter_cache final : public actor {
     void finish_epoch(proto::FinishEpoch::Reader body, const frame& f);
     void refresh(proto::Refresh::Reader body, const frame& f);
     void pulled(proto::Pulled::Reader body, const frame& f);
+    void pull_again(proto::PullAgain::Reader body, const frame& f);
     void worker_done_taken(proto::WorkerDoneTaken::Reader body, const frame& f);
     void shard_read(proto::ShardRead::Reader body, const frame& f);
     void work_done(proto::WorkDone::Reader body, const frame& f);
@@ -102,6 +103,8 @@ class parameter_cache final : public actor {
     bool collect(std::uint64_t echo, const frame& f);
     result<void> check_answer(std::size_t shard, std::uint64_t echo, const frame& f) const;
     void pull(std::uint32_t epoch, std::uint64_t clock, std::uint64_t minibatch);
+    void send_pull(actor_address shard, std::uint32_t epoch, std::uint64_t clock,
+                   std::uint64_t minibatch);
     void send_fetched(std::uint64_t staleness, std::uint32_t dropped);
 
     parameter_cache_options options_;

@@ -266,13 +266,22 @@ void parameter_shard::answer_pulls() {
             }
 }
 
-bool parameter_shard::waits(std::uint32_t worker) const {
+bool parameter_shard::waits(std::uint32_t worker) {
     const auto slower = ledger_.waits_for(worker);
     std::optional<std::uint32_t> other; // it does not wait for itself, but for the update
     if (slower && *slower != worker)
         other = static_cast<std::uint32_t>(*slower);
     board_->waits(worker, other);
+    if (other && ledger_.calls_back(*other))
+        call_back(*other);
     return slower.has_value();
+}
+
+void parameter_shard::call_back(std::uint32_t worker) {
+    frame_builder<proto::PullAgain> again;
+    again.body().setEpoch(epoch_);
+    again.body().setClock(ledger_.pushes(worker));
+    send(workers_[worker].cache, std::move(again));
 }
 
 void parameter_shard::answer(worker_state& worker) {

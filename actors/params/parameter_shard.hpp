@@ -72,7 +72,8 @@ class parameter_shard final : public actor {
     std::size_t gradients_needed() const noexcept; // for an update
     pushed_gradients take_pushed(const arrived_push& push);
     void answer_pulls();
-    bool waits(std::uint32_t worker) const;
+    bool waits(std::uint32_t worker);
+    void call_back(std::uint32_t worker);
     void answer(worker_state& worker);
     void end_epoch();
     void fail(const error& why) { quit(why); }

@@ -26,6 +26,7 @@ void shard_ledger::begin_epoch() {
     clocks_ = worker_clocks{workers_.size()};
     for (std::size_t w = 0; w < workers_.size(); ++w) {
         workers_[w].pushes = 0;
+        workers_[w].sight = reading::not_yet;
         if (workers_[w].gone)
             clocks_.finish(w);
     }
@@ -37,6 +38,7 @@ bool shard_ledger::epoch_is_over() const noexcept {
 
 bool shard_ledger::push(const arrived_push& arrived) {
     worker_state& worker = workers_[arrived.worker];
+    worker.sight = reading::not_yet;
     ++worker.pushes;
     ++worker.run_clock;
     // While an update is under way its version is over.
@@ -127,7 +129,8 @@ std::optional<std::size_t> shard_ledger::waits_for_sight(std::size_t worker) con
     const double most = double{*rule_.bound} /
                         std::sqrt(static_cast<double>(std::max<std::uint64_t>(1, own.run_clock)));
     for (std::size_t w = 0; w < workers_.size(); ++w)
-        if (w != worker && !clocks_.is_done(w) && !workers_[w].reads && own.unseen[w] > most)
+        if (w != worker && !clocks_.is_done(w) && workers_[w].sight != reading::asks &&
+            own.unseen[w] > most)
             return w;
     return std::nullopt;
 }
@@ -141,9 +144,16 @@ std::optional<std::size_t> shard_ledger::waits_for(std::size_t worker) const {
 }
 
 void shard_ledger::read(std::size_t worker) {
-    workers_[worker].reads = false;
+    workers_[worker].sight = reading::is_answered;
     for (worker_state& w : workers_)
         w.unseen[worker] = 0;
+}
+
+bool shard_ledger::calls_back(std::size_t worker) {
+    if (!rule_.bound || workers_[worker].sight != reading::is_answered)
+        return false;
+    workers_[worker].sight = reading::is_called_back;
+    return true;
 }
 
 void shard_ledger::join(std::size_t worker) {
@@ -153,7 +163,7 @@ void shard_ledger::join(std::size_t worker) {
 
 void shard_ledger::lose(std::size_t worker) {
     workers_[worker].gone = true;
-    workers_[worker].reads = false;
+    workers_[worker].sight = reading::not_yet;
     clocks_.finish(worker);
 }
 

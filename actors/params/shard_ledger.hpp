@@ -6,6 +6,7 @@
 //     while (auto update = ledger.next()) { apply it; ledger.applied(size of the change); }
 //     ledger.asks(worker);                                   it wants to read
 //     if (!ledger.waits_for(worker)) answer its read, ledger.read(worker);
+//     else if (ledger.calls_back(whom)) tell whom it waits for to ask again
 //
 // Versions count updates over the run.
 #pragma once
@@ -54,20 +55,24 @@ class shard_ledger {
     // The worker for which this one's read, after all that it has pushed, has to wait: where an update takes the pushes of
     // several, one that is to push before it is made. Itself: for an update that is due or under way, by what it has pushed.
     std::optional<std::size_t> waits_for(std::size_t worker) const;
-    void asks(std::size_t worker) { workers_[worker].reads = true; }
-    void read(std::size_t worker);                              // it has been answered
+    void asks(std::size_t worker) { workers_[worker].sight = reading::asks; }
+    void read(std::size_t worker); // it has been answered
+    // Whether a worker for whom another waits is to ask again: it has an answer, and may wait for the other one at another
+    // shard. Once for each answer; of value-bounded.
+    bool calls_back(std::size_t worker);
     void finish(std::size_t worker) { clocks_.finish(worker); } // its share of the epoch
     // What it has pushed still counts, what it has asked does not; nobody waits for it in later epochs either.
     void lose(std::size_t worker);
     void join(std::size_t worker); // in place of one that is lost, between two epochs
 
   private:
+    enum class reading : std::uint8_t { not_yet, asks, is_answered, is_called_back };
     struct worker_state {
-        std::uint64_t pushes = 0;    // of this epoch
-        std::uint64_t unapplied = 0; // of these
-        std::uint64_t run_clock = 0; // gradients over the run
-        std::vector<double> unseen;  // by worker: the sum of the changes that it has not read
-        bool reads = false;          // waits for an answer
+        std::uint64_t pushes = 0;         // of this epoch
+        std::uint64_t unapplied = 0;      // of these
+        std::uint64_t run_clock = 0;      // gradients over the run
+        std::vector<double> unseen;       // by worker: the sum of the changes that it has not read
+        reading sight = reading::not_yet; // since its last push, or the epoch's beginning
         bool gone = false;
     };
 

@@ -56,8 +56,8 @@ const std::vector<message_type>& table() {
         JoinReduction, Reduce, GradientsReady, Reduced, ReduceChunk,
         // params.capnp
         JoinServer, ServerJoined, KeepShard, EnterEpoch, Offer, Fetched, Push, Pull, Pulled,
-        FinishEpoch, EpochFinished, WorkerDone, WorkerDoneTaken, Refresh, ReadShard, ShardRead,
-        WorkerLost, WorkerJoined, WorkerExpected, PeerJoined, PeerExpected,
+        PullAgain, FinishEpoch, EpochFinished, WorkerDone, WorkerDoneTaken, Refresh, ReadShard,
+        ShardRead, WorkerLost, WorkerJoined, WorkerExpected, PeerJoined, PeerExpected,
         // peers.capnp
         JoinPeers, Exchange, Exchanged, ReadCommon, Common, Meet, Met, Scatter, Report, Consensus,
         ReadWeights, PeerWeights,

@@ -9,6 +9,7 @@
 #include "actors/collective/sparse_reducer.hpp"
 #include "kernels/codec/codecs.hpp"
 #include "tests/sim/reducers_sim.hpp"
+#include "tests/support/seeds.hpp"
 
 using namespace troupe;
 using namespace troupe::test;
@@ -250,41 +251,37 @@ class serial_factors {
 
 BOOST_AUTO_TEST_SUITE(compressed_sums_over_seeds)
 
-BOOST_AUTO_TEST_CASE(a_sparse_sum_is_the_serial_one_in_the_order_of_its_rounds_on_all_ranks) {
+BOOST_AUTO_TEST_CASE(a_sparse_sum_is_the_serial_one_in_the_order_of_its_rounds_on_all_ranks,
+                     *seeded) {
     const std::vector<codec_ptr> codecs{
         with_error_feedback(make_top_codec(0.05f)), with_error_feedback(make_top_codec(0.3f)),
         with_error_feedback(make_top_codec(1)),
         make_deep_gradient_codec({.ratio = 0.1f, .clip_norm = 1, .warmup_epochs = 1})};
-    for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    for (const std::uint64_t seed : seed_range{1000}) {
         const auto ranks = static_cast<std::uint32_t>(2 + seed % 8);
         const codec_ptr& how = codecs[seed / 8 % codecs.size()];
         const sparse_algorithm algorithm = sparse_algorithms[seed % 3];
         const reducers_script s{
             .shapes = {{2}, {6, 7}, {5}, {3, 2, 4}}, .averages = 1, .seed = seed};
-        BOOST_TEST_CONTEXT("seed " << seed) {
-            const reducers_sim run{s, how, ranks, bad_weather, sparse_reducers(algorithm)};
-            check_sums(run, s, how, algorithm);
-        }
+        const reducers_sim run{s, how, ranks, bad_weather, sparse_reducers(algorithm)};
+        check_sums(run, s, how, algorithm);
     }
 }
 
-BOOST_AUTO_TEST_CASE(summed_factors_make_the_serial_product_on_all_ranks) {
-    for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+BOOST_AUTO_TEST_CASE(summed_factors_make_the_serial_product_on_all_ranks, *seeded) {
+    for (const std::uint64_t seed : seed_range{1000}) {
         const auto ranks = static_cast<std::uint32_t>(2 + seed % 8);
         const codec_ptr how = make_low_rank_codec(1 + seed % 2);
         const reducers_script s{
             .shapes = {{2}, {6, 7}, {5}, {3, 2, 4}, {2, 2}}, .averages = 1, .seed = seed};
-        BOOST_TEST_CONTEXT("seed " << seed) {
-            const reducers_sim run{s, how, ranks, bad_weather, low_rank_reducer_at};
-            BOOST_TEST(run.all_ranks_have_the_same_bits());
-            serial_factors serial{s, how, ranks};
-            for (std::uint64_t sum = 0; sum < s.sums; ++sum) {
-                const auto expected = serial.next(sum);
-                for (std::size_t t = 0; t < s.shapes.size(); ++t)
-                    for (std::size_t i = 0; i < expected[t].size(); ++i)
-                        BOOST_TEST(std::abs(run.records[0].sums[sum][t][i] - expected[t][i]) <
-                                   1e-3f);
-            }
+        const reducers_sim run{s, how, ranks, bad_weather, low_rank_reducer_at};
+        BOOST_TEST(run.all_ranks_have_the_same_bits());
+        serial_factors serial{s, how, ranks};
+        for (std::uint64_t sum = 0; sum < s.sums; ++sum) {
+            const auto expected = serial.next(sum);
+            for (std::size_t t = 0; t < s.shapes.size(); ++t)
+                for (std::size_t i = 0; i < expected[t].size(); ++i)
+                    BOOST_TEST(std::abs(run.records[0].sums[sum][t][i] - expected[t][i]) < 1e-3f);
         }
     }
 }

@@ -6,6 +6,7 @@
 
 #include "actors/collective/reducer.hpp"
 #include "tests/sim/reducers_sim.hpp"
+#include "tests/support/seeds.hpp"
 
 using namespace troupe;
 using namespace troupe::test;
@@ -89,33 +90,31 @@ std::uint64_t said_by_the_table(algorithm by, std::uint64_t p, std::uint64_t n) 
 
 BOOST_AUTO_TEST_SUITE(dense_sums_over_seeds)
 
-BOOST_AUTO_TEST_CASE(all_ranks_have_the_bits_of_the_serial_sum_whatever_nodes_they_share) {
+BOOST_AUTO_TEST_CASE(all_ranks_have_the_bits_of_the_serial_sum_whatever_nodes_they_share, *seeded) {
     const auto all = list_algorithms();
-    for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    for (const std::uint64_t seed : seed_range{1000}) {
         const algorithm by = all[seed % all.size()];
         const auto ranks = static_cast<std::uint32_t>(2 + seed % 8);
         const auto ranks_of_node = static_cast<std::uint32_t>(1 + seed % 3);
         const reducers_script s{
             .shapes = {{2}, {6, 7}, {5}, {3, 2, 4}}, .seed = seed, .exact = seed / 8 % 4 != 0};
-        BOOST_TEST_CONTEXT("seed " << seed << ", " << name_of(by) << " of " << ranks) {
+        BOOST_TEST_CONTEXT(name_of(by) << " of " << ranks) {
             check_sums(reducers_sim{s, nullptr, ranks, bad_weather, reducers(by), ranks_of_node},
                        s);
         }
     }
 }
 
-BOOST_AUTO_TEST_CASE(two_nodes_with_two_ranks_each_sum_within_them_and_between_them) {
-    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+BOOST_AUTO_TEST_CASE(two_nodes_with_two_ranks_each_sum_within_them_and_between_them, *seeded) {
+    for (const std::uint64_t seed : seed_range{100}) {
         const reducers_script s{.shapes = {{40, 50}, {30}}, .seed = seed, .exact = seed / 8 % 4 != 0};
-        BOOST_TEST_CONTEXT("seed " << seed) {
-            const reducers_sim run{s, nullptr, 4, bad_weather, reducers(algorithm::HIERARCHICAL),
-                                   2};
-            check_sums(run, s);
-            for (const std::uint32_t second : {1u, 3u})
-                BOOST_TEST(run.sent_to_other_nodes_by(second).messages == 0u);
-            for (const std::uint32_t first : {0u, 2u})
-                BOOST_TEST(run.sent_to_other_nodes_by(first).messages > 0u);
-        }
+        const reducers_sim run{s, nullptr, 4, bad_weather, reducers(algorithm::HIERARCHICAL),
+                               2};
+        check_sums(run, s);
+        for (const std::uint32_t second : {1u, 3u})
+            BOOST_TEST(run.sent_to_other_nodes_by(second).messages == 0u);
+        for (const std::uint32_t first : {0u, 2u})
+            BOOST_TEST(run.sent_to_other_nodes_by(first).messages > 0u);
     }
 }
 

@@ -6,6 +6,7 @@
 #include "actors/collective/reducer.hpp"
 #include "kernels/codec/codecs.hpp"
 #include "tests/sim/reducers_sim.hpp"
+#include "tests/support/seeds.hpp"
 
 using namespace troupe;
 using namespace troupe::test;
@@ -96,31 +97,29 @@ class given_numbers {
 
 BOOST_AUTO_TEST_SUITE(sums_in_half_over_seeds)
 
-BOOST_AUTO_TEST_CASE(
-    all_ranks_have_the_same_16_bits_as_near_to_the_sum_as_so_many_roundings_allow) {
+BOOST_AUTO_TEST_CASE(all_ranks_have_the_same_16_bits_as_near_to_the_sum_as_so_many_roundings_allow,
+                     *seeded) {
     const auto algorithms = list_algorithms();
-    for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    for (const std::uint64_t seed : seed_range{1000}) {
         const auto ranks = static_cast<std::uint32_t>(3 + seed % 7);
         const auto format = seed % 2 == 0 ? half_format::bf16 : half_format::f16;
         const codec_ptr how = with_error_feedback(make_half_codec(format));
         const reducers_script s{
             .shapes = {{2}, {6, 7}, {5}, {3, 2, 4}}, .averages = 1, .seed = seed};
-        BOOST_TEST_CONTEXT("seed " << seed) {
-            const reducers_sim run{s, how, ranks, bad_weather,
-                                   reducers_in_half(algorithms[seed / 7 % algorithms.size()])};
-            BOOST_TEST(run.all_ranks_have_the_same_bits());
-            given_numbers given{s, how, ranks};
-            for (std::uint64_t sum = 0; sum < s.sums; ++sum) {
-                const auto totals = given.next(sum);
-                for (std::size_t t = 0; t < s.shapes.size(); ++t)
-                    for (std::size_t i = 0; i < totals[t].sum.size(); ++i) {
-                        const float x = run.records[0].sums[sum][t][i];
-                        const double share = t < s.averages ? 0x1p-22 : roundoff(format);
-                        BOOST_TEST(std::abs(static_cast<double>(x) - totals[t].sum[i]) <=
-                                   ranks * share * totals[t].magnitude[i] + 1e-6);
-                        BOOST_TEST((t < s.averages || given.is_half(x)));
-                    }
-            }
+        const reducers_sim run{s, how, ranks, bad_weather,
+                               reducers_in_half(algorithms[seed / 7 % algorithms.size()])};
+        BOOST_TEST(run.all_ranks_have_the_same_bits());
+        given_numbers given{s, how, ranks};
+        for (std::uint64_t sum = 0; sum < s.sums; ++sum) {
+            const auto totals = given.next(sum);
+            for (std::size_t t = 0; t < s.shapes.size(); ++t)
+                for (std::size_t i = 0; i < totals[t].sum.size(); ++i) {
+                    const float x = run.records[0].sums[sum][t][i];
+                    const double share = t < s.averages ? 0x1p-22 : roundoff(format);
+                    BOOST_TEST(std::abs(static_cast<double>(x) - totals[t].sum[i]) <=
+                               ranks * share * totals[t].magnitude[i] + 1e-6);
+                    BOOST_TEST((t < s.averages || given.is_half(x)));
+                }
         }
     }
 }

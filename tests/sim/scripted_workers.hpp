@@ -22,7 +22,6 @@ namespace troupe::test {
 inline constexpr std::size_t pushes_max = 16; // of a worker in an epoch
 inline constexpr std::uint32_t epochs_of_workers = 2;
 
-inline constexpr std::uint64_t seeds = 1000;
 inline constexpr sim_faults wild{.delay_min = std::chrono::microseconds{10},
                                  .delay_max = std::chrono::milliseconds{20},
                                  .drop = 0.05,

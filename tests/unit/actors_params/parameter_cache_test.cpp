@@ -25,6 +25,13 @@ frame_builder<proto::Pulled> pulled(std::uint64_t clock, const std::vector<tenso
     return with(std::move(b), tensors);
 }
 
+frame_builder<proto::PullAgain> call_back(std::uint64_t clock) {
+    frame_builder<proto::PullAgain> b;
+    b.body().setEpoch(3);
+    b.body().setClock(clock);
+    return b;
+}
+
 frame_builder<proto::WorkerDoneTaken> taken(std::uint32_t epoch) {
     frame_builder<proto::WorkerDoneTaken> b;
     b.body().setEpoch(epoch);
@@ -137,11 +144,38 @@ BOOST_FIXTURE_TEST_CASE(what_the_shards_answer_is_put_together_in_the_stages_ord
     }
 }
 
+BOOST_FIXTURE_TEST_CASE(called_back_it_drops_the_answer_and_asks_again_while_it_waits_for_others,
+                        one_cache) {
+    const tensor newer = floats({7, 8});
+    offer(0);
+    say(first, cache, call_back(1)); // not answered yet
+    say(first, cache, pulled(1, {a}));
+    say(first, cache, call_back(0)); // of another pull
+    BOOST_TEST(first.log.all<proto::Pull>().size() == 1u);
+    say(first, cache, call_back(1));
+    BOOST_REQUIRE(first.log.all<proto::Pull>().size() == 2u);
+    const frame_ptr again = first.log.all<proto::Pull>()[1];
+    BOOST_TEST(again->body<proto::Pull>().getEpoch() == 3u);
+    BOOST_TEST(again->body<proto::Pull>().getClock() == 1u);
+    BOOST_TEST(again->envelope().getMinibatch() == 42u);
+    say(second, cache, pulled(1, {b, c}));
+    BOOST_TEST(stage.log.all<proto::Fetched>().empty());
+    say(first, cache, pulled(1, {newer}));
+    const auto fetched = stage.log.all<proto::Fetched>();
+    BOOST_REQUIRE(fetched.size() == 1u);
+    BOOST_TEST(values_of(fetched[0]->tensors()[0]) == (std::vector<float>{7, 8}));
+    say(first, cache, call_back(1)); // the stage computes
+    BOOST_TEST(first.log.all<proto::Pull>().size() == 2u);
+    BOOST_TEST(second.log.all<proto::Pull>().size() == 1u);
+    BOOST_TEST(stage.log.downs.empty());
+}
+
 BOOST_FIXTURE_TEST_CASE(who_has_no_part_in_it_is_refused, one_cache) {
     say(stranger, cache, pulled(1, {a}));
     say(stranger, cache, offered(0));
     say(stranger, cache, frame_builder<proto::Refresh>{});
-    BOOST_TEST(stranger.log.rejected.size() == 3u);
+    say(stranger, cache, call_back(0));
+    BOOST_TEST(stranger.log.rejected.size() == 4u);
     offer(0);
     offer(1); // before the answer
     BOOST_TEST(stage.log.rejected.size() == 1u);

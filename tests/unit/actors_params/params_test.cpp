@@ -5,14 +5,16 @@
 
 #include "actors/params/consistency.hpp"
 #include "schemas/base/random.hpp"
+#include "tests/support/seeds.hpp"
 
 using namespace troupe;
+using namespace troupe::test;
 
 BOOST_AUTO_TEST_SUITE(parameters)
 
 // Every worker, in random order, reads and pushes as soon as its rule lets it.
-BOOST_AUTO_TEST_CASE(nobody_reads_what_the_bound_forbids_and_somebody_can_always_go_on) {
-    for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+BOOST_AUTO_TEST_CASE(nobody_reads_what_the_bound_forbids_and_somebody_can_always_go_on, *seeded) {
+    for (const std::uint64_t seed : seed_range{1000}) {
         random_stream random{seed};
         const std::size_t workers = 1 + random.below(6);
         const std::uint32_t staleness = static_cast<std::uint32_t>(random.below(4));

@@ -16,7 +16,7 @@ namespace {
 // A shard of one parameter of two elements, with a rate of 1; worker 0 is a stage with its cache, worker 1 another's.
 struct served_stage : puppet_stage {
     part& stage = add<proto::ServerJoined, proto::Fetched, proto::EpochFinished>("stage");
-    part& other = add<proto::Pulled, proto::WorkerDoneTaken>("other");
+    part& other = add<proto::Pulled, proto::PullAgain, proto::WorkerDoneTaken>("other");
     actor_address shard, cache;
     const tensor first = floats({5, 6}), gradient = floats({1, 2});
 
@@ -134,6 +134,43 @@ BOOST_AUTO_TEST_CASE(a_read_that_is_held_is_asked_for_once_and_answered_once) {
         BOOST_TEST(s.answers() == pushes + 1);
         BOOST_TEST(s.other.log.all<proto::Pulled>().size() == 1u);
         BOOST_TEST(s.stage.log.downs.empty());
+    }
+}
+
+// It may wait at another shard for the one that waits here.
+BOOST_AUTO_TEST_CASE(who_has_its_answer_when_another_waits_for_it_is_called_back_once) {
+    served_stage s{{.bound = 0.f}};
+    s.pull_other(0);
+    s.offer(0);
+    BOOST_TEST(s.answers() == 1u); // at the beginning
+    const auto calls = s.other.log.all<proto::PullAgain>();
+    BOOST_REQUIRE(calls.size() == 1u);
+    BOOST_TEST(calls[0]->body<proto::PullAgain>().getEpoch() == 0u);
+    BOOST_TEST(calls[0]->body<proto::PullAgain>().getClock() == 0u);
+    s.pull_other(0);
+    BOOST_TEST(s.answers() == 2u);
+    const auto pulled = s.other.log.all<proto::Pulled>();
+    BOOST_REQUIRE(pulled.size() == 2u);
+    BOOST_TEST(values_of(pulled[1]->tensors()[0]) == (two_numbers{4, 4}));
+    s.offer(1); // this time it computes
+    s.push_other(0);
+    BOOST_TEST(s.other.log.all<proto::PullAgain>().size() == 2u);
+    BOOST_TEST(s.answers() == 2u);
+    s.pull_other(1);
+    BOOST_TEST(s.answers() == 3u);
+    BOOST_TEST(s.other.log.all<proto::PullAgain>().size() == 2u);
+    BOOST_TEST(s.stage.log.downs.empty());
+}
+
+BOOST_AUTO_TEST_CASE(nobody_is_called_back_by_another_rule) {
+    for (const consistency& rule :
+         {consistency{.staleness = 0}, consistency{.staleness = 1}, consistency{},
+          consistency{.splits = 1}, consistency{.backups = 0}}) {
+        served_stage s{rule};
+        s.pull_other(0);
+        for (std::uint64_t clock = 0; clock < 2 && s.answers() == clock + 1; ++clock)
+            s.offer(clock);
+        BOOST_TEST(s.other.log.all<proto::PullAgain>().empty());
     }
 }
 

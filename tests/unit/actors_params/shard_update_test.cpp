@@ -11,9 +11,11 @@
 #include "actors/params/shard_update.hpp"
 #include "kernels/reference/reference.hpp"
 #include "schemas/base/random.hpp"
+#include "tests/support/seeds.hpp"
 
 namespace bdata = boost::unit_test::data;
 using namespace troupe;
+using namespace troupe::test;
 
 namespace {
 
@@ -135,9 +137,10 @@ BOOST_DATA_TEST_CASE(without_delay_or_without_a_factor_it_is_plain_descent_bit_b
 }
 
 // Of logistic loss log(1 + exp(-y x w)) the square of the gradient stands for the second derivative.
-BOOST_AUTO_TEST_CASE(what_is_corrected_is_nearer_to_the_gradient_of_the_newer_weights) {
+BOOST_AUTO_TEST_CASE(what_is_corrected_is_nearer_to_the_gradient_of_the_newer_weights, *seeded) {
+    const seed_range seeds{1000};
     double stale = 0, corrected = 0;
-    for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    for (const std::uint64_t seed : seeds) {
         one_update u;
         random_stream random{seed};
         const float old = static_cast<float>(random.normal());
@@ -163,7 +166,8 @@ BOOST_AUTO_TEST_CASE(what_is_corrected_is_nearer_to_the_gradient_of_the_newer_we
         const double left = drift - (double{used} - double{g});
         corrected += left * left;
     }
-    BOOST_TEST(corrected < stale);
+    if (!seeds.are_few())
+        BOOST_TEST(corrected < stale);
 }
 
 // Six workers of whom one sends nonsense.

@@ -6,8 +6,10 @@
 
 #include "actors/peers/admm_rule.hpp"
 #include "schemas/base/random.hpp"
+#include "tests/support/seeds.hpp"
 
 using namespace troupe;
+using namespace troupe::test;
 
 namespace {
 
@@ -27,8 +29,8 @@ struct quadratic {
 
 BOOST_AUTO_TEST_SUITE(admm_rules)
 
-BOOST_AUTO_TEST_CASE(enough_report_nobody_is_late_and_somebody_can_always_go_on) {
-    for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+BOOST_AUTO_TEST_CASE(enough_report_nobody_is_late_and_somebody_can_always_go_on, *seeded) {
+    for (const std::uint64_t seed : seed_range{1000}) {
         random_stream random{seed};
         const std::size_t replicas = 2 + random.below(6);
         const admm_rule rule{.quorum = static_cast<std::uint32_t>(1 + random.below(replicas)),
@@ -101,8 +103,27 @@ BOOST_AUTO_TEST_CASE(a_quorum_of_all_or_a_delay_of_one_waits_for_all) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(replicas_agree_on_the_minimum_of_the_sum) {
-    for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+BOOST_AUTO_TEST_CASE(a_quick_replica_gets_as_many_changes_ahead_as_the_delay_allows) {
+    for (const std::uint32_t delay : {1u, 2u, 5u, 20u}) {
+        admm_barrier barrier{{.quorum = 1, .delay = delay}, 3};
+        const std::vector<std::uint32_t> quick{1};
+        for (std::uint32_t change = 1; change < delay; ++change) {
+            barrier.report(1, false);
+            BOOST_TEST_REQUIRE(barrier.may_step());
+            BOOST_TEST(barrier.step() == quick);
+            BOOST_TEST(barrier.age_of(0) == change);
+        }
+        barrier.report(1, false);
+        BOOST_TEST(!barrier.may_step());
+        barrier.report(0, false);
+        BOOST_TEST(barrier.may_step() == false);
+        barrier.report(2, false);
+        BOOST_TEST(barrier.may_step());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(replicas_agree_on_the_minimum_of_the_sum, *seeded) {
+    for (const std::uint64_t seed : seed_range{200}) {
         random_stream random{seed};
         const std::size_t replicas = 2 + random.below(5);
         const admm_rule rule{.quorum = static_cast<std::uint32_t>(1 + random.below(replicas)),
@@ -136,7 +157,7 @@ BOOST_AUTO_TEST_CASE(replicas_agree_on_the_minimum_of_the_sum) {
                 all[a].waits = false;
             }
         }
-        BOOST_TEST(std::abs(common - weighted / weights) < 1e-6, "seed " << seed << ": " << common);
+        BOOST_TEST(std::abs(common - weighted / weights) < 1e-6);
         for (const auto& q : all)
             BOOST_TEST(std::abs(q.own - common) < 1e-6); // the primal residual
     }

@@ -8,8 +8,10 @@
 #include <numeric>
 
 #include "actors/peers/gossip_rule.hpp"
+#include "tests/support/seeds.hpp"
 
 using namespace troupe;
+using namespace troupe::test;
 
 namespace {
 
@@ -118,9 +120,10 @@ class crowd {
 
 BOOST_AUTO_TEST_SUITE(gossips)
 
-BOOST_AUTO_TEST_CASE(the_sum_stays_the_spread_never_grows_and_nobody_waits_for_ever) {
+BOOST_AUTO_TEST_CASE(the_sum_stays_the_spread_never_grows_and_nobody_waits_for_ever, *seeded) {
+    const seed_range seeds{1000};
     int refusals = 0;
-    for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    for (const std::uint64_t seed : seeds) {
         crowd c{seed, static_cast<std::uint32_t>(2 + seed % 6)};
         const double sum = c.sum();
         const double before = c.spread();
@@ -141,7 +144,8 @@ BOOST_AUTO_TEST_CASE(the_sum_stays_the_spread_never_grows_and_nobody_waits_for_e
         BOOST_TEST((spread < before || before == 0));
         refusals += c.refusals;
     }
-    BOOST_TEST(refusals > 0);
+    if (!seeds.are_few())
+        BOOST_TEST(refusals > 0);
 }
 
 BOOST_AUTO_TEST_CASE(two_who_choose_each_other_meet_once) {
@@ -175,8 +179,8 @@ BOOST_AUTO_TEST_CASE(others_are_as_likely_as_each_other_and_the_seed_says_who) {
                    130); // five deviations
 }
 
-BOOST_AUTO_TEST_CASE(who_is_lost_is_neither_chosen_nor_awaited) {
-    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+BOOST_AUTO_TEST_CASE(who_is_lost_is_neither_chosen_nor_awaited, *seeded) {
+    for (const std::uint64_t seed : seed_range{100}) {
         crowd c{seed, 4};
         for (int k = 0; k < 60; ++k) {
             if (k == 20)

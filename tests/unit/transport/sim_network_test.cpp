@@ -2,10 +2,12 @@
 
 #include <memory>
 
+#include "tests/support/seeds.hpp"
 #include "tests/unit/transport/recording_listener.hpp"
 #include "transport/sim/sim_network.hpp"
 
 using namespace troupe;
+using namespace troupe::test;
 using namespace std::chrono_literals;
 using lines = std::vector<std::string>;
 
@@ -103,8 +105,9 @@ BOOST_AUTO_TEST_CASE(under_faults_frames_arrive_in_order_each_once) {
     BOOST_TEST(s.net.statistics().packets_out_of_order > 50u);
 }
 
-BOOST_AUTO_TEST_CASE(nodes_that_connect_to_each_other_at_once_get_one_connection_for_any_seed) {
-    for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+BOOST_AUTO_TEST_CASE(nodes_that_connect_to_each_other_at_once_get_one_connection_for_any_seed,
+                     *seeded) {
+    for (const std::uint64_t seed : seed_range{50}) {
         simulated_nodes s{2, {.seed = seed, .faults = rough}};
         s.end(1).connect("n2");
         s.end(2).connect("n1");
