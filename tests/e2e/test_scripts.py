@@ -3,22 +3,23 @@
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 
-from support import SOURCE, TROUPE, TroupeTest, main
+from support import PATIENCE, SOURCE, TROUPE, TroupeTest, main
 
 
 class Scripts(TroupeTest):
     def setUp(self):
         super().setUp()
         (self.folder / "tools").mkdir()
-        for name in ("bundle", "demo", "setup", "test"):
+        for name in ("bundle", "demo", "setup", "soak", "test"):
             shutil.copy(SOURCE / "tools" / name, self.folder / "tools")
 
     def test_help_needs_no_build(self):
         setup = self.folder / "tools/setup"
         for name, words in (("setup", ["--help"]), ("demo", ["--help"]), ("demo", ["--set", "train.epochs=1", "-h"]),
-                            ("bundle", ["--help"]),
+                            ("bundle", ["--help"]), ("soak", ["--help"]), ("soak", ["2", "-h"]),
                             ("test", ["--help"]), ("test", ["--suite", "e2e", "--help"])):
             if name != "setup":
                 setup.write_text("#!/bin/sh\necho building; exit 7\n")
@@ -57,6 +58,86 @@ class Scripts(TroupeTest):
         made = subprocess.run([SOURCE / "tools/bundle", self.folder / "mine"], capture_output=True, text=True)
         self.assertEqual(made.returncode, 2)
         self.assertIn("is no bundle; name another folder", made.stderr)
+
+
+# Stands for a program of Boost.Test: seed 7 fails, and at seed 9 it runs until it is ended.
+SEEDED = """\
+#!/usr/bin/env python3
+import signal
+import sys
+if "--list_labels" in sys.argv:
+    sys.exit(print("Available labels:\\n  seeded", file=sys.stderr))
+first, seeds = int(sys.argv[-3]), int(sys.argv[-1])
+if "LIVELY" and first <= 9 < first + seeds:
+    signal.sigwait([signal.SIGABRT])
+    print('unknown location(0): fatal error: in "suite/hanging": signal: SIGABRT')
+    print("Failure occurred in a following context:\\n    seed 9")
+    sys.exit(201)
+if first <= 7 < first + seeds:
+    for check in "xy":
+        print(f'a_test.cpp(5): error: in "suite/failing": check {check} has failed')
+        print("Failure occurred in a following context:\\n    seed 7\\n    of two")
+    sys.exit(201)
+"""
+
+
+class Soak(TroupeTest):
+    def soak(self, *words, **options):
+        return subprocess.run([SOURCE / "tools/soak", *map(str, words)], capture_output=True, text=True, check=False, cwd=self.folder,
+                              **options)
+
+    def made_up(self, **programs):
+        (self.folder / "build/tests").mkdir(parents=True)
+        for name, text in programs.items():
+            program = self.folder / "build/tests" / name
+            program.write_text(text)
+            program.chmod(0o755)
+        return self.folder / "build"
+
+    def test_fresh_seeds_of_a_suite_hold_and_are_counted(self):
+        build = pathlib.Path(TROUPE).resolve().parents[2]
+        ran = self.soak("0", "--build", build, "--suite", "unit_support", "--first-seed", 500001, "--seeds", 3)
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""), ran.stdout)
+        self.assertIn("soaking 1 suite from seed 500001 on, 3 seeds of each case in turn", ran.stdout)
+        self.assertRegex(ran.stdout, r"\nunit_support +3 +0\nall +3 +0\n$")
+
+    def test_a_seed_that_fails_and_one_that_hangs_are_told_by_what_repeats_them(self):
+        build = self.made_up(sim_hanging=SEEDED, sim_lively=SEEDED.replace("LIVELY", ""), unit_plain="#!/bin/sh\n")
+        ran = self.soak("0", "--build", build, "--first-seed", 6, "--seeds", 2)
+        self.assertEqual((ran.returncode, ran.stderr), (1, ""), ran.stdout)
+        for name in ("sim_hanging", "sim_lively"):
+            command = f"build/tests/{name} --run_test=suite/failing -- --first-seed 7 --seeds 1\n"
+            self.assertEqual(ran.stdout.count(f"\nFAILED: {command}"), 1, ran.stdout)
+            self.assertEqual(ran.stdout.count(f"\nfailed: {command}"), 1, ran.stdout)
+        self.assertRegex(ran.stdout, r"\nsim_hanging +2 +1\nsim_lively +2 +1\nall +4 +2\n")
+        ran = self.soak("0", "--build", build, "--first-seed", 8, "--seeds", 2, "--limit", 4 * PATIENCE)
+        self.assertEqual((ran.returncode, ran.stderr), (1, ""), ran.stdout)
+        command = "build/tests/sim_hanging --run_test=suite/hanging -- --first-seed 9 --seeds 1\n"
+        self.assertIn(f"\nHANGS: {command}", ran.stdout)
+        self.assertRegex(ran.stdout, r"\nsim_hanging +0 +1\nsim_lively +2 +0\nall +2 +1\nfailed: " + command)
+
+    def test_ctrl_c_ends_it_with_what_it_has_found(self):
+        build = self.made_up(sim_lively=SEEDED.replace("LIVELY", ""))
+        soaking = subprocess.Popen([SOURCE / "tools/soak", "--build", build, "--first-seed", "7"], stdout=subprocess.PIPE, text=True)
+        while "FAILED" not in soaking.stdout.readline():
+            pass
+        soaking.send_signal(signal.SIGINT)
+        said = soaking.communicate(timeout=60 * PATIENCE)[0]
+        self.assertEqual(soaking.returncode, 1)
+        self.assertRegex(said, r"\nsim_lively +[\d,]+ +1\n")
+
+    def test_what_it_cannot_begin_with_is_refused(self):
+        build = self.made_up(unit_plain="#!/bin/sh\n")
+        for words, why in ((["--build", build], "has no seeded suite; build it with tools/setup, or name another folder by --build"),
+                           (["--build", build, "--suite", "unit_plain"], "has no seeded suite 'unit_plain'; "),
+                           (["--seeds", "0"], "soak: HOURS and --first-seed are 0 or more, --seeds is 1 or more, --limit is above 0; "),
+                           (["soon"], "invalid float value: 'soon'; see tools/soak --help"),
+                           (["--sooner"], "unrecognized arguments: --sooner; see tools/soak --help")):
+            with self.subTest(words=words):
+                refused = self.soak(*words)
+                self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+                self.assertIn(why, refused.stderr)
+                self.assertEqual(len(refused.stderr.splitlines()), 1)
 
 
 if __name__ == "__main__":
