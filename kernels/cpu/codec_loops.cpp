@@ -160,6 +160,9 @@ void quantize(quantize_task t, const float* x, void* to, std::size_t count) {
     std::uint32_t words[random_block];
     std::uint64_t codes[groups];
     unsigned char packed[random_block + 8];
+    if (t.nearest)
+        for (std::uint32_t& word : words)
+            word = 1u << 31; // half of all
     auto* bytes = static_cast<unsigned char*>(to);
     const auto levels = static_cast<std::int32_t>(t.levels);
     const float factor = t.factor, limit = t.limit;
@@ -167,7 +170,8 @@ void quantize(quantize_task t, const float* x, void* to, std::size_t count) {
     const std::uint64_t first_counter = static_cast<std::uint64_t>(t.number) << 32;
     for (std::size_t first = 0; first < count; first += random_block) {
         const std::size_t n = least(random_block, count - first);
-        random_words(first_counter + first / 4, t.step, key, words);
+        if (!t.nearest)
+            random_words(first_counter + first / 4, t.step, key, words);
         std::uint8_t each[random_block] = {};
         const float* from = x + first;
         TROUPE_EACH_BY_ITSELF

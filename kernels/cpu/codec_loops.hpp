@@ -24,6 +24,7 @@ struct quantize_task {
     std::uint32_t number;
     std::uint32_t step[2];
     std::uint32_t stream[2];
+    bool nearest; // by no lot
 };
 
 struct moments {

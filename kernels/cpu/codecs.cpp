@@ -69,7 +69,8 @@ result<void> cpu_operations::compute(const quantize& op) {
                             .limit = 0,
                             .number = 0,
                             .step = {word(op.key.step), word(op.key.step >> 32)},
-                            .stream = {word(op.key.stream), word(op.key.stream >> 32)}};
+                            .stream = {word(op.key.stream), word(op.key.stream >> 32)},
+                            .nearest = q.nearest};
     std::byte* codes = op.payload.mutable_data() + buckets * sizeof(float);
     for (std::size_t b = 0; b < buckets; ++b) {
         const float* x = floats(op.input) + b * size;
@@ -80,6 +81,8 @@ result<void> cpu_operations::compute(const quantize& op) {
             norm = norm > limit ? limit : norm;
         } else
             norm = static_cast<float>(std::sqrt(update_loops_.sum_of_squares(x, count)));
+        if (q.nearest)
+            norm = static_cast<float>(q.levels) * (norm / static_cast<float>(q.levels));
         norm = usable(norm);
         write_at(op.payload, b * sizeof norm, norm);
         task.factor = norm > 0 ? static_cast<float>(q.levels) / norm : 0;

@@ -47,7 +47,9 @@ namespace {
 operand_check& require_quantizer(operand_check& check, const quantizer& q) {
     return check.require(q.levels >= 1 && q.levels <= 127, "levels are not in 1..127")
         .require(q.clip >= 0, "clip is negative")
-        .require(q.clip == 0 || q.norm == bucket_norm::largest, "only the largest can be clipped");
+        .require(q.clip == 0 || q.norm == bucket_norm::largest, "only the largest can be clipped")
+        .require(!q.nearest || (q.norm == bucket_norm::largest && q.clip == 0),
+                 "the nearest is of steps up to the largest, unclipped");
 }
 
 } // namespace

@@ -1,4 +1,5 @@
-// Gradients in fewer bits, and back: rounded, quantized by lot, signs. Those that send few of the numbers: ops/sparse.hpp.
+// Gradients in fewer bits, and back: rounded, quantized by lot or to the nearest, signs. Those that send few of the numbers:
+// ops/sparse.hpp.
 //
 // A payload is a row of bytes; numbers in it are little-endian and at any address. It comes from the network: whatever is in
 // it, a decoder stays within its operands, and returns errc::protocol for what no encoder makes.
@@ -53,6 +54,9 @@ enum class bucket_norm : std::uint8_t { largest, euclidean };
 // times 2^-24. The word: number e % 4 of Philox 4x32-10 (schemas/base/philox.hpp), where e is the element's place in its
 // bucket, with the key's stream as key and e / 4, the bucket's number and the key's step, lower half first, as counter.
 //
+// nearest, with the largest alone and no clip: u is 1/2, and N is levels * (largest / levels) in float32, which is what the
+// largest becomes: of what is decoded the payload is the same again.
+//
 // Payload: N of each bucket, then bucket by bucket the codes, levels + l or levels - l, each of bits() bits, the first in
 // the lowest; a bucket's end is filled up to a whole byte.
 struct quantizer {
@@ -60,6 +64,7 @@ struct quantizer {
     std::size_t bucket = 0;     // elements; 0: all are one
     bucket_norm norm = bucket_norm::largest;
     float clip = 0;
+    bool nearest = false; // else by lot
 
     std::size_t bits() const noexcept; // the fewest that tell 2 levels + 1 codes apart
     std::size_t buckets(std::size_t elements) const noexcept;

@@ -103,8 +103,10 @@ float norm_of(const quantizer& q, const tensor& input, const bucket_place& b, fl
         largest =
             std::isnan(x) || std::isnan(largest) ? not_a_number : std::max(largest, std::abs(x));
     }
-    const float norm =
+    float norm =
         q.norm == bucket_norm::largest ? largest : static_cast<float>(std::sqrt(squares));
+    if (q.nearest)
+        norm = static_cast<float>(q.levels) * (norm / static_cast<float>(q.levels));
     if (!(norm <= 0x1p100f))
         return not_a_number;
     return norm < 0x1p-100f ? 0 : norm;
@@ -169,8 +171,8 @@ result<void> reference_operations::compute(const quantize& op) {
             int level = 0;
             if (norm > 0) {
                 const float y = std::abs(x) * (levels / norm);
-                level = std::min(static_cast<int>(q.levels),
-                                 static_cast<int>(y + random_share(op.key, b.number, e)));
+                const float u = q.nearest ? 0.5f : random_share(op.key, b.number, e);
+                level = std::min(static_cast<int>(q.levels), static_cast<int>(y + u));
             }
             const int code = static_cast<int>(q.levels) + (x < 0 ? -level : level);
             add_bits(op.payload, b.byte, e * q.bits(), q.bits(), static_cast<unsigned>(code));

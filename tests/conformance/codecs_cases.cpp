@@ -240,6 +240,8 @@ std::vector<codec_operations> all_codecs() {
     return {half(half_format::bf16),
             half(half_format::f16),
             quantized("int8", {.levels = 127, .bucket = 512}),
+            quantized("int8 nearest", {.levels = 127, .bucket = 512, .nearest = true}),
+            quantized("int4 nearest", {.levels = 7, .bucket = 512, .nearest = true}),
             quantized("TernGrad", {.levels = 1, .clip = 2.5f}),
             quantized("QSGD", {.levels = 15, .bucket = 512, .norm = bucket_norm::euclidean}),
             signs(),

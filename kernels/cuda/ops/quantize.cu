@@ -20,11 +20,12 @@ struct bucket_layout {
     std::size_t groups, bytes;           // of a bucket's codes, but perhaps of the last
     std::uint32_t levels;
     unsigned bits;
+    bool nearest;
 
     bucket_layout(const quantizer& q, std::size_t elements)
         : elements{elements}, buckets{q.buckets(elements)}, size{q.bucket_size(elements)},
           groups{(size + codes - 1) / codes}, bytes{(size * q.bits() + 7) / 8}, levels{q.levels},
-          bits{static_cast<unsigned>(q.bits())} {}
+          bits{static_cast<unsigned>(q.bits())}, nearest{q.nearest} {}
 
     std::size_t last_size() const { return elements == 0 ? 0 : elements - (buckets - 1) * size; }
     std::size_t all_groups() const {
@@ -101,6 +102,7 @@ struct squares {
 // Writes norms: NaN where they are too large, 0 where too small.
 struct norm_writer {
     const float* limit; // or null
+    float levels;       // whose steps a norm is a sum of; 0: of none
     std::byte* payload;
 
     __device__ void operator()(std::size_t bucket, std::uint32_t largest) const {
@@ -112,6 +114,8 @@ struct norm_writer {
     }
     __device__ void write(std::size_t bucket, float norm) const {
         constexpr std::uint32_t no_number = 0x7fc00000;
+        if (levels > 0)
+            norm = __fmul_rn(levels, __fdiv_rn(norm, levels));
         if (!(norm <= 0x1p100f))
             norm = __uint_as_float(no_number);
         else if (norm < 0x1p-100f)
@@ -146,7 +150,8 @@ struct quantize_pass {
             for (unsigned k = 0; k < 4; ++k) {
                 const float value = x.at[half + k], size = fabsf(value);
                 const float y = __fmul_rn(size < most ? size : most, factor);
-                const float u = static_cast<float>(random.word[k] >> 8) * 0x1p-24f;
+                const float u =
+                    layout.nearest ? 0.5f : static_cast<float>(random.word[k] >> 8) * 0x1p-24f;
                 const int some = static_cast<int>(__fadd_rn(y, u));
                 const int level = some < levels ? some : levels;
                 const int code = levels + (value < 0 ? -level : level);
@@ -208,7 +213,7 @@ result<void> cuda_operations::start(const quantize& op) {
             !done)
             return done;
     }
-    const norm_writer norms{limit, payload};
+    const norm_writer norms{limit, q.nearest ? static_cast<float>(q.levels) : 0, payload};
     if (auto done = q.norm == bucket_norm::largest
                         ? cuda::reduce_rows(run_, layout.rows(), std::uint32_t{0},
                                             magnitude_bits{input, layout.size}, cuda::larger{},

@@ -286,9 +286,12 @@ std::vector<float> all_codecs(const cpu::codec_loops& loops) {
     half(loops.to_f16, loops.from_f16);
     for (const std::uint32_t levels : {1u, 15u, 127u}) {
         const std::size_t bits = levels == 1 ? 2 : levels == 15 ? 5 : 8;
-        loops.quantize({levels, bits, static_cast<float>(levels) / 3, 2.5f, 7, {1, 2}, {3, 4}},
-                       x.data(), bytes.data(), count);
-        keep(bytes);
+        for (const bool nearest : {true, false}) {
+            loops.quantize(
+                {levels, bits, static_cast<float>(levels) / 3, 2.5f, 7, {1, 2}, {3, 4}, nearest},
+                x.data(), bytes.data(), count);
+            keep(bytes);
+        }
         all.push_back(loops.dequantize(levels, bits, 0.1f, bytes.data(), added) ? 1 : 0);
         keep(z);
     }
