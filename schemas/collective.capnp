@@ -20,7 +20,9 @@
 # Other gradients are compressed by the stage, on its device and while the backward pass runs, or at its end where a codec
 # wants the norm of all. Payloads that are sparse, of
 # indices and values, are summed on their way in one slice, by rounds that every rank computes for itself, too
-# (actors/collective/sparse_reduce.hpp). Those of bf16 and f16 are summed as others are, but in 16 bits, with more than two
+# (actors/collective/sparse_reduce.hpp). Where their values are rounded (`values:` of the codec), sums on their way are
+# float32; one to which nothing is added any more is rounded once, by the one rank that has made it, which adds what is lost
+# to the next sum. Those of bf16 and f16 are summed as others are, but in 16 bits, with more than two
 # ranks or where the app file names the algorithm. Others, and sparse ones where that is faster, are gathered: they go from every rank to
 # all others as they get ready, whatever the others do, and everyone decodes and sums them in the order of the ranks; tensors
 # that are not compressed are summed beside them, in the first slices, as without a codec. Sufficient factors, which linear
@@ -71,9 +73,12 @@ struct ReduceChunk {
 }                               # attachments: the elements of the round's segments of this slice in a row, float32; where
                                 # there are none nothing is sent. Of bf16 and f16, where they are not gathered, uint8, two
                                 # bytes for each, but of averages. Otherwise compressed, but for P and Q:
-                                #   sparse: of the round's segment two rows, first that of the averages and of gradients
-                                #           that are sent as they are, then that of all others; each float32 with all
-                                #           its elements, or a sparse payload (kernels/ops/sparse.hpp)
+                                #   sparse: of each of the round's segments two rows, first that of the averages and of
+                                #           gradients that are sent as they are, then that of all others; each float32
+                                #           with all its elements, or a sparse payload (kernels/ops/sparse.hpp). Of rounded
+                                #           values the second row of a sum to which nothing is added any more is uint8: the
+                                #           numbers of all elements in the codec's form, or a payload that takes fewer
+                                #           bytes than these (kernels/codec/sparse_values.hpp)
                                 #   gathered: in round 0, the payloads of tensors one after the other; `slice` is the number
                                 #           of slices of what is not compressed plus the number of the first of them, among
                                 #           those that are; the last ones come first; none: this rank has zeros to add

@@ -191,8 +191,9 @@ struct GradientCodec $A.doc("Exactly one way to compress gradients.") {
     oneBit @4 :Void $A.doc("The sign, with the mean of those above and of those below in each column: 1 bit. Seide et al. 2014.");
     threshold @5 :ThresholdCodec $A.doc("Only what is larger than a number, as plus or minus that number: 32 bits for each. "
         "Strom 2015.");
-    topK @6 :TopKCodec $A.doc("Only the largest: 64 bits for each. Aji and Heafield 2017.");
-    deepGradient @7 :DeepGradientCodec $A.doc("Only the largest, with a momentum of what is held back: 64 bits for each. "
+    topK @6 :TopKCodec $A.doc("Only the largest: 64 bits for each, or fewer (values). Aji and Heafield 2017.");
+    deepGradient @7 :DeepGradientCodec $A.doc("Only the largest, with a momentum of what is held back: 64 bits for each, or "
+        "fewer (values). "
         "Lin et al. 2018.");
     ternGrad @8 :TernGradCodec $A.doc("-1, 0 or 1 times the largest, by lot: 2 bits. Wen et al. 2017.");
     qsgd @9 :QsgdCodec $A.doc("One of a few steps of each bucket's norm, by lot. Alistarh et al. 2017.");
@@ -212,6 +213,8 @@ struct TopKCodec {
   values @1 :SparseValues = f32 $A.doc("How the numbers that are sent are written, beside 32 bits for the place of each.");
 }
 
+# What rounding loses is added to the next gradient, as what is not sent is. Sums of replicas are float32 on their way; what
+# is lost where a finished one is rounded is added to the next sum.
 enum SparseValues {
   f32 @0 $A.doc("As they are, 32 bits.");
   f16 @1 $A.doc("Rounded to half precision, 16 bits.");

@@ -15,7 +15,10 @@ sparse_layout sparse_layout::of(const codec& how, std::span<const tensor_shape> 
         layout.is_sparse.push_back(numbers.has_value());
         (numbers ? layout.load.dimension : layout.load.dense) += shapes[t].elements();
         layout.load.numbers += numbers.value_or(0);
+        if (numbers)
+            layout.load.most += *how.values().count_in(how.payload_bytes(shapes[t]));
     }
+    layout.load.values = how.values();
     return layout;
 }
 

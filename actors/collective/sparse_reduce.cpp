@@ -1,10 +1,8 @@
 #include "actors/collective/sparse_reduce.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
-#include <limits>
 #include <string>
+#include <utility>
 
 #include "schemas/base/check.hpp"
 
@@ -27,8 +25,8 @@ sparse_vector sparse_vector::dense(std::vector<float> values) {
     return {dimension, {}, std::move(values)};
 }
 
-std::size_t sparse_vector::bytes() const noexcept {
-    return values.size() * (is_dense() ? sizeof(float) : sizeof(float) + sizeof(std::uint32_t));
+std::size_t sparse_vector::bytes(const sparse_values& how) const noexcept {
+    return is_dense() ? how.bytes(dimension) : how.payload_bytes(values.size());
 }
 
 std::vector<float> sparse_vector::all() const {
@@ -128,15 +126,33 @@ sparse_vector in_a_row(std::span<const sparse_vector> parts) {
 
 // ---- who sends what -------------------------------------------------------------------------------------------------
 
+namespace {
+
+// Where the rounds are those of a dense all-reduce.
+std::optional<proto::AllReduceAlgorithm> dense_rounds(sparse_algorithm algorithm) {
+    switch (algorithm) {
+    case sparse_algorithm::recursive_doubling:
+        return proto::AllReduceAlgorithm::RECURSIVE_DOUBLING;
+    case sparse_algorithm::halving_doubling:
+        return proto::AllReduceAlgorithm::HALVING_DOUBLING;
+    case sparse_algorithm::split_all_gather:
+    case sparse_algorithm::split_dense:
+        break;
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
 std::size_t segments_of(sparse_algorithm algorithm, std::uint32_t ranks) {
-    return algorithm == sparse_algorithm::recursive_doubling ? 1 : ranks;
+    const auto dense = dense_rounds(algorithm);
+    return dense ? segments_of(*dense, rank_nodes{ranks}) : ranks;
 }
 
 std::vector<reduce_transfer> list_transfers(sparse_algorithm algorithm, std::uint32_t rank,
                                             std::uint32_t ranks) {
-    if (algorithm == sparse_algorithm::recursive_doubling)
-        return list_transfers(proto::AllReduceAlgorithm::RECURSIVE_DOUBLING, rank,
-                              rank_nodes{ranks});
+    if (const auto dense = dense_rounds(algorithm))
+        return list_transfers(*dense, rank, rank_nodes{ranks});
     std::vector<reduce_transfer> list;
     for (const bool adds : {true, false})
         for (std::uint32_t away = 1; away < ranks; ++away) {
@@ -158,86 +174,26 @@ std::string_view name_of(sparse_algorithm algorithm) {
         return "recursive doubling";
     case sparse_algorithm::split_all_gather:
         return "split all-gather";
+    case sparse_algorithm::halving_doubling:
+        return "halving doubling";
     case sparse_algorithm::split_dense:
         break;
     }
     return "split all-gather, dense";
 }
 
+// ---- one rank -------------------------------------------------------------------------------------------------------
+
 namespace {
 
-// What the busiest rank sends.
-struct sparse_cost {
-    double messages = 0;
-    double bytes = 0;
-};
-
-// `union_of`: by how many times as many numbers the sum of so many ranks' vectors has as one of them.
-template <class Union>
-sparse_cost cost_of(sparse_algorithm algorithm, std::uint32_t ranks, const sparse_load& load,
-                    Union union_of) {
-    const double p = ranks;
-    const auto bytes_of = [&](double among, double part) {
-        const double dimension = part * static_cast<double>(load.dimension);
-        const double numbers = part * static_cast<double>(load.numbers) * union_of(among);
-        return std::min(8 * numbers, 4 * dimension) + 4 * part * static_cast<double>(load.dense);
-    };
-    if (algorithm == sparse_algorithm::recursive_doubling) {
-        const bool folds = !std::has_single_bit(ranks);
-        sparse_cost cost;
-        double held = 1; // ranks that a partner's sum is of
-        if (folds)       // the busiest takes another's in first, and sends it all in the end
-            cost = {2, bytes_of(p, 1)}, held = 2;
-        for (double among = 1; 2 * among <= p; among *= 2, ++cost.messages)
-            cost.bytes += bytes_of(std::min(among * held, p), 1);
-        return cost;
-    }
-    const double split = (p - 1) * bytes_of(1, 1 / p);
-    const bool dense = algorithm == sparse_algorithm::split_dense;
-    const double sums = dense ? (p - 1) / p * 4 * static_cast<double>(load.dimension + load.dense)
-                              : (p - 1) * bytes_of(p, 1 / p);
-    return {2 * (p - 1), split + sums};
+bool overlap(index_range a, index_range b) {
+    return a.first < b.first + b.count && b.first < a.first + a.count;
 }
 
 } // namespace
 
-std::optional<sparse_algorithm> choose_sparse(std::uint32_t ranks, const sparse_load& load,
-                                              const reduce_costs& costs) {
-    if (ranks < 2 || load.dimension > std::numeric_limits<std::uint32_t>::max())
-        return std::nullopt;
-    const double share =
-        static_cast<double>(load.numbers) / std::max(static_cast<double>(load.dimension), 1.0);
-    const auto union_of = [&](double among) {
-        return share > 0 ? (1 - std::pow(1 - share, among)) / share : 0;
-    };
-    const auto time_of = [&](const sparse_cost& c) {
-        return c.messages * costs.between_nodes.latency_ns +
-               c.bytes * (costs.between_nodes.byte_ns + costs.add_byte_ns);
-    };
-    const double others = ranks - 1;
-    std::optional<sparse_algorithm> best;
-    double least = time_of({others, others * (8 * static_cast<double>(load.numbers) +
-                                              4 * static_cast<double>(load.dense))});
-    // In this order: of two that take as long the first.
-    for (const auto a : {sparse_algorithm::recursive_doubling, sparse_algorithm::split_dense,
-                         sparse_algorithm::split_all_gather})
-        if (const double time = time_of(cost_of(a, ranks, load, union_of));
-            time < least || (!best && time == least)) {
-            best = a;
-            least = time;
-        }
-    return best;
-}
-
-std::size_t bytes_sent(sparse_algorithm algorithm, std::uint32_t ranks, const sparse_load& load) {
-    const auto cost = cost_of(algorithm, ranks, load, [](double among) { return among; });
-    return static_cast<std::size_t>(std::ceil(cost.bytes));
-}
-
-// ---- one rank -------------------------------------------------------------------------------------------------------
-
 sparse_reduction::sparse_reduction(sparse_algorithm algorithm, std::uint32_t rank,
-                                   std::uint32_t ranks, const sparse_vector& own)
+                                   std::uint32_t ranks, const sparse_vector& own, bool rounds)
     : sends_dense_{algorithm == sparse_algorithm::split_dense}, transfers_{list_transfers(
                                                                     algorithm, rank, ranks)} {
     const std::size_t segments = segments_of(algorithm, ranks);
@@ -247,6 +203,13 @@ sparse_reduction::sparse_reduction(sparse_algorithm algorithm, std::uint32_t ran
         if (is_dense_sum(part.values.size(), 0, part.dimension))
             part = sparse_vector::dense(part.all());
     }
+    for (std::size_t i = 0; i < transfers_.size(); ++i)
+        if (transfers_[i].adds)
+            additions_end_ = i + 1;
+    TROUPE_CHECK(!rounds || algorithm != sparse_algorithm::recursive_doubling,
+                 "sums are rounded by the one rank that makes them");
+    if (rounds && additions_end_ > 0)
+        unrounded_ = transfers_[additions_end_ - 1].receives.first;
     pass_silent();
 }
 
@@ -262,40 +225,58 @@ const reduce_transfer* sparse_reduction::next_to_send() const {
     if (next_sent_ == transfers_.size())
         return nullptr;
     const reduce_transfer& t = transfers_[next_sent_];
+    if (sends_sum(t) && unrounded_)
+        return nullptr;
     for (std::size_t i = next_taken_; i < next_sent_; ++i)
-        if (transfers_[i].from != nobody && transfers_[i].receives.first == t.sends.first)
+        if (transfers_[i].from != nobody && overlap(transfers_[i].receives, t.sends))
             return nullptr; // what it is to send is still to come
     return &t;
 }
 
-sparse_vector sparse_reduction::send() {
-    const reduce_transfer& t = transfers_[next_sent_++];
+std::vector<sparse_vector> sparse_reduction::send() {
+    const index_range part = transfers_[next_sent_++].sends;
     pass_silent();
-    const sparse_vector& part = segments_[t.sends.first];
-    return sends_dense_ && !t.adds ? sparse_vector::dense(part.all()) : part;
+    const auto first = segments_.begin() + static_cast<std::ptrdiff_t>(part.first);
+    return {first, first + static_cast<std::ptrdiff_t>(part.count)};
 }
 
 const reduce_transfer* sparse_reduction::next_to_take() const {
     return next_taken_ < transfers_.size() ? &transfers_[next_taken_] : nullptr;
 }
 
-std::size_t sparse_reduction::elements_to_take() const {
-    return segments_[transfers_[next_taken_].receives.first].dimension;
+std::size_t sparse_reduction::elements_to_take(std::size_t segment) const {
+    return segments_[transfers_[next_taken_].receives.first + segment].dimension;
 }
 
-result<void> sparse_reduction::take(const sparse_vector& received) {
+result<void> sparse_reduction::take(std::vector<sparse_vector> received) {
     const reduce_transfer& t = transfers_[next_taken_];
     TROUPE_CHECK(next_to_send() == nullptr || next_sent_ > next_taken_,
                  "what a transfer sends is sent before what it takes is put in its place");
-    sparse_vector& held = segments_[t.receives.first];
-    if (received.dimension != held.dimension)
-        return error{errc::protocol, "a part of " + std::to_string(received.dimension) +
-                                         " numbers where " + std::to_string(held.dimension) +
-                                         " are due"};
-    held = t.adds ? sum_of(held, received) : received;
+    TROUPE_CHECK(received.size() == t.receives.count, "a part is one vector for each segment");
+    for (std::size_t i = 0; i < received.size(); ++i)
+        if (received[i].dimension != elements_to_take(i))
+            return error{errc::protocol, "a part of " + std::to_string(received[i].dimension) +
+                                             " numbers where " +
+                                             std::to_string(elements_to_take(i)) + " are due"};
     ++next_taken_;
+    for (std::size_t i = 0; i < received.size(); ++i) {
+        sparse_vector& held = segments_[t.receives.first + i];
+        held = t.adds ? sum_of(held, received[i]) : std::move(received[i]);
+        if (sends_dense_ && next_taken_ == additions_end_)
+            held = sparse_vector::dense(held.all());
+    }
     pass_silent();
     return {};
+}
+
+const sparse_vector* sparse_reduction::to_round() const {
+    return unrounded_ && next_taken_ >= additions_end_ ? &segments_[*unrounded_] : nullptr;
+}
+
+void sparse_reduction::round_to(sparse_vector rounded) {
+    TROUPE_CHECK(to_round() != nullptr && rounded.dimension == to_round()->dimension,
+                 "what is rounded is the sum that this rank has made");
+    segments_[*std::exchange(unrounded_, std::nullopt)] = std::move(rounded);
 }
 
 sparse_vector sparse_reduction::sum() const {

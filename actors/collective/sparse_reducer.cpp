@@ -6,7 +6,8 @@ namespace troupe {
 
 sparse_reducer::sparse_reducer(actor_context& context, compressed_options options,
                                sparse_algorithm algorithm)
-    : compressed_reducer{context, std::move(options)}, algorithm_{algorithm} {}
+    : compressed_reducer{context, std::move(options)},
+      algorithm_{algorithm}, lost_{std::make_shared<std::vector<float>>()} {}
 
 void sparse_reducer::joined() {
     const auto ranks = static_cast<std::uint32_t>(members().size());
@@ -24,10 +25,14 @@ void sparse_reducer::take(std::size_t first, std::vector<tensor> given) {
 void sparse_reducer::begin(std::vector<tensor> own) {
     given_ = 0;
     sum_ = std::make_shared<running_sum>();
+    sum_->lost = lost_;
     submit(
         proto::SUM_WORK->cStr(), elements(),
         [own = std::move(own), sum = sum_, plan = plan_](compute_context& context) -> result<void> {
-            sum->numbers.emplace(*plan, own);
+            auto numbers = sparse_sum::begin(context, *plan, own, *sum->lost);
+            if (!numbers)
+                return numbers.failure();
+            sum->numbers.emplace(std::move(*numbers));
             auto first = sum->numbers->send(context);
             if (!first)
                 return first.failure();
@@ -65,7 +70,7 @@ void sparse_reducer::go_on() {
         [parts = std::move(parts), sum = sum_, plan = plan_, is_last,
          factor = current_reduction()->scale](compute_context& context) -> result<void> {
             for (const auto& part : parts) {
-                if (auto taken = sum->numbers->take(part); !taken)
+                if (auto taken = sum->numbers->take(context, part); !taken)
                     return taken;
                 auto next = sum->numbers->send(context);
                 if (!next)

@@ -20,6 +20,7 @@ class sparse_reducer final : public compressed_reducer {
 
     // What the device has of the reduction under way.
     struct running_sum {
+        std::shared_ptr<std::vector<float>> lost;
         std::optional<sparse_sum> numbers;
         std::vector<sparse_sum::outgoing> to_send;
         std::vector<tensor> sums; // when it is done
@@ -35,8 +36,9 @@ class sparse_reducer final : public compressed_reducer {
 
     sparse_algorithm algorithm_;
     std::shared_ptr<const sparse_plan> plan_;
-    std::shared_ptr<running_sum> sum_; // while it computes by the device alone
-    std::size_t given_ = 0;            // of the transfers: the device has what they take
+    std::shared_ptr<running_sum> sum_;         // while it computes by the device alone
+    std::shared_ptr<std::vector<float>> lost_; // by rounding, likewise; kept from sum to sum
+    std::size_t given_ = 0;                    // of the transfers: the device has what they take
     std::map<chunk_key, std::vector<tensor>> arrived_;
 };
 

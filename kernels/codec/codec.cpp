@@ -31,14 +31,15 @@ codec_ptr make_codec(proto::GradientCodec::Reader c) {
     case proto::GradientCodec::THRESHOLD:
         return with_error_feedback(make_threshold_codec(c.getThreshold().getThreshold()));
     case proto::GradientCodec::TOP_K:
-        return with_error_feedback(make_top_codec(c.getTopK().getRatio()));
+        return with_error_feedback(make_top_codec(c.getTopK().getRatio(), c.getTopK().getValues()));
     case proto::GradientCodec::DEEP_GRADIENT: {
         const auto deep = c.getDeepGradient();
         return make_deep_gradient_codec({.ratio = deep.getRatio(),
                                          .momentum = deep.getMomentum(),
                                          .masking = deep.getMasking(),
                                          .clip_norm = deep.getClipNorm(),
-                                         .warmup_epochs = deep.getWarmupEpochs()});
+                                         .warmup_epochs = deep.getWarmupEpochs(),
+                                         .values = deep.getValues()});
     }
     case proto::GradientCodec::TERN_GRAD:
         return make_quantized_codec("tern_grad", {.levels = 1, .clip = c.getTernGrad().getClip()});

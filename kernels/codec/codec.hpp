@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "kernels/codec/payload_form.hpp"
+#include "kernels/codec/sparse_values.hpp"
 #include "kernels/ops/codecs.hpp"
 #include "schemas/topology.capnp.h"
 
@@ -48,6 +49,8 @@ class codec : public payload_form {
     virtual std::optional<std::size_t> sparse_numbers(const tensor_shape&) const {
         return std::nullopt;
     }
+    // How these numbers are written.
+    virtual sparse_values values() const { return {}; }
 
     // Where a payload has a number of 16 bits for each of the tensor, whatever the others are: sums of some may be sent so,
     // too.

@@ -11,7 +11,7 @@ namespace troupe {
 codec_ptr make_half_codec(half_format format);
 codec_ptr make_quantized_codec(std::string_view name, const quantizer& settings);
 codec_ptr make_sign_codec();
-codec_ptr make_top_codec(float ratio);
+codec_ptr make_top_codec(float ratio, sparse_values values = {});
 codec_ptr make_threshold_codec(float threshold);
 
 // Error feedback around a codec that keeps nothing itself. State: e.
@@ -29,12 +29,14 @@ struct deep_gradient_settings {
     bool masking = true;
     float clip_norm = 0; // 0: none
     std::uint32_t warmup_epochs = 0;
+    sparse_values values = {};
 
     // ratio^((epoch + 1) / (warmup_epochs + 1)) in the warm-up.
     float ratio_at(std::uint32_t epoch) const;
 };
 
 // u' = momentum * u + g; v' = v + u'; the largest of v' are sent and become 0 there, with masking in u' too. State: u, v.
+// Where the numbers that are sent are rounded, what is lost stays: v' - D(q), in place of the 0.
 //
 // Which are the largest is estimated by a sample: at most the share is sent, and the first of those above the threshold. A
 // vector (a bias) is sent whole with ordinary momentum, u'. State: u. Lin, Han, Mao, Wang and Dally 2018; the sampling is

@@ -83,9 +83,10 @@ class deep_gradient_codec final : public codec {
         if (is_dense(shape))
             return sizeof(float) * shape.elements();
         const float ratio = std::max(settings_.ratio, settings_.ratio_at(0));
-        return sparse_element_bytes * elements_of_share(shape.elements(), ratio);
+        return settings_.values.payload_bytes(elements_of_share(shape.elements(), ratio));
     }
 
+    sparse_values values() const override { return settings_.values; }
     // After the warm-up.
     std::optional<std::size_t> sparse_numbers(const tensor_shape& shape) const override {
         return is_dense(shape)
@@ -94,8 +95,11 @@ class deep_gradient_codec final : public codec {
     }
 
     result<void> check(const tensor_shape& shape, const tensor& payload) const override {
-        if (!is_dense(shape))
-            return check_row(shape, payload, payload_bytes(shape), sparse_element_bytes);
+        if (!is_dense(shape)) {
+            const auto is_row = check_row(shape, payload, payload_bytes(shape), 1);
+            const bool fits = is_row && settings_.values.count_in(payload.bytes());
+            return fits ? is_row : wrong_payload(shape, payload);
+        }
         return payload && payload.type() == data_type::float32 && payload.shape() == shape
                    ? result<void>{}
                    : wrong_payload(shape, payload);
@@ -103,8 +107,11 @@ class deep_gradient_codec final : public codec {
 
     result<void> decode(compute_context& context, const tensor& payload, float factor,
                         const tensor* addend, tensor& output) const override {
-        if (!is_dense(output.shape()))
-            return context.ops.run(decode_sparse{{payload, factor, addend, output}});
+        if (!is_dense(output.shape())) {
+            const auto sparse = settings_.values.widened(context, payload);
+            return sparse ? context.ops.run(decode_sparse{{*sparse, factor, addend, output}})
+                          : sparse.failure();
+        }
         return addend != nullptr ? context.ops.run(add_scaled{*addend, factor, payload, output})
                                  : context.ops.run(scale{payload, factor, output});
     }
@@ -140,11 +147,22 @@ class deep_gradient_codec final : public codec {
         auto done = found->is_exact
                         ? context.ops.run(encode_top{v, *payload})
                         : context.ops.run(encode_at_least{v, found->magnitude, *payload});
-        if (done)
-            done = context.ops.run(clear_at{*payload, v});
         if (done && settings_.masking)
             done = context.ops.run(clear_at{*payload, u});
-        return done ? std::move(payload) : result<tensor>{done.failure()};
+        return done ? keep_the_rest(context, std::move(*payload), v) : done.failure();
+    }
+
+    // Of what is sent in float32 what is sent; it leaves v.
+    result<tensor> keep_the_rest(compute_context& context, tensor sparse, tensor& v) const {
+        if (settings_.values.are_exact()) {
+            const auto cleared = context.ops.run(clear_at{sparse, v});
+            return cleared ? std::move(sparse) : result<tensor>{cleared.failure()};
+        }
+        auto payload = settings_.values.rounded(context, sparse);
+        if (!payload)
+            return payload;
+        const auto kept = decode(context, *payload, -1, &v, v);
+        return kept ? std::move(payload) : result<tensor>{kept.failure()};
     }
 
     deep_gradient_settings settings_;

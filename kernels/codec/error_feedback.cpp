@@ -38,6 +38,7 @@ class feedback_codec final : public codec {
     std::optional<std::size_t> sparse_numbers(const tensor_shape& shape) const override {
         return inner_->sparse_numbers(shape);
     }
+    sparse_values values() const override { return inner_->values(); }
     std::optional<half_format> half() const override { return inner_->half(); }
     result<void> check(const tensor_shape& shape, const tensor& payload) const override {
         return inner_->check(shape, payload);

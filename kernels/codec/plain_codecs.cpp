@@ -104,31 +104,37 @@ class sign_codec final : public plain_codec {
 
 class top_codec final : public plain_codec {
   public:
-    explicit top_codec(float ratio) : ratio_{ratio} {}
+    top_codec(float ratio, sparse_values values) : ratio_{ratio}, values_{values} {}
 
     std::string_view name() const noexcept override { return "top_k"; }
     std::uint64_t payload_bytes(const tensor_shape& shape) const override {
-        return sparse_element_bytes * elements_of_share(shape.elements(), ratio_);
+        return values_.payload_bytes(elements_of_share(shape.elements(), ratio_));
     }
     std::optional<std::size_t> sparse_numbers(const tensor_shape& shape) const override {
         return elements_of_share(shape.elements(), ratio_);
     }
+    sparse_values values() const override { return values_; }
     result<void> check(const tensor_shape& shape, const tensor& payload) const override {
         return check_row(shape, payload, payload_bytes(shape));
     }
     result<tensor> encode(compute_context& context, const tensor& gradient, std::span<tensor>,
                           const encode_place&) const override {
-        return encode_row(context, payload_bytes(gradient.shape()), [&](tensor& payload) {
+        const std::size_t count = elements_of_share(gradient.elements(), ratio_);
+        const auto sparse = encode_row(context, sparse_element_bytes * count, [&](tensor& payload) {
             return context.ops.run(encode_top{gradient, payload});
         });
+        return sparse ? values_.rounded(context, *sparse) : sparse;
     }
     result<void> decode(compute_context& context, const tensor& payload, float factor,
                         const tensor* addend, tensor& output) const override {
-        return context.ops.run(decode_sparse{{payload, factor, addend, output}});
+        const auto sparse = values_.widened(context, payload);
+        return sparse ? context.ops.run(decode_sparse{{*sparse, factor, addend, output}})
+                      : sparse.failure();
     }
 
   private:
     float ratio_;
+    sparse_values values_;
 };
 
 class threshold_codec final : public plain_codec {
@@ -172,8 +178,8 @@ codec_ptr make_quantized_codec(std::string_view name, const quantizer& settings)
 codec_ptr make_sign_codec() {
     return std::make_shared<sign_codec>();
 }
-codec_ptr make_top_codec(float ratio) {
-    return std::make_shared<top_codec>(ratio);
+codec_ptr make_top_codec(float ratio, sparse_values values) {
+    return std::make_shared<top_codec>(ratio, values);
 }
 codec_ptr make_threshold_codec(float threshold) {
     return std::make_shared<threshold_codec>(threshold);

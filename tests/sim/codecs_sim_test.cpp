@@ -19,6 +19,10 @@ const std::vector<std::string> codecs{
     "{threshold: {threshold: 1e20}}", // nothing is sent
     "{top_k: {ratio: 0.1}}",
     "{deep_gradient: {ratio: 0.1, warmup_epochs: 1, clip_norm: 1}}",
+    "{top_k: {ratio: 0.1, values: f16}}",
+    "{top_k: {ratio: 0.1, values: int8}}",
+    "{top_k: {ratio: 0.1, values: int4}}",
+    "{deep_gradient: {ratio: 0.1, clip_norm: 1, values: int4}}",
     "tern_grad",
     "qsgd",
     "{power_sgd: {rank: 1}}"};

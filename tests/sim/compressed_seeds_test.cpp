@@ -153,7 +153,8 @@ std::vector<reducers_sim::traffic> taken_in_one_loop(const reducers_script& s, c
                          sparse_vector::make(s.shapes[0].elements(), std::move(indices),
                                              few_numbers(count, 1.0f)));
     }
-    std::map<std::pair<std::uint32_t, std::uint32_t>, sparse_vector> under_way; // to, round
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<sparse_vector>>
+        under_way; // to, round
     std::vector<reducers_sim::traffic> taken(ranks);
     for (bool moved = true; moved;) {
         moved = false;
@@ -165,9 +166,10 @@ std::vector<reducers_sim::traffic> taken_in_one_loop(const reducers_script& s, c
             const reduce_transfer* const t = all[r].next_to_take();
             if (!t || !under_way.contains({r, t->round}))
                 continue;
-            const sparse_vector part = under_way.extract({r, t->round}).mapped();
+            const auto part = under_way.extract({r, t->round}).mapped();
             ++taken[r].messages;
-            taken[r].bytes += part.bytes();
+            for (const sparse_vector& segment : part)
+                taken[r].bytes += segment.bytes();
             BOOST_REQUIRE(all[r].take(part).ok());
             moved = true;
         }

@@ -107,8 +107,10 @@ BOOST_AUTO_TEST_CASE(pushes_and_pulls_have_the_bytes_that_the_plan_says) {
     check_traffic(sync(2, "{ssp: {staleness: 1}}", "") + "}", 1, 16, 2 * 2 + 16);
     // For two replicas a node pushes and pulls once.
     check_traffic(sync(4, "bsp", ", node_servers: true") + "}", 2, 8, 2 * 2 + 8);
-    for (const char* codec : {"bf16", "f16", "int8", "one_bit", "{top_k: {ratio: 0.1}}",
-                              "tern_grad", "qsgd", "{power_sgd: {rank: 1}}"}) {
+    for (const char* codec :
+         {"bf16", "f16", "int8", "one_bit", "{top_k: {ratio: 0.1}}",
+          "{top_k: {ratio: 0.1, values: f16}}", "{top_k: {values: int8}}",
+          "{top_k: {ratio: 0.5, values: int4}}", "tern_grad", "qsgd", "{power_sgd: {rank: 1}}"}) {
         check_traffic(sync(2, "bsp", "") + ", codec: " + codec + "}", 1, 16, 2 * 2 + 16);
         check_traffic(sync(4, "bsp", ", node_servers: true") + ", codec: " + codec + "}", 2, 8,
                       2 * 2 + 8);

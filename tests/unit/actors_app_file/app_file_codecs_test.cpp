@@ -41,11 +41,27 @@ BOOST_AUTO_TEST_CASE(codecs_are_for_gradients_on_their_way) {
                    "topology.sync.codec.top_k.ratio"));
 }
 
+BOOST_AUTO_TEST_CASE(numbers_of_sparse_payloads_have_a_form) {
+    for (const std::string codec : {"top_k", "deep_gradient"}) {
+        for (const std::string form : {"f32", "f16", "int8", "int4"})
+            for (const std::string sync :
+                 {"all_reduce: {}", "parameter_server: {consistency: asp}"})
+                BOOST_TEST(said_of(sync + ", codec: {" + codec + ": {values: " + form + "}}") ==
+                           "accepted");
+        BOOST_TEST(has(said_of("all_reduce: {}, codec: {" + codec + ": {values: int5}}"),
+                       "topology.sync.codec." + codec + ".values"));
+        BOOST_TEST(has(said_of("all_reduce: {}, codec: {" + codec + ": {values: int5}}"), "int4"));
+    }
+    BOOST_TEST(has(said_of("all_reduce: {}, codec: {qsgd: {values: int8}}"),
+                   "topology.sync.codec.qsgd.values"));
+}
+
 BOOST_AUTO_TEST_CASE(parameter_servers_take_every_codec_by_every_rule) {
     const std::string server = "parameter_server: {consistency: ";
     for (const char* codec :
          {"none", "bf16", "f16", "int8", "one_bit", "{threshold: {threshold: 0.1}}", "top_k",
-          "deep_gradient", "tern_grad", "qsgd", "power_sgd"})
+          "{top_k: {values: int4}}", "{deep_gradient: {values: int8}}", "deep_gradient",
+          "tern_grad", "qsgd", "power_sgd"})
         for (const char* keys :
              {"bsp}", "{ssp: {staleness: 2}}}", "asp, push_every: 2}", "asp, node_servers: true}",
               "{value_bounded: {bound: 1}}}", "{softsync: {}}}", "{backup_workers: {}}}",

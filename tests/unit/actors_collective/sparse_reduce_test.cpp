@@ -14,7 +14,8 @@ namespace {
 
 constexpr sparse_algorithm algorithms[] = {sparse_algorithm::recursive_doubling,
                                            sparse_algorithm::split_all_gather,
-                                           sparse_algorithm::split_dense};
+                                           sparse_algorithm::split_dense,
+                                           sparse_algorithm::halving_doubling};
 
 struct outcome {
     std::vector<sparse_vector> sums; // by rank
@@ -30,13 +31,15 @@ outcome run(sparse_algorithm a, const std::vector<sparse_vector>& own) {
     std::vector<sparse_reduction> all;
     for (std::uint32_t r = 0; r < ranks; ++r)
         all.emplace_back(a, r, ranks, own[r]);
-    std::map<std::pair<std::uint32_t, std::uint32_t>, sparse_vector> under_way; // to, round
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<sparse_vector>>
+        under_way; // to, round
     for (bool moved = true; moved;) {
         moved = false;
         for (std::uint32_t r = 0; r < ranks; ++r) {
             while (const reduce_transfer* const t = all[r].next_to_send()) {
-                const sparse_vector part = all[r].send();
-                out.bytes[r] += part.bytes();
+                const std::vector<sparse_vector> part = all[r].send();
+                for (const sparse_vector& segment : part)
+                    out.bytes[r] += segment.bytes();
                 ++out.messages[r];
                 BOOST_TEST(under_way.emplace(std::pair{t->to, t->round}, part).second);
                 moved = true;
@@ -46,7 +49,9 @@ outcome run(sparse_algorithm a, const std::vector<sparse_vector>& own) {
                 t ? under_way.extract({r, t->round}) : decltype(under_way)::node_type{};
             if (part.empty())
                 continue;
-            BOOST_TEST(all[r].elements_to_take() == part.mapped().dimension);
+            BOOST_REQUIRE(part.mapped().size() == t->receives.count);
+            for (std::size_t i = 0; i < part.mapped().size(); ++i)
+                BOOST_TEST(all[r].elements_to_take(i) == part.mapped()[i].dimension);
             BOOST_REQUIRE(all[r].take(part.mapped()).ok());
             moved = true;
         }
@@ -243,7 +248,7 @@ BOOST_AUTO_TEST_CASE(a_block_is_summed_in_the_order_of_the_ranks_from_its_owner_
 BOOST_AUTO_TEST_CASE(a_part_of_another_dimension_is_refused) {
     sparse_reduction one{sparse_algorithm::recursive_doubling, 0, 2, every(100, 10, 0)};
     one.send();
-    const auto taken = one.take(every(99, 10, 0));
+    const auto taken = one.take({every(99, 10, 0)});
     BOOST_REQUIRE(!taken.ok());
     BOOST_TEST(taken.failure().message() == "a part of 99 numbers where 100 are due");
 }

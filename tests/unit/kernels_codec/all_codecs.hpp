@@ -25,8 +25,17 @@ inline std::vector<codec_ptr> feedback_codecs() {
             with_error_feedback(make_threshold_codec(0.7f)),
             with_error_feedback(make_top_codec(0.01f)),
             with_error_feedback(make_top_codec(1)),
+            with_error_feedback(make_top_codec(0.1f, proto::SparseValues::F16)),
+            with_error_feedback(make_top_codec(0.1f, proto::SparseValues::INT8)),
+            with_error_feedback(make_top_codec(0.1f, proto::SparseValues::INT4)),
             make_deep_gradient_codec({.ratio = 0.01f, .momentum = 0}),
             make_deep_gradient_codec({.ratio = 0.3f, .momentum = 0}),
+            make_deep_gradient_codec(
+                {.ratio = 0.3f, .momentum = 0, .values = proto::SparseValues::F16}),
+            make_deep_gradient_codec(
+                {.ratio = 0.3f, .momentum = 0, .values = proto::SparseValues::INT8}),
+            make_deep_gradient_codec(
+                {.ratio = 0.3f, .momentum = 0, .values = proto::SparseValues::INT4}),
             make_low_rank_codec(2)};
 }
 

@@ -165,7 +165,9 @@ BOOST_AUTO_TEST_CASE(decoding_and_encoding_again_keeps_what_was_sent) {
     const tensor gradient = random_tensor(pool, {64, 200}, 1);
     for (const codec_ptr& how :
          {make_half_codec(half_format::bf16), make_half_codec(half_format::f16), make_sign_codec(),
-          make_top_codec(0.01f)}) {
+          make_top_codec(0.01f), make_top_codec(0.1f, proto::SparseValues::F16),
+          make_top_codec(0.1f, proto::SparseValues::INT8),
+          make_top_codec(0.1f, proto::SparseValues::INT4)}) {
         const tensor once = how->encode(context, gradient, {}, {}).value();
         const tensor d = decoded(context, *how, gradient.shape(), once).value();
         const tensor twice = how->encode(context, d, {}, {}).value();
