@@ -51,7 +51,8 @@ class serial_sums {
             std::ranges::move(payloads, gradients.begin());
         }
         std::vector<few_numbers> sums;
-        for (const tensor& t : rounds_.next(context_, own, script_.scale)[0])
+        const auto all = rounds_.next(context_, own, script_.scale);
+        for (const tensor& t : all[0])
             sums.emplace_back(t.values<float>().begin(), t.values<float>().end());
         return sums;
     }
