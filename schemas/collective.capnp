@@ -26,8 +26,17 @@
 # ranks or where the app file names the algorithm. Others, and sparse ones where that is faster, are gathered: they go from every rank to
 # all others as they get ready, whatever the others do, and everyone decodes and sums them in the order of the ranks; tensors
 # that are not compressed are summed beside them, in the first slices, as without a codec. Sufficient factors, which linear
-# layers give in place of a gradient, are gathered, too. Which of these it is is the same on all ranks
-# (actors/collective/compressed_exchange.hpp).
+# layers give in place of a gradient, are gathered, too.
+#
+# Of many ranks that would be more than no codec sends. Payloads that can be cut (of int8, one_bit, tern_grad and qsgd) go by
+# blocks then: each tensor is cut into one for each rank, which owns it. A rank gives every owner the payloads of its
+# blocks as they get ready; an owner sums each of its blocks in the order of the ranks when it has it of all, encodes the sum
+# again, and sends it to all. What that loses the owner adds to the block's next sum, where the codec does so; what is drawn by
+# lot it draws as a sender of its own; sums of tern_grad are not clipped. All
+# ranks, the owner too, take what the encoded sums tell. Who owns what every rank computes for itself
+# (actors/collective/block_layout.hpp).
+#
+# Which of these it is is the same on all ranks (actors/collective/compressed_exchange.hpp).
 #
 # Ids: `reduction` counts from 0 over the run, the same on all ranks; a reducer works on one at a time, and its peers may be
 # at most one ahead of it. It dies at a rank with Reduced. An Exchange is one, too.
@@ -82,6 +91,9 @@ struct ReduceChunk {
                                 #   gathered: in round 0, the payloads of tensors one after the other; `slice` is the number
                                 #           of slices of what is not compressed plus the number of the first of them, among
                                 #           those that are; the last ones come first; none: this rank has zeros to add
+                                #   by blocks: numbered as gathered ones, but for the receiver's blocks in round 0, payloads
+                                #           or none, and for the sender's in round 1, encoded sums, which are of this
+                                #           reduction; without blocks nothing is sent
 
 # ---- work ----
 
@@ -90,7 +102,7 @@ struct ReduceChunk {
 
 const sumWork :Text = "sum";
 
-# Where gradients are compressed, its device decodes and sums what has come under that name, too, and makes P and Q under
-# this one. What a stage compresses is part of its backward pass.
+# Where gradients are compressed, its device decodes and sums what has come under that name, too, and makes P and Q, or the
+# sums of its own blocks, under this one. What a stage compresses is part of its backward pass.
 
 const encodeWork :Text = "encode";

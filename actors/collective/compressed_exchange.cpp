@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "actors/collective/block_layout.hpp"
 #include "kernels/codec/sufficient_factors.hpp"
 
 namespace troupe {
@@ -49,7 +50,9 @@ std::string compressed_exchange::name() const {
         return "all-reduce of factors by " + std::string{troupe::name_of(*low_rank)};
     if (half)
         return "all-reduce in 16 bits by " + std::string{troupe::name_of(*half)};
-    return sparse ? "sparse all-reduce by " + std::string{name_of(*sparse)} : "all-gather";
+    if (sparse)
+        return "sparse all-reduce by " + std::string{name_of(*sparse)};
+    return in_blocks ? "blocks summed and encoded again by their owners" : "all-gather";
 }
 
 std::size_t compressed_exchange::gathered() const {
@@ -58,18 +61,44 @@ std::size_t compressed_exchange::gathered() const {
 
 namespace {
 
-std::uint64_t bytes_to_gather(const payload_forms& forms, std::span<const tensor_shape> shapes,
-                              const rank_nodes& ranks) {
-    std::uint64_t payloads = 0;
-    std::size_t dense = 0;
-    for (std::size_t t = 0; t < shapes.size(); ++t)
-        if (forms[t])
-            payloads += forms[t]->payload_bytes(shapes[t]);
-        else
-            dense += shapes[t].elements();
-    const auto algorithm = choose(proto::AllReduceAlgorithm::AUTO, ranks, dense);
-    return (ranks.ranks() - 1) * payloads +
-           sizeof(float) * elements_sent_max(algorithm, ranks, dense);
+// At most, of the busiest rank.
+std::uint64_t bytes_of_dense(const rank_nodes& ranks, std::size_t elements) {
+    const auto algorithm = choose(proto::AllReduceAlgorithm::AUTO, ranks, elements);
+    return sizeof(float) * elements_sent_max(algorithm, ranks, elements);
+}
+
+// What a rank has, of which most are payloads.
+struct payload_load {
+    std::uint64_t payload_bytes = 0; // at most
+    std::size_t numbers = 0;         // that the payloads stand for
+    std::size_t dense = 0;           // numbers beside them
+
+    static payload_load of(const payload_forms& forms, std::span<const tensor_shape> shapes) {
+        payload_load load;
+        for (std::size_t t = 0; t < shapes.size(); ++t) {
+            load.payload_bytes += forms[t] ? forms[t]->payload_bytes(shapes[t]) : 0;
+            (forms[t] ? load.numbers : load.dense) += shapes[t].elements();
+        }
+        return load;
+    }
+    std::uint64_t bytes_to_gather(std::uint32_t ranks) const { return (ranks - 1) * payload_bytes; }
+};
+
+// Whether blocks are faster than to gather, by rounds, bytes and sums, as dense algorithms are chosen. What is more to send
+// than numbers as they are is not gathered where blocks are less. By the number of ranks alone: not all know the nodes.
+bool blocks_are_better(const payload_load& load, const block_layout& blocks,
+                       const reduce_costs& costs = measured_costs) {
+    const std::uint32_t ranks = blocks.ranks();
+    const std::uint64_t gathered = load.bytes_to_gather(ranks), in_blocks = blocks.bytes_sent_max();
+    if (gathered > bytes_of_dense(ranks, load.numbers) && in_blocks < gathered)
+        return true;
+    const auto time_of = [&](double rounds, std::uint64_t bytes, double sums) {
+        return rounds * costs.between_nodes.latency_ns +
+               static_cast<double>(bytes) * costs.between_nodes.byte_ns +
+               sums * sizeof(float) * static_cast<double>(load.numbers) * costs.add_byte_ns;
+    };
+    // All ranks' payloads; or all ranks' of one block, its sum, and the sums of all blocks.
+    return time_of(2, in_blocks, 2 + 1.0 / ranks) < time_of(1, gathered, ranks);
 }
 
 compressed_exchange low_rank_exchange(const compressed_gradients& g, const rank_nodes& ranks) {
@@ -128,7 +157,16 @@ std::optional<compressed_exchange> choose_exchange(const compressed_gradients& g
             return exchange;
         }
     }
-    exchange.bytes = bytes_to_gather(exchange.forms, g.shapes, ranks);
+    const payload_load load = payload_load::of(exchange.forms, g.shapes);
+    exchange.bytes = load.bytes_to_gather(ranks.ranks());
+    if (g.codec && g.codec->blocks()) {
+        const auto parameters = std::span{g.shapes}.subspan(g.averages);
+        const auto blocks = block_layout::make(g.codec, parameters, ranks.ranks());
+        exchange.in_blocks = blocks_are_better(load, blocks);
+        if (exchange.in_blocks)
+            exchange.bytes = blocks.bytes_sent_max();
+    }
+    exchange.bytes += bytes_of_dense(ranks, load.dense);
     return exchange;
 }
 

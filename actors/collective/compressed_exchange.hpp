@@ -5,8 +5,11 @@
 //   low rank       of codecs with low_rank(), summed by two dense all-reduces
 //   16 bits        bf16 and f16, with more than two ranks or where the algorithm is named: by a dense all-reduce that rounds
 //                  every sum, too; gathered by four ranks they are as many bytes as float32 sums
-//   all-gather     any other payload goes to all, and so does a sparse one where that is faster; what is not compressed is
-//                  summed by a dense all-reduce beside it
+//   blocks         payloads that can be cut go block by block to the ranks that own these, which sum them, encode the sums
+//                  again and send them to all (block_layout.hpp); where that is faster than all-gather
+//   all-gather     any other payload goes to all, and so does a sparse one where that is faster
+//
+// Beside blocks and all-gather, what is not compressed is summed by a dense all-reduce.
 //
 // Payloads of `threshold` are gathered: with one step for all numbers they take 4 bytes each, as sums they would take 8, and
 // how many there are is not known beforehand.
@@ -58,7 +61,8 @@ struct compressed_gradients {
 struct compressed_exchange {
     std::optional<sparse_algorithm> sparse;
     std::optional<proto::AllReduceAlgorithm> low_rank;
-    std::optional<proto::AllReduceAlgorithm> half; // in 16 bits; with none of these: all-gather
+    std::optional<proto::AllReduceAlgorithm> half; // in 16 bits
+    bool in_blocks = false;                        // with none of these: all-gather
     payload_forms forms;                           // by tensor, how the stage gives it
     std::uint64_t bytes =
         0; // that the busiest rank sends for a sum: at most; of a sparse one as sparse_reduce.hpp says

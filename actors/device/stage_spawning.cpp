@@ -1,4 +1,5 @@
 // What a node's agent spawns for a stage: the stage, and what stands beside it for it to agree with its other replicas.
+#include "actors/collective/block_reducer.hpp"
 #include "actors/collective/compressed_exchange.hpp"
 #include "actors/collective/gatherer.hpp"
 #include "actors/collective/low_rank_reducer.hpp"
@@ -100,6 +101,8 @@ actor_address node_agent::spawn_reducer(proto::PlaceStage::Reader body, stage_op
                                   gradients.averages, part_numbers{stage.sync.codec->half()}});
     if (exchange->sparse)
         return runtime().spawn<sparse_reducer>(name, std::move(options), *exchange->sparse);
+    if (exchange->in_blocks)
+        return runtime().spawn<block_reducer>(name, std::move(options));
     return runtime().spawn<gatherer>(name, std::move(options));
 }
 

@@ -122,8 +122,9 @@ planned_stage total_of(std::span<const planned_stage> stages);
 // For people: the stages, what they need and the traffic between them.
 std::string describe(const plan& p);
 
-// What of it may not be meant, a sentence each: stages that take turns on a device, and devices that may not hold what
-// their stages keep. With the option of the command that bounds their memory: of `troupe node`, if they are a cluster's.
+// What of it may not be meant, a sentence each: stages that take turns on a device, devices that may not hold what their
+// stages keep, and a codec with which replicas send more than without. With the option of the command that bounds their
+// memory: of `troupe node`, if they are a cluster's.
 std::vector<std::string> notes_of(const plan& p, bool of_cluster);
 
 // For people: a table of the layers. Those of a `repeat` block stand there once, with the sums of the others, unless `all`.

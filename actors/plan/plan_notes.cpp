@@ -77,12 +77,35 @@ void add_short_of_memory(const plan& p, bool of_cluster, std::vector<std::string
         notes.push_back(note_of_memory(p, devices, a, of_cluster));
 }
 
+// Stages whose replicas send more with a codec than without it: where what all send is gathered, or where a number that is
+// sent takes more bytes than it did.
+void add_larger_by_codec(const plan& p, std::vector<std::string>& notes) {
+    if (!p.sync.codec && !p.sync.sends_factors)
+        return;
+    std::vector<std::string> larger;
+    for (std::size_t s = 0; s < p.stages.size(); ++s) {
+        const planned_stage& stage = p.stages[s];
+        if (stage.where.size() == 1 || stage.parameters == 0)
+            continue;
+        const planned_reduction sum = p.sync.server ? planned_reduction{} : reduction_of(p, stage);
+        const std::uint64_t bytes = p.sync.server ? push_of(p, stage).bytes : sum.bytes;
+        const std::uint64_t without = p.sync.server ? stage.parameter_bytes : sum.bytes_without;
+        if (bytes > without)
+            larger.push_back("stage " + std::to_string(s) + " up to " + bytes_text(bytes) +
+                             " instead of " + bytes_text(without));
+    }
+    if (!larger.empty())
+        notes.push_back("replicas send more per update with this codec than without it: " +
+                        in_a_row(larger) + "; take topology.sync.codec out, or another one");
+}
+
 } // namespace
 
 std::vector<std::string> notes_of(const plan& p, bool of_cluster) {
     std::vector<std::string> notes;
     add_shared_devices(p, notes);
     add_short_of_memory(p, of_cluster, notes);
+    add_larger_by_codec(p, notes);
     return notes;
 }
 

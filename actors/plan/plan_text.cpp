@@ -114,11 +114,8 @@ std::string describe_stage(const plan& p, std::size_t number) {
                               " in flight");
 }
 
-// Of a stage's gradients on their way to servers, at most, and how they are compressed: nothing where they are not.
-struct planned_push {
-    std::uint64_t bytes = 0;
-    std::string how;
-};
+} // namespace
+
 planned_push push_of(const plan& p, const planned_stage& s) {
     std::vector<tensor_shape> shapes;
     for (std::size_t i = 0; i < s.factor_rows.size(); ++i)
@@ -137,6 +134,8 @@ planned_push push_of(const plan& p, const planned_stage& s) {
         push.how = ", " + counted(weights, "weight") + " as factors";
     return push;
 }
+
+namespace {
 
 // How often, and whose: " per minibatch of each replica".
 std::string describe_rhythm(const replica_sync& sync) {

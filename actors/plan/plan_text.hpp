@@ -1,15 +1,25 @@
 // Parts of what is said of a plan.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "schemas/base/quantities.hpp"
 
 namespace troupe {
 
+struct plan;
 struct plan_device;
+struct planned_stage;
 
 std::string milliseconds(double ns);
 std::string where_text(const plan_device& d); // "node-0/cpu:0"
+
+// Of a stage's gradients on their way to servers, at most, and how they are compressed: nothing where they are not.
+struct planned_push {
+    std::uint64_t bytes = 0;
+    std::string how;
+};
+planned_push push_of(const plan& p, const planned_stage& s);
 
 } // namespace troupe

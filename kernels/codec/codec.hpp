@@ -21,7 +21,11 @@
 
 namespace troupe {
 
+class codec;
 class low_rank_factors;
+class payload_blocks;
+
+using codec_ptr = std::shared_ptr<const codec>;
 
 // Which encoding of which tensor. What is drawn by lot depends on it and on nothing else.
 struct encode_place {
@@ -59,11 +63,31 @@ class codec : public payload_form {
     // Where what several senders send can be summed on its way, in two steps.
     virtual const low_rank_factors* low_rank() const { return nullptr; }
 
+    // Where payloads can be cut, so that each of several receivers sums a block of the elements alone.
+    virtual const payload_blocks* blocks() const { return nullptr; }
+
     // The norm of all gradients of a sender together is bounded by this first, divided by the root of the senders.
     virtual std::optional<float> clip_norm() const { return std::nullopt; }
 };
 
-using codec_ptr = std::shared_ptr<const codec>;
+// A codec whose payloads can be cut: the part that tells a block of neighbouring elements is the payload of a tensor of the
+// block's shape, by check() and decode() of the same codec.
+class payload_blocks {
+  public:
+    virtual ~payload_blocks() = default;
+
+    // So many elements stay together, from the first on; the last ones may be fewer. Not 0.
+    virtual std::size_t unit(const tensor_shape& shape) const = 0;
+    // The shape of a block of so many elements of this tensor, whole units.
+    virtual tensor_shape shape_of(const tensor_shape& shape, std::size_t elements) const = 0;
+    // Of a payload that check() takes that of `count` elements, which begin with a unit. In host memory; it may share its
+    // bytes with the payload. errc::exhausted, and errc::protocol for what no sender makes, where that is seen.
+    virtual result<tensor> cut(memory_pool& memory, const tensor_shape& shape,
+                               const tensor& payload, std::size_t first,
+                               std::size_t count) const = 0;
+    // How whoever sums blocks sends their sums; null: by the same codec.
+    virtual codec_ptr of_sums() const { return nullptr; }
+};
 
 // A codec of matrices as products P' Q of thin ones, each linear in what is sent: summed over all senders, P first and then
 // Q, they are the product for the sum of the gradients, and what each sends does not grow with the senders.

@@ -40,6 +40,7 @@ class feedback_codec final : public codec {
     }
     sparse_values values() const override { return inner_->values(); }
     std::optional<half_format> half() const override { return inner_->half(); }
+    const payload_blocks* blocks() const override { return inner_->blocks(); }
     result<void> check(const tensor_shape& shape, const tensor& payload) const override {
         return inner_->check(shape, payload);
     }

@@ -1,6 +1,8 @@
 // The codecs that keep nothing: rounded, quantized, signs, the largest, those above a threshold.
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 #include "kernels/codec/codecs.hpp"
 #include "kernels/codec/payloads.hpp"
@@ -9,6 +11,9 @@
 namespace troupe {
 
 namespace {
+
+// Elements whose codes of any number of bits are whole bytes, and which begin where a processor likes to read.
+constexpr std::size_t quantized_unit = 16;
 
 // Into a row of bytes whose length is known by the shape.
 template <class Encode>
@@ -49,7 +54,7 @@ class half_codec final : public plain_codec {
     half_format format_;
 };
 
-class quantized_codec final : public plain_codec {
+class quantized_codec final : public plain_codec, public payload_blocks {
   public:
     quantized_codec(std::string_view name, const quantizer& settings)
         : name_{name}, settings_{settings} {}
@@ -76,12 +81,50 @@ class quantized_codec final : public plain_codec {
         return context.ops.run(dequantize{settings_, {payload, factor, addend, output}});
     }
 
+    const payload_blocks* blocks() const override { return this; }
+    // A bucket; where one is the whole tensor, elements of whole bytes, each block with the tensor's norm.
+    std::size_t unit(const tensor_shape& shape) const override {
+        const std::size_t size = settings_.bucket_size(shape.elements());
+        return size < shape.elements() ? size : quantized_unit;
+    }
+    tensor_shape shape_of(const tensor_shape&, std::size_t elements) const override {
+        return {elements};
+    }
+    result<tensor> cut(memory_pool& memory, const tensor_shape& shape, const tensor& payload,
+                       std::size_t first, std::size_t count) const override;
+    // What is left out of a sum by clipping would be lost every time, as it is the sum of what senders drew.
+    codec_ptr of_sums() const override {
+        quantizer settings = settings_;
+        settings.clip = 0;
+        return settings_.clip > 0 ? make_quantized_codec(name_, settings) : nullptr;
+    }
+
   private:
     std::string_view name_;
     quantizer settings_;
 };
 
-class sign_codec final : public plain_codec {
+// The norms of its buckets, then their codes.
+result<tensor> quantized_codec::cut(memory_pool& memory, const tensor_shape& shape,
+                                    const tensor& payload, std::size_t first,
+                                    std::size_t count) const {
+    const std::size_t size = settings_.bucket_size(shape.elements());
+    const std::size_t norms = sizeof(float) * settings_.buckets(shape.elements());
+    const std::size_t first_norm = sizeof(float) * (first / size);
+    const std::size_t code_bytes = (size * settings_.bits() + 7) / 8; // of a bucket
+    const std::size_t first_code =
+        norms + first / size * code_bytes + first % size * settings_.bits() / 8;
+    auto part = tensor::allocate(memory, data_type::uint8, {settings_.payload_bytes(count)});
+    if (!part)
+        return part;
+    const std::size_t own_norms = sizeof(float) * settings_.buckets(count);
+    std::memcpy(part->mutable_data(), payload.data() + first_norm, own_norms);
+    std::memcpy(part->mutable_data() + own_norms, payload.data() + first_code,
+                part->bytes() - own_norms);
+    return part;
+}
+
+class sign_codec final : public plain_codec, public payload_blocks {
   public:
     std::string_view name() const noexcept override { return "one_bit"; }
     std::uint64_t payload_bytes(const tensor_shape& shape) const override {
@@ -99,6 +142,20 @@ class sign_codec final : public plain_codec {
     result<void> decode(compute_context& context, const tensor& payload, float factor,
                         const tensor* addend, tensor& output) const override {
         return context.ops.run(decode_signs{{payload, factor, addend, output}});
+    }
+
+    const payload_blocks* blocks() const override { return this; }
+    // A row.
+    std::size_t unit(const tensor_shape& shape) const override {
+        return std::max<std::size_t>(1, shape.elements() / sign_rows(shape));
+    }
+    tensor_shape shape_of(const tensor_shape& shape, std::size_t elements) const override {
+        return shape.rank() >= 2 ? shape.with_first(elements / unit(shape)) : shape;
+    }
+    result<tensor> cut(memory_pool&, const tensor_shape& shape, const tensor& payload,
+                       std::size_t first, std::size_t count) const override {
+        const std::size_t row_bytes = payload.bytes() / sign_rows(shape);
+        return payload.rows(first / unit(shape) * row_bytes, count / unit(shape) * row_bytes);
     }
 };
 

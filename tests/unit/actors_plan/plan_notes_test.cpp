@@ -96,4 +96,57 @@ BOOST_AUTO_TEST_CASE(products_in_16_bits_take_rounded_factors_on_a_gpu) {
         BOOST_TEST(notes_of(planned(precision, "cuda:0", kept), false).empty());
 }
 
+// With 5.2 MB of gradients.
+BOOST_AUTO_TEST_CASE(a_codec_with_which_replicas_send_more_is_noted) {
+    const std::string text = "troupe: 1\n"
+                             "data: {synthetic: {train_samples: 640, classes: 10}}\n"
+                             "model: {input: [3136], layers: [{linear: {out: 412}}, relu, {linear: "
+                             "{out: 10}}]}\n"
+                             "train: {batch: 8, optimizer: {sgd: {learning_rate: 0.1}}}\n"
+                             "topology: {replicas: 64}\n";
+    const auto planned = [&](std::size_t replicas, const std::string& sync) {
+        const auto app =
+            parse_app(text, "app.yaml",
+                      {"topology.replicas=" + std::to_string(replicas), "topology.sync=" + sync})
+                .value();
+        return make_plan({app.app(), devices_of_nodes(replicas), {}}).value();
+    };
+    const auto told = [](const plan& p) {
+        const auto notes = notes_of(p, false);
+        BOOST_TEST(notes.size() <= 1u);
+        return notes.empty() ? std::string{} : notes[0];
+    };
+    const std::string more = "replicas send more per update with this codec than without it: ";
+    // Those of which payloads are cut never send more, nor those that are summed on their way.
+    for (const std::string codec :
+         {"int8", "qsgd", "tern_grad", "one_bit", "bf16", "f16", "{top_k: {ratio: 0.01}}",
+          "{deep_gradient: {ratio: 0.001}}", "power_sgd", "sufficient_factors"})
+        for (std::size_t replicas = 2; replicas <= 64; ++replicas) {
+            const plan p = planned(replicas, "{all_reduce: {}, codec: " + codec + "}");
+            const planned_reduction sum = reduction_of(p, p.stages[0]);
+            BOOST_TEST(sum.bytes <= sum.bytes_without, codec << " on " << replicas);
+            BOOST_TEST(told(p) == "");
+        }
+    // All others say so.
+    for (const std::string codec :
+         {"{threshold: {threshold: 0.1}}", "{top_k: {ratio: 0.3}}", "{top_k: {ratio: 1}}",
+          "{deep_gradient: {ratio: 0.6}}", "{qsgd: {bucket: 1048576}}"})
+        for (std::size_t replicas = 2; replicas <= 64; ++replicas) {
+            const plan p = planned(replicas, "{all_reduce: {}, codec: " + codec + "}");
+            const planned_reduction sum = reduction_of(p, p.stages[0]);
+            BOOST_TEST(told(p).starts_with(more) == (sum.bytes > sum.bytes_without),
+                       codec << " on " << replicas);
+        }
+    // Two buckets, each of which one replica sums for all.
+    BOOST_TEST(
+        told(planned(64, "{all_reduce: {}, codec: {qsgd: {bucket: 1048576}}}")).starts_with(more));
+    const auto pushed = [&](const std::string& ratio) {
+        return told(planned(
+            2, "{parameter_server: {consistency: asp}, codec: {top_k: {ratio: " + ratio + "}}}"));
+    };
+    BOOST_TEST(pushed("1") == more + "stage 0 up to 10.4 MB instead of 5186.3 kB; take "
+                                     "topology.sync.codec out, or another one");
+    BOOST_TEST(pushed("0.4") == "");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

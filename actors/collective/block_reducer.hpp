@@ -1,0 +1,58 @@
+// One rank of an all-reduce of compressed gradients that goes by blocks (block_layout.hpp): it cuts its payloads, gives each
+// owner those of its blocks, sums those of its own in the order of the ranks, encodes the sums and sends them to all. Every
+// rank, the owner too, takes what was encoded: so all end with the same bits.
+//
+// What a sum's encoding loses its owner adds to the next sum of the same block, where the codec does so (error feedback);
+// what is drawn by lot it draws as one more sender. What a rank keeps so is in no checkpoint, as what its stage keeps.
+//
+// Payloads of tensors that are here of all ranks are summed at once. Source: 1-bit stochastic gradient descent, Seide, Fu,
+// Droppo, Li and Yu 2014.
+#pragma once
+
+#include <map>
+
+#include "actors/collective/block_layout.hpp"
+#include "actors/collective/payload_reducer.hpp"
+
+namespace troupe {
+
+class block_reducer final : public payload_reducer {
+  public:
+    // The codec has blocks(), and all tensors but the averages have its form.
+    block_reducer(actor_context& context, compressed_options options);
+
+  private:
+    using part_key = std::pair<std::uint64_t, std::uint32_t>; // reduction, rank
+
+    // What there is of an owner's sums in the reduction under way.
+    struct owner_sums {
+        payload_arrivals encoded;
+        std::size_t decoded_from; // by number of its block
+    };
+
+    void joined() override;
+    void begin() override;
+    result<void> give(std::size_t first, std::span<const tensor> payloads) override;
+    result<void> give_zeros() override;
+    result<void> arrive_payloads(proto::ReduceChunk::Reader body, std::uint32_t rank,
+                                 std::size_t first, std::span<const tensor> payloads) override;
+    void go_on() override;
+
+    const std::vector<owned_block>& own() const { return layout_.owned[rank()]; }
+    result<void> keep(part_key whose, std::size_t first, std::span<const tensor> payloads);
+    result<void> keep_sums(std::uint32_t owner, std::size_t first,
+                           std::span<const tensor> payloads);
+    std::size_t given_by_all_from() const; // number of an own block
+    void sum_from(std::size_t first);
+    void send_sums(std::size_t first, std::span<const tensor> payloads);
+    bool decode_arrived();
+
+    block_layout layout_;
+    std::shared_ptr<gradient_encoder> encoder_;  // of sums of own blocks; used by the device
+    std::map<part_key, payload_arrivals> parts_; // of own blocks
+    std::size_t summed_from_ = 0;                // own blocks from this number on
+    std::vector<owner_sums> of_owners_;          // by rank
+    std::vector<tensor> sums_; // of the reduction under way, by number of the payload
+};
+
+} // namespace troupe
