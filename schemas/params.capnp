@@ -33,6 +33,7 @@ struct JoinServer $nodeLocal {
   shards @1 :List(Training.ActorAddress);
   weightVersion @2 :UInt64;
   keeps @3 :Training.ActorAddress;  # the shard beside the stage, which gets its first weights; actor 0: none
+  updates @4 :List(UInt64);     # that the optimizer has made of each of the stage's parameters so far
 }                               # attachments: the stage's parameters, then the optimizer's state of each
 
 struct ServerJoined $nodeLocal {
@@ -42,6 +43,7 @@ struct ServerJoined $nodeLocal {
 struct KeepShard $nodeLocal {
   # Cache to the shard on its node, once, before any push. Not answered.
   weightVersion @0 :UInt64;
+  updates @1 :List(UInt64);     # as in JoinServer, of the shard's parameters
 }                               # attachments: the shard's parameters, then the optimizer's state of each
 
 struct EnterEpoch $nodeLocal {
@@ -66,6 +68,7 @@ struct Fetched $nodeLocal {
   staleness @0 :UInt64;         # updates that the first shard made between the weights that the gradient is of and its own
   weightVersion @1 :UInt64;     # of the first shard
   dropped @2 :UInt32;           # gradients of this worker that the first shard has dropped since the last Fetched
+  updates @3 :List(UInt64);     # as in JoinServer; only after Refresh
 }                               # attachments: the stage's parameters; after Refresh, then the optimizer's state of each
 
 struct Push {
@@ -138,6 +141,7 @@ struct ReadShard {
 struct ShardRead {
   # Shard to a cache.
   weightVersion @0 :UInt64;
+  updates @1 :List(UInt64);     # as in KeepShard: shards need not make as many as each other
 }                               # attachments: as in KeepShard
 
 struct WorkerLost {

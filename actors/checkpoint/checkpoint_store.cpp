@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <functional>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -120,6 +121,15 @@ std::vector<named_tensor> named_tensors(const weights_layout& layout,
     return named;
 }
 
+update_counts counts_of(const weights_layout& layout, std::span<const std::uint64_t> counts) {
+    if (std::ranges::adjacent_find(counts, std::not_equal_to{}) == counts.end())
+        return counts.empty() ? 0 : counts.front();
+    std::map<std::string, std::uint64_t, std::less<>> by_name;
+    for (std::size_t i = 0; i < counts.size(); ++i)
+        by_name[layout.entries()[i].name] = counts[i];
+    return by_name;
+}
+
 checkpoint_writer::checkpoint_writer(std::unique_ptr<state> s) noexcept : state_{std::move(s)} {}
 checkpoint_writer::checkpoint_writer(checkpoint_writer&&) noexcept = default;
 checkpoint_writer& checkpoint_writer::operator=(checkpoint_writer&&) noexcept = default;
@@ -138,12 +148,13 @@ result<void> checkpoint_writer::write_stage(stage_index index, const stage_tenso
     if (!written)
         return written.failure();
     state_->stages[index.value()] =
-        checkpoint_stage{stage.layers, name, written->bytes, written->sha256};
+        checkpoint_stage{stage.layers, name, written->bytes, written->sha256, stage.updates};
     return {};
 }
 
 result<checkpoint_info> checkpoint_writer::commit() {
-    checkpoint_info info{state_->directory / folder_name(state_->progress), state_->progress, {}};
+    checkpoint_info info{.folder = state_->directory / folder_name(state_->progress),
+                         .progress = state_->progress};
     for (const auto& stage : state_->stages) {
         if (!stage)
             return error{errc::protocol,

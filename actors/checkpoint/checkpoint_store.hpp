@@ -1,6 +1,6 @@
 // Checkpoints on disk: all of a run's weights at one moment, or nothing.
 //
-//     DIRECTORY/epoch-0003/manifest.json               format, progress, model, stages, SHA-256 of files
+//     DIRECTORY/epoch-0003/manifest.json               format, progress, model, stages, SHA-256 of files, counts of updates
 //     DIRECTORY/epoch-0003/stage-0-of-2.safetensors    "layers.0.weight", "momentum_buffer.layers.0.weight"
 //     DIRECTORY/epoch-0003/stage-1-of-2.safetensors
 //
@@ -21,10 +21,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "actors/checkpoint/safetensors.hpp"
@@ -38,7 +40,7 @@ struct checkpoint_progress {
     std::uint32_t epochs_done = 0;
     std::uint64_t minibatches_done = 0;     // over the whole run; larger means later
     std::uint64_t minibatches_of_epoch = 0; // of these, since the last whole epoch
-    weight_version version;                 // of all stages: updates applied
+    weight_version version;                 // of all stages
     std::uint64_t seed = 0;
     std::uint32_t batch = 0;         // samples per minibatch of the epoch after these
     std::uint64_t train_samples = 0; // in an epoch
@@ -51,11 +53,16 @@ struct checkpoint_progress {
     friend bool operator==(const checkpoint_progress&, const checkpoint_progress&) = default;
 };
 
+// Updates that an optimizer has made of a stage's parameters: of all as many, or by their names.
+using update_counts =
+    std::variant<std::uint64_t, std::map<std::string, std::uint64_t, std::less<>>>;
+
 struct checkpoint_stage {
     layer_range layers;
     std::string file; // "stage-0-of-2.safetensors"
     std::uint64_t bytes = 0;
     std::string sha256; // 64 hexadecimal digits
+    update_counts updates;
 };
 
 // A manifest.
@@ -63,6 +70,8 @@ struct checkpoint_info {
     std::filesystem::path folder; // ".../epoch-0003"
     checkpoint_progress progress;
     std::vector<checkpoint_stage> stages;
+    // Whether the stages have their counts of updates: earlier builds took the version for all of them.
+    bool counts_updates = true;
 };
 
 // One stage's tensors on their way into a checkpoint, named as in weights_layout. The bytes must live until write_stage
@@ -70,11 +79,15 @@ struct checkpoint_info {
 struct stage_tensors {
     layer_range layers;
     std::vector<named_tensor> tensors;
+    update_counts updates;
 };
 
 // Tensors of this layout by their names; their bytes live as long as they do.
 std::vector<named_tensor> named_tensors(const weights_layout& layout,
                                         std::span<const tensor> tensors);
+
+// Of as many counts as this layout has parameters, in their order.
+update_counts counts_of(const weights_layout& layout, std::span<const std::uint64_t> counts);
 
 // A checkpoint in the making: every stage once, in any order, then commit. Destroyed before that,
 // it leaves nothing.
@@ -112,11 +125,13 @@ class loaded_checkpoint {
     result<void> check_finite() const;
 
     // The weights of a stage of this layout, whatever cut they were saved from, in memory of `memory`. What an optimizer
-    // keeps is zero if it was not saved. errc::data if another tensor is missing or one has another shape than the model
-    // wants.
+    // keeps is zero if it was not saved, and so is the count of its updates of that parameter. errc::data if another tensor
+    // or a count is missing or one has another shape than the model wants.
     result<weights_ptr> restore(const weights_layout& layout, memory_pool& memory) const;
 
   private:
+    std::optional<std::uint64_t> updates_of(std::string_view parameter) const;
+
     checkpoint_info info_;
     std::vector<safetensors_file> files_;
 };

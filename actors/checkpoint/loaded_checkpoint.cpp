@@ -139,9 +139,27 @@ result<void> loaded_checkpoint::check_finite() const {
     return {};
 }
 
+// Of a checkpoint without counts what earlier builds took for them.
+std::optional<std::uint64_t> loaded_checkpoint::updates_of(std::string_view parameter) const {
+    if (!info_.counts_updates)
+        return info_.progress.version.value();
+    for (std::size_t s = 0; s < files_.size(); ++s) {
+        if (files_[s].find(parameter) == nullptr)
+            continue;
+        const update_counts& counts = info_.stages[s].updates;
+        if (const auto* all = std::get_if<std::uint64_t>(&counts))
+            return *all;
+        const auto& by_name = std::get<1>(counts);
+        if (const auto found = by_name.find(parameter); found != by_name.end())
+            return found->second;
+    }
+    return std::nullopt;
+}
+
 result<weights_ptr> loaded_checkpoint::restore(const weights_layout& layout,
                                                memory_pool& memory) const {
     const auto where = [&](const error& e) { return e.in(info_.folder.string()); };
+    std::vector<std::uint64_t> updates;
     std::vector<tensor> tensors;
     for (const weights_layout::entry& wanted : layout.entries()) {
         const named_tensor* saved = find(wanted.name);
@@ -152,9 +170,18 @@ result<weights_ptr> loaded_checkpoint::restore(const weights_layout& layout,
             saved ? copy_checked(*saved, wanted.shape, memory) : zeros(wanted.shape, memory);
         if (!values)
             return where(values.failure());
+        if (tensors.size() < layout.parameters()) {
+            const auto count = updates_of(wanted.name);
+            if (!count)
+                return where(
+                    {errc::data, "the manifest has no count of the updates of " + wanted.name});
+            updates.push_back(*count);
+        } else if (saved == nullptr) {
+            updates[layout.parameter_of(tensors.size())] = 0;
+        }
         tensors.push_back(std::move(*values));
     }
-    return layout.assemble(info_.progress.version, tensors);
+    return layout.assemble(info_.progress.version, tensors, std::move(updates));
 }
 
 } // namespace troupe

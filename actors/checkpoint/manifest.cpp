@@ -15,7 +15,8 @@ namespace {
 using json = nlohmann::ordered_json;
 
 constexpr const char* format_name = "troupe-checkpoint";
-constexpr std::uint64_t format_version = 2; // 1 knew no vocabulary_sha256
+// 1 knew no vocabulary_sha256, 2 no counts of updates.
+constexpr std::uint64_t format_version = 3;
 
 error bad(const std::string& sentence) {
     return {errc::data, "not a usable checkpoint manifest: " + sentence};
@@ -47,7 +48,23 @@ bool is_hash(const std::string& text) {
     return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-std::optional<checkpoint_stage> parse_stage(const json& map) {
+// A number, or a map of names to numbers.
+std::optional<update_counts> parse_updates(const json& map) {
+    const auto updates = map.find("updates");
+    if (updates == map.end())
+        return std::nullopt;
+    if (!updates->is_object())
+        return number_in(map, "updates");
+    std::map<std::string, std::uint64_t, std::less<>> by_name;
+    for (const auto& [name, count] : updates->items()) {
+        if (!count.is_number_unsigned())
+            return std::nullopt;
+        by_name[name] = count.get<std::uint64_t>();
+    }
+    return by_name;
+}
+
+std::optional<checkpoint_stage> parse_stage(const json& map, bool counts_updates) {
     if (!map.is_object())
         return std::nullopt;
     const auto first = number_in(map, "first_layer", limits::layers_max);
@@ -55,19 +72,20 @@ std::optional<checkpoint_stage> parse_stage(const json& map) {
     const auto bytes = number_in(map, "bytes", limits::checkpoint_file_bytes_max);
     const auto file = text_in(map, "file");
     const auto hash = text_in(map, "sha256");
-    if (!first || !count || *count == 0 || !bytes || !file || !hash || !is_hash(*hash))
+    const auto updates = counts_updates ? parse_updates(map) : update_counts{};
+    if (!first || !count || *count == 0 || !bytes || !file || !hash || !is_hash(*hash) || !updates)
         return std::nullopt;
-    return checkpoint_stage{{*first, *count}, *file, *bytes, *hash};
+    return checkpoint_stage{{*first, *count}, *file, *bytes, *hash, *updates};
 }
 
-result<std::vector<checkpoint_stage>> parse_stages(const json& map) {
+result<std::vector<checkpoint_stage>> parse_stages(const json& map, bool counts_updates) {
     const auto list = map.find("stages");
     if (list == map.end() || !list->is_array() || list->empty() ||
         list->size() > limits::stages_max)
         return bad("stages is not a list of 1 to " + std::to_string(limits::stages_max));
     std::vector<checkpoint_stage> stages;
     for (const json& item : *list) {
-        auto stage = parse_stage(item);
+        auto stage = parse_stage(item, counts_updates);
         // Only the names that we give: no manifest can point outside its folder.
         if (!stage || stage->file != stage_file_name(stages.size(), list->size()))
             return bad("stage " + std::to_string(stages.size()) +
@@ -109,11 +127,13 @@ std::string manifest_json(const checkpoint_progress& progress,
                           std::span<const checkpoint_stage> stages) {
     json list = json::array();
     for (const checkpoint_stage& stage : stages)
-        list.push_back({{"file", stage.file},
-                        {"first_layer", stage.layers.first},
-                        {"layers", stage.layers.count},
-                        {"bytes", stage.bytes},
-                        {"sha256", stage.sha256}});
+        list.push_back(
+            {{"file", stage.file},
+             {"first_layer", stage.layers.first},
+             {"layers", stage.layers.count},
+             {"bytes", stage.bytes},
+             {"sha256", stage.sha256},
+             {"updates", std::visit([](const auto& u) { return json(u); }, stage.updates)}});
     json map = {{"format", format_name},
                 {"format_version", format_version},
                 {"epochs_done", progress.epochs_done},
@@ -160,14 +180,16 @@ result<checkpoint_info> parse_manifest(std::string_view text) {
     const std::string vocabulary = text_in(map, "vocabulary_sha256").value_or("");
     if (map.contains("vocabulary_sha256") && !is_hash(vocabulary))
         return bad("vocabulary_sha256 is no hash");
-    auto stages = parse_stages(map);
+    const bool counts_updates = *version >= 3;
+    auto stages = parse_stages(map, counts_updates);
     if (!stages)
         return stages.failure();
     return checkpoint_info{{},
                            {static_cast<std::uint32_t>(*epochs), *minibatches, *of_epoch,
                             weight_version{*weights}, *seed, static_cast<std::uint32_t>(*batch),
                             *samples, *model, vocabulary, text_in(map, "optimizer").value_or("")},
-                           std::move(*stages)};
+                           std::move(*stages),
+                           counts_updates};
 }
 
 } // namespace troupe

@@ -5,6 +5,7 @@
 
 #include "actors/messages.hpp"
 #include "actors/params/push_contents.hpp"
+#include "actors/update_counts.hpp"
 #include "schemas/base/limits.hpp"
 #include "schemas/collective.capnp.h"
 
@@ -27,8 +28,10 @@ parameter_cache::parameter_cache(actor_context& context, parameter_cache_options
 void parameter_cache::join(proto::JoinServer::Reader body, const frame& f) {
     const auto is_its = [&](const member& m) { return m.stage == f.from(); };
     if (members_.size() == options_.members || std::ranges::any_of(members_, is_its) ||
-        body.getShards().size() != options_.ranges.size())
-        return reject("this cache has its shards already, or there are too few or too many");
+        body.getShards().size() != options_.ranges.size() ||
+        body.getUpdates().size() != options_.shapes.size())
+        return reject("this cache has its shards already, or there are too few or too many, or of "
+                      "the counts of updates");
     members_.push_back({f.from(), {}, false});
     if (shards_.empty()) {
         worker_ = body.getWorker();
@@ -46,12 +49,13 @@ void parameter_cache::join(proto::JoinServer::Reader body, const frame& f) {
                                           .replica = worker_,
                                           .replicas = options_.workers});
     }
-    keep_shard(read_address(body.getKeeps()), body.getWeightVersion(), f);
+    keep_shard(body, f);
     send(f.from(), frame_builder<proto::ServerJoined>{});
 }
 
 // The shard beside a stage begins with that stage's weights.
-void parameter_cache::keep_shard(actor_address shard, std::uint64_t version, const frame& f) {
+void parameter_cache::keep_shard(proto::JoinServer::Reader body, const frame& f) {
+    const actor_address shard = read_address(body.getKeeps());
     const auto own = std::ranges::find(shards_, shard);
     if (!shard || own == shards_.end())
         return;
@@ -59,7 +63,10 @@ void parameter_cache::keep_shard(actor_address shard, std::uint64_t version, con
     const std::size_t parameters = options_.ranges.back().first + options_.ranges.back().count;
     const std::size_t kinds = options_.state_per_parameter;
     frame_builder<proto::KeepShard> weights;
-    weights.body().setWeightVersion(version);
+    weights.body().setWeightVersion(body.getWeightVersion());
+    const std::vector<std::uint64_t> updates = read_counts(body.getUpdates());
+    write_counts(weights.body().initUpdates(static_cast<unsigned>(range.count)),
+                 std::span{updates}.subspan(range.first, range.count));
     for (const tensor& t : f.tensors().subspan(range.first, range.count))
         weights.attach(t);
     for (const tensor& t :
@@ -299,11 +306,16 @@ result<void> parameter_cache::check_answer(std::size_t shard, std::uint64_t echo
         fits = tensors[i].type() == data_type::float32 &&
                tensors[i].shape() == options_.shapes[range.first + parameter];
     }
-    return fits ? result<void>{}
-                : error{errc::protocol, "has not the tensors of the shard's parameters"};
+    if (!fits)
+        return error{errc::protocol, "has not the tensors of the shard's parameters"};
+    if (f.body_type() == type_id_of<proto::ShardRead>() &&
+        f.body<proto::ShardRead>().getUpdates().size() != range.count)
+        return error{errc::protocol, "has not a count of updates for each of its parameters"};
+    return {};
 }
 
-void parameter_cache::send_fetched(std::uint64_t staleness, std::uint32_t dropped) {
+void parameter_cache::send_fetched(std::uint64_t staleness, std::uint32_t dropped,
+                                   std::span<const std::uint64_t> updates) {
     for (member& m : members_) {
         if (m.finished || !m.asked)
             continue;
@@ -312,6 +324,7 @@ void parameter_cache::send_fetched(std::uint64_t staleness, std::uint32_t droppe
         fetched.body().setStaleness(staleness);
         fetched.body().setDropped(dropped);
         fetched.body().setWeightVersion(fetched_.back()[0]);
+        write_counts(fetched.body().initUpdates(static_cast<unsigned>(updates.size())), updates);
         fetched.envelope().setMinibatch(asked_->minibatch);
         fetched.envelope().setWeightVersion(fetched_.back()[0]);
         for (std::size_t k = 0; k < shards_.size(); ++k)
@@ -336,7 +349,7 @@ void parameter_cache::pulled(proto::Pulled::Reader body, const frame& f) {
     if (fetched_.size() > limits::stages_max + options_.fetches_kept)
         fetched_.pop_front();
     const auto first = answers_[0]->body<proto::Pulled>();
-    send_fetched(first.getStaleness(), first.getDropped());
+    send_fetched(first.getStaleness(), first.getDropped(), {});
 }
 
 // What it has of this shard is dropped, as long as others are awaited: all that is computed with is of the last answers.
@@ -357,9 +370,13 @@ void parameter_cache::shard_read(proto::ShardRead::Reader, const frame& f) {
     if (!collect(0, f))
         return;
     auto& versions = fetched_.emplace_back();
-    for (const frame_ptr& answer : answers_)
-        versions.push_back(answer->body<proto::ShardRead>().getWeightVersion());
-    send_fetched(0, 0);
+    std::vector<std::uint64_t> updates; // of all parameters
+    for (const frame_ptr& answer : answers_) {
+        const auto read = answer->body<proto::ShardRead>();
+        versions.push_back(read.getWeightVersion());
+        std::ranges::copy(read_counts(read.getUpdates()), std::back_inserter(updates));
+    }
+    send_fetched(0, 0, updates);
 }
 
 void parameter_cache::worker_done_taken(proto::WorkerDoneTaken::Reader body, const frame& f) {

@@ -87,7 +87,7 @@ class parameter_cache final : public actor {
         std::uint64_t minibatch = none;
     };
 
-    void keep_shard(actor_address shard, std::uint64_t version, const frame& f);
+    void keep_shard(proto::JoinServer::Reader body, const frame& f);
     // Keeps the question if it is a stage's turn; else answers by Rejected, and gives null.
     member* take(const frame& f);
     bool is_offer(std::span<const tensor> gradients) const;
@@ -105,7 +105,8 @@ class parameter_cache final : public actor {
     void pull(std::uint32_t epoch, std::uint64_t clock, std::uint64_t minibatch);
     void send_pull(actor_address shard, std::uint32_t epoch, std::uint64_t clock,
                    std::uint64_t minibatch);
-    void send_fetched(std::uint64_t staleness, std::uint32_t dropped);
+    void send_fetched(std::uint64_t staleness, std::uint32_t dropped,
+                      std::span<const std::uint64_t> updates);
 
     parameter_cache_options options_;
     std::uint32_t worker_ = 0;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "actors/messages.hpp"
+#include "actors/update_counts.hpp"
 
 namespace troupe {
 
@@ -28,7 +29,8 @@ void parameter_shard::keep(proto::KeepShard::Reader body, const frame& f) {
     const std::size_t parameters = options_.shapes.size();
     const auto tensors = f.tensors();
     if (tensors.size() != parameters * (1 + options_.rules.optimizer->state().size()) ||
-        !std::ranges::equal(tensors.first(parameters), options_.shapes, {}, &tensor::shape))
+        !std::ranges::equal(tensors.first(parameters), options_.shapes, {}, &tensor::shape) ||
+        body.getUpdates().size() != parameters)
         return fail({errc::protocol, "the weights to keep do not fit the shard"});
     auto first = std::make_shared<weights>();
     first->version = weight_version{body.getWeightVersion()};
@@ -36,6 +38,7 @@ void parameter_shard::keep(proto::KeepShard::Reader body, const frame& f) {
     first->parameters.assign(tensors.begin(),
                              tensors.begin() + static_cast<std::ptrdiff_t>(parameters));
     first->state.assign(tensors.begin() + static_cast<std::ptrdiff_t>(parameters), tensors.end());
+    first->updates = read_counts(body.getUpdates());
     latest_ = std::move(first);
 }
 
@@ -150,6 +153,8 @@ void parameter_shard::read(proto::ReadShard::Reader, const frame& f) {
         return reject("an epoch is running, or the sender is no worker of this shard");
     frame_builder<proto::ShardRead> answer;
     answer.body().setWeightVersion(ledger_.version());
+    write_counts(answer.body().initUpdates(static_cast<unsigned>(latest_->updates.size())),
+                 latest_->updates);
     for (const tensor& t : latest_->tensors())
         answer.attach(t);
     send(f.from(), std::move(answer));

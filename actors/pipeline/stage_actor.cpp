@@ -5,6 +5,7 @@
 
 #include "actors/messages.hpp"
 #include "actors/pipeline/stage_messages.hpp"
+#include "actors/update_counts.hpp"
 
 namespace troupe {
 
@@ -91,7 +92,7 @@ void stage_actor::connect(proto::ConnectStage::Reader body, const frame& f) {
     for (const auto reducer : body.getReducers())
         watch(reducers_.emplace_back(read_address(reducer)));
     if (body.getRestored()) {
-        auto restored = weights_from(f, weight_version{body.getWeightVersion()});
+        auto restored = weights_from(body, f);
         if (!restored)
             return fail(restored.failure());
         return start_with(std::move(restored).value());
@@ -124,6 +125,8 @@ void stage_actor::start_with(weights_ptr first) {
     for (unsigned k = 0; k < list.size(); ++k)
         write_address(list[k], shards_[k]);
     join.body().setWeightVersion(latest_->version.value());
+    write_counts(join.body().initUpdates(static_cast<unsigned>(latest_->updates.size())),
+                 latest_->updates);
     std::vector<tensor> kept = latest_->parameters;
     kept.insert(kept.end(), latest_->state.begin(), latest_->state.end());
     take_out_then(std::move(kept), [this, join = std::make_shared<frame_builder<proto::JoinServer>>(
@@ -141,11 +144,13 @@ void stage_actor::tell_ready() {
     send(options_.trainer, std::move(answer));
 }
 
-result<weights_ptr> stage_actor::weights_from(const frame& f, weight_version version) const {
+result<weights_ptr> stage_actor::weights_from(proto::ConnectStage::Reader body,
+                                              const frame& f) const {
     const weights_layout layout = options_.program->layout(options_.rule->state());
-    if (auto fits = layout.check(f.tensors()); !fits)
+    if (auto fits = layout.check(f.tensors(), body.getUpdates().size()); !fits)
         return fits.failure().in("the weights to start from");
-    return layout.assemble(version, f.tensors());
+    return layout.assemble(weight_version{body.getWeightVersion()}, f.tensors(),
+                           read_counts(body.getUpdates()));
 }
 
 void stage_actor::snapshot(proto::TakeSnapshot::Reader, const frame& f) {
@@ -168,6 +173,8 @@ void stage_actor::tell_snapshot() {
     auto answer = std::make_shared<frame_builder<proto::Snapshot>>();
     answer->body().setStage(options_.place.stage);
     answer->body().setWeightVersion(version_to_tell());
+    const std::vector<std::uint64_t>& updates = settled()->updates;
+    write_counts(answer->body().initUpdates(static_cast<unsigned>(updates.size())), updates);
     answer->envelope().setWeightVersion(version_to_tell());
     take_out_then(settled()->tensors(), [this, answer](std::vector<tensor> tensors) {
         for (tensor& t : tensors)

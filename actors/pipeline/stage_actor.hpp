@@ -228,7 +228,7 @@ class stage_actor final : public actor {
     void finish_epoch();
     void report_evaluation();
 
-    result<weights_ptr> weights_from(const frame& f, weight_version version) const;
+    result<weights_ptr> weights_from(proto::ConnectStage::Reader body, const frame& f) const;
     result<void> check_activation(proto::Activation::Reader body, const frame& f) const;
     result<void> check_gradient(const instruction& i, const stashed& s) const;
     result<void> check_labels(const instruction& i) const;

@@ -2,6 +2,7 @@
 
 #include "actors/pipeline/stage_actor.hpp"
 #include "actors/pipeline/stage_messages.hpp"
+#include "actors/update_counts.hpp"
 #include "kernels/ops/ops.hpp"
 
 namespace troupe {
@@ -261,6 +262,7 @@ void stage_actor::take_refreshed(const frame& f) {
     auto whole = std::make_shared<weights>(*latest_);
     whole->parameters.assign(tensors.begin(), parameters);
     whole->state.assign(parameters, tensors.end());
+    whole->updates = read_counts(f.body<proto::Fetched>().getUpdates());
     latest_ = std::move(whole);
     finish_refresh();
 }

@@ -2,6 +2,7 @@
 // stages, checked against the model.
 #include "actors/messages.hpp"
 #include "actors/trainer/trainer.hpp"
+#include "actors/update_counts.hpp"
 
 namespace troupe {
 
@@ -40,10 +41,12 @@ namespace {
 
 // A stage's snapshot as the store wants it, checked against the model. The bytes live as long as the frame.
 result<stage_tensors> tensors_of(const frame& f, const weights_layout& layout, layer_range layers) {
-    if (auto fits = layout.check(f.tensors()); !fits)
+    const auto updates = f.body<proto::Snapshot>().getUpdates();
+    if (auto fits = layout.check(f.tensors(), updates.size()); !fits)
         return error{errc::protocol,
                      "a snapshot does not fit the model: " + fits.failure().message()};
-    return stage_tensors{layers, named_tensors(layout, f.tensors())};
+    return stage_tensors{layers, named_tensors(layout, f.tensors()),
+                         counts_of(layout, read_counts(updates))};
 }
 
 result<std::string> write_all(checkpoint_store& store, const checkpoint_progress& progress,

@@ -4,6 +4,7 @@
 #include "actors/data/data_source.hpp"
 #include "actors/messages.hpp"
 #include "actors/trainer/trainer.hpp"
+#include "actors/update_counts.hpp"
 
 namespace troupe {
 
@@ -276,6 +277,7 @@ void trainer::connect_stage(std::size_t seat) {
         const weights& from = *(*restored_)[stage];
         request.body().setRestored(true);
         request.body().setWeightVersion(from.version.value());
+        write_counts(request.body().initUpdates(count(from.updates)), from.updates);
         for (tensor& t : from.tensors())
             request.attach(std::move(t));
     }

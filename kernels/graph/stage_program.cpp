@@ -182,6 +182,7 @@ result<weights_ptr> stage_program::initialise(compute_context& context, std::uin
                 return values.failure().in("the optimizer's state of " + parameter.name);
             made->state.push_back(std::move(*values));
         }
+    made->updates.resize(parameters().size());
     for (const auto& average : averages()) {
         auto values = filled(context, average.shape, average.initial);
         if (!values)

@@ -12,7 +12,7 @@ std::vector<tensor> weights::tensors() const {
 }
 
 weights_ptr for_passes(const weights& w) {
-    return std::make_shared<weights>(weights{w.version, w.parameters, {}, w.averages});
+    return std::make_shared<weights>(weights{w.version, w.parameters, {}, {}, w.averages});
 }
 
 weights_layout::weights_layout(std::span<const parameter_info> parameters,
@@ -26,6 +26,11 @@ weights_layout::weights_layout(std::span<const parameter_info> parameters,
             entries_.push_back({std::string{kind} + "." + parameter.name, parameter.shape, true});
     for (const auto& average : averages)
         entries_.push_back({average.name, average.shape, false});
+}
+
+std::size_t weights_layout::parameter_of(std::size_t state) const noexcept {
+    const std::size_t kinds = (entries_.size() - averages_) / parameters_ - 1;
+    return (state - parameters_) / kinds;
 }
 
 std::size_t weights_layout::bytes() const noexcept {
@@ -42,7 +47,11 @@ std::size_t weights_layout::state_bytes() const noexcept {
     return bytes;
 }
 
-result<void> weights_layout::check(std::span<const tensor> tensors) const {
+result<void> weights_layout::check(std::span<const tensor> tensors, std::size_t counts) const {
+    if (counts != parameters_)
+        return error{errc::data, "there are " + std::to_string(counts) +
+                                     " counts of updates, this stage has " +
+                                     std::to_string(parameters_) + " parameters"};
     if (tensors.size() != entries_.size())
         return error{errc::data, "there are " + std::to_string(tensors.size()) +
                                      " tensors of weights, this stage needs " +
@@ -57,9 +66,10 @@ result<void> weights_layout::check(std::span<const tensor> tensors) const {
     return {};
 }
 
-weights_ptr weights_layout::assemble(weight_version version,
-                                     std::span<const tensor> tensors) const {
-    TROUPE_CHECK(tensors.size() == entries_.size(), "the tensors were checked");
+weights_ptr weights_layout::assemble(weight_version version, std::span<const tensor> tensors,
+                                     std::vector<std::uint64_t> updates) const {
+    TROUPE_CHECK(tensors.size() == entries_.size() && updates.size() == parameters_,
+                 "the tensors and counts were checked");
     auto made = std::make_shared<weights>();
     made->version = version;
     const auto all = [](std::span<const tensor> some) {
@@ -67,6 +77,7 @@ weights_ptr weights_layout::assemble(weight_version version,
     };
     made->parameters = all(tensors.first(parameters_));
     made->state = all(tensors.subspan(parameters_, tensors.size() - parameters_ - averages_));
+    made->updates = std::move(updates);
     made->averages = all(tensors.last(averages_));
     return made;
 }

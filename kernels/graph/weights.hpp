@@ -1,6 +1,7 @@
 // Immutable versions of a stage's weights, and how they are laid out where they are stored or sent.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,9 +26,13 @@ struct weights {
     std::vector<tensor> parameters; // in the order of stage_program::parameters()
     std::vector<tensor>
         state; // what the optimizer keeps: so many per parameter, in order of the parameters
+    // By parameter: updates that the optimizer has made of it since its state was zeros. Not the version, which counts what
+    // the schedule counts, also where an update is made of several minibatches or none is made. Empty where the state is
+    // left out.
+    std::vector<std::uint64_t> updates;
     std::vector<tensor> averages; // in the order of stage_program::averages()
 
-    // All of them, in this order: as they are sent and saved.
+    // All tensors, in this order: as they are sent and saved.
     std::vector<tensor> tensors() const;
 };
 using weights_ptr = std::shared_ptr<const weights>;
@@ -49,14 +54,18 @@ class weights_layout {
         bool is_state = false; // an optimizer may begin without it, with zeros
     };
     const std::vector<entry>& entries() const noexcept { return entries_; }
-    std::size_t bytes() const noexcept; // of all tensors
+    std::size_t parameters() const noexcept { return parameters_; } // the first entries
+    std::size_t parameter_of(std::size_t state) const noexcept;     // of an entry that is state
+    std::size_t bytes() const noexcept;                             // of all tensors
     std::size_t state_bytes() const noexcept;
 
-    // What is wrong with these tensors as weights of this layout, or nothing. errc::data.
-    result<void> check(std::span<const tensor> tensors) const;
+    // What is wrong with these tensors, and with so many counts of updates, as weights of this layout, or nothing.
+    // errc::data.
+    result<void> check(std::span<const tensor> tensors, std::size_t counts) const;
 
-    // Weights of tensors that fit.
-    weights_ptr assemble(weight_version version, std::span<const tensor> tensors) const;
+    // Weights of tensors and counts that fit.
+    weights_ptr assemble(weight_version version, std::span<const tensor> tensors,
+                         std::vector<std::uint64_t> updates) const;
 
   private:
     std::vector<entry> entries_;

@@ -95,6 +95,10 @@ optimizer_ptr make_optimizer(proto::Optimizer::Reader description) {
     return with_rule<optimizer_ptr>(description, [](auto rule) { return make_rule(rule); });
 }
 
+bool counts_updates(proto::Optimizer::Reader description) noexcept {
+    return description.isAdam() || description.isAdamw() || description.isLamb();
+}
+
 float base_learning_rate(proto::Optimizer::Reader description) {
     return with_rule<float>(description, [](auto rule) { return rule.getLearningRate(); });
 }

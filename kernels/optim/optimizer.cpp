@@ -64,6 +64,7 @@ result<std::shared_ptr<weights>> optimizer::step(compute_context& context, weigh
     TROUPE_CHECK(gradients.size() == current->parameters.size(), "one gradient per parameter");
     TROUPE_CHECK(current->state.size() == kinds * gradients.size(),
                  "the state was made for this optimizer");
+    TROUPE_CHECK(current->updates.size() == gradients.size(), "updates are counted by parameter");
     auto next = std::make_shared<weights>();
     next->version = current->version.next();
     const weights old = *current;
@@ -80,8 +81,9 @@ result<std::shared_ptr<weights>> optimizer::step(compute_context& context, weigh
                 return target.failure();
             new_state.push_back(std::move(*target));
         }
+        next->updates.push_back(old.updates[i] + 1);
         auto done = update(context, {.learning_rate = learning_rate,
-                                     .step = next->version.value(),
+                                     .step = next->updates[i],
                                      .gradient = gradients[i],
                                      .weight = old.parameters[i],
                                      .state = old_state,

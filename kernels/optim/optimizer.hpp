@@ -26,9 +26,9 @@ class optimizer {
     // order of weights::state.
     virtual std::span<const std::string_view> state() const noexcept = 0;
 
-    // Version current.version + 1, which is the number of the step that it has come from. Hand `current` over by moving:
-    // where the caller was the only holder of a buffer, the new version takes it over; otherwise it is left as it is and
-    // new memory is used.
+    // Version current.version + 1, with one update more of each parameter: that count, not the version, is the number of
+    // the step. Hand `current` over by moving: where the caller was the only holder of a buffer, the new version takes it
+    // over; otherwise it is left as it is and new memory is used.
     result<std::shared_ptr<weights>> step(compute_context& context, weights_ptr current,
                                           std::span<const tensor> gradients,
                                           float learning_rate) const;
@@ -48,6 +48,9 @@ result<weights_ptr> next_version(compute_context& context, const stage_program& 
 
 // The rule that the description, whose settings are in their ranges, asks for; null for one that this build does not know.
 optimizer_ptr make_optimizer(proto::Optimizer::Reader description);
+
+// Whether the rule's steps depend on how many it has made: it corrects averages that begin with zeros.
+bool counts_updates(proto::Optimizer::Reader description) noexcept;
 
 // The rule's learning rate, before any schedule.
 float base_learning_rate(proto::Optimizer::Reader description);

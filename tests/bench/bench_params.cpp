@@ -77,6 +77,7 @@ class offering_actor final : public actor {
         write_address(join.body().initShards(1)[0], shard);
         if (options_.rank == 0)
             write_address(join.body().initKeeps(), shard);
+        join.body().initUpdates(1);
         for (std::size_t kind = 0; kind <= state_per_parameter; ++kind)
             join.attach(zeros(memory_, options_.bytes));
         send(cache(), std::move(join));

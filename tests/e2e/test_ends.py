@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -151,6 +152,33 @@ class Ends(TroupeTest):
         notes = [line for line in adamw.err.splitlines() if "note: --resume: " in line]
         self.assertEqual(len(notes), 1, str(adamw))
         self.assertRegex(notes[0], r"saved/epoch-0004 was saved with train.optimizer adam; adamw goes on with its state: exp_avg, exp_avg_sq$")
+
+    def test_a_checkpoint_without_counts_of_updates_goes_on_and_notes_where_the_version_is_none(self):
+        adam = APP.replace("sgd: {learning_rate: 0.05, momentum: 0.9}", "adam: {learning_rate: 0.001}")
+        turns = ("{layers: 3}", "{layers: 3, replicas: 2}")
+        note = (f"troupe: note: --resume: {self.folder}/saved/epoch-0002 was saved by an earlier build, without the optimizer's "
+                "counts of updates; adam goes on as if it had made 32 of every weight, as that build took it, which may be more than it has")
+        for app, where, counts, notes in ((adam.replace(*turns), "cpu:3", [16, 32], [note]), (adam, "cpu:2", [32, 32], []),
+                                          (APP.replace(*turns), "cpu:3", [16, 32], [])):
+            with self.subTest(app=app):
+                run = ("run", self.checkpointed(app), "--devices", where)
+                self.assertEqual(self.troupe(*run).code, 0)
+                path = self.folder / "saved/epoch-0002/manifest.json"
+                manifest = json.loads(path.read_text())
+                self.assertEqual((manifest["format_version"], [s["updates"] for s in manifest["stages"]]), (3, counts))
+                onward = self.troupe(*run, "--resume", "--set", "train.epochs=3", "--set", "checkpoint.keep=9")
+                self.assertEqual((onward.code, onward.err.count("--resume: ")), (0, 0), str(onward))
+                shutil.rmtree(self.folder / "saved/epoch-0003")
+                manifest["format_version"] = 2
+                for stage in manifest["stages"]:
+                    del stage["updates"]
+                path.write_text(json.dumps(manifest))
+                onward = self.troupe(*run, "--resume", "--set", "train.epochs=3")
+                self.assertEqual(onward.code, 0, str(onward))
+                self.assertEqual([line for line in onward.err.splitlines() if "--resume: " in line], notes)
+                later = json.loads((self.folder / "saved/epoch-0003/manifest.json").read_text())
+                self.assertEqual([s["updates"] for s in later["stages"]], [32 + counts[0] // 2, 48])
+                shutil.rmtree(self.folder / "saved")
 
     def test_a_damaged_checkpoint_is_named_with_what_is_left_without_it(self):
         app = self.checkpointed(APP)

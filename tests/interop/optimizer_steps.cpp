@@ -36,6 +36,7 @@ void print(const char* name, const char* settings, float learning_rate, Describe
     const optimizer_ptr r = rule(describe);
     auto first = std::make_shared<weights>();
     first->parameters = {random_tensor(pool, {elements}, 1)};
+    first->updates = {0};
     for (std::size_t kind = 0; kind < r->state().size(); ++kind) {
         first->state.push_back(tensor::allocate(pool, data_type::float32, {elements}).value());
         TROUPE_CHECK(ops->run(fill{first->state.back(), 0}).ok(), "it has memory");

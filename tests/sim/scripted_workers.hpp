@@ -121,6 +121,7 @@ class scripted_worker final : public actor {
         for (unsigned k = 0; k < list.size(); ++k)
             write_address(list[k], script_.shards[k]);
         write_address(join.body().initKeeps(), script_.keeps);
+        join.body().initUpdates(static_cast<unsigned>(script_.shards.size()));
         for (std::size_t k = 0; k < script_.shards.size(); ++k)
             join.attach(zeros());
         send(script_.cache, std::move(join));

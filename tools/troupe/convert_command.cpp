@@ -37,7 +37,7 @@ result<std::filesystem::path> save_checkpoint(const app_definition& app, const s
     if (!writer)
         return writer.failure();
     const std::vector<tensor> tensors = saved.weights->tensors();
-    const stage_tensors stage{{0, count_layers(model)}, named_tensors(layout, tensors)};
+    const stage_tensors stage{{0, count_layers(model)}, named_tensors(layout, tensors), {}};
     if (auto written = writer->write_stage(stage_index{0}, stage); !written)
         return written.failure();
     const auto info = writer->commit();

@@ -117,6 +117,21 @@ std::string advice_on_weights(proto::Model::Reader model, const data_sets& data,
                : "";
 }
 
+// What an earlier build took for the updates of each weight may be more than its optimizer had made.
+void note_counts(proto::App::Reader app, const checkpoint_info& saved) {
+    const auto optimizer = app.getTrain().getOptimizer();
+    if (saved.counts_updates || !counts_updates(optimizer))
+        return;
+    const auto topology = app.getTopology();
+    const auto sync = replica_sync::of(topology.getSync(), topology.getReplicas());
+    if (!replicas_of_stages(topology).empty() || (sync && sync->deals_minibatches()))
+        note("--resume: " + saved.folder.string() +
+             " was saved by an earlier build, without the optimizer's counts of updates; " +
+             optimizer_word(optimizer) + " goes on as if it had made " +
+             std::to_string(saved.progress.version.value()) +
+             " of every weight, as that build took it, which may be more than it has");
+}
+
 // The optimizer's state that the checkpoint lacks, and what it has of another's.
 void note_optimizer(proto::App::Reader app, const loaded_checkpoint& saved) {
     const auto kind_of = [](std::string_view name) { // of "exp_avg.layers.0.weight"
@@ -152,6 +167,8 @@ void note_optimizer(proto::App::Reader app, const loaded_checkpoint& saved) {
     if (!others.empty())
         note(from +
              " was saved with another train.optimizer; its state is left out: " + words(others));
+    if (!shared.empty())
+        note_counts(app, saved.info());
     if (!missing.empty())
         note(from + " has not the state of this train.optimizer, which begins with zeros: " +
              words(missing));

@@ -21,6 +21,7 @@ result<loaded_checkpoint> load_file(const fs::path& file) {
         return adopted.failure().in(file.string());
     checkpoint_info info;
     info.folder = file; // names it in errors
+    info.counts_updates = false;
     return loaded_checkpoint{std::move(info), {std::move(*adopted)}};
 }
 

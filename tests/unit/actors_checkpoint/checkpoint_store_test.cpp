@@ -31,6 +31,8 @@ BOOST_AUTO_TEST_CASE(a_committed_checkpoint_is_found_and_loads) {
     BOOST_TEST((info.progress == progress_of(3, 300)));
     BOOST_REQUIRE(info.stages.size() == 2u);
     BOOST_TEST((info.stages[1].layers == layer_range{1, 1}));
+    for (std::size_t l = 0; l < 2; ++l)
+        BOOST_TEST((info.stages[l].updates == updates_of(l)));
     const auto loaded = load_checkpoint(info);
     BOOST_REQUIRE(loaded.ok());
     BOOST_TEST(loaded->find("layers.1.weight")->bytes.size() == 24u);
@@ -58,8 +60,10 @@ BOOST_AUTO_TEST_CASE(weights_load_onto_another_cut_into_stages) {
     BOOST_TEST(w.parameters[2].values<float>()[5] == 6.0f);
     BOOST_TEST(w.state[2].values<float>()[5] == -1.0f);
     BOOST_TEST(w.state[3].values<float>()[0] == -2.0f);
+    BOOST_TEST((w.updates == std::vector<std::uint64_t>{21, 22, 30, 30}));
     const auto without = loaded->restore({stage, {}, {}}, memory);
     BOOST_TEST((*without)->state.empty());
+    BOOST_TEST(((*without)->updates == w.updates));
 }
 
 BOOST_AUTO_TEST_CASE(optimizer_state_that_was_not_saved_starts_at_zero) {
@@ -71,6 +75,25 @@ BOOST_AUTO_TEST_CASE(optimizer_state_that_was_not_saved_starts_at_zero) {
     const auto restored = loaded->restore({stage, {}, velocity}, memory);
     BOOST_REQUIRE(restored.ok());
     BOOST_TEST((*restored)->state[0].values<float>()[1] == 0.0f);
+    BOOST_TEST((*restored)->updates[0] == 0u); // of that state
+    BOOST_TEST((*loaded->restore({stage, {}, {}}, memory))->updates[0] == 10u);
+}
+
+// Of parameters with several kinds of state the count is zero of those alone that lack one.
+BOOST_AUTO_TEST_CASE(a_count_is_that_of_the_state_of_its_parameter) {
+    auto store = open();
+    auto writer = store.begin(progress_of(1, 100), 1);
+    stage_tensors stage = stage_of(0, true);
+    stage.tensors.push_back(tensor_of("other.layers.0.weight", {2, 3}, speed));
+    BOOST_REQUIRE(writer->write_stage(stage_index{0}, stage).ok());
+    const auto loaded = load_checkpoint(*writer->commit());
+    memory_pool memory{1 << 20};
+    const std::vector<parameter_info> parameters = {{"layers.0.weight", {2, 3}},
+                                                    {"layers.0.bias", {2}}};
+    const std::vector<std::string_view> kinds{"momentum_buffer", "other"};
+    const auto restored = loaded->restore({parameters, {}, kinds}, memory);
+    BOOST_REQUIRE(restored.ok());
+    BOOST_TEST(((*restored)->updates == std::vector<std::uint64_t>{10, 0}));
 }
 
 BOOST_AUTO_TEST_CASE(weights_of_another_model_are_refused) {

@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(the_hash_of_the_vocabulary_is_kept_where_there_is_one) {
     // As it was before it was kept.
     const std::string version = "\"format_version\": ";
     overwrite(saved.folder / "manifest.json", manifest);
-    const auto earlier = with(version + "2", version + "1");
+    const auto earlier = with(version + "3", version + "1");
     BOOST_TEST(earlier.ok());
     const std::string line = ",\n  \"vocabulary_sha256\": \"" + progress.vocabulary_sha256 + "\"";
     BOOST_TEST(with(line, "")->progress.vocabulary_sha256.empty());
@@ -53,6 +53,47 @@ BOOST_AUTO_TEST_CASE(the_hash_of_the_vocabulary_is_kept_where_there_is_one) {
                    .message()
                    .ends_with("vocabulary_sha256 is no hash"));
     BOOST_TEST(!with("\"" + progress.vocabulary_sha256 + "\"", "7").ok());
+}
+
+// Of builds that took the version for the number of updates.
+BOOST_AUTO_TEST_CASE(a_manifest_of_an_earlier_format_has_no_counts_and_the_version_is_taken) {
+    auto store = open();
+    const auto saved = *save(store, progress_of(1, 150), 2);
+    const std::string manifest = read(saved.folder / "manifest.json");
+    const std::vector<parameter_info> parameters = {{"layers.0.weight", {2, 3}},
+                                                    {"layers.1.bias", {2}}};
+    memory_pool memory{1 << 20};
+    for (const char* version : {"1", "2", "3"}) {
+        std::string text = manifest;
+        const bool counts = std::string{version} == "3";
+        text.replace(text.find("\"format_version\": 3") + 18, 1, version);
+        for (std::size_t at = 0; !counts && (at = text.find("\"updates\"")) != std::string::npos;)
+            text.replace(at, 9, "\"nothing\""); // what it does not know
+        overwrite(saved.folder / "manifest.json", text);
+        const auto info = read_manifest(saved.folder);
+        BOOST_REQUIRE(info.ok());
+        BOOST_TEST(info->counts_updates == counts);
+        const auto restored = load_checkpoint(*info)->restore({parameters, {}, velocity}, memory);
+        BOOST_REQUIRE(restored.ok());
+        BOOST_TEST(((*restored)->updates == (counts ? std::vector<std::uint64_t>{10, 22}
+                                                    : std::vector<std::uint64_t>{150, 150})));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(counts_that_lack_a_parameter_do_not_restore_it) {
+    auto store = open();
+    const auto saved = *save(store, progress_of(1, 150), 2);
+    std::string text = read(saved.folder / "manifest.json");
+    text.replace(text.find("\"layers.1.bias\""), 15, "\"layers.9.bias\"");
+    overwrite(saved.folder / "manifest.json", text);
+    const auto loaded = load_checkpoint(*read_manifest(saved.folder));
+    memory_pool memory{1 << 20};
+    const std::vector<parameter_info> weight = {{"layers.1.weight", {2, 3}}},
+                                      bias = {{"layers.1.bias", {2}}};
+    BOOST_TEST(loaded->restore({weight, {}, {}}, memory).ok());
+    BOOST_TEST(loaded->restore({bias, {}, {}}, memory).failure().message() ==
+               saved.folder.string() +
+                   ": the manifest has no count of the updates of layers.1.bias");
 }
 
 BOOST_AUTO_TEST_CASE(foreign_manifests_are_refused) {
@@ -75,8 +116,16 @@ BOOST_AUTO_TEST_CASE(foreign_manifests_are_refused) {
     with(good, std::string(100000, '['));
     with(good, good.substr(0, good.size() / 2));
     with("troupe-checkpoint", "other");
-    with("\"format_version\": 2", "\"format_version\": 3");
-    with("\"format_version\": 2", "\"format_version\": 0");
+    with("\"format_version\": 3", "\"format_version\": 4");
+    with("\"format_version\": 3", "\"format_version\": 0");
+    with("\"updates\": 10", "\"updates\": -1");
+    with("\"updates\": 10", "\"updates\": 1.5");
+    with("\"updates\": 10", "\"updates\": \"10\"");
+    with("\"updates\": 10", "\"updates\": [10, 10]");
+    with("\"updates\": 10", "\"updates\": 18446744073709551616");
+    with("\"updates\": 10", "\"updates\": {\"layers.0.weight\": -1}");
+    with("\"updates\": 10", "\"updates\": {\"layers.0.weight\": {}}");
+    with("\"updates\"", "\"update\"");
     with("\"epochs_done\": 1", "\"epochs_done\": -1");
     with("\"epochs_done\": 1", "\"epochs_done\": 4294967296");
     with("\"seed\": 42", "\"seed\": \"42\"");

@@ -21,12 +21,21 @@ inline named_tensor tensor_of(const std::string& name, const tensor_shape& shape
     return {name, data_type::float32, shape, std::as_bytes(values)};
 }
 
+// As many of all parameters of a layer, but for the second.
+inline update_counts updates_of(std::size_t l) {
+    if (l != 1)
+        return 10 * (l + 1);
+    return std::map<std::string, std::uint64_t, std::less<>>{{"layers.1.weight", 21},
+                                                             {"layers.1.bias", 22}};
+}
+
 // Layer `l` as a stage of its own: a weight (2, 3) and a bias (2), numbers shifted by nothing.
 inline stage_tensors stage_of(std::size_t l, bool with_momentum) {
     const std::string name = "layers." + std::to_string(l);
     stage_tensors stage{
         {l, 1},
-        {tensor_of(name + ".weight", {2, 3}, weight), tensor_of(name + ".bias", {2}, bias)}};
+        {tensor_of(name + ".weight", {2, 3}, weight), tensor_of(name + ".bias", {2}, bias)},
+        updates_of(l)};
     if (with_momentum) {
         stage.tensors.push_back(tensor_of("momentum_buffer." + name + ".weight", {2, 3}, speed));
         stage.tensors.push_back(tensor_of("momentum_buffer." + name + ".bias", {2}, bias_speed));

@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "actors/params/parameter_cache.hpp"
+#include "actors/update_counts.hpp"
 #include "kernels/codec/codecs.hpp"
 #include "schemas/collective.capnp.h"
 #include "tests/support/puppet.hpp"
@@ -32,6 +33,13 @@ frame_builder<proto::PullAgain> call_back(std::uint64_t clock) {
     return b;
 }
 
+frame_builder<proto::ShardRead> shard_read(const std::vector<std::uint64_t>& updates,
+                                           const std::vector<tensor>& tensors) {
+    frame_builder<proto::ShardRead> b;
+    write_counts(b.body().initUpdates(static_cast<unsigned>(updates.size())), updates);
+    return with(std::move(b), tensors);
+}
+
 frame_builder<proto::WorkerDoneTaken> taken(std::uint32_t epoch) {
     frame_builder<proto::WorkerDoneTaken> b;
     b.body().setEpoch(epoch);
@@ -42,7 +50,9 @@ frame_builder<proto::WorkerDoneTaken> taken(std::uint32_t epoch) {
 struct one_cache : puppet_stage {
     part& stage = add<proto::ServerJoined, proto::Fetched, proto::EpochFinished>("stage");
     part& first = add<proto::Push, proto::Pull, proto::WorkerDone, proto::ReadShard>("first");
-    part& second = add<proto::Push, proto::Pull, proto::WorkerDone, proto::ReadShard>("second");
+    part& second =
+        add<proto::KeepShard, proto::Push, proto::Pull, proto::WorkerDone, proto::ReadShard>(
+            "second");
     part& stranger = add<>("stranger");
     actor_address cache;
 
@@ -61,11 +71,13 @@ struct one_cache : puppet_stage {
         join(stage);
     }
 
-    void join(part& by) {
+    void join(part& by, actor_address keeps = {}) {
         frame_builder<proto::JoinServer> join;
         auto shards = join.body().initShards(2);
         write_address(shards[0], first.address);
         write_address(shards[1], second.address);
+        write_address(join.body().initKeeps(), keeps);
+        write_counts(join.body().initUpdates(3), std::vector<std::uint64_t>{7, 8, 9});
         say(by, cache, with(std::move(join), {a, b, c, a, b, c}));
     }
 
@@ -126,8 +138,8 @@ BOOST_FIXTURE_TEST_CASE(what_the_shards_answer_is_put_together_in_the_stages_ord
     say(second, cache, pulled(1, {b, c}));
     say(first, cache, pulled(1, {a}));
     say(stage, cache, frame_builder<proto::Refresh>{});
-    say(second, cache, with(frame_builder<proto::ShardRead>{}, {b, c, b, c}));
-    say(first, cache, with(frame_builder<proto::ShardRead>{}, {a, a}));
+    say(second, cache, shard_read({6, 4}, {b, c, b, c}));
+    say(first, cache, shard_read({5}, {a, a}));
     finish(0);
     say(first, cache, taken(0));
     say(second, cache, taken(0));
@@ -136,6 +148,9 @@ BOOST_FIXTURE_TEST_CASE(what_the_shards_answer_is_put_together_in_the_stages_ord
     const auto fetched = stage.log.all<proto::Fetched>();
     BOOST_REQUIRE(fetched.size() == 2u);
     BOOST_TEST(fetched[0]->envelope().getMinibatch() == 42u);
+    BOOST_TEST(fetched[0]->body<proto::Fetched>().getUpdates().size() == 0u);
+    BOOST_TEST((read_counts(fetched[1]->body<proto::Fetched>().getUpdates()) ==
+                std::vector<std::uint64_t>{5, 6, 4}));
     const std::size_t sizes[] = {2, 3, 1, 2, 3, 1};
     for (std::size_t k = 0; k < 2; ++k) {
         BOOST_REQUIRE(fetched[k]->tensors().size() == 3 * (k + 1));
@@ -237,8 +252,33 @@ BOOST_AUTO_TEST_CASE(an_answer_of_other_tensors_ends_it) {
     }
     one_cache s; // the optimizer's
     s.say(s.stage, s.cache, frame_builder<proto::Refresh>{});
-    s.say(s.second, s.cache, with(frame_builder<proto::ShardRead>{}, {s.b, s.c, s.c, s.b}));
+    s.say(s.second, s.cache, shard_read({6, 4}, {s.b, s.c, s.c, s.b}));
     s.check_ended(not_its_tensors);
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_without_a_count_for_each_parameter_ends_it) {
+    for (const std::vector<std::uint64_t>& updates :
+         std::vector<std::vector<std::uint64_t>>{{}, {6}, {6, 4, 4}}) {
+        one_cache s;
+        s.say(s.stage, s.cache, frame_builder<proto::Refresh>{});
+        s.say(s.second, s.cache, shard_read(updates, {s.b, s.c, s.b, s.c}));
+        s.check_ended("has not a count of updates for each of its parameters");
+    }
+}
+
+// The second shard's are those of the last two parameters.
+BOOST_AUTO_TEST_CASE(the_shard_of_the_node_gets_the_counts_of_its_parameters) {
+    one_cache s{nullptr, 2};
+    frame_builder<proto::JoinServer> without;
+    without.body().initShards(2);
+    s.say(s.stranger, s.cache, with(std::move(without), {s.a, s.b, s.c, s.a, s.b, s.c}));
+    BOOST_TEST(s.stranger.log.rejected.size() == 1u);
+    auto& other = s.add<proto::ServerJoined>("other");
+    s.join(other, s.second.address);
+    const auto kept = s.second.log.all<proto::KeepShard>();
+    BOOST_REQUIRE(kept.size() == 1u);
+    BOOST_TEST((read_counts(kept[0]->body<proto::KeepShard>().getUpdates()) ==
+                std::vector<std::uint64_t>{8, 9}));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_shard_that_refuses_ends_it, one_cache) {

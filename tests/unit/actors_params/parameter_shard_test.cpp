@@ -61,9 +61,10 @@ struct one_shard : puppet_stage {
     part& trainer = add<proto::WorkerExpected>("trainer");
     actor_address shard;
     const tensor gradient = floats({1, 2});
+    static constexpr std::uint64_t first_updates = 30; // the first version is 0
 
     explicit one_shard(consistency rule = asynchronous, codec_ptr codec = nullptr,
-                       aggregation how = {}) {
+                       aggregation how = {}, unsigned counts = 1) {
         parameter_shard_options options;
         options.rules.rule = rule;
         options.rules.how = how;
@@ -77,6 +78,9 @@ struct one_shard : puppet_stage {
         shard = node.spawn<parameter_shard>("shard", std::move(options));
         watch(one, shard);
         frame_builder<proto::KeepShard> keep;
+        auto updates = keep.body().initUpdates(counts);
+        for (unsigned i = 0; i < counts; ++i)
+            updates.set(i, first_updates);
         keep.attach(floats({0, 0}));
         say(one, shard, std::move(keep));
     }
@@ -94,7 +98,10 @@ struct one_shard : puppet_stage {
         say(one, shard, frame_builder<proto::ReadShard>{});
         const auto read = one.log.all<proto::ShardRead>();
         BOOST_REQUIRE(!read.empty());
-        BOOST_TEST(read.back()->body<proto::ShardRead>().getWeightVersion() == version);
+        const auto body = read.back()->body<proto::ShardRead>();
+        BOOST_TEST(body.getWeightVersion() == version);
+        BOOST_REQUIRE(body.getUpdates().size() == 1u);
+        BOOST_TEST(body.getUpdates()[0] == first_updates + version);
         BOOST_TEST(values_of(read.back()->tensors()[0]) == values,
                    boost::test_tools::per_element());
     }
@@ -158,6 +165,13 @@ BOOST_FIXTURE_TEST_CASE(who_has_no_part_in_it_is_refused, one_shard) {
     say(stranger, shard, frame_builder<proto::ReadShard>{});
     BOOST_TEST(stranger.log.rejected.size() == 1u);
     check_keeps(1, {-1, -2});
+}
+
+BOOST_AUTO_TEST_CASE(weights_to_keep_without_a_count_for_each_parameter_end_it) {
+    for (const unsigned counts : {0u, 2u}) {
+        one_shard s{asynchronous, nullptr, {}, counts};
+        s.check_ended("the weights to keep do not fit the shard");
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(an_epoch_that_is_over_does_not_begin_again, one_shard) {

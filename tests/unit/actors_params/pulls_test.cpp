@@ -40,6 +40,7 @@ struct served_stage : puppet_stage {
         frame_builder<proto::JoinServer> join;
         write_address(join.body().initShards(1)[0], shard);
         write_address(join.body().initKeeps(), shard);
+        join.body().initUpdates(1);
         join.attach(first);
         say(stage, cache, std::move(join));
         say(stage, cache, frame_builder<proto::EnterEpoch>{});

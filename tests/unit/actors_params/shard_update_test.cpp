@@ -42,6 +42,7 @@ struct one_update {
         auto w = std::make_shared<weights>();
         w->version = weight_version{number};
         w->parameters = {tensor_of(values)};
+        w->updates = {number};
         return w;
     }
     std::vector<float> update(weights_ptr current, std::vector<pushed_gradients> pushed,

@@ -14,6 +14,7 @@ namespace {
 weights_ptr some_weights(memory_pool& pool, std::size_t kinds) {
     auto w = std::make_shared<weights>();
     w->version = weight_version{4};
+    w->updates = {4, 4};
     w->parameters = {random_tensor(pool, {7, 11}, 1), random_tensor(pool, {7}, 2)};
     for (std::size_t i = 0; i < 2; ++i)
         for (std::size_t kind = 0; kind < kinds; ++kind) {
@@ -102,6 +103,7 @@ BOOST_AUTO_TEST_CASE(momentum_follows_its_equation) {
     auto w = std::make_shared<weights>();
     w->parameters = {tensor::allocate(pool, data_type::float32, {1}).value()};
     w->state = {tensor::allocate(pool, data_type::float32, {1}).value()};
+    w->updates = {0};
     w->parameters[0].mutable_values<float>()[0] = 2;
     w->state[0].mutable_values<float>()[0] = 1;
     std::vector<tensor> gradient{tensor::allocate(pool, data_type::float32, {1}).value()};
@@ -123,6 +125,7 @@ BOOST_AUTO_TEST_CASE(layerwise_rates_follow_the_norm_of_each_weight_and_leave_bi
         w->parameters[0].mutable_values<float>()[0] = 3;
         w->parameters[0].mutable_values<float>()[1] = 4;
         w->parameters[1].mutable_values<float>()[0] = 1;
+        w->updates = {0, 0};
         for (std::size_t i = 0; i < 2; ++i)
             for (std::size_t kind = 0; kind < kinds; ++kind) {
                 w->state.push_back(
@@ -153,6 +156,39 @@ BOOST_AUTO_TEST_CASE(layerwise_rates_follow_the_norm_of_each_weight_and_leave_bi
     BOOST_TEST(next->parameters[0].values<float>()[0] == 3.f);
     BOOST_TEST(next->parameters[0].values<float>()[1] == 3.5f, boost::test_tools::tolerance(1e-5f));
     BOOST_TEST(next->parameters[1].values<float>()[0] == 0.9f, boost::test_tools::tolerance(1e-5f));
+}
+
+// Versions count what a schedule has seen. A first step of these rules is as long as the learning rate.
+BOOST_AUTO_TEST_CASE(steps_are_counted_by_parameter_whatever_the_version) {
+    operand_pool pool{1 << 24};
+    const auto ops = make_reference_operations();
+    compute_context context{*ops, pool};
+    const optimizer_ptr rules[] = {rule([](proto::Optimizer::Builder o) { o.initAdam(); }),
+                                   rule([](proto::Optimizer::Builder o) { o.initAdamw(); }),
+                                   rule([](proto::Optimizer::Builder o) { o.initLamb(); })};
+    for (const optimizer_ptr& r : rules) {
+        auto w = std::make_shared<weights>();
+        w->version = weight_version{40};
+        w->updates = {0, 7};
+        std::vector<tensor> gradients;
+        for (std::size_t i = 0; i < 2; ++i) {
+            w->parameters.push_back(tensor::allocate(pool, data_type::float32, {1}).value());
+            gradients.push_back(tensor::allocate(pool, data_type::float32, {1}).value());
+            for (std::size_t kind = 0; kind < 2; ++kind)
+                w->state.push_back(tensor::allocate(pool, data_type::float32, {1}).value());
+        }
+        for (std::vector<tensor>* const all : {&w->parameters, &w->state})
+            for (tensor& t : *all)
+                t.mutable_values<float>()[0] = 0;
+        for (tensor& t : gradients)
+            t.mutable_values<float>()[0] = 3;
+        const weights_ptr next = r->step(context, w, gradients, 0.5f).value();
+        BOOST_TEST(next->version.value() == 41u);
+        BOOST_TEST((next->updates == std::vector<std::uint64_t>{1, 8}));
+        BOOST_TEST(next->parameters[0].values<float>()[0] == -0.5f,
+                   boost::test_tools::tolerance(1e-5f));
+        BOOST_TEST(next->parameters[1].values<float>()[0] > -0.45f);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(gradients_add_up) {
