@@ -220,6 +220,12 @@ result<node_agent::hosted_stage> node_agent::spawn_stage(proto::PlaceStage::Read
     if (options.rates == nullptr)
         return error{errc::protocol, "node " + runtime().options().name +
                                          " does not know this schedule of the learning rate"};
+    if (body.getRate() > proto::StageRate::PER_UPDATE)
+        return error{errc::protocol, "node " + runtime().options().name +
+                                         " does not know this rate of a stage's replicas"};
+    if (!replicas.empty())
+        options.rates =
+            times(std::move(options.rates), rate_factor(body.getRate(), replicas[body.getStage()]));
     const auto clip = make_clip(train.getClip());
     if (!clip)
         return error{errc::protocol, "node " + runtime().options().name +

@@ -61,4 +61,11 @@ struct replica_sync {
 // By stage, where the stages of a pipeline have replicas of their own; else empty.
 std::vector<std::uint32_t> replicas_of_stages(proto::Topology::Reader topology);
 
+// What the learning rate of a stage with so many replicas of its own is multiplied by. An update is by the mean of their
+// gradients, one for R minibatches: at the same rate a sample moves such a stage 1/R as far as one without replicas, at R
+// times the rate as far. Source: Harlap et al., PipeDream, arXiv 1806.03377.
+constexpr float rate_factor(proto::StageRate rate, std::uint32_t replicas) noexcept {
+    return rate == proto::StageRate::PER_SAMPLE ? static_cast<float>(replicas) : 1;
+}
+
 } // namespace troupe

@@ -106,6 +106,10 @@ std::vector<doubtful_key> doubtful_keys(proto::App::Reader app,
                         "one replica agrees with itself; leave it out, or give topology.replicas"});
     if (!app.getTopology().isPipeline())
         return keys;
+    if (replicas_of_stages(app.getTopology()).empty())
+        keys.push_back({"topology.pipeline.rate",
+                        "of stages with replicas of their own, which none has; leave it out, or "
+                        "give topology.pipeline.stages replicas"});
     const auto schedule = app.getTopology().getPipeline().getSchedule();
     if (!cuts_minibatches(schedule))
         keys.push_back({"topology.pipeline.microbatches",

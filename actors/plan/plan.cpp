@@ -191,6 +191,9 @@ result<plan> make_plan(const plan_request& request) {
     for (std::size_t s = 0; s < stages; ++s) {
         planned_stage stage = describe_stage(request, *layers, (*programs)[s]);
         stage.where = placed->where[s];
+        if (!p.stage_replicas.empty())
+            stage.rate_factor =
+                rate_factor(request.app.getTopology().getPipeline().getRate(), p.stage_replicas[s]);
         stage.shards = p.sync.shards_of((*programs)[s].parameters().size(), p.replicas);
         stage_place at{static_cast<std::uint32_t>(s), static_cast<std::uint32_t>(stages)};
         if (!first_forwards.empty())

@@ -59,6 +59,7 @@ struct planned_stage {
     weights_layout layout{{}, {}, {}};    // with what the optimizer keeps
     std::size_t averages = 0;             // of its entries the last
     std::vector<std::size_t> factor_rows; // by parameter (parameter_info)
+    float rate_factor = 1;                // of its learning rate, beside train.optimizer's
     std::uint64_t weight_bytes =
         0; // all versions alive at once, gradients, and what the optimizer keeps
     std::uint64_t kept_bytes = 0; // activations, of all microbatches in flight

@@ -104,6 +104,15 @@ std::string describe_needs(const planned_stage& s, const std::string& versions,
            in_flight + "\n";
 }
 
+// Where it is not train.optimizer's.
+std::string describe_rate(const planned_stage& s) {
+    if (s.rate_factor == 1 || s.parameters == 0)
+        return {};
+    const std::string replicas = std::to_string(s.where.size());
+    return "  learning rate: " + replicas + " times train.optimizer's, as it has " + replicas +
+           " replicas (topology.pipeline.rate)\n";
+}
+
 std::string describe_stage(const plan& p, std::size_t number) {
     const planned_stage& s = p.stages[number];
     const std::string part = p.microbatches > 1 ? "microbatch" : "minibatch";
@@ -111,7 +120,8 @@ std::string describe_stage(const plan& p, std::size_t number) {
            (s.layers.count > 1 ? " .. " + s.last_layer : "") + "\n" +
            describe_needs(s, s.versions_max > 1 ? " in " + counted(s.versions_max, "version") : "",
                           " of at most " + counted(s.in_flight_max, part, part + "es") +
-                              " in flight");
+                              " in flight") +
+           describe_rate(s);
 }
 
 } // namespace

@@ -100,6 +100,8 @@ void trainer::place_stage(std::size_t seat) {
     auto replicas = body.initStageReplicas(static_cast<unsigned>(plan_.stage_replicas.size()));
     for (unsigned s = 0; s < replicas.size(); ++s)
         replicas.set(s, plan_.stage_replicas[s]);
+    if (plan_.is_pipeline)
+        body.setRate(app().getTopology().getPipeline().getRate());
     const auto members = std::ranges::count(replicas_where, where.node, &plan_device::node);
     body.setWorker(worker_at(seat));
     body.setWorkers(workers_of(replicas_where, plan_.sync.node_servers));

@@ -68,4 +68,9 @@ learning_rates make_learning_rates(proto::Train::Reader train, std::uint64_t min
     };
 }
 
+learning_rates times(learning_rates rates, float factor) {
+    return
+        [rates = std::move(rates), factor](const run_position& at) { return factor * rates(at); };
+}
+
 } // namespace troupe

@@ -21,4 +21,7 @@ using learning_rates = std::function<float(const run_position&)>;
 // warms up, for a run of `minibatches`. Null for a schedule that this build does not know.
 learning_rates make_learning_rates(proto::Train::Reader train, std::uint64_t minibatches);
 
+// So many times these rates, in all places.
+learning_rates times(learning_rates rates, float factor);
+
 } // namespace troupe

@@ -107,8 +107,14 @@ class Replicas(TroupeTest):
 
     def test_a_stage_with_replicas_of_its_own_trains_on_real_nodes_as_in_one_process(self):
         app = APP.replace("{layers: 3}", "{layers: 3, replicas: 2}")
+        planned = self.troupe("plan", self.app(app), "--nodes", 3)
+        self.assertEqual(planned.out.count("learning rate: 2 times train.optimizer's, as it has 2 replicas"), 1, str(planned))
+        stages = json.loads(self.troupe("plan", self.app(app), "--nodes", 3, "--json").out)["stages"]
+        self.assertEqual([s["learning_rate_factor"] for s in stages], [2, 1])
         spread, done = self.losses(app, "--nodes", 3)
         self.assertEqual([(s["stage"], s["replica"], s["weight_version"]) for s in done["stages"]], [(0, 0, 32), (1, 0, 32), (0, 1, 32)])
+        same_rate = app.replace("    schedule:", "    rate: per_update\n    schedule:")
+        self.assertNotEqual(self.losses(same_rate, "--nodes", 3)[0], spread)
         self.assertGreater(done["test_accuracy"], 0.9)
         self.assertEqual(self.losses(app, "--devices", "cpu:3")[0], spread)
         compressed = app.replace("  pipeline:", "  sync: {all_reduce: {}, codec: bf16}\n  pipeline:")

@@ -11,25 +11,33 @@ using namespace troupe::test;
 
 namespace {
 
-std::string app_with(const std::vector<std::size_t>& layers,
-                     const std::vector<std::uint32_t>& replicas, unsigned epochs,
-                     const std::string& codec = "none") {
-    std::string text = pipeline_app("pipedream", layers, epochs);
-    const std::string topology = "topology: {";
-    text.insert(text.find(topology) + topology.size(),
-                "sync: {all_reduce: {}, codec: " + codec + "}, ");
+struct replicated {
+    std::vector<std::size_t> layers;
+    std::vector<std::uint32_t> replicas;
+    unsigned epochs = 2;
+    std::string codec = "none";
+    std::string optimizer = default_optimizer;
+    std::string rate = "per_sample";
+    std::string more = {}; // further keys of train
+};
+
+std::string app_with(const replicated& p) {
+    std::string text = pipeline_app("pipedream", p.layers, p.epochs, p.optimizer, p.more);
+    replace(text, "topology: {", "topology: {sync: {all_reduce: {}, codec: " + p.codec + "}, ");
+    replace(text, "schedule: pipedream", "schedule: pipedream, rate: " + p.rate);
     std::size_t at = 0;
-    for (const std::uint32_t r : replicas) {
+    for (const std::uint32_t r : p.replicas) {
         at = text.find("}", text.find("{layers: ", at));
         text.insert(at, ", replicas: " + std::to_string(r));
     }
     return text + "checkpoint: {directory: unused}\n";
 }
 
-struct replicated {
-    std::vector<std::size_t> layers;
-    std::vector<std::uint32_t> replicas;
-};
+constexpr const char* rules[] = {"sgd: {learning_rate: 0.01, momentum: 0.9}",
+                                 "adam: {learning_rate: 0.01}",
+                                 "adamw: {learning_rate: 0.01, weight_decay: 0.1}",
+                                 "lars: {learning_rate: 0.01, weight_decay: 0.1}",
+                                 "lamb: {learning_rate: 0.01, weight_decay: 0.1}"};
 
 // What gradients of two replicas sum to does not depend on their order, so that these are equal bit by bit.
 const std::vector<replicated> pipelines = {{{3, 3}, {2, 1}},
@@ -45,16 +53,11 @@ const std::vector<replicated> with_three = {{{3, 3}, {3, 1}},
                                             {{1, 3, 2}, {2, 1, 2}},
                                             {{3, 3}, {1, 3}}};
 
-std::unique_ptr<pipeline_sim> run(const replicated& p, const temporary_folder& folder,
-                                  const sim_faults& faults, std::uint64_t seed, unsigned epochs = 2,
-                                  const std::string& codec = "none") {
-    const std::size_t devices =
-        std::accumulate(p.replicas.begin(), p.replicas.end(), std::size_t{0});
+std::unique_ptr<pipeline_sim> run_app(const std::string& app, std::size_t devices,
+                                      const temporary_folder& folder, const sim_faults& faults,
+                                      std::uint64_t seed) {
     auto sim = std::make_unique<pipeline_sim>(
-        pipeline_sim_options{.seed = seed,
-                             .faults = faults,
-                             .nodes = devices,
-                             .app = app_with(p.layers, p.replicas, epochs, codec)});
+        pipeline_sim_options{.seed = seed, .faults = faults, .nodes = devices, .app = app});
     sim->train(folder.path());
     BOOST_REQUIRE(sim->observer().report.has_value());
     const run_report& report = *sim->observer().report;
@@ -62,22 +65,55 @@ std::unique_ptr<pipeline_sim> run(const replicated& p, const temporary_folder& f
     return sim;
 }
 
+std::unique_ptr<pipeline_sim> run(const replicated& p, const temporary_folder& folder,
+                                  const sim_faults& faults, std::uint64_t seed) {
+    const std::size_t devices =
+        std::accumulate(p.replicas.begin(), p.replicas.end(), std::size_t{0});
+    return run_app(app_with(p), devices, folder, faults, seed);
+}
+
 void check(const replicated& p, const sim_faults& faults, std::uint64_t seed) {
     const temporary_folder folder;
     const auto sim = run(p, folder, faults, seed);
-    const auto app = parse_app(app_with(p.layers, p.replicas, 2), "app.yaml").value();
+    const auto app = parse_app(app_with(p), "app.yaml").value();
     check_weights(folder.path(), sim->sequential(p.layers, p.replicas), p.layers,
                   app.app().getModel());
     for (const stage_report& stage : sim->observer().report->stages)
-        BOOST_TEST(stage.weight_version == 18u); // two epochs of nine minibatches
+        BOOST_TEST(stage.weight_version == 9u * p.epochs); // minibatches
 }
 
 // What an epoch of this pipeline saves.
-saved_tensors saved_by(const replicated& p, const std::string& codec, const sim_faults& faults,
+saved_tensors saved_by(replicated p, const std::string& codec, const sim_faults& faults,
                        std::uint64_t seed) {
+    p.epochs = 1;
+    p.codec = codec;
     const temporary_folder folder;
-    run(p, folder, faults, seed, 1, codec);
+    run(p, folder, faults, seed);
     return saved_in(folder.path());
+}
+
+// What 12 epochs save of a model whose parameters are all in one stage, the first or the last; the other has a layer without
+// any. Samples come in their order.
+saved_tensors saved_of(std::string text, bool is_first, unsigned batch, std::size_t devices) {
+    const std::string layer = is_first ? "    - linear: {out: 3}\n" : "    - conv2d";
+    replace(text, "train_samples: 70", is_first ? "train_samples: 16" : "train_samples: 64");
+    replace(text, "batch: 8", "batch: " + std::to_string(batch) + ", shuffle: false");
+    replace(text, layer, is_first ? layer + "    - softmax\n" : "    - relu\n" + layer);
+    const temporary_folder folder;
+    run_app(text, devices, folder, calm, 1);
+    return saved_in(folder.path());
+}
+saved_tensors saved_of_two(bool is_first, const std::string& optimizer, const std::string& rate) {
+    replicated p{{6, 1}, {2, 1}, 12, "none", optimizer, rate};
+    if (!is_first) {
+        std::ranges::reverse(p.layers);
+        std::ranges::reverse(p.replicas);
+    }
+    return saved_of(app_with(p), is_first, 8, 3);
+}
+saved_tensors saved_of_one(bool is_first, const std::string& optimizer) {
+    return saved_of(pipeline_app("gpipe", {7}, 12, optimizer) + "checkpoint: {directory: unused}\n",
+                    is_first, 16, 1);
 }
 
 } // namespace
@@ -87,6 +123,32 @@ BOOST_AUTO_TEST_SUITE(stage_replicas)
 BOOST_DATA_TEST_CASE(weights_equal_those_of_the_sequential_program, bdata::xrange(pipelines.size()),
                      which) {
     check(pipelines[which], calm, 1);
+}
+
+// Whose step is the number of updates: of a stage with replicas fewer than of minibatches.
+BOOST_DATA_TEST_CASE(so_they_do_with_any_optimizer_at_either_rate,
+                     bdata::xrange(pipelines.size()) * bdata::make(rules) *
+                         bdata::make({"per_sample", "per_update"}),
+                     which, optimizer, rate) {
+    replicated p = pipelines[which];
+    p.epochs = 3;
+    p.optimizer = optimizer;
+    p.rate = rate;
+    p.more = "warmup_minibatches: 12, schedule: {polynomial: {}}";
+    check(p, calm, 1);
+}
+
+// In the last stage no weights are late, in the first they are but where an epoch is one round.
+BOOST_DATA_TEST_CASE(a_stage_of_two_replicas_is_one_device_with_minibatches_of_twice_the_size,
+                     bdata::make({false, true}) * bdata::make(rules), is_first, rule) {
+    const std::string once = rule;
+    std::string twice = once;
+    replace(twice, "rate: 0.01", "rate: 0.02");
+    const auto one = saved_of_one(is_first, once);
+    BOOST_TEST(farthest(saved_of_two(is_first, once, "per_update"), one) < 1e-4);
+    const auto per_sample = saved_of_two(is_first, once, "per_sample");
+    BOOST_TEST(farthest(per_sample, saved_of_one(is_first, twice)) < 1e-4);
+    BOOST_TEST(farthest(per_sample, one) > 1e-3);
 }
 
 BOOST_DATA_TEST_CASE(delay_and_order_change_no_bit, bdata::xrange(40), seed) {
@@ -123,7 +185,12 @@ BOOST_AUTO_TEST_CASE(no_weather_changes_a_bit_of_them_with_a_codec_or_without) {
 BOOST_AUTO_TEST_CASE(compressed_gradients_of_a_stage_train_to_the_end) {
     for (const char* codec : {"bf16", "{top_k: {ratio: 0.3}}", "one_bit", "power_sgd"}) {
         const temporary_folder folder;
-        const auto sim = run({{1, 3, 2}, {2, 3, 1}}, folder, storm, 7, 6, codec);
+        const auto sim = run({.layers = {1, 3, 2},
+                              .replicas = {2, 3, 1},
+                              .epochs = 6,
+                              .codec = codec,
+                              .rate = "per_update"},
+                             folder, storm, 7);
         BOOST_TEST(sim->observer().report->epochs.back().train_loss <
                    sim->observer().report->epochs.front().train_loss);
     }
@@ -133,7 +200,9 @@ BOOST_AUTO_TEST_CASE(any_numbers_of_replicas_train_to_the_end) {
     for (const std::vector<std::uint32_t>& replicas : std::vector<std::vector<std::uint32_t>>{
              {3, 1, 2}, {1, 4, 1}, {5, 1, 1}, {1, 2, 3}, {2, 3, 4}}) {
         const temporary_folder folder;
-        const auto sim = run({{1, 3, 2}, replicas}, folder, calm, 7, 6);
+        const auto sim =
+            run({.layers = {1, 3, 2}, .replicas = replicas, .epochs = 6, .rate = "per_update"},
+                folder, calm, 7);
         BOOST_TEST(sim->observer().report->epochs.back().train_loss <
                    sim->observer().report->epochs.front().train_loss);
     }

@@ -48,7 +48,7 @@ class sequential_trainer {
 
     // Stage s has replicas[s] replicas, which run first_forwards[s] forward passes before their first backward pass:
     // minibatch b is computed at version max(0, b / replicas - first_forwards), and an update is by the mean of `replicas`
-    // gradients, those that a last round lacks being zeros.
+    // gradients, those that a last round lacks being zeros, at `replicas` times the rate where the app counts it per sample.
     void replicate(std::vector<std::uint32_t> replicas, std::vector<std::uint32_t> first_forwards) {
         replicas_ = std::move(replicas);
         first_forwards_ = std::move(first_forwards);
@@ -136,8 +136,11 @@ class sequential_trainer {
             for (float& value : t.mutable_values<float>())
                 value *= 1.0f / static_cast<float>(replicas_[stage]);
         at.minibatch -= in_round;
+        const bool per_sample =
+            app_.getTopology().getPipeline().getRate() == proto::StageRate::PER_SAMPLE;
+        const float rate = rates(at) * (per_sample ? static_cast<float>(replicas_[stage]) : 1);
         versions.push_back(
-            next_version(context_, stages_[stage], rule, versions.back(), sum, rates(at)).value());
+            next_version(context_, stages_[stage], rule, versions.back(), sum, rate).value());
     }
 
     // Without the statistics that running averages are of.

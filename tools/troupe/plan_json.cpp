@@ -79,6 +79,7 @@ json to_json(const plan& p) {
             {"activation_bytes", s.activation_bytes}, {"gradient_bytes", s.gradient_bytes},
             {"in_flight_max", s.in_flight_max},       {"weight_versions_max", s.versions_max}};
         stage.update(needs(s));
+        stage["learning_rate_factor"] = s.rate_factor;
         if (p.sync.server)
             stage["shards"] = s.shards;
         else if (s.where.size() > 1 && s.parameters > 0)

@@ -41,6 +41,17 @@ BOOST_AUTO_TEST_CASE(what_has_no_effect_is_noted_with_its_place) {
                boost::test_tools::per_element());
     BOOST_TEST(growing("4").empty());
     BOOST_TEST(notes("stages: 2", {"topology.pipeline.microbatches=2"}).size() == 1u);
+    for (const char* rate : {"per_sample", "per_update"}) {
+        const std::string given = "schedule: pipedream, rate: " + std::string{rate};
+        for (const char* stages : {"", ", stages: 2", ", stages: [{layers: 1}, {layers: 1}]"})
+            BOOST_TEST(notes(given + stages) ==
+                           std::vector<std::string>{
+                               "app.yaml:2:50: topology.pipeline.rate: of stages with replicas of "
+                               "their own, which none has; leave it out, or give "
+                               "topology.pipeline.stages replicas"},
+                       boost::test_tools::per_element());
+        BOOST_TEST(notes(given + ", stages: [{layers: 1}, {layers: 1, replicas: 2}]").empty());
+    }
 }
 
 BOOST_AUTO_TEST_CASE(data_keys_without_effect_are_noted) {

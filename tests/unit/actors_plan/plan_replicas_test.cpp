@@ -56,6 +56,45 @@ BOOST_AUTO_TEST_CASE(each_replica_of_a_stage_has_a_device_and_the_first_the_one_
                          "are 4") == 0u);
 }
 
+// Of three stages, the first of which has nothing to learn.
+BOOST_AUTO_TEST_CASE(a_stage_with_replicas_has_so_many_times_the_rate_and_says_so) {
+    std::string text = pipeline_app("pipedream", {1, 3, 3}, 1);
+    text.insert(text.find("    - conv2d"), "    - relu\n");
+    text.replace(text.find("{layers: 1}"), 11, "{layers: 1, replicas: 2}");
+    text.replace(text.find("{layers: 3}"), 11, "{layers: 3, replicas: 3}");
+    const auto planned = [&](const std::string& rate) {
+        std::string with = text;
+        with.insert(with.find("schedule:"), rate);
+        const app_definition app = parse_app(with, "app.yaml").value();
+        return make_plan({app.app(), devices_of_nodes(6), {}}).value();
+    };
+    for (const char* rate : {"", "rate: per_sample, "}) {
+        const plan p = planned(rate);
+        BOOST_TEST(p.stages[0].rate_factor == 2.f);
+        BOOST_TEST(p.stages[1].rate_factor == 3.f);
+        BOOST_TEST(p.stages[2].rate_factor == 1.f);
+        const std::string said = describe(p), line = "  learning rate: 3 times train.optimizer's, "
+                                                     "as it has 3 replicas "
+                                                     "(topology.pipeline.rate)\n";
+        BOOST_TEST(said.find(line) > said.find("stage 1 on"));
+        BOOST_TEST(said.find(line) < said.find("stage 2 on"));
+        BOOST_TEST(said.find("learning rate") == said.rfind("learning rate"));
+    }
+    const plan p = planned("rate: per_update, ");
+    BOOST_TEST(p.stages[1].rate_factor == 1.f);
+    BOOST_TEST(describe(p).find("learning rate") == std::string::npos);
+}
+
+// Copies of the whole are one stage with larger minibatches.
+BOOST_AUTO_TEST_CASE(replicas_of_the_whole_have_the_rate_of_the_app) {
+    std::string text = pipeline_app("pipedream", {3, 3}, 1);
+    text.insert(text.find("{pipeline:") + 1, "replicas: 2, ");
+    const app_definition app = parse_app(text, "app.yaml").value();
+    const auto p = make_plan({app.app(), devices_of_nodes(4), {}});
+    BOOST_REQUIRE(p.ok());
+    BOOST_TEST(p->stages[0].rate_factor == 1.f);
+}
+
 BOOST_AUTO_TEST_CASE(what_replicas_of_a_stage_sum_is_told_as_it_is_compressed) {
     std::string text = pipeline_app("pipedream", {3, 3}, 1);
     text.replace(text.find("{layers: 3}"), 11, "{layers: 3, replicas: 2}");

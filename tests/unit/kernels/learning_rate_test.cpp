@@ -34,6 +34,15 @@ BOOST_FIXTURE_TEST_CASE(without_a_schedule_the_rate_is_constant, run) {
         BOOST_TEST(at(minibatch) == 0.8f);
 }
 
+BOOST_FIXTURE_TEST_CASE(so_many_times_the_rates_are_that_in_all_places, run) {
+    train.setWarmupMinibatches(8);
+    train.initSchedule().initStep().setEveryEpochs(3);
+    const auto thrice = times(make_learning_rates(train.asReader(), 20), 3);
+    for (std::uint64_t minibatch = 0; minibatch < 20; ++minibatch)
+        BOOST_TEST(thrice({static_cast<std::uint32_t>(minibatch / 4), minibatch}) ==
+                   3 * at(minibatch));
+}
+
 BOOST_FIXTURE_TEST_CASE(steps_and_half_a_cosine_go_by_epochs, run) {
     auto step = train.initSchedule().initStep();
     step.setEveryEpochs(2);
