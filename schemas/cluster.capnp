@@ -138,6 +138,13 @@ struct ListMembers {
 struct MemberList {
   # Answer to Subscribe and ListMembers: what this node believes, itself included, by node id.
   members @0 :List(Member);
+  links @1 :List(Link);       # of this node, to peers that are no observers
+}
+
+struct Link {
+  # What frames from a node to one of its peers go over.
+  node @0 :UInt64;            # the peer
+  over @1 :Text;              # for people: "shared memory", "tcp", "rdma (rc_mlx5, mlx5_0:1)"; at most limits::name_bytes_max
 }
 
 struct NodeJoined {

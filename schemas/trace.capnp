@@ -16,6 +16,7 @@
 # its open tails, and dies with CloseTail, with the observer, or when TailOpened says that it was not opened.
 
 using Cxx = import "/capnp/c++.capnp";
+using Link = import "cluster.capnp".Link;
 $Cxx.namespace("troupe::proto");
 
 enum TraceKind {
@@ -81,6 +82,7 @@ struct ActorList {
     bytesMax @4 :UInt64;      # its bound
     systemAllocations @5 :UInt64;  # times that it took memory from the system; at rest once a run is under way
   }
+  links @5 :List(Link);       # of this node, to peers that are no observers
 }
 
 # ---- what happened ----

@@ -37,6 +37,8 @@ struct peer_info {
     std::string address; // HOST:PORT where it listens
     peer_role role = peer_role::member;
     bool takes_gpu_memory = false; // tensors of frames to and from it may lie in memory of GPUs
+    std::string
+        over{}; // for people: what frames to it go over, as "shared memory"; empty where nothing carries them
 };
 
 enum class send_status : std::uint8_t {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "actors/runtime/failure.hpp"
+#include "actors/runtime/link_messages.hpp"
 
 namespace troupe {
 
@@ -98,7 +99,8 @@ result<void> cluster_actor::admit(const member_info& m) {
     judge_.heard(m.node, now());
     if (!*admitted)
         return {};
-    log(described(m) + " (" + m.address + ") has joined");
+    const std::string over = peer(m.node).over;
+    log(described(m) + " (" + m.address + ") has joined" + (over.empty() ? "" : ", over " + over));
     for (const actor_address subscriber : subscribers_) {
         frame_builder<proto::NodeJoined> news;
         write_member(news.body().initMember(), m);
@@ -129,6 +131,14 @@ void cluster_actor::remove(node_id node, const error& why) {
     }
 }
 
+// As the transport knows it; empty if the connection has just ended.
+peer_info cluster_actor::peer(node_id node) const {
+    for (const peer_info& p : runtime().peers())
+        if (p.node == node)
+            return p;
+    return {};
+}
+
 // What the sender says of itself, but for its address: one that listens on all addresses of its machine does not know
 // by which of them others reach it. The transport does.
 result<member_info> cluster_actor::read_sender(proto::Member::Reader said, const frame& f) const {
@@ -137,9 +147,8 @@ result<member_info> cluster_actor::read_sender(proto::Member::Reader said, const
         return m;
     if (m->node != f.from().node)
         return error{errc::protocol, "a node joins in its own name"};
-    for (const peer_info& peer : runtime().peers())
-        if (peer.node == m->node)
-            m->address = peer.address;
+    if (const peer_info known = peer(m->node); !known.address.empty())
+        m->address = known.address;
     if (auto checked = check_member(*m); !checked)
         return checked.failure();
     return m;
@@ -249,6 +258,8 @@ void cluster_actor::send_members(actor_address to) {
     frame_builder<proto::MemberList> answer;
     const auto members = members_.list();
     write_members(answer.body().initMembers(static_cast<unsigned>(members.size())), members);
+    const auto linked = told_links(runtime().peers());
+    write_links(answer.body().initLinks(static_cast<unsigned>(linked.size())), linked);
     send(to, std::move(answer));
 }
 

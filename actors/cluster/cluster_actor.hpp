@@ -52,6 +52,7 @@ class cluster_actor final : public actor {
     void on_end() override;
     void on_down(actor_address subscriber, const error& why) override;
 
+    peer_info peer(node_id node) const;
     result<member_info> read_sender(proto::Member::Reader said, const frame& f) const;
     result<void> admit(const member_info& m);
     void remove(node_id node, const error& why);

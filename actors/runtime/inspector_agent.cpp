@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "actors/runtime/link_messages.hpp"
 #include "actors/runtime/node_core.hpp"
 #include "actors/runtime/tail.hpp"
 #include "actors/runtime/trace_messages.hpp"
@@ -97,6 +98,8 @@ void inspector_agent::list_actors(proto::ListActors::Reader, const frame& f) {
         write_workers(list[i], actors[i].workers);
     }
     write_pools(body, pools_);
+    const auto linked = told_links(runtime().peers());
+    write_links(body.initLinks(static_cast<unsigned>(linked.size())), linked);
     send(f.from(), std::move(answer));
 }
 

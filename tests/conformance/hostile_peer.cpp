@@ -6,8 +6,10 @@
 
 namespace troupe::conformance {
 
-hostile_peer::hostile_peer(ucx_world& w, node& victim, std::uint64_t id, handshake_side side)
-    : world_{w}, context_{ucx_context::create(ucx_transports::automatic, true, false).value()},
+hostile_peer::hostile_peer(ucx_world& w, node& victim, std::uint64_t id, handshake_side side,
+                           claims says)
+    : world_{w}, mark_{own_memory_mark::create().value()},
+      context_{ucx_context::create(says.way, true, false).value()},
       worker_{ucx_worker::create(*context_).value()} {
     control = std::make_unique<control_connection>(connection_with(victim, side), side,
                                                    "a key for the tests");
@@ -19,12 +21,23 @@ hostile_peer::hostile_peer(ucx_world& w, node& victim, std::uint64_t id, handsha
     hello.self.node = node_id{id};
     hello.self.name = "hostile";
     hello.self.address = "127.0.0.1:1";
-    hello.worker = worker_->address();
-    hello.shared_memory = context_->shared_memory();
+    hello.memory = mark_.where();
+    if (!says.names_its_memory)
+        hello.memory->token[0] ^= std::byte{1};
+    hello.tcp = says.way == ucx_way::tcp;
     hello.ucx = ucx_here();
-    control->send(hello);
+    exchange<hello_message>(hello);
+    is_seen = exchange<sight_message>(sight_message{says.sees_memory}).memory;
+    their_worker = exchange<worker_message>(worker_message{worker_->address()}).address;
+}
+
+template <class Message>
+Message hostile_peer::exchange(const control_message& mine) {
+    control->send(mine);
     advance_until([&] { return !arrived.empty(); });
-    theirs = std::get<hello_message>(arrived[0]);
+    const auto theirs = std::get<Message>(arrived.front());
+    arrived.erase(arrived.begin());
+    return theirs;
 }
 
 file_descriptor hostile_peer::connection_with(node& victim, handshake_side side) {
@@ -60,7 +73,7 @@ void hostile_peer::send(std::span<const std::byte> header, std::span<const std::
     if (ep_ == nullptr)
         ep_ = worker_
                   ->connect(
-                      theirs.worker, [](void*, ucp_ep_h, ucs_status_t) {}, nullptr)
+                      their_worker, [](void*, ucp_ep_h, ucs_status_t) {}, nullptr)
                   .value();
     ucp_request_param_t params{};
     const auto request = ucp_am_send_nbx(ep_, frame_message, header.data(), header.size(),

@@ -8,15 +8,25 @@
 
 #include "tests/conformance/transport_world.hpp"
 #include "transport/ucx/control_connection.hpp"
+#include "transport/ucx/memory_mark.hpp"
 #include "transport/ucx/ucx_worker.hpp"
 
 namespace troupe::conformance {
 
 class hostile_peer {
   public:
+    // What it says that it can use, and does.
+    struct claims {
+        ucx_way way = ucx_way::shared_memory; // of its worker
+        bool names_its_memory = true;         // else what it never had
+        bool sees_memory = true;              // the victim's
+    };
+
     // Connects to the victim, or has it connect; proves the key and says hello as node `id`.
     hostile_peer(ucx_world& w, node& victim, std::uint64_t id,
-                 handshake_side side = handshake_side::connector);
+                 handshake_side side = handshake_side::connector)
+        : hostile_peer{w, victim, id, side, claims{}} {}
+    hostile_peer(ucx_world& w, node& victim, std::uint64_t id, handshake_side side, claims says);
     ~hostile_peer();
     hostile_peer(const hostile_peer&) = delete;
     hostile_peer& operator=(const hostile_peer&) = delete;
@@ -32,12 +42,16 @@ class hostile_peer {
 
     std::unique_ptr<control_connection> control;
     std::vector<control_message> arrived;
-    hello_message theirs;
+    bool is_seen = false;                // by the victim, as it says
+    std::vector<std::byte> their_worker; // its address
 
   private:
     file_descriptor connection_with(node& victim, handshake_side side);
+    template <class Message>
+    Message exchange(const control_message& mine);
 
     ucx_world& world_;
+    own_memory_mark mark_;
     std::unique_ptr<ucx_context> context_;
     std::unique_ptr<ucx_worker> worker_;
     ucp_ep_h ep_ = nullptr;

@@ -1,5 +1,5 @@
 // A node that echoes every frame, for tests that kill and stop it. Prints its address; ends when its input does.
-//     transport_peer auto|tcp KEY
+//     transport_peer auto|shm|tcp|rdma KEY
 // Beside the emulated driver it takes memory of GPUs, but receives in the host's.
 #include <unistd.h>
 
@@ -25,6 +25,13 @@ class echo final : public endpoint_listener {
     endpoint* end = nullptr;
 };
 
+ucx_transports transports_of(const char* name) {
+    return std::strcmp(name, "shm") == 0    ? ucx_transports::shm
+           : std::strcmp(name, "tcp") == 0  ? ucx_transports::tcp
+           : std::strcmp(name, "rdma") == 0 ? ucx_transports::rdma
+                                            : ucx_transports::automatic;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -42,8 +49,7 @@ int main(int argc, char** argv) {
     options.key = argv[2];
     options.pool = &pool;
     options.time = &clock;
-    options.transports =
-        std::strcmp(argv[1], "tcp") == 0 ? ucx_transports::tcp : ucx_transports::automatic;
+    options.transports = transports_of(argv[1]);
     if (const auto* const driver = emulated::driver::get())
         options.gpu = {.use = [driver] { driver->make_current(driver->context); },
                        .settle = [] {},

@@ -3,14 +3,44 @@
 #include <boost/mpl/list.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <boost/test/tree/traverse.hpp>
+#include <boost/test/tree/visitor.hpp>
+
 #include <algorithm>
+#include <iostream>
 
 #include "tests/conformance/transport_world.hpp"
 
 using namespace troupe;
 using namespace troupe::conformance;
-using worlds = boost::mpl::list<sim_world, ucx_shm_world, ucx_tcp_world>;
+using worlds = boost::mpl::list<sim_world, ucx_shm_world, ucx_tcp_world, ucx_rdma_world>;
 using downs = std::vector<std::pair<node_id, errc>>;
+
+namespace {
+
+// Leaves the cases over RDMA out where there is no device for it.
+class where_rdma_is : public boost::unit_test::test_tree_visitor {
+  public:
+    where_rdma_is() {
+        const auto made = ucx_rdma_world{}.make({.name = "a"}, node_id{1});
+        if (made)
+            return;
+        std::cout << "skipped: frames over RDMA: " << made.failure().message() << std::endl;
+        boost::unit_test::traverse_test_tree(boost::unit_test::framework::master_test_suite(),
+                                             *this, true);
+    }
+
+  private:
+    void visit(const boost::unit_test::test_case& test) override {
+        if (test.p_name->find("ucx_rdma_world") != std::string::npos)
+            boost::unit_test::framework::get(test.p_id, boost::unit_test::TUT_CASE)
+                .p_run_status.value = boost::unit_test::test_unit::RS_DISABLED;
+    }
+};
+
+} // namespace
+
+BOOST_TEST_GLOBAL_FIXTURE(where_rdma_is);
 
 BOOST_AUTO_TEST_SUITE(transports)
 

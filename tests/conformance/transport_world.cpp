@@ -181,7 +181,8 @@ class process_echo final : public echo_peer {
         std::array<int, 2> out{};
         BOOST_TEST_REQUIRE(pipe(in.data()) == 0);
         BOOST_TEST_REQUIRE(pipe(out.data()) == 0);
-        const char* tls = transports == ucx_transports::tcp ? "tcp" : "auto";
+        constexpr std::array names{"auto", "shm", "tcp", "rdma"}; // as the enumeration has them
+        const char* const name = names.at(static_cast<std::size_t>(transports));
         child_ = fork();
         BOOST_TEST_REQUIRE(child_ >= 0);
         if (child_ == 0) {
@@ -189,7 +190,7 @@ class process_echo final : public echo_peer {
             dup2(out[1], STDOUT_FILENO);
             for (const int descriptor : {in[0], in[1], out[0], out[1]})
                 close(descriptor);
-            execl(TROUPE_TRANSPORT_PEER, TROUPE_TRANSPORT_PEER, tls, "a key for the tests",
+            execl(TROUPE_TRANSPORT_PEER, TROUPE_TRANSPORT_PEER, name, "a key for the tests",
                   nullptr);
             _exit(127);
         }

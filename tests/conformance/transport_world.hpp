@@ -1,5 +1,6 @@
 // What the conformance suite needs of a transport: nodes with listeners that remember, peers that can be killed and
-// stopped, and a way to wait. One world per transport: sim_world, ucx_shm_world, ucx_tcp_world.
+// stopped, and a way to wait. One world per transport: sim_world, ucx_shm_world, ucx_tcp_world,
+// ucx_rdma_world.
 #pragma once
 
 #include <sys/types.h>
@@ -148,10 +149,14 @@ class ucx_world : public world {
 };
 
 struct ucx_shm_world : ucx_world {
-    ucx_shm_world() : ucx_world{ucx_transports::automatic} {}
+    ucx_shm_world() : ucx_world{ucx_transports::shm} {}
 };
 struct ucx_tcp_world : ucx_world {
     ucx_tcp_world() : ucx_world{ucx_transports::tcp} {}
+};
+struct ucx_rdma_world
+    : ucx_world { // where there are devices: transport_suite.cpp leaves it out elsewhere
+    ucx_rdma_world() : ucx_world{ucx_transports::rdma} {}
 };
 
 // A frame with a number, `text` bytes of text and tensors of these sizes, filled with a pattern of the number.

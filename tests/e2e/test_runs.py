@@ -204,12 +204,12 @@ class Runs(TroupeTest):
             self.read_event(run, "epoch")
             (victim or run).send_signal(end)
             self.finish(run, 15)
-        expected = [r"node b \(127\.0\.0\.1:\d+\) has joined"]
+        expected = [r"node b \(127\.0\.0\.1:\d+\) has joined, over shared memory"]
         for end in (["the stages of run-\\S+ have ended: the run is done", "run-\\S+ has left"],
                     ["the stages of run-\\S+ have ended: the run was cancelled: stopped .*", "run-\\S+ has left"],
                     ["the stages of run-\\S+ have ended: .* is gone.*", "run-\\S+ is lost: .*"],
                     ["the stages of run-\\S+ have ended: the run has failed: node b is lost: .*", "run-\\S+ has left"]):
-            expected += [r"run-\S+ \(\S+\) has joined", r"run-\S+ has placed stage 0 of 2 on cpu:0", *end]
+            expected += [r"run-\S+ \(\S+\) has joined, over shared memory", r"run-\S+ has placed stage 0 of 2 on cpu:0", *end]
         expected.append("node b is lost: .*")
         lines = []
         while missing := [one for one in expected if not any(re.fullmatch(f"troupe: {WHEN} {one}\n", line) for line in lines)]:
@@ -254,25 +254,12 @@ class Runs(TroupeTest):
         self.assert_one_line_error(self.troupe("run", self.app(), *still), 0, "note: the ", "learning_rate")
         self.assertEqual(self.troupe("run", self.app()).err, "")
 
-    def test_a_cluster_over_tcp_is_looked_at_over_tcp(self):
-        _, address = self.node("--transport", "tcp")
-        for command in ("status", "inspect"):
-            result = self.troupe(command, address, "--transport", "tcp", "--json")
-            self.assertEqual(result.code, 0, str(result))
-
     def test_a_cluster_over_tcp_is_planned_for_over_tcp(self):
         _, address = self.node("--transport", "tcp", name="a")
-        result = self.troupe("plan", self.app(), "--cluster", address, "--transport", "tcp")
-        self.assertEqual(result.code, 0, str(result))
-        self.assertIn("stage 0 on a/cpu:0", result.out)
-
-    def test_another_transport_than_the_clusters_is_named(self):
-        _, address = self.node("--transport", "tcp")
-        for command in (["status", address], ["inspect", address], ["run", self.app(), "--cluster", address],
-                        ["node", "--join", address]):
-            with self.subTest(command=command[0]):
-                result = self.troupe(*command)
-                self.assert_one_line_error(result, 3, "it sends over TCP", "shared memory; give --transport tcp")
+        for transport in ([], ["--transport", "tcp"]):
+            result = self.troupe("plan", self.app(), "--cluster", address, *transport)
+            self.assertEqual(result.code, 0, str(result))
+            self.assertIn("stage 0 on a/cpu:0", result.out)
 
     def test_stages_auto_makes_one_stage_per_device(self):
         text = APP.replace("stages: [{layers: 3}, {layers: 1}]", "stages: auto")

@@ -12,6 +12,16 @@ namespace {
 
 using samples = std::map<node_id, actor_list>;
 
+// To nodes that the inspector reaches: it knows their names.
+std::vector<link_row> links_of(const cluster_link& cluster, const actor_list& node) {
+    std::vector<link_row> links;
+    for (const auto& [to, over] : node.links)
+        if (const linked_node* const peer = cluster.find(to))
+            links.push_back({to, peer->name, over});
+    std::ranges::sort(links, {}, [](const link_row& l) { return std::pair{l.name, l.to}; });
+    return links;
+}
+
 std::vector<node_rates> compare(const cluster_link& cluster, const samples& before,
                                 const samples& after) {
     std::vector<node_rates> nodes;
@@ -19,8 +29,8 @@ std::vector<node_rates> compare(const cluster_link& cluster, const samples& befo
         const auto now = after.find(node.id);
         const auto then = before.find(node.id);
         if (now != after.end() && then != before.end())
-            nodes.push_back(
-                {node.id, node.name, rates_between(then->second, now->second), now->second.pools});
+            nodes.push_back({node.id, node.name, rates_between(then->second, now->second),
+                             now->second.pools, links_of(cluster, now->second)});
     }
     std::ranges::sort(nodes, {}, [](const node_rates& n) { return std::pair{n.name, n.node}; });
     return nodes;
@@ -74,11 +84,31 @@ void print_memory(std::ostream& out, const std::vector<node_rates>& nodes) {
     rows.print(out);
 }
 
-// On a terminal the table is written over.
+void print_links(std::ostream& out, const std::vector<node_rates>& nodes) {
+    using enum table::align;
+    table rows{{{"node", left}, {"sends to", left}, {"over", left}}};
+    std::size_t links = 0;
+    for (const node_rates& node : nodes)
+        for (const link_row& l : node.links) {
+            rows.add({printable(node.name), printable(l.name), l.over});
+            ++links;
+        }
+    if (links == 0)
+        return;
+    out << '\n';
+    rows.print(out);
+}
+
+void print_tables(std::ostream& out, const std::vector<node_rates>& nodes) {
+    print_table(out, nodes);
+    print_memory(out, nodes);
+    print_links(out, nodes);
+}
+
+// On a terminal the tables are written over.
 void redraw(std::ostream& out, const std::vector<node_rates>& nodes, const screen_size& size) {
     std::ostringstream text;
-    print_table(text, nodes);
-    print_memory(text, nodes);
+    print_tables(text, nodes);
     out << "\x1b[H\x1b[2J" << cut_to(size, text.str()) << std::flush;
 }
 
@@ -103,8 +133,7 @@ result<void> show_actors(view_context& view) {
             redraw(view.out, nodes, view.options.screen());
         else {
             view.out << (first ? "" : "\n");
-            print_table(view.out, nodes);
-            print_memory(view.out, nodes);
+            print_tables(view.out, nodes);
             view.out << std::flush;
         }
         if (!view.options.watch || !view.out.good())

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "actors/runtime/link_messages.hpp"
 #include "actors/runtime/trace_messages.hpp"
 #include "schemas/base/limits.hpp"
 #include "tools/inspector/printable.hpp"
@@ -52,7 +53,11 @@ result<actor_list> decode(proto::ActorList::Reader list) {
         return too_many("actors", list.getActors().size());
     if (list.getPools().size() > listed_pools_max)
         return too_many("memory pools", list.getPools().size());
+    auto links = read_links(list.getLinks());
+    if (!links)
+        return links.failure();
     actor_list out;
+    out.links = std::move(*links);
     out.node = node_id{list.getNode()};
     out.node_name = bounded(list.getNodeName());
     out.now_ns = std::clamp<std::int64_t>(list.getNowNs(), 0, time_max);

@@ -62,6 +62,7 @@ struct actor_list {
     std::int64_t now_ns = 0;
     std::vector<actor_row> actors;
     std::vector<pool_row> pools;
+    std::map<node_id, std::string> links; // by peer, what frames to it go over
 };
 
 // One answer to ReadTrace.

@@ -77,10 +77,14 @@ std::string actors_record(const std::vector<node_rates>& nodes, duration sample)
                              {"bytes_reserved", p.bytes_reserved},
                              {"bytes_max", p.bytes_max},
                              {"system_allocations", p.system_allocations}});
+        object links = object::array();
+        for (const link_row& l : node.links)
+            links.push_back({{"node", hex_text(l.to.value())}, {"name", l.name}, {"over", l.over}});
         list.push_back({{"node", hex_text(node.node.value())},
                         {"name", node.name},
                         {"actors", std::move(actors)},
-                        {"memory", std::move(pools)}});
+                        {"memory", std::move(pools)},
+                        {"links", std::move(links)}});
     }
     return line({{"event", "actors"},
                  {"sample_seconds", static_cast<double>(sample.count()) / 1e9},

@@ -13,11 +13,19 @@
 
 namespace troupe::inspector {
 
+// From a node to one of its peers.
+struct link_row {
+    node_id to;
+    std::string name; // the peer's
+    std::string over;
+};
+
 struct node_rates {
     node_id node;
     std::string name;
     std::vector<actor_rate> actors;
     std::vector<pool_row> pools;
+    std::vector<link_row> links;
 };
 
 std::string actors_record(const std::vector<node_rates>& nodes, duration sample);

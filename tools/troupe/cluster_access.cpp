@@ -13,7 +13,9 @@ result<ucx_transports> parse_transport(const std::string& text) {
         return ucx_transports::shm;
     if (text == "tcp")
         return ucx_transports::tcp;
-    return error{errc::usage, "--transport: '" + text + "' is none of auto, shm, tcp"};
+    if (text == "rdma")
+        return ucx_transports::rdma;
+    return error{errc::usage, "--transport: '" + text + "' is none of auto, shm, tcp, rdma"};
 }
 
 } // namespace
@@ -29,6 +31,8 @@ result<cluster_access> open_access(const access_choice& choice) {
     const auto transports = parse_transport(choice.transport);
     if (!transports)
         return transports.failure();
+    if (auto there = check_transports(*transports); !there)
+        return there.failure();
     access.transports = *transports;
     return access;
 }

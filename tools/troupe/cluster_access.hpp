@@ -11,7 +11,7 @@ namespace troupe::cli {
 // As --key and --transport say it.
 struct access_choice {
     std::string key_file;           // empty: no key, which only nodes on loopback addresses accept
-    std::string transport = "auto"; // auto, shm, tcp; as the nodes'
+    std::string transport = "auto"; // auto, shm, tcp, rdma
 };
 
 struct cluster_access {
@@ -19,7 +19,7 @@ struct cluster_access {
     ucx_transports transports;
 };
 
-// errc::usage for another transport, what read_key_file() says of the file.
+// errc::usage for another transport or one that this machine has not, what read_key_file() says of the file.
 result<cluster_access> open_access(const access_choice& choice);
 
 } // namespace troupe::cli

@@ -23,8 +23,9 @@ constexpr int export_seconds_max = 3600;
 CLI::Option* add_transport(CLI::App* command, std::string& transport) {
     return command
         ->add_option("--transport", transport,
-                     "What UCX may send over: auto, shm or tcp; the same for all of a cluster.")
-        ->check(CLI::IsMember({"auto", "shm", "tcp"}));
+                     "What UCX may send over: auto takes shared memory within a machine, RDMA "
+                     "between machines that have it, else TCP; shm, tcp or rdma take that alone.")
+        ->check(CLI::IsMember({"auto", "shm", "tcp", "rdma"}));
 }
 
 CLI::Option* add_milliseconds(CLI::App* command, const char* name, duration& value,

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/cluster/membership.hpp"
+#include "actors/runtime/link_messages.hpp"
 #include "actors/runtime/well_known.hpp"
 #include "schemas/cluster.capnp.h"
 #include "tools/inspector/observer.hpp"
@@ -18,7 +19,28 @@ namespace troupe::cli {
 
 namespace {
 
-result<std::vector<member_info>> ask_members(const status_options& options) {
+struct linked_member {
+    member_info member;
+    std::string
+        over; // what frames to it go over from the node that was asked; empty: that node itself
+};
+
+result<std::vector<linked_member>> read_list(proto::MemberList::Reader list) {
+    const auto members = read_members(list.getMembers());
+    if (!members)
+        return members.failure();
+    const auto links = read_links(list.getLinks());
+    if (!links)
+        return links.failure();
+    std::vector<linked_member> all;
+    for (const member_info& m : *members) {
+        const auto link = links->find(m.node);
+        all.push_back({m, link != links->end() ? link->second : ""});
+    }
+    return all;
+}
+
+result<std::vector<linked_member>> ask_members(const status_options& options) {
     const auto access = open_access(options.access);
     if (!access)
         return access.failure();
@@ -36,16 +58,15 @@ result<std::vector<member_info>> ask_members(const status_options& options) {
     auto peer = view.connect(own.address);
     if (!peer)
         return peer.failure();
-    auto members = view.ask<proto::MemberList>(
-        {peer->node, well_known::cluster}, frame_builder<proto::ListMembers>{},
-        [](proto::MemberList::Reader list) { return read_members(list.getMembers()); });
+    auto members = view.ask<proto::MemberList>({peer->node, well_known::cluster},
+                                               frame_builder<proto::ListMembers>{}, read_list);
     if (!members)
         return members;
-    for (member_info& m : *members)
-        if (m.node == peer->node)
-            m.address =
+    for (linked_member& m : *members)
+        if (m.member.node == peer->node)
+            m.member.address =
                 peer->address; // it may listen on all addresses; this one is known to reach it
-    std::ranges::sort(*members, {}, &member_info::name);
+    std::ranges::sort(*members, {}, [](const linked_member& m) { return m.member.name; });
     return members;
 }
 
@@ -76,7 +97,7 @@ int status(const status_options& options) {
     if (!members)
         return report(members.failure());
     nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
-    for (const member_info& m : *members) {
+    for (const auto& [m, over] : *members) {
         nlohmann::ordered_json devices = nlohmann::ordered_json::array();
         for (const device_info& d : m.devices)
             devices.push_back(
@@ -84,7 +105,9 @@ int status(const status_options& options) {
         nodes.push_back({{"name", m.name},
                          {"address", m.address},
                          {"role", name_of(m.role)},
-                         {"devices", devices}});
+                         {"devices", devices},
+                         {"over", over.empty() ? nlohmann::ordered_json(nullptr)
+                                               : nlohmann::ordered_json(over)}});
     }
     if (options.json) {
         std::cout << nlohmann::ordered_json{{"nodes", nodes}}.dump(
@@ -97,6 +120,8 @@ int status(const status_options& options) {
                   << n["address"].get<std::string>();
         for (const auto& d : n["devices"])
             std::cout << "  " << described(d);
+        if (!n["over"].is_null())
+            std::cout << "  over " << n["over"].get<std::string>();
         std::cout << '\n';
     }
     return 0;

@@ -19,7 +19,7 @@
 namespace troupe::wire {
 
 inline constexpr std::uint32_t magic = 0x46505254; // "TRPF"
-inline constexpr std::uint16_t version = 3;
+inline constexpr std::uint16_t version = 4;
 inline constexpr std::size_t header_bytes = 48;
 inline constexpr std::size_t alignment = 64; // of a tensor within the tensor section
 inline constexpr std::size_t described_in_header =

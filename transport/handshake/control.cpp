@@ -19,6 +19,10 @@ error malformed(const std::string& what) {
     return {errc::protocol, "malformed control message: " + what};
 }
 
+capnp::Data::Reader as_data(std::span<const std::byte> bytes) {
+    return {reinterpret_cast<const kj::byte*>(bytes.data()), bytes.size()};
+}
+
 void write(proto::Control::Builder out, const hello_message& m) {
     auto hello = out.initHello();
     hello.setVersion(wire::version);
@@ -26,11 +30,25 @@ void write(proto::Control::Builder out, const hello_message& m) {
     hello.setName(m.self.name);
     hello.setAddress(m.self.address);
     hello.setRole(to_proto(m.self.role));
-    hello.setWorker({reinterpret_cast<const kj::byte*>(m.worker.data()), m.worker.size()});
-    hello.setSharedMemory(m.shared_memory);
+    if (m.memory) {
+        auto memory = hello.initMemory();
+        memory.setProcess(m.memory->process);
+        memory.setDescriptor(m.memory->descriptor);
+        memory.setToken(as_data(m.memory->token));
+    }
+    hello.setRdma(m.rdma);
+    hello.setTcp(m.tcp);
     hello.setGpuMemory(m.self.takes_gpu_memory);
     hello.setUcxMajor(m.ucx.major);
     hello.setUcxMinor(m.ucx.minor);
+}
+
+void write(proto::Control::Builder out, const sight_message& m) {
+    out.initSight().setMemory(m.memory);
+}
+
+void write(proto::Control::Builder out, const worker_message& m) {
+    out.initWorker().setAddress(as_data(m.address));
 }
 
 void write(proto::Control::Builder out, verdict_message m) {
@@ -69,18 +87,32 @@ result<control_message> read(proto::Hello::Reader hello) {
     if (!is_printable_name(name, limits::name_bytes_max) ||
         !is_printable_name(address, limits::address_bytes_max))
         return malformed("a name or address that is empty, too long or not printable");
-    const auto worker = hello.getWorker();
-    if (worker.size() == 0 || worker.size() > limits::worker_address_bytes_max)
-        return malformed("a worker address of " + std::to_string(worker.size()) + " bytes");
     const auto role = from_proto(hello.getRole());
     if (!role)
         return role.failure();
     hello_message m;
     m.self = {node_id{hello.getNode()}, name, address, *role, hello.getGpuMemory()};
-    m.shared_memory = hello.getSharedMemory();
+    if (hello.hasMemory()) {
+        const auto memory = hello.getMemory();
+        const auto token = memory.getToken();
+        m.memory = {memory.getProcess(), memory.getDescriptor(), {}};
+        if (token.size() != m.memory->token.size())
+            return malformed("a token of " + std::to_string(token.size()) + " bytes");
+        std::memcpy(m.memory->token.data(), token.begin(), token.size());
+    }
+    m.rdma = hello.getRdma();
+    m.tcp = hello.getTcp();
     m.ucx = {hello.getUcxMajor(), hello.getUcxMinor()};
-    m.worker.resize(worker.size());
-    std::memcpy(m.worker.data(), worker.begin(), worker.size());
+    return control_message{std::move(m)};
+}
+
+result<control_message> read(proto::Worker::Reader worker) {
+    const auto address = worker.getAddress();
+    if (address.size() == 0 || address.size() > limits::worker_address_bytes_max)
+        return malformed("a worker address of " + std::to_string(address.size()) + " bytes");
+    worker_message m;
+    m.address.resize(address.size());
+    std::memcpy(m.address.data(), address.begin(), address.size());
     return control_message{std::move(m)};
 }
 
@@ -117,6 +149,10 @@ result<control_message> read_control(std::span<const std::byte> in) {
         switch (control.which()) {
         case proto::Control::HELLO:
             return read(control.getHello());
+        case proto::Control::SIGHT:
+            return control_message{sight_message{control.getSight().getMemory()}};
+        case proto::Control::WORKER:
+            return read(control.getWorker());
         case proto::Control::VERDICT:
             return read(control.getVerdict());
         case proto::Control::GOODBYE:

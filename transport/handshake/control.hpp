@@ -5,12 +5,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "transport/endpoint.hpp"
+#include "transport/handshake/handshake.hpp"
 
 namespace troupe {
 
@@ -21,11 +23,27 @@ struct ucx_version {
     friend bool operator==(const ucx_version&, const ucx_version&) noexcept = default;
 };
 
+// How another process can see that it shares memory with the sender (transport/ucx/memory_mark.hpp).
+struct memory_mark {
+    std::uint32_t process = 0;
+    std::uint32_t descriptor = 0;
+    handshake_nonce token{};
+
+    friend bool operator==(const memory_mark&, const memory_mark&) noexcept = default;
+};
+
 struct hello_message {
     peer_info self;
-    std::vector<std::byte> worker;
-    bool shared_memory = false;
+    std::optional<memory_mark> memory; // none: it uses no shared memory
+    bool rdma = false;
+    bool tcp = false;
     ucx_version ucx;
+};
+struct sight_message {
+    bool memory = false;
+};
+struct worker_message {
+    std::vector<std::byte> address;
 };
 enum class verdict_message : std::uint8_t { accepted, duplicate };
 struct goodbye_message {
@@ -36,8 +54,9 @@ struct wired_message {};
 struct given_up_message {
     std::string why; // printable, also where the sender is hostile
 };
-using control_message = std::variant<hello_message, verdict_message, goodbye_message, alive_message,
-                                     wired_message, given_up_message>;
+using control_message =
+    std::variant<hello_message, sight_message, worker_message, verdict_message, goodbye_message,
+                 alive_message, wired_message, given_up_message>;
 
 std::vector<std::byte> write_control(const control_message& message);
 result<control_message> read_control(std::span<const std::byte> in);

@@ -116,6 +116,7 @@ sim_network::~sim_network() = default;
 
 std::unique_ptr<endpoint> sim_network::make_endpoint(sim_node_options options) {
     const node_id node = options.self.node;
+    options.self.over = "the simulated network";
     auto h = std::make_shared<sim::host>(*state_, std::move(options));
     TROUPE_CHECK(state_->hosts.emplace(node, h).second,
                  "node ids are unique in a simulated network");

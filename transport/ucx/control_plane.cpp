@@ -6,7 +6,7 @@
 #include <cerrno>
 
 #include "transport/ucx/ucx_endpoint.hpp"
-#include "transport/ucx/ucx_worker.hpp"
+#include "transport/ucx/ucx_means.hpp"
 
 namespace troupe {
 
@@ -14,14 +14,6 @@ namespace {
 
 constexpr std::uint64_t listening_id = control_plane::first_id;
 constexpr duration listen_pause = std::chrono::milliseconds{100};
-
-error other_transport(bool theirs_is_shared_memory) {
-    return {errc::refused, theirs_is_shared_memory
-                               ? "it sends over shared memory, this side over TCP; give "
-                                 "--transport shm, or --transport tcp to both"
-                               : "it sends over TCP, this side over shared memory; give "
-                                 "--transport tcp"};
-}
 
 std::string text(const ucx_version& v) {
     return std::to_string(v.major) + "." + std::to_string(v.minor);
@@ -47,9 +39,9 @@ void poll_for(int poll, int operation, int descriptor, std::uint32_t events, std
 
 } // namespace
 
-control_plane::control_plane(const ucx_options& options, const ucx_context& context,
+control_plane::control_plane(const ucx_options& options, const ucx_means& means,
                              control_events& events, int poll)
-    : options_{options}, context_{context}, events_{events}, poll_{poll}, self_{options.self} {}
+    : options_{options}, means_{means}, events_{events}, poll_{poll}, self_{options.self} {}
 
 result<void> control_plane::listen(const socket_address& address) {
     auto opened = listen_on(address);
@@ -182,11 +174,8 @@ void control_plane::on_ready(std::uint64_t id) {
         c->peer = std::make_shared<ucx_peer>(options_.bounds);
         c->peer->send_token = c->wire->secrets().send_token;
         c->peer->receive_token = c->wire->secrets().receive_token;
-        // Before the hello leaves: the peer's first frame may overtake its own hello.
-        if (const auto ready = events_.peer_proven(c->peer); !ready)
-            return end(id, ready.failure());
         c->wire->send(
-            hello_message{self_, c->peer->worker->address(), context_.shared_memory(), ucx_here()});
+            hello_message{self_, means_.mark(), means_.ways().rdma, means_.ways().tcp, ucx_here()});
     }
     for (const control_message& message : arrived)
         if ((c = find(id)) != nullptr)
@@ -215,13 +204,34 @@ void control_plane::admit(connection& c, const hello_message& hello) {
     ucx_peer& peer = *c.peer;
     if (hello.self.node == self_.node)
         return end(c.id, error{errc::refused, "this address is the node itself"});
-    if (hello.shared_memory != context_.shared_memory())
-        return end(c.id, other_transport(hello.shared_memory));
     if (hello.ucx != ucx_here())
         return end(c.id, other_ucx(hello.ucx));
     peer.info = hello.self;
     peer.info.address = reachable_address(hello.self.address, remote_address(c.wire->descriptor()));
-    peer.worker_address = hello.worker;
+    c.ways = {hello.memory.has_value(), hello.rdma, hello.tcp};
+    c.sees_memory = hello.memory && is_seen(*hello.memory);
+    c.state = phase::sight;
+    c.wire->send(sight_message{c.sees_memory});
+}
+
+void control_plane::admit(connection& c, const sight_message& sight) {
+    if (c.state != phase::sight)
+        return end(c.id, error{errc::protocol, "a sight out of turn"});
+    const auto way = way_between(means_.ways(), c.ways, c.sees_memory && sight.memory);
+    if (!way)
+        return end(c.id, way.failure());
+    // Before its address leaves: the peer's first frame may overtake its own messages.
+    if (const auto ready = events_.way_found(c.peer, *way); !ready)
+        return end(c.id, ready.failure());
+    c.state = phase::worker;
+    c.wire->send(worker_message{c.peer->worker->address()});
+}
+
+void control_plane::admit(connection& c, const worker_message& worker) {
+    if (c.state != phase::worker)
+        return end(c.id, error{errc::protocol, "a worker out of turn"});
+    ucx_peer& peer = *c.peer;
+    peer.worker_address = worker.address;
     c.state = phase::verdict;
     if (self_.node > peer.info.node)
         return; // the other node decides
@@ -311,8 +321,8 @@ void control_plane::end(std::uint64_t id, const error& why) {
         ++refused_;
     if (c.state == phase::up)
         up_.erase(c.peer->info.node);
-    if (c.state == phase::hello)
-        c.peer->was_declined = true; // without its hello nobody has accepted it
+    if (c.state >= phase::hello && c.state <= phase::worker)
+        c.peer->was_declined = true; // without its worker's address nobody has accepted it
     if (c.state >= phase::hello)
         events_.peer_ended(c.peer, why);
     report_failure(c, why);

@@ -19,14 +19,14 @@
 namespace troupe {
 
 struct ucx_options;
-class ucx_context;
+class ucx_means;
 
 // What the control plane tells its node. Called from within its methods.
 class control_events {
   public:
     virtual ~control_events() = default;
     // Gives the peer its worker: its frames may begin to come.
-    virtual result<void> peer_proven(const std::shared_ptr<ucx_peer>& peer) = 0;
+    virtual result<void> way_found(const std::shared_ptr<ucx_peer>& peer, ucx_way way) = 0;
     virtual void peer_accepted(const std::shared_ptr<ucx_peer>& peer) = 0;
     virtual void peer_said_alive(const std::shared_ptr<ucx_peer>& peer) = 0;
     virtual void peer_said_goodbye(const std::shared_ptr<ucx_peer>& peer, std::uint64_t frames) = 0;
@@ -38,7 +38,7 @@ class control_events {
 class control_plane {
   public:
     // `poll` is the descriptor of an epoll set; events that it reports with data.u64 >= first_id belong here.
-    control_plane(const ucx_options& options, const ucx_context& context, control_events& events,
+    control_plane(const ucx_options& options, const ucx_means& means, control_events& events,
                   int poll);
 
     static constexpr std::uint64_t first_id = 16;
@@ -68,9 +68,12 @@ class control_plane {
     std::uint64_t refused() const noexcept { return refused_; }
 
   private:
+    // In this order; the higher node waits for a verdict, which the lower one gives.
     enum class phase : std::uint8_t {
         proof,
-        hello,
+        hello, // of the peer is awaited, as what follows
+        sight,
+        worker,
         verdict,
         duplicate, // of one that may not have got as far; dropped when that is up
         up,
@@ -83,6 +86,8 @@ class control_plane {
         std::string target; // of connect()
         time_point deadline;
         std::shared_ptr<ucx_peer> peer; // from hello on
+        ucx_ways ways{};                // the peer's, from sight on
+        bool sees_memory = false;       // from here, that the peer names; from sight on
         bool polls_for_writing = false;
     };
 
@@ -91,6 +96,8 @@ class control_plane {
     void watch(connection& c, bool is_new = false);
     void handle(connection& c, const control_message& message);
     void admit(connection& c, const hello_message& hello);
+    void admit(connection& c, const sight_message& sight);
+    void admit(connection& c, const worker_message& worker);
     void admit(connection& c, verdict_message verdict);
     void admit(connection& c, const goodbye_message& goodbye);
     void admit(connection& c, alive_message);
@@ -106,7 +113,7 @@ class control_plane {
     connection* find(const ucx_peer& peer);
 
     const ucx_options& options_;
-    const ucx_context& context_;
+    const ucx_means& means_;
     control_events& events_;
     int poll_;
     peer_info self_;

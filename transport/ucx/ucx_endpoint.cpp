@@ -22,12 +22,12 @@ result<std::unique_ptr<endpoint>> make_ucx_endpoint(ucx_options options) {
     options.self.takes_gpu_memory = options.gpu.has_value();
     if (options.gpu)
         options.gpu->use();
-    auto context =
-        ucx_context::create(options.transports, listen->is_loopback(), options.gpu.has_value());
-    if (!context)
-        return context.failure();
+    auto means =
+        ucx_means::find(options.transports, listen->is_loopback(), options.gpu.has_value());
+    if (!means)
+        return means.failure();
     return std::unique_ptr<endpoint>{
-        std::make_unique<ucx_node>(std::move(options), *listen, std::move(*context))};
+        std::make_unique<ucx_node>(std::move(options), *listen, std::move(*means))};
 }
 
 } // namespace troupe

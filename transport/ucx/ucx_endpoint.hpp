@@ -1,5 +1,5 @@
-// The endpoint between processes: frames over UCX active messages, through shared memory on one
-// machine and TCP between machines.
+// The endpoint between processes: frames over UCX active messages, through shared memory within a
+// machine, and between machines by RDMA where both have devices for it, else TCP (ways.hpp).
 //
 // A TCP connection per pair of peers carries the handshake (transport/handshake/) and then stays
 // open: its end is the sign that the peer's process has died, and a goodbye on it that the peer has
@@ -28,9 +28,10 @@ namespace troupe {
 
 // What UCX may send over.
 enum class ucx_transports : std::uint8_t {
-    automatic, // shared memory where the node listens on loopback, so that all peers are on its machine; else TCP
-    shm, // shared memory only: peers on other machines, and peers that use TCP, are unreachable
-    tcp,
+    automatic, // what is best for each peer
+    shm,       // shared memory alone: peers on other machines are refused
+    tcp,       // TCP alone
+    rdma,      // RDMA alone
 };
 
 // Memory of GPUs that UCX is to read and write. A frame's tensors that lie in such memory must lie
@@ -73,8 +74,12 @@ struct ucx_options {
     std::uint64_t backlog_bytes_max = limits::peer_backlog_bytes_max; // of one peer
 };
 
-// Errors: errc::usage for an address that is not HOST:PORT or needs a key, and for memory of GPUs
-// where UCX is built without CUDA or too old for it; errc::io where UCX cannot start. The port is opened by start().
+// Whether this machine has what is asked for, as far as that shows without an endpoint: errc::usage with what is missing.
+result<void> check_transports(ucx_transports asked);
+
+// Errors: errc::usage for an address that is not HOST:PORT or needs a key, for RDMA where there is no device for it, and for
+// memory of GPUs where UCX is built without CUDA or too old for it; errc::io where UCX cannot start. The port is opened by
+// start().
 result<std::unique_ptr<endpoint>> make_ucx_endpoint(ucx_options options);
 
 } // namespace troupe

@@ -31,10 +31,10 @@ void watch_descriptor(int poll, int descriptor, std::uint64_t id) {
 } // namespace
 
 ucx_node::ucx_node(ucx_options options, const socket_address& listen,
-                   std::unique_ptr<ucx_context> context)
+                   std::unique_ptr<ucx_means> means)
     : options_{std::move(options)}, listen_address_{listen}, poll_{epoll_create1(EPOLL_CLOEXEC)},
-      wake_up_{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)}, context_{std::move(context)},
-      receiver_{options_}, control_{options_, *context_, *this, poll_.get()} {}
+      wake_up_{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)}, means_{std::move(means)},
+      receiver_{options_}, control_{options_, *means_, *this, poll_.get()} {}
 
 // --- any thread
 

@@ -23,13 +23,13 @@
 #include "transport/ucx/frame_receiver.hpp"
 #include "transport/ucx/frame_sender.hpp"
 #include "transport/ucx/ucx_endpoint.hpp"
+#include "transport/ucx/ucx_means.hpp"
 
 namespace troupe {
 
 class ucx_node final : public endpoint, private control_events {
   public:
-    ucx_node(ucx_options options, const socket_address& listen,
-             std::unique_ptr<ucx_context> context);
+    ucx_node(ucx_options options, const socket_address& listen, std::unique_ptr<ucx_means> means);
     ~ucx_node() override {
         close();
         use_gpu();
@@ -93,7 +93,7 @@ class ucx_node final : public endpoint, private control_events {
     void drop_worker(ucx_peer& peer);
     void abandon_everything();
 
-    result<void> peer_proven(const peer_ptr& peer) override;
+    result<void> way_found(const peer_ptr& peer, ucx_way way) override;
     void peer_accepted(const peer_ptr& peer) override;
     void peer_said_alive(const peer_ptr& peer) override;
     void peer_said_goodbye(const peer_ptr& peer, std::uint64_t frames) override;
@@ -107,7 +107,7 @@ class ucx_node final : public endpoint, private control_events {
     file_descriptor wake_up_;
 
     std::mutex worker_lock_;
-    std::unique_ptr<ucx_context> context_;
+    std::unique_ptr<ucx_means> means_;
     std::vector<peer_ptr> links_; // every peer with a worker; guarded by the worker lock
     frame_sender sender_;
     frame_receiver receiver_;

@@ -16,9 +16,12 @@ void ucx_failed(void* peer, ucp_ep_h, ucs_status_t) {
 
 } // namespace
 
-result<void> ucx_node::peer_proven(const peer_ptr& peer) {
+result<void> ucx_node::way_found(const peer_ptr& peer, ucx_way way) {
     std::lock_guard worker{worker_lock_};
-    auto created = ucx_worker::create(*context_);
+    const auto context = means_->context(way);
+    if (!context)
+        return context.failure();
+    auto created = ucx_worker::create(**context);
     if (!created)
         return created.failure();
     peer->worker = std::move(*created);
@@ -35,8 +38,10 @@ void ucx_node::peer_accepted(const peer_ptr& peer) {
         std::lock_guard worker{worker_lock_};
         ep = peer->worker->connect(peer->worker_address, &ucx_failed, peer.get());
         peer->ep = ep ? *ep : nullptr;
-        if (ep)
+        if (ep) {
+            peer->info.over = described_link(peer->worker->printed(*ep));
             peer->worker->watch_wiring(*ep, &peer->is_wired);
+        }
     }
     is_wiring_ = true;
     {

@@ -38,8 +38,8 @@ enum class link_state : std::uint8_t {
 struct ucx_peer : std::enable_shared_from_this<ucx_peer> {
     explicit ucx_peer(const send_bounds& bounds) : window{bounds} {}
 
-    // Set before its worker receives (receive_token) or before control_events::peer_accepted; read by all threads from then
-    // on.
+    // Set before its worker receives (receive_token), before control_events::peer_accepted or in it (info.over); read by all
+    // threads from then on.
     peer_info info;
     wire::connection_token send_token{};    // of frames to it
     wire::connection_token receive_token{}; // of frames from it
@@ -60,7 +60,7 @@ struct ucx_peer : std::enable_shared_from_this<ucx_peer> {
     std::atomic<bool> is_dirty{false};    // in the list of peers with queued frames
 
     // Guarded by the worker lock.
-    std::unique_ptr<ucx_worker> worker; // from the proof of the key on
+    std::unique_ptr<ucx_worker> worker; // from way_found on
     frame_receiver* receiver = nullptr; // of the worker's messages
     link_state state = link_state::early;
     time_point worker_goes_by;

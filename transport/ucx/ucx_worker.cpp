@@ -2,6 +2,9 @@
 
 #include <ucs/debug/log_def.h>
 
+#include <cstdio>
+#include <cstdlib>
+
 #include "schemas/base/check.hpp"
 
 namespace troupe {
@@ -26,44 +29,18 @@ struct config_deleter {
     void operator()(ucp_config_t* c) const { ucp_config_release(c); }
 };
 
-struct setting {
-    const char* name;
-    const char* value;
-    const char* later_name = nullptr; // where UCX does not know the other
-};
-
-result<std::unique_ptr<ucp_config_t, config_deleter>> configure(bool shm, bool loopback_only,
-                                                                bool gpu_memory) {
+result<std::unique_ptr<ucp_config_t, config_deleter>>
+configure(const std::vector<ucx_setting>& settings) {
     ucp_config_t* raw = nullptr;
     if (const auto status = ucp_config_read(nullptr, nullptr, &raw); status != UCS_OK)
         return ucx_error(errc::io, status);
     std::unique_ptr<ucp_config_t, config_deleter> config{raw};
-    // Not both at once: with TCP beside shared memory UCX 1.13 sets connections up over the one for the other, and
-    // large transfers over both, which is slower and, when a peer vanishes meanwhile, aborts the process.
-    // Of CUDA over TCP copies alone: another process must not write into memory of this one's GPUs, which cuda_ipc would.
-    const std::string transports =
-        std::string{shm ? "shm,self" : "tcp"} + (!gpu_memory ? "" : shm ? ",cuda" : ",cuda_copy");
-    std::vector<setting> settings{
-        {"TLS", transports.c_str()},
-        // A host that does not answer must not stop the progress of the others.
-        {"TCP_CONN_NB", "y"},
-    };
-    if (shm) {
-        // Without it shared memory does not report the failure of a peer and is refused. The name is that of the settings
-        // that posix and sysv share: by theirs, which the environment knows, it would be ignored.
-        settings.push_back({"MM_ERROR_HANDLING", "y"});
-        // Without it UCX 1.13 does not let a receiver read out of the sender's memory (README.md).
-        settings.push_back({"MEMORY_INVALIDATE", "y", "CMA_MEMORY_INVALIDATE"}); // from 1.20.1 on
-        settings.push_back({"RNDV_SCHEME", "get_zcopy"}); // never written into a peer's
-    } else if (loopback_only) {
-        settings.push_back({"NET_DEVICES", "lo"});
-    }
-    for (const setting& s : settings) {
-        auto status = ucp_config_modify(config.get(), s.name, s.value);
-        if (status == UCS_ERR_INVALID_PARAM && s.later_name != nullptr)
-            status = ucp_config_modify(config.get(), s.later_name, s.value);
+    for (const ucx_setting& s : settings) {
+        auto status = ucp_config_modify(config.get(), s.name.c_str(), s.value.c_str());
+        if (status == UCS_ERR_INVALID_PARAM && !s.later_name.empty())
+            status = ucp_config_modify(config.get(), s.later_name.c_str(), s.value.c_str());
         if (status != UCS_OK)
-            return ucx_error(errc::io, status).in(std::string{"setting "} + s.name);
+            return ucx_error(errc::io, status).in("setting " + s.name);
     }
     return config;
 }
@@ -109,16 +86,14 @@ error ucx_error(errc code, ucs_status_t status) {
     return {code, std::string{"UCX: "} + ucs_status_string(status)};
 }
 
-result<std::unique_ptr<ucx_context>> ucx_context::create(ucx_transports transports,
-                                                         bool loopback_only, bool gpu_memory) {
+result<std::unique_ptr<ucx_context>> ucx_context::create(ucx_way way, bool loopback_only,
+                                                         bool gpu_memory) {
     if (gpu_memory)
         if (auto fits = is_new_enough_for_gpus(); !fits)
             return fits.failure();
     std::unique_ptr<ucx_context> c{new ucx_context};
     ucs_log_push_handler(drop_peer_failures);
-    c->shared_memory_ = transports == ucx_transports::shm ||
-                        (transports == ucx_transports::automatic && loopback_only);
-    const auto config = configure(c->shared_memory_, loopback_only, gpu_memory);
+    const auto config = configure(settings_for(way, loopback_only, gpu_memory));
     if (!config)
         return config.failure();
     ucp_params_t params{};
@@ -200,6 +175,18 @@ result<ucp_ep_h> ucx_worker::connect(const std::vector<std::byte>& address,
     if (const auto status = ucp_ep_create(worker_, &params, &ep); status != UCS_OK)
         return ucx_error(errc::unreachable, status);
     return ep;
+}
+
+std::string ucx_worker::printed(ucp_ep_h ep) const {
+    char* text = nullptr;
+    std::size_t length = 0;
+    FILE* const out = open_memstream(&text, &length);
+    TROUPE_CHECK(out != nullptr, "there is memory for a few lines");
+    ucp_ep_print_info(ep, out);
+    fclose(out);
+    std::string printed{text, length};
+    free(text);
+    return printed;
 }
 
 void ucx_worker::watch_wiring(ucp_ep_h ep, bool* is_wired) {

@@ -1,4 +1,5 @@
-// The thin layer over UCP that the rest of ucx/ speaks: the context of an endpoint, and a worker for each of its peers.
+// The thin layer over UCP that the rest of ucx/ speaks: a context for each way of an endpoint's links, and a worker for each
+// of its peers.
 //
 // Why a worker for each: all that send to a worker through shared memory share one queue in it. A process that is killed
 // after it has taken a place there and before it has filled it (UCX 1.13) leaves the queue stuck for all of them.
@@ -15,7 +16,7 @@
 
 #include "schemas/base/error.hpp"
 #include "transport/handshake/control.hpp"
-#include "transport/ucx/ucx_endpoint.hpp"
+#include "transport/ucx/ways.hpp"
 
 namespace troupe {
 
@@ -26,15 +27,14 @@ inline constexpr unsigned frame_message = 0; // the id of our active messages
 
 class ucx_context {
   public:
-    // With `gpu_memory` errc::usage where UCX does not take memory of GPUs.
-    static result<std::unique_ptr<ucx_context>> create(ucx_transports transports,
-                                                       bool loopback_only, bool gpu_memory);
+    // errc::io where nothing of this way is there; with `gpu_memory` errc::usage where UCX does not take memory of GPUs.
+    static result<std::unique_ptr<ucx_context>> create(ucx_way way, bool loopback_only,
+                                                       bool gpu_memory);
     ~ucx_context();
     ucx_context(const ucx_context&) = delete;
     ucx_context& operator=(const ucx_context&) = delete;
 
     ucp_context_h get() const noexcept { return context_; }
-    bool shared_memory() const noexcept { return shared_memory_; } // else TCP
 
     // Lets UCX keep what it has until the process ends.
     void leave_to_the_end() noexcept { is_left_ = true; }
@@ -43,7 +43,6 @@ class ucx_context {
     ucx_context() = default;
 
     ucp_context_h context_ = nullptr;
-    bool shared_memory_ = false;
     bool is_left_ = false;
 };
 
@@ -65,6 +64,8 @@ class ucx_worker {
     // An endpoint to the worker at `address`; `failed` is called during progress when the peer is lost.
     result<ucp_ep_h> connect(const std::vector<std::byte>& address, ucp_err_handler_cb_t failed,
                              void* argument);
+    // What UCX prints of an endpoint, from connect() on.
+    std::string printed(ucp_ep_h ep) const;
     // Sets *is_wired, which must live as long as the endpoint, once the connection is set up in both directions.
     void watch_wiring(ucp_ep_h ep, bool* is_wired);
     // Gives up what is still under way to the peer; never waits. Only of an endpoint that is wired or has failed:

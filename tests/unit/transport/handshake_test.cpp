@@ -137,9 +137,12 @@ BOOST_AUTO_TEST_CASE(the_length_of_a_message_is_bounded_before_it_is_read) {
 }
 
 BOOST_AUTO_TEST_CASE(control_messages_come_back_as_they_were) {
+    handshake_nonce token;
+    token.fill(std::byte{5});
     const hello_message hello{{node_id{7}, "left", "127.0.0.1:4242", peer_role::client, true},
-                              bytes(100, std::byte{5}),
+                              memory_mark{4711, 12, token},
                               true,
+                              false,
                               {1, 22}};
     const auto read = read_control(write_control(hello));
     const auto& again = std::get<hello_message>(read.value());
@@ -147,10 +150,24 @@ BOOST_AUTO_TEST_CASE(control_messages_come_back_as_they_were) {
     BOOST_TEST(again.self.name == "left");
     BOOST_TEST(again.self.address == "127.0.0.1:4242");
     BOOST_TEST((again.self.role == peer_role::client));
-    BOOST_TEST((again.worker == hello.worker));
-    BOOST_TEST(again.shared_memory);
+    BOOST_TEST((again.memory == hello.memory));
+    BOOST_TEST(again.rdma);
+    BOOST_TEST(!again.tcp);
     BOOST_TEST(again.self.takes_gpu_memory);
     BOOST_TEST((again.ucx == ucx_version{1, 22}));
+    hello_message bare{{node_id{7}, "left", "127.0.0.1:4242"}};
+    bare.tcp = true;
+    const auto bare_read = read_control(write_control(bare));
+    const auto& bare_again = std::get<hello_message>(bare_read.value());
+    BOOST_TEST(!bare_again.memory.has_value());
+    BOOST_TEST(!bare_again.rdma);
+    BOOST_TEST(bare_again.tcp);
+    for (const bool sees : {false, true})
+        BOOST_TEST(std::get<sight_message>(read_control(write_control(sight_message{sees})).value())
+                       .memory == sees);
+    const worker_message worker{bytes(100, std::byte{5})};
+    BOOST_TEST((std::get<worker_message>(read_control(write_control(worker)).value()).address ==
+                worker.address));
     BOOST_TEST((std::get<verdict_message>(
                     read_control(write_control(verdict_message::duplicate)).value()) ==
                 verdict_message::duplicate));
@@ -183,7 +200,6 @@ BOOST_AUTO_TEST_CASE(a_node_of_the_first_version_is_refused_with_both_versions) 
     hello.setNode(7);
     hello.setName("left");
     hello.setAddress("127.0.0.1:1");
-    hello.initWorker(8);
     const auto read = read_control(sent(builder));
     BOOST_TEST_REQUIRE(!read.ok());
     BOOST_TEST((read.failure().code() == errc::refused));
@@ -194,7 +210,7 @@ BOOST_AUTO_TEST_CASE(a_node_of_the_first_version_is_refused_with_both_versions) 
 }
 
 BOOST_AUTO_TEST_CASE(a_hello_that_is_out_of_bounds_is_refused) {
-    const hello_message good{{node_id{7}, "left", "127.0.0.1:1"}, bytes(8)};
+    const hello_message good{{node_id{7}, "left", "127.0.0.1:1"}, memory_mark{}};
     const auto is_refused = [&](auto change) {
         hello_message bad = good;
         change(bad);
@@ -215,13 +231,30 @@ BOOST_AUTO_TEST_CASE(a_hello_that_is_out_of_bounds_is_refused) {
     BOOST_TEST(!is_refused([](auto& m) { m.self.address.assign(limits::address_bytes_max, 'x'); }));
     BOOST_TEST(
         is_refused([](auto& m) { m.self.address.assign(limits::address_bytes_max + 1, 'x'); }));
-    BOOST_TEST(is_refused([](auto& m) { m.worker.clear(); }));
-    BOOST_TEST(is_refused([](auto& m) { m.worker.resize(limits::worker_address_bytes_max + 1); }));
+}
+
+BOOST_AUTO_TEST_CASE(a_token_or_an_address_of_a_wrong_size_is_refused) {
+    for (const unsigned size : {0, 31, 32, 33}) {
+        capnp::MallocMessageBuilder builder;
+        auto hello = builder.initRoot<proto::Control>().initHello();
+        hello.setVersion(wire::version);
+        hello.setNode(7);
+        hello.setName("left");
+        hello.setAddress("127.0.0.1:1");
+        hello.initMemory().initToken(size);
+        BOOST_TEST(read_control(sent(builder)).ok() == (size == 32));
+    }
+    for (const std::size_t size : {std::size_t{0}, std::size_t{1}, limits::worker_address_bytes_max,
+                                   limits::worker_address_bytes_max + 1}) {
+        const auto read = read_control(write_control(worker_message{bytes(size)}));
+        BOOST_TEST(read.ok() == (size > 0 && size <= limits::worker_address_bytes_max));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(damaged_control_messages_are_values_or_errors) {
     random_stream random{3};
-    const bytes good = write_control(hello_message{{node_id{7}, "left", "127.0.0.1:1"}, bytes(64)});
+    const bytes good =
+        write_control(hello_message{{node_id{7}, "left", "127.0.0.1:1"}, memory_mark{1, 2, {}}});
     std::size_t refused = 0;
     for (int round = 0; round < 20000; ++round) {
         bytes bad = good;

@@ -1,0 +1,166 @@
+// Which way frames between two nodes go over: what their hellos agree upon, and what they then use.
+#include <boost/test/unit_test.hpp>
+
+#include <iostream>
+
+#include "tests/conformance/hostile_peer.hpp"
+#include "tests/conformance/transport_world.hpp"
+#include "transport/ucx/control_connection.hpp"
+#include "transport/ucx/memory_mark.hpp"
+
+using namespace troupe;
+using namespace troupe::conformance;
+
+namespace {
+
+// Who holds the key and says of itself what the test lets it say.
+class talker {
+  public:
+    talker(ucx_world& w, file_descriptor connected, handshake_side side)
+        : world_{w}, wire_{std::move(connected), side, "a key for the tests"} {
+        hello.self = {node_id{1ull << 60}, "talker", "127.0.0.1:1"};
+        hello.ucx = ucx_here();
+        wait_for([&] { return wire_.proven(); });
+    }
+
+    void say(const control_message& m) { wire_.send(m); }
+    void hear(std::size_t messages) {
+        wait_for([&] { return arrived.size() >= messages; });
+    }
+    bool is_left() {
+        return world_.wait_for([&] { return !wire_.advance(arrived).ok(); });
+    }
+
+    hello_message hello;
+    std::vector<control_message> arrived;
+
+  private:
+    void wait_for(const std::function<bool()>& done) {
+        BOOST_TEST_REQUIRE(world_.wait_for([&] {
+            (void)wire_.advance(arrived);
+            return done();
+        }));
+    }
+
+    ucx_world& world_;
+    control_connection wire_;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(ways_of_links)
+
+BOOST_AUTO_TEST_CASE(who_sends_over_another_transport_is_refused_with_its_name) {
+    ucx_shm_world shm;
+    ucx_tcp_world tcp;
+    node a = shm.add("a");
+    node b = tcp.add("b");
+    a.end->connect(b.end->address());
+    BOOST_TEST(shm.wait_for([&] { return a.heard->failures().size() == 1; }));
+    BOOST_TEST(a.heard->last_reason() == "it sends over tcp, this node over shared memory; give "
+                                         "--transport auto to both");
+    b.end->connect(a.end->address());
+    BOOST_TEST(tcp.wait_for([&] { return b.heard->failures().size() == 1; }));
+    BOOST_TEST(b.heard->last_reason() == "it sends over shared memory, this node over tcp; give "
+                                         "--transport auto to both");
+    for (const node* n : {&a, &b}) {
+        BOOST_TEST((n->heard->failures() == std::vector{errc::refused}));
+        BOOST_TEST(n->heard->ups().empty());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(nodes_that_may_use_all_use_what_the_other_can_and_say_so) {
+    ucx_world any{ucx_transports::automatic};
+    ucx_shm_world shm;
+    ucx_tcp_world tcp;
+    node hub = any.add("hub");
+    const std::vector<std::pair<ucx_world*, std::string>> others{
+        {&any, "shared memory"}, {&shm, "shared memory"}, {&tcp, "tcp"}};
+    for (const auto& [world, way] : others) {
+        node n = world->add("n");
+        world->join(n, hub);
+        BOOST_TEST(n.heard->ups()[0].over == way);
+        BOOST_TEST(hub.heard->ups().back().over == way);
+        n.end->send(hub.id, conformance::numbered_frame(world->pool, 3, {1u << 20}));
+        BOOST_TEST_REQUIRE(world->wait_for([&] { return hub.heard->frame_count() == 1; }));
+        BOOST_TEST(is_numbered(*hub.heard->frames()[0].second, 3, {1u << 20}));
+        hub.heard->forget_frames();
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_only_one_of_two_nodes_can_see_is_not_shared_memory) {
+    const hostile_peer::claims tells_lies{.way = ucx_way::tcp, .names_its_memory = false};
+    const hostile_peer::claims is_blind{.way = ucx_way::tcp, .sees_memory = false};
+    for (const auto& claims : {tells_lies, is_blind}) {
+        ucx_world w{ucx_transports::automatic};
+        node a = w.add("a");
+        hostile_peer other{w, a, 1ull << 60, handshake_side::connector, claims};
+        BOOST_TEST(other.is_seen == claims.names_its_memory);
+        other.advance_until([&] { return a.heard->ups().size() == 1; });
+        BOOST_TEST(a.heard->ups()[0].over == "tcp");
+        other.send(other.rightful(*conformance::numbered_frame(w.pool, 5), 0), {});
+        BOOST_TEST(w.wait_for([&] { return a.heard->frame_count() == 1; }));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(who_may_use_shared_memory_alone_is_told_that_there_is_none) {
+    ucx_shm_world w;
+    node a = w.add("a");
+    const auto server = listen_on(resolve("127.0.0.1:0").value()).value();
+    a.end->connect(local_address(server).text());
+    file_descriptor accepted;
+    BOOST_TEST_REQUIRE(w.wait_for([&] {
+        accepted = accept_from(server);
+        return static_cast<bool>(accepted);
+    }));
+    talker other{w, std::move(accepted), handshake_side::acceptor};
+    other.hello.memory = memory_mark{1, 1, {}};
+    other.say(other.hello);
+    other.say(sight_message{true});
+    other.hear(2);
+    BOOST_TEST(!std::get<sight_message>(other.arrived[1]).memory);
+    BOOST_TEST_REQUIRE(w.wait_for([&] { return !a.heard->failures().empty(); }));
+    BOOST_TEST((a.heard->failures() == std::vector{errc::refused}));
+    BOOST_TEST(a.heard->last_reason().starts_with("it shares no memory with this node"));
+}
+
+BOOST_AUTO_TEST_CASE(messages_of_the_handshake_out_of_turn_end_the_connection) {
+    const worker_message worker{std::vector<std::byte>(8)};
+    const auto is_wrong = [](const auto&... messages) {
+        ucx_tcp_world w;
+        node a = w.add("a");
+        talker other{w, begin_connect(resolve(a.end->address()).value()).value(),
+                     handshake_side::connector};
+        other.hello.tcp = true;
+        const auto say = [&](const auto& m) {
+            if constexpr (std::is_same_v<decltype(m), const hello_message&>)
+                other.say(other.hello);
+            else
+                other.say(m);
+        };
+        (say(messages), ...);
+        BOOST_TEST(other.is_left());
+        BOOST_TEST(a.heard->ups().empty());
+    };
+    const hello_message hello;
+    is_wrong(sight_message{});
+    is_wrong(worker);
+    is_wrong(hello, hello);
+    is_wrong(hello, worker);
+    is_wrong(hello, sight_message{}, sight_message{});
+    is_wrong(hello, sight_message{}, verdict_message::accepted);
+}
+
+BOOST_AUTO_TEST_CASE(rdma_without_a_device_is_refused_with_what_to_do) {
+    ucx_rdma_world w;
+    const auto made = w.make({.name = "a"}, node_id{1});
+    if (made) {
+        std::cout << "skipped: this machine has RDMA devices" << std::endl;
+        return;
+    }
+    BOOST_TEST((made.failure().code() == errc::usage));
+    BOOST_TEST(made.failure().message().starts_with("--transport rdma: "));
+    BOOST_TEST(made.failure().message().ends_with("or give --transport auto, which takes TCP"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

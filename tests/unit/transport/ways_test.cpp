@@ -1,0 +1,163 @@
+#include "transport/ucx/ways.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+
+using namespace troupe;
+
+namespace {
+
+const ucx_ways nothing{};
+const ucx_ways memory_or_tcp{.shared_memory = true, .tcp = true};
+const ucx_ways everything{.shared_memory = true, .rdma = true, .tcp = true};
+const ucx_ways memory_alone{.shared_memory = true};
+const ucx_ways rdma_alone{.rdma = true};
+const ucx_ways tcp_alone{.tcp = true};
+
+// "TLS=tcp TCP_CONN_NB=y"
+std::string told(ucx_way way, bool loopback_only, bool gpu_memory) {
+    std::string all;
+    for (const ucx_setting& s : settings_for(way, loopback_only, gpu_memory))
+        all += (all.empty() ? "" : " ") + s.name +
+               (s.later_name.empty() ? "" : "|" + s.later_name) + "=" + s.value;
+    return all;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(ways)
+
+BOOST_AUTO_TEST_CASE(a_node_has_what_it_may_use_of_what_there_is) {
+    using enum ucx_transports;
+    struct {
+        ucx_transports asked;
+        bool loopback_only, has_memory_mark, has_rdma_devices;
+        ucx_ways ways;
+        ucx_way likely;
+    } const cases[] = {
+        {automatic, true, true, false, memory_or_tcp, ucx_way::shared_memory},
+        {automatic, true, true, true, memory_or_tcp, ucx_way::shared_memory},
+        {automatic, true, false, false, tcp_alone, ucx_way::tcp},
+        {automatic, false, true, false, memory_or_tcp, ucx_way::tcp},
+        {automatic, false, true, true, everything, ucx_way::rdma},
+        {automatic, false, false, true, {.rdma = true, .tcp = true}, ucx_way::rdma},
+        {automatic, false, false, false, tcp_alone, ucx_way::tcp},
+        {shm, true, true, true, memory_alone, ucx_way::shared_memory},
+        {shm, false, true, true, memory_alone, ucx_way::shared_memory},
+        {shm, false, false, true, nothing, ucx_way::tcp},
+        {tcp, true, true, true, tcp_alone, ucx_way::tcp},
+        {tcp, false, true, true, tcp_alone, ucx_way::tcp},
+        {rdma, true, true, true, rdma_alone, ucx_way::rdma},
+        {rdma, false, true, true, rdma_alone, ucx_way::rdma},
+        {rdma, false, true, false, nothing, ucx_way::tcp},
+    };
+    for (const auto& c : cases) {
+        BOOST_TEST_INFO("case " << &c - cases);
+        const ucx_ways ways =
+            ways_of(c.asked, {c.loopback_only, c.has_memory_mark, c.has_rdma_devices});
+        BOOST_TEST((ways == c.ways));
+        if (c.ways == nothing)
+            continue; // refused before anybody asks
+        BOOST_TEST_INFO("case " << &c - cases);
+        BOOST_TEST((likely_way(ways, c.loopback_only) == c.likely));
+    }
+    BOOST_TEST(looks_for_rdma(automatic, false));
+    BOOST_TEST(!looks_for_rdma(automatic, true));
+    BOOST_TEST(!looks_for_rdma(tcp, false));
+    BOOST_TEST(!looks_for_rdma(shm, false));
+    BOOST_TEST(looks_for_rdma(rdma, true));
+}
+
+BOOST_AUTO_TEST_CASE(both_of_two_nodes_come_to_the_best_way_that_both_have) {
+    const ucx_ways all[] = {memory_or_tcp, everything, memory_alone, rdma_alone, tcp_alone};
+    for (const ucx_ways& a : all)
+        for (const ucx_ways& b : all)
+            for (const bool shared : {false, true}) {
+                const auto way = way_between(a, b, shared), back = way_between(b, a, shared);
+                BOOST_TEST_REQUIRE(way.ok() == back.ok());
+                if (!way) {
+                    BOOST_TEST((way.failure().code() == errc::refused));
+                    continue;
+                }
+                BOOST_TEST((*way == *back));
+                const bool memory = a.shared_memory && b.shared_memory && shared;
+                const bool rdma = a.rdma && b.rdma;
+                BOOST_TEST((*way == (memory ? ucx_way::shared_memory
+                                     : rdma ? ucx_way::rdma
+                                            : ucx_way::tcp)));
+            }
+    BOOST_TEST((way_between(everything, memory_or_tcp, false).value() == ucx_way::tcp));
+    BOOST_TEST((way_between(everything, everything, false).value() == ucx_way::rdma));
+    BOOST_TEST((way_between(everything, everything, true).value() == ucx_way::shared_memory));
+}
+
+BOOST_AUTO_TEST_CASE(nodes_without_a_common_way_are_told_of_both) {
+    BOOST_TEST(way_between(memory_or_tcp, rdma_alone, true).failure().message() ==
+               "it sends over rdma, this node over shared memory or tcp; give --transport auto to "
+               "both");
+    BOOST_TEST(way_between(tcp_alone, memory_alone, true).failure().message() ==
+               "it sends over shared memory, this node over tcp; give --transport auto to both");
+    BOOST_TEST(way_between(memory_alone, everything, false).failure().message() ==
+               "it shares no memory with this node, being on another machine, in another container "
+               "or of another user; give --transport auto to both");
+    BOOST_TEST(way_between(tcp_alone, nothing, true).failure().message() ==
+               "it sends over nothing, this node over tcp; give --transport auto to both");
+}
+
+BOOST_AUTO_TEST_CASE(ucx_is_told_of_one_way_alone) {
+    const std::string memory = " TCP_CONN_NB=y MM_ERROR_HANDLING=y "
+                               "MEMORY_INVALIDATE|CMA_MEMORY_INVALIDATE=y RNDV_SCHEME=get_zcopy";
+    const std::string rdma = " TCP_CONN_NB=y RNDV_SCHEME=get_zcopy";
+    for (const bool loopback_only : {false, true}) {
+        BOOST_TEST(told(ucx_way::shared_memory, loopback_only, false) == "TLS=shm,self" + memory);
+        BOOST_TEST(told(ucx_way::shared_memory, loopback_only, true) ==
+                   "TLS=shm,self,cuda" + memory);
+        BOOST_TEST(told(ucx_way::rdma, loopback_only, false) == "TLS=rc,dc,ud" + rdma);
+        BOOST_TEST(told(ucx_way::rdma, loopback_only, true) == "TLS=rc,dc,ud,cuda_copy" + rdma);
+        const std::string devices = loopback_only ? " NET_DEVICES=lo" : "";
+        BOOST_TEST(told(ucx_way::tcp, loopback_only, false) == "TLS=tcp TCP_CONN_NB=y" + devices);
+        BOOST_TEST(told(ucx_way::tcp, loopback_only, true) ==
+                   "TLS=tcp,cuda_copy TCP_CONN_NB=y" + devices);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(who_asks_for_rdma_without_it_is_told_what_is_missing) {
+    const error none = no_rdma_error({});
+    BOOST_TEST((none.code() == errc::usage));
+    BOOST_TEST(none.message().find("this machine has no RDMA device") != std::string::npos);
+    const error unusable = no_rdma_error({"mlx5_0", "mlx5_1"});
+    BOOST_TEST(unusable.message().find("(mlx5_0, mlx5_1); see that a port is up") !=
+               std::string::npos);
+    for (const error& e : {none, unusable}) {
+        BOOST_TEST(e.message().starts_with("--transport rdma: "));
+        BOOST_TEST(e.message().ends_with("or give --transport auto, which takes TCP"));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_link_is_described_by_what_ucx_has_set_up) {
+    // As UCX 1.13 prints it, and 1.22.
+    const auto printed = [](const std::string& lanes) {
+        return "#\n# UCP endpoint a\n#\n#               peer: <no debug data>\n" + lanes +
+               "#\n#                tag_send: 0..<egr/short>..8184..<egr/bcopy>..(inf)\n#\n";
+    };
+    const auto lane = [](int number, const std::string& resource) {
+        return "#                 lane[" + std::to_string(number) + "]:  3:" + resource +
+               " md[1]    -> addr[0].md[1]/ib/sysdev[255] rma_bw#0 am am_bw#0 wireup\n";
+    };
+    BOOST_TEST(described_link(printed(lane(0, "posix/memory.0") + lane(1, "cma/memory.0"))) ==
+               "shared memory");
+    BOOST_TEST(described_link(printed(lane(0, "tcp/eth0.100.0"))) == "tcp");
+    BOOST_TEST(described_link(printed(lane(0, "rc_mlx5/mlx5_0:1.0"))) ==
+               "rdma (rc_mlx5, mlx5_0:1)");
+    BOOST_TEST(described_link(printed(lane(0, "rc_verbs/rxe0:1.0") + lane(1, "rc_verbs/rxe1:1.0") +
+                                      lane(2, "ud_verbs/rxe0:1.0"))) ==
+               "rdma (rc_verbs, ud_verbs, rxe0:1, rxe1:1)");
+    BOOST_TEST(described_link(printed(lane(0, "rc_mlx5/mlx5_0:1.0") +
+                                      lane(1, "cuda_copy/cuda.0"))) == "rdma (rc_mlx5, mlx5_0:1)");
+    BOOST_TEST(described_link(printed(lane(0, "posix/memory.0") + lane(1, "tcp/lo.0"))) == "tcp");
+    for (const char* odd : {"", "lane[", "lane[0]: cm rdmacm", "lane[0]:  3:tcp", "/lane[0].:"})
+        BOOST_TEST(described_link(odd) == "unknown");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,59 @@
+#include "transport/ucx/memory_mark.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace troupe {
+
+namespace {
+
+std::string name_of(const memory_mark& mark) {
+    constexpr const char* digits = "0123456789abcdef";
+    std::string name = "troupe-";
+    for (const std::byte b : mark.token) {
+        name += digits[std::to_integer<unsigned>(b) >> 4];
+        name += digits[std::to_integer<unsigned>(b) & 15];
+    }
+    return name;
+}
+
+// Empty where there is no such link, or it may not be read.
+std::string target_of(const std::string& link) {
+    char target[256];
+    const ssize_t length = readlink(link.c_str(), target, sizeof target);
+    return {target, length > 0 ? static_cast<std::size_t>(length) : 0};
+}
+
+} // namespace
+
+result<own_memory_mark> own_memory_mark::create() {
+    own_memory_mark made;
+    made.where_.token = random_nonce();
+    made.memory_ = file_descriptor{memfd_create(name_of(made.where_).c_str(), MFD_CLOEXEC)};
+    if (!made.memory_)
+        return error{errc::io, "this system gives no unnamed memory (memfd_create)"};
+    made.where_.process = static_cast<std::uint32_t>(getpid());
+    made.where_.descriptor = static_cast<std::uint32_t>(made.memory_.get());
+    if (!is_seen(made.where_))
+        return error{errc::io, "processes are not to be seen in /proc"};
+    return made;
+}
+
+bool is_seen(const memory_mark& of_peer) {
+    const std::string process = "/proc/" + std::to_string(of_peer.process);
+    const std::string found = target_of(process + "/fd/" + std::to_string(of_peer.descriptor));
+    if (found != "/memfd:" + name_of(of_peer) + " (deleted)")
+        return false;
+    // UCX's segments of System V are seen in one namespace of IPC alone, and a process that sleeps is woken through a socket
+    // without a file, which is found in one network namespace alone: frames to it would lie there until it looks by itself.
+    return std::ranges::all_of(std::array{"/ns/ipc", "/ns/net"}, [&](const char* space) {
+        const std::string ours = target_of(std::string{"/proc/self"} + space);
+        return !ours.empty() && ours == target_of(process + space);
+    });
+}
+
+} // namespace troupe

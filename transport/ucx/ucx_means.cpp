@@ -1,0 +1,67 @@
+#include "transport/ucx/ucx_means.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace troupe {
+
+namespace {
+
+// As the system names them, whether UCX can use them or not.
+std::vector<std::string> rdma_devices() {
+    std::vector<std::string> names;
+    std::error_code none;
+    for (const auto& entry : std::filesystem::directory_iterator{"/sys/class/infiniband", none})
+        names.push_back(entry.path().filename());
+    std::ranges::sort(names);
+    return names;
+}
+
+// UCX looks for them as it will for a link, but for memory of GPUs, of which alone it would make a context.
+bool finds_rdma() {
+    return ucx_context::create(ucx_way::rdma, false, false).ok();
+}
+
+} // namespace
+
+result<void> check_transports(ucx_transports asked) {
+    if (asked == ucx_transports::rdma && !finds_rdma())
+        return no_rdma_error(rdma_devices());
+    return {};
+}
+
+result<std::unique_ptr<ucx_means>> ucx_means::find(ucx_transports asked, bool loopback_only,
+                                                   bool gpu_memory) {
+    if (auto there = check_transports(asked); !there)
+        return there.failure();
+    std::unique_ptr<ucx_means> made{new ucx_means{loopback_only, gpu_memory}};
+    auto mark = own_memory_mark::create();
+    made->ways_ =
+        ways_of(asked, {.loopback_only = loopback_only,
+                        .has_memory_mark = mark.ok(),
+                        .has_rdma_devices = looks_for_rdma(asked, loopback_only) && finds_rdma()});
+    if (asked == ucx_transports::shm && !mark)
+        return mark.failure().in("--transport shm");
+    if (made->ways_.shared_memory)
+        made->mark_ = std::move(*mark);
+    if (auto first = made->context(likely_way(made->ways_, loopback_only)); !first)
+        return first.failure();
+    return made;
+}
+
+std::optional<memory_mark> ucx_means::mark() const {
+    return mark_ ? std::optional{mark_->where()} : std::nullopt;
+}
+
+result<ucx_context*> ucx_means::context(ucx_way way) {
+    std::unique_ptr<ucx_context>& held = contexts_.at(static_cast<std::size_t>(way));
+    if (held == nullptr) {
+        auto opened = ucx_context::create(way, loopback_only_, gpu_memory_);
+        if (!opened)
+            return opened.failure();
+        held = std::move(*opened);
+    }
+    return held.get();
+}
+
+} // namespace troupe

@@ -1,0 +1,161 @@
+#include "transport/ucx/ways.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "schemas/base/check.hpp"
+
+namespace troupe {
+
+namespace {
+
+std::string name_of(ucx_way way) {
+    switch (way) {
+    case ucx_way::shared_memory:
+        return "shared memory";
+    case ucx_way::rdma:
+        return "rdma";
+    case ucx_way::tcp:
+        return "tcp";
+    }
+    return "nothing";
+}
+
+// "shared memory or tcp"
+std::string text(const ucx_ways& ways) {
+    std::string all;
+    const auto add = [&](bool has, ucx_way way) {
+        if (has)
+            all += (all.empty() ? "" : " or ") + name_of(way);
+    };
+    add(ways.shared_memory, ucx_way::shared_memory);
+    add(ways.rdma, ucx_way::rdma);
+    add(ways.tcp, ucx_way::tcp);
+    return all.empty() ? "nothing" : all;
+}
+
+// UCX's transports that leave no machine.
+constexpr std::array<std::string_view, 9> within_machine{
+    "posix", "sysv", "xpmem", "cma", "knem", "self", "cuda_ipc", "cuda_copy", "gdr_copy"};
+
+std::string joined(const std::vector<std::string>& names) {
+    std::string all;
+    for (const std::string& name : names)
+        all += (all.empty() ? "" : ", ") + name;
+    return all;
+}
+
+void add_once(std::vector<std::string>& to, std::string_view what) {
+    if (std::ranges::find(to, what) == to.end())
+        to.emplace_back(what);
+}
+
+} // namespace
+
+bool looks_for_rdma(ucx_transports asked, bool loopback_only) {
+    return asked == ucx_transports::rdma || (asked == ucx_transports::automatic && !loopback_only);
+}
+
+ucx_ways ways_of(ucx_transports asked, const ucx_surroundings& there) {
+    const bool any = asked == ucx_transports::automatic;
+    return {
+        .shared_memory = (any || asked == ucx_transports::shm) && there.has_memory_mark,
+        .rdma = looks_for_rdma(asked, there.loopback_only) && there.has_rdma_devices,
+        .tcp = any || asked == ucx_transports::tcp,
+    };
+}
+
+ucx_way likely_way(const ucx_ways& here, bool loopback_only) {
+    if (here.shared_memory && (loopback_only || !here.tcp))
+        return ucx_way::shared_memory;
+    return here.rdma ? ucx_way::rdma : ucx_way::tcp;
+}
+
+result<ucx_way> way_between(const ucx_ways& here, const ucx_ways& there, bool memory_is_shared) {
+    if (here.shared_memory && there.shared_memory && memory_is_shared)
+        return ucx_way::shared_memory;
+    if (here.rdma && there.rdma)
+        return ucx_way::rdma;
+    if (here.tcp && there.tcp)
+        return ucx_way::tcp;
+    if (here.shared_memory && there.shared_memory)
+        return error{errc::refused,
+                     "it shares no memory with this node, being on another machine, in another "
+                     "container or of another user; give --transport auto to both"};
+    return error{errc::refused, "it sends over " + text(there) + ", this node over " + text(here) +
+                                    "; give --transport auto to both"};
+}
+
+error no_rdma_error(const std::vector<std::string>& devices) {
+    if (devices.empty())
+        return {errc::usage,
+                "--transport rdma: this machine has no RDMA device (/sys/class/infiniband names "
+                "none); load the driver of one, or give --transport auto, which takes TCP"};
+    return {errc::usage, "--transport rdma: UCX can use none of this machine's RDMA devices (" +
+                             joined(devices) +
+                             "); see that a port is up and that UCX has its module libuct_ib.so, "
+                             "or give --transport auto, which takes TCP"};
+}
+
+std::vector<ucx_setting> settings_for(ucx_way way, bool loopback_only, bool gpu_memory) {
+    // Of CUDA over RDMA and TCP copies alone: another process must not write into memory of this one's GPUs, which cuda_ipc
+    // would.
+    const auto with_gpu = [&](std::string transports, const char* of_gpus) {
+        return ucx_setting{"TLS", transports + (gpu_memory ? of_gpus : "")};
+    };
+    // A host that does not answer must not stop the progress of the others.
+    const ucx_setting no_waiting{"TCP_CONN_NB", "y"};
+    const ucx_setting never_written_by_peers{"RNDV_SCHEME", "get_zcopy"};
+    switch (way) {
+    case ucx_way::shared_memory:
+        return {
+            with_gpu("shm,self", ",cuda"),
+            no_waiting,
+            // Without it shared memory does not report the failure of a peer and is refused. The name is that of the
+            // settings that posix and sysv share: by theirs, which the environment knows, it would be ignored.
+            {"MM_ERROR_HANDLING", "y"},
+            // Without it UCX 1.13 does not let a receiver read out of the sender's memory (README.md).
+            {"MEMORY_INVALIDATE", "y", "CMA_MEMORY_INVALIDATE"}, // from 1.20.1 on
+            never_written_by_peers,
+        };
+    case ucx_way::rdma:
+        return {with_gpu("rc,dc,ud", ",cuda_copy"), no_waiting, never_written_by_peers};
+    case ucx_way::tcp: {
+        std::vector<ucx_setting> settings{with_gpu("tcp", ",cuda_copy"), no_waiting};
+        if (loopback_only)
+            settings.push_back({"NET_DEVICES", "lo"});
+        return settings;
+    }
+    }
+    TROUPE_CHECK(false, "a way is one of three");
+}
+
+std::string described_link(std::string_view printed) {
+    std::vector<std::string> over_rdma, devices;
+    bool over_tcp = false;
+    bool over_memory = false;
+    for (std::size_t at = 0; (at = printed.find("lane[", at)) != printed.npos; ++at) {
+        // "lane[0]:  3:rc_mlx5/mlx5_0:1.0 md[1] -> ...": number, transport, device and path.
+        const std::string_view line = printed.substr(at, printed.find('\n', at) - at);
+        const std::size_t slash = line.find('/');
+        const std::size_t end = std::min(line.find(' ', slash), line.size());
+        const std::size_t path = line.rfind('.', end);
+        const std::size_t colon = line.rfind(':', slash);
+        if (slash == line.npos || path == line.npos || path < slash || colon == line.npos)
+            continue;
+        const std::string_view transport = line.substr(colon + 1, slash - colon - 1);
+        if (transport == "tcp") {
+            over_tcp = true;
+        } else if (std::ranges::find(within_machine, transport) != within_machine.end()) {
+            over_memory = true;
+        } else {
+            add_once(over_rdma, transport);
+            add_once(devices, line.substr(slash + 1, path - slash - 1));
+        }
+    }
+    if (!over_rdma.empty())
+        return "rdma (" + joined(over_rdma) + ", " + joined(devices) + ")";
+    return over_tcp ? "tcp" : over_memory ? "shared memory" : "unknown";
+}
+
+} // namespace troupe
