@@ -14,7 +14,7 @@ inline result<tensor> new_bytes(compute_context& context, std::size_t bytes) {
 
 inline error wrong_payload(const tensor_shape& shape, const tensor& payload) {
     return {errc::protocol, "a payload of " + std::string{to_string(payload.type())} + " " +
-                                to_string(payload.shape()) + " is none of a gradient of " +
+                                to_string(payload.shape()) + " is none of a tensor of " +
                                 to_string(shape)};
 }
 

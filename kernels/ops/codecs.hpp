@@ -1,4 +1,4 @@
-// Gradients in fewer bits, and back: rounded, quantized by lot or to the nearest, signs. Those that send few of the numbers:
+// Numbers in fewer bits, and back: rounded, quantized by lot or to the nearest, signs. Those that send few of the numbers:
 // ops/sparse.hpp.
 //
 // A payload is a row of bytes; numbers in it are little-endian and at any address. It comes from the network: whatever is in

@@ -103,8 +103,7 @@ float norm_of(const quantizer& q, const tensor& input, const bucket_place& b, fl
         largest =
             std::isnan(x) || std::isnan(largest) ? not_a_number : std::max(largest, std::abs(x));
     }
-    float norm =
-        q.norm == bucket_norm::largest ? largest : static_cast<float>(std::sqrt(squares));
+    float norm = q.norm == bucket_norm::largest ? largest : static_cast<float>(std::sqrt(squares));
     if (q.nearest)
         norm = static_cast<float>(q.levels) * (norm / static_cast<float>(q.levels));
     if (!(norm <= 0x1p100f))

@@ -163,7 +163,7 @@ BOOST_FIXTURE_TEST_CASE(factors_are_sent_and_their_products_summed, with_factors
 }
 BOOST_FIXTURE_TEST_CASE(factors_of_more_samples_than_a_minibatch_has_end_it, with_factors) {
     chunk(first, 0, {factors(1, 1, 1), factors(3, 1, 1)});
-    check_ended("a payload of float32 [3, 29] is none of a gradient of [4, 25]");
+    check_ended("a payload of float32 [3, 29] is none of a tensor of [4, 25]");
 }
 
 BOOST_FIXTURE_TEST_CASE(a_rank_with_nothing_adds_nothing, one_gatherer) {
@@ -182,7 +182,7 @@ BOOST_FIXTURE_TEST_CASE(a_rank_with_nothing_adds_nothing, one_gatherer) {
 
 BOOST_FIXTURE_TEST_CASE(a_payload_of_another_size_ends_it, one_gatherer) {
     chunk(first, 0, {payload(1), floats({1, 2})});
-    check_ended("a payload of float32 [2] is none of a gradient of [4, 25]");
+    check_ended("a payload of float32 [2] is none of a tensor of [4, 25]");
 }
 BOOST_FIXTURE_TEST_CASE(a_payload_that_no_encoder_makes_ends_it, one_gatherer) {
     tensor damaged = payload(1);

@@ -300,7 +300,7 @@ BOOST_AUTO_TEST_CASE(a_payload_that_is_none_of_the_shards_parameters_ends_it) {
         compressed_shard s;
         s.say(s.one, s.shard, push({}, bad(s)));
         s.check_ended("push 0 of worker 0: a payload of ");
-        s.check_ended(" is none of a gradient of [2]");
+        s.check_ended(" is none of a tensor of [2]");
     }
     for (const bool none : {false, true}) {
         compressed_shard s;
