@@ -6,13 +6,15 @@
 //   16 bits        bf16 and f16, with more than two ranks or where the algorithm is named: by a dense all-reduce that rounds
 //                  every sum, too; gathered by four ranks they are as many bytes as float32 sums
 //   blocks         payloads that can be cut go block by block to the ranks that own these, which sum them, encode the sums
-//                  again and send them to all (block_layout.hpp); where that is faster than all-gather
+//                  again and send them to all (block_layout.hpp); where that is faster than all-gather, or where that would
+//                  send more than no codec
 //   all-gather     any other payload goes to all, and so does a sparse one where that is faster
 //
 // Beside blocks and all-gather, what is not compressed is summed by a dense all-reduce.
 //
-// Payloads of `threshold` are gathered: with one step for all numbers they take 4 bytes each, as sums they would take 8, and
-// how many there are is not known beforehand.
+// How many numbers a payload of `threshold` has is not known beforehand, and it counts with the most. In blocks its sums
+// take a word for each threshold that they count, or all their numbers where that is less: with P ranks at most 1 / P more
+// than gathered, and at most as much as a dense all-reduce, but for what cannot be shared evenly.
 #pragma once
 
 #include <optional>

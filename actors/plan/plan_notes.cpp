@@ -78,7 +78,7 @@ void add_short_of_memory(const plan& p, bool of_cluster, std::vector<std::string
 }
 
 // Stages whose replicas send more with a codec than without it: where what all send is gathered, or where a number that is
-// sent takes more bytes than it did.
+// sent takes more bytes than it did. But for a number of each replica, as not all can be shared evenly.
 void add_larger_by_codec(const plan& p, std::vector<std::string>& notes) {
     if (!p.sync.codec && !p.sync.sends_factors)
         return;
@@ -90,7 +90,7 @@ void add_larger_by_codec(const plan& p, std::vector<std::string>& notes) {
         const planned_reduction sum = p.sync.server ? planned_reduction{} : reduction_of(p, stage);
         const std::uint64_t bytes = p.sync.server ? push_of(p, stage).bytes : sum.bytes;
         const std::uint64_t without = p.sync.server ? stage.parameter_bytes : sum.bytes_without;
-        if (bytes > without)
+        if (bytes > without + sizeof(float) * stage.where.size())
             larger.push_back("stage " + std::to_string(s) + " up to " + bytes_text(bytes) +
                              " instead of " + bytes_text(without));
     }

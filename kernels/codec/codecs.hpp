@@ -14,6 +14,11 @@ codec_ptr make_sign_codec();
 codec_ptr make_top_codec(float ratio, sparse_values values = {});
 codec_ptr make_threshold_codec(float threshold);
 
+// For sums of what make_threshold_codec sends. Each number is rounded to a multiple of the threshold, and of a multiple k
+// there are |k| words of that codec: first all numbers that are not 0, ascending, then those of which something is left, and
+// so on. Where that would be as long, float32 numbers as they are. Computes in host memory.
+codec_ptr make_threshold_sums_codec(float threshold);
+
 // Error feedback around a codec that keeps nothing itself. State: e.
 codec_ptr with_error_feedback(codec_ptr inner);
 

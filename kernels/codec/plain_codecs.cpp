@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <ranges>
 
 #include "kernels/codec/codecs.hpp"
 #include "kernels/codec/payloads.hpp"
@@ -194,7 +195,7 @@ class top_codec final : public plain_codec {
     sparse_values values_;
 };
 
-class threshold_codec final : public plain_codec {
+class threshold_codec final : public plain_codec, public payload_blocks {
   public:
     explicit threshold_codec(float threshold) : threshold_{threshold} {}
 
@@ -220,9 +221,46 @@ class threshold_codec final : public plain_codec {
         return context.ops.run(decode_threshold{threshold_, {payload, factor, addend, output}});
     }
 
+    const payload_blocks* blocks() const override { return this; }
+    std::size_t unit(const tensor_shape&) const override { return 1; }
+    tensor_shape shape_of(const tensor_shape&, std::size_t elements) const override {
+        return {elements};
+    }
+    result<tensor> cut(memory_pool& memory, const tensor_shape& shape, const tensor& payload,
+                       std::size_t first, std::size_t count) const override;
+    codec_ptr of_sums() const override {
+        return with_error_feedback(make_threshold_sums_codec(threshold_));
+    }
+
   private:
     float threshold_;
 };
+
+// The words with its indices, counted from its first element.
+result<tensor> threshold_codec::cut(memory_pool& memory, const tensor_shape&, const tensor& payload,
+                                    std::size_t first, std::size_t count) const {
+    constexpr std::uint32_t sign = 0x80000000u;
+    const auto word_at = [&](std::size_t i) {
+        std::uint32_t word = 0;
+        std::memcpy(&word, payload.data() + threshold_element_bytes * i, sizeof word);
+        return word;
+    };
+    const auto words = std::views::iota(std::size_t{0}, payload.bytes() / threshold_element_bytes);
+    const auto place_of = [&](std::size_t index) {
+        const auto at = std::ranges::lower_bound(words, index, {},
+                                                 [&](std::size_t i) { return word_at(i) & ~sign; });
+        return static_cast<std::size_t>(at - words.begin());
+    };
+    const std::size_t begin = place_of(first), end = place_of(first + count);
+    auto part =
+        tensor::allocate(memory, data_type::uint8, {threshold_element_bytes * (end - begin)});
+    for (std::size_t i = begin; part && i < end; ++i) {
+        const std::uint32_t word = word_at(i) - static_cast<std::uint32_t>(first);
+        std::memcpy(part->mutable_data() + threshold_element_bytes * (i - begin), &word,
+                    sizeof word);
+    }
+    return part;
+}
 
 } // namespace
 

@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(sums_are_those_of_one_loop_bit_for_bit_and_nothing_is_lost)
                     }
             }
             // What has been applied, what all have kept and what owners have kept are all gradients.
-            if (how->name() == "one_bit")
+            if (how->name() == "one_bit" || how->name() == "threshold")
                 for (std::size_t t = s.averages; t < s.shapes.size(); ++t) {
                     const auto kept = serial.kept(t);
                     for (std::size_t i = 0; i < given[t].size(); ++i)
@@ -190,7 +190,9 @@ BOOST_AUTO_TEST_CASE(ranks_send_the_bytes_that_are_planned) {
             for (std::uint32_t r = 0; r < ranks; ++r) {
                 const auto sent = run.sent_by(r);
                 BOOST_TEST(sent.messages == 2 * (ranks - 1));
-                BOOST_TEST(sent.bytes - sent.messages * words->bytes() == layout.bytes_sent(r));
+                const auto bytes = sent.bytes - sent.messages * words->bytes();
+                BOOST_TEST(bytes <= layout.bytes_sent(r));
+                BOOST_TEST((how->name() == "threshold" || bytes == layout.bytes_sent(r)));
             }
         }
 }

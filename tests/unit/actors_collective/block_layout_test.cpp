@@ -108,7 +108,8 @@ BOOST_AUTO_TEST_CASE(blocks_are_chosen_where_they_are_faster) {
     };
     for (const codec_ptr& how : codecs_with_blocks()) {
         BOOST_TEST(!chosen(how, 2, network(412)).in_blocks); // as many bytes in two rounds
-        BOOST_TEST(!chosen(how, 4, {{100, 100}}).in_blocks); // a second round takes longer
+        // A second round takes longer; but threshold might send as much as three times all numbers.
+        BOOST_TEST(chosen(how, 4, {{100, 100}}).in_blocks == (how->name() == "threshold"));
         for (const std::uint32_t ranks : {4u, 8u, 64u}) {
             const auto exchange = chosen(how, ranks, network(412));
             BOOST_TEST(exchange.name() == "blocks summed and encoded again by their owners");

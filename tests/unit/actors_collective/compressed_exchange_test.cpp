@@ -32,11 +32,10 @@ BOOST_AUTO_TEST_CASE(sparse_payloads_are_summed_on_their_way_where_that_is_faste
     BOOST_TEST(many.bytes == 7 * 8 * (n / 4) / 8 + 7 * 4 * n / 8);
 }
 
-BOOST_AUTO_TEST_CASE(other_payloads_are_gathered) {
-    for (const codec_ptr& how :
-         {with_error_feedback(make_threshold_codec(0.1f)), with_error_feedback(make_sign_codec())})
-        BOOST_TEST(exchange_of(how, 4, {{100, 100}}).name() == "all-gather", how->name());
+// As blocks these are few bytes in two rounds.
+BOOST_AUTO_TEST_CASE(small_payloads_are_gathered) {
     const codec_ptr signs = with_error_feedback(make_sign_codec());
+    BOOST_TEST(exchange_of(signs, 4, {{100, 100}}).name() == "all-gather");
     // Beside it an all-reduce of the averages: of so few, two rounds of recursive doubling.
     BOOST_TEST(exchange_of(signs, 4, {{7}, {100, 100}}, 1).bytes ==
                3 * signs->payload_bytes({100, 100}) + 2u * 4 * 7);

@@ -23,6 +23,8 @@ inline std::vector<codec_ptr> feedback_codecs() {
             with_error_feedback(make_half_codec(half_format::f16)),
             with_error_feedback(make_sign_codec()),
             with_error_feedback(make_threshold_codec(0.7f)),
+            with_error_feedback(make_threshold_sums_codec(0.7f)),
+            with_error_feedback(make_threshold_sums_codec(0.01f)), // as they are
             with_error_feedback(make_top_codec(0.01f)),
             with_error_feedback(make_top_codec(1)),
             with_error_feedback(make_top_codec(0.1f, proto::SparseValues::F16)),

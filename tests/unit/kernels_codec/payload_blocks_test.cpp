@@ -29,6 +29,8 @@ std::vector<codec_ptr> codecs_with_blocks() {
         make_quantized_codec("qsgd", {.levels = 15, .bucket = 1, .norm = bucket_norm::euclidean}));
     all.push_back(make_sign_codec());
     all.push_back(with_error_feedback(make_sign_codec()));
+    all.push_back(with_error_feedback(make_threshold_codec(0.5f)));
+    all.push_back(make_threshold_codec(1e20f)); // nothing is sent
     return all;
 }
 
@@ -59,7 +61,8 @@ BOOST_AUTO_TEST_CASE(a_block_is_told_by_its_part_of_the_payload) {
                     BOOST_REQUIRE(block.elements() == end - first);
                     const tensor part =
                         blocks.cut(pool, shape, payload, first, end - first).value();
-                    BOOST_TEST(part.bytes() == how->payload_bytes(block));
+                    BOOST_TEST(
+                        (how->name() == "threshold" || part.bytes() == how->payload_bytes(block)));
                     bytes += part.bytes();
                     const tensor d = decoded(context, *how, block, part).value();
                     BOOST_TEST(std::memcmp(d.values<float>().data(),
@@ -97,6 +100,52 @@ BOOST_AUTO_TEST_CASE(sums_are_not_clipped_again) {
     };
     BOOST_TEST(largest(*how) < 1.f);
     BOOST_TEST(largest(*of_sums) == 3.f);
+}
+
+// 0.5 thrice, minus 0.5 twice, once, and less than half of it.
+BOOST_AUTO_TEST_CASE(a_sum_of_thresholds_is_told_by_as_many_words_as_it_counts) {
+    const codec_ptr how = make_threshold_sums_codec(0.5f);
+    const auto encoded = [&](const std::vector<float>& numbers) {
+        tensor sum = random_tensor(pool, {10}, 1);
+        std::ranges::fill(sum.mutable_values<float>(), 0.f);
+        std::ranges::copy(numbers, sum.mutable_values<float>().begin());
+        return how->encode(context, sum, {}, {}).value();
+    };
+    const tensor few = encoded({0, 1.5f, 0, -1, 0.5f, 0.2f});
+    std::vector<std::uint32_t> words(few.bytes() / 4);
+    std::memcpy(words.data(), few.data(), few.bytes());
+    const std::uint32_t minus = 0x80000000u;
+    BOOST_TEST((words == std::vector<std::uint32_t>{1, 3 | minus, 4, 1, 3 | minus, 1}));
+    const tensor told = decoded(context, *how, {10}, few).value();
+    BOOST_TEST((values_of(told) == std::vector<double>{0, 1.5, 0, -1, 0.5, 0, 0, 0, 0, 0}));
+    tensor onto = random_tensor(pool, {10}, 2);
+    std::ranges::fill(onto.mutable_values<float>(), 3.f);
+    BOOST_REQUIRE(how->decode(context, few, -2, &onto, onto).ok());
+    BOOST_TEST((values_of(onto) == std::vector<double>{3, 0, 3, 5, 2, 3, 3, 3, 3, 3}));
+    // Ten words would be as long as ten numbers, of which then all is told.
+    BOOST_TEST(encoded({1.5f, 1.5f, 1.5f}).bytes() == 4u * 9);
+    const tensor many = encoded({1.6f, 1.5f, 1.5f, -0.5f});
+    BOOST_TEST(many.bytes() == 4u * 10);
+    BOOST_TEST(decoded(context, *how, {10}, many).value().values<float>()[0] == 1.6f);
+    onto = random_tensor(pool, {10}, 2);
+    std::ranges::fill(onto.mutable_values<float>(), 3.f);
+    BOOST_REQUIRE(how->decode(context, many, -1, &onto, onto).ok());
+    BOOST_TEST(values_of(onto)[3] == 3.5);
+    BOOST_TEST(encoded({0.2f}).bytes() == 0u);
+    BOOST_TEST(encoded({NAN}).bytes() == 4u * 10);
+}
+
+BOOST_AUTO_TEST_CASE(sums_of_thresholds_with_more_layers_than_senders_can_be_are_refused) {
+    const codec_ptr how = make_threshold_sums_codec(0.5f);
+    const auto layers = [&](std::size_t count, std::uint32_t index) {
+        tensor payload = tensor::allocate(pool, data_type::uint8, {4 * count}).value();
+        for (std::size_t i = 0; i < count; ++i)
+            std::memcpy(payload.mutable_data() + 4 * i, &index, 4);
+        return decoded(context, *how, {1000}, payload);
+    };
+    BOOST_TEST(layers(128, 7).value().values<float>()[7] == 64.f);
+    BOOST_TEST((layers(129, 7).failure().code() == errc::protocol));
+    BOOST_TEST((layers(1, 1000).failure().code() == errc::protocol));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
