@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t row_size = 25;
 
-// The second of three ranks, with two weights of rows of which each is told by a bit; each rank owns two rows of either. The
+// One of three ranks, the second unless said otherwise, with two weights of rows of which each is told by a bit; each rank owns two rows of either. The
 // stage is a puppet, as are the peers.
 struct one_reducer : puppet_stage {
     part& stage = add<proto::Reduced>("stage");
@@ -25,7 +25,7 @@ struct one_reducer : puppet_stage {
     const codec_ptr how = with_error_feedback(make_sign_codec());
     actor_address rank;
 
-    explicit one_reducer(std::size_t rows = 6, std::size_t averages = 0) {
+    explicit one_reducer(std::size_t rows = 6, std::size_t averages = 0, bool is_last = false) {
         compressed_options options;
         options.codec = how;
         options.compute = shared_device();
@@ -37,11 +37,11 @@ struct one_reducer : puppet_stage {
         rank = node.spawn<block_reducer>("reducer", std::move(options));
         watch(stage, rank);
         frame_builder<proto::JoinReduction> join;
-        join.body().setRank(1);
+        join.body().setRank(is_last ? 2 : 1);
         auto members = join.body().initMembers(3);
         write_address(members[0], first.address);
-        write_address(members[1], rank);
-        write_address(members[2], third.address);
+        write_address(members[1], is_last ? third.address : rank);
+        write_address(members[2], is_last ? rank : third.address);
         say(stage, rank, std::move(join));
     }
 
@@ -98,6 +98,9 @@ struct with_averages : one_reducer {
 // Of which the first two ranks own the rows of both weights.
 struct of_one_row : one_reducer {
     of_one_row() : one_reducer{1} {}
+};
+struct who_owns_nothing : one_reducer {
+    who_owns_nothing() : one_reducer{1, 0, true} {}
 };
 
 } // namespace
@@ -228,6 +231,21 @@ BOOST_FIXTURE_TEST_CASE(who_owns_nothing_is_given_nothing, of_one_row) {
     BOOST_TEST(third.log.got.size() == 1u);
     chunk(third, 1, 1, {payload(1, 1)});
     check_ended("reduction 1: comes from a rank that sends nothing then, or twice");
+}
+
+BOOST_FIXTURE_TEST_CASE(an_owner_of_nothing_takes_the_sums, who_owns_nothing) {
+    give(0, {payload(1, 1), payload(2, 1)});
+    BOOST_TEST(first.log.got.size() == 1u);
+    chunk(first, 0, 1, {payload(7, 1)});
+    chunk(third, 0, 1, {payload(8, 1)});
+    BOOST_REQUIRE(stage.log.got.size() == 1u);
+    BOOST_TEST(sum_of(0, 0, 0) == 7.f);
+    BOOST_TEST(sum_of(0, 1, 0) == 8.f);
+    BOOST_TEST(first.log.got.size() == 1u); // no sum
+}
+BOOST_FIXTURE_TEST_CASE(zeros_for_an_owner_of_nothing_end_it, who_owns_nothing) {
+    chunk(first, 0, 0, {});
+    check_ended("sends nothing then");
 }
 
 // The sums themselves: tests/sim/block_seeds_test.cpp.
