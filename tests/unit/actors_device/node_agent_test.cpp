@@ -76,11 +76,21 @@ class asking_actor final : public actor {
     const app_definition& app_;
 };
 
+// What a trainer says otherwise than it should.
+struct trainer_script {
+    std::function<void(proto::PlaceStage::Builder)> place = [](proto::PlaceStage::Builder) {};
+    std::function<void(frame_builder<proto::ConnectStage>&)> connect =
+        [](frame_builder<proto::ConnectStage>&) {};
+};
+
 // A trainer that refuses the weights of its only stage, as its own node does where they are too large to be sent.
 class refusing_trainer final : public actor {
   public:
-    refusing_trainer(actor_context& context, answers& log, node_id of, const app_definition& app)
-        : actor{context}, log_{log}, agent_{of, well_known::agent}, app_{app} {
+    refusing_trainer(actor_context& context, answers& log, node_id of, const app_definition& app,
+                     trainer_script script = {})
+        : actor{context}, log_{log}, agent_{of, well_known::agent}, app_{app},
+          script_{std::move(script)} {
+        on<proto::PlaceFailed>(&refusing_trainer::not_placed);
         on<proto::StagePlaced>(&refusing_trainer::placed);
         on<proto::StageReady>(&refusing_trainer::ready);
         on<proto::Snapshot>(&refusing_trainer::refuse);
@@ -95,12 +105,17 @@ class refusing_trainer final : public actor {
         request.body().setDevice("held:0");
         request.body().setModel(app_.app().getModel());
         request.body().setTrain(app_.app().getTrain());
+        script_.place(request.body());
         send(agent_, std::move(request));
+    }
+    void not_placed(proto::PlaceFailed::Reader body, const frame&) {
+        log_.refused.push_back(read_failure(body.getFailure()).message());
     }
     void placed(proto::StagePlaced::Reader body, const frame&) {
         frame_builder<proto::ConnectStage> request;
         write_address(request.body().initPrevious(1)[0], agent_); // anybody else
         write_address(request.body().initSource(), agent_);
+        script_.connect(request);
         send(read_address(body.getAddress()), std::move(request));
     }
     void ready(proto::StageReady::Reader, const frame& f) {
@@ -114,6 +129,7 @@ class refusing_trainer final : public actor {
     answers& log_;
     const actor_address agent_;
     const app_definition& app_;
+    const trainer_script script_;
 };
 
 // A node with a device, and two others.
@@ -189,6 +205,41 @@ BOOST_FIXTURE_TEST_CASE(a_stage_whose_trainer_refuses_its_weights_fails, measuri
     settle();
     BOOST_REQUIRE(log.refused.size() == 1u);
     BOOST_TEST(log.refused[0] == "the trainer refused a message: too large");
+}
+
+BOOST_AUTO_TEST_CASE(a_restored_stage_wants_a_count_of_updates_for_each_parameter) {
+    memory_pool memory{1u << 24};
+    const auto ops = make_reference_operations();
+    compute_context context{*ops, memory};
+    for (const unsigned counts : {0u, 5u, 6u, 7u}) {
+        measuring_node n;
+        const auto program = stage_program::whole(n.app.app().getModel()).value();
+        const std::vector<tensor> first = program.initialise(context, 1, 1).value()->tensors();
+        const auto restore = [&](frame_builder<proto::ConnectStage>& request) {
+            request.body().setRestored(true);
+            request.body().initUpdates(counts);
+            for (const tensor& t : first)
+                request.attach(t);
+        };
+        n.b.spawn<refusing_trainer>("trainer", n.log, n.a.node(), n.app,
+                                    trainer_script{.connect = restore});
+        n.settle();
+        BOOST_REQUIRE(n.log.refused.size() == 1u);
+        BOOST_TEST(n.log.refused[0] ==
+                   (counts == 6 ? std::string{"the trainer refused a message: too large"}
+                                : "the weights to start from: there are " + std::to_string(counts) +
+                                      " counts of updates, this stage has 6 parameters"));
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_rate_that_this_build_does_not_know_is_refused, measuring_node) {
+    const auto place = [](proto::PlaceStage::Builder body) {
+        body.setRate(static_cast<proto::StageRate>(2));
+    };
+    b.spawn<refusing_trainer>("trainer", log, a.node(), app, trainer_script{.place = place});
+    settle();
+    BOOST_REQUIRE(log.refused.size() == 1u);
+    BOOST_TEST(log.refused[0] == "node a does not know this rate of a stage's replicas");
 }
 
 BOOST_FIXTURE_TEST_CASE(a_measurement_is_given_up_when_its_askers_node_dies, measuring_node) {
