@@ -1,10 +1,11 @@
-// Downpour over a thousand networks that delay, drop, duplicate and reorder: the server has the sum of all gradients, and
-// each replica computes with all of its own.
+// Downpour over a thousand networks that delay, drop, duplicate and reorder: the server has the sum of all gradients, each
+// replica computes with all of its own, and waits for no more answers than it asks for.
 #include <boost/test/unit_test.hpp>
 
 #include "kernels/reference/reference.hpp"
 #include "tests/sim/server_sim.hpp"
 #include "tests/support/passing_operations.hpp"
+#include "tests/support/seeds.hpp"
 #include "tests/support/serial_replica.hpp"
 
 using namespace troupe;
@@ -12,7 +13,6 @@ using namespace troupe::test;
 
 namespace {
 
-constexpr std::uint64_t seeds = 1000;
 constexpr float rate = 0.0625f;
 
 // A linear layer of two outputs whose gradients are what this makes of them: whole numbers of a minibatch's samples, and of
@@ -65,16 +65,26 @@ std::string downpour_app(std::uint64_t push_every, std::uint64_t fetch_every) {
            std::to_string(push_every) + ", fetch_every: " + std::to_string(fetch_every) + "}}}\n";
 }
 
+// Of both replicas by the shard on the first node.
+std::uint64_t pulls_of_a_shard(pipeline_sim& run) {
+    const trace_batch all = run.node(0).trace().read(0, 1u << 16);
+    BOOST_REQUIRE(all.lost == 0u);
+    return static_cast<std::uint64_t>(std::ranges::count_if(all.events, [](const trace_event& e) {
+        return e.kind == trace_kind::message && e.type == type_id_of<proto::Pull>();
+    }));
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(downpour_over_many_seeds)
 
-BOOST_AUTO_TEST_CASE(the_server_has_the_sum_of_all_gradients_and_a_replica_all_of_its_own) {
+BOOST_AUTO_TEST_CASE(the_server_has_the_sum_of_all_gradients_and_a_replica_all_of_its_own,
+                     *seeded) {
     memory_pool pool{1u << 24};
     const auto ops = make_reference_operations();
     serial_app app{downpour_app(1, 1)};
     const std::vector<float> initial = serial_replica{app}.values(); // biases are 0
-    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    for (const std::uint64_t seed : seed_range{1000}) {
         const std::uint64_t push = 2 + seed % 4, fetch = 1 + seed / 4 % 5;
         counted_gradients first{*ops, 0}, second{*ops, 1};
         pipeline_sim run{{.seed = seed,
@@ -85,8 +95,7 @@ BOOST_AUTO_TEST_CASE(the_server_has_the_sum_of_all_gradients_and_a_replica_all_o
                               return device == 0 ? first : second;
                           }}};
         run.train({});
-        BOOST_TEST_CONTEXT("seed " << seed << ", push_every " << push << ", fetch_every "
-                                   << fetch) {
+        BOOST_TEST_CONTEXT("push_every " << push << ", fetch_every " << fetch) {
             BOOST_REQUIRE(run.observer().report.has_value());
             const run_report& report = *run.observer().report;
             BOOST_REQUIRE_MESSAGE(!report.failure,
@@ -104,6 +113,10 @@ BOOST_AUTO_TEST_CASE(the_server_has_the_sum_of_all_gradients_and_a_replica_all_o
             const std::uint64_t updates = report.stages[0].weight_version;
             BOOST_TEST(updates >= (2 * 21 + push - 1) / push);
             BOOST_TEST(updates <= 2 * 21 / push + 4); // of each replica the rest of each epoch
+            // One when each replica enters each epoch; no push waits for an answer.
+            const std::uint64_t pulls = pulls_of_a_shard(run) - 4;
+            BOOST_TEST(pulls <= 2 * 21 / fetch);
+            BOOST_TEST(pulls + 4 >= 2 * 21 / fetch);
         }
     }
 }

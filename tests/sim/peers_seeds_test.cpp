@@ -180,8 +180,7 @@ BOOST_AUTO_TEST_CASE(a_replica_that_is_lost_is_not_waited_for, *seeded) {
                       elastic_peers({0.25f, synchronous})};
         run.start();
         run.sim().run_for(std::chrono::milliseconds{5 + seed % 61});
-        run.sim().kill(run.node(2));
-        run.records[2].done = true;
+        run.kill(2);
         run.finish();
         BOOST_TEST(run.records[0].downs.empty());
         BOOST_TEST(run.records[0].done);
@@ -209,15 +208,21 @@ BOOST_AUTO_TEST_CASE(gossip_keeps_the_sum_but_for_what_updates_add, *seeded) {
 }
 
 BOOST_AUTO_TEST_CASE(without_updates_replicas_that_gossip_come_together, *seeded) {
-    for (const std::uint64_t seed : seed_range{15}) {
+    const seed_range seeds{15};
+    const float before = 30;
+    float after = 0;
+    for (const std::uint64_t seed : seeds) {
         const std::uint32_t replicas = 4;
         script s{.exchange = every(1), .updates = 400, .seed = seed, .step = 0, .apart = 10};
-        const float before = 10 * (replicas - 1);
         peers_sim gossips{s, replicas, bad_weather, gossip_peers(seed)};
         gossips.run();
         check_done(gossips);
-        BOOST_TEST(spread_of(gossips.records) < before / 4);
+        const float spread = spread_of(gossips.records);
+        BOOST_TEST(spread < before);
+        after += spread / static_cast<float>(seeds.size());
     }
+    if (!seeds.are_few()) // one of whose messages many are lost meets few
+        BOOST_TEST(after < before / 10);
 }
 
 BOOST_AUTO_TEST_CASE(
@@ -253,17 +258,23 @@ BOOST_AUTO_TEST_CASE(who_lies_moves_the_mean_and_nothing_robust, *seeded) {
                                                          {{.by = rule::median}, 4},
                                                          {{.by = rule::trimmed_mean, .trim = 1}, 4},
                                                          {{.by = rule::krum, .liars = 1}, 5}};
-    for (const auto& [how, replicas] : all)
-        for (const std::uint64_t seed : seed_range{10}) {
+    for (const auto& [how, replicas] : all) {
+        const seed_range seeds{10};
+        std::size_t moved = 0;
+        for (const std::uint64_t seed : seeds) {
             script s{.exchange = every(1), .updates = 40, .seed = seed, .step = 0.5f};
             s.liar = 1;
             peers_sim run{s, replicas, bad_weather, malt_peers(proto::MaltGraph::ALL, how)};
             run.run();
             check_done(run);
             for (const std::uint32_t honest : {0u, 2u, 3u})
-                BOOST_TEST((std::abs(run.records[honest].own[0]) < 50.0f) ==
-                           (how.by != rule::mean));
+                moved += std::abs(run.records[honest].own[0]) < 50.0f ? 0 : 1;
+            if (how.by != rule::mean)
+                BOOST_TEST(moved == 0u);
         }
+        if (how.by == rule::mean && !seeds.are_few()) // but who ends before nonsense reaches it
+            BOOST_TEST(moved > 2 * seeds.size());
+    }
 }
 
 BOOST_AUTO_TEST_CASE(admm_keeps_to_its_quorum_and_delay_and_never_hangs, *seeded) {
@@ -299,8 +310,7 @@ BOOST_AUTO_TEST_CASE(who_is_lost_leaves_the_lists_and_the_others_go_on, *seeded)
             peers_sim run{s, 4, bad_weather, make};
             run.start();
             run.sim().run_for(std::chrono::milliseconds{5 + seed % 61});
-            run.sim().kill(run.node(3));
-            run.records[3].done = true;
+            run.kill(3);
             run.finish();
             for (std::size_t r = 0; r < 3; ++r) {
                 BOOST_TEST(run.records[r].done);

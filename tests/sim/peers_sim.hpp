@@ -241,6 +241,15 @@ class peers_sim {
             },
             limit);
     }
+    // There are no heartbeats here by which the death would be noticed if its own news is lost.
+    void kill(std::uint32_t replica) {
+        sim_.kill(*nodes_[replica]);
+        records[replica].done = true;
+        sim_.run_for(std::chrono::milliseconds{100});
+        for (node_runtime* const other : nodes_)
+            if (other != nodes_[replica])
+                other->send(stages_[replica], frame_builder<proto::Probe>{});
+    }
     void read_common(std::uint32_t replica) {
         nodes_[replica]->send(stages_[replica], frame_builder<proto::Probe>{});
         sim_.run_until([&] { return !records[replica].common.empty(); }, std::chrono::minutes{1});

@@ -27,6 +27,7 @@ struct pipeline_sim_options {
     std::size_t spare_nodes = 0; // beside these, of which the run does not know yet
     std::string app;
     double flops_per_second = 1e11; // of every device
+    double slow_last = 1;           // how many times as long the last node's devices take
     std::function<void(node_runtime&)>
         last_agent; // spawns what stands where the last node's agent would; may be empty
     // What each device computes with, numbered over all nodes; empty: all with the same.
@@ -53,7 +54,9 @@ class pipeline_sim {
                 devices.push_back(shared(sim_.add_device(
                     node,
                     {.name = device_name,
-                     .flops_per_second = options.flops_per_second,
+                     .flops_per_second = n + 1 == options.nodes
+                                             ? options.flops_per_second / options.slow_last
+                                             : options.flops_per_second,
                      .jitter = 0.3,
                      .seed = options.seed + n},
                     options.operations_of ? options.operations_of(n * options.devices_of_node + d)

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "tests/sim/replicas_sim.hpp"
+#include "tests/support/seeds.hpp"
 
 namespace bdata = boost::unit_test::data;
 using namespace troupe;
@@ -114,9 +115,9 @@ BOOST_DATA_TEST_CASE(delay_loss_duplication_and_order_change_no_bit, bdata::xran
 }
 
 // Small runs of every algorithm, schedule and number of replicas; what a calm network gives, each storm must give.
-BOOST_AUTO_TEST_CASE(no_storm_of_a_thousand_changes_a_bit) {
+BOOST_AUTO_TEST_CASE(no_storm_of_a_thousand_changes_a_bit, *seeded) {
     std::map<std::string, saved_tensors> calm_weights;
-    for (std::uint64_t seed = 1000; seed < 2000; ++seed) {
+    for (const std::uint64_t seed : seed_range{1000, 1000}) {
         const std::string& algorithm = algorithms[seed % algorithms.size()];
         const bool cut = seed % 7 == 0;
         const replicas_app app{
@@ -130,7 +131,6 @@ BOOST_AUTO_TEST_CASE(no_storm_of_a_thousand_changes_a_bit) {
         const std::string text = text_of(app);
         if (!calm_weights.contains(text))
             calm_weights[text] = train(app).weights;
-        BOOST_TEST_CONTEXT("seed " << seed)
         BOOST_TEST((train(app, storm, seed).weights == calm_weights[text]));
     }
 }

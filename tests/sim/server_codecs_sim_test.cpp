@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "tests/sim/server_sim.hpp"
+#include "tests/support/seeds.hpp"
 
 namespace bdata = boost::unit_test::data;
 using namespace troupe;
@@ -75,6 +76,7 @@ BOOST_AUTO_TEST_CASE(deep_gradients_with_a_share_of_1_and_no_momentum_are_plain_
     BOOST_TEST((train(app, storm, 3).weights == reduced.weights));
 }
 
+BOOST_TEST_DECORATOR(*seeded)
 BOOST_DATA_TEST_CASE(every_codec_trains_and_no_storm_changes_a_bit, bdata::xrange(codecs.size()),
                      c) {
     replicas_app app{.layers = {2, 4},
@@ -83,7 +85,7 @@ BOOST_DATA_TEST_CASE(every_codec_trains_and_no_storm_changes_a_bit, bdata::xrang
                      .samples = 70, // a replica has none of the last round
                      .optimizer = plain_sgd};
     const auto first = train(app);
-    for (std::uint64_t seed = 7 + c; seed < 57; seed += 10)
+    for (const std::uint64_t seed : seed_range{5, 7 + 5 * c})
         BOOST_TEST((train(app, storm, seed).weights == first.weights));
     app.sync = server("bsp", 2);
     const auto plain = train(app);

@@ -7,6 +7,7 @@
 #include "tests/sim/loss_sim.hpp"
 #include "tests/sim/server_sim.hpp"
 #include "tests/support/passing_operations.hpp"
+#include "tests/support/seeds.hpp"
 
 namespace bdata = boost::unit_test::data;
 using namespace troupe;
@@ -105,7 +106,7 @@ BOOST_AUTO_TEST_CASE(a_lost_shard_or_a_method_that_needs_all_ends_the_run) {
 }
 
 // Two nodes of two replicas each: what is pushed is the sum of two, in another order of additions.
-BOOST_AUTO_TEST_CASE(servers_of_nodes_sum_what_their_replicas_push) {
+BOOST_AUTO_TEST_CASE(servers_of_nodes_sum_what_their_replicas_push, *seeded) {
     const auto run_on_nodes = [](const std::string& rule, std::uint64_t seed) {
         const temporary_folder folder;
         const std::string sync =
@@ -129,7 +130,7 @@ BOOST_AUTO_TEST_CASE(servers_of_nodes_sum_what_their_replicas_push) {
         {.replicas = 1, .samples = 330, .batch = 16, .optimizer = "sgd: {learning_rate: 0.02}"});
     const auto summed = run_on_nodes("bsp", 1);
     BOOST_TEST(farthest(summed.weights, alone.weights) < 2e-6);
-    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    for (const std::uint64_t seed : seed_range{8}) {
         const auto late = run_on_nodes(seed % 2 ? "asp" : "{ssp: {staleness: 1}}", seed);
         BOOST_TEST(lags_of(late.report).first == 2u * 83);
         BOOST_TEST(late.report.stages[0].weight_version < 2u * 83); // updates of two minibatches

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "tests/sim/replicas_sim.hpp"
+#include "tests/support/seeds.hpp"
 
 namespace bdata = boost::unit_test::data;
 using namespace troupe;
@@ -159,7 +160,7 @@ BOOST_DATA_TEST_CASE(delay_and_order_change_no_bit, bdata::xrange(40), seed) {
 }
 
 // Five pipelines with each codec, calm once, and then with delays, losses, duplicates and another order by every seed.
-BOOST_AUTO_TEST_CASE(no_weather_changes_a_bit_of_them_with_a_codec_or_without) {
+BOOST_AUTO_TEST_CASE(no_weather_changes_a_bit_of_them_with_a_codec_or_without, *seeded) {
     const char* const codecs[] = {"none",
                                   "bf16",
                                   "{top_k: {ratio: 0.1}}",
@@ -168,15 +169,18 @@ BOOST_AUTO_TEST_CASE(no_weather_changes_a_bit_of_them_with_a_codec_or_without) {
                                   "{threshold: {threshold: 0.001}}",
                                   "one_bit",
                                   "sufficient_factors"};
+    const seed_range seeds{1000};
     std::map<std::pair<std::size_t, std::size_t>, saved_tensors> calm_weights;
-    for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    for (const std::uint64_t seed : seeds) {
         const std::size_t which = seed % with_three.size(), codec = seed % std::size(codecs);
         auto& expected = calm_weights[{which, codec}];
         if (expected.empty())
             expected = saved_by(with_three[which], codecs[codec], calm, 1);
         BOOST_TEST_REQUIRE((saved_by(with_three[which], codecs[codec], storm, seed) == expected),
-                           codecs[codec] << ", pipeline " << which << ", seed " << seed);
+                           codecs[codec] << ", pipeline " << which);
     }
+    if (seeds.are_few())
+        return;
     BOOST_TEST(calm_weights.size() == with_three.size() * std::size(codecs));
     for (std::size_t which = 0; which < with_three.size(); ++which) // bf16 has been used
         BOOST_TEST((calm_weights[{which, 0}] != calm_weights[{which, 1}]));
