@@ -225,8 +225,6 @@ const reduce_transfer* sparse_reduction::next_to_send() const {
     if (next_sent_ == transfers_.size())
         return nullptr;
     const reduce_transfer& t = transfers_[next_sent_];
-    if (sends_sum(t) && unrounded_)
-        return nullptr;
     for (std::size_t i = next_taken_; i < next_sent_; ++i)
         if (transfers_[i].from != nobody && overlap(transfers_[i].receives, t.sends))
             return nullptr; // what it is to send is still to come
@@ -234,6 +232,7 @@ const reduce_transfer* sparse_reduction::next_to_send() const {
 }
 
 std::vector<sparse_vector> sparse_reduction::send() {
+    TROUPE_CHECK(to_round() == nullptr, "a sum is rounded before anything more is sent");
     const index_range part = transfers_[next_sent_++].sends;
     pass_silent();
     const auto first = segments_.begin() + static_cast<std::ptrdiff_t>(part.first);

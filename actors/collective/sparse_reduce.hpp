@@ -108,8 +108,8 @@ struct sparse_load {
 std::optional<sparse_algorithm> choose_sparse(std::uint32_t ranks, const sparse_load& load,
                                               const reduce_costs& costs = measured_costs);
 
-// What the busiest rank sends where no two have a number at the same place and all lie evenly; and wherever they lie, at
-// most: by no algorithm more than with all numbers, but for what blocks of one row differ in size.
+// What the busiest rank sends where no two have a number at the same place and all lie evenly; and, wherever they lie, at
+// most. Blocks differ by a number, and rounded ones have norms of their own: a few bytes a block more or less.
 std::size_t bytes_sent(sparse_algorithm algorithm, std::uint32_t ranks, const sparse_load& load);
 std::size_t bytes_sent_max(sparse_algorithm algorithm, std::uint32_t ranks,
                            const sparse_load& load);

@@ -281,6 +281,25 @@ BOOST_FIXTURE_TEST_CASE(what_payloads_decode_to_is_applied_once, compressed_shar
     check_keeps(2, {8, -2});
 }
 
+BOOST_AUTO_TEST_CASE(numbers_of_payloads_may_be_sevenths_of_the_largest) {
+    const codec_ptr sevenths = make_top_codec(1, proto::SparseValues::INT4);
+    for (const bool damaged : {false, true}) {
+        one_shard s{asynchronous, sevenths};
+        compute_context context{*s.ops, s.memory};
+        tensor payload = sevenths->encode(context, s.floats({7, -3.4f}), {}, {}).value();
+        if (damaged)
+            payload.mutable_data()[payload.bytes() - 1] = std::byte{0x0f}; // 15 of 0 .. 14
+        s.say(s.one, s.shard, push({}, {payload}));
+        if (damaged) {
+            s.check_ended("what worker 0 pushed: ");
+            s.check_ended("a quantized tensor has a level that is none");
+            continue;
+        }
+        s.finish_both();
+        s.check_keeps(1, {-7, 3});
+    }
+}
+
 BOOST_AUTO_TEST_CASE(who_has_no_minibatch_in_a_round_pushes_no_payload) {
     compressed_shard s{synchronous};
     s.say(s.one, s.shard, push({}, {s.payload({1, 2})}));
