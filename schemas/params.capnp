@@ -15,6 +15,9 @@
 #   trainer --WorkerLost--> every shard           nothing: nobody waits for that worker any more
 #   trainer --WorkerJoined--> every shard         shard --WorkerExpected--> trainer   between two epochs: another takes its place
 #
+# Where weights are sent in a form of fewer bits (topology.capnp, pulls), Pulled has them so, and Fetched what the cache has
+# decoded of that. The shards keep float32, which is what ShardRead has, and Fetched after Refresh.
+#
 # Everything is told from the sender's side. A stage has a cache beside it on its node, which with node_servers is one for all
 # replicas of the stage there: it asks the shards when all of them have asked it, and pushes the sum of what they offer, and shard k of the stage, if there are
 # so many, stands on the node of replica k. Tensors are handed over by reference within a node.
@@ -64,7 +67,8 @@ struct Offer $nodeLocal {
                                 # worker has no minibatch now
 
 struct Fetched $nodeLocal {
-  # Cache to its stage, the answer to EnterEpoch, Offer and Refresh: the stage's weights as the shards have them now.
+  # Cache to its stage, the answer to EnterEpoch, Offer and Refresh: the stage's weights as the shards have them now, or
+  # rounded as Pulled has them.
   staleness @0 :UInt64;         # updates that the first shard made between the weights that the gradient is of and its own
   weightVersion @1 :UInt64;     # of the first shard
   dropped @2 :UInt32;           # gradients of this worker that the first shard has dropped since the last Fetched
@@ -95,7 +99,9 @@ struct Pulled {
   weightVersion @1 :UInt64;     # of this shard
   staleness @2 :UInt64;         # updates between the version of the worker's last push and its own
   dropped @3 :UInt32;           # pushes of this worker that were dropped since the last Pulled
-}                               # attachments: the shard's parameters
+}                               # attachments: the shard's parameters; in a form of fewer bits a payload of each: uint8, as
+                                # kernels/ops/codecs.hpp describes it, two bytes for each number (bf16), or one and a
+                                # float32 for 512 neighbours (int8). Of one version all workers get the same bits.
 
 struct PullAgain {
   # Shard to a cache that it has answered, at most once for each Pulled, where updates are value-bounded: another worker waits
@@ -163,7 +169,8 @@ struct WorkerExpected {
 # ---- device work ----
 
 # What a shard's device does stands in its node's trace (trace.capnp, compute) under this name, with the minibatch and the
-# version that it makes the next one of: the sum of what was pushed, and an update by it.
+# version that it makes the next one of: the sum of what was pushed, an update by it, and what is sent of it in fewer bits.
+# That of a shard's first weights alone stands there as collective.capnp's encodeWork.
 
 const applyWork :Text = "apply";
 
@@ -171,3 +178,7 @@ const applyWork :Text = "apply";
 # are compressed, what else a cache encodes stands there as collective.capnp's encodeWork.
 
 const nodeSumWork :Text = "node sum";
+
+# What a cache decodes of weights in fewer bits stands there with the minibatch of a stage that asked for them.
+
+const decodeWork :Text = "decode";

@@ -51,7 +51,10 @@ struct Activation {
 }                               # attachments: (samples, shape...) of each value that is made before the sender's last layer
                                 # ends and read after it, in the order of the model's layers: its output, and what skip
                                 # connections carry past it; of the data source what the first layer takes: float32
-                                # values or int32 tokens
+                                # values or int32 tokens. Between stages float32 values in the form of the run
+                                # (training.capnp, activations): as they are, or of each tensor a payload, uint8, as
+                                # kernels/ops/codecs.hpp describes it: two bytes for each number (bf16), or one and a
+                                # float32 for 512 neighbours (int8)
 
 struct Gradient {
   # Stage s+1 to stage s, stage 0 to the data source. The answer to the Activation with the same ids.
@@ -59,7 +62,7 @@ struct Gradient {
   microbatch @1 :UInt32;
   weightVersion @2 :UInt64 = 0xffffffffffffffff;  # echo of the Activation's: the receiver checks that it stashed this one
 }                               # attachments: gradients of the loss by those of the Activation's tensors that depend on
-                                # parameters, in their order; none to the data source
+                                # parameters, in their order and in the form of activations; none to the data source
 
 struct PartialNorm {
   # Stage s+1 to stage s, where gradients are clipped by their norm over all stages (app.capnp, clip; synchronous schedules
@@ -95,7 +98,7 @@ struct EvaluationBatch {
   # Data source to stage 0, each stage to the next: samples to pass forward with the weights as they are. Only while no
   # training minibatch is in flight. The answer comes from the last stage, to the EvaluationLabels.
   batch @0 :UInt64;             # counts from 0 within the evaluation
-}                               # attachments: as of an Activation
+}                               # attachments: as of an Activation, but always as they are: what is evaluated is the model
 
 struct EvaluationLabels {
   # Data source to the last stage, just before the EvaluationBatch with the same number. Answered by EvaluationTaken.

@@ -158,6 +158,7 @@ actor_address node_agent::spawn_shard(proto::PlaceStage::Reader body, const stag
                                       shard_range own, const payload_forms& pushed) {
     parameter_shard_options shard;
     shard.rules = {*stage.sync.server, stage.sync.how, stage.sync.compensation, stage.rule};
+    shard.rules.pulls = stage.sync.pulls;
     const auto first = pushed.begin() + static_cast<std::ptrdiff_t>(own.first);
     shard.rules.forms.assign(first, first + static_cast<std::ptrdiff_t>(own.count));
     shard.workers = body.getWorkers();
@@ -176,6 +177,7 @@ actor_address node_agent::spawn_cache(proto::PlaceStage::Reader body, const stag
     options.fetches_kept = stage.sync.push_every; // the most, where weights are pulled every time
     options.members = body.getMembers();
     options.codec = stage.sync.codec;
+    options.pulls = stage.sync.pulls;
     options.seed = body.getTrain().getSeed() + body.getStage();
     options.workers = body.getWorkers();
     options.compute = options_.worker ? options_.worker : stage.compute;
@@ -209,6 +211,11 @@ result<node_agent::hosted_stage> node_agent::spawn_stage(proto::PlaceStage::Read
     }
     options.schedule = body.getSchedule();
     options.program = std::make_shared<const stage_program>(std::move(program).value());
+    const auto activations = make_number_form(body.getActivations());
+    if (!activations)
+        return error{errc::protocol, "node " + runtime().options().name +
+                                         " does not know this form of activations"};
+    options.activations = *activations;
     options.compute =
         slow_down(std::move(compute).value(), body.getSlowDown(), *runtime().options().time);
     const auto train = body.getTrain();

@@ -190,16 +190,21 @@ void parameter_cache::push(const push_ids& ids, std::vector<std::vector<tensor>>
     const char* const label =
         offered.size() > 1 ? proto::NODE_SUM_WORK->cStr() : proto::ENCODE_WORK->cStr();
     const auto contents = std::make_shared<std::vector<tensor>>();
-    in_work_.push_back({ids, label, contents});
+    submit({label, ids.name, [this, ids, contents] { send_push(ids, *contents); }},
+           [contents, encoder = encoder_, epoch = ids.epoch,
+            offered = std::move(offered)](compute_context& context) -> result<void> {
+               auto made = push_contents(context, offered, encoder.get(), epoch);
+               if (!made)
+                   return made.failure().in("summing or encoding what is to be pushed");
+               *contents = std::move(*made);
+               return {};
+           });
+}
+
+void parameter_cache::submit(job j, device_work work) {
+    in_work_.push_back(std::move(j));
     device_task task;
-    task.work = [contents, encoder = encoder_, epoch = ids.epoch,
-                 offered = std::move(offered)](compute_context& context) -> result<void> {
-        auto made = push_contents(context, offered, encoder.get(), epoch);
-        if (!made)
-            return made.failure();
-        *contents = std::move(*made);
-        return {};
-    };
+    task.work = std::move(work);
     for (const tensor_shape& shape : options_.shapes)
         task.cost_hint += static_cast<double>(shape.elements());
     task.done = completion_to(self_handle(), 0);
@@ -209,15 +214,15 @@ void parameter_cache::push(const push_ids& ids, std::vector<std::vector<tensor>>
 // They come in the order in which they were submitted.
 void parameter_cache::work_done(proto::WorkDone::Reader body, const frame& f) {
     TROUPE_CHECK(!in_work_.empty(), "work is done that was submitted");
-    const push_in_work done = std::move(in_work_.front());
+    const job done = std::move(in_work_.front());
     in_work_.pop_front();
     const work_span span = span_of(body, f);
     trace_compute(runtime().trace().label(done.label), span.began, span.ended,
-                  minibatch_id{done.ids.name}, weight_version{none},
+                  minibatch_id{done.name}, weight_version{none},
                   options_.compute->memory().statistics().bytes_reserved);
     if (body.hasFailure())
-        return quit(read_failure(body.getFailure()).in("summing or encoding what is to be pushed"));
-    send_push(done.ids, *done.contents);
+        return quit(read_failure(body.getFailure()));
+    done.then();
     if (in_work_.empty() && ask_)
         std::exchange(ask_, nullptr)();
 }
@@ -300,6 +305,9 @@ result<void> parameter_cache::check_answer(std::size_t shard, std::uint64_t echo
     const shard_range range = options_.ranges[shard];
     const auto tensors = f.tensors();
     bool fits = tensors.size() == range.count * asked_->kinds;
+    if (fits && options_.pulls && asked_->answer == type_id_of<proto::Pulled>())
+        return check_numbers(*options_.pulls, std::span{options_.shapes}.subspan(range.first),
+                             tensors);
     for (std::size_t i = 0; fits && i < tensors.size(); ++i) {
         const std::size_t parameter =
             i < range.count ? i : (i - range.count) / options_.state_per_parameter;
@@ -314,22 +322,30 @@ result<void> parameter_cache::check_answer(std::size_t shard, std::uint64_t echo
     return {};
 }
 
-void parameter_cache::send_fetched(std::uint64_t staleness, std::uint32_t dropped,
-                                   std::span<const std::uint64_t> updates) {
+// In the stages' order, as the shards have sent them.
+std::vector<tensor> parameter_cache::answered_parameters() const {
+    std::vector<tensor> parameters;
+    for (std::size_t k = 0; k < shards_.size(); ++k)
+        for (const tensor& t : answers_[k]->tensors().first(options_.ranges[k].count))
+            parameters.push_back(t);
+    return parameters;
+}
+
+void parameter_cache::send_fetched(const fetched_weights& what) {
     for (member& m : members_) {
         if (m.finished || !m.asked)
             continue;
         m.asked.reset();
         frame_builder<proto::Fetched> fetched;
-        fetched.body().setStaleness(staleness);
-        fetched.body().setDropped(dropped);
+        fetched.body().setStaleness(what.staleness);
+        fetched.body().setDropped(what.dropped);
         fetched.body().setWeightVersion(fetched_.back()[0]);
-        write_counts(fetched.body().initUpdates(static_cast<unsigned>(updates.size())), updates);
+        write_counts(fetched.body().initUpdates(static_cast<unsigned>(what.updates.size())),
+                     what.updates);
         fetched.envelope().setMinibatch(asked_->minibatch);
         fetched.envelope().setWeightVersion(fetched_.back()[0]);
-        for (std::size_t k = 0; k < shards_.size(); ++k)
-            for (const tensor& t : answers_[k]->tensors().first(options_.ranges[k].count))
-                fetched.attach(t);
+        for (const tensor& t : what.parameters)
+            fetched.attach(t);
         for (std::size_t k = 0; k < shards_.size(); ++k)
             for (const tensor& t : answers_[k]->tensors().subspan(options_.ranges[k].count))
                 fetched.attach(t);
@@ -348,8 +364,22 @@ void parameter_cache::pulled(proto::Pulled::Reader body, const frame& f) {
     // What is later cannot be asked for.
     if (fetched_.size() > limits::stages_max + options_.fetches_kept)
         fetched_.pop_front();
+    if (!options_.pulls)
+        return send_pulled(answered_parameters());
+    const auto sent = std::make_shared<std::vector<tensor>>(answered_parameters());
+    submit({proto::DECODE_WORK->cStr(), asked_->minibatch, [this, sent] { send_pulled(*sent); }},
+           [sent, form = options_.pulls,
+            shapes = options_.shapes](compute_context& context) -> result<void> {
+               const auto done = decode_numbers(context, *form, shapes, *sent);
+               return done ? done : done.failure().in("what shards answer to a pull");
+           });
+}
+
+void parameter_cache::send_pulled(std::span<const tensor> parameters) {
     const auto first = answers_[0]->body<proto::Pulled>();
-    send_fetched(first.getStaleness(), first.getDropped(), {});
+    send_fetched({.parameters = parameters,
+                  .staleness = first.getStaleness(),
+                  .dropped = first.getDropped()});
 }
 
 // What it has of this shard is dropped, as long as others are awaited: all that is computed with is of the last answers.
@@ -358,8 +388,9 @@ void parameter_cache::pull_again(proto::PullAgain::Reader body, const frame& f) 
     if (sender == shards_.end())
         return reject("the sender is no shard of this cache");
     frame_ptr& answer = answers_[static_cast<std::size_t>(sender - shards_.begin())];
-    if (!asked_ || asked_->answer != type_id_of<proto::Pulled>() ||
-        asked_->echo != body.getClock() || !answer)
+    const bool awaits_others = asked_ && asked_->answer == type_id_of<proto::Pulled>() &&
+                               asked_->echo == body.getClock() && missing_ > 0;
+    if (!awaits_others || !answer)
         return;
     answer = nullptr;
     ++missing_;
@@ -376,7 +407,7 @@ void parameter_cache::shard_read(proto::ShardRead::Reader, const frame& f) {
         versions.push_back(read.getWeightVersion());
         std::ranges::copy(read_counts(read.getUpdates()), std::back_inserter(updates));
     }
-    send_fetched(0, 0, updates);
+    send_fetched({.parameters = answered_parameters(), .updates = updates});
 }
 
 void parameter_cache::worker_done_taken(proto::WorkerDoneTaken::Reader body, const frame& f) {

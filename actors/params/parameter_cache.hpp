@@ -2,7 +2,8 @@
 // schemas/params.capnp.
 //
 // With a codec it pushes payloads, and keeps what they lose of each tensor for its next push. A push is encoded once, and in
-// the order of clocks; what the stages ask for afterwards leaves after it.
+// the order of clocks; what the stages ask for afterwards leaves after it. Weights that come in a form of fewer bits are
+// decoded once, for all stages that it serves.
 //
 // Threads: an actor's. Errors: a shard that refuses, answers what it was not asked or is gone ends it; its stage watches it.
 #pragma once
@@ -16,6 +17,7 @@
 
 #include "actors/runtime/actor.hpp"
 #include "kernels/codec/codec.hpp"
+#include "kernels/codec/number_form.hpp"
 #include "kernels/device/device.hpp"
 #include "kernels/tensor/tensor.hpp"
 #include "schemas/params.capnp.h"
@@ -33,12 +35,14 @@ struct parameter_cache_options {
     std::vector<tensor_shape> shapes; // of the parameters
     payload_forms offered;            // by parameter, of what stages offer; empty: all as it is
     std::size_t state_per_parameter = 0;
-    std::size_t fetches_kept = 1;    // how late the oldest gradient of a push may be, in fetches
-    std::size_t members = 1;         // stages that it serves
-    codec_ptr codec;                 // of what it pushes; null: as it is
-    std::uint64_t seed = 0;          // of what the codec draws by lot
-    std::uint32_t workers = 1;       // of the server
-    std::shared_ptr<device> compute; // sums what several offer, encodes; may be none with neither
+    std::size_t fetches_kept = 1; // how late the oldest gradient of a push may be, in fetches
+    std::size_t members = 1;      // stages that it serves
+    codec_ptr codec;              // of what it pushes; null: as it is
+    number_form_ptr pulls;        // of the weights that it pulls; null: as they are
+    std::uint64_t seed = 0;       // of what the codec draws by lot
+    std::uint32_t workers = 1;    // of the server
+    // Sums what several offer, encodes, decodes; may be none where there is nothing of these.
+    std::shared_ptr<device> compute;
 };
 
 class parameter_cache final : public actor {
@@ -73,11 +77,18 @@ class parameter_cache final : public actor {
         std::uint32_t fetches_late = 0;
         std::uint64_t name = none; // in traces: the minibatch of a member
     };
-    // A push that the device sums or encodes.
-    struct push_in_work {
-        push_ids ids;
+    // What the device sums, encodes or decodes; `then` runs in this actor when that has succeeded.
+    struct job {
         const char* label = "";
-        std::shared_ptr<std::vector<tensor>> contents; // written by the device, then read here
+        std::uint64_t name = none; // in traces: the minibatch of a member
+        std::function<void()> then;
+    };
+    // What the stages get.
+    struct fetched_weights {
+        std::span<const tensor> parameters;     // of all shards
+        std::span<const std::uint64_t> updates; // of each of them, with what the optimizer keeps
+        std::uint64_t staleness = 0;
+        std::uint32_t dropped = 0;
     };
     // What the stages have asked for, and every shard is to answer.
     struct question {
@@ -97,6 +108,7 @@ class parameter_cache final : public actor {
     // The sum of what is offered; of nothing that there is none.
     void push(const push_ids& ids, std::vector<std::vector<tensor>> offered);
     void send_push(const push_ids& ids, std::span<const tensor> contents);
+    void submit(job j, device_work work);
     void after_pushes(std::function<void()> ask); // those that the device has in work
     void finish(std::uint32_t epoch);
     // Keeps the answer of a shard; true if it was the last one due. One that does not fit ends this actor.
@@ -105,8 +117,9 @@ class parameter_cache final : public actor {
     void pull(std::uint32_t epoch, std::uint64_t clock, std::uint64_t minibatch);
     void send_pull(actor_address shard, std::uint32_t epoch, std::uint64_t clock,
                    std::uint64_t minibatch);
-    void send_fetched(std::uint64_t staleness, std::uint32_t dropped,
-                      std::span<const std::uint64_t> updates);
+    std::vector<tensor> answered_parameters() const;
+    void send_pulled(std::span<const tensor> parameters);
+    void send_fetched(const fetched_weights& what);
 
     parameter_cache_options options_;
     std::uint32_t worker_ = 0;
@@ -114,7 +127,7 @@ class parameter_cache final : public actor {
     std::vector<actor_address> shards_;
     std::uint64_t pushes_ = 0;                  // of this epoch
     std::shared_ptr<gradient_encoder> encoder_; // used by the device; none without a codec
-    std::deque<push_in_work> in_work_;          // as they were submitted
+    std::deque<job> in_work_;                   // as they were submitted
     std::function<void()> ask_;                 // when none is any more
     // Versions by shard, of this epoch, the newest last.
     std::deque<std::vector<std::uint64_t>> fetched_;

@@ -6,6 +6,7 @@
 
 #include "actors/messages.hpp"
 #include "actors/update_counts.hpp"
+#include "schemas/collective.capnp.h"
 
 namespace troupe {
 
@@ -39,7 +40,22 @@ void parameter_shard::keep(proto::KeepShard::Reader body, const frame& f) {
                              tensors.begin() + static_cast<std::ptrdiff_t>(parameters));
     first->state.assign(tensors.begin() + static_cast<std::ptrdiff_t>(parameters), tensors.end());
     first->updates = read_counts(body.getUpdates());
-    latest_ = std::move(first);
+    if (!options_.rules.pulls) {
+        latest_ = std::move(first);
+        return;
+    }
+    results_ = std::make_shared<work_results>();
+    device_task task;
+    task.work = [rules = options_.rules, results = results_,
+                 first = weights_ptr{std::move(first)}](compute_context& context) -> result<void> {
+        auto made = with_sent(context, rules, first);
+        if (!made)
+            return made.failure();
+        results->made = std::move(made).value();
+        return {};
+    };
+    task.done = completion_to(self_handle(), ticket_);
+    options_.compute->submit(std::move(task));
 }
 
 parameter_shard::worker_state* parameter_shard::take(std::uint32_t worker, std::uint32_t epoch,
@@ -243,13 +259,19 @@ void parameter_shard::apply(const std::vector<arrived_push>& pushes) {
 
 void parameter_shard::work_done(proto::WorkDone::Reader body, const frame& f) {
     TROUPE_CHECK(body.getTicket() == ticket_, "one update at a time");
+    const bool is_first = ticket_ == 0; // weights that are encoded, and no update
     const work_span span = span_of(body, f);
-    trace_compute(runtime().trace().label(proto::APPLY_WORK->cStr()), span.began, span.ended,
-                  minibatch_, weight_version{ledger_.version()},
-                  options_.compute->memory().statistics().bytes_reserved);
+    trace_compute(
+        runtime().trace().label(is_first ? proto::ENCODE_WORK->cStr() : proto::APPLY_WORK->cStr()),
+        span.began, span.ended, minibatch_, weight_version{ledger_.version()},
+        options_.compute->memory().statistics().bytes_reserved);
     if (body.hasFailure())
-        return fail(read_failure(body.getFailure()).in("updating a shard"));
+        return fail(read_failure(body.getFailure())
+                        .in(is_first ? "encoding a shard's weights" : "updating a shard"));
     latest_ = std::move(results_->made.next);
+    sent_ = std::move(results_->made.sent);
+    if (is_first)
+        return advance();
     ledger_.applied(results_->made.change);
     for (const arrived_push& p : std::exchange(applying_, {}))
         board_->took(static_cast<std::uint32_t>(p.worker), ledger_.clocks().of(p.worker),
@@ -298,10 +320,14 @@ void parameter_shard::answer(worker_state& worker) {
     answer.body().setDropped(std::exchange(worker.dropped, 0));
     answer.envelope().setMinibatch(pull->envelope().getMinibatch());
     answer.envelope().setWeightVersion(ledger_.version());
-    for (const tensor& t : latest_->parameters)
+    for (const tensor& t : sent())
         answer.attach(t);
-    if (options_.rules.compensation.compensates)
-        worker.pulled.push_back(for_passes(*latest_));
+    if (options_.rules.compensation.compensates) {
+        auto pulled = std::make_shared<weights>();
+        pulled->version = latest_->version;
+        pulled->parameters = sent();
+        worker.pulled.push_back(std::move(pulled));
+    }
     send(worker.cache, std::move(answer));
 }
 

@@ -2,8 +2,9 @@
 // applies the gradients that its workers push, and gives out the newest version where the consistency rule lets them read.
 // Speaks schemas/params.capnp.
 //
-// A pull on the same node copies nothing: it is a reference. An update writes over the old version exactly when nobody holds
-// it any more.
+// A pull on the same node copies nothing: it is a reference. An update writes over the old version exactly when nobody
+// holds it any more. Where weights are sent in a form of fewer bits, those of a version are encoded once, with the
+// version: all who pull it get the same.
 //
 // Threads: an actor's. Device work touches only what it was given.
 // Errors: a push out of turn, gradients or payloads that do not fit, an answer that is refused and work that fails end it;
@@ -43,10 +44,11 @@ class parameter_shard final : public actor {
   private:
     struct worker_state {
         actor_address cache;
-        std::uint64_t staleness = 0;    // of its last push that was applied
-        std::uint32_t dropped = 0;      // pushes since its last answer
-        frame_ptr pull;                 // waits for its answer
-        std::deque<weights_ptr> pulled; // where delays are compensated: what its pushes may be of
+        std::uint64_t staleness = 0; // of its last push that was applied
+        std::uint32_t dropped = 0;   // pushes since its last answer
+        frame_ptr pull;              // waits for its answer
+        std::deque<weights_ptr>
+            pulled; // where delays are compensated: what its pushes may be of, as it was sent
     };
     // What an update under way leaves for its completion; written by the device, then read by the actor.
     struct work_results {
@@ -75,12 +77,16 @@ class parameter_shard final : public actor {
     bool waits(std::uint32_t worker);
     void call_back(std::uint32_t worker);
     void answer(worker_state& worker);
+    const std::vector<tensor>& sent() const noexcept { // of the latest version, to who pulls it
+        return options_.rules.pulls ? sent_ : latest_->parameters;
+    }
     void end_epoch();
     void fail(const error& why) { quit(why); }
 
     parameter_shard_options options_;
     shard_ledger ledger_;
-    weights_ptr latest_; // null while an update is under way, and before it has any
+    weights_ptr latest_;       // null while an update is under way, and before it has any
+    std::vector<tensor> sent_; // its parameters in the form of pulls, if there is one
     std::uint32_t epoch_ = 0;
     bool epoch_runs_ = false;
     std::vector<worker_state> workers_;

@@ -35,6 +35,20 @@ result<void> decode(compute_context& context, const payload_forms& forms, const 
     return {};
 }
 
+// In place of the payloads of the weights that the gradients are of.
+result<void> decode_pulled(compute_context& context, const shard_update_rules& rules,
+                           const weights& current, pushed_gradients& p) {
+    if (!rules.pulls || !p.pulled || p.late == 0)
+        return {};
+    std::vector<tensor_shape> shapes;
+    for (const tensor& t : current.parameters)
+        shapes.push_back(t.shape());
+    auto pulled = std::make_shared<weights>(*p.pulled);
+    auto done = decode_numbers(context, *rules.pulls, shapes, pulled->parameters);
+    p.pulled = std::move(pulled);
+    return done;
+}
+
 result<void> begin_mean_square(compute_context& context, const std::vector<tensor>& like,
                                std::vector<tensor>& mean_square) {
     if (!mean_square.empty())
@@ -157,6 +171,17 @@ result<void> check_pushed(const shard_update_rules& rules, std::span<const tenso
     return {};
 }
 
+result<shard_update> with_sent(compute_context& context, const shard_update_rules& rules,
+                               weights_ptr next) {
+    shard_update made{.next = std::move(next), .sent = {}};
+    if (!rules.pulls)
+        return made;
+    made.sent = made.next->parameters;
+    if (auto encoded = encode_numbers(context, rules.pulls.get(), made.sent); !encoded)
+        return encoded.failure();
+    return made;
+}
+
 result<shard_update> update_shard(compute_context& context, const shard_update_rules& rules,
                                   weights_ptr current, std::vector<pushed_gradients> pushed,
                                   float rate, std::vector<tensor>& mean_square) {
@@ -164,10 +189,13 @@ result<shard_update> update_shard(compute_context& context, const shard_update_r
         if (auto done = decode(context, rules.forms, *current, p); !done)
             return done.failure();
     if (rules.compensation.compensates)
-        for (pushed_gradients& p : pushed)
-            if (auto done = compensate(context, rules.compensation, *current, p, mean_square);
-                !done)
+        for (pushed_gradients& p : pushed) {
+            auto done = decode_pulled(context, rules, *current, p);
+            if (done)
+                done = compensate(context, rules.compensation, *current, p, mean_square);
+            if (!done)
                 return done.failure();
+        }
     auto gradient = one_gradient(context, rules, pushed);
     if (!gradient)
         return gradient.failure();
@@ -177,7 +205,10 @@ result<shard_update> update_shard(compute_context& context, const shard_update_r
     auto next = rules.optimizer->step(context, std::move(current), *gradient, rate);
     if (!next)
         return next.failure();
-    shard_update made{std::move(*next)};
+    auto updated = with_sent(context, rules, std::move(*next));
+    if (!updated)
+        return updated;
+    shard_update made = std::move(*updated);
     if (rules.rule.bound) {
         const auto change = largest_change(context, before, made.next->parameters);
         if (!change)

@@ -44,9 +44,11 @@ std::optional<replica_sync> replica_sync::of(proto::Sync::Reader description,
         sync.shards = server.getShards();
         sync.server = consistency_of(server.getConsistency());
         const auto how = aggregation::of(server.getAggregation());
-        if (!sync.server || !how)
+        const auto pulls = make_number_form(server.getPulls());
+        if (!sync.server || !how || !pulls)
             return std::nullopt;
         sync.how = *how;
+        sync.pulls = *pulls;
         sync.compensation = delay_compensation::of(server.getDelayCompensation());
         sync.push_every = server.getPushEvery();
         sync.fetch_every = server.getFetchEvery();

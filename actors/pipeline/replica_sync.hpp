@@ -25,6 +25,7 @@ struct replica_sync {
         1; // minibatches whose gradients a replica sums before it pushes them
     std::uint32_t fetch_every = 1; // minibatches between two pulls
     bool node_servers = false;     // the replicas of a node are one worker of the server
+    number_form_ptr pulls;         // how the server's weights are sent; null: as they are
     proto::AllReduceAlgorithm algorithm = proto::AllReduceAlgorithm::AUTO;
     codec_ptr codec; // of gradients on their way to each other or to a server; null: as they are
     // Gradients of linear layers go on their way as their factors where these are less (sufficient_factors.hpp).

@@ -31,6 +31,12 @@ stage_actor::stage_actor(actor_context& context, stage_options options)
     on<proto::Fetched>(&stage_actor::fetched);
     on<proto::EpochFinished>(&stage_actor::server_left);
     on<proto::WorkDone>(&stage_actor::work_done);
+    if (options_.activations && !is_first())
+        from_previous_ = std::make_shared<const crossing_numbers>(
+            crossing_numbers::activations(options_.activations, options_.program->inputs()));
+    if (options_.activations && !is_last())
+        from_next_ = std::make_shared<const crossing_numbers>(
+            crossing_numbers::gradients(options_.activations, options_.program->outputs()));
 }
 
 // ---- set-up -------------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@
 #include <set>
 #include <vector>
 
+#include "actors/pipeline/crossing_numbers.hpp"
 #include "actors/pipeline/replica_sync.hpp"
 #include "actors/pipeline/schedule.hpp"
 #include "actors/runtime/actor.hpp"
@@ -52,6 +53,7 @@ struct stage_options {
     actor_address peer; // where replicas exchange weights: who does it; with local SGD the reducer
     proto::PipelineSchedule schedule = proto::PipelineSchedule::PIPEDREAM;
     std::shared_ptr<const stage_program> program;
+    number_form_ptr activations; // how stages send them and their gradients; null: as they are
     std::shared_ptr<device> compute;
     optimizer_ptr rule;
     learning_rates rates;
@@ -295,8 +297,11 @@ class stage_actor final : public actor {
     };
     way to_previous_ = way::by_host, to_next_ = way::by_host;
     way way_to(const std::vector<actor_address>& stage, bool is_beside) const;
-    // Puts what goes such a way where whoever takes it can read it, at the end of the work that made it.
-    static result<void> hand_on(compute_context& context, std::span<tensor> all, way w);
+    // Puts what goes such a way where whoever takes it can read it, at the end of the work that made it; in this form.
+    static result<void> hand_on(compute_context& context, std::span<tensor> all, way w,
+                                const number_form* form);
+    // What comes from the stages before and behind this one while it trains; null: as it is.
+    std::shared_ptr<const crossing_numbers> from_previous_, from_next_;
     bool has_own_memory() const; // the device: what arrives is brought in, what is sent taken out
     // Calls `then` with these in host memory, at once or when the device has taken them out. Only while it is idle.
     void take_out_then(std::vector<tensor> tensors, std::function<void(std::vector<tensor>)> then);

@@ -150,7 +150,8 @@ result<void> stage_actor::check_activation(proto::Activation::Reader body, const
     }
     const std::uint32_t samples =
         epoch_->shape.rows_of(at.forward_minibatch, at.forward_microbatch).count;
-    return options_.program->check_inputs(f.tensors(), samples);
+    return from_previous_ ? from_previous_->check(f.tensors(), samples)
+                          : options_.program->check_inputs(f.tensors(), samples);
 }
 
 void stage_actor::admit_gradient(proto::Gradient::Reader body, const frame& f) {

@@ -81,7 +81,8 @@ void stage_actor::start_evaluation() {
                     return forward.failure();
                 out.forward.outputs = std::move(forward.value().outputs);
                 if (!labels)
-                    return hand_on(context, out.forward.outputs, to_next);
+                    return hand_on(context, out.forward.outputs, to_next,
+                                   nullptr); // exact: the model is judged
                 auto loss = loss_of(context, *program, out.forward.outputs[0], labels, 0);
                 if (!loss)
                     return loss.failure();

@@ -126,7 +126,10 @@ stage_actor::way stage_actor::way_to(const std::vector<actor_address>& stage,
                                                                           : way::by_host;
 }
 
-result<void> stage_actor::hand_on(compute_context& context, std::span<tensor> all, way w) {
+result<void> stage_actor::hand_on(compute_context& context, std::span<tensor> all, way w,
+                                  const number_form* form) {
+    if (auto encoded = encode_numbers(context, form, all); !encoded)
+        return encoded;
     if (w == way::beside)
         return {};
     return w == way::by_network && all.size() <= wire::described_in_header

@@ -113,37 +113,38 @@ void stage_actor::start_forward(const instruction& i) {
     const weights_ptr used = for_passes(*latest_);
     stash_[{i.minibatch, i.microbatch}] = {
         used, {}, {}, epoch_->fetches, activation->body<proto::Activation>().getWeightVersion()};
-    submit(
-        {.what = i,
-         .label = proto::FORWARD_WORK->cStr(),
-         .minibatch = minibatch_id{run_minibatch(i)},
-         .version = latest_->version,
-         .flops = options_.program->forward_flops_per_sample() * samples,
-         .work = [program = options_.program, used, part = part_of(i),
-                  arrived = tensors_of(*activation), labels = std::move(labels), scale,
-                  to_next = to_next_](compute_context& context, work_results& out) -> result<void> {
-             auto here = out.here(context, used);
-             if (!here)
-                 return here.failure();
-             std::vector<tensor> inputs = arrived;
-             if (auto in = bring_in(context, inputs); !in)
-                 return in;
-             auto forward = program->forward(context, **here, part, inputs);
-             if (!forward)
-                 return forward.failure();
-             out.forward = std::move(forward).value();
-             if (!labels)
-                 return hand_on(context, out.forward.outputs, to_next);
-             auto loss = loss_of(context, *program, out.forward.outputs[0], labels, scale);
-             if (!loss)
-                 return loss.failure();
-             out.loss = std::move(loss).value();
-             if (!std::isfinite(out.loss.loss_sum))
-                 return not_finite(context, *program, **here, part, inputs,
-                                   "the loss of minibatch " + std::to_string(part.minibatch));
-             return {};
-         },
-         .then = [this, i] { finish_forward(i); }});
+    submit({.what = i,
+            .label = proto::FORWARD_WORK->cStr(),
+            .minibatch = minibatch_id{run_minibatch(i)},
+            .version = latest_->version,
+            .flops = options_.program->forward_flops_per_sample() * samples,
+            .work = [program = options_.program, used, part = part_of(i),
+                     arrived = tensors_of(*activation), arrives_as = from_previous_, samples,
+                     labels = std::move(labels), scale, to_next = to_next_,
+                     sent_as = options_.activations](compute_context& context,
+                                                     work_results& out) -> result<void> {
+                auto here = out.here(context, used);
+                if (!here)
+                    return here.failure();
+                std::vector<tensor> inputs = arrived;
+                if (auto in = take_in(context, arrives_as.get(), inputs, samples); !in)
+                    return in;
+                auto forward = program->forward(context, **here, part, inputs);
+                if (!forward)
+                    return forward.failure();
+                out.forward = std::move(forward).value();
+                if (!labels)
+                    return hand_on(context, out.forward.outputs, to_next, sent_as.get());
+                auto loss = loss_of(context, *program, out.forward.outputs[0], labels, scale);
+                if (!loss)
+                    return loss.failure();
+                out.loss = std::move(loss).value();
+                if (!std::isfinite(out.loss.loss_sum))
+                    return not_finite(context, *program, **here, part, inputs,
+                                      "the loss of minibatch " + std::to_string(part.minibatch));
+                return {};
+            },
+            .then = [this, i] { finish_forward(i); }});
 }
 
 batch_part stage_actor::part_of(const instruction& i) const {
@@ -243,12 +244,13 @@ void stage_actor::start_backward(const instruction& i) {
                      saved = std::make_shared<saved_activations>(std::move(s.saved)),
                      gradients = std::make_shared<std::vector<tensor>>(std::move(gradients)),
                      sum = std::make_shared<std::vector<tensor>>(std::move(gradient_sum_)), buckets,
-                     as_factors = options_.as_factors, to_previous = to_previous_](
-                        compute_context& context, work_results& out) -> result<void> {
+                     as_factors = options_.as_factors, to_previous = to_previous_,
+                     arrives_as = from_next_, sent_as = options_.activations,
+                     samples](compute_context& context, work_results& out) -> result<void> {
                 auto here = out.here(context, used);
                 if (!here)
                     return here.failure();
-                if (auto in = bring_in(context, *gradients); !in)
+                if (auto in = take_in(context, arrives_as.get(), *gradients, samples); !in)
                     return in;
                 const stage_program::gradients_hook ready = [&](std::size_t first,
                                                                 std::span<const tensor> some) {
@@ -260,7 +262,8 @@ void stage_actor::start_backward(const instruction& i) {
                 if (!backward)
                     return backward.failure();
                 out.backward = std::move(backward).value();
-                if (auto out_there = hand_on(context, out.backward.input_gradients, to_previous);
+                if (auto out_there =
+                        hand_on(context, out.backward.input_gradients, to_previous, sent_as.get());
                     !out_there)
                     return out_there;
                 if (buckets) {
@@ -298,9 +301,9 @@ result<void> stage_actor::check_gradient(const instruction& i, const stashed& s)
                                          std::to_string(body.getWeightVersion()) + ", stashed is " +
                                          std::to_string(s.used->version.value())};
     const std::uint32_t samples = epoch_->shape.rows_of(i.minibatch, i.microbatch).count;
-    if (auto fits = options_.program->check_gradients(f.tensors(), samples); !fits)
-        return fits.failure().in(what);
-    return {};
+    const auto fits = from_next_ ? from_next_->check(f.tensors(), samples)
+                                 : options_.program->check_gradients(f.tensors(), samples);
+    return fits ? result<void>{} : fits.failure().in(what);
 }
 
 void stage_actor::finish_backward(const instruction& i) {

@@ -110,6 +110,12 @@ std::vector<doubtful_key> doubtful_keys(proto::App::Reader app,
         keys.push_back({"topology.pipeline.rate",
                         "of stages with replicas of their own, which none has; leave it out, or "
                         "give topology.pipeline.stages replicas"});
+    const auto stages = app.getTopology().getPipeline().getStages();
+    if ((stages.isCount() && stages.getCount() == 1) ||
+        (stages.isList() && stages.getList().size() == 1))
+        keys.push_back({"topology.pipeline.activations",
+                        "not used by a single stage, which sends no other any; leave it out, or "
+                        "give more stages"});
     const auto schedule = app.getTopology().getPipeline().getSchedule();
     if (!cuts_minibatches(schedule))
         keys.push_back({"topology.pipeline.microbatches",

@@ -4,6 +4,7 @@
 
 #include "actors/collective/all_reduce.hpp"
 #include "actors/collective/compressed_exchange.hpp"
+#include "actors/pipeline/crossing_numbers.hpp"
 #include "actors/pipeline/run_shape.hpp"
 #include "actors/plan/placement.hpp"
 #include "actors/plan/saturated.hpp"
@@ -57,6 +58,41 @@ planned_layer describe_layer(const plan_request& request, std::span<const layer_
     if (!request.layer_ns.empty())
         layer.compute_ns = request.layer_ns[number];
     return layer;
+}
+
+number_form_ptr form_of_activations(proto::Topology::Reader topology) {
+    if (!topology.isPipeline())
+        return nullptr;
+    const auto form = make_number_form(topology.getPipeline().getActivations());
+    TROUPE_CHECK(form, "the app file was checked by this build");
+    return *form;
+}
+
+// The bytes that cross behind each layer as they are sent, of a sample by itself.
+result<void> count_as_sent(proto::Model::Reader model, const number_form_ptr& form,
+                           std::vector<layer_info>& layers) {
+    std::vector<layer_range> each;
+    for (std::size_t l = 0; l < layers.size(); ++l)
+        each.push_back({l, 1});
+    const auto programs = stage_program::create(model, each);
+    if (!programs)
+        return programs.failure();
+    for (std::size_t l = 0; l + 1 < layers.size(); ++l) {
+        const auto& values = (*programs)[l].outputs();
+        layers[l].crossing_bytes = crossing_numbers::activations(form, values).bytes(1);
+        layers[l].crossing_gradient_bytes = crossing_numbers::gradients(form, values).bytes(1);
+    }
+    return {};
+}
+
+// Of a minibatch, part by part.
+std::uint64_t sent_bytes(const crossing_numbers& values, std::uint32_t batch,
+                         std::uint32_t microbatches) {
+    const epoch_shape one = epoch_shape::of(batch, batch, microbatches);
+    std::uint64_t bytes = 0;
+    for (std::uint32_t m = 0; m < one.microbatches_of(0); ++m)
+        bytes = saturated_sum(bytes, values.bytes(one.rows_of(0, m).count));
+    return bytes;
 }
 
 // What does not depend on the other stages.
@@ -142,6 +178,10 @@ result<plan> make_plan(const plan_request& request) {
     auto layers = describe_model(request.app.getModel());
     if (!layers)
         return layers.failure();
+    const number_form_ptr activations = form_of_activations(request.app.getTopology());
+    if (activations)
+        if (auto counted = count_as_sent(request.app.getModel(), activations, *layers); !counted)
+            return counted.failure();
     TROUPE_CHECK(request.layer_ns.size() == layers->size() ||
                      !needs_layer_times(request.app, request.devices),
                  "the caller measures where needs_layer_times() says so");
@@ -154,6 +194,7 @@ result<plan> make_plan(const plan_request& request) {
     const auto train = request.app.getTrain();
     p.batch = train.getBatch();
     p.batch_max = largest_batch(train);
+    p.activations = activations;
     p.precision = request.app.getModel().getPrecision();
     p.replicas = request.app.getTopology().getReplicas();
     if (const auto first = placed->where[0].size(); std::ranges::any_of(
@@ -190,6 +231,12 @@ result<plan> make_plan(const plan_request& request) {
         return fits.failure();
     for (std::size_t s = 0; s < stages; ++s) {
         planned_stage stage = describe_stage(request, *layers, (*programs)[s]);
+        if (const auto& values = (*programs)[s].outputs(); activations && s + 1 < stages) {
+            stage.activation_bytes = sent_bytes(crossing_numbers::activations(activations, values),
+                                                p.batch_max, p.microbatches);
+            stage.gradient_bytes = sent_bytes(crossing_numbers::gradients(activations, values),
+                                              p.batch_max, p.microbatches);
+        }
         stage.where = placed->where[s];
         if (!p.stage_replicas.empty())
             stage.rate_factor =

@@ -44,7 +44,7 @@ struct planned_layer {
     double forward_flops = 0;
     double backward_flops = 0;
     std::uint64_t kept_bytes = 0;     // from its forward to its backward pass
-    std::uint64_t crossing_bytes = 0; // forward and back, if a stage ends behind it
+    std::uint64_t crossing_bytes = 0; // forward and back, if a stage ends behind it; in int8 at most
     double compute_ns = 0;            // measured, forward and backward; 0 if nothing was
 };
 
@@ -85,6 +85,7 @@ struct plan {
     std::uint32_t replicas = 1;                // of the whole
     std::vector<std::uint32_t> stage_replicas; // of every stage, where they differ
     replica_sync sync;
+    number_form_ptr activations; // how stages send them and their gradients; null: as they are
     proto::Precision precision = proto::Precision::F32; // of the model's products
     std::uint64_t input_bytes = 0; // from the data source to the first stage, per minibatch
     std::uint64_t label_bytes = 0; // from the data source to the last stage, per minibatch

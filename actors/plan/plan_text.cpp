@@ -136,6 +136,8 @@ planned_push push_of(const plan& p, const planned_stage& s) {
     for (std::size_t i = 0; i < shapes.size(); ++i) {
         push.bytes +=
             forms[i] ? forms[i]->payload_bytes(shapes[i]) : sizeof(float) * shapes[i].elements();
+        push.pulled += p.sync.pulls ? p.sync.pulls->payload_bytes(shapes[i])
+                                    : sizeof(float) * shapes[i].elements();
         weights += forms[i] ? 1 : 0;
     }
     if (p.sync.codec)
@@ -146,6 +148,11 @@ planned_push push_of(const plan& p, const planned_stage& s) {
 }
 
 namespace {
+
+// " in bf16", where numbers are sent in a form of fewer bits.
+std::string in_form(const number_form_ptr& form) {
+    return form ? " in " + std::string{form->name()} : std::string{};
+}
 
 // How often, and whose: " per minibatch of each replica".
 std::string describe_rhythm(const replica_sync& sync) {
@@ -165,11 +172,10 @@ std::string describe_exchange(const plan& p, const planned_stage& s) {
         const std::string pushed =
             "  -> " + counted(s.shards, "shard") + " on " + in_a_row(shards) + ": Push ";
         const planned_push push = push_of(p, s);
-        if (push.how.empty())
-            return pushed + bytes_text(push.bytes) + describe_rhythm(p.sync) +
-                   "; Pulled of the same size back\n";
-        return pushed + "at most " + bytes_text(push.bytes) + describe_rhythm(p.sync) + push.how +
-               "; Pulled " + bytes_text(s.parameter_bytes) + " back\n";
+        return pushed + (push.how.empty() ? "" : "at most ") + bytes_text(push.bytes) +
+               describe_rhythm(p.sync) + push.how + "; Pulled " +
+               (push.how.empty() && !p.sync.pulls ? "of the same size" : bytes_text(push.pulled)) +
+               " back" + in_form(p.sync.pulls) + "\n";
     }
     if (p.sync.exchange && !std::holds_alternative<mean_rule>(p.sync.exchange->method))
         return "  <-> its replicas: " +
@@ -213,7 +219,8 @@ std::string describe(const plan& p) {
         text += describe_stage(p, s) + describe_exchange(p, p.stages[s]);
         if (s + 1 < p.stages.size())
             text += "  -> stage " + std::to_string(s + 1) + ": Activation " +
-                    bytes_text(p.stages[s].activation_bytes) + " per minibatch; Gradient " +
+                    bytes_text(p.stages[s].activation_bytes) + " per minibatch" +
+                    in_form(p.activations) + "; Gradient " +
                     (p.stages[s].gradient_bytes == p.stages[s].activation_bytes
                          ? "of the same size"
                          : bytes_text(p.stages[s].gradient_bytes)) +

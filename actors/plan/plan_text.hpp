@@ -15,9 +15,11 @@ struct planned_stage;
 std::string milliseconds(double ns);
 std::string where_text(const plan_device& d); // "node-0/cpu:0"
 
-// Of a stage's gradients on their way to servers, at most, and how they are compressed: nothing where they are not.
+// Of a stage's gradients on their way to servers, at most, and how they are compressed: nothing where they are not; and of
+// its weights on their way back.
 struct planned_push {
     std::uint64_t bytes = 0;
+    std::uint64_t pulled = 0;
     std::string how;
 };
 planned_push push_of(const plan& p, const planned_stage& s);

@@ -107,6 +107,8 @@ void trainer::place_stage(std::size_t seat) {
     body.setWorkers(workers_of(replicas_where, plan_.sync.node_servers));
     body.setMembers(plan_.sync.node_servers ? static_cast<std::uint32_t>(members) : 1);
     body.setSync(app().getTopology().getSync());
+    if (app().getTopology().isPipeline())
+        body.setActivations(app().getTopology().getPipeline().getActivations());
     body.setSlowDown(where.slow_down);
     watch(agent_of(where));
     send(agent_of(where), std::move(request));

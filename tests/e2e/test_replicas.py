@@ -42,6 +42,25 @@ class Replicas(TroupeTest):
         plan = json.loads(self.troupe("plan", self.app(wanted), "--nodes", 2, "--json").out)
         self.assertEqual([stage["all_reduce"] for stage in plan["stages"]], ["tree"])
 
+    def test_rounded_activations_and_pulls_learn_as_well_and_are_planned_as_they_are_sent(self):
+        stages = APP.replace("schedule: pipedream", "schedule: pipedream\n    activations: FORM")
+        server = TWO.replace("all_reduce", "{parameter_server: {consistency: bsp, pulls: FORM}}")
+        for app, planned in ((stages, {"f32": "Activation 16.4 kB per minibatch;", "bf16": "Activation 8192 B per minibatch in bf16;",
+                                       "int8": "Activation 4128 B per minibatch in int8;"}),
+                             (server, {"f32": "Pulled of the same size back\n", "bf16": "Pulled 1192 B back in bf16\n",
+                                       "int8": "Pulled 612 B back in int8\n"})):
+            accuracies = {}
+            for form, sentence in planned.items():
+                rounded = app.replace("FORM", form)
+                self.assertIn(sentence, self.troupe("plan", self.app(rounded), "--nodes", 2).out)
+                losses, done = self.losses(rounded, "--nodes", 2)
+                accuracies[form] = done["test_accuracy"]
+                if app == stages or form != "f32":  # minibatches of a pipeline and of bsp go by turns: no lot, no race
+                    self.assertEqual(self.losses(rounded, "--devices", "cpu:2")[0], losses)
+            self.assertGreater(accuracies["f32"], 0.6)
+            for form in ("bf16", "int8"):
+                self.assertAlmostEqual(accuracies[form], accuracies["f32"], delta=0.05, msg=form)
+
     def test_local_sgd_learns(self):
         _, done = self.losses(TWO.replace("all_reduce", "{local_sgd: {period: 4}}"), "--nodes", 2)
         self.assertGreater(done["test_accuracy"], 0.9)

@@ -113,6 +113,17 @@ class pipeline_sim {
         return program.run();
     }
 
+    // By a program that `prepare` has told more.
+    sequential_result sequential(const std::vector<std::size_t>& layers, bool delayed,
+                                 std::uint32_t microbatches,
+                                 const std::function<void(sequential_trainer&)>& prepare) {
+        compute_context context{*operations_, pool_};
+        sequential_trainer program{context, app_.app(), data_->train,
+                                   layers,  delayed,    microbatches};
+        prepare(program);
+        return program.run();
+    }
+
     // Of stages with so many replicas each.
     sequential_result sequential(const std::vector<std::size_t>& layers,
                                  const std::vector<std::uint32_t>& replicas) {

@@ -66,9 +66,10 @@ planned_bytes planned(const plan& p) {
     return {push, found[2].matched ? std::stoull(found[2]) : push};
 }
 
-// `pushes`, `pulls`: of all workers of the server in a run of 16 minibatches.
-void check_traffic(const std::string& replicas_and_sync, std::size_t devices_of_node,
-                   std::uint64_t pushes, std::uint64_t pulls) {
+// `pushes`, `pulls`: of all workers of the server in a run of 16 minibatches. The bytes of an answer to a pull.
+std::uint64_t check_traffic(const std::string& replicas_and_sync, std::size_t devices_of_node,
+                            std::uint64_t pushes, std::uint64_t pulls) {
+    std::uint64_t answered = 0;
     BOOST_TEST_CONTEXT(replicas_and_sync) {
         constexpr std::size_t nodes = 2;
         pipeline_sim run{{.seed = 3,
@@ -81,14 +82,18 @@ void check_traffic(const std::string& replicas_and_sync, std::size_t devices_of_
         BOOST_REQUIRE(!run.observer().report->failure);
         const planned_bytes expected = planned(*run.observer().planned);
         const bool is_compressed = replicas_and_sync.find("codec") != std::string::npos;
+        const bool is_rounded = replicas_and_sync.find("pulls") != std::string::npos;
         const auto pushed = count_messages<proto::Push>(
             run, nodes, is_compressed ? std::vector<tensor_shape>(4, {1}) : parameters);
-        const auto pulled = count_messages<proto::Pulled>(run, nodes, parameters);
+        const auto pulled = count_messages<proto::Pulled>(
+            run, nodes, is_rounded ? std::vector<tensor_shape>(4, {1}) : parameters);
         BOOST_TEST(pushed.messages == pushes);
         BOOST_TEST(pulled.messages == pulls);
         BOOST_TEST(pushed.bytes == pushes * expected.push);
         BOOST_TEST(pulled.bytes == pulls * expected.pulled);
+        answered = expected.pulled;
     }
+    return answered;
 }
 
 } // namespace
@@ -107,6 +112,13 @@ BOOST_AUTO_TEST_CASE(pushes_and_pulls_have_the_bytes_that_the_plan_says) {
     check_traffic(sync(2, "{ssp: {staleness: 1}}", "") + "}", 1, 16, 2 * 2 + 16);
     // For two replicas a node pushes and pulls once.
     check_traffic(sync(4, "bsp", ", node_servers: true") + "}", 2, 8, 2 * 2 + 8);
+    // Of 8 x 16, 8, 3 x 8 and 3 weights.
+    for (const auto& [form, bytes] : {std::pair{"bf16", 2u * 163}, {"int8", 163 + 4u * 4}}) {
+        const std::string pulls = std::string{", pulls: "} + form;
+        BOOST_TEST(check_traffic(sync(2, "bsp", pulls) + "}", 1, 16, 2 * 2 + 16) == bytes);
+        BOOST_TEST(check_traffic(sync(4, "bsp", ", node_servers: true" + pulls) + ", codec: bf16}",
+                                 2, 8, 2 * 2 + 8) == bytes);
+    }
     for (const char* codec :
          {"bf16", "f16", "int8", "one_bit", "{top_k: {ratio: 0.1}}",
           "{top_k: {ratio: 0.1, values: f16}}", "{top_k: {values: int8}}",

@@ -2,7 +2,7 @@
 //
 // pipedream: the gradient of minibatch b is that of the loss with stage s at version max(0, b - (S-1-s)), counted from the
 // start of the epoch, applied to the latest version. gpipe: gradients of the microbatches, summed last to first, applied
-// once. Knows no actor, message or schedule.
+// once. What crosses between stages is rounded as the app says. Knows no actor, message or schedule.
 #pragma once
 
 #include <map>
@@ -13,6 +13,7 @@
 #include "actors/data/dataset.hpp"
 #include "actors/pipeline/epoch_shape.hpp"
 #include "actors/pipeline/run_shape.hpp"
+#include "kernels/codec/number_form.hpp"
 #include "kernels/graph/stage_program.hpp"
 #include "kernels/ops/ops.hpp"
 #include "kernels/optim/clip.hpp"
@@ -33,6 +34,8 @@ class sequential_trainer {
                        std::uint32_t microbatches)
         : context_{context}, app_{app}, data_{data}, delayed_{delayed}, microbatches_{
                                                                             microbatches} {
+        if (app.getTopology().isPipeline())
+            crossing_ = make_number_form(app.getTopology().getPipeline().getActivations()).value();
         std::size_t first = 0;
         for (const std::size_t count : layers_of_stages) {
             stages_.push_back(stage_program::create(app.getModel(), {first, count}).value());
@@ -53,6 +56,9 @@ class sequential_trainer {
         replicas_ = std::move(replicas);
         first_forwards_ = std::move(first_forwards);
     }
+
+    // Minibatches are computed with weights rounded so; updates are of the weights as they are.
+    void round_weights(proto::NumberForm form) { pulled_ = make_number_form(form).value(); }
 
     sequential_result run() {
         const auto train = app_.getTrain();
@@ -106,6 +112,11 @@ class sequential_trainer {
                 const std::uint64_t delay = delayed_ ? stages - 1 - s : 0;
                 used.push_back(versions[s][updates < filled + delay ? filled : updates - delay]);
             }
+            for (weights_ptr& w : used) {
+                auto rounded = std::make_shared<weights>(*w);
+                round(pulled_, rounded->parameters);
+                w = std::move(rounded);
+            }
             const batch samples =
                 fill_batch(data_, plan.indices(b), epoch, context_.memory).value();
             auto sums = gradients(samples, shape, b, at.minibatch, used);
@@ -141,6 +152,13 @@ class sequential_trainer {
         const float rate = rates(at) * (per_sample ? static_cast<float>(replicas_[stage]) : 1);
         versions.push_back(
             next_version(context_, stages_[stage], rule, versions.back(), sum, rate).value());
+    }
+
+    // To what their payloads are decoded to: numbers alone.
+    void round(const number_form_ptr& form, std::vector<tensor>& values) {
+        for (tensor& t : values)
+            if (form && t.type() == data_type::float32)
+                t = decoded(context_, *form, t.shape(), form->encode(context_, t).value()).value();
     }
 
     // Without the statistics that running averages are of.
@@ -189,6 +207,8 @@ class sequential_trainer {
                     stages_[s].forward(context_, *used[s], part, std::move(values)).value();
                 saved.push_back(std::move(forward.saved));
                 values = std::move(forward.outputs);
+                if (s + 1 < stages_.size())
+                    round(crossing_, values);
             }
             const float scale = 1.0f / static_cast<float>(count_labels(
                                            samples.labels, ignored_by(app_.getModel().getLoss())));
@@ -204,6 +224,7 @@ class sequential_trainer {
                                               std::move(crossing))
                                     .value();
                 crossing = std::move(backward.input_gradients);
+                round(crossing_, crossing);
                 if (sums[s].empty())
                     sums[s] = std::move(backward.weight_gradients);
                 else
@@ -219,6 +240,7 @@ class sequential_trainer {
     const dataset& data_;
     bool delayed_;
     std::set<std::uint64_t> drained_;
+    number_form_ptr crossing_, pulled_; // null: as they are
     replica_place share_;
     std::vector<std::uint32_t> replicas_; // by stage, where some have several
     std::vector<std::uint32_t> first_forwards_;

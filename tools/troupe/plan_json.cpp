@@ -51,6 +51,8 @@ json to_json(const replica_sync& sync) {
         method["codec"] = sync.codec->name();
     if (sync.sends_factors)
         method["codec"] = "sufficient_factors";
+    if (sync.pulls)
+        method["pulls"] = sync.pulls->name();
     return method;
 }
 
@@ -99,6 +101,8 @@ json to_json(const plan& p) {
                     {"stages", std::move(stages)}};
     if (!p.is_pipeline)
         planned.erase("schedule");
+    if (p.activations)
+        planned["activations"] = p.activations->name();
     if (p.replicas > 1)
         planned["sync"] = to_json(p.sync);
     return planned;

@@ -52,6 +52,15 @@ BOOST_AUTO_TEST_CASE(what_has_no_effect_is_noted_with_its_place) {
                        boost::test_tools::per_element());
         BOOST_TEST(notes(given + ", stages: [{layers: 1}, {layers: 1, replicas: 2}]").empty());
     }
+    for (const char* stages : {"1, ", "[{layers: 2}], "})
+        BOOST_TEST(notes("stages: " + std::string{stages} + "activations: bf16").size() == 1u);
+    BOOST_TEST(notes("stages: 1, activations: int8") ==
+                   std::vector<std::string>{
+                       "app.yaml:2:47: topology.pipeline.activations: not used by a single "
+                       "stage, which sends no other any; leave it out, or give more stages"},
+               boost::test_tools::per_element());
+    BOOST_TEST(notes("stages: 2, activations: bf16").empty());
+    BOOST_TEST(notes("activations: bf16").empty());
 }
 
 BOOST_AUTO_TEST_CASE(data_keys_without_effect_are_noted) {

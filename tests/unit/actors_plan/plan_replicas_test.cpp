@@ -156,6 +156,12 @@ BOOST_AUTO_TEST_CASE(what_is_pushed_is_told_as_it_is_compressed) {
     BOOST_TEST(pushed("{" + server + ", codec: bf16}") ==
                "Push at most 1046 B per minibatch of each replica, compressed by bf16; Pulled 2092 "
                "B back");
+    const std::string rounded = "parameter_server: {consistency: asp, pulls: ";
+    BOOST_TEST(pushed("{" + rounded + "bf16}}") ==
+               "Push 2092 B per minibatch of each replica; Pulled 1046 B back in bf16");
+    BOOST_TEST(pushed("{" + rounded + "int8}, codec: bf16}") ==
+               "Push at most 1046 B per minibatch of each replica, compressed by bf16; Pulled 547 "
+               "B back in int8"); // of six tensors, each below 512 numbers
     // Of 8 samples: 8 (12 + 36) numbers instead of 12 * 36.
     BOOST_TEST(pushed("{" + server + ", codec: sufficient_factors}") ==
                "Push at most 1900 B per minibatch of each replica, 1 weight as factors; Pulled "
