@@ -12,7 +12,9 @@
 namespace troupe {
 
 parameter_cache::parameter_cache(actor_context& context, parameter_cache_options options)
-    : actor{context}, options_{std::move(options)} {
+    : actor{context}, options_{std::move(options)}, answers_{{options_.shapes, options_.ranges,
+                                                              options_.state_per_parameter,
+                                                              options_.pulls}} {
     on<proto::JoinServer>(&parameter_cache::join);
     on<proto::EnterEpoch>(&parameter_cache::enter_epoch);
     on<proto::Offer>(&parameter_cache::offer);
@@ -40,7 +42,6 @@ void parameter_cache::join(proto::JoinServer::Reader body, const frame& f) {
         for (const actor_address shard : shards_)
             watch(shard);
         fetched_ = {std::vector<std::uint64_t>(shards_.size(), body.getWeightVersion())};
-        answers_.resize(shards_.size());
         if (options_.codec)
             encoder_ = std::make_shared<gradient_encoder>(
                 gradient_encoder::options{.how = options_.codec,
@@ -77,18 +78,12 @@ void parameter_cache::keep_shard(proto::JoinServer::Reader body, const frame& f)
 
 parameter_cache::member* parameter_cache::take(const frame& f) {
     const auto who = std::ranges::find(members_, f.from(), &member::stage);
-    if (who == members_.end() || who->asked || asked_) {
+    if (who == members_.end() || who->asked || answers_.asked()) {
         reject("the sender is not a stage of this cache, or has not had its last answer");
         return nullptr;
     }
     who->asked = current();
     return &*who;
-}
-
-void parameter_cache::begin(const question& asked) {
-    asked_ = asked;
-    missing_ = shards_.size();
-    std::ranges::fill(answers_, nullptr);
 }
 
 void parameter_cache::enter_epoch(proto::EnterEpoch::Reader, const frame& f) {
@@ -132,7 +127,7 @@ void parameter_cache::finish_epoch(proto::FinishEpoch::Reader, const frame& f) {
 void parameter_cache::refresh(proto::Refresh::Reader, const frame& f) {
     if (take(f) == nullptr)
         return;
-    begin({type_id_of<proto::ShardRead>(), 0, 1 + options_.state_per_parameter});
+    answers_.ask({type_id_of<proto::ShardRead>(), 0, 1 + options_.state_per_parameter});
     for (const actor_address shard : shards_)
         send(shard, frame_builder<proto::ReadShard>{});
 }
@@ -153,7 +148,7 @@ void parameter_cache::advance() {
         return finish(members_[0].asked->body<proto::FinishEpoch>().getEpoch());
     if (first->asked->body_type() == type_id_of<proto::Offer>())
         return offer_all();
-    begin({type_id_of<proto::Pulled>(), 0, 1, none});
+    answers_.ask({type_id_of<proto::Pulled>(), 0, 1, none});
     fetched_.clear();
     pushes_ = 0;
     pull(first->asked->body<proto::EnterEpoch>().getEpoch(), 0, none);
@@ -176,7 +171,7 @@ void parameter_cache::offer_all() {
         if (!m.asked->tensors().empty())
             offered.emplace_back(m.asked->tensors().begin(), m.asked->tensors().end());
     }
-    begin({type_id_of<proto::Pulled>(), pushes_ + (pushes ? 1 : 0), 1, ids.name});
+    answers_.ask({type_id_of<proto::Pulled>(), pushes_ + (pushes ? 1 : 0), 1, ids.name});
     if (pushes) {
         ids.clock = pushes_++;
         push(ids, std::move(offered));
@@ -270,7 +265,7 @@ void parameter_cache::send_pull(actor_address shard, std::uint32_t epoch, std::u
 }
 
 void parameter_cache::finish(std::uint32_t epoch) {
-    begin({type_id_of<proto::WorkerDoneTaken>(), epoch});
+    answers_.ask({type_id_of<proto::WorkerDoneTaken>(), epoch});
     after_pushes([this, epoch] {
         for (const actor_address shard : shards_) {
             frame_builder<proto::WorkerDone> done;
@@ -283,52 +278,23 @@ void parameter_cache::finish(std::uint32_t epoch) {
 
 // ---- answers --------------------------------------------------------------------------------------------------------
 
-bool parameter_cache::collect(std::uint64_t echo, const frame& f) {
+std::optional<std::size_t> parameter_cache::shard_of(const frame& f) {
     const auto sender = std::ranges::find(shards_, f.from());
-    if (sender == shards_.end()) {
-        reject("the sender is no shard of this cache");
-        return false;
-    }
-    const auto shard = static_cast<std::size_t>(sender - shards_.begin());
-    if (auto fits = check_answer(shard, echo, f); !fits) {
-        quit(fits.failure().in("an answer of shard " + std::to_string(shard)));
-        return false;
-    }
-    answers_[shard] = current();
-    return --missing_ == 0;
+    if (sender != shards_.end())
+        return static_cast<std::size_t>(sender - shards_.begin());
+    reject("the sender is no shard of this cache");
+    return std::nullopt;
 }
 
-result<void> parameter_cache::check_answer(std::size_t shard, std::uint64_t echo,
-                                           const frame& f) const {
-    if (!asked_ || answers_[shard] || f.body_type() != asked_->answer || echo != asked_->echo)
-        return error{errc::protocol, "is not to what it was asked"};
-    const shard_range range = options_.ranges[shard];
-    const auto tensors = f.tensors();
-    bool fits = tensors.size() == range.count * asked_->kinds;
-    if (fits && options_.pulls && asked_->answer == type_id_of<proto::Pulled>())
-        return check_numbers(*options_.pulls, std::span{options_.shapes}.subspan(range.first),
-                             tensors);
-    for (std::size_t i = 0; fits && i < tensors.size(); ++i) {
-        const std::size_t parameter =
-            i < range.count ? i : (i - range.count) / options_.state_per_parameter;
-        fits = tensors[i].type() == data_type::float32 &&
-               tensors[i].shape() == options_.shapes[range.first + parameter];
+bool parameter_cache::collect(std::uint64_t echo, const frame& f) {
+    const auto shard = shard_of(f);
+    if (!shard)
+        return false;
+    if (auto taken = answers_.take(*shard, echo, current()); !taken) {
+        quit(taken.failure().in("an answer of shard " + std::to_string(*shard)));
+        return false;
     }
-    if (!fits)
-        return error{errc::protocol, "has not the tensors of the shard's parameters"};
-    if (f.body_type() == type_id_of<proto::ShardRead>() &&
-        f.body<proto::ShardRead>().getUpdates().size() != range.count)
-        return error{errc::protocol, "has not a count of updates for each of its parameters"};
-    return {};
-}
-
-// In the stages' order, as the shards have sent them.
-std::vector<tensor> parameter_cache::answered_parameters() const {
-    std::vector<tensor> parameters;
-    for (std::size_t k = 0; k < shards_.size(); ++k)
-        for (const tensor& t : answers_[k]->tensors().first(options_.ranges[k].count))
-            parameters.push_back(t);
-    return parameters;
+    return answers_.are_complete();
 }
 
 void parameter_cache::send_fetched(const fetched_weights& what) {
@@ -342,32 +308,31 @@ void parameter_cache::send_fetched(const fetched_weights& what) {
         fetched.body().setWeightVersion(fetched_.back()[0]);
         write_counts(fetched.body().initUpdates(static_cast<unsigned>(what.updates.size())),
                      what.updates);
-        fetched.envelope().setMinibatch(asked_->minibatch);
+        fetched.envelope().setMinibatch(answers_.asked()->minibatch);
         fetched.envelope().setWeightVersion(fetched_.back()[0]);
         for (const tensor& t : what.parameters)
             fetched.attach(t);
-        for (std::size_t k = 0; k < shards_.size(); ++k)
-            for (const tensor& t : answers_[k]->tensors().subspan(options_.ranges[k].count))
-                fetched.attach(t);
+        for (const tensor& t : answers_.state())
+            fetched.attach(t);
         send(m.stage, std::move(fetched));
     }
-    std::ranges::fill(answers_, nullptr);
-    asked_.reset();
+    answers_.end();
 }
 
 void parameter_cache::pulled(proto::Pulled::Reader body, const frame& f) {
     if (!collect(body.getClock(), f))
         return;
     auto& versions = fetched_.emplace_back();
-    for (const frame_ptr& answer : answers_)
+    for (const frame_ptr& answer : answers_.by_shard())
         versions.push_back(answer->body<proto::Pulled>().getWeightVersion());
     // What is later cannot be asked for.
     if (fetched_.size() > limits::stages_max + options_.fetches_kept)
         fetched_.pop_front();
     if (!options_.pulls)
-        return send_pulled(answered_parameters());
-    const auto sent = std::make_shared<std::vector<tensor>>(answered_parameters());
-    submit({proto::DECODE_WORK->cStr(), asked_->minibatch, [this, sent] { send_pulled(*sent); }},
+        return send_pulled(answers_.parameters());
+    const auto sent = std::make_shared<std::vector<tensor>>(answers_.parameters());
+    submit({proto::DECODE_WORK->cStr(), answers_.asked()->minibatch,
+            [this, sent] { send_pulled(*sent); }},
            [sent, form = options_.pulls,
             shapes = options_.shapes](compute_context& context) -> result<void> {
                const auto done = decode_numbers(context, *form, shapes, *sent);
@@ -376,7 +341,7 @@ void parameter_cache::pulled(proto::Pulled::Reader body, const frame& f) {
 }
 
 void parameter_cache::send_pulled(std::span<const tensor> parameters) {
-    const auto first = answers_[0]->body<proto::Pulled>();
+    const auto first = answers_.by_shard()[0]->body<proto::Pulled>();
     send_fetched({.parameters = parameters,
                   .staleness = first.getStaleness(),
                   .dropped = first.getDropped()});
@@ -384,17 +349,9 @@ void parameter_cache::send_pulled(std::span<const tensor> parameters) {
 
 // What it has of this shard is dropped, as long as others are awaited: all that is computed with is of the last answers.
 void parameter_cache::pull_again(proto::PullAgain::Reader body, const frame& f) {
-    const auto sender = std::ranges::find(shards_, f.from());
-    if (sender == shards_.end())
-        return reject("the sender is no shard of this cache");
-    frame_ptr& answer = answers_[static_cast<std::size_t>(sender - shards_.begin())];
-    const bool awaits_others = asked_ && asked_->answer == type_id_of<proto::Pulled>() &&
-                               asked_->echo == body.getClock() && missing_ > 0;
-    if (!awaits_others || !answer)
-        return;
-    answer = nullptr;
-    ++missing_;
-    send_pull(*sender, body.getEpoch(), body.getClock(), asked_->minibatch);
+    const auto shard = shard_of(f);
+    if (shard && answers_.drop(*shard, body.getClock()))
+        send_pull(shards_[*shard], body.getEpoch(), body.getClock(), answers_.asked()->minibatch);
 }
 
 void parameter_cache::shard_read(proto::ShardRead::Reader, const frame& f) {
@@ -402,28 +359,27 @@ void parameter_cache::shard_read(proto::ShardRead::Reader, const frame& f) {
         return;
     auto& versions = fetched_.emplace_back();
     std::vector<std::uint64_t> updates; // of all parameters
-    for (const frame_ptr& answer : answers_) {
+    for (const frame_ptr& answer : answers_.by_shard()) {
         const auto read = answer->body<proto::ShardRead>();
         versions.push_back(read.getWeightVersion());
         std::ranges::copy(read_counts(read.getUpdates()), std::back_inserter(updates));
     }
-    send_fetched({.parameters = answered_parameters(), .updates = updates});
+    send_fetched({.parameters = answers_.parameters(), .updates = updates});
 }
 
 void parameter_cache::worker_done_taken(proto::WorkerDoneTaken::Reader body, const frame& f) {
     if (!collect(body.getEpoch(), f))
         return;
-    asked_.reset();
     for (member& m : members_) {
         m.asked.reset();
         m.finished = false;
         frame_builder<proto::EpochFinished> finished;
         finished.body().setEpoch(body.getEpoch());
         finished.body().setWeightVersion(
-            answers_[0]->body<proto::WorkerDoneTaken>().getWeightVersion());
+            answers_.by_shard()[0]->body<proto::WorkerDoneTaken>().getWeightVersion());
         send(m.stage, std::move(finished));
     }
-    std::ranges::fill(answers_, nullptr);
+    answers_.end();
 }
 
 void parameter_cache::on_down(actor_address, const error& why) {

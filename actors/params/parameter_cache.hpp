@@ -15,20 +15,14 @@
 #include <span>
 #include <vector>
 
+#include "actors/params/shard_answers.hpp"
 #include "actors/runtime/actor.hpp"
 #include "kernels/codec/codec.hpp"
-#include "kernels/codec/number_form.hpp"
 #include "kernels/device/device.hpp"
 #include "kernels/tensor/tensor.hpp"
 #include "schemas/params.capnp.h"
 
 namespace troupe {
-
-// What a shard keeps of a stage's parameters: tensors first .. first + count.
-struct shard_range {
-    std::size_t first = 0;
-    std::size_t count = 0;
-};
 
 struct parameter_cache_options {
     std::vector<shard_range> ranges;  // of the parameters, by shard
@@ -90,20 +84,12 @@ class parameter_cache final : public actor {
         std::uint64_t staleness = 0;
         std::uint32_t dropped = 0;
     };
-    // What the stages have asked for, and every shard is to answer.
-    struct question {
-        std::uint64_t answer = 0; // type of the answers
-        std::uint64_t echo = 0;   // clock or epoch in them
-        std::size_t kinds = 0;    // tensors of each parameter: itself, and what the optimizer keeps
-        std::uint64_t minibatch = none;
-    };
 
     void keep_shard(proto::JoinServer::Reader body, const frame& f);
     // Keeps the question if it is a stage's turn; else answers by Rejected, and gives null.
     member* take(const frame& f);
     bool is_offer(std::span<const tensor> gradients) const;
     void advance(); // if all members have asked
-    void begin(const question& asked);
     void offer_all();
     // The sum of what is offered; of nothing that there is none.
     void push(const push_ids& ids, std::vector<std::vector<tensor>> offered);
@@ -111,13 +97,13 @@ class parameter_cache final : public actor {
     void submit(job j, device_work work);
     void after_pushes(std::function<void()> ask); // those that the device has in work
     void finish(std::uint32_t epoch);
+    // Of the shard that has sent this; answers others by Rejected.
+    std::optional<std::size_t> shard_of(const frame& f);
     // Keeps the answer of a shard; true if it was the last one due. One that does not fit ends this actor.
     bool collect(std::uint64_t echo, const frame& f);
-    result<void> check_answer(std::size_t shard, std::uint64_t echo, const frame& f) const;
     void pull(std::uint32_t epoch, std::uint64_t clock, std::uint64_t minibatch);
     void send_pull(actor_address shard, std::uint32_t epoch, std::uint64_t clock,
                    std::uint64_t minibatch);
-    std::vector<tensor> answered_parameters() const;
     void send_pulled(std::span<const tensor> parameters);
     void send_fetched(const fetched_weights& what);
 
@@ -131,9 +117,7 @@ class parameter_cache final : public actor {
     std::function<void()> ask_;                 // when none is any more
     // Versions by shard, of this epoch, the newest last.
     std::deque<std::vector<std::uint64_t>> fetched_;
-    std::optional<question> asked_;
-    std::vector<frame_ptr> answers_; // by shard
-    std::size_t missing_ = 0;
+    shard_answers answers_;
 };
 
 } // namespace troupe

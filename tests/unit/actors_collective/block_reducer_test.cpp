@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::size_t row_size = 25;
 
-// One of three ranks, the second unless said otherwise, with two weights of rows of which each is told by a bit; each rank owns two rows of either. The
-// stage is a puppet, as are the peers.
+// One of three ranks, the second unless said otherwise, with two weights of rows of which each is told by a bit; each rank
+// owns two rows of either. The stage is a puppet, as are the peers.
 struct one_reducer : puppet_stage {
     part& stage = add<proto::Reduced>("stage");
     part& first = add<proto::ReduceChunk>("first");
