@@ -8,6 +8,23 @@ namespace bdata = boost::unit_test::data;
 using namespace troupe;
 using namespace troupe::test;
 
+namespace {
+
+// By how many updates the latest push comes, where the second of two replicas takes longer for a minibatch than the first
+// for all.
+std::uint64_t latest_beside_a_slow_replica(const std::string& sync, std::uint64_t seed) {
+    pipeline_sim run{{.seed = seed,
+                      .faults = storm,
+                      .app = text_of({.sync = sync, .samples = 330}),
+                      .slow_last = 1e7}};
+    run.train({}, std::chrono::hours{10});
+    BOOST_REQUIRE(run.observer().report.has_value());
+    BOOST_REQUIRE(!run.observer().report->failure);
+    return lags_of(*run.observer().report).second;
+}
+
+} // namespace
+
 BOOST_AUTO_TEST_SUITE(parameter_servers_in_the_simulator)
 
 BOOST_AUTO_TEST_CASE(bulk_synchronous_is_bit_equal_to_one_device_with_two_microbatches) {
@@ -53,6 +70,24 @@ BOOST_DATA_TEST_CASE(no_push_of_bounded_staleness_comes_later_than_the_bound_all
     BOOST_TEST(pushes == 2u * 42); // each minibatch once
     BOOST_TEST(latest <= (replicas - 1) * (2 * staleness + 1));
     BOOST_TEST(served.report.stages[0].weight_version == 2u * 42);
+}
+
+// It pushes as often as it may, and once more, while the slow one computes its first gradient; fewer times if the slow one
+// begins the epoch later.
+BOOST_AUTO_TEST_CASE(with_bounded_staleness_a_replica_gets_ahead_of_a_slow_one_by_the_bound) {
+    for (const std::uint32_t staleness : {1u, 5u, 20u}) {
+        const std::string rule = "{ssp: {staleness: " + std::to_string(staleness) + "}}";
+        std::uint64_t latest = 0;
+        for (std::uint64_t seed = 1; seed <= 5; ++seed)
+            latest = std::max(latest, latest_beside_a_slow_replica(server(rule, 1), seed));
+        BOOST_TEST(latest == staleness + 1);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(without_a_bound_a_replica_does_nearly_all_beside_a_slow_one) {
+    for (const char* rule : {"asp", "{softsync: {splits: 2}}", "{value_bounded: {bound: 1000000}}"})
+        for (std::uint64_t seed = 1; seed <= 3; ++seed)
+            BOOST_TEST(latest_beside_a_slow_replica(server(rule, 1), seed) > 35u, rule);
 }
 
 BOOST_DATA_TEST_CASE(asynchronous_applies_every_minibatch_once_and_learns, bdata::xrange(8), seed) {
