@@ -32,9 +32,9 @@
 # qsgd) go by blocks then: each tensor is cut into one for each rank, which owns it. A rank gives every owner the payloads of
 # its blocks as they get ready; an owner sums each of its blocks in the order of the ranks when it has it of all, encodes the
 # sum again, and sends it to all. What that loses the owner adds to the block's next sum, where the codec does so; what is
-# drawn by lot it draws as a sender of its own. Sums of tern_grad are not clipped; those of threshold have a word for every
-# threshold that they count, or are float32 numbers where that is less. All ranks, the owner too, take what the encoded sums
-# tell. Who owns what every rank computes for itself (actors/collective/block_layout.hpp).
+# drawn by lot it draws as a sender of its own. Sums of tern_grad have seven levels and are not clipped; those of threshold have
+# a word for every threshold that they count, or are float32 numbers where that is less. All ranks, the owner too, take what
+# the encoded sums tell. Who owns what every rank computes for itself (actors/collective/block_layout.hpp).
 #
 # Which of these it is is the same on all ranks (actors/collective/compressed_exchange.hpp).
 #

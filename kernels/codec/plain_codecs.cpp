@@ -15,6 +15,8 @@ namespace {
 
 // Elements whose codes of any number of bits are whole bytes, and which begin where a processor likes to read.
 constexpr std::size_t quantized_unit = 16;
+// At least, beside their sign: 4 bits.
+constexpr std::uint32_t levels_of_sums = 7;
 
 // Into a row of bytes whose length is known by the shape.
 template <class Encode>
@@ -93,11 +95,15 @@ class quantized_codec final : public plain_codec, public payload_blocks {
     }
     result<tensor> cut(memory_pool& memory, const tensor_shape& shape, const tensor& payload,
                        std::size_t first, std::size_t count) const override;
-    // What is left out of a sum by clipping would be lost every time, as it is the sum of what senders drew.
+    // A sum of a few levels has more, and is large where it is large: told by few levels it would vary several times as much
+    // as what was summed, and clipped it would be less each time. TernGrad's authors give sums more levels, too.
     codec_ptr of_sums() const override {
+        if (settings_.norm != bucket_norm::largest || settings_.levels >= levels_of_sums)
+            return nullptr;
         quantizer settings = settings_;
+        settings.levels = levels_of_sums;
         settings.clip = 0;
-        return settings_.clip > 0 ? make_quantized_codec(name_, settings) : nullptr;
+        return make_quantized_codec(name_, settings);
     }
 
   private:

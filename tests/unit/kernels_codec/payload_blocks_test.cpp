@@ -85,21 +85,24 @@ BOOST_AUTO_TEST_CASE(many_elements_can_be_cut_into_as_many_blocks_as_ranks) {
 }
 
 // What senders drew is large in few places: clipped, these would be less each time, and nobody would keep what is lost.
-BOOST_AUTO_TEST_CASE(sums_are_not_clipped_again) {
+BOOST_AUTO_TEST_CASE(sums_of_ternary_numbers_have_more_levels_and_are_not_clipped) {
     const codec_ptr how = make_quantized_codec("tern_grad", {.levels = 1, .clip = 2.5f});
     const codec_ptr of_sums = how->blocks()->of_sums();
     BOOST_REQUIRE(of_sums);
-    BOOST_TEST(unbiased_codecs()[0]->blocks()->of_sums() == nullptr);
+    BOOST_TEST(of_sums->payload_bytes({1000}) == 4u + 500);
+    for (const codec_ptr& other : {unbiased_codecs()[0], unbiased_codecs()[2]})
+        BOOST_TEST(other->blocks()->of_sums() == nullptr, other->name());
     tensor sum = random_tensor(pool, {1000}, 1);
     std::ranges::fill(sum.mutable_values<float>(), 0.f);
-    sum.mutable_values<float>()[7] = 3;
-    const auto largest = [&](const codec& c) {
-        return decoded(context, c, {1000}, c.encode(context, sum, {}, {}).value())
-            .value()
-            .values<float>()[7];
+    sum.mutable_values<float>()[7] = 3.5f;
+    sum.mutable_values<float>()[8] = -1.5f;
+    const auto told = [&](const codec& c) {
+        return values_of(
+            decoded(context, c, {1000}, c.encode(context, sum, {}, {}).value()).value());
     };
-    BOOST_TEST(largest(*how) < 1.f);
-    BOOST_TEST(largest(*of_sums) == 3.f);
+    BOOST_TEST(told(*how)[7] < 1);
+    BOOST_TEST(told(*of_sums)[7] == 3.5);
+    BOOST_TEST(told(*of_sums)[8] == -1.5);
 }
 
 // 0.5 thrice, minus 0.5 twice, once, and less than half of it.
