@@ -56,6 +56,56 @@ class refusing_agent final : public actor {
     std::uint32_t stage_ = 0;
 };
 
+// Stands for an agent and its only stage, which trains nothing, and then gives a snapshot of so many counts of updates.
+class idle_agent final : public actor {
+  public:
+    idle_agent(actor_context& context, unsigned counts) : actor{context}, counts_{counts} {
+        on<proto::PlaceStage>(&idle_agent::place);
+        on<proto::ConnectStage>(&idle_agent::connect);
+        on<proto::EndOfData>(&idle_agent::end_epoch);
+        on<proto::EndOfEvaluation>(&idle_agent::end_evaluation);
+        on<proto::TakeSnapshot>(&idle_agent::snapshot);
+        on<proto::EpochBegin>(&idle_agent::ignore<proto::EpochBegin>);
+        on<proto::Activation>(&idle_agent::ignore<proto::Activation>);
+        on<proto::Labels>(&idle_agent::ignore<proto::Labels>);
+        on<proto::EvaluationBatch>(&idle_agent::ignore<proto::EvaluationBatch>);
+        on<proto::EvaluationLabels>(&idle_agent::ignore<proto::EvaluationLabels>);
+        on<proto::Release>(&idle_agent::ignore<proto::Release>);
+    }
+
+  private:
+    void place(proto::PlaceStage::Reader body, const frame& f) {
+        trainer_ = f.from();
+        frame_builder<proto::StagePlaced> placed;
+        placed.body().setRun(body.getRun());
+        write_address(placed.body().initAddress(), self());
+        send(trainer_, std::move(placed));
+    }
+    void connect(proto::ConnectStage::Reader, const frame&) {
+        send(trainer_, frame_builder<proto::StageReady>{});
+    }
+    void end_epoch(proto::EndOfData::Reader body, const frame&) {
+        frame_builder<proto::StageEpochDone> done;
+        done.body().setMinibatches(body.getMinibatches());
+        send(trainer_, std::move(done));
+    }
+    void end_evaluation(proto::EndOfEvaluation::Reader, const frame&) {
+        frame_builder<proto::EvaluationDone> done;
+        done.body().setSamples(20);
+        send(trainer_, std::move(done));
+    }
+    void snapshot(proto::TakeSnapshot::Reader, const frame&) {
+        frame_builder<proto::Snapshot> answer;
+        answer.body().initUpdates(counts_);
+        send(trainer_, std::move(answer));
+    }
+    template <class Body>
+    void ignore(typename Body::Reader, const frame&) {}
+
+    const unsigned counts_;
+    actor_address trainer_;
+};
+
 struct refused_run {
     const char* by; // the start of the sentence
     bool places;
@@ -89,6 +139,24 @@ BOOST_DATA_TEST_CASE(a_refusal_ends_a_run_with_a_sentence_that_can_be_printed,
                    std::string::npos,
                sentence.substr(0, 200));
     BOOST_TEST(is_printable_name(sentence, limits::reason_bytes_max + 200));
+}
+
+BOOST_DATA_TEST_CASE(a_snapshot_without_a_count_of_updates_for_each_parameter_ends_the_run,
+                     bdata::make({0u, 5u, 7u}), counts) {
+    std::string text = pipeline_app("pipedream", {6}, 1);
+    const std::string samples = "train_samples: 70";
+    text.replace(text.find(samples), samples.size(), "train_samples: 8");
+    const temporary_folder folder;
+    pipeline_sim run{{.nodes = 1, .app = text, .last_agent = [&](node_runtime& node) {
+                          node.spawn_as<idle_agent>(well_known::agent, "agent", counts);
+                      }}};
+    run.train(folder.path(), std::chrono::minutes{5});
+    BOOST_REQUIRE(run.observer().report.has_value());
+    BOOST_REQUIRE(run.observer().report->failure.has_value());
+    BOOST_TEST(run.observer().report->failure->message() ==
+               "saving a checkpoint: a snapshot does not fit the model: there are " +
+                   std::to_string(counts) + " counts of updates, this stage has 6 parameters");
+    BOOST_TEST(list_checkpoints(folder.path())->empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
