@@ -20,12 +20,14 @@ struct served_stage : puppet_stage {
     actor_address shard, cache;
     const tensor first = floats({5, 6}), gradient = floats({1, 2});
 
-    explicit served_stage(const consistency& rule = {}) {
+    explicit served_stage(const consistency& rule = {},
+                          const delay_compensation& compensation = {}) {
         capnp::MallocMessageBuilder message;
         auto description = message.initRoot<proto::Optimizer>();
         description.initSgd().setLearningRate(1);
         parameter_shard_options of_shard;
         of_shard.rules.rule = rule;
+        of_shard.rules.compensation = compensation;
         of_shard.rules.optimizer = make_optimizer(description.asReader());
         of_shard.workers = 2;
         of_shard.shapes = {{2}};
@@ -136,6 +138,22 @@ BOOST_AUTO_TEST_CASE(a_read_that_is_held_is_asked_for_once_and_answered_once) {
         BOOST_TEST(s.other.log.all<proto::Pulled>().size() == 1u);
         BOOST_TEST(s.stage.log.downs.empty());
     }
+}
+
+// As one does whose gradients are of weights before the last that it has read: of a pipeline, or called back.
+BOOST_AUTO_TEST_CASE(
+    a_delay_is_compensated_by_the_weights_of_the_push_not_by_the_last_that_were_read) {
+    served_stage s{{}, {.compensates = true, .factor = 1, .decay = {}}};
+    s.pull_other(0);
+    s.offer(0); // 4 4
+    s.pull_other(0);
+    s.push_other(0); // of 5 6
+    s.pull_other(1);
+    const auto pulled = s.other.log.all<proto::Pulled>();
+    BOOST_REQUIRE(pulled.size() == 3u);
+    BOOST_TEST(values_of(pulled[1]->tensors()[0]) == (two_numbers{4, 4}));
+    // 4 - (1 + 1 * 1 * (4 - 5)), 4 - (2 + 2 * 2 * (4 - 6))
+    BOOST_TEST(values_of(pulled[2]->tensors()[0]) == (two_numbers{4, 10}));
 }
 
 // It may wait at another shard for the one that waits here.
