@@ -88,6 +88,7 @@ BOOST_AUTO_TEST_CASE(a_newcomer_is_known_to_everybody_wherever_it_joins) {
     BOOST_TEST(sorted(c.news["d"].joined) == (names{"a", "b", "c"}),
                boost::test_tools::per_element());
     BOOST_TEST(c.news["a"].lists == 1u);
+    BOOST_TEST(c.said["a"].front() == "node b (sim:b) has joined, over the simulated network");
 }
 
 BOOST_AUTO_TEST_CASE(nodes_that_join_at_the_same_time_find_each_other) {

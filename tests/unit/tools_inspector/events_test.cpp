@@ -66,6 +66,9 @@ BOOST_AUTO_TEST_CASE(more_than_the_protocol_allows_is_an_error) {
     frame_builder<proto::ActorList> actors;
     actors.body().initActors(70'000);
     BOOST_TEST(!decode(actors.body().asReader()).ok());
+    frame_builder<proto::ActorList> links;
+    links.body().initLinks(1)[0].setOver("a\x1b[2J");
+    BOOST_TEST(!decode(links.body().asReader()).ok());
 }
 
 BOOST_AUTO_TEST_CASE(names_are_cut_and_unknown_ones_are_numbers) {

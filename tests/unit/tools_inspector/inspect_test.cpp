@@ -24,6 +24,8 @@ BOOST_AUTO_TEST_CASE(actors_of_all_nodes_are_shown_from_the_address_of_one) {
     BOOST_TEST(seen.shows("17"));
     BOOST_TEST(seen.shows("cpu:0"));
     BOOST_TEST(seen.shows("3.00 MB"));
+    BOOST_TEST(seen.shows("sends to"));
+    BOOST_TEST(seen.shows("rdma (rc_mlx5, mlx5_0:1)"));
     BOOST_TEST(seen.shows("321"));
 }
 
@@ -35,6 +37,8 @@ BOOST_AUTO_TEST_CASE(actors_as_json_are_one_line) {
     BOOST_TEST(seen.out.starts_with(R"({"event":"actors",)"));
     BOOST_TEST(seen.shows(R"("name":"stage-1")"));
     BOOST_TEST(seen.shows(R"("system_allocations":321)"));
+    BOOST_TEST(seen.shows(R"("links":[{"node":"0x2",)"));
+    BOOST_TEST(seen.shows(R"x("over":"rdma (rc_mlx5, mlx5_0:1)"}])x"));
 }
 
 BOOST_AUTO_TEST_CASE(staleness_shows_how_late_each_worker_was_and_for_whom_it_waits) {

@@ -140,6 +140,13 @@ class scripted_cluster : public endpoint {
         pools[0].setBytesReserved(3'000'000);
         pools[0].setBytesMax(4'000'000);
         pools[0].setSystemAllocations(321);
+        auto links = b.body().initLinks(static_cast<unsigned>(nodes_.size()) - 1);
+        unsigned next = 0;
+        for (const auto& [id, other] : nodes_)
+            if (id != n.info.node) {
+                links[next].setNode(id.value());
+                links[next++].setOver("rdma (rc_mlx5, mlx5_0:1)");
+            }
         return b;
     }
 
