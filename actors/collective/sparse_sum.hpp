@@ -10,7 +10,8 @@
 // Error feedback of the rank that rounds a segment's sum s: at the places that it sends a = s + e, e' = a - D(q), elsewhere
 // e stays. So the sum of what all take, and the last e of all ranks, is the sum of what all gave.
 //
-// Threads: one at a time. Memory: vectors beside the pool, for each row up to what its numbers take twice.
+// Threads: one at a time. Memory: vectors beside the pool, for each row up to what its numbers take twice; of rounded values
+// a number for each of the segment that this rank sums, from sum to sum, which no checkpoint has.
 #pragma once
 
 #include <array>
