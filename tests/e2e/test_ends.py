@@ -161,6 +161,7 @@ class Ends(TroupeTest):
         for app, where, counts, notes in ((adam.replace(*turns), "cpu:3", [16, 32], [note]), (adam, "cpu:2", [32, 32], []),
                                           (APP.replace(*turns), "cpu:3", [16, 32], [])):
             with self.subTest(app=app):
+                shutil.rmtree(self.folder / "saved", ignore_errors=True)
                 run = ("run", self.checkpointed(app), "--devices", where)
                 self.assertEqual(self.troupe(*run).code, 0)
                 path = self.folder / "saved/epoch-0002/manifest.json"
@@ -178,7 +179,6 @@ class Ends(TroupeTest):
                 self.assertEqual([line for line in onward.err.splitlines() if "--resume: " in line], notes)
                 later = json.loads((self.folder / "saved/epoch-0003/manifest.json").read_text())
                 self.assertEqual([s["updates"] for s in later["stages"]], [32 + counts[0] // 2, 48])
-                shutil.rmtree(self.folder / "saved")
 
     def test_a_damaged_checkpoint_is_named_with_what_is_left_without_it(self):
         app = self.checkpointed(APP)
