@@ -1,20 +1,17 @@
 #include "kernels/cpu/bf16_loops.hpp"
+#include "kernels/cpu/fastest_loops.hpp"
 
 namespace troupe::cpu {
 
 #if defined(__x86_64__)
 
 bool bf16_is_faster() noexcept {
-    return __builtin_cpu_supports("avx512bf16") && __builtin_cpu_is("amd");
+    return widest_instruction_set() == instruction_set::avx512_bf16 && __builtin_cpu_is("amd");
 }
 
 const bf16_loops& fastest_bf16_loops() noexcept {
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
-        return bf16_loops_baseline;
-    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
-        !__builtin_cpu_supports("avx512vl") || !__builtin_cpu_supports("avx512dq"))
-        return bf16_loops_avx2;
-    return bf16_is_faster() ? bf16_loops_avx512bf16 : bf16_loops_avx512;
+    return bf16_is_faster() ? bf16_loops_avx512bf16
+                            : fastest(bf16_loops_avx512, bf16_loops_avx2, bf16_loops_baseline);
 }
 
 #else

@@ -45,7 +45,8 @@ cpu_operations::cpu_operations(memory_pool& pool, bool bf16_dot_products)
     : pool_{pool}, block_{vector_floats()},
       TROUPE_LOOP_TABLES(TROUPE_FASTEST) bf16_loops_{cpu::fastest_bf16_loops()},
       convolutions_{std::make_unique<cpu::convolution_runner>(
-          pool, loops_, bf16_loops_, cpu::has_avx512() && block_ == 16, bf16_dot_products)} {}
+          pool, loops_, bf16_loops_, cpu::widest_instruction_set() >= cpu::instruction_set::avx512,
+          bf16_dot_products)} {}
 
 #undef TROUPE_FASTEST
 

@@ -1,24 +1,18 @@
-// Which of the loops that are compiled once per instruction set this machine runs.
+// Which of the loops that are compiled once per instruction set run here.
 #pragma once
 
-namespace troupe::cpu {
+#include "kernels/cpu/instruction_set.hpp"
 
-inline bool has_avx512() noexcept {
-#if defined(__x86_64__)
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-#else
-    return false;
-#endif
-}
+namespace troupe::cpu {
 
 template <class Loops>
 const Loops& fastest([[maybe_unused]] const Loops& avx512, [[maybe_unused]] const Loops& avx2,
                      const Loops& baseline) noexcept {
 #if defined(__x86_64__)
-    if (has_avx512())
+    const instruction_set widest = widest_instruction_set();
+    if (widest >= instruction_set::avx512)
         return avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    if (widest == instruction_set::avx2)
         return avx2;
 #endif
     return baseline;

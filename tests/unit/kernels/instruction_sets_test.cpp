@@ -2,12 +2,15 @@
 
 #if defined(__x86_64__)
 
+#include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "kernels/cpu/average_pool_loops.hpp"
 #include "kernels/cpu/batch_norm_loops.hpp"
 #include "kernels/cpu/codec_loops.hpp"
+#include "kernels/cpu/fastest_loops.hpp"
 #include "kernels/cpu/gradient_loops.hpp"
 #include "kernels/cpu/loops.hpp"
 #include "kernels/cpu/norm_loops.hpp"
@@ -342,6 +345,21 @@ void check_same_bits(const Loops& baseline, const Loops& avx2, const Loops& avx5
 }
 
 } // namespace
+
+// tests/instruction_set.cpp holds both by this variable.
+BOOST_AUTO_TEST_CASE(loops_are_no_wider_than_onednn_is_held_to) {
+    const char* const held = std::getenv("ONEDNN_MAX_CPU_ISA");
+    const std::string set = held == nullptr ? "" : held;
+    const auto& loops = cpu::fastest(cpu::loops_avx512, cpu::loops_avx2, cpu::loops_baseline);
+    if (set == "SSE41" || set == "AVX")
+        BOOST_TEST((&loops == &cpu::loops_baseline));
+    if (set == "AVX2")
+        BOOST_TEST((&loops == &cpu::loops_avx2));
+    if (set == "AVX512_CORE")
+        BOOST_TEST((&loops == &cpu::loops_avx512));
+    BOOST_TEST((set.empty() || set.starts_with("AVX512_CORE_") ||
+                cpu::widest_instruction_set() < cpu::instruction_set::avx512_bf16));
+}
 
 BOOST_AUTO_TEST_CASE(every_instruction_set_gives_the_same_bits) {
 #define TROUPE_CHECK_TABLE(table, all)                                                             \
