@@ -93,6 +93,9 @@ result<node> take_base(node& tree, const sources& names) {
     if (value.what != node::kind::scalar || value.text.empty())
         return names.fail(value.where, "base",
                           "must be the name of an app file, not " + describe(value));
+    if (!is_one_line(value.text))
+        return names.fail(value.where, "base",
+                          "must not contain line breaks or other control characters");
     tree.entries.erase(tree.entries.begin() + (base - tree.entries.data()));
     return value;
 }

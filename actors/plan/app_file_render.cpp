@@ -153,7 +153,8 @@ void block_entry(std::string& out, std::size_t indent, const field_rules& m,
     const auto value = from.get(m.field);
     out += m.key + ":";
     const std::string line = flow(value, m.type());
-    if (depth(value) <= 1 && indent + m.key.size() + 2 + line.size() <= line_width) {
+    const std::size_t deep = depth(value);
+    if (deep == 0 || (deep == 1 && indent + m.key.size() + 2 + line.size() <= line_width)) {
         out += " " + line + "\n";
         return;
     }

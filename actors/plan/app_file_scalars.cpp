@@ -101,10 +101,9 @@ result<value> tree_reader::read_text(const node& from, target to, const std::str
     if (storage.size() > limits::path_bytes_max)
         return names_.fail(from.where, path,
                            "longer than " + std::to_string(limits::path_bytes_max) + " bytes");
-    for (const char c : storage)
-        if (static_cast<unsigned char>(c) < 0x20)
-            return names_.fail(from.where, path,
-                               "must not contain line breaks or other control characters");
+    if (!is_one_line(from.text))
+        return names_.fail(from.where, path,
+                           "must not contain line breaks or other control characters");
     return value{capnp::Text::Reader{storage.c_str(), storage.size()}};
 }
 

@@ -183,6 +183,10 @@ result<node> parse_tree(std::string_view text, const place& start, const sources
     return builder.take();
 }
 
+bool is_one_line(std::string_view text) {
+    return text.empty() || is_printable_name(text, text.size());
+}
+
 std::string printable(std::string_view text) {
     return troupe::printable(text, 60);
 }

@@ -56,6 +56,8 @@ result<node> parse_tree(std::string_view text, const place& start, const sources
 // Appends the keys to names.setting_keys, so that the places of the new values have names.
 result<void> apply_settings(node& root, const std::vector<std::string>& settings, sources& names);
 
+// Whether a terminal shows this text as it is.
+bool is_one_line(std::string_view text);
 // A text from outside for a message: printable and shortened.
 std::string printable(std::string_view text);
 std::string in_quotes(std::string_view text); // the same in double quotes

@@ -116,6 +116,10 @@ BOOST_AUTO_TEST_CASE(wrong_kinds_are_refused) {
                "app.yaml:2:25: checkpoint.directory: must be a text, not a list");
     BOOST_TEST(with("checkpoint: {directory: ''}") ==
                "app.yaml:2:25: checkpoint.directory: must not be empty");
+    BOOST_TEST(with("checkpoint: {directory: \"a\\u202eb\"}")
+                   .ends_with("must not contain line breaks or other control characters"));
+    BOOST_TEST(with("base: a\tb.yaml") ==
+               "app.yaml:2:7: base: must not contain line breaks or other control characters");
     BOOST_TEST(with("checkpoint: {directory: \"a\\nb\"}") ==
                "app.yaml:2:25: checkpoint.directory: must not contain line breaks or other control "
                "characters");

@@ -165,6 +165,14 @@ BOOST_AUTO_TEST_CASE(a_rendered_definition_loads_to_the_same_definition) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_long_text_is_rendered_behind_its_key) {
+    const std::string folder = "/tmp/" + std::string(200, 'f');
+    const auto first = parse(small_app + "checkpoint: {directory: " + folder + "}\n");
+    const std::string text = render_app(first.app());
+    BOOST_TEST(text.find("  directory: " + folder + "\n") != std::string::npos);
+    BOOST_TEST(render_app(parse(text).app()) == text);
+}
+
 BOOST_AUTO_TEST_CASE(a_rendered_definition_keeps_what_stands_beside_a_word) {
     const auto first =
         parse(small_app + "topology: {replicas: 2, devices: [{device: cpu:0, slow_down: 2}], "
