@@ -66,6 +66,15 @@ error refusal(const sp::util::Status& status, std::size_t tokens) {
             no + "; give at least " + enough.substr(0, enough.find_first_not_of("0123456789"))};
 }
 
+// Some damage the library answers by an exception.
+sp::util::Status parsed(sp::SentencePieceProcessor& processor, const std::string& serialized) {
+    try {
+        return processor.LoadFromSerializedProto(serialized);
+    } catch (const std::exception& thrown) {
+        return {sp::util::StatusCode::kInternal, thrown.what()};
+    }
+}
+
 } // namespace
 
 struct subwords::model {
@@ -81,7 +90,7 @@ subwords& subwords::operator=(subwords&&) noexcept = default;
 result<subwords> subwords::of(std::string serialized) {
     auto made = std::make_unique<model>();
     made->serialized = std::move(serialized);
-    const auto loaded = made->processor.LoadFromSerializedProto(made->serialized);
+    const auto loaded = parsed(made->processor, made->serialized);
     if (!loaded.ok())
         return error{errc::data, "byte 0: no SentencePiece model (" + sentence(loaded) + ")"};
     const auto& p = made->processor;

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <string>
 
+#include "schemas/base/printable.hpp"
+
 namespace troupe::wire {
 
 static_assert(std::endian::native == std::endian::little,
@@ -16,8 +18,9 @@ namespace {
 
 constexpr std::byte zeros[alignment]{};
 
+// `what` may be Cap'n Proto's sentence, which cites what it has read.
 error malformed(const std::string& what) {
-    return {errc::protocol, "malformed frame: " + what};
+    return {errc::protocol, "malformed frame: " + printable(what, limits::reason_bytes_max)};
 }
 
 template <class Integer>

@@ -15,8 +15,10 @@ namespace troupe {
 
 namespace {
 
+// `what` may be Cap'n Proto's sentence, which cites what it has read.
 error malformed(const std::string& what) {
-    return {errc::protocol, "malformed control message: " + what};
+    return {errc::protocol,
+            "malformed control message: " + printable(what, limits::reason_bytes_max)};
 }
 
 capnp::Data::Reader as_data(std::span<const std::byte> bytes) {

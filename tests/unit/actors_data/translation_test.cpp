@@ -288,6 +288,11 @@ BOOST_AUTO_TEST_CASE(vocabularies_and_lengths_that_cannot_be_are_refused) {
             .find("data.translation.vocabulary_file: /proc/nowhere/x.model: cannot be written") ==
         0u);
     BOOST_REQUIRE(load(good).ok());
+    // A unigram model with a piece that begins with a zero: the library throws.
+    const std::string tail{"\x12\x02\x18\x01\x0a\x06\x0a\x02\x00x\x18\x01", 12};
+    w = good;
+    w.vocabulary_file = plain("thrown.model", read(good.vocabulary_file) + tail);
+    BOOST_TEST(refusal_of(load(w)).find(": byte 0: no SentencePiece model (") != std::string::npos);
     w = good;
     w.vocabulary = 30;
     BOOST_TEST(refusal_of(load(w)).find("delete the file to have a smaller vocabulary made") !=
