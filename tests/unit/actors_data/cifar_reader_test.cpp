@@ -11,11 +11,6 @@ using namespace troupe::test;
 
 namespace {
 
-// A record whose image is filled with one byte.
-std::string record(const std::string& labels, int pixel) {
-    return labels + std::string(3072, static_cast<char>(pixel));
-}
-
 struct wanted {
     std::uint32_t classes = 10;
     std::string folder;
@@ -48,9 +43,10 @@ BOOST_FIXTURE_TEST_SUITE(cifar_reader, data_files)
 
 BOOST_AUTO_TEST_CASE(a_folder_of_cifar_10_has_five_training_files_plain_or_gzip) {
     for (int i = 1; i <= 4; ++i)
-        plain("data_batch_" + std::to_string(i) + ".bin", record({static_cast<char>(i)}, 10 * i));
-    gzip("data_batch_5.bin.gz", record("\x09", 50) + record("\x07", 51));
-    plain("test_batch.bin", record({'\0'}, 255));
+        plain("data_batch_" + std::to_string(i) + ".bin",
+              cifar_record({static_cast<char>(i)}, 10 * i));
+    gzip("data_batch_5.bin.gz", cifar_record("\x09", 50) + cifar_record("\x07", 51));
+    plain("test_batch.bin", cifar_record({'\0'}, 255));
     const auto sets = load({.folder = folder().string()});
     BOOST_REQUIRE(sets.ok());
     BOOST_TEST(sets->train.size() == 6u);
@@ -63,8 +59,8 @@ BOOST_AUTO_TEST_CASE(a_folder_of_cifar_10_has_five_training_files_plain_or_gzip)
 }
 
 BOOST_AUTO_TEST_CASE(the_fine_labels_of_cifar_100_are_taken) {
-    const auto train = plain("train.bin", record("\x05\x63", 1));
-    const auto test = plain("test.bin", record("\x06\x22", 2));
+    const auto train = plain("train.bin", cifar_record("\x05\x63", 1));
+    const auto test = plain("test.bin", cifar_record("\x06\x22", 2));
     for (const wanted& w : {wanted{.classes = 100, .folder = folder().string()},
                             wanted{.classes = 100, .train = {train}, .test = {test}}}) {
         const auto sets = load(w);
@@ -76,14 +72,14 @@ BOOST_AUTO_TEST_CASE(the_fine_labels_of_cifar_100_are_taken) {
 }
 
 BOOST_AUTO_TEST_CASE(records_that_do_not_hold_are_refused_with_the_byte) {
-    const auto good = plain("good", record("\x01", 1));
+    const auto good = plain("good", cifar_record("\x01", 1));
     const auto refused = [&](const std::string& contents) {
         return refusal_of(load({.train = {good, plain("bad", contents)}, .test = {good}}));
     };
     const std::string at = "data.cifar.train: " + (folder() / "bad").string() + ": byte ";
-    BOOST_TEST(refused(record("\x01", 1) + record("\x0a", 1)) ==
+    BOOST_TEST(refused(cifar_record("\x01", 1) + cifar_record("\x0a", 1)) ==
                at + "3073: label 10 in CIFAR-10; fetch the file again, or set data.cifar.classes");
-    BOOST_TEST(refused(record("\x01", 1) + "\x02") ==
+    BOOST_TEST(refused(cifar_record("\x01", 1) + "\x02") ==
                at + "3073: truncated: a record of CIFAR-10 ends after 1 of 3073 bytes; fetch the "
                     "file again, or set data.cifar.classes");
     BOOST_TEST(refused("") == at + "0: the file holds no images");
@@ -92,7 +88,7 @@ BOOST_AUTO_TEST_CASE(records_that_do_not_hold_are_refused_with_the_byte) {
 }
 
 BOOST_AUTO_TEST_CASE(options_that_do_not_fit_together_are_refused) {
-    const auto good = plain("good", record("\x01", 1));
+    const auto good = plain("good", cifar_record("\x01", 1));
     BOOST_TEST(refusal_of(load({.classes = 20, .folder = "x"})) ==
                "data.cifar.classes: there are CIFAR-10 and CIFAR-100, not 20");
     for (const wanted& w : {wanted{}, wanted{.train = {good}},

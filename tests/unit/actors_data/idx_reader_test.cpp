@@ -12,38 +12,12 @@ using namespace troupe;
 using namespace troupe::test;
 namespace fs = std::filesystem;
 
-namespace {
-
-std::string word(std::uint32_t value) {
-    std::string out;
-    for (int shift = 24; shift >= 0; shift -= 8)
-        out += static_cast<char>(value >> shift);
-    return out;
-}
-
-std::string labels(const std::vector<int>& values) {
-    std::string out = word(0x801) + word(static_cast<std::uint32_t>(values.size()));
-    for (const int v : values)
-        out += static_cast<char>(v);
-    return out;
-}
-
-// `count` images of 2 x 3 whose pixels count up from 0.
-std::string images(std::uint32_t count) {
-    std::string out = word(0x803) + word(count) + word(2) + word(3);
-    for (std::uint32_t i = 0; i < count * 6; ++i)
-        out += static_cast<char>(i);
-    return out;
-}
-
-} // namespace
-
 BOOST_FIXTURE_TEST_SUITE(idx_reader, data_files)
 
 BOOST_AUTO_TEST_CASE(plain_and_gzip_files_give_the_same_samples) {
-    const auto i = plain("images", images(3));
-    const auto l = gzip("labels.gz", labels({1, 0, 7}));
-    for (const auto& file : {i, gzip("images.gz", images(3))}) {
+    const auto i = plain("images", idx_image_file(3));
+    const auto l = gzip("labels.gz", idx_label_file({1, 0, 7}));
+    for (const auto& file : {i, gzip("images.gz", idx_image_file(3))}) {
         const auto data = read_idx_dataset({file, l, "data.idx.train"}, {1, 2, 3});
         BOOST_REQUIRE(data.ok());
         BOOST_TEST(data->size() == 3u);
@@ -54,8 +28,8 @@ BOOST_AUTO_TEST_CASE(plain_and_gzip_files_give_the_same_samples) {
 }
 
 BOOST_AUTO_TEST_CASE(images_may_be_taken_flat_but_not_in_another_size) {
-    const auto i = plain("images", images(2));
-    const auto l = plain("labels", labels({1, 0}));
+    const auto i = plain("images", idx_image_file(2));
+    const auto l = plain("labels", idx_label_file({1, 0}));
     BOOST_TEST(read_idx_dataset({i, l, "data.idx.train"}, {6}).ok());
     BOOST_TEST(read_idx_dataset({i, l, "data.idx.train"}, {2, 3}).ok());
     for (const tensor_shape& wrong :
@@ -66,14 +40,14 @@ BOOST_AUTO_TEST_CASE(images_may_be_taken_flat_but_not_in_another_size) {
 }
 
 BOOST_AUTO_TEST_CASE(images_and_labels_must_be_as_many) {
-    const auto i = plain("images", images(2));
-    const auto l = plain("labels", labels({1, 0, 1}));
+    const auto i = plain("images", idx_image_file(2));
+    const auto l = plain("labels", idx_label_file({1, 0, 1}));
     BOOST_TEST(refusal_of(read_idx_dataset({i, l, "data.idx.train"}, {6})) ==
                "data.idx.train_images: " + i + ": byte 4: 2 images, but " + l + " has 3 labels");
 }
 
 BOOST_AUTO_TEST_CASE(a_label_file_is_no_image_file) {
-    const auto l = plain("labels", labels({1}));
+    const auto l = plain("labels", idx_label_file({1}));
     BOOST_TEST(refusal_of(read_idx_images(l)) ==
                l + ": byte 0: not an IDX file of images: begins with "
                    "00 00 08 01, expected 00 00 08 03");
@@ -81,7 +55,7 @@ BOOST_AUTO_TEST_CASE(a_label_file_is_no_image_file) {
     BOOST_TEST(refusal_of(read_idx_labels(text))
                    .find(": byte 0: not an IDX file of labels: begins with 68 65 6c 6c") !=
                std::string::npos);
-    auto floats = images(1);
+    auto floats = idx_image_file(1);
     floats[2] = 0x0d;
     BOOST_TEST(
         refusal_of(read_idx_images(plain("floats", floats))).find("begins with 00 00 0d 03") !=
@@ -89,7 +63,7 @@ BOOST_AUTO_TEST_CASE(a_label_file_is_no_image_file) {
 }
 
 BOOST_AUTO_TEST_CASE(truncation_is_found_at_every_byte) {
-    const std::string whole = images(2);
+    const std::string whole = idx_image_file(2);
     for (std::size_t length = 0; length < whole.size(); ++length) {
         const auto file = plain("cut", whole.substr(0, length));
         const std::string said = refusal_of(read_idx_images(file));
@@ -108,32 +82,35 @@ BOOST_AUTO_TEST_CASE(truncation_is_found_at_every_byte) {
 }
 
 BOOST_AUTO_TEST_CASE(data_after_the_end_is_refused) {
-    const auto file = plain("long", labels({1, 2}) + "x");
+    const auto file = plain("long", idx_label_file({1, 2}) + "x");
     BOOST_TEST(refusal_of(read_idx_labels(file)) ==
                file + ": byte 10: more data than the header says");
-    BOOST_TEST(refusal_of(read_idx_labels(gzip("long.gz", labels({1, 2}) + "x")))
+    BOOST_TEST(refusal_of(read_idx_labels(gzip("long.gz", idx_label_file({1, 2}) + "x")))
                    .find(": byte 10: more data") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(sizes_that_the_file_cannot_hold_take_no_memory) {
-    const std::string huge = word(0x803) + word(0xffffffff) + word(0xffffffff) + word(0xffffffff);
+    const std::string huge = big_endian_word(0x803) + big_endian_word(0xffffffff) +
+                             big_endian_word(0xffffffff) + big_endian_word(0xffffffff);
     BOOST_TEST(refusal_of(read_idx_images(plain("huge", huge)))
                    .find(": byte 4: the header claims more than") != std::string::npos);
-    const std::string large = word(0x803) + word(1u << 20) + word(128) + word(256); // 32 GiB
+    const std::string large = big_endian_word(0x803) + big_endian_word(1u << 20) +
+                              big_endian_word(128) + big_endian_word(256); // 32 GiB
     BOOST_TEST(refusal_of(read_idx_images(plain("large", large)))
                    .find(": byte 16: truncated: the header claims 34359738368") !=
                std::string::npos);
     BOOST_TEST(refusal_of(read_idx_images(gzip("large.gz", large)))
                    .find(": byte 16: truncated: the header claims") != std::string::npos);
+    BOOST_TEST(refusal_of(read_idx_labels(plain("none", idx_label_file({}))))
+                   .find(": byte 4: a size of 0") != std::string::npos);
     BOOST_TEST(
-        refusal_of(read_idx_labels(plain("none", labels({})))).find(": byte 4: a size of 0") !=
-        std::string::npos);
-    BOOST_TEST(refusal_of(read_idx_images(plain("flat", word(0x803) + word(1) + word(0) + word(1))))
-                   .find(": byte 8: a size of 0") != std::string::npos);
+        refusal_of(read_idx_images(plain("flat", big_endian_word(0x803) + big_endian_word(1) +
+                                                     big_endian_word(0) + big_endian_word(1))))
+            .find(": byte 8: a size of 0") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(damaged_gzip_is_refused) {
-    std::string bytes = read(gzip("good.gz", images(40)));
+    std::string bytes = read(gzip("good.gz", idx_image_file(40)));
     bytes[bytes.size() - 6] ^= 1; // in the checksum
     BOOST_TEST(refusal_of(read_idx_images(plain("bad.gz", bytes))).find("damaged gzip data") !=
                std::string::npos);
@@ -141,7 +118,7 @@ BOOST_AUTO_TEST_CASE(damaged_gzip_is_refused) {
 
 BOOST_AUTO_TEST_CASE(mutated_files_never_crash_the_reader) {
     random_stream random{3};
-    for (const std::string& whole : {images(5), read(gzip("m.gz", images(5)))})
+    for (const std::string& whole : {idx_image_file(5), read(gzip("m.gz", idx_image_file(5)))})
         for (int round = 0; round < 500; ++round) {
             std::string bytes = whole;
             for (int edits = 0; edits < 3; ++edits)
@@ -160,7 +137,7 @@ BOOST_AUTO_TEST_CASE(files_that_cannot_be_opened_are_named) {
 }
 
 BOOST_AUTO_TEST_CASE(the_key_that_names_a_wrong_file_is_said_though_both_name_the_same) {
-    const auto l = plain("labels", labels({1}));
+    const auto l = plain("labels", idx_label_file({1}));
     const fs::path none = "/nonexistent/labels";
     BOOST_TEST(refusal_of(read_idx_dataset({l, l, "data.idx.test"}, {6}))
                    .find("data.idx.test_images: " + l + ": byte 0: not an") == 0u);

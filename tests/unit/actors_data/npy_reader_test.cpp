@@ -1,7 +1,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include <capnp/message.h>
-#include <zip.h>
 
 #include "actors/data/npy_reader.hpp"
 #include "schemas/base/random.hpp"
@@ -16,50 +15,6 @@ namespace {
 using bytes = std::vector<std::uint8_t>;
 using floats = std::vector<float>;
 using tokens = std::vector<std::int32_t>;
-
-template <class T>
-std::string raw(const std::vector<T>& values) {
-    return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
-}
-
-// A file as NumPy writes it, with the dictionary that is given.
-std::string npy_with(std::string dictionary, const std::string& elements, char version = 1) {
-    const std::size_t length_bytes = version == 1 ? 2 : 4;
-    while ((8 + length_bytes + dictionary.size() + 1) % 64 != 0)
-        dictionary += ' ';
-    dictionary += '\n';
-    std::string out = "\x93NUMPY";
-    out += version;
-    out += '\0';
-    for (std::size_t i = 0; i < length_bytes; ++i)
-        out += static_cast<char>(dictionary.size() >> (8 * i));
-    return out + dictionary + elements;
-}
-
-std::string npy(const std::string& type, const std::string& shape, const std::string& elements,
-                char version = 1) {
-    return npy_with("{'descr': '" + type + "', 'fortran_order': False, 'shape': (" + shape + "), }",
-                    elements, version);
-}
-
-struct archive_files : data_files {
-    // Members of these names with these contents, deflated or stored.
-    std::string zip(const std::string& name,
-                    const std::vector<std::pair<std::string, std::string>>& members,
-                    bool packed = true) const {
-        zip_t* archive = zip_open((folder() / name).c_str(), ZIP_CREATE | ZIP_TRUNCATE, nullptr);
-        BOOST_REQUIRE(archive != nullptr);
-        for (const auto& [member, contents] : members) {
-            zip_source_t* source = zip_source_buffer(archive, contents.data(), contents.size(), 0);
-            const zip_int64_t index = zip_file_add(archive, member.c_str(), source, 0);
-            BOOST_REQUIRE(index >= 0);
-            zip_set_file_compression(archive, static_cast<zip_uint64_t>(index),
-                                     packed ? ZIP_CM_DEFLATE : ZIP_CM_STORE, 0);
-        }
-        BOOST_REQUIRE(zip_close(archive) == 0);
-        return folder() / name;
-    }
-};
 
 struct names {
     std::string train_inputs, train_labels, test_inputs, test_labels;
@@ -90,30 +45,31 @@ bool says(const std::string& message, const std::string& part) {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(npy_reader, archive_files)
+BOOST_FIXTURE_TEST_SUITE(npy_reader, data_files)
 
 BOOST_AUTO_TEST_CASE(every_type_and_version_is_read) {
-    const auto u1 =
-        read_npy(plain("a", npy("|u1", "2, 3", raw(bytes{1, 2, 3, 4, 5, 255}))), npy_use::inputs);
+    const auto u1 = read_npy(plain("a", npy("|u1", "2, 3", raw_bytes(bytes{1, 2, 3, 4, 5, 255}))),
+                             npy_use::inputs);
     BOOST_REQUIRE(u1.ok());
     BOOST_TEST(u1->samples == 2u);
     BOOST_TEST((u1->sample_shape == tensor_shape{3}));
     BOOST_TEST((std::get<bytes>(u1->values) == bytes{1, 2, 3, 4, 5, 255}));
-    const auto i4 =
-        read_npy(plain("b", npy("<i4", "3,", raw(tokens{7, 0, 2147483647}), 2)), npy_use::inputs);
+    const auto i4 = read_npy(plain("b", npy("<i4", "3,", raw_bytes(tokens{7, 0, 2147483647}), 2)),
+                             npy_use::inputs);
     BOOST_REQUIRE(i4.ok());
     BOOST_TEST((i4->sample_shape == tensor_shape{}));
     BOOST_TEST((std::get<tokens>(i4->values) == tokens{7, 0, 2147483647}));
-    const auto i8 = read_npy(plain("c", npy("<i8", "1, 2", raw(std::vector<std::int64_t>{-1, 9}))),
-                             npy_use::labels);
+    const auto i8 =
+        read_npy(plain("c", npy("<i8", "1, 2", raw_bytes(std::vector<std::int64_t>{-1, 9}))),
+                 npy_use::labels);
     BOOST_REQUIRE(i8.ok());
     BOOST_TEST((std::get<tokens>(i8->values) == tokens{-1, 9}));
-    const auto f4 =
-        read_npy(gzip("d", npy("<f4", "2, 1", raw(floats{0.5f, -3e38f}), 3)), npy_use::inputs);
+    const auto f4 = read_npy(gzip("d", npy("<f4", "2, 1", raw_bytes(floats{0.5f, -3e38f}), 3)),
+                             npy_use::inputs);
     BOOST_REQUIRE(f4.ok());
     BOOST_TEST((std::get<floats>(f4->values) == floats{0.5f, -3e38f}));
-    const auto f8 = read_npy(plain("e", npy("<f8", "2", raw(std::vector<double>{0.25, 1e-3}))),
-                             npy_use::inputs);
+    const auto f8 = read_npy(
+        plain("e", npy("<f8", "2", raw_bytes(std::vector<double>{0.25, 1e-3}))), npy_use::inputs);
     BOOST_REQUIRE(f8.ok());
     BOOST_TEST((std::get<floats>(f8->values) == floats{0.25f, 1e-3f}));
 }
@@ -122,19 +78,20 @@ BOOST_AUTO_TEST_CASE(arrays_of_several_pieces_are_read_whole) {
     std::vector<double> many(100'000);
     for (std::size_t i = 0; i < many.size(); ++i)
         many[i] = static_cast<double>(i);
-    const auto array = read_npy(gzip("many", npy("<f8", "1000, 100", raw(many))), npy_use::inputs);
+    const auto array =
+        read_npy(gzip("many", npy("<f8", "1000, 100", raw_bytes(many))), npy_use::inputs);
     BOOST_REQUIRE(array.ok());
     BOOST_TEST(std::get<floats>(array->values)[99'999] == 99'999.0f);
 }
 
 BOOST_AUTO_TEST_CASE(headers_that_do_not_hold_are_refused_with_the_byte) {
-    const std::string good = npy("<f4", "2", raw(floats{1, 2}));
+    const std::string good = npy("<f4", "2", raw_bytes(floats{1, 2}));
     BOOST_TEST(says(refused(plain("a", "PK34567890")), "a: byte 0: not a .npy file"));
-    BOOST_TEST(says(refused(plain("a", npy("<f4", "2", raw(floats{1, 2}), 4))),
+    BOOST_TEST(says(refused(plain("a", npy("<f4", "2", raw_bytes(floats{1, 2}), 4))),
                     ": byte 6: .npy version 4"));
-    BOOST_TEST(says(refused(plain("a", npy(">f4", "2", raw(floats{1, 2})))),
+    BOOST_TEST(says(refused(plain("a", npy(">f4", "2", raw_bytes(floats{1, 2})))),
                     ": byte 20: elements of type '>f4'; save"));
-    BOOST_TEST(says(refused(plain("a", npy("<c8", "1", raw(floats{1, 2})))), "type '<c8'"));
+    BOOST_TEST(says(refused(plain("a", npy("<c8", "1", raw_bytes(floats{1, 2})))), "type '<c8'"));
     BOOST_TEST(
         says(refused(plain(
                  "a", npy_with("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1,), }",
@@ -174,7 +131,7 @@ BOOST_AUTO_TEST_CASE(sizes_that_the_file_cannot_hold_take_no_memory) {
 }
 
 BOOST_AUTO_TEST_CASE(truncation_is_found_at_every_byte_and_more_data_is_refused) {
-    const std::string whole = npy("<i4", "2, 2", raw(tokens{1, 2, 3, 4}));
+    const std::string whole = npy("<i4", "2, 2", raw_bytes(tokens{1, 2, 3, 4}));
     for (std::size_t length = 0; length < whole.size(); ++length)
         BOOST_TEST(says(refused(plain("cut", whole.substr(0, length))), "truncated"), length);
     BOOST_TEST(says(refused(plain("long", whole + "x")), ": more data than the header says"));
@@ -182,21 +139,23 @@ BOOST_AUTO_TEST_CASE(truncation_is_found_at_every_byte_and_more_data_is_refused)
 
 BOOST_AUTO_TEST_CASE(values_that_cannot_be_taken_are_named_by_their_byte) {
     const float none = std::numeric_limits<float>::quiet_NaN();
-    BOOST_TEST(says(refused(plain("a", npy("<f4", "3", raw(floats{1, none, 2})))),
+    BOOST_TEST(says(refused(plain("a", npy("<f4", "3", raw_bytes(floats{1, none, 2})))),
                     ": byte 132: element 1 is not a finite 32-bit number"));
-    BOOST_TEST(says(refused(plain("a", npy("<f8", "2", raw(std::vector<double>{1, 1e300})))),
+    BOOST_TEST(says(refused(plain("a", npy("<f8", "2", raw_bytes(std::vector<double>{1, 1e300})))),
                     ": byte 136: element 1 "));
-    BOOST_TEST(says(refused(plain("a", npy("<i8", "1", raw(std::vector<std::int64_t>{1ll << 31})))),
-                    ": byte 128: element 0 is no token"));
-    BOOST_TEST(says(refused(plain("a", npy("<i4", "2", raw(tokens{0, -1})))),
+    BOOST_TEST(
+        says(refused(plain("a", npy("<i8", "1", raw_bytes(std::vector<std::int64_t>{1ll << 31})))),
+             ": byte 128: element 0 is no token"));
+    BOOST_TEST(says(refused(plain("a", npy("<i4", "2", raw_bytes(tokens{0, -1})))),
                     ": byte 132: element 1 is no token"));
-    BOOST_TEST(says(refused(plain("a", npy("<i4", "2", raw(tokens{-1, -2}))), npy_use::labels),
-                    ": byte 132: element 1 is no class"));
+    BOOST_TEST(
+        says(refused(plain("a", npy("<i4", "2", raw_bytes(tokens{-1, -2}))), npy_use::labels),
+             ": byte 132: element 1 is no class"));
 }
 
 BOOST_AUTO_TEST_CASE(mutated_files_never_crash_the_reader) {
     random_stream random{3};
-    const std::string array = npy("<f8", "5, 2", raw(std::vector<double>(10, 0.5)));
+    const std::string array = npy("<f8", "5, 2", raw_bytes(std::vector<double>(10, 0.5)));
     const std::string archive = read(zip("m.npz", {{"x.npy", array}}));
     for (const auto& [name, whole] :
          {std::pair<std::string, std::string>{"mutant.npy", array}, {"mutant.npz", archive}})
@@ -211,8 +170,8 @@ BOOST_AUTO_TEST_CASE(mutated_files_never_crash_the_reader) {
 }
 
 BOOST_AUTO_TEST_CASE(arrays_are_members_of_archives) {
-    const std::string x = npy("<f4", "1", raw(floats{0.5f}));
-    const std::string y = npy("<i4", "1", raw(tokens{3}));
+    const std::string x = npy("<f4", "1", raw_bytes(floats{0.5f}));
+    const std::string y = npy("<i4", "1", raw_bytes(tokens{3}));
     for (const bool packed : {true, false}) {
         const auto both = zip("both.npz", {{"x_train.npy", x}, {"y_train.npy", y}}, packed);
         const auto labels = read_npy(both + ":y_train", npy_use::labels);
@@ -237,9 +196,10 @@ BOOST_AUTO_TEST_CASE(arrays_are_members_of_archives) {
 }
 
 BOOST_AUTO_TEST_CASE(data_sets_have_inputs_of_the_models_shape_and_labels_of_any) {
-    const auto images = plain("images", npy("|u1", "2, 2, 3, 1", raw(bytes(12, 255))));
-    const auto values = plain("values", npy("<f4", "2, 2", raw(floats{1, 2, 3, 4})));
-    const auto classes = plain("classes", npy("<i8", "2, 1", raw(std::vector<std::int64_t>{1, 0})));
+    const auto images = plain("images", npy("|u1", "2, 2, 3, 1", raw_bytes(bytes(12, 255))));
+    const auto values = plain("values", npy("<f4", "2, 2", raw_bytes(floats{1, 2, 3, 4})));
+    const auto classes =
+        plain("classes", npy("<i8", "2, 1", raw_bytes(std::vector<std::int64_t>{1, 0})));
     const auto sets = load({images, values, images, classes}, {1, 2, 3});
     BOOST_REQUIRE(sets.ok());
     BOOST_TEST((sets->train.inputs.type == data_type::float32 &&
@@ -254,8 +214,8 @@ BOOST_AUTO_TEST_CASE(data_sets_have_inputs_of_the_models_shape_and_labels_of_any
 }
 
 BOOST_AUTO_TEST_CASE(files_that_do_not_fit_together_are_refused_with_their_key) {
-    const auto two = plain("two", npy("<f4", "2, 2", raw(floats{1, 2, 3, 4})));
-    const auto three = plain("three", npy("|u1", "3", raw(bytes{1, 2, 0})));
+    const auto two = plain("two", npy("<f4", "2, 2", raw_bytes(floats{1, 2, 3, 4})));
+    const auto three = plain("three", npy("|u1", "3", raw_bytes(bytes{1, 2, 0})));
     BOOST_TEST(refusal_of(load({two, three, two, three}, {2})) ==
                "data.npy.train_labels: " + three + ": byte 0: 3 labels, but " + two +
                    " has 2 samples");

@@ -1,0 +1,34 @@
+// Fuzz target: arbitrary bytes as a control message of a peer that has proven the key.
+#include "tests/fuzz/target.hpp"
+#include "transport/handshake/control.hpp"
+
+namespace troupe::fuzz {
+
+bool read(std::span<const std::byte> in) {
+    const auto message = read_control(in);
+    if (!message) {
+        check_refusal(message.failure());
+        return false;
+    }
+    const auto written = write_control(*message);
+    const auto again = read_control(written);
+    TROUPE_CHECK(again.ok() && write_control(*again) == written, "what is read can be passed on");
+    return true;
+}
+
+std::vector<std::string> sound_inputs() {
+    hello_message hello{{node_id{7}, "left", "127.0.0.1:4242", peer_role::client, true},
+                        std::vector<std::byte>(100, std::byte{3})};
+    hello.shared_memory = true;
+    hello.ucx = {1, 13};
+    std::vector<std::string> all;
+    for (const control_message& m :
+         {control_message{hello}, control_message{verdict_message::accepted},
+          control_message{verdict_message::duplicate}, control_message{goodbye_message{1000}},
+          control_message{alive_message{}}, control_message{wired_message{}},
+          control_message{given_up_message{"it is too slow"}}})
+        all.push_back(text_of(write_control(m)));
+    return all;
+}
+
+} // namespace troupe::fuzz

@@ -1,0 +1,95 @@
+// Fuzz target: what a peer sends from its first byte on, as control_connection takes it. The first byte of an input says
+// which side we are.
+#include "tests/fuzz/target.hpp"
+#include "transport/handshake/control.hpp"
+#include "transport/handshake/handshake.hpp"
+
+namespace troupe::fuzz {
+
+namespace {
+
+constexpr std::string_view key = "0123456789abcdef";
+constexpr handshake_nonce nonces[] = {{std::byte{1}}, {std::byte{2}}}; // the same in all inputs
+
+handshake of(handshake_side side) {
+    return {side, key, nonces[static_cast<std::size_t>(side)]};
+}
+
+class arriving {
+  public:
+    explicit arriving(std::span<const std::byte> all) : left_{all} {}
+
+    std::size_t left() const { return left_.size(); }
+    std::span<const std::byte> take(std::size_t bytes) {
+        const auto taken = left_.first(bytes);
+        left_ = left_.subspan(bytes);
+        return taken;
+    }
+
+  private:
+    std::span<const std::byte> left_;
+};
+
+bool prove(handshake& ours, arriving& in) {
+    (void)ours.begin();
+    while (!ours.done()) {
+        if (in.left() < ours.wanted())
+            return false;
+        if (const auto answer = ours.advance(in.take(ours.wanted())); !answer) {
+            check_refusal(answer.failure());
+            (void)ours.last_words();
+            return false;
+        }
+    }
+    return true;
+}
+
+// The next message, taken whole.
+bool next_message(sealed_messages& sealed, arriving& in) {
+    const auto head = in.take(sealed_messages::head_bytes).first<sealed_messages::head_bytes>();
+    const auto bytes = sealed_messages::payload_bytes(head);
+    if (!bytes || in.left() < *bytes)
+        return false;
+    const auto payload = in.take(*bytes);
+    if (const auto genuine = sealed.open(head, payload); !genuine) {
+        check_refusal(genuine.failure());
+        return false;
+    }
+    return read_control(payload).ok();
+}
+
+} // namespace
+
+bool read(std::span<const std::byte> in) {
+    if (in.empty())
+        return false;
+    handshake ours =
+        of(in[0] == std::byte{0} ? handshake_side::connector : handshake_side::acceptor);
+    arriving bytes{in.subspan(1)};
+    if (!prove(ours, bytes))
+        return false;
+    sealed_messages sealed{ours.secrets()};
+    while (bytes.left() >= sealed_messages::head_bytes)
+        if (!next_message(sealed, bytes))
+            return false;
+    return true;
+}
+
+std::vector<std::string> sound_inputs() {
+    handshake a = of(handshake_side::acceptor), c = of(handshake_side::connector);
+    const auto challenge = a.begin();
+    const auto response = c.advance(challenge).value();
+    const auto answer = a.advance(response).value();
+    TROUPE_CHECK(c.advance(answer).ok(), "both have the key");
+    std::string to_connector = '\0' + text_of(challenge) + text_of(answer);
+    std::string to_acceptor = '\1' + text_of(response);
+    sealed_messages of_acceptor{a.secrets()}, of_connector{c.secrets()};
+    const hello_message hello{{node_id{7}, "left", "127.0.0.1:4242"}, std::vector<std::byte>(40)};
+    for (const control_message& m : {control_message{hello}, control_message{alive_message{}}}) {
+        to_connector += text_of(of_acceptor.seal(write_control(m)));
+        to_acceptor += text_of(of_connector.seal(write_control(m)));
+    }
+    return {to_connector, to_acceptor};
+}
+
+} // namespace troupe::fuzz
