@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(messages_of_the_handshake_out_of_turn_end_the_connection) {
     const worker_message worker{std::vector<std::byte>(8)};
     const auto is_wrong = [](const auto&... messages) {
         ucx_tcp_world w;
-        node a = w.add("a");
+        node a = w.add_with({.name = "a", .handshake_timeout = std::chrono::hours{1}}); // ends none
         talker other{w, begin_connect(resolve(a.end->address()).value()).value(),
                      handshake_side::connector};
         other.hello.tcp = true;
