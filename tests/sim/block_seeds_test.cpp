@@ -6,6 +6,7 @@
 #include "actors/collective/block_reducer.hpp"
 #include "kernels/codec/codecs.hpp"
 #include "tests/sim/reducers_sim.hpp"
+#include "tests/support/seeds.hpp"
 
 using namespace troupe;
 using namespace troupe::test;
@@ -131,49 +132,48 @@ class serial_blocks {
 
 BOOST_AUTO_TEST_SUITE(sums_by_blocks_over_seeds)
 
-BOOST_AUTO_TEST_CASE(sums_are_those_of_one_loop_bit_for_bit_and_nothing_is_lost) {
+BOOST_AUTO_TEST_CASE(sums_are_those_of_one_loop_bit_for_bit_and_nothing_is_lost, *seeded) {
     const auto codecs = codecs_with_blocks();
-    for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    const seed_range seeds{1000};
+    for (const std::uint64_t seed : seeds) {
         const auto ranks = static_cast<std::uint32_t>(2 + seed % 8);
         const codec_ptr& how = codecs[seed / 8 % codecs.size()];
         const reducers_script s{
             .shapes = {{2}, {6, 7}, {5}, {3, 2, 4}}, .averages = 1, .seed = seed, .sums = 4};
-        BOOST_TEST_CONTEXT("seed " << seed) {
-            const reducers_sim run{s, how, ranks, bad_weather, block_reducer_at};
-            BOOST_TEST(run.all_ranks_have_the_same_bits());
-            serial_blocks serial{s, how, ranks};
-            memory_pool pool{1u << 22};
-            std::vector<std::vector<double>> given, applied;
-            for (const tensor_shape& shape : s.shapes) {
-                given.emplace_back(shape.elements());
-                applied.emplace_back(shape.elements());
-            }
-            for (std::uint64_t sum = 0; sum < s.sums; ++sum) {
-                const auto expected = serial.next(sum);
-                for (std::uint32_t r = 0; r < ranks; ++r)
-                    for (std::size_t t = 0; t < s.shapes.size() && !s.has_nothing(r, sum); ++t) {
-                        const tensor own = s.gradients(pool, r, sum)[t];
-                        for (std::size_t i = 0; i < given[t].size(); ++i)
-                            given[t][i] += double{own.values<float>()[i]};
-                    }
-                for (std::size_t t = 0; t < s.shapes.size(); ++t)
-                    for (std::size_t i = 0; i < given[t].size(); ++i) {
-                        const float x = run.records[0].sums[sum][t][i];
-                        applied[t][i] += double{x} / double{s.scale};
-                        if (t < s.averages) // in the order of another algorithm
-                            BOOST_TEST(std::abs(x - s.scale * expected[t][i]) < 1e-5f);
-                        else
-                            BOOST_TEST(x == s.scale * expected[t][i]);
-                    }
-            }
-            // What has been applied, what all have kept and what owners have kept are all gradients.
-            if (how->name() == "one_bit" || how->name() == "threshold")
-                for (std::size_t t = s.averages; t < s.shapes.size(); ++t) {
-                    const auto kept = serial.kept(t);
+        const reducers_sim run{s, how, ranks, bad_weather, block_reducer_at};
+        BOOST_TEST(run.all_ranks_have_the_same_bits());
+        serial_blocks serial{s, how, ranks};
+        memory_pool pool{1u << 22};
+        std::vector<std::vector<double>> given, applied;
+        for (const tensor_shape& shape : s.shapes) {
+            given.emplace_back(shape.elements());
+            applied.emplace_back(shape.elements());
+        }
+        for (std::uint64_t sum = 0; sum < s.sums; ++sum) {
+            const auto expected = serial.next(sum);
+            for (std::uint32_t r = 0; r < ranks; ++r)
+                for (std::size_t t = 0; t < s.shapes.size() && !s.has_nothing(r, sum); ++t) {
+                    const tensor own = s.gradients(pool, r, sum)[t];
                     for (std::size_t i = 0; i < given[t].size(); ++i)
-                        BOOST_TEST(std::abs(applied[t][i] + kept[i] - given[t][i]) < 1e-4);
+                        given[t][i] += double{own.values<float>()[i]};
+                }
+            for (std::size_t t = 0; t < s.shapes.size(); ++t)
+                for (std::size_t i = 0; i < given[t].size(); ++i) {
+                    const float x = run.records[0].sums[sum][t][i];
+                    applied[t][i] += double{x} / double{s.scale};
+                    if (t < s.averages) // in the order of another algorithm
+                        BOOST_TEST(std::abs(x - s.scale * expected[t][i]) < 1e-5f);
+                    else
+                        BOOST_TEST(x == s.scale * expected[t][i]);
                 }
         }
+        // What has been applied, what all have kept and what owners have kept are all gradients.
+        if (how->name() == "one_bit" || how->name() == "threshold")
+            for (std::size_t t = s.averages; t < s.shapes.size(); ++t) {
+                const auto kept = serial.kept(t);
+                for (std::size_t i = 0; i < given[t].size(); ++i)
+                    BOOST_TEST(std::abs(applied[t][i] + kept[i] - given[t][i]) < 1e-4);
+            }
     }
 }
 

@@ -4,6 +4,7 @@
 #include "actors/collective/sparse_reducer.hpp"
 #include "kernels/codec/codecs.hpp"
 #include "tests/sim/reducers_sim.hpp"
+#include "tests/support/seeds.hpp"
 #include "tests/support/sparse_rounds.hpp"
 
 using namespace troupe;
@@ -71,7 +72,8 @@ class serial_sums {
 
 BOOST_AUTO_TEST_SUITE(sparse_values_over_seeds)
 
-BOOST_AUTO_TEST_CASE(sums_in_every_form_have_the_same_bits_on_all_ranks_and_are_those_of_one_loop) {
+BOOST_AUTO_TEST_CASE(sums_in_every_form_have_the_same_bits_on_all_ranks_and_are_those_of_one_loop,
+                     *seeded) {
     const auto codec_of = [](std::uint64_t seed) {
         const auto form = static_cast<SparseValues>(seed / 3 % 4);
         const float ratio = seed / 12 % 2 == 0 ? 0.05f : 0.4f;
@@ -79,22 +81,21 @@ BOOST_AUTO_TEST_CASE(sums_in_every_form_have_the_same_bits_on_all_ranks_and_are_
                    ? make_deep_gradient_codec({.ratio = ratio, .clip_norm = 1, .values = form})
                    : with_error_feedback(make_top_codec(ratio, form));
     };
-    for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+    const seed_range seeds{500};
+    for (const std::uint64_t seed : seeds) {
         const auto ranks = static_cast<std::uint32_t>(2 + seed / 5 % 8);
         const codec_ptr how = codec_of(seed);
         const sparse_algorithm algorithm = with_owners[seed % 3];
         const reducers_script s{
             .shapes = {{2}, {6, 7}, {5}, {3, 2, 4}}, .averages = 1, .seed = seed};
-        BOOST_TEST_CONTEXT("seed " << seed) {
-            const reducers_sim run{s, how, ranks, bad_weather, sparse_reducers(algorithm)};
-            BOOST_TEST(run.all_ranks_have_the_same_bits());
-            serial_sums serial{s, how, algorithm, ranks};
-            for (std::uint64_t sum = 0; sum < s.sums; ++sum) {
-                const auto expected = serial.next(sum);
-                for (std::size_t t = 0; t < s.shapes.size(); ++t)
-                    BOOST_TEST(run.records[0].sums[sum][t] == expected[t],
-                               boost::test_tools::per_element());
-            }
+        const reducers_sim run{s, how, ranks, bad_weather, sparse_reducers(algorithm)};
+        BOOST_TEST(run.all_ranks_have_the_same_bits());
+        serial_sums serial{s, how, algorithm, ranks};
+        for (std::uint64_t sum = 0; sum < s.sums; ++sum) {
+            const auto expected = serial.next(sum);
+            for (std::size_t t = 0; t < s.shapes.size(); ++t)
+                BOOST_TEST(run.records[0].sums[sum][t] == expected[t],
+                           boost::test_tools::per_element());
         }
     }
 }
