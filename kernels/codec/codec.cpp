@@ -31,9 +31,13 @@ codec_ptr make_codec(proto::GradientCodec::Reader c) {
     case proto::GradientCodec::THRESHOLD:
         return with_error_feedback(make_threshold_codec(c.getThreshold().getThreshold()));
     case proto::GradientCodec::TOP_K:
+        if (!is_known(c.getTopK().getValues()))
+            break;
         return with_error_feedback(make_top_codec(c.getTopK().getRatio(), c.getTopK().getValues()));
     case proto::GradientCodec::DEEP_GRADIENT: {
         const auto deep = c.getDeepGradient();
+        if (!is_known(deep.getValues()))
+            break;
         return make_deep_gradient_codec({.ratio = deep.getRatio(),
                                          .momentum = deep.getMomentum(),
                                          .masking = deep.getMasking(),

@@ -32,6 +32,10 @@ result<void> copy_places(compute_context& context, const tensor& from, tensor& t
 
 } // namespace
 
+bool is_known(proto::SparseValues form) noexcept {
+    return form <= proto::SparseValues::INT4;
+}
+
 std::uint64_t sparse_values::bytes(std::uint64_t count) const noexcept {
     return are_exact()      ? sizeof(float) * count
            : is_half(form_) ? 2 * count

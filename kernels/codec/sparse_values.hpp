@@ -48,4 +48,7 @@ class sparse_values {
     proto::SparseValues form_ = proto::SparseValues::F32;
 };
 
+// Whether this build does: what comes from the network may be another.
+bool is_known(proto::SparseValues form) noexcept;
+
 } // namespace troupe

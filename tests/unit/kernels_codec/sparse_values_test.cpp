@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include <capnp/message.h>
+
 #include "tests/unit/kernels_codec/all_codecs.hpp"
 
 using namespace troupe;
@@ -206,6 +208,17 @@ BOOST_AUTO_TEST_CASE(masking_stops_the_momentum_of_what_is_sent_however_it_is_wr
             BOOST_REQUIRE(state[0].values<float>()[place] == 0);
         BOOST_TEST(stopped == count);
     }
+}
+
+BOOST_AUTO_TEST_CASE(no_codec_is_made_of_a_form_that_is_not_known) {
+    capnp::MallocMessageBuilder message;
+    auto asked = message.initRoot<proto::GradientCodec>();
+    asked.initTopK().setValues(proto::SparseValues::INT4);
+    BOOST_TEST(make_codec(asked) != nullptr);
+    asked.getTopK().setValues(static_cast<proto::SparseValues>(4));
+    BOOST_TEST(make_codec(asked) == nullptr);
+    asked.initDeepGradient().setValues(static_cast<proto::SparseValues>(65535));
+    BOOST_TEST(make_codec(asked) == nullptr);
 }
 
 BOOST_AUTO_TEST_CASE(payloads_that_no_encoder_makes_are_refused) {
