@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "tests/sim/loss_sim.hpp"
+#include "tests/support/seeds.hpp"
 
 namespace bdata = boost::unit_test::data;
 using namespace troupe;
@@ -18,48 +19,53 @@ const char* const methods_that_bear_loss[] = {
 
 BOOST_AUTO_TEST_SUITE(lost_peers)
 
-BOOST_DATA_TEST_CASE(a_run_goes_on_without_a_replica_that_is_lost, bdata::xrange(60), seed) {
-    check_loss(seed, seed % 3 == 0, methods_that_bear_loss[seed % 5], [](pipeline_sim&) {});
+BOOST_AUTO_TEST_CASE(a_run_goes_on_without_a_replica_that_is_lost, *seeded) {
+    for (const std::uint64_t seed : seed_range{60, 0}) {
+        check_loss(seed, seed % 3 == 0, methods_that_bear_loss[seed % 5], [](pipeline_sim&) {});
+    }
 }
 
 // Of a pipeline's replica a stage may be on a node that is left.
-BOOST_DATA_TEST_CASE(another_node_takes_the_place_of_a_lost_replica, bdata::xrange(60), seed) {
-    const bool is_pipeline = seed % 3 == 0;
-    const std::size_t last = is_pipeline ? 5 : 2;
-    pipeline_sim run{{.seed = static_cast<std::uint64_t>(seed) + 1,
-                      .faults = storm,
-                      .nodes = last + 1,
-                      .spare_nodes = 1,
-                      .app = text_of({.layers = is_pipeline ? std::vector<std::size_t>{2, 4}
-                                                            : std::vector<std::size_t>{6},
-                                      .replicas = 3,
-                                      .sync = methods_that_bear_loss[seed % 5],
-                                      .samples = 400,
-                                      .optimizer = "sgd: {learning_rate: 0.02}"})}};
-    run.run_node().spawn_as<announcer>(well_known::cluster, "cluster");
-    run.start({});
-    run.sim().run_until([&] { return run.observer().progress.samples_done >= 100; },
-                        std::chrono::minutes{5});
-    kill(run, last);
-    announce(run, last + 1);
-    if (seed >= 20) { // a replica is lost, too, while it joins or later: itself, or another
-        run.sim().run_until([&] { return run.observer().notes.size() == 2; },
+BOOST_AUTO_TEST_CASE(another_node_takes_the_place_of_a_lost_replica, *seeded) {
+    for (const std::uint64_t seed : seed_range{60, 0}) {
+        const std::uint64_t when = seed % 60;
+        const bool is_pipeline = seed % 3 == 0;
+        const std::size_t last = is_pipeline ? 5 : 2;
+        pipeline_sim run{{.seed = seed + 1,
+                          .faults = storm,
+                          .nodes = last + 1,
+                          .spare_nodes = 1,
+                          .app = text_of({.layers = is_pipeline ? std::vector<std::size_t>{2, 4}
+                                                                : std::vector<std::size_t>{6},
+                                          .replicas = 3,
+                                          .sync = methods_that_bear_loss[seed % 5],
+                                          .samples = 400,
+                                          .optimizer = "sgd: {learning_rate: 0.02}"})}};
+        run.run_node().spawn_as<announcer>(well_known::cluster, "cluster");
+        run.start({});
+        run.sim().run_until([&] { return run.observer().progress.samples_done >= 100; },
                             std::chrono::minutes{5});
-        run.sim().run_for(std::chrono::milliseconds{seed - 20});
-        kill(run, seed % 2 ? last + 1 : last - (is_pipeline ? 2 : 1));
+        kill(run, last);
+        announce(run, last + 1);
+        if (when >= 20) { // a replica is lost, too, while it joins or later: itself, or another
+            run.sim().run_until([&] { return run.observer().notes.size() == 2; },
+                                std::chrono::minutes{5});
+            run.sim().run_for(std::chrono::milliseconds{when - 20});
+            kill(run, seed % 2 ? last + 1 : last - (is_pipeline ? 2 : 1));
+        }
+        run_until_over(run);
+        const run_report& report = *run.observer().report;
+        BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
+        BOOST_TEST(run.observer().epochs.size() == 2u);
+        if (when >= 20)
+            continue;
+        BOOST_REQUIRE(run.observer().notes.size() == 2u);
+        BOOST_TEST(run.observer().notes[1] ==
+                   std::string{"replica 2 joins anew on "} +
+                       (is_pipeline ? "node-4/sim:0, node-6/sim:0" : "node-3/sim:0"));
+        BOOST_TEST(report.epochs.back().samples == 400u); // of the second epoch, with three again
+        BOOST_TEST(report.epochs.back().train_loss < report.epochs.front().train_loss);
     }
-    run_until_over(run);
-    const run_report& report = *run.observer().report;
-    BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
-    BOOST_TEST(run.observer().epochs.size() == 2u);
-    if (seed >= 20)
-        return;
-    BOOST_REQUIRE(run.observer().notes.size() == 2u);
-    BOOST_TEST(run.observer().notes[1] ==
-               std::string{"replica 2 joins anew on "} +
-                   (is_pipeline ? "node-4/sim:0, node-6/sim:0" : "node-3/sim:0"));
-    BOOST_TEST(report.epochs.back().samples == 400u); // of the second epoch, with three again
-    BOOST_TEST(report.epochs.back().train_loss < report.epochs.front().train_loss);
 }
 
 // Asked to stop while another joins: with a checkpoint of what was trained.

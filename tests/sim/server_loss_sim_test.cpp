@@ -1,5 +1,4 @@
 // Parameter servers with replicas that are lost, that join, that share a node, that lie.
-#include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <limits>
@@ -9,7 +8,6 @@
 #include "tests/support/passing_operations.hpp"
 #include "tests/support/seeds.hpp"
 
-namespace bdata = boost::unit_test::data;
 using namespace troupe;
 using namespace troupe::test;
 
@@ -39,53 +37,55 @@ const char* const rules_that_bear_loss[] = {"asp", "{ssp: {staleness: 1}}",
 
 BOOST_AUTO_TEST_SUITE(lost_and_lying_replicas_of_parameter_servers)
 
-BOOST_DATA_TEST_CASE(a_run_goes_on_without_a_replica_that_is_lost, bdata::xrange(60), seed) {
-    const std::string rule = rules_that_bear_loss[seed % 5];
-    const bool is_pipeline = seed % 3 == 0 && (seed % 5 < 2 || seed % 5 == 3);
-    check_loss(seed, is_pipeline, server(rule, 1), [](pipeline_sim& run) {
-        run.sim().run_for(std::chrono::seconds{5});
-        for (const char* gone : {"stage-0.0", "cache-0.0", "shard-0.0"})
-            BOOST_TEST(!run.node(0).address_of(gone).has_value());
-    });
+BOOST_AUTO_TEST_CASE(a_run_goes_on_without_a_replica_that_is_lost, *seeded) {
+    for (const std::uint64_t seed : seed_range{60, 0}) {
+        const std::string rule = rules_that_bear_loss[seed % 5];
+        const bool is_pipeline = seed % 3 == 0 && (seed % 5 < 2 || seed % 5 == 3);
+        check_loss(seed, is_pipeline, server(rule, 1), [](pipeline_sim& run) {
+            run.sim().run_for(std::chrono::seconds{5});
+            for (const char* gone : {"stage-0.0", "cache-0.0", "shard-0.0"})
+                BOOST_TEST(!run.node(0).address_of(gone).has_value());
+        });
+    }
 }
 
-BOOST_DATA_TEST_CASE(another_node_takes_the_place_of_a_lost_replica, bdata::xrange(60), seed) {
-    std::string text = text_of({.replicas = 3,
-                                .sync = server(rules_that_bear_loss[seed % 5], 1),
-                                .samples = 400,
-                                .optimizer = "sgd: {learning_rate: 0.02}"});
-    if (seed % 2) // which does not make it free
-        replace(text, "topology: {",
-                "topology: {devices: [{device: node-1/sim:0, slow_down: 2}], ");
-    pipeline_sim run{{.seed = static_cast<std::uint64_t>(seed) + 1,
-                      .faults = storm,
-                      .nodes = 3,
-                      .spare_nodes = 1,
-                      .app = text}};
-    run.run_node().spawn_as<announcer>(well_known::cluster, "cluster");
-    run.start({});
-    run.sim().run_until([&] { return run.observer().progress.samples_done >= 100; },
-                        std::chrono::minutes{5});
-    kill(run, 2);
-    announce(run, 3);
-    if (seed >= 20) { // it is lost, too, while it joins or later
-        run.sim().run_until([&] { return run.observer().notes.size() == 2; },
+BOOST_AUTO_TEST_CASE(another_node_takes_the_place_of_a_lost_replica, *seeded) {
+    for (const std::uint64_t seed : seed_range{60, 0}) {
+        const std::uint64_t when = seed % 60;
+        std::string text = text_of({.replicas = 3,
+                                    .sync = server(rules_that_bear_loss[seed % 5], 1),
+                                    .samples = 400,
+                                    .optimizer = "sgd: {learning_rate: 0.02}"});
+        if (seed % 2) // which does not make it free
+            replace(text, "topology: {",
+                    "topology: {devices: [{device: node-1/sim:0, slow_down: 2}], ");
+        pipeline_sim run{
+            {.seed = seed + 1, .faults = storm, .nodes = 3, .spare_nodes = 1, .app = text}};
+        run.run_node().spawn_as<announcer>(well_known::cluster, "cluster");
+        run.start({});
+        run.sim().run_until([&] { return run.observer().progress.samples_done >= 100; },
                             std::chrono::minutes{5});
-        run.sim().run_for(std::chrono::milliseconds{seed - 20});
-        kill(run, 3);
+        kill(run, 2);
+        announce(run, 3);
+        if (when >= 20) { // it is lost, too, while it joins or later
+            run.sim().run_until([&] { return run.observer().notes.size() == 2; },
+                                std::chrono::minutes{5});
+            run.sim().run_for(std::chrono::milliseconds{when - 20});
+            kill(run, 3);
+        }
+        run_until_over(run);
+        const run_report& report = *run.observer().report;
+        BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
+        if (when >= 20) {
+            BOOST_TEST(report.epochs.size() == 2u);
+            continue;
+        }
+        BOOST_REQUIRE(run.observer().notes.size() == 2u);
+        BOOST_TEST(run.observer().notes[1] == "replica 2 joins anew on node-3/sim:0");
+        BOOST_TEST(report.epochs.back().samples == 400u); // of the second epoch, with three again
+        BOOST_TEST(std::ranges::none_of(report.stages, &stage_report::lost));
+        BOOST_TEST(run.observer().epochs.size() == 2u);
     }
-    run_until_over(run);
-    const run_report& report = *run.observer().report;
-    BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
-    if (seed >= 20) {
-        BOOST_TEST(report.epochs.size() == 2u);
-        return;
-    }
-    BOOST_REQUIRE(run.observer().notes.size() == 2u);
-    BOOST_TEST(run.observer().notes[1] == "replica 2 joins anew on node-3/sim:0");
-    BOOST_TEST(report.epochs.back().samples == 400u); // of the second epoch, with three again
-    BOOST_TEST(std::ranges::none_of(report.stages, &stage_report::lost));
-    BOOST_TEST(run.observer().epochs.size() == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(a_lost_shard_or_a_method_that_needs_all_ends_the_run) {
