@@ -130,9 +130,14 @@ void block_reducer::go_on() {
     const std::size_t first = given_by_all_from();
     if (first < summed_from_)
         return sum_from(first);
-    if (decode_arrived() || !is_rest_done())
-        return;
-    if (std::ranges::any_of(of_owners_, [](const owner_sums& o) { return o.decoded_from > 0; }))
+    auto arrived = take_arrived();
+    if (!arrived)
+        return fail(arrived.failure().in("summing over replicas"));
+    if (!arrived->empty())
+        return decode(std::move(*arrived));
+    const bool is_all_here =
+        std::ranges::all_of(of_owners_, [](const owner_sums& o) { return o.decoded_from == 0; });
+    if (!is_all_here || !is_rest_done())
         return;
     for (std::uint32_t r = 0; r < layout_.ranks(); ++r)
         parts_.erase({current_reduction()->id, r});
@@ -190,34 +195,32 @@ void block_reducer::send_sums(std::size_t first, std::span<const tensor> payload
     step();
 }
 
-// Whether there is something to decode; each block goes to its place in the result.
-bool block_reducer::decode_arrived() {
-    struct arrived_sum {
-        tensor payload, output;
-    };
+// What has not been decoded yet.
+result<std::vector<block_reducer::arrived_sum>> block_reducer::take_arrived() {
     std::vector<arrived_sum> arrived;
-    std::size_t elements = 0;
     for (std::uint32_t owner = 0; owner < layout_.ranks(); ++owner) {
         owner_sums& of_owner = of_owners_[owner];
         for (; of_owner.decoded_from > of_owner.encoded.from(); --of_owner.decoded_from) {
-            const std::size_t i = of_owner.decoded_from - 1;
-            const owned_block& block = layout_.owned[owner][i];
+            const std::size_t number = of_owner.decoded_from - 1;
+            const owned_block& block = layout_.owned[owner][number];
             tensor& sum = sums_[block.tensor];
             if (!sum) {
                 auto made = tensor::allocate(options().compute->memory(), data_type::float32,
                                              options().shapes[packed()[block.tensor]]);
-                if (!made) {
-                    fail(made.failure().in("summing over replicas"));
-                    return true;
-                }
+                if (!made)
+                    return made.failure();
                 sum = std::move(*made);
             }
-            elements += block.elements.count;
-            arrived.push_back({of_owner.encoded.let_go(i), elements_of(sum, block)});
+            arrived.push_back({of_owner.encoded.let_go(number), elements_of(sum, block)});
         }
     }
-    if (arrived.empty())
-        return false;
+    return arrived;
+}
+
+void block_reducer::decode(std::vector<arrived_sum> arrived) {
+    std::size_t elements = 0;
+    for (const arrived_sum& a : arrived)
+        elements += a.output.elements();
     submit(
         proto::SUM_WORK->cStr(), elements,
         [arrived = std::move(arrived), how = layout_.sums,
@@ -228,7 +231,6 @@ bool block_reducer::decode_arrived() {
             return {};
         },
         [this] { step(); });
-    return true;
 }
 
 } // namespace troupe

@@ -30,6 +30,11 @@ class block_reducer final : public payload_reducer {
         std::size_t decoded_from; // by number of its block
     };
 
+    // An owner's sum of a block, and its place in the result.
+    struct arrived_sum {
+        tensor payload, output;
+    };
+
     void joined() override;
     void begin() override;
     result<void> give(std::size_t first, std::span<const tensor> payloads) override;
@@ -45,7 +50,8 @@ class block_reducer final : public payload_reducer {
     std::size_t given_by_all_from() const; // number of an own block
     void sum_from(std::size_t first);
     void send_sums(std::size_t first, std::span<const tensor> payloads);
-    bool decode_arrived();
+    result<std::vector<arrived_sum>> take_arrived();
+    void decode(std::vector<arrived_sum> arrived);
 
     block_layout layout_;
     std::shared_ptr<gradient_encoder> encoder_;  // of sums of own blocks; used by the device
