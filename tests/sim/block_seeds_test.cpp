@@ -23,7 +23,7 @@ std::vector<codec_ptr> codecs_with_blocks() {
         make_quantized_codec("int8", {.levels = 127, .bucket = 8}),
         make_quantized_codec("qsgd", {.levels = 5, .bucket = 5, .norm = bucket_norm::euclidean}),
         make_quantized_codec("tern_grad", {.levels = 1, .clip = 2.5f}),
-        with_error_feedback(make_sign_codec())};
+        with_error_feedback(make_sign_codec()), with_error_feedback(make_threshold_codec(0.4f))};
 }
 
 // All ranks in one loop: whole payloads, summed one rank after the other, and the sums encoded by their owners.
