@@ -18,15 +18,16 @@ bool read(std::span<const std::byte> in) {
 
 std::vector<std::string> sound_inputs() {
     hello_message hello{{node_id{7}, "left", "127.0.0.1:4242", peer_role::client, true},
-                        std::vector<std::byte>(100, std::byte{3})};
-    hello.shared_memory = true;
+                        memory_mark{.process = 300, .descriptor = 7}};
+    hello.tcp = true;
     hello.ucx = {1, 13};
     std::vector<std::string> all;
     for (const control_message& m :
-         {control_message{hello}, control_message{verdict_message::accepted},
-          control_message{verdict_message::duplicate}, control_message{goodbye_message{1000}},
-          control_message{alive_message{}}, control_message{wired_message{}},
-          control_message{given_up_message{"it is too slow"}}})
+         {control_message{hello}, control_message{sight_message{true}},
+          control_message{worker_message{std::vector<std::byte>(100, std::byte{3})}},
+          control_message{verdict_message::accepted}, control_message{verdict_message::duplicate},
+          control_message{goodbye_message{1000}}, control_message{alive_message{}},
+          control_message{wired_message{}}, control_message{given_up_message{"it is too slow"}}})
         all.push_back(text_of(write_control(m)));
     return all;
 }

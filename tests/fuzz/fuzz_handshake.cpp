@@ -84,7 +84,7 @@ std::vector<std::string> sound_inputs() {
     std::string to_connector = '\0' + text_of(challenge) + text_of(answer);
     std::string to_acceptor = '\1' + text_of(response);
     sealed_messages of_acceptor{a.secrets()}, of_connector{c.secrets()};
-    const hello_message hello{{node_id{7}, "left", "127.0.0.1:4242"}, std::vector<std::byte>(40)};
+    const hello_message hello{.self = {node_id{7}, "left", "127.0.0.1:4242"}, .tcp = true};
     for (const control_message& m : {control_message{hello}, control_message{alive_message{}}}) {
         to_connector += text_of(of_acceptor.seal(write_control(m)));
         to_acceptor += text_of(of_connector.seal(write_control(m)));
