@@ -256,12 +256,12 @@ BOOST_FIXTURE_TEST_CASE(a_slice_of_what_is_not_compressed_that_does_not_fit_ends
 }
 BOOST_FIXTURE_TEST_CASE(a_payload_of_another_size_ends_it, one_reducer) {
     chunk(first, 0, 0, {payload(1), payload(1, 3)});
-    check_ended("a payload of uint8 [36] is none of a gradient of [2, 25]");
+    check_ended("a payload of uint8 [36] is none of a tensor of [2, 25]");
 }
 BOOST_FIXTURE_TEST_CASE(a_sum_of_another_size_ends_it, one_reducer) {
     all_but_one_give();
     chunk(first, 0, 1, {payload(1), payload(1, 3)});
-    check_ended("a payload of uint8 [36] is none of a gradient of [2, 25]");
+    check_ended("a payload of uint8 [36] is none of a tensor of [2, 25]");
 }
 BOOST_FIXTURE_TEST_CASE(a_payload_that_no_encoder_makes_ends_it, one_reducer) {
     tensor damaged = payload(1);

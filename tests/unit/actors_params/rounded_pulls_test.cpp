@@ -45,6 +45,7 @@ struct rounding_shard : puppet_stage {
         // The pull comes before the first weights are encoded.
         act(one, [this](puppet& self) {
             frame_builder<proto::KeepShard> keep;
+            keep.body().initUpdates(1);
             keep.attach(floats({1 + small, 3}));
             self.send(shard, std::move(keep));
             self.send(shard, frame_builder<proto::Pull>{});
@@ -110,6 +111,7 @@ struct rounding_cache : puppet_stage {
         for (part* by : {&stage, &other}) {
             frame_builder<proto::JoinServer> join;
             write_address(join.body().initShards(1)[0], shard.address);
+            join.body().initUpdates(1);
             join.attach(weights);
             say(*by, cache, std::move(join));
         }
@@ -122,6 +124,8 @@ struct rounding_cache : puppet_stage {
     template <class Body>
     void answer(const tensor& t) {
         frame_builder<Body> answer;
+        if constexpr (std::is_same_v<Body, proto::ShardRead>)
+            answer.body().initUpdates(1);
         answer.attach(t);
         say(shard, cache, std::move(answer));
     }
