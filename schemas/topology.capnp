@@ -40,7 +40,8 @@ struct Sync $A.doc("Exactly one way for replicas to agree, and how what they sen
     malt @5 :Malt $A.doc("Each replica updates by its own minibatches, sends its weights along the edges of a graph, and takes "
         "the mean of its own and what has arrived. Nobody waits. Li et al. 2015.");
     admm @6 :Admm $A.doc("Each replica minimises its own loss plus a penalty for being away from the common weights, which are "
-        "made of what at least some of them have: asynchronous ADMM. Zhang and Kwok 2014.");
+        "made of what at least some of them have: asynchronous ADMM. In a pipeline of several stages it is synchronous: quorum is "
+        "the number of replicas, or delay is 1. Zhang and Kwok 2014.");
     hogwild @7 :Void $A.doc("Replicas on one node update the same weights in memory, without any lock. Niu et al. 2011.");
   }
   codec @8 :GradientCodec $A.doc("How gradients are compressed on their way to other replicas or to a parameter server; what is "

@@ -5,6 +5,11 @@
 // many as the quorum have reported since the last time (partial barrier), and nobody's report is older than the delay allows
 // (bounded delay); it goes to those who have reported. With a quorum of all, or a delay of one, this is synchronous ADMM. At
 // the end of an epoch all report, and wait for all. Source: Zhang and Kwok 2014.
+//
+// Each stage of a pipeline has a barrier of its own. Where not all report every time, replicas come to have reported more
+// often than others in one stage and less often in another: then the first may wait there for the second, and the second
+// here for the first, for ever. A pipeline of several stages therefore takes synchronous ADMM alone, in which a replica
+// waits for those alone that have made fewer updates, in every stage.
 #pragma once
 
 #include <cstdint>

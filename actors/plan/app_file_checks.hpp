@@ -11,6 +11,8 @@ result<void> check_meaning(const app_definition& definition);
 // How replicas agree.
 result<void> check_sync(const app_definition& definition);
 result<void> check_peers(const app_definition& definition); // of that what is said of peers
+// How many `stages: auto` come to is known on the devices.
+bool may_have_several_stages(proto::Topology::Reader topology);
 
 // As app_definition::check_training.
 result<void> check_training(const app_definition& definition,

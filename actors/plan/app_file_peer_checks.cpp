@@ -67,6 +67,14 @@ result<void> check_admm(const app_definition& definition) {
         return definition.error_at("topology.sync.admm.quorum",
                                    std::to_string(quorum) + " replicas would have to report, of " +
                                        std::to_string(topology.getReplicas()));
+    const bool is_synchronous =
+        quorum == topology.getReplicas() || topology.getSync().getAdmm().getDelay() == 1;
+    if (!is_synchronous && may_have_several_stages(topology))
+        return definition.error_at("topology.sync.admm",
+                                   "does not go with a pipeline, whose stages would come to wait "
+                                   "for each other in a ring; make it synchronous by quorum: " +
+                                       std::to_string(topology.getReplicas()) +
+                                       " or delay: 1, or use a single stage");
     // Beside the optimizer's step one of plain descent leaves 1 - rate * penalty of the distance from the common weights.
     const float rate = base_learning_rate(definition.app().getTrain().getOptimizer());
     if (rate * topology.getSync().getAdmm().getPenalty() >= 2)

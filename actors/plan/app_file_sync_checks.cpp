@@ -50,7 +50,7 @@ class server_checks {
             return refuse(".consistency.backup_workers.backups",
                           "leaves no gradient to wait for, of " + have +
                               "; give fewer, or more replicas");
-        if (!may_have_several_stages())
+        if (!may_have_several_stages(topology_))
             return {};
         const char* const why = "does not go with a pipeline, in whose stages different gradients "
                                 "would wait or be dropped; choose ssp, asp or softsync";
@@ -135,14 +135,6 @@ class server_checks {
     }
 
   private:
-    bool may_have_several_stages() const {
-        if (!topology_.isPipeline())
-            return false;
-        const auto stages = topology_.getPipeline().getStages();
-        return !(stages.isCount() && stages.getCount() == 1) &&
-               !(stages.isList() && stages.getList().size() == 1);
-    }
-
     result<void> refuse(const std::string& key, const std::string& why) const {
         return definition_.error_at(server_key + key, why);
     }
@@ -261,6 +253,14 @@ result<void> check_codec(const app_definition& definition) {
 }
 
 } // namespace
+
+bool may_have_several_stages(proto::Topology::Reader topology) {
+    if (!topology.isPipeline())
+        return false;
+    const auto stages = topology.getPipeline().getStages();
+    return !(stages.isCount() && stages.getCount() == 1) &&
+           !(stages.isList() && stages.getList().size() == 1);
+}
 
 result<void> check_sync(const app_definition& definition) {
     // Who agrees in a way that can be, with a codec or without, is looked at in detail.

@@ -15,13 +15,19 @@ const char* const methods_that_bear_loss[] = {
     "{elastic_averaging: {period: 2}}", "{gossip: {period: 1}}", "{malt: {graph: all}}",
     "{malt: {graph: halton, period: 2}}", "{admm: {penalty: 1, period: 4, quorum: 2, delay: 3}}"};
 
+// ADMM bears no loss in a pipeline, where it is synchronous.
+bool is_of_pipeline(std::uint64_t seed) {
+    return seed % 3 == 0 && seed % 5 != 4;
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(lost_peers)
 
 BOOST_AUTO_TEST_CASE(a_run_goes_on_without_a_replica_that_is_lost, *seeded) {
     for (const std::uint64_t seed : seed_range{60, 0}) {
-        check_loss(seed, seed % 3 == 0, methods_that_bear_loss[seed % 5], [](pipeline_sim&) {});
+        check_loss(seed, is_of_pipeline(seed), methods_that_bear_loss[seed % 5],
+                   [](pipeline_sim&) {});
     }
 }
 
@@ -29,7 +35,7 @@ BOOST_AUTO_TEST_CASE(a_run_goes_on_without_a_replica_that_is_lost, *seeded) {
 BOOST_AUTO_TEST_CASE(another_node_takes_the_place_of_a_lost_replica, *seeded) {
     for (const std::uint64_t seed : seed_range{60, 0}) {
         const std::uint64_t when = seed % 60;
-        const bool is_pipeline = seed % 3 == 0;
+        const bool is_pipeline = is_of_pipeline(seed);
         const std::size_t last = is_pipeline ? 5 : 2;
         pipeline_sim run{{.seed = seed + 1,
                           .faults = storm,
