@@ -32,7 +32,7 @@ struct JoinPeers $nodeLocal {
   # Stage to its peer, when it has its first weights and before it tells the trainer that it is ready. Answered by Common if
   # `anew`, else not.
   rank @0 :UInt32;              # of the receiver, which is the stage's replica
-  members @1 :List(Training.ActorAddress);  # peers by rank
+  members @1 :List(Training.ActorAddress);  # peers by rank; `anew`: zeros in place of one that is lost
   anew @2 :Bool;                # the others are at work, and expect the receiver: what the first one has takes the place of
                                 # the stage's weights
 }                               # attachments: the stage's running averages, then its parameters

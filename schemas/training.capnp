@@ -88,7 +88,9 @@ struct ConnectStage {
   weightVersion @4 :UInt64;     # of the attached weights, or of those that the peers have
   reducers @5 :List(ActorAddress);  # of this stage in all replicas, in their order; empty where they reduce nothing
   shards @6 :List(ActorAddress);    # of this stage's parameter server; empty where there is none
-  peers @7 :List(ActorAddress);     # of this stage in all replicas, in their order; empty where there are none
+  # Of this stage in all replicas, in their order; empty where there are none. Where the stage `joins`, zeros in place of that of
+  # a replica that is lost: it expects nobody, and may live for a while yet.
+  peers @7 :List(ActorAddress);
   joins @8 :Bool;               # in the place of a lost replica: the stage begins with what its peers have, where it has peers
   # Whether it is computed on this stage's own device, so that what goes to it stays in that device's memory.
   previousIsBeside @9 :Bool;

@@ -31,9 +31,12 @@ void peer_actor::join(proto::JoinPeers::Reader body, const frame& f) {
     for (const auto member : body.getMembers())
         members_.push_back(read_address(member));
     for (const actor_address member : members_)
-        if (member != self())
+        if (member && member != self())
             watch(member);
     joined();
+    for (std::uint32_t r = 0; r < members_.size(); ++r)
+        if (!members_[r])
+            lose(r);
     if (body.getAnew()) {
         is_new_ = is_asked_ = true;
         return send(members_[0], frame_builder<proto::ReadWeights>{});

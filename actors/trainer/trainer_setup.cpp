@@ -262,7 +262,10 @@ void trainer::connect_stage(std::size_t seat) {
         next = neighbours(stage + 1, replica);
     const std::vector<actor_address> reducers = replicas_of(stage, reducers_);
     const std::vector<actor_address> shards = replicas_of(stage, shards_);
-    const std::vector<actor_address> peers = replicas_of(stage, peers_);
+    std::vector<actor_address> peers = replicas_of(stage, peers_);
+    for (std::uint32_t r = 0; r < peers.size(); ++r)
+        if (course_.has_lost(r))
+            peers[r] = {}; // was not told to expect one that joins
     auto body = request.body();
     const auto count = [](const auto& list) { return static_cast<unsigned>(list.size()); };
     write_addresses(body.initPrevious(count(previous)), previous);

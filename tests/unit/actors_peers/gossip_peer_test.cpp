@@ -66,4 +66,37 @@ BOOST_FIXTURE_TEST_CASE(who_meets_another_moves_as_much_towards_it, second_of_tw
     BOOST_TEST(stage.log.downs.empty());
 }
 
+// Of three, of whom the second is lost when the third begins anew.
+BOOST_FIXTURE_TEST_CASE(a_newcomer_meets_nobody_in_the_place_of_a_lost_one, puppet_stage) {
+    part& stage = add<proto::Common, proto::Exchanged>("stage");
+    part& first = add<proto::ReadWeights, proto::Meet>("first");
+    const actor_address peer = node.spawn<gossip_peer>(
+        "peer", peer_options{shared_device(), {}, {tensor_shape{1}}}, gossip_rule{});
+    watch(stage, peer);
+    frame_builder<proto::JoinPeers> join;
+    join.body().setRank(2);
+    join.body().setAnew(true);
+    auto members = join.body().initMembers(3);
+    write_address(members[0], first.address);
+    write_address(members[2], peer);
+    join.attach(floats({0}));
+    say(stage, peer, std::move(join));
+    frame_builder<proto::PeerWeights> weights;
+    weights.attach(floats({7}));
+    say(first, peer, std::move(weights));
+    BOOST_TEST(stage.log.all<proto::Common>().size() == 1u);
+    const std::size_t times = 20; // by lot the other one would be met, too
+    for (std::size_t i = 0; i < times; ++i) {
+        frame_builder<proto::Exchange> exchange;
+        exchange.attach(floats({7}));
+        say(stage, peer, std::move(exchange));
+        BOOST_REQUIRE(first.log.all<proto::Meet>().size() == i + 1);
+        frame_builder<proto::Met> met;
+        met.attach(floats({0}));
+        say(first, peer, std::move(met));
+    }
+    BOOST_TEST(stage.log.all<proto::Exchanged>().size() == times);
+    BOOST_TEST(stage.log.downs.empty());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
