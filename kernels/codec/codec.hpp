@@ -117,8 +117,8 @@ class low_rank_factors {
                                  tensor& output) const = 0;
 };
 
-// What the app file asks for; null for `none`, for what layers give (sufficient_factors.hpp), and for what this build does not
-// know.
+// What the app file asks for; null for `none`, for what layers give (sufficient_factors.hpp), and for what this build does
+// not know.
 codec_ptr make_codec(proto::GradientCodec::Reader description);
 
 // A sender's side: one tensor after the other, with what is kept of each.
