@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -115,6 +116,18 @@ class Soak(TroupeTest):
         command = "build/tests/sim_hanging --run_test=suite/hanging -- --first-seed 9 --seeds 1\n"
         self.assertIn(f"\nHANGS: {command}", ran.stdout)
         self.assertRegex(ran.stdout, r"\nsim_hanging +0 +1\nsim_lively +2 +0\nall +2 +1\nfailed: " + command)
+
+    def test_fuzz_targets_are_given_inputs_of_fresh_seeds(self):
+        build = pathlib.Path(TROUPE).resolve().parents[2]
+        ran = self.soak("0", "--build", build, "--suite", "fuzz_key_file", "--first-seed", 500001, "--seeds", 2)
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""), ran.stdout)
+        self.assertRegex(ran.stdout, r"\nfuzz_key_file +60 +0\n")
+        ran = self.soak("0", "--build", build, "--suite", "fuzz_broken", "--first-seed", 500001)
+        self.assertEqual(ran.returncode, 1, ran.stdout)
+        command = re.search(r"^failed: (\S+/fuzz_broken --seed 500001 --first \d+ --inputs 1)$", ran.stdout, re.MULTILINE)
+        self.assertTrue(command, ran.stdout)
+        again = subprocess.run(command[1].split(), capture_output=True, text=True, check=False)
+        self.assertNotEqual(again.returncode, 0, again.stdout)
 
     def test_ctrl_c_ends_it_with_what_it_has_found(self):
         build = self.made_up(sim_lively=SEEDED.replace("LIVELY", ""))
