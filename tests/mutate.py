@@ -64,6 +64,11 @@ class Copy:
 
 def try_one(copy, mutation):
     """("caught" | "survived" | "unusable", why)"""
+    if complaint := copy.make([mutation.program]):      # as it is: what was built last may be another mutation's
+        return "unusable", "is not built unchanged:\n" + "\n".join(complaint.splitlines()[-OUTPUT_LINES:])
+    outcome, said = copy.run(mutation)
+    if outcome != "passes":
+        return "unusable", f"{mutation.program} {mutation.cases} {outcome} unchanged\n{said}"
     path = copy.source / mutation.file
     whole = path.read_text(encoding="utf-8") if path.exists() else ""
     if whole.count(mutation.old) != 1:
@@ -98,13 +103,9 @@ def main():
         return 0
     copy = Copy(options.work.resolve())
     copy.bring_up_to_date()
-    if complaint := copy.make(sorted({m.program for m in chosen})):
-        print(complaint, file=sys.stderr)
-        return 1
     counts = {"caught": 0, "survived": 0, "unusable": 0}
     for m in chosen:
-        before, said = copy.run(m)
-        outcome, why = try_one(copy, m) if before == "passes" else ("unusable", f"{m.program} {m.cases} {before} unchanged\n{said}")
+        outcome, why = try_one(copy, m)
         counts[outcome] += 1
         print(f"{outcome}: {m.name} ({why})", flush=True)
     print(f"{counts['caught']} caught, {counts['survived']} survived, {counts['unusable']} unusable")
