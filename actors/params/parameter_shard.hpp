@@ -74,6 +74,8 @@ class parameter_shard final : public actor {
     std::size_t gradients_needed() const noexcept; // for an update
     pushed_gradients take_pushed(const arrived_push& push);
     void answer_pulls();
+    // Whether a worker's read has to wait; if so, it tells inspectors for whom, and calls that one back where it may itself
+    // wait for this worker at another shard.
     bool waits(std::uint32_t worker);
     void call_back(std::uint32_t worker);
     void answer(worker_state& worker);
