@@ -102,7 +102,7 @@ struct SyntheticData {
   vocabulary @3 :UInt32 = 0 $A.min(0) $A.max(16777216) $A.doc("Samples are tokens from 0 to below this; 0: they are numbers from 0 to 1.");
   nextToken @4 :Bool = false $A.doc("Label every position with the token after it, instead of every sample with a class.");
   sourceLength @5 :UInt32 = 0 $A.min(0) $A.max(1000000)
-      $A.doc("With next_token: so many positions at the begin of a sample have no label, as those of encoder_decoder's source.");
+      $A.doc("With next_token: so many positions at the beginning of a sample have no label, as those of encoder_decoder's source.");
 }
 
 struct Model {

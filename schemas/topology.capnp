@@ -45,7 +45,9 @@ struct Sync $A.doc("Exactly one way for replicas to agree, and how what they sen
     hogwild @7 :Void $A.doc("Replicas on one node update the same weights in memory, without any lock. Niu et al. 2011.");
   }
   codec @8 :GradientCodec $A.doc("How gradients are compressed on their way to other replicas or to a parameter server; what is "
-      "lost is added to the next ones of the same tensor, but for int8, tern_grad and qsgd, which draw by lot. As they are when absent.");
+      "lost is added to the next ones of the same tensor, but for int8, tern_grad and qsgd, which draw by lot. "
+      "Where all_reduce sums int8, one_bit, qsgd, tern_grad or threshold by blocks, as plan tells, each block's sum is encoded "
+      "again by its owner, as gradients are. As they are when absent.");
 }
 
 struct AllReduce {
@@ -189,14 +191,14 @@ struct GradientCodec $A.doc("Exactly one way to compress gradients.") {
     bf16 @1 :Void $A.doc("Rounded to bfloat16, 16 bits. By all_reduce of more than two replicas every sum is, too, and what that loses is lost.");
     f16 @2 :Void $A.doc("Rounded to half precision, 16 bits; else as bf16. Sums above 65504 are infinite.");
     int8 @3 :Void $A.doc("One of 255 steps up to the largest of 512 neighbours, by lot: 8 bits.");
-    oneBit @4 :Void $A.doc("The sign, with the mean of those above and of those below in each column: 1 bit. Seide et al. 2014.");
+    oneBit @4 :Void $A.doc("The sign, with the mean of those above and of those below in each row: 1 bit. Seide et al. 2014, whose columns these are.");
     threshold @5 :ThresholdCodec $A.doc("Only what is larger than a number, as plus or minus that number: 32 bits for each. "
         "Strom 2015.");
     topK @6 :TopKCodec $A.doc("Only the largest: 64 bits for each, or fewer (values). Aji and Heafield 2017.");
     deepGradient @7 :DeepGradientCodec $A.doc("Only the largest, with a momentum of what is held back: 64 bits for each, or "
         "fewer (values). "
         "Lin et al. 2018.");
-    ternGrad @8 :TernGradCodec $A.doc("-1, 0 or 1 times the largest, by lot: 2 bits. Wen et al. 2017.");
+    ternGrad @8 :TernGradCodec $A.doc("-1, 0 or 1 times the largest, by lot: 2 bits, and sums by blocks 4. Wen et al. 2017.");
     qsgd @9 :QsgdCodec $A.doc("One of a few steps of each bucket's norm, by lot. Alistarh et al. 2017.");
     sufficientFactors @10 :Void $A.doc("Of linear layers inputs and output gradients instead of their product, where that is "
         "less; to a server without clip, push_every, fetch_every and node_servers. Equal bits on all replicas need like "
@@ -289,5 +291,5 @@ struct Stage {
   layers @0 :UInt32 $A.required $A.min(1) $A.max(4096) $A.doc("How many of the model's layers, in order, this stage holds; in blocks, as `troupe plan` lists them.");
   device @1 :Text $A.doc("NODE/cpu:0 or cpu:0, NODE/cuda:0 or cuda:0; the next free device when absent. With replicas that of the first, which has the first devices.");
   replicas @2 :UInt32 = 1 $A.min(1) $A.max(64)
-      $A.doc("Copies of this stage alone, which take its minibatches in turns and sum their gradients: Narayanan et al. 2019.");
+      $A.doc("Copies of this stage alone, which take its minibatches in turns and update by the mean of their gradients: Narayanan et al. 2019.");
 }

@@ -48,16 +48,19 @@ bool is_hash(const std::string& text) {
     return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
+// Of a parameter by its optimizer, which goes on counting.
+constexpr std::uint64_t updates_max = std::uint64_t{1} << 53;
+
 // A number, or a map of names to numbers.
 std::optional<update_counts> parse_updates(const json& map) {
     const auto updates = map.find("updates");
     if (updates == map.end())
         return std::nullopt;
     if (!updates->is_object())
-        return number_in(map, "updates");
+        return number_in(map, "updates", updates_max);
     std::map<std::string, std::uint64_t, std::less<>> by_name;
     for (const auto& [name, count] : updates->items()) {
-        if (!count.is_number_unsigned())
+        if (!count.is_number_unsigned() || count.get<std::uint64_t>() > updates_max)
             return std::nullopt;
         by_name[name] = count.get<std::uint64_t>();
     }

@@ -57,25 +57,33 @@ void block_reducer::begin() {
 // ---- blocks to their owners -----------------------------------------------------------------------------------------
 
 result<void> block_reducer::give(std::size_t first, std::span<const tensor> payloads) {
-    const payload_blocks& how = *options().codec->blocks();
     for (std::uint32_t r = 0; r < layout_.ranks(); ++r) {
         const index_range due = blocks_in(layout_.owned[r], first, payloads.size());
-        std::vector<tensor> parts;
-        for (std::size_t i = due.first; i < due.first + due.count; ++i) {
-            const owned_block& block = layout_.owned[r][i];
-            auto part =
-                how.cut(options().compute->memory(), options().shapes[packed()[block.tensor]],
-                        payloads[block.tensor - first], block.elements.first, block.elements.count);
-            if (!part)
-                return part.failure();
-            parts.push_back(std::move(*part));
-        }
-        if (parts.empty())
+        if (due.count == 0)
             continue;
+        std::vector<tensor> parts;
+        const auto cut = [&] { return cut_for(r, due, first, payloads, parts); };
+        if (auto done = timed_sum(cut); !done)
+            return done;
         if (r != rank())
             send_payloads(r, 0, due.first, parts);
         else if (auto kept = keep({current_reduction()->id, r}, due.first, parts); !kept)
             return kept;
+    }
+    return {};
+}
+
+result<void> block_reducer::cut_for(std::uint32_t owner, index_range due, std::size_t first,
+                                    std::span<const tensor> payloads, std::vector<tensor>& parts) {
+    const payload_blocks& how = *options().codec->blocks();
+    for (std::size_t i = due.first; i < due.first + due.count; ++i) {
+        const owned_block& block = layout_.owned[owner][i];
+        auto part =
+            how.cut(options().compute->memory(), options().shapes[packed()[block.tensor]],
+                    payloads[block.tensor - first], block.elements.first, block.elements.count);
+        if (!part)
+            return part.failure();
+        parts.push_back(std::move(*part));
     }
     return {};
 }

@@ -39,6 +39,9 @@ class block_reducer final : public payload_reducer {
     void begin() override;
     result<void> give(std::size_t first, std::span<const tensor> payloads) override;
     result<void> give_zeros() override;
+    // The parts of payloads first, first + 1, ... for these blocks of an owner.
+    result<void> cut_for(std::uint32_t owner, index_range due, std::size_t first,
+                         std::span<const tensor> payloads, std::vector<tensor>& parts);
     result<void> arrive_payloads(proto::ReduceChunk::Reader body, std::uint32_t rank,
                                  std::size_t first, std::span<const tensor> payloads) override;
     void go_on() override;

@@ -3,8 +3,8 @@
 //
 // The stage gives payloads, which it makes during its backward pass, but for a codec with low_rank(): gradients.
 //
-// Threads: an actor's. Payloads are decoded and summed on the device, numbers that are sent as they are in the handler that
-// gets them, as a reducer does.
+// Threads: an actor's. Payloads are decoded and summed on the device. What only adds or moves numbers runs in the handler,
+// as a reducer's sums do: of numbers that are sent as they are, and the cuts of payloads into blocks.
 // Errors: a message that does not fit or that a peer refuses, and work that fails, end it; its stage watches it.
 #pragma once
 
@@ -64,7 +64,7 @@ class compressed_reducer : public actor {
     // A chunk of the reduction under way to a peer.
     void send_chunk(std::uint32_t to, std::uint32_t slice, std::uint32_t round,
                     std::span<const tensor> parts);
-    // Adds in the handler, as a reducer does.
+    // Adds, or cuts, in the handler; the trace has it.
     result<void> timed_sum(const std::function<result<void>()>& add);
     // One piece of work at a time, on so many numbers; `then` runs in this actor when it has succeeded.
     void submit(const char* label, std::size_t elements, device_work work,

@@ -21,8 +21,8 @@ template <class Union>
 struct part_bytes {
     const sparse_load& load;
     double numbers; // of a rank
-    Union
-        union_of; // by how many times as many numbers the sum of so many ranks' vectors has as one of them
+    // By how many times as many numbers the sum of so many ranks' vectors has as one of them.
+    Union union_of;
     bool lie_evenly; // else all numbers may lie in one part
 
     // This part of what so many ranks have together; `is_sum`: nothing is added to it any more.
@@ -41,6 +41,8 @@ struct part_bytes {
         return sizeof(float) * part * static_cast<double>(load.dense);
     }
 };
+template <class Union>
+part_bytes(const sparse_load&, double, Union, bool) -> part_bytes<Union>;
 
 // Of recursive doubling or halving doubling.
 template <class Bytes>

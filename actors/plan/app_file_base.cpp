@@ -58,9 +58,7 @@ result<node> joined(node below, node over, capnp::StructSchema schema, const std
     for (entry& e : over.entries) {
         const std::string key_path = path + (path.empty() ? "" : ".") + printable(e.key);
         if (const auto [first, is_new] = given.emplace(e.key, e.where); !is_new)
-            return names.fail(e.where, key_path,
-                              "repeated key; it stands at " + names.name(first->second) +
-                                  " already");
+            return names.fail_repeated(e.where, key_path, first->second);
         entry* const same = find(below, e.key);
         if (same == nullptr) {
             below.entries.push_back(std::move(e));
@@ -89,6 +87,10 @@ result<node> take_base(node& tree, const sources& names) {
     entry* const base = find(tree, "base");
     if (base == nullptr)
         return node{};
+    const auto behind = tree.entries.begin() + (base - tree.entries.data()) + 1;
+    if (const auto again = std::ranges::find(behind, tree.entries.end(), "base", &entry::key);
+        again != tree.entries.end())
+        return names.fail_repeated(again->where, "base", base->where);
     node value = std::move(base->value);
     if (value.what != node::kind::scalar || value.text.empty())
         return names.fail(value.where, "base",
@@ -96,7 +98,7 @@ result<node> take_base(node& tree, const sources& names) {
     if (!is_one_line(value.text))
         return names.fail(value.where, "base",
                           "must not contain line breaks or other control characters");
-    tree.entries.erase(tree.entries.begin() + (base - tree.entries.data()));
+    tree.entries.erase(behind - 1);
     return value;
 }
 

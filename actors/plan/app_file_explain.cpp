@@ -169,7 +169,7 @@ result<std::string> explain_path(const std::vector<std::string>& keys) {
         if (next == nullptr)
             return error{errc::usage, (known.empty() ? "" : known + ": ") +
                                           std::string{"no key \""} + key.substr(0, 64) + "\"; " +
-                                          hint(key, rules.keys())};
+                                          key_hint(key, rules.keys())};
         field = *next;
         known += (known.empty() ? "" : ".") + key;
     }

@@ -107,15 +107,17 @@ std::vector<doubtful_key> doubtful_keys(proto::App::Reader app,
     if (!app.getTopology().isPipeline())
         return keys;
     if (replicas_of_stages(app.getTopology()).empty())
-        keys.push_back({"topology.pipeline.rate",
-                        "of stages with replicas of their own, which none has; leave it out, or "
-                        "give topology.pipeline.stages replicas"});
+        keys.push_back(
+            {"topology.pipeline.rate",
+             "only for stages with replicas of their own, and no stage has any; leave it "
+             "out, or give a stage of topology.pipeline.stages replicas"});
     const auto stages = app.getTopology().getPipeline().getStages();
     if ((stages.isCount() && stages.getCount() == 1) ||
         (stages.isList() && stages.getList().size() == 1))
-        keys.push_back({"topology.pipeline.activations",
-                        "not used by a single stage, which sends no other any; leave it out, or "
-                        "give more stages"});
+        keys.push_back(
+            {"topology.pipeline.activations",
+             "not used by a single stage, which has no other to send to; leave it out, or "
+             "give more stages"});
     const auto schedule = app.getTopology().getPipeline().getSchedule();
     if (!cuts_minibatches(schedule))
         keys.push_back({"topology.pipeline.microbatches",

@@ -51,12 +51,10 @@ result<void> tree_reader::read_map(const node& from, const struct_rules& rules,
         // A bad key has no place in the schema; on a line of its own it is shown with what was written.
         const std::string key_path = below(path, field ? e.key : printable(e.key));
         if (field == nullptr)
-            return names_.fail(e.where, key_path, "unknown key; " + hint(e.key, rules.keys()));
+            return names_.fail(e.where, key_path, "unknown key; " + key_hint(e.key, rules.keys()));
         const entry*& first = seen[static_cast<std::size_t>(field - rules.fields.data())];
         if (first != nullptr)
-            return names_.fail(e.where, key_path,
-                               "repeated key; it stands at " + names_.name(first->where) +
-                                   " already");
+            return names_.fail_repeated(e.where, key_path, first->where);
         if (field->in_union && member != nullptr)
             return names_.fail(e.where, key_path,
                                "conflicts with \"" + member->key + "\" at " +
@@ -92,7 +90,9 @@ result<void> tree_reader::check_complete(const node& from, const struct_rules& r
     const bool has_other = std::ranges::any_of(seen, [](const entry* e) { return e != nullptr; });
     if (rules.has_union && !has_member && !(rules.union_has_default && has_other))
         return names_.fail(from.where, path,
-                           "empty; give exactly one of " + alternatives(rules.union_keys()));
+                           (has_other ? "incomplete" : "empty") +
+                               std::string{"; give exactly one of "} +
+                               alternatives(rules.union_keys()));
     return {};
 }
 

@@ -206,7 +206,7 @@ result<void> check_stage_replicas(const app_definition& definition) {
                       std::string{name_of(topology.getPipeline().getSchedule())} +
                       " forbids; use pipedream, or topology.replicas");
     if (!topology.getSync().isAllReduce())
-        return refuse("the replicas of a stage alone sum their gradients; use topology.sync: "
+        return refuse("the replicas of a stage alone average their gradients; use topology.sync: "
                       "all_reduce, or topology.replicas");
     return {};
 }

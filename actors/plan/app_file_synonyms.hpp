@@ -14,5 +14,7 @@ std::string_view key_for(std::string_view word);
 // What to say about a word that is none of the candidates: the one of another name for it, what to write in its place, or
 // suggestion() (schemas/base/nearest.hpp).
 std::string hint(std::string_view wrong, const std::vector<std::string>& candidates);
+// The same of a key, which key_for() may know.
+std::string key_hint(std::string_view wrong, const std::vector<std::string>& candidates);
 
 } // namespace troupe::app_file

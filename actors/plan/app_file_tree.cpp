@@ -153,6 +153,10 @@ std::string sources::name(const place& where) const {
     return file + ":" + std::to_string(where.line) + ":" + std::to_string(where.column);
 }
 
+error sources::fail_repeated(const place& where, std::string_view path, const place& first) const {
+    return fail(where, path, "repeated key; it stands at " + name(first) + " already");
+}
+
 error sources::fail(const place& where, std::string_view path, std::string_view sentence) const {
     std::string message = name(where) + ": ";
     const bool is_named =

@@ -26,6 +26,7 @@ struct sources {
 
     std::string name(const place& where) const; // "app.yaml:3:26" or "--set train.batch"
     error fail(const place& where, std::string_view path, std::string_view sentence) const;
+    error fail_repeated(const place& where, std::string_view path, const place& first) const;
 };
 
 struct entry;

@@ -165,7 +165,7 @@ place_replicas(const plan_request& request, std::span<const plan_device> devices
         all += r;
     if (all > devices.size())
         return error{errc::usage, "topology.pipeline.stages: their " + std::to_string(all) +
-                                      " replicas need a device each, and there are " +
+                                      " replicas need a device each, and the nodes have " +
                                       std::to_string(devices.size()) +
                                       "; start more nodes (--nodes), or give them more devices "
                                       "(--devices cpu:N,cuda:I)"};
@@ -189,7 +189,7 @@ result<void> check_replicas(const plan_request& request) {
     if (replicas <= request.devices.size())
         return {};
     return error{errc::usage, "topology.replicas: " + std::to_string(replicas) +
-                                  " replicas need a device each, and there are " +
+                                  " replicas need a device each, and the nodes have " +
                                   std::to_string(request.devices.size()) +
                                   "; start more nodes (--nodes), or give them more devices "
                                   "(--devices cpu:N,cuda:I)"};

@@ -96,7 +96,7 @@ void add_larger_by_codec(const plan& p, std::vector<std::string>& notes) {
     }
     if (!larger.empty())
         notes.push_back("replicas send more per update with this codec than without it: " +
-                        in_a_row(larger) + "; take topology.sync.codec out, or another one");
+                        in_a_row(larger) + "; remove topology.sync.codec, or choose another codec");
 }
 
 } // namespace

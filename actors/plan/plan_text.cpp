@@ -80,7 +80,8 @@ std::string describe_server(const replica_sync& sync, std::uint32_t replicas) {
 
 std::string describe_replicas(const plan& p) {
     if (!p.stage_replicas.empty())
-        return ", stages with replicas of their own that take their minibatches in turns and sum "
+        return ", stages with replicas of their own that take their minibatches in turns and "
+               "average "
                "their gradients";
     if (p.replicas == 1)
         return {};
@@ -124,6 +125,13 @@ std::string describe_stage(const plan& p, std::size_t number) {
            describe_rate(s);
 }
 
+// "top_k with values in f16".
+std::string codec_text(const codec& how) {
+    const sparse_values values = how.values();
+    return std::string{how.name()} +
+           (values.are_exact() ? "" : " with values in " + std::string{values.name()});
+}
+
 } // namespace
 
 planned_push push_of(const plan& p, const planned_stage& s) {
@@ -141,7 +149,7 @@ planned_push push_of(const plan& p, const planned_stage& s) {
         weights += forms[i] ? 1 : 0;
     }
     if (p.sync.codec)
-        push.how = ", compressed by " + std::string{p.sync.codec->name()};
+        push.how = ", compressed by " + codec_text(*p.sync.codec);
     else if (weights > 0)
         push.how = ", " + counted(weights, "weight") + " as factors";
     return push;
@@ -187,7 +195,7 @@ std::string describe_exchange(const plan& p, const planned_stage& s) {
         return sent + " of each at most per update, " + reduction.by + " of the factors of " +
                counted(reduction.as_factors, "weight") + " and all-reduce of the rest" + without;
     if (p.sync.codec)
-        return sent + " of each per update, compressed by " + std::string{p.sync.codec->name()} +
+        return sent + " of each at most per update, compressed by " + codec_text(*p.sync.codec) +
                ", " + reduction.by + without;
     return sent + " of each at most per " + (p.sync.exchange ? "mean" : "update") +
            ", all-reduce by " + reduction.by + "\n";

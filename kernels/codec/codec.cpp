@@ -9,12 +9,6 @@
 
 namespace troupe {
 
-namespace {
-
-constexpr std::size_t int8_bucket = 512;
-
-} // namespace
-
 codec_ptr make_codec(proto::GradientCodec::Reader c) {
     switch (c.which()) {
     case proto::GradientCodec::NONE:
@@ -25,7 +19,7 @@ codec_ptr make_codec(proto::GradientCodec::Reader c) {
     case proto::GradientCodec::F16:
         return with_error_feedback(make_half_codec(half_format::f16));
     case proto::GradientCodec::INT8:
-        return make_quantized_codec("int8", {.levels = 127, .bucket = int8_bucket});
+        return make_quantized_codec("int8", {.levels = 127, .bucket = norm_share});
     case proto::GradientCodec::ONE_BIT:
         return with_error_feedback(make_sign_codec());
     case proto::GradientCodec::THRESHOLD:

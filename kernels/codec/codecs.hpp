@@ -6,6 +6,9 @@
 
 namespace troupe {
 
+// Numbers with a norm of their own, where an app file names no other.
+constexpr std::size_t norm_share = 512;
+
 // ---- unbiased, or made so by error feedback --------------------------------------------------------------------------
 
 codec_ptr make_half_codec(half_format format);

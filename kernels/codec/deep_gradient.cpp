@@ -152,7 +152,7 @@ class deep_gradient_codec final : public codec {
         return done ? keep_the_rest(context, std::move(*payload), v) : done.failure();
     }
 
-    // Of what is sent in float32 what is sent; it leaves v.
+    // The payload of these numbers. v loses what the receiver decodes: in float32 all of a number, else its rounded value.
     result<tensor> keep_the_rest(compute_context& context, tensor sparse, tensor& v) const {
         if (settings_.values.are_exact()) {
             const auto cleared = context.ops.run(clear_at{sparse, v});

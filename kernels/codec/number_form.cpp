@@ -7,7 +7,7 @@ namespace troupe {
 
 namespace {
 
-constexpr quantizer nearest_steps{.levels = 127, .bucket = 512, .nearest = true};
+constexpr quantizer nearest_steps{.levels = 127, .bucket = norm_share, .nearest = true};
 
 // As a codec that keeps nothing does it.
 class plain_form : public number_form {
@@ -37,13 +37,13 @@ class int8_form final : public plain_form {
   public:
     int8_form() : plain_form{make_quantized_codec("int8", nearest_steps)} {}
 
-    // Its scales, too.
+    // Its norms, too.
     result<void> check(const tensor_shape& shape, const tensor& payload) const override {
         if (auto fits = plain_form::check(shape, payload); !fits || !payload.is_host())
             return fits;
         for (std::size_t b = 0; b < nearest_steps.buckets(shape.elements()); ++b) {
-            const auto scale = read_at<float>(payload, b * sizeof(float));
-            if (!(scale >= 0 && scale <= 0x1p100f)) // NaN is neither
+            const auto norm = read_at<float>(payload, b * sizeof(float));
+            if (!(norm >= 0 && norm <= 0x1p100f)) // NaN is neither
                 return error{errc::numeric, "numbers of a tensor of " + to_string(shape) +
                                                 " are not finite, or too large for int8"};
         }

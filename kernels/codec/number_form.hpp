@@ -24,8 +24,8 @@ class number_form : public payload_form {
 // Null: as they are.
 using number_form_ptr = std::shared_ptr<const number_form>;
 
-// Nothing for a form that this build does not know. What a form of int8 checks may lie in the device's memory: then its
-// scales are not looked at, and one that is no number is decoded to values that are none.
+// Nothing for a form that this build does not know. check() reads int8's norms in host memory alone: elsewhere one that is
+// NaN is decoded to NaN.
 std::optional<number_form_ptr> make_number_form(proto::NumberForm form);
 
 // Each float32 tensor's payload in its place; nothing where there is no form.

@@ -1,5 +1,6 @@
 #include "kernels/codec/sparse_values.hpp"
 
+#include "kernels/codec/codecs.hpp"
 #include "kernels/ops/ops.hpp"
 
 namespace troupe {
@@ -7,7 +8,6 @@ namespace troupe {
 namespace {
 
 constexpr std::size_t place_bytes = sizeof(std::uint32_t);
-constexpr std::size_t norm_share = 512; // numbers with a norm of their own
 
 quantizer steps_of(proto::SparseValues form) {
     return {.levels = form == proto::SparseValues::INT8 ? 127u : 7u,
@@ -34,6 +34,11 @@ result<void> copy_places(compute_context& context, const tensor& from, tensor& t
 
 bool is_known(proto::SparseValues form) noexcept {
     return form <= proto::SparseValues::INT4;
+}
+
+std::string_view sparse_values::name() const noexcept {
+    constexpr std::string_view names[] = {"f32", "f16", "int8", "int4"};
+    return names[static_cast<std::size_t>(form_)];
 }
 
 std::uint64_t sparse_values::bytes(std::uint64_t count) const noexcept {

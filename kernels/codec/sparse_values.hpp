@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "kernels/device/device.hpp"
 #include "schemas/topology.capnp.h"
@@ -25,6 +26,7 @@ class sparse_values {
     sparse_values() noexcept = default; // f32
     sparse_values(proto::SparseValues form) noexcept : form_{form} {}
 
+    std::string_view name() const noexcept; // its key in an app file
     bool are_exact() const noexcept { return form_ == proto::SparseValues::F32; }
     // Of so many numbers without their places, and with them.
     std::uint64_t bytes(std::uint64_t count) const noexcept;

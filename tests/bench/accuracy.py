@@ -1,8 +1,10 @@
 """The benchmark "accuracy": what each app of apps/fashion_mnist comes to on the test images, over several seeds, beside `single`;
 and the table of these figures in the app's README, which --write makes anew."""
+import json
 import pathlib
 import re
 import shlex
+import subprocess
 import sys
 
 import contenders
@@ -19,6 +21,7 @@ SEEDS = 3
 PORT = 47811        # of the first node where the program does not start its own
 ROW = re.compile(r"^\| `(?P<name>\w+)\.yaml` \| (?P<topology>.*?) \|.*$", re.MULTILINE)
 MADE = re.compile(r"^Accuracies are .*\n(?:.+\n)*", re.MULTILINE)     # the paragraph that says how
+HEAD = "| file | topology | test accuracy | range | beside `single` |\n|---|---|---|---|---|"
 HEADING = re.compile(r"^\| file \| topology \|.*\n\|[-|]*\|$", re.MULTILINE)
 
 
@@ -32,7 +35,7 @@ def run_of(options, file, seed):
     place = place_of(file)
     command = [program, "run", str(file), "--json", "--set", f"train.seed={seed}"]
     command += [word for setting in options.set for word in ("--set", setting)]
-    cluster = None
+    cluster, is_up = None, None
     if place.words() is not None:
         command += place.words()
     else:
@@ -43,12 +46,16 @@ def run_of(options, file, seed):
         cluster = ["sh", "-c", f"{shlex.join([*node, first])} & sleep 0.1; {' & '.join(joined)} & wait"]
         command += ["--cluster", first]
 
+        def is_up():
+            status = subprocess.run([program, "status", first, "--json"], capture_output=True, text=True, check=False)
+            return status.returncode == 0 and len(json.loads(status.stdout)["nodes"]) == place.nodes
+
     def read(output):
         epochs = [line for line in contenders.json_lines(output) if line.get("event") == "epoch"]
         if not epochs:
             raise Skip("printed no epoch line")
         return {"test_accuracy": 100 * epochs[-1]["test_accuracy"]}
-    return Contender(name_of(file, seed), command, read, server=cluster, timeout_s=1800)
+    return Contender(name_of(file, seed), command, read, server=cluster, is_up=is_up, timeout_s=1800)
 
 
 def trained(options, files, seeds):
@@ -84,14 +91,15 @@ def with_figures(text, figures, about, seeds):
     made = (f"Accuracies are those after the last epoch, the median and the range of {len(seeds)} seeds, and by how many points the median\n"
             f"differs from that of `{BESIDE}`: made by `troupe bench accuracy --write` on {about['date'][:10]},\n"
             f"{about['processor']}. Where replicas do not wait for each other they differ from run to run, too.\n")
-    head = "| file | topology | test accuracy | range | beside `single` |\n|---|---|---|---|---|"
-    return MADE.sub(lambda _: made, HEADING.sub(head, ROW.sub(row, text)))
+    return MADE.sub(lambda _: made, HEADING.sub(HEAD, ROW.sub(row, text)))
 
 
 def accuracy(options):
     files = [file for file in sorted(FOLDER.glob("*.yaml")) if not options.model or options.model in file.stem]
     if options.write and (options.model or options.set):
         raise Skip("--write makes the whole table, of the app files as they are; leave out --model and --set")
+    if not files:
+        raise Skip(f"no app file of {FOLDER} has {options.model!r} in its name")
     files.sort(key=lambda file: file.stem != BESIDE)
     seeds = range(1, options.repetitions + 1)
     outcome, figures = trained(options, files, seeds)

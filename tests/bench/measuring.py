@@ -13,6 +13,8 @@ import sys
 import time
 from typing import Callable
 
+SERVER_SECONDS_MAX = 30     # until it is up
+
 
 class Skip(Exception):
     """This contender cannot run here; the text says why and what to do."""
@@ -25,6 +27,7 @@ class Contender:
     read: Callable[[str], dict[str, float]]     # standard output -> figures by key
     environment: dict[str, str] = dataclasses.field(default_factory=dict)
     server: list[str] | None = None             # started before the command, stopped after it
+    is_up: Callable[[], bool] | None = None     # whether the server can be used; without it after 0.3 s
     timeout_s: int = 600
     keep_on: bool = False                       # goes on although its first run failed
 
@@ -81,23 +84,35 @@ def start(command, environment, output):
                             text=True, process_group=0)
 
 
+def await_server(contender):
+    if not contender.is_up:
+        time.sleep(0.3)     # no sign that could be waited for; its client refuses when it is late
+        return
+    until = time.monotonic() + SERVER_SECONDS_MAX
+    while not contender.is_up():
+        if time.monotonic() > until:
+            raise Skip(f"{contender.server[0]} was not up within {SERVER_SECONDS_MAX} s")
+        time.sleep(0.1)
+
+
 def run_once(contender):
     server = None
     if contender.server:
         server = start(contender.server, contender.environment, subprocess.DEVNULL)
-        time.sleep(0.3)     # no sign of readiness that could be waited for; its client refuses when it is late
+    process = None
     try:
+        if server:
+            await_server(contender)
         process = start(contender.command, contender.environment, subprocess.PIPE)
+        output, complaints = process.communicate(timeout=contender.timeout_s)
     except OSError as failure:
         raise Skip(f"cannot start {contender.command[0]}: {failure.strerror}") from failure
-    try:
-        output, complaints = process.communicate(timeout=contender.timeout_s)
     except subprocess.TimeoutExpired:
         raise Skip(f"did not end within {contender.timeout_s} s") from None
     finally:
-        end_group(process)
-        if server:
-            end_group(server)
+        for started in (process, server):
+            if started:
+                end_group(started)
     if process.returncode != 0:
         last = (complaints.strip() or output.strip() or "no output").splitlines()[-1]
         raise Skip(f"exit code {process.returncode}: {last}")

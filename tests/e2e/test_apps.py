@@ -128,6 +128,7 @@ class Apps(TroupeTest):
             self.assertRegex(made, rf"\| `{name}\.yaml` \| .+ \| 91\.0% \| {50 + len(name)}\.0 to 99\.0 \| \+0\.0 \|\n")
         self.assertIn("on 2001-02-03,\na processor.", made)
         self.assertEqual(accuracy.with_figures(made, figures, about, range(3)), made)
+        self.assertIn(accuracy.HEAD, text, "the table that ships is made by troupe bench accuracy --write")
         with self.assertRaisesRegex(ValueError, "not of the same app files: single"):
             accuracy.with_figures(text, {name: f for name, f in figures.items() if name != "single"}, about, range(3))
 

@@ -41,6 +41,13 @@ class AppFile(TroupeTest):
         result = self.troupe("check", self.app(APP + "    microbatches: 4\n"))
         self.assert_one_line_error(result, 0, "note", "app.yaml:21:", "topology.pipeline.microbatches", "pipedream")
 
+    def test_a_key_without_effect_is_noted_by_a_run_too(self):
+        rate = ("--set", "topology.pipeline.rate=per_update", "--devices", "cpu:2")
+        said = "note: --set topology.pipeline.rate: only for stages with replicas of their own, and no stage has any"
+        self.assert_one_line_error(self.troupe("run", self.app(), *rate), 0, said)
+        start, = self.troupe("run", self.app(), *rate, "--json").event("start")
+        self.assertEqual([note[:len(said) - 6] for note in start["notes"]], [said.removeprefix("note: ")])
+
     def test_what_is_hardly_meant_is_noted_by_check_and_plan(self):
         app = self.app(APP.replace("linear: {out: 4}\n", "linear: {out: 4}\n    - softmax\n").replace("{layers: 1}]", "{layers: 2}]"))
         for command in ("check", "plan"):

@@ -153,12 +153,13 @@ class Ends(TroupeTest):
         self.assertEqual(len(notes), 1, str(adamw))
         self.assertRegex(notes[0], r"saved/epoch-0004 was saved with train.optimizer adam; adamw goes on with its state: exp_avg, exp_avg_sq$")
 
-    def test_a_checkpoint_without_counts_of_updates_goes_on_and_notes_where_the_version_is_none(self):
+    def test_a_checkpoint_without_counts_of_updates_goes_on_and_says_what_it_takes_for_them(self):
         adam = APP.replace("sgd: {learning_rate: 0.05, momentum: 0.9}", "adam: {learning_rate: 0.001}")
         turns = ("{layers: 3}", "{layers: 3, replicas: 2}")
         note = (f"troupe: note: --resume: {self.folder}/saved/epoch-0002 was saved by an earlier build, without the optimizer's "
-                "counts of updates; adam goes on as if it had made 32 of every weight, as that build took it, which may be more than it has")
-        for app, where, counts, notes in ((adam.replace(*turns), "cpu:3", [16, 32], [note]), (adam, "cpu:2", [32, 32], []),
+                "counts of updates; adam goes on as if it had made 32 of every weight, as that build took it, which is more than it has where replicas "
+                "of a stage or of the whole updated by themselves")
+        for app, where, counts, notes in ((adam.replace(*turns), "cpu:3", [16, 32], [note]), (adam, "cpu:2", [32, 32], [note]),
                                           (APP.replace(*turns), "cpu:3", [16, 32], [])):
             with self.subTest(app=app):
                 shutil.rmtree(self.folder / "saved", ignore_errors=True)

@@ -204,7 +204,7 @@ class Replicas(TroupeTest):
         for command in ("run", "plan", "check"):
             for where in (("--devices", "cpu:1"), ("--nodes", 1)):
                 result = self.troupe(command, self.app(TWO), *where)
-                self.assert_one_line_error(result, 2, "app.yaml:17:", "topology.replicas: 2 replicas need a device each, and there are 1")
+                self.assert_one_line_error(result, 2, "app.yaml:17:", "topology.replicas: 2 replicas need a device each, and the nodes have 1")
             self.assert_one_line_error(self.troupe(command, self.app(TWO), "--devices", "cpu:0"), 2, "--devices: 'cpu:0' is not cpu:N")
         self.assertEqual(self.troupe("check", self.app(TWO), "--nodes", 2).out, f"{self.folder}/app.yaml: ok\n")
         self.assertEqual(self.troupe("check", self.app(TWO)).code, 0)

@@ -334,9 +334,9 @@ class Runs(TroupeTest):
                 noted += self.troupe(command[0], self.app(), *command[1:]).err.splitlines()
             self.assertEqual(len(noted), 4 * (devices - cores), noted)
             for line in noted:
-                self.assertRegex(line, f"troupe: ({WHEN} )?note: {devices} devices share the .* of this machine")
-            for line in noted[1:]:
-                self.assertRegex(line, "; .*stages: auto")
+                self.assertRegex(line, f"troupe: ({WHEN} )?note: {devices} devices share the .* of this machine$")
+            cut = self.troupe("plan", self.app(), "--devices", f"cpu:{devices}", "--set", "topology.pipeline.stages=auto")
+            self.assertEqual(cut.err.count("; `stages: auto` makes a stage for each of them\n"), devices - cores, str(cut))
 
 
 if __name__ == "__main__":

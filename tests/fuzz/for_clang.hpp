@@ -2,6 +2,15 @@
 // Nothing that is fuzzed computes.
 #pragma once
 
+#include <kj/string.h>
+
+// Cap'n Proto 0.9 compares so, for which C++20 as Clang 16 has it needs this one declared.
+namespace kj {
+inline bool operator==(const char* a, StringPtr b) {
+    return b.operator==(StringPtr(a));
+}
+} // namespace kj
+
 namespace {
 
 template <class Vector, class Indices>

@@ -260,6 +260,9 @@ std::string reporter::done_text(const run_report& report) const {
     return out.str();
 }
 
+// A training loss below it is printed as 0.
+constexpr double no_loss = 5e-5;
+
 std::string reporter::doubt_text(const run_report& report) const {
     if (options_.json || report.epochs.empty())
         return {};
@@ -270,7 +273,8 @@ std::string reporter::doubt_text(const run_report& report) const {
     if (options_.classes > 1 && std::min(last.train_loss, last.test_loss) >= guess)
         doubt = text("the loss ends at %.4f, no better than a guess among %zu classes (%.4f)",
                      last.test_loss, options_.classes, guess);
-    else if (report.epochs.size() > 1 && last.train_loss >= first.train_loss)
+    else if (report.epochs.size() > 1 && last.train_loss >= first.train_loss &&
+             last.train_loss >= no_loss)
         doubt = text("the training loss has not fallen: %.4f in epoch %u, %.4f in epoch %u",
                      first.train_loss, first.epoch + 1, last.train_loss, last.epoch + 1);
     else

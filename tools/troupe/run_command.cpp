@@ -144,6 +144,7 @@ actor_address spawn_trainer(const run_options& options, run_inputs inputs, run_n
 int train(const run_options& options, run_inputs inputs, run_nodes& nodes) {
     node_host& host = *nodes.host;
     note_list notes{options.json};
+    notes.add(inputs.app.notes(inputs.data->train.size()));
     notes.add(inputs.data->notes);
     notes.add(notes_on_sharing(nodes, options.nodes, inputs.app.app()));
     if (options.cluster.empty()) // whose processors are not known here

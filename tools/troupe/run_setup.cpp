@@ -122,14 +122,12 @@ void note_counts(proto::App::Reader app, const checkpoint_info& saved) {
     const auto optimizer = app.getTrain().getOptimizer();
     if (saved.counts_updates || !counts_updates(optimizer))
         return;
-    const auto topology = app.getTopology();
-    const auto sync = replica_sync::of(topology.getSync(), topology.getReplicas());
-    if (!replicas_of_stages(topology).empty() || (sync && sync->deals_minibatches()))
-        note("--resume: " + saved.folder.string() +
-             " was saved by an earlier build, without the optimizer's counts of updates; " +
-             optimizer_word(optimizer) + " goes on as if it had made " +
-             std::to_string(saved.progress.version.value()) +
-             " of every weight, as that build took it, which may be more than it has");
+    note("--resume: " + saved.folder.string() +
+         " was saved by an earlier build, without the optimizer's counts of updates; " +
+         optimizer_word(optimizer) + " goes on as if it had made " +
+         std::to_string(saved.progress.version.value()) +
+         " of every weight, as that build took it, which is more than it has where replicas of a "
+         "stage or of the whole updated by themselves");
 }
 
 // The optimizer's state that the checkpoint lacks, and what it has of another's.
@@ -344,6 +342,11 @@ std::vector<std::string> notes_on_precision(std::span<const plan_device> devices
             " no faster than f32; leave it out where speed is what you want"};
 }
 
+bool is_cut_by_devices(proto::Topology::Reader topology) {
+    return topology.getReplicas() == 1 && topology.isPipeline() &&
+           topology.getPipeline().getStages().isAuto();
+}
+
 std::vector<std::string> notes_on_sharing(const run_nodes& nodes, std::uint32_t children,
                                           proto::App::Reader app) {
     std::vector<std::string> notes;
@@ -368,8 +371,9 @@ std::vector<std::string> notes_on_sharing(const run_nodes& nodes, std::uint32_t 
             "topology: single, so that one of " + std::to_string(devices) +
             " devices does all the work; a stage for each is topology: {pipeline: {stages: auto}}");
     else if (const auto cores = note_of_cores(here); !cores.empty())
-        notes.push_back(cores +
-                        (replicas > 1 ? "" : "; `stages: auto` makes a stage for each of them"));
+        notes.push_back(cores + (is_cut_by_devices(app.getTopology())
+                                     ? "; `stages: auto` makes a stage for each of them"
+                                     : ""));
     if (!app.getTopology().isSingle() && devices > replicas && devices % replicas > 0)
         notes.push_back("topology.replicas: each has " + std::to_string(devices / replicas) +
                         " of " + std::to_string(devices) + " devices, and " +

@@ -40,7 +40,7 @@ result<loaded_checkpoint> load_latest(const fs::path& folder) {
 result<loaded_checkpoint> load(const app_definition& app, const fs::path& from) {
     if (from.empty()) {
         if (!app.app().hasCheckpoint())
-            return app.error_at("", "the app saves no checkpoints; name the weights");
+            return app.error_at("", "the app saves no checkpoints; name the weights by --weights");
         return load_latest(app.app().getCheckpoint().getDirectory().cStr());
     }
     if (!fs::is_directory(from))

@@ -74,7 +74,7 @@ struct ucx_options {
     std::uint64_t backlog_bytes_max = limits::peer_backlog_bytes_max; // of one peer
 };
 
-// Whether this machine has what is asked for, as far as that shows without an endpoint: errc::usage with what is missing.
+// Whether this machine has what is asked for, as far as shows without an endpoint (ucx_means.cpp): errc::usage otherwise.
 result<void> check_transports(ucx_transports asked);
 
 // Errors: errc::usage for an address that is not HOST:PORT or needs a key, for RDMA where there is no device for it, and for

@@ -32,14 +32,14 @@ result<void> check_transports(ucx_transports asked) {
 
 result<std::unique_ptr<ucx_means>> ucx_means::find(ucx_transports asked, bool loopback_only,
                                                    bool gpu_memory) {
-    if (auto there = check_transports(asked); !there)
-        return there.failure();
+    const bool has_rdma = looks_for_rdma(asked, loopback_only) && finds_rdma();
+    if (asked == ucx_transports::rdma && !has_rdma)
+        return no_rdma_error(rdma_devices());
     std::unique_ptr<ucx_means> made{new ucx_means{loopback_only, gpu_memory}};
     auto mark = own_memory_mark::create();
-    made->ways_ =
-        ways_of(asked, {.loopback_only = loopback_only,
-                        .has_memory_mark = mark.ok(),
-                        .has_rdma_devices = looks_for_rdma(asked, loopback_only) && finds_rdma()});
+    made->ways_ = ways_of(asked, {.loopback_only = loopback_only,
+                                  .has_memory_mark = mark.ok(),
+                                  .has_rdma_devices = has_rdma});
     if (asked == ucx_transports::shm && !mark)
         return mark.failure().in("--transport shm");
     if (made->ways_.shared_memory)

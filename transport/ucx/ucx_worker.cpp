@@ -139,7 +139,7 @@ result<void> ucx_worker::open() {
     if (address_.size() > limits::worker_address_bytes_max)
         return error{
             errc::io,
-            "UCX: this machine has so many devices that their addresses do not fit a hello; name "
+            "UCX: this machine has so many devices that their addresses do not fit a message; name "
             "the ones to use in UCX_NET_DEVICES"};
     if (const auto status = ucp_worker_get_efd(worker_, &event_descriptor_); status != UCS_OK)
         return ucx_error(errc::io, status);

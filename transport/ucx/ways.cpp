@@ -88,13 +88,14 @@ result<ucx_way> way_between(const ucx_ways& here, const ucx_ways& there, bool me
 
 error no_rdma_error(const std::vector<std::string>& devices) {
     if (devices.empty())
-        return {errc::usage,
-                "--transport rdma: this machine has no RDMA device (/sys/class/infiniband names "
-                "none); load the driver of one, or give --transport auto, which takes TCP"};
+        return {
+            errc::usage,
+            "--transport rdma: this machine has no RDMA device (/sys/class/infiniband names "
+            "none); load the driver of one, or give --transport auto, which takes what there is"};
     return {errc::usage, "--transport rdma: UCX can use none of this machine's RDMA devices (" +
                              joined(devices) +
                              "); see that a port is up and that UCX has its module libuct_ib.so, "
-                             "or give --transport auto, which takes TCP"};
+                             "or give --transport auto, which takes what there is"};
 }
 
 std::vector<ucx_setting> settings_for(ucx_way way, bool loopback_only, bool gpu_memory) {

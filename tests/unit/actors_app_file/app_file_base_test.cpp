@@ -115,6 +115,9 @@ BOOST_AUTO_TEST_CASE(errors_name_the_file_that_they_are_in) {
     write("app.yaml", "base: base.yaml\ntrain: {batch: 1}\ntrain: {batch: 2}\n");
     BOOST_TEST(message(app) == app.string() + ":3:1: train: repeated key; it stands at " +
                                    app.string() + ":2:1 already");
+    write("app.yaml", "base: base.yaml\nbase: base.yaml\n");
+    BOOST_TEST(message(app) == app.string() + ":2:1: base: repeated key; it stands at " +
+                                   app.string() + ":1:1 already");
     write("base.yaml", base_text + "topology: {pipeline: {stages: 3}}\n");
     write("app.yaml", "base: base.yaml\n");
     BOOST_TEST(message(app).starts_with(base.string() + ":6:"));

@@ -179,6 +179,10 @@ BOOST_AUTO_TEST_CASE(unions_take_exactly_one_member) {
                "one of idx, synthetic, npy, cifar, text or translation");
     BOOST_TEST(with_data("data: {}") == "app.yaml:2:7: data: empty; give exactly one of idx, "
                                         "synthetic, npy, cifar, text or translation");
+    BOOST_TEST(
+        with("topology: {sync: {codec: int8}}")
+            .starts_with(
+                "app.yaml:2:18: topology.sync: incomplete; give exactly one of all_reduce, "));
     BOOST_TEST(with_data("data: sinthetic") ==
                "app.yaml:2:7: data: unknown word \"sinthetic\"; did you mean \"synthetic\"?");
     BOOST_TEST(with_data("data: idx") ==
@@ -268,7 +272,7 @@ BOOST_AUTO_TEST_CASE(replicas_of_a_stage_alone_are_for_pipelines_that_do_not_wai
     BOOST_TEST(stages("2}, {layers: 1", "}, replicas: 2, sync: {all_reduce: {}")
                    .find(key + "the whole pipeline has replicas already") != std::string::npos);
     BOOST_TEST(stages("2}, {layers: 1", "}, sync: {parameter_server: {}")
-                   .find(key + "the replicas of a stage alone sum their gradients") !=
+                   .find(key + "the replicas of a stage alone average their gradients") !=
                std::string::npos);
     BOOST_TEST(stages("0").find("must be 1 to 64") != std::string::npos);
 }

@@ -44,12 +44,13 @@ BOOST_AUTO_TEST_CASE(what_has_no_effect_is_noted_with_its_place) {
     for (const char* rate : {"per_sample", "per_update"}) {
         const std::string given = "schedule: pipedream, rate: " + std::string{rate};
         for (const char* stages : {"", ", stages: 2", ", stages: [{layers: 1}, {layers: 1}]"})
-            BOOST_TEST(notes(given + stages) ==
-                           std::vector<std::string>{
-                               "app.yaml:2:50: topology.pipeline.rate: of stages with replicas of "
-                               "their own, which none has; leave it out, or give "
-                               "topology.pipeline.stages replicas"},
-                       boost::test_tools::per_element());
+            BOOST_TEST(
+                notes(given + stages) ==
+                    std::vector<std::string>{
+                        "app.yaml:2:50: topology.pipeline.rate: only for stages with replicas "
+                        "of their own, and no stage has any; leave it out, or give a stage "
+                        "of topology.pipeline.stages replicas"},
+                boost::test_tools::per_element());
         BOOST_TEST(notes(given + ", stages: [{layers: 1}, {layers: 1, replicas: 2}]").empty());
     }
     for (const char* stages : {"1, ", "[{layers: 2}], "})
@@ -57,7 +58,7 @@ BOOST_AUTO_TEST_CASE(what_has_no_effect_is_noted_with_its_place) {
     BOOST_TEST(notes("stages: 1, activations: int8") ==
                    std::vector<std::string>{
                        "app.yaml:2:47: topology.pipeline.activations: not used by a single "
-                       "stage, which sends no other any; leave it out, or give more stages"},
+                       "stage, which has no other to send to; leave it out, or give more stages"},
                boost::test_tools::per_element());
     BOOST_TEST(notes("stages: 2, activations: bf16").empty());
     BOOST_TEST(notes("activations: bf16").empty());

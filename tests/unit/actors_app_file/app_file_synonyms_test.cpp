@@ -50,6 +50,16 @@ BOOST_AUTO_TEST_CASE(a_word_of_other_programs_comes_with_the_one_for_it) {
     BOOST_TEST(wrong("layers: [{transformer: {heads: 2, activation: gelu_new}}]") ==
                meant("gelu_new", "gelu_tanh"));
     BOOST_TEST(wrong("layers: [{gelu_new: {}}]") == "unknown key; did you mean \"gelu_tanh\"?");
+    BOOST_TEST(wrong("layers: [relu]", "batch_size: 4") == "unknown key; did you mean \"batch\"?");
+    BOOST_TEST(explain_app_key("train.optimizer.adam.lr")
+                   .failure()
+                   .message()
+                   .ends_with("did you mean \"learning_rate\"?"));
+    // The number of bits is not that of the model.
+    BOOST_TEST(explain_app_key("topology.sync.codec.float16")
+                   .failure()
+                   .message()
+                   .ends_with("did you mean \"f16\"?"));
 }
 
 BOOST_AUTO_TEST_CASE(a_key_of_other_programs_comes_with_what_to_write_instead) {

@@ -123,6 +123,8 @@ BOOST_AUTO_TEST_CASE(foreign_manifests_are_refused) {
     with("\"updates\": 10", "\"updates\": \"10\"");
     with("\"updates\": 10", "\"updates\": [10, 10]");
     with("\"updates\": 10", "\"updates\": 18446744073709551616");
+    with("\"updates\": 10", "\"updates\": 18446744073709551615"); // the next one would be 0
+    with("\"updates\": 10", "\"updates\": {\"layers.0.weight\": 9007199254740993}");
     with("\"updates\": 10", "\"updates\": {\"layers.0.weight\": -1}");
     with("\"updates\": 10", "\"updates\": {\"layers.0.weight\": {}}");
     with("\"updates\"", "\"update\"");

@@ -52,8 +52,8 @@ BOOST_AUTO_TEST_CASE(each_replica_of_a_stage_has_a_device_and_the_first_the_one_
     BOOST_TEST(make_plan({app.app(), devices_of_nodes(4), {}})
                    .failure()
                    .message()
-                   .find("topology.pipeline.stages: their 5 replicas need a device each, and there "
-                         "are 4") == 0u);
+                   .find("topology.pipeline.stages: their 5 replicas need a device each, and the "
+                         "nodes have 4") == 0u);
 }
 
 // Of three stages, the first of which has nothing to learn.
@@ -109,6 +109,13 @@ BOOST_AUTO_TEST_CASE(what_replicas_of_a_stage_sum_is_told_as_it_is_compressed) {
     const auto of_halves = make_plan({halves.app(), devices_of_nodes(3), {}});
     BOOST_REQUIRE(of_halves.ok());
     BOOST_TEST(describe(*of_halves).find("compressed by f16, all-reduce in 16 bits by ring") !=
+               std::string::npos);
+    text.replace(text.find("all_reduce: {algorithm: ring}, codec: f16"), 41,
+                 "all_reduce: {}, codec: {top_k: {ratio: 0.1, values: int8}}");
+    const app_definition sparse = parse_app(text, "app.yaml").value();
+    const auto of_values = make_plan({sparse.app(), devices_of_nodes(3), {}});
+    BOOST_REQUIRE(of_values.ok());
+    BOOST_TEST(describe(*of_values).find("compressed by top_k with values in int8, ") !=
                std::string::npos);
     text = pipeline_app("gpipe", {6}, 1);
     text.insert(text.find("{pipeline:") + 1,

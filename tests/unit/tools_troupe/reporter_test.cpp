@@ -160,6 +160,9 @@ BOOST_AUTO_TEST_CASE(a_loss_that_has_not_fallen_is_noted_at_the_end) {
                                           "guess among 10 classes (2.3026); "));
     BOOST_TEST(noted({good, guess}).find("a guess among") != std::string::npos);
     BOOST_TEST(noted({guess}, true) == "");
+    // A loss of nothing does not fall.
+    BOOST_TEST(noted({{.train_loss = 1e-5, .test_loss = 0}, {.epoch = 1, .train_loss = 2e-5}}) ==
+               "");
 }
 
 BOOST_AUTO_TEST_CASE(a_start_has_the_notes_of_a_plan_behind_those_before_it) {
