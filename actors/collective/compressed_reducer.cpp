@@ -8,11 +8,13 @@
 namespace troupe {
 
 compressed_reducer::compressed_reducer(actor_context& context, compressed_options options)
-    : actor{context}, options_{std::move(options)} {
+    : actor{context}, options_{std::move(options)}, work_{*this, [this](const std::string&,
+                                                                        const error& why) {
+                                                              fail(why.in("summing over replicas"));
+                                                          }} {
     on<proto::JoinReduction>(&compressed_reducer::join);
     on<proto::Reduce>(&compressed_reducer::reduce);
     on<proto::ReduceChunk>(&compressed_reducer::chunk);
-    on<proto::WorkDone>(&compressed_reducer::work_done);
 }
 
 void compressed_reducer::join(proto::JoinReduction::Reader body, const frame& f) {
@@ -139,14 +141,12 @@ std::size_t compressed_reducer::elements() const noexcept {
 
 void compressed_reducer::submit(const char* label, std::size_t elements, device_work work,
                                 std::function<void()> then) {
-    TROUPE_CHECK(!then_, "one piece of work at a time");
-    label_ = label;
-    then_ = std::move(then);
-    device_task task;
-    task.cost_hint = static_cast<double>(elements);
-    task.work = std::move(work);
-    task.done = completion_to(self_handle(), ++ticket_);
-    options_.compute->submit(std::move(task));
+    TROUPE_CHECK(work_.is_idle(), "one piece of work at a time");
+    work_.submit(*options_.compute, {.label = label,
+                                     .minibatch = current_->minibatch,
+                                     .cost = static_cast<double>(elements),
+                                     .work = std::move(work),
+                                     .then = std::move(then)});
 }
 
 result<void> compressed_reducer::timed_sum(const std::function<result<void>()>& add) {
@@ -156,17 +156,6 @@ result<void> compressed_reducer::timed_sum(const std::function<result<void>()>& 
                   current_->minibatch, weight_version{none},
                   options_.compute->memory().statistics().bytes_reserved);
     return added;
-}
-
-void compressed_reducer::work_done(proto::WorkDone::Reader body, const frame& f) {
-    TROUPE_CHECK(then_ && body.getTicket() == ticket_, "one piece of work at a time");
-    const work_span span = span_of(body, f);
-    trace_compute(runtime().trace().label(label_), span.began, span.ended, current_->minibatch,
-                  weight_version{none}, options_.compute->memory().statistics().bytes_reserved);
-    const auto then = std::exchange(then_, nullptr);
-    if (body.hasFailure())
-        return fail(read_failure(body.getFailure()).in("summing over replicas"));
-    then();
 }
 
 } // namespace troupe

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "actors/runtime/actor.hpp"
+#include "actors/runtime/work_queue.hpp"
 #include "kernels/codec/codec.hpp"
 #include "kernels/device/device.hpp"
 #include "schemas/collective.capnp.h"
@@ -55,7 +56,7 @@ class compressed_reducer : public actor {
     const std::vector<actor_address>& members() const noexcept { return members_; } // by rank
     const std::optional<running>& current_reduction() const noexcept { return current_; }
     bool is_current(std::uint64_t id) const noexcept { return current_ && current_->id == id; }
-    bool is_busy() const noexcept { return then_ != nullptr; }
+    bool is_busy() const noexcept { return !work_.is_idle(); }
 
     // For who begins when all is there: keeps what is given, and returns all of it with the first tensor.
     std::optional<std::vector<tensor>> collect(std::size_t first, std::vector<tensor> given);
@@ -78,7 +79,6 @@ class compressed_reducer : public actor {
     void join(proto::JoinReduction::Reader body, const frame& f);
     void reduce(proto::Reduce::Reader body, const frame& f);
     void chunk(proto::ReduceChunk::Reader body, const frame& f);
-    void work_done(proto::WorkDone::Reader body, const frame& f);
     void on_rejected(proto::Rejected::Reader body, const frame& f) override;
     result<void> check_given(std::size_t first, std::span<const tensor> given) const;
     result<void> check_due(std::uint64_t reduction) const;
@@ -89,9 +89,7 @@ class compressed_reducer : public actor {
     std::vector<actor_address> members_;
     std::optional<running> current_;
     std::uint64_t next_id_ = 0;
-    const char* label_ = ""; // of the work on the device, if any
-    std::function<void()> then_;
-    std::uint64_t ticket_ = 0;
+    work_queue work_;
 };
 
 } // namespace troupe

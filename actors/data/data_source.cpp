@@ -35,7 +35,10 @@ class data_source::pass_batches {
 };
 
 data_source::data_source(actor_context& context, data_source_options options)
-    : actor{context}, options_{std::move(options)} {
+    : actor{context}, options_{std::move(options)}, work_{*this, [this](const std::string&,
+                                                                        const error& why) {
+                                                              fail(why.in("preparing a minibatch"));
+                                                          }} {
     on<proto::RunEpoch>(&data_source::run_epoch);
     on<proto::RunEvaluation>(&data_source::run_evaluation);
     on<proto::StopData>(&data_source::stop_data);
@@ -43,7 +46,6 @@ data_source::data_source(actor_context& context, data_source_options options)
     on<proto::ReplicaJoined>(&data_source::replica_joined);
     on<proto::Gradient>(&data_source::gradient);
     on<proto::EvaluationTaken>(&data_source::evaluation_taken);
-    on<proto::WorkDone>(&data_source::work_done);
 }
 
 bool data_source::comes_from(actor_address expected, const frame& f) {
@@ -164,31 +166,20 @@ void data_source::prepare() {
            pass.prepared < pass.sent + (options_.ahead + 1) * options_.first_stages.size()) {
         auto slot = std::make_shared<batch>();
         const std::uint64_t index = pass.skipped + pass.prepared++;
-        device_task task;
-        task.work = [batches = pass.batches, slot,
-                     index](compute_context& context) -> result<void> {
-            auto filled = batches->make(index, context.memory);
-            if (!filled)
-                return filled.failure();
-            *slot = std::move(filled).value();
-            return {};
-        };
-        task.done = completion_to(self_handle(), ++ticket_);
-        preparing_.push_back(std::move(slot));
-        options_.worker->submit(std::move(task));
+        work_.submit(*options_.worker, {.work = [batches = pass.batches, slot,
+                                                 index](compute_context& context) -> result<void> {
+                                            auto filled = batches->make(index, context.memory);
+                                            if (!filled)
+                                                return filled.failure();
+                                            *slot = std::move(filled).value();
+                                            return {};
+                                        },
+                                        .then =
+                                            [this, slot] {
+                                                ready_.push_back(slot);
+                                                feed();
+                                            }});
     }
-}
-
-void data_source::work_done(proto::WorkDone::Reader body, const frame&) {
-    TROUPE_CHECK(body.getTicket() == ++ticket_done_,
-                 "the worker completes what was submitted, in order");
-    if (body.getTicket() <= tickets_dropped_)
-        return;
-    if (body.hasFailure())
-        return fail(read_failure(body.getFailure()).in("preparing a minibatch"));
-    ready_.push_back(std::move(preparing_.front()));
-    preparing_.pop_front();
-    feed();
 }
 
 // What may be under way beyond the answers: of each replica, what its first stage holds between forward and backward, and
@@ -335,8 +326,7 @@ void data_source::finish() {
     }
     feeding_.reset();
     ready_.clear();
-    preparing_.clear();
-    tickets_dropped_ = ticket_;
+    work_.forget();
 }
 
 void data_source::on_rejected(proto::Rejected::Reader body, const frame& f) {

@@ -21,6 +21,7 @@
 #include "actors/pipeline/run_shape.hpp"
 #include "actors/pipeline/schedule.hpp"
 #include "actors/runtime/actor.hpp"
+#include "actors/runtime/work_queue.hpp"
 #include "kernels/device/device.hpp"
 #include "schemas/pipeline.capnp.h"
 #include "schemas/training.capnp.h"
@@ -75,7 +76,6 @@ class data_source final : public actor {
     void replica_joined(proto::ReplicaJoined::Reader body, const frame& f);
     void gradient(proto::Gradient::Reader body, const frame& f);
     void evaluation_taken(proto::EvaluationTaken::Reader body, const frame& f);
-    void work_done(proto::WorkDone::Reader body, const frame& f);
 
     void on_rejected(proto::Rejected::Reader body, const frame& f) override;
 
@@ -95,12 +95,9 @@ class data_source final : public actor {
 
     data_source_options options_;
     std::optional<feeding> feeding_;
-    std::set<std::size_t> lost_;                   // replicas
-    std::deque<std::shared_ptr<batch>> ready_;     // prepared, in order
-    std::deque<std::shared_ptr<batch>> preparing_; // on the worker, in order
-    std::uint64_t ticket_ = 0;
-    std::uint64_t ticket_done_ = 0;
-    std::uint64_t tickets_dropped_ = 0; // completions up to here belong to a pass that was stopped
+    std::set<std::size_t> lost_;               // replicas
+    std::deque<std::shared_ptr<batch>> ready_; // prepared, in order
+    work_queue work_;                          // what the worker prepares, in order
 };
 
 } // namespace troupe

@@ -14,7 +14,8 @@ namespace troupe {
 parameter_cache::parameter_cache(actor_context& context, parameter_cache_options options)
     : actor{context}, options_{std::move(options)}, answers_{{options_.shapes, options_.ranges,
                                                               options_.state_per_parameter,
-                                                              options_.pulls}} {
+                                                              options_.pulls}},
+      work_{*this, [this](const std::string&, const error& why) { quit(why); }} {
     on<proto::JoinServer>(&parameter_cache::join);
     on<proto::EnterEpoch>(&parameter_cache::enter_epoch);
     on<proto::Offer>(&parameter_cache::offer);
@@ -24,7 +25,6 @@ parameter_cache::parameter_cache(actor_context& context, parameter_cache_options
     on<proto::PullAgain>(&parameter_cache::pull_again);
     on<proto::WorkerDoneTaken>(&parameter_cache::worker_done_taken);
     on<proto::ShardRead>(&parameter_cache::shard_read);
-    on<proto::WorkDone>(&parameter_cache::work_done);
 }
 
 void parameter_cache::join(proto::JoinServer::Reader body, const frame& f) {
@@ -185,46 +185,38 @@ void parameter_cache::push(const push_ids& ids, std::vector<std::vector<tensor>>
     const char* const label =
         offered.size() > 1 ? proto::NODE_SUM_WORK->cStr() : proto::ENCODE_WORK->cStr();
     const auto contents = std::make_shared<std::vector<tensor>>();
-    submit({label, ids.name, [this, ids, contents] { send_push(ids, *contents); }},
-           [contents, encoder = encoder_, epoch = ids.epoch,
-            offered = std::move(offered)](compute_context& context) -> result<void> {
-               auto made = push_contents(context, offered, encoder.get(), epoch);
-               if (!made)
-                   return made.failure().in("summing or encoding what is to be pushed");
-               *contents = std::move(*made);
-               return {};
-           });
+    submit(
+        label, ids.name,
+        [contents, encoder = encoder_, epoch = ids.epoch,
+         offered = std::move(offered)](compute_context& context) -> result<void> {
+            auto made = push_contents(context, offered, encoder.get(), epoch);
+            if (!made)
+                return made.failure().in("summing or encoding what is to be pushed");
+            *contents = std::move(*made);
+            return {};
+        },
+        [this, ids, contents] { send_push(ids, *contents); });
 }
 
-void parameter_cache::submit(job j, device_work work) {
-    in_work_.push_back(std::move(j));
-    device_task task;
-    task.work = std::move(work);
+void parameter_cache::submit(const char* label, std::uint64_t name, device_work work,
+                             std::function<void()> then) {
+    double elements = 0;
     for (const tensor_shape& shape : options_.shapes)
-        task.cost_hint += static_cast<double>(shape.elements());
-    task.done = completion_to(self_handle(), 0);
-    options_.compute->submit(std::move(task));
-}
-
-// They come in the order in which they were submitted.
-void parameter_cache::work_done(proto::WorkDone::Reader body, const frame& f) {
-    TROUPE_CHECK(!in_work_.empty(), "work is done that was submitted");
-    const job done = std::move(in_work_.front());
-    in_work_.pop_front();
-    const work_span span = span_of(body, f);
-    trace_compute(runtime().trace().label(done.label), span.began, span.ended,
-                  minibatch_id{done.name}, weight_version{none},
-                  options_.compute->memory().statistics().bytes_reserved);
-    if (body.hasFailure())
-        return quit(read_failure(body.getFailure()));
-    done.then();
-    if (in_work_.empty() && ask_)
-        std::exchange(ask_, nullptr)();
+        elements += static_cast<double>(shape.elements());
+    work_.submit(*options_.compute, {.label = label,
+                                     .minibatch = minibatch_id{name},
+                                     .cost = elements,
+                                     .work = std::move(work),
+                                     .then = [this, then = std::move(then)] {
+                                         then();
+                                         if (work_.is_idle() && ask_)
+                                             std::exchange(ask_, nullptr)();
+                                     }});
 }
 
 // One question at a time, and no offer before its answer.
 void parameter_cache::after_pushes(std::function<void()> ask) {
-    if (in_work_.empty())
+    if (work_.is_idle())
         return ask();
     ask_ = std::move(ask);
 }
@@ -331,13 +323,14 @@ void parameter_cache::pulled(proto::Pulled::Reader body, const frame& f) {
     if (!options_.pulls)
         return send_pulled(answers_.parameters());
     const auto sent = std::make_shared<std::vector<tensor>>(answers_.parameters());
-    submit({proto::DECODE_WORK->cStr(), answers_.asked()->minibatch,
-            [this, sent] { send_pulled(*sent); }},
-           [sent, form = options_.pulls,
-            shapes = options_.shapes](compute_context& context) -> result<void> {
-               const auto done = decode_numbers(context, *form, shapes, *sent);
-               return done ? done : done.failure().in("what shards answer to a pull");
-           });
+    submit(
+        proto::DECODE_WORK->cStr(), answers_.asked()->minibatch,
+        [sent, form = options_.pulls,
+         shapes = options_.shapes](compute_context& context) -> result<void> {
+            const auto done = decode_numbers(context, *form, shapes, *sent);
+            return done ? done : done.failure().in("what shards answer to a pull");
+        },
+        [this, sent] { send_pulled(*sent); });
 }
 
 void parameter_cache::send_pulled(std::span<const tensor> parameters) {

@@ -17,6 +17,7 @@
 
 #include "actors/params/shard_answers.hpp"
 #include "actors/runtime/actor.hpp"
+#include "actors/runtime/work_queue.hpp"
 #include "kernels/codec/codec.hpp"
 #include "kernels/device/device.hpp"
 #include "kernels/tensor/tensor.hpp"
@@ -53,7 +54,6 @@ class parameter_cache final : public actor {
     void pull_again(proto::PullAgain::Reader body, const frame& f);
     void worker_done_taken(proto::WorkerDoneTaken::Reader body, const frame& f);
     void shard_read(proto::ShardRead::Reader body, const frame& f);
-    void work_done(proto::WorkDone::Reader body, const frame& f);
 
     void on_down(actor_address who, const error& why) override;
     void on_rejected(proto::Rejected::Reader body, const frame& f) override;
@@ -70,12 +70,6 @@ class parameter_cache final : public actor {
         std::uint64_t minibatch = none; // which the learning rate goes by
         std::uint32_t fetches_late = 0;
         std::uint64_t name = none; // in traces: the minibatch of a member
-    };
-    // What the device sums, encodes or decodes; `then` runs in this actor when that has succeeded.
-    struct job {
-        const char* label = "";
-        std::uint64_t name = none; // in traces: the minibatch of a member
-        std::function<void()> then;
     };
     // What the stages get.
     struct fetched_weights {
@@ -94,7 +88,9 @@ class parameter_cache final : public actor {
     // The sum of what is offered; of nothing that there is none.
     void push(const push_ids& ids, std::vector<std::vector<tensor>> offered);
     void send_push(const push_ids& ids, std::span<const tensor> contents);
-    void submit(job j, device_work work);
+    // What the device sums, encodes or decodes; `name`: in traces, the minibatch of a member.
+    void submit(const char* label, std::uint64_t name, device_work work,
+                std::function<void()> then);
     void after_pushes(std::function<void()> ask); // those that the device has in work
     void finish(std::uint32_t epoch);
     // Of the shard that has sent this; answers others by Rejected.
@@ -113,11 +109,11 @@ class parameter_cache final : public actor {
     std::vector<actor_address> shards_;
     std::uint64_t pushes_ = 0;                  // of this epoch
     std::shared_ptr<gradient_encoder> encoder_; // used by the device; none without a codec
-    std::deque<job> in_work_;                   // as they were submitted
-    std::function<void()> ask_;                 // when none is any more
+    std::function<void()> ask_;                 // when the device has nothing in work any more
     // Versions by shard, of this epoch, the newest last.
     std::deque<std::vector<std::uint64_t>> fetched_;
     shard_answers answers_;
+    work_queue work_;
 };
 
 } // namespace troupe

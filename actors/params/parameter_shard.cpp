@@ -12,7 +12,11 @@ namespace troupe {
 
 parameter_shard::parameter_shard(actor_context& context, parameter_shard_options options)
     : actor{context}, options_{std::move(options)}, ledger_{options_.rules.rule, options_.workers},
-      workers_(options_.workers) {
+      workers_(options_.workers), work_{*this, [this](const std::string& label, const error& why) {
+                                            fail(why.in(label == proto::ENCODE_WORK->cStr()
+                                                            ? "encoding a shard's weights"
+                                                            : "updating a shard"));
+                                        }} {
     show_workers(board_);
     on<proto::KeepShard>(&parameter_shard::keep);
     on<proto::Push>(&parameter_shard::push);
@@ -21,11 +25,10 @@ parameter_shard::parameter_shard(actor_context& context, parameter_shard_options
     on<proto::ReadShard>(&parameter_shard::read);
     on<proto::WorkerLost>(&parameter_shard::worker_lost);
     on<proto::WorkerJoined>(&parameter_shard::worker_joined);
-    on<proto::WorkDone>(&parameter_shard::work_done);
 }
 
 void parameter_shard::keep(proto::KeepShard::Reader body, const frame& f) {
-    if (latest_ || results_)
+    if (latest_ || !work_.is_idle())
         return reject("this shard has its weights already");
     const std::size_t parameters = options_.shapes.size();
     const auto tensors = f.tensors();
@@ -44,18 +47,24 @@ void parameter_shard::keep(proto::KeepShard::Reader body, const frame& f) {
         latest_ = std::move(first);
         return;
     }
-    results_ = std::make_shared<work_results>();
-    device_task task;
-    task.work = [rules = options_.rules, results = results_,
-                 first = weights_ptr{std::move(first)}](compute_context& context) -> result<void> {
-        auto made = with_sent(context, rules, first);
-        if (!made)
-            return made.failure();
-        results->made = std::move(made).value();
-        return {};
-    };
-    task.done = completion_to(self_handle(), ticket_);
-    options_.compute->submit(std::move(task));
+    auto results = std::make_shared<work_results>();
+    work_.submit(*options_.compute,
+                 {.label = proto::ENCODE_WORK->cStr(),
+                  .version = first->version,
+                  .work = [rules = options_.rules, results,
+                           first = weights_ptr{first}](compute_context& context) -> result<void> {
+                      auto made = with_sent(context, rules, first);
+                      if (!made)
+                          return made.failure();
+                      results->made = std::move(made).value();
+                      return {};
+                  },
+                  .then =
+                      [this, results] {
+                          latest_ = std::move(results->made.next);
+                          sent_ = std::move(results->made.sent);
+                          advance();
+                      }});
 }
 
 parameter_shard::worker_state* parameter_shard::take(std::uint32_t worker, std::uint32_t epoch,
@@ -233,47 +242,34 @@ void parameter_shard::apply(const std::vector<arrived_push>& pushes) {
     std::uint64_t weight_bytes = 0;
     for (const tensor_shape& shape : options_.shapes)
         weight_bytes += shape.elements() * sizeof(float);
-    minibatch_ = minibatch_id{at.minibatch};
-    applying_ = pushes;
     auto results = std::make_shared<work_results>();
-    if (results_)
-        results->mean_square = std::move(results_->mean_square);
-    device_task task;
-    task.cost_hint = static_cast<double>(weight_bytes);
-    task.work = [rules = options_.rules, rate = options_.rates(at), results,
-                 current = std::make_shared<weights_ptr>(std::move(latest_)),
-                 pushed = std::make_shared<std::vector<pushed_gradients>>(std::move(pushed))](
-                    compute_context& context) -> result<void> {
-        auto made = update_shard(context, rules, std::move(*current), std::move(*pushed), rate,
-                                 results->mean_square);
-        if (!made)
-            return made.failure();
-        results->made = std::move(made).value();
-        return {};
-    };
-    task.done = completion_to(self_handle(), ++ticket_);
-    results_ = std::move(results);
+    results->mean_square = std::move(mean_square_);
+    work_.submit(*options_.compute,
+                 {.label = proto::APPLY_WORK->cStr(),
+                  .minibatch = minibatch_id{at.minibatch},
+                  .version = weight_version{ledger_.version()},
+                  .cost = static_cast<double>(weight_bytes),
+                  .work = [rules = options_.rules, rate = options_.rates(at), results,
+                           current = std::make_shared<weights_ptr>(std::move(latest_)),
+                           pushed = std::make_shared<std::vector<pushed_gradients>>(
+                               std::move(pushed))](compute_context& context) -> result<void> {
+                      auto made = update_shard(context, rules, std::move(*current),
+                                               std::move(*pushed), rate, results->mean_square);
+                      if (!made)
+                          return made.failure();
+                      results->made = std::move(made).value();
+                      return {};
+                  },
+                  .then = [this, results, pushes] { applied(*results, pushes); }});
     latest_.reset();
-    options_.compute->submit(std::move(task));
 }
 
-void parameter_shard::work_done(proto::WorkDone::Reader body, const frame& f) {
-    TROUPE_CHECK(body.getTicket() == ticket_, "one update at a time");
-    const bool is_first = ticket_ == 0; // weights that are encoded, and no update
-    const work_span span = span_of(body, f);
-    trace_compute(
-        runtime().trace().label(is_first ? proto::ENCODE_WORK->cStr() : proto::APPLY_WORK->cStr()),
-        span.began, span.ended, minibatch_, weight_version{ledger_.version()},
-        options_.compute->memory().statistics().bytes_reserved);
-    if (body.hasFailure())
-        return fail(read_failure(body.getFailure())
-                        .in(is_first ? "encoding a shard's weights" : "updating a shard"));
-    latest_ = std::move(results_->made.next);
-    sent_ = std::move(results_->made.sent);
-    if (is_first)
-        return advance();
-    ledger_.applied(results_->made.change);
-    for (const arrived_push& p : std::exchange(applying_, {}))
+void parameter_shard::applied(work_results& results, const std::vector<arrived_push>& pushes) {
+    latest_ = std::move(results.made.next);
+    sent_ = std::move(results.made.sent);
+    mean_square_ = std::move(results.mean_square);
+    ledger_.applied(results.made.change);
+    for (const arrived_push& p : pushes)
         board_->took(static_cast<std::uint32_t>(p.worker), ledger_.clocks().of(p.worker),
                      ledger_.version() - 1 - p.version);
     TROUPE_CHECK(latest_->version.value() == ledger_.version(), "an update makes the next version");

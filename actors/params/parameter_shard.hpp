@@ -21,6 +21,7 @@
 #include "actors/params/shard_ledger.hpp"
 #include "actors/params/shard_update.hpp"
 #include "actors/runtime/actor.hpp"
+#include "actors/runtime/work_queue.hpp"
 #include "actors/runtime/worker_board.hpp"
 #include "kernels/device/device.hpp"
 #include "kernels/optim/learning_rate.hpp"
@@ -63,7 +64,6 @@ class parameter_shard final : public actor {
     void read(proto::ReadShard::Reader body, const frame& f);
     void worker_lost(proto::WorkerLost::Reader body, const frame& f);
     void worker_joined(proto::WorkerJoined::Reader body, const frame& f);
-    void work_done(proto::WorkDone::Reader body, const frame& f);
     void on_rejected(proto::Rejected::Reader body, const frame& f) override;
 
     // The worker of this number if the message may be its; else answers by Rejected. Begins an epoch.
@@ -71,6 +71,7 @@ class parameter_shard final : public actor {
     result<void> check_push(proto::Push::Reader body, const frame& f) const;
     void advance();
     void apply(const std::vector<arrived_push>& pushes);
+    void applied(work_results& results, const std::vector<arrived_push>& pushes);
     std::size_t gradients_needed() const noexcept; // for an update
     pushed_gradients take_pushed(const arrived_push& push);
     void answer_pulls();
@@ -94,10 +95,8 @@ class parameter_shard final : public actor {
     std::vector<worker_state> workers_;
     std::map<std::uint64_t, frame_ptr> pushed_; // not applied yet, by number of arrival
     std::uint64_t arrivals_ = 0;
-    minibatch_id minibatch_{none}; // of the update under way
-    std::vector<arrived_push> applying_;
-    std::shared_ptr<work_results> results_;
-    std::uint64_t ticket_ = 0;
+    std::vector<tensor> mean_square_; // of gradients, where delays are compensated by it
+    work_queue work_;
     std::shared_ptr<worker_board> board_ = std::make_shared<worker_board>(); // for inspectors
 };
 

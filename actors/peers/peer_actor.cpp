@@ -10,14 +10,15 @@
 namespace troupe {
 
 peer_actor::peer_actor(actor_context& context, peer_options options)
-    : actor{context}, options_{std::move(options)}, elements_{elements_in(options_.shapes)} {
+    : actor{context}, options_{std::move(options)}, elements_{elements_in(options_.shapes)},
+      work_{*this,
+            [this](const std::string&, const error& why) { fail(why.in("exchanging weights")); }} {
     on<proto::JoinPeers>(&peer_actor::join);
     on<proto::Exchange>(&peer_actor::take_exchange);
     on<proto::ReadCommon>(&peer_actor::take_read);
     on<proto::ReadWeights>(&peer_actor::read_weights);
     on<proto::PeerWeights>(&peer_actor::take_weights);
     on<proto::PeerJoined>(&peer_actor::peer_joined);
-    on<proto::WorkDone>(&peer_actor::work_done);
 }
 
 // ---- the stage ------------------------------------------------------------------------------------------------------
@@ -188,7 +189,7 @@ void peer_actor::in_turn(std::function<void()> step) {
 }
 
 void peer_actor::go_on() {
-    while (!working_ && !steps_.empty()) {
+    while (work_.is_idle() && !steps_.empty()) {
         const auto step = std::move(steps_.front());
         steps_.pop_front();
         step();
@@ -196,29 +197,15 @@ void peer_actor::go_on() {
 }
 
 void peer_actor::submit(device_work work, std::function<void()> then) {
-    TROUPE_CHECK(!working_, "one piece of work at a time");
-    working_ = true;
-    then_ = std::move(then);
-    device_task task;
-    task.cost_hint = static_cast<double>(elements_);
-    task.work = std::move(work);
-    task.done = completion_to(self_handle(), ++ticket_);
-    options_.compute->submit(std::move(task));
-}
-
-void peer_actor::work_done(proto::WorkDone::Reader body, const frame& f) {
-    TROUPE_CHECK(working_ && body.getTicket() == ticket_,
-                 "the device completes what was submitted, in order");
-    const work_span span = span_of(body, f);
-    trace_compute(runtime().trace().label(proto::EXCHANGE_WORK->cStr()), span.began, span.ended,
-                  minibatch_, weight_version{none},
-                  options_.compute->memory().statistics().bytes_reserved);
-    if (body.hasFailure())
-        return fail(read_failure(body.getFailure()).in("exchanging weights"));
-    working_ = false;
-    const auto then = std::exchange(then_, nullptr);
-    then();
-    go_on();
+    TROUPE_CHECK(work_.is_idle(), "one piece of work at a time");
+    work_.submit(*options_.compute, {.label = proto::EXCHANGE_WORK->cStr(),
+                                     .minibatch = minibatch_,
+                                     .cost = static_cast<double>(elements_),
+                                     .work = std::move(work),
+                                     .then = [this, then = std::move(then)] {
+                                         then();
+                                         go_on();
+                                     }});
 }
 
 } // namespace troupe

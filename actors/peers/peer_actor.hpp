@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "actors/runtime/actor.hpp"
+#include "actors/runtime/work_queue.hpp"
 #include "kernels/device/device.hpp"
 #include "kernels/tensor/tensor.hpp"
-#include "schemas/device.capnp.h"
 #include "schemas/peers.capnp.h"
 
 namespace troupe {
@@ -80,7 +80,6 @@ class peer_actor : public actor {
     void read_weights(proto::ReadWeights::Reader body, const frame& f);
     void take_weights(proto::PeerWeights::Reader body, const frame& f);
     void peer_joined(proto::PeerJoined::Reader body, const frame& f);
-    void work_done(proto::WorkDone::Reader body, const frame& f);
     void on_down(actor_address who, const error& why) override;
     void on_rejected(proto::Rejected::Reader body, const frame& f) override;
 
@@ -99,9 +98,7 @@ class peer_actor : public actor {
     bool is_asked_ = false;              // an answer to the stage is due
     bool is_new_ = false;                // among peers at work, without weights yet
     std::deque<std::function<void()>> steps_;
-    std::function<void()> then_; // of the work on the device, if any
-    bool working_ = false;
-    std::uint64_t ticket_ = 0;
+    work_queue work_;
 };
 
 } // namespace troupe

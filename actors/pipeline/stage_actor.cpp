@@ -4,42 +4,44 @@
 #include <string>
 
 #include "actors/messages.hpp"
+#include "actors/pipeline/stage_holdings.hpp"
 #include "actors/pipeline/stage_messages.hpp"
 #include "actors/update_counts.hpp"
+#include "schemas/collective.capnp.h"
+#include "schemas/params.capnp.h"
+#include "schemas/peers.capnp.h"
+#include "schemas/pipeline.capnp.h"
 
 namespace troupe {
 
 stage_actor::stage_actor(actor_context& context, stage_options options)
-    : actor{context}, options_{std::move(options)} {
+    : actor{context}, options_{std::move(options)}, evaluation_{*this},
+      work_{*this, [this](const std::string& label, const error& why) {
+                const error where = why.in(label);
+                fail(why.code() == errc::exhausted ? with_holdings(where) : where);
+            }} {
     on<proto::ConnectStage>(&stage_actor::connect);
     on<proto::EpochBegin>(&stage_actor::begin_epoch);
-    on<proto::Activation>(&stage_actor::admit);
-    on<proto::Gradient>(&stage_actor::admit_gradient);
-    on<proto::PartialNorm>(&stage_actor::admit_partial_norm);
-    on<proto::GlobalNorm>(&stage_actor::admit_global_norm);
-    on<proto::Labels>(&stage_actor::admit_labels);
+    on<proto::Activation>(&stage_actor::to_arrivals<proto::Activation>);
+    on<proto::Gradient>(&stage_actor::to_arrivals<proto::Gradient>);
+    on<proto::Labels>(&stage_actor::to_arrivals<proto::Labels>);
     on<proto::EndOfData>(&stage_actor::end_data);
-    on<proto::EvaluationBatch>(&stage_actor::admit_evaluation);
-    on<proto::EvaluationLabels>(&stage_actor::admit_evaluation_labels);
-    on<proto::EndOfEvaluation>(&stage_actor::end_evaluation);
+    on<proto::PartialNorm>(&stage_actor::partial_norm);
+    on<proto::GlobalNorm>(&stage_actor::global_norm);
     on<proto::TakeSnapshot>(&stage_actor::snapshot);
-    on<proto::GradientsReady>(&stage_actor::gradients_ready);
-    on<proto::Reduced>(&stage_actor::reduced);
-    on<proto::Exchanged>(&stage_actor::exchanged);
-    on<proto::Common>(&stage_actor::take_common);
-    on<proto::ServerJoined>(&stage_actor::server_joined);
-    on<proto::Fetched>(&stage_actor::fetched);
-    on<proto::EpochFinished>(&stage_actor::server_left);
-    on<proto::WorkDone>(&stage_actor::work_done);
-    if (options_.activations && !is_first())
-        from_previous_ = std::make_shared<const crossing_numbers>(
-            crossing_numbers::activations(options_.activations, options_.program->inputs()));
-    if (options_.activations && !is_last())
-        from_next_ = std::make_shared<const crossing_numbers>(
-            crossing_numbers::gradients(options_.activations, options_.program->outputs()));
+    on<proto::EvaluationBatch>(&stage_actor::to_evaluation<proto::EvaluationBatch>);
+    on<proto::EvaluationLabels>(&stage_actor::to_evaluation<proto::EvaluationLabels>);
+    on<proto::EndOfEvaluation>(&stage_actor::to_evaluation<proto::EndOfEvaluation>);
+    on<proto::GradientsReady>(&stage_actor::to_agreement<proto::GradientsReady>);
+    on<proto::Reduced>(&stage_actor::to_agreement<proto::Reduced>);
+    on<proto::Exchanged>(&stage_actor::to_agreement<proto::Exchanged>);
+    on<proto::Common>(&stage_actor::to_agreement<proto::Common>);
+    on<proto::ServerJoined>(&stage_actor::to_agreement<proto::ServerJoined>);
+    on<proto::Fetched>(&stage_actor::to_agreement<proto::Fetched>);
+    on<proto::EpochFinished>(&stage_actor::to_agreement<proto::EpochFinished>);
 }
 
-// ---- set-up -------------------------------------------------------------------------------------------------------
+// ---- who may send what ----------------------------------------------------------------------------------------------
 
 bool stage_actor::comes_from(actor_address expected, const frame& f) {
     if (expected && f.from() == expected)
@@ -53,101 +55,114 @@ bool stage_actor::comes_from_one_of(const std::vector<actor_address>& expected, 
     return comes_from(sender == expected.end() ? actor_address{} : *sender, f);
 }
 
-actor_address stage_actor::replica_of(const std::vector<actor_address>& stage,
-                                      std::uint64_t minibatch) const {
-    return stage[(minibatch - epoch_->first_minibatch) % stage.size()];
+template <class Body>
+void stage_actor::to_agreement(typename Body::Reader, const frame& f) {
+    if (!agreement_ || !agreement_->take(current()))
+        comes_from({}, f);
 }
+
+template <class Body>
+void stage_actor::to_arrivals(typename Body::Reader, const frame& f) {
+    result<void> taken;
+    if constexpr (std::is_same_v<Body, proto::Labels>) {
+        if (!comes_from(state_.source, f))
+            return;
+        taken = state_.arrivals.take_labels(current());
+    } else if constexpr (std::is_same_v<Body, proto::Gradient>) {
+        if (!comes_from_one_of(next_, f))
+            return;
+        taken = state_.arrivals.take_gradient(current(), stash_.size());
+    } else {
+        if (!comes_from_one_of(previous_, f))
+            return;
+        taken = state_.arrivals.take_activation(current());
+    }
+    if (!taken)
+        return fail(taken.failure());
+    go_on();
+}
+
+// ---- set-up -------------------------------------------------------------------------------------------------------
 
 void stage_actor::connect(proto::ConnectStage::Reader body, const frame& f) {
     if (!comes_from(options_.trainer, f))
         return;
-    if (latest_ || running_)
+    if (agreement_)
         return reject("this stage is connected already");
-    if (body.getPrevious().size() == 0 || (body.getNext().size() == 0) != is_last())
-        return fail({errc::protocol, "the neighbours of this stage are not there"});
-    for (const auto replica : body.getPrevious())
-        watch(previous_.emplace_back(read_address(replica)));
-    for (const auto replica : body.getNext())
-        watch(next_.emplace_back(read_address(replica)));
-    source_ = read_address(body.getSource());
-    to_previous_ = way_to(previous_, body.getPreviousIsBeside());
-    to_next_ = way_to(next_, body.getNextIsBeside());
-    for (const auto& [to, stage] : {std::pair{to_previous_, &previous_}, {to_next_, &next_}})
-        if (to == way::beside && (stage->empty() || stage->front().node != self().node))
-            return fail({errc::protocol, "a stage of another node is not on this stage's device"});
-    if (options_.reducer) {
-        if (body.getReducers().size() != options_.replica.replicas)
-            return fail({errc::protocol, "there is not one reducer for each replica"});
-        watch(options_.reducer);
-        frame_builder<proto::JoinReduction> join;
-        join.body().setRank(options_.replica.replica);
-        join.body().setMembers(body.getReducers());
-        send(options_.reducer, std::move(join));
-    }
-    if (options_.peer) {
-        if (body.getJoins())
-            joins_at_ = weight_version{body.getWeightVersion()};
-        watch(options_.peer);
-        for (const auto peer : body.getPeers())
-            peers_.push_back(read_address(peer));
-        if (!peers_.empty() && peers_[0] != options_.peer)
-            watch(peers_[0]);
-    }
-    for (const auto shard : body.getShards())
-        watch(shards_.emplace_back(read_address(shard)));
-    for (const auto reducer : body.getReducers())
-        watch(reducers_.emplace_back(read_address(reducer)));
+    agreement_ =
+        make_agreement(*this, {options_.reducer, options_.cache, options_.shard, options_.peer});
+    if (auto listens = listen(body); !listens)
+        return fail(listens.failure());
+    if (auto connected = agreement_->connect(body); !connected)
+        return fail(connected.failure());
     if (body.getRestored()) {
         auto restored = weights_from(body, f);
         if (!restored)
             return fail(restored.failure());
-        return start_with(std::move(restored).value());
+        start_with(std::move(restored).value());
+        return;
     }
+    auto initial = std::make_shared<weights_ptr>();
     submit({.label = "initialise",
-            .work = [program = options_.program, seed = options_.seed,
+            .work = [initial, program = options_.program, seed = options_.seed,
                      state = options_.rule->state().size()](compute_context& context,
-                                                            work_results& out) -> result<void> {
-                auto initial = program->initialise(context, seed, state);
-                if (!initial)
-                    return initial.failure();
-                out.weights = std::move(initial).value();
+                                                            copied_weights&) -> result<void> {
+                auto made = program->initialise(context, seed, state);
+                if (!made)
+                    return made.failure();
+                *initial = std::move(made).value();
                 return {};
             },
-            .then = [this] { start_with(std::move(results_->weights)); }});
+            .then = [this, initial] { start_with(std::move(*initial)); }});
 }
 
-void stage_actor::start_with(weights_ptr first) {
-    latest_ = std::move(first);
-    server_version_ = latest_->version;
-    if (!peers_.empty())
-        return join_peers();
-    if (!options_.cache)
-        return tell_ready();
-    watch(options_.cache);
-    frame_builder<proto::JoinServer> join;
-    join.body().setWorker(options_.worker);
-    write_address(join.body().initKeeps(), options_.shard);
-    auto list = join.body().initShards(static_cast<unsigned>(shards_.size()));
-    for (unsigned k = 0; k < list.size(); ++k)
-        write_address(list[k], shards_[k]);
-    join.body().setWeightVersion(latest_->version.value());
-    write_counts(join.body().initUpdates(static_cast<unsigned>(latest_->updates.size())),
-                 latest_->updates);
-    std::vector<tensor> kept = latest_->parameters;
-    kept.insert(kept.end(), latest_->state.begin(), latest_->state.end());
-    take_out_then(std::move(kept), [this, join = std::make_shared<frame_builder<proto::JoinServer>>(
-                                              std::move(join))](std::vector<tensor> tensors) {
-        for (tensor& t : tensors)
-            join->attach(std::move(t));
-        send(options_.cache, std::move(*join));
-    });
-}
-
-void stage_actor::tell_ready() {
-    frame_builder<proto::StageReady> answer;
-    answer.body().setStage(options_.place.stage);
-    answer.body().setReplica(options_.replica.replica);
-    send(options_.trainer, std::move(answer));
+// Learns the neighbours, and what may come of them.
+result<void> stage_actor::listen(proto::ConnectStage::Reader body) {
+    if (body.getPrevious().size() == 0 || (body.getNext().size() == 0) != options_.is_last())
+        return error{errc::protocol, "the neighbours of this stage are not there"};
+    for (const auto replica : body.getPrevious())
+        watch(previous_.emplace_back(read_address(replica)));
+    for (const auto replica : body.getNext())
+        watch(next_.emplace_back(read_address(replica)));
+    const std::vector<peer_info> peers = runtime().peers();
+    routes_.to_previous = route_to(previous_, body.getPreviousIsBeside(), peers);
+    routes_.to_next = route_to(next_, body.getNextIsBeside(), peers);
+    for (const auto& [route, stage] :
+         {std::pair{routes_.to_previous, &previous_}, {routes_.to_next, &next_}})
+        if (route == tensor_route::colocated &&
+            (stage->empty() || stage->front().node != self().node))
+            return error{errc::protocol, "a stage of another node is not on this stage's device"};
+    const number_form_ptr& form = options_.activations;
+    const auto& program = options_.program;
+    if (form && !options_.is_first())
+        routes_.from_previous = std::make_shared<const crossing_numbers>(
+            crossing_numbers::activations(form, program->inputs()));
+    if (form && !options_.is_last())
+        routes_.from_next = std::make_shared<const crossing_numbers>(
+            crossing_numbers::gradients(form, program->outputs()));
+    state_.source = read_address(body.getSource());
+    evaluation_.connect(previous_[0], next_.empty() ? actor_address{} : next_[0], state_.source,
+                        routes_.to_next);
+    state_.arrivals = stage_arrivals{
+        {.schedule = options_.schedule,
+         .place = options_.place,
+         .replica = options_.replica,
+         .warm_ups = options_.warm_ups,
+         .is_dynamic = options_.sync.deals_minibatches(),
+         .previous = previous_,
+         .next = next_,
+         .inputs =
+             [program, as = routes_.from_previous](std::span<const tensor> all,
+                                                   std::uint32_t samples) {
+                 return as ? as->check(all, samples) : program->check_inputs(all, samples);
+             },
+         .labels = [program](std::span<const tensor> all,
+                             std::uint32_t samples) { return program->check_labels(all, samples); },
+         .gradients =
+             [program, as = routes_.from_next](std::span<const tensor> all, std::uint32_t samples) {
+                 return as ? as->check(all, samples) : program->check_gradients(all, samples);
+             }}};
+    return {};
 }
 
 result<weights_ptr> stage_actor::weights_from(proto::ConnectStage::Reader body,
@@ -159,30 +174,84 @@ result<weights_ptr> stage_actor::weights_from(proto::ConnectStage::Reader body,
                            read_counts(body.getUpdates()));
 }
 
+void stage_actor::start_with(weights_ptr first) {
+    state_.weights.set(std::move(first));
+    agreement_->join();
+}
+
+void stage_actor::tell_ready() {
+    frame_builder<proto::StageReady> answer;
+    answer.body().setStage(options_.place.stage);
+    answer.body().setReplica(options_.replica.replica);
+    send(options_.trainer, std::move(answer));
+}
+
+// ---- an epoch -----------------------------------------------------------------------------------------------------
+
+void stage_actor::begin_epoch(proto::EpochBegin::Reader body, const frame& f) {
+    if (!comes_from_one_of(previous_, f))
+        return;
+    const weights_ptr& latest = state_.weights.latest();
+    if (!latest && !state_.arrivals.is_running())
+        return fail({errc::protocol, "an epoch begins before this stage is ready for it"});
+    const auto begun = state_.arrivals.begin(body, latest ? latest->version : weight_version{});
+    if (!begun)
+        return fail(begun.failure());
+    if (!*begun)
+        return;
+    state_.position = {};
+    state_.counts = {.began = now()};
+    state_.weights.unsettle();
+    end_passed_on_ = false;
+    for (const actor_address next : next_) {
+        frame_builder<proto::EpochBegin> onward;
+        onward.body().setEpoch(body.getEpoch());
+        onward.body().setFirstMinibatch(body.getFirstMinibatch());
+        onward.body().setMinibatches(body.getMinibatches());
+        onward.body().setSamplesPerMinibatch(body.getSamplesPerMinibatch());
+        onward.body().setSamplesInLast(body.getSamplesInLast());
+        onward.body().setMicrobatches(body.getMicrobatches());
+        send(next, std::move(onward));
+    }
+    agreement_->begin_epoch();
+}
+
+void stage_actor::end_data(proto::EndOfData::Reader, const frame& f) {
+    if (!comes_from_one_of(previous_, f))
+        return;
+    const auto ended = state_.arrivals.take_end(f);
+    if (!ended)
+        return fail(ended.failure());
+    if (*ended)
+        go_on();
+}
+
 void stage_actor::snapshot(proto::TakeSnapshot::Reader, const frame& f) {
     if (!comes_from(options_.trainer, f))
         return;
-    if (!latest_)
+    if (!state_.weights.latest())
         return reject("there are no weights yet");
-    if (is_fresh_)
+    if (agreement_->is_settled())
         return tell_snapshot();
     snapshot_due_ = true;
-    if (!asks_server_)
-        refresh();
+    if (!agreement_->is_waiting())
+        agreement_->settle();
 }
 
-// What the device has in its own memory is taken out when it is idle.
+// What the device has in its own memory is copied to the host when it is idle.
 void stage_actor::tell_snapshot() {
-    snapshot_due_ = running_ && has_own_memory();
+    snapshot_due_ = !work_.is_idle() && options_.has_own_memory();
     if (snapshot_due_)
         return;
+    const weights_ptr& settled = state_.weights.settled();
+    const std::uint64_t version = agreement_->version().value();
     auto answer = std::make_shared<frame_builder<proto::Snapshot>>();
     answer->body().setStage(options_.place.stage);
-    answer->body().setWeightVersion(version_to_tell());
-    const std::vector<std::uint64_t>& updates = settled()->updates;
-    write_counts(answer->body().initUpdates(static_cast<unsigned>(updates.size())), updates);
-    answer->envelope().setWeightVersion(version_to_tell());
-    take_out_then(settled()->tensors(), [this, answer](std::vector<tensor> tensors) {
+    answer->body().setWeightVersion(version);
+    write_counts(answer->body().initUpdates(static_cast<unsigned>(settled->updates.size())),
+                 settled->updates);
+    answer->envelope().setWeightVersion(version);
+    copy_to_host_then(settled->tensors(), [this, answer](std::vector<tensor> tensors) {
         for (tensor& t : tensors)
             answer->attach(std::move(t));
         send(options_.trainer, std::move(*answer));
@@ -191,48 +260,52 @@ void stage_actor::tell_snapshot() {
 
 // ---- the device ---------------------------------------------------------------------------------------------------
 
-void stage_actor::submit(job j) {
-    TROUPE_CHECK(!running_, "one piece of work at a time");
-    results_ = std::make_shared<work_results>();
-    device_task task;
-    task.cost_hint = j.flops;
-    task.owner = self().actor.value();
-    task.urgency =
-        j.what && j.what->what == pass::forward ? task_urgency::usual : task_urgency::soon;
-    task.name = j.label;
-    task.work = [work = std::move(j.work), results = results_](compute_context& context) {
-        return work(context, *results);
+void stage_actor::submit(stage_work w) {
+    TROUPE_CHECK(work_.is_idle(), "one piece of work at a time");
+    auto copies = std::make_shared<copied_weights>();
+    work_.submit(*options_.compute,
+                 {.label = std::move(w.label),
+                  .minibatch = w.minibatch,
+                  .version = w.version,
+                  .cost = w.flops,
+                  .urgency = w.urgency,
+                  .work = [work = std::move(w.work),
+                           copies](compute_context& context) { return work(context, *copies); },
+                  .then =
+                      [this, then = std::move(w.then), copies]() mutable {
+                          if (state_.arrivals.is_running())
+                              state_.counts.busy += work_.busy();
+                          state_.weights.replace(*copies);
+                          std::exchange(then, nullptr)(); // what it holds goes before the next work
+                          go_on();
+                      }});
+}
+
+void stage_actor::copy_to_host_then(std::vector<tensor> tensors,
+                                    std::function<void(std::vector<tensor>)> then) {
+    if (std::ranges::all_of(tensors, &tensor::is_host))
+        return then(std::move(tensors));
+    auto out = std::make_shared<std::vector<tensor>>(std::move(tensors));
+    submit({.label = "take out",
+            .work = [out](compute_context& context,
+                          copied_weights&) { return take_out(context, *out); },
+            .then = [out, then = std::move(then)] { then(std::move(*out)); }});
+}
+
+gradient_buckets::hand_over stage_actor::to_gradients_ready() {
+    return [stage = self_handle()](std::size_t first, std::vector<tensor> gradients) {
+        frame_builder<proto::GradientsReady> ready;
+        ready.body().setFirst(static_cast<std::uint32_t>(first));
+        for (tensor& t : gradients)
+            ready.attach(std::move(t));
+        stage.post(std::move(ready));
     };
-    task.done = completion_to(self_handle(), ++ticket_);
-    running_ = std::move(j);
-    options_.compute->submit(std::move(task));
 }
 
-void stage_actor::work_done(proto::WorkDone::Reader body, const frame& f) {
-    TROUPE_CHECK(running_ && body.getTicket() == ticket_,
-                 "the device completes what was submitted, in order");
-    const job done = std::move(*running_);
-    running_.reset();
-    const work_span span = span_of(body, f);
-    trace_compute(runtime().trace().label(done.label), span.began, span.ended, done.minibatch,
-                  done.version, options_.compute->memory().statistics().bytes_reserved);
-    if (body.hasFailure()) {
-        const error why = read_failure(body.getFailure()).in(done.label);
-        return fail(why.code() == errc::exhausted ? with_holdings(why) : why);
-    }
-    if (epoch_)
-        epoch_->busy_ns += body.getBusyNs();
-    keep_brought_in();
-    done.then();
-    if (done.what)
-        epoch_->position = position_after(*done.what, epoch_->shape, epoch_->position);
-    if (!running_) // else it has begun the next work
-        results_.reset();
-    advance();
-}
+// ---- ends ---------------------------------------------------------------------------------------------------------
 
-void stage_actor::fail(const error& why, std::optional<std::uint32_t> lost_stage,
-                       std::uint32_t lost_replica) {
+void stage_actor::end(const error& why, std::optional<std::uint32_t> lost_stage,
+                      std::uint32_t lost_replica) {
     frame_builder<proto::StageFailed> failed;
     failed.body().setStage(options_.place.stage);
     failed.body().setReplica(options_.replica.replica);
@@ -245,6 +318,15 @@ void stage_actor::fail(const error& why, std::optional<std::uint32_t> lost_stage
     quit(why);
 }
 
+error stage_actor::with_holdings(const error& why) const {
+    kept_activations kept;
+    for (const auto& [pass, s] : stash_)
+        kept.add(s.saved, s.loss_gradient);
+    return {why.code(),
+            why.message() +
+                describe_holdings(state_, kept, options_.program->layout(options_.rule->state()))};
+}
+
 // The trainer may still see both ends of a link that is lost.
 void stage_actor::on_down(actor_address who, const error& why) {
     const error lost{errc::lost, why.message()};
@@ -254,31 +336,26 @@ void stage_actor::on_down(actor_address who, const error& why) {
         const auto found = std::ranges::find(*neighbours, who);
         if (found == neighbours->end() || number >= options_.place.stages)
             continue;
-        return fail(lost, number,
-                    stages_differ() ? static_cast<std::uint32_t>(found - neighbours->begin())
-                                    : options_.replica.replica);
+        return end(lost, number,
+                   options_.stages_differ()
+                       ? static_cast<std::uint32_t>(found - neighbours->begin())
+                       : options_.replica.replica);
     }
-    // What stands beside this stage ends with its peers, or by itself; of these the ones that are lost are told by name.
-    if ((who == options_.reducer || who == options_.cache || who == options_.peer) &&
-        why.code() != errc::lost)
-        return fail(why);
-    // A replica that is cut off from the first one's peer is lost itself, to what all have in common.
-    if (!peers_.empty() && who == peers_[0] && who != options_.peer && why.code() == errc::lost)
-        return fail(lost.in("cut off from the first replica"), stage, options_.replica.replica);
-    for (const auto* peers : {&reducers_, &shards_})
-        if (const auto peer = std::ranges::find(*peers, who); peer != peers->end()) {
-            const auto replica = static_cast<std::uint32_t>(peer - peers->begin());
-            return why.code() == errc::lost ? fail(lost, stage, replica) : fail(why);
-        }
-    // The data source lives beside the trainer and ends with it.
+    const auto noticed = agreement_ ? agreement_->lose(who, why) : std::nullopt;
+    if (!noticed)
+        return; // the data source is colocated with the trainer and ends with it
+    if (noticed->replica)
+        return end({errc::lost, noticed->why.message()}, stage, *noticed->replica);
+    fail(noticed->why);
 }
 
 void stage_actor::on_rejected(proto::Rejected::Reader body, const frame& f) {
-    // The trainer may have ended before what was on its way to it, and on_down() says why a neighbour has.
+    // The trainer may have ended before what was on its way to it, and on_down() says why a
+    // neighbour has.
     if (body.getGone())
         return;
     if (std::ranges::count(previous_, f.from()) > 0 || std::ranges::count(next_, f.from()) > 0 ||
-        f.from() == options_.reducer || f.from() == options_.cache || f.from() == options_.peer)
+        (agreement_ && agreement_->is_companion(f.from())))
         fail(read_failure(body).in("a neighbour refused a message"));
     else if (f.from() == options_.trainer)
         fail(read_failure(body).in("the trainer refused a message"));

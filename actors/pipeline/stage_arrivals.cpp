@@ -1,208 +1,232 @@
+#include "actors/pipeline/stage_arrivals.hpp"
+
+#include <algorithm>
 #include <iterator>
 #include <string>
 
-#include "actors/pipeline/stage_actor.hpp"
 #include "actors/pipeline/stage_messages.hpp"
 #include "schemas/base/limits.hpp"
 
 namespace troupe {
 
-// ---- what arrives -------------------------------------------------------------------------------------------------
+namespace {
 
-void stage_actor::begin_epoch(proto::EpochBegin::Reader body, const frame& f) {
-    if (!comes_from_one_of(previous_, f))
-        return;
-    if (epoch_ && previous_.size() > 1 && body.getEpoch() == epoch_->number)
-        return; // another replica of the stage before says so, too
-    if (!latest_ || epoch_)
-        return fail({errc::protocol, "an epoch begins before this stage is ready for it"});
+std::uint64_t bytes_of(const std::deque<frame_ptr>& frames) {
+    std::uint64_t bytes = 0;
+    for (const frame_ptr& f : frames)
+        for (const tensor& t : f->tensors())
+            bytes += t.bytes();
+    return bytes;
+}
+
+} // namespace
+
+// ---- an epoch -------------------------------------------------------------------------------------------------------
+
+result<bool> stage_arrivals::begin(proto::EpochBegin::Reader body, weight_version latest) {
+    if (share_ && rules_.previous.size() > 1 && body.getEpoch() == share_->number())
+        return false;
+    if (share_)
+        return error{errc::protocol, "an epoch begins before this stage is ready for it"};
     if (body.getSamplesPerMinibatch() > limits::batch_max || body.getMinibatches() == 0 ||
         body.getSamplesPerMinibatch() == 0 || body.getMicrobatches() == 0 ||
         body.getSamplesInLast() == 0 || body.getSamplesInLast() > body.getSamplesPerMinibatch())
-        return fail(
-            {errc::protocol, "an epoch without samples, or with impossible minibatches, begins"});
-    epoch_.emplace();
-    epoch_->number = body.getEpoch();
-    epoch_->first_minibatch = body.getFirstMinibatch();
-    epoch_->first_version = latest_->version;
-    epoch_->whole = {body.getMinibatches(), body.getSamplesPerMinibatch(), body.getSamplesInLast(),
-                     body.getMinibatches() - 1, body.getMicrobatches()};
-    epoch_->shape = is_dealt() ? epoch_->whole : share_of(epoch_->whole, options_.replica);
-    if (is_dealt())
-        epoch_->shape.last = none; // unless it is dealt to this replica
-    common_.reset();
-    is_fresh_ = !options_.cache && !(options_.peer && options_.sync.exchange->has_common);
-    if (options_.cache)
-        latest_ = for_passes(*latest_);
-    epoch_->began = now();
-    send_begin(body);
-    if (options_.cache)
-        enter_server();
+        return error{errc::protocol,
+                     "an epoch without samples, or with impossible minibatches, begins"};
+    const epoch_shape whole{body.getMinibatches(), body.getSamplesPerMinibatch(),
+                            body.getSamplesInLast(), body.getMinibatches() - 1,
+                            body.getMicrobatches()};
+    share_.emplace(body.getEpoch(), body.getFirstMinibatch(), whole, rules_.replica,
+                   rules_.is_dynamic);
+    first_version_ = latest;
+    due_ = {};
+    ended_by_.clear();
+    data_ended_ = false;
+    return true;
 }
 
-void stage_actor::send_begin(proto::EpochBegin::Reader body) {
-    for (const actor_address next : next_) {
-        frame_builder<proto::EpochBegin> onward;
-        onward.body().setEpoch(body.getEpoch());
-        onward.body().setFirstMinibatch(body.getFirstMinibatch());
-        onward.body().setMinibatches(body.getMinibatches());
-        onward.body().setSamplesPerMinibatch(body.getSamplesPerMinibatch());
-        onward.body().setSamplesInLast(body.getSamplesInLast());
-        onward.body().setMicrobatches(body.getMicrobatches());
-        send(next, std::move(onward));
-    }
+result<bool> stage_arrivals::take_end(const frame& f) {
+    const auto body = f.body<proto::EndOfData>();
+    if (!share_ || data_ended_ || body.getEpoch() != share_->number() ||
+        body.getMinibatches() > share_->whole().minibatches)
+        return error{errc::protocol, "the end of an epoch arrives that is not running"};
+    if (!ended_by_.insert(f.from()).second)
+        return error{errc::protocol, "the end of an epoch arrives twice"};
+    if (ended_by_.size() < rules_.previous.size())
+        return false; // others may still send
+    share_->end_after(body.getMinibatches(), body.getOwn());
+    if (shape().minibatches != due_.forward_minibatch + (due_.forward_microbatch > 0 ? 1 : 0))
+        return error{errc::protocol, "an epoch ends with more or fewer minibatches than came"};
+    data_ended_ = true;
+    return true;
 }
 
-void stage_actor::admit(proto::Activation::Reader body, const frame& f) {
-    if (!comes_from_one_of(previous_, f))
-        return;
-    if (epoch_ && is_dealt())
-        take_dealt(body.getMinibatch());
-    if (is_early(body)) {
-        early_.emplace(body.getMinibatch(), current());
-        return;
-    }
-    if (auto taken = take_activation(current()); !taken)
-        return fail(taken.failure());
-    while (!early_.empty() && !is_early(early_.begin()->second->body<proto::Activation>()))
-        if (auto taken = take_activation(early_.extract(early_.begin()).mapped()); !taken)
-            return fail(taken.failure());
-    advance();
-}
+// ---- activations ----------------------------------------------------------------------------------------------------
 
-result<void> stage_actor::take_activation(const frame_ptr& f) {
+result<void> stage_arrivals::take_activation(const frame_ptr& f) {
     const auto body = f->body<proto::Activation>();
-    if (auto fits = check_activation(body, *f); !fits)
-        return fits.failure().in("activation of " +
-                                 name_of(body.getMinibatch(), body.getMicrobatch()));
-    activations_.push_back(f);
+    if (share_ && rules_.is_dynamic && due_.forward_microbatch == 0)
+        share_->assign(body.getMinibatch());
+    if (is_early(body)) {
+        early_.emplace(body.getMinibatch(), f);
+        return {};
+    }
+    if (auto taken = accept(f); !taken)
+        return taken;
+    while (!early_.empty() && !is_early(early_.begin()->second->body<proto::Activation>()))
+        if (auto taken = accept(early_.extract(early_.begin()).mapped()); !taken)
+            return taken;
     return {};
 }
 
-// Whether it has overtaken another replica's of the stage before, and waits for it: only a minibatch of this replica, once.
-bool stage_actor::is_early(proto::Activation::Reader body) const {
-    if (previous_.size() < 2 || !epoch_ || epoch_->data_ended)
+// Only a minibatch of this replica can be early, and only once.
+bool stage_arrivals::is_early(proto::Activation::Reader body) const {
+    if (rules_.previous.size() < 2 || !share_ || data_ended_ ||
+        !share_->contains(body.getMinibatch()))
         return false;
-    const std::uint64_t due = next_activation().forward_minibatch;
-    const std::uint64_t minibatch = body.getMinibatch() - epoch_->first_minibatch;
-    return body.getMinibatch() >= epoch_->first_minibatch &&
-           minibatch < epoch_->whole.minibatches &&
-           minibatch % options_.replica.replicas == options_.replica.replica &&
-           minibatch / options_.replica.replicas > due;
+    const std::uint64_t minibatch = body.getMinibatch() - share_->first_minibatch();
+    return minibatch % rules_.replica.replicas == rules_.replica.replica &&
+           minibatch / rules_.replica.replicas > due_.forward_minibatch;
 }
 
-// A minibatch that is dealt to this replica is any that comes after those before.
-void stage_actor::take_dealt(std::uint64_t minibatch) {
-    const std::uint64_t first = epoch_->first_minibatch;
-    if (next_activation().forward_microbatch > 0 || minibatch < first ||
-        minibatch - first >= epoch_->whole.minibatches ||
-        (!epoch_->dealt.empty() && minibatch <= epoch_->dealt.back()))
-        return; // not a new one: check_activation says what is due
-    if (minibatch - first == epoch_->whole.last)
-        epoch_->shape.last = epoch_->dealt.size();
-    epoch_->dealt.push_back(minibatch);
+result<void> stage_arrivals::accept(const frame_ptr& f) {
+    const auto body = f->body<proto::Activation>();
+    if (auto fits = check(body, *f); !fits)
+        return fits.failure().in("activation of " +
+                                 name_of(body.getMinibatch(), body.getMicrobatch()));
+    activations_.push_back(f);
+    due_ = position_after({pass::forward, due_.forward_minibatch, due_.forward_microbatch}, shape(),
+                          due_);
+    return {};
 }
 
-// Where the next activation belongs: they come in the order of the schedule's forward passes, and those under way and
-// waiting are the next ones after those done.
-schedule_position stage_actor::next_activation() const {
-    schedule_position at = epoch_->position;
-    if (running_ && running_->what && running_->what->what == pass::forward)
-        at = position_after(*running_->what, epoch_->shape, at);
-    for (std::size_t waiting = 0; waiting < activations_.size(); ++waiting)
-        at = position_after({pass::forward, at.forward_minibatch, at.forward_microbatch},
-                            epoch_->shape, at);
-    return at;
-}
-
-std::uint64_t stage_actor::minibatches_admitted() const {
-    const schedule_position at = next_activation();
-    return at.forward_minibatch + (at.forward_microbatch > 0 ? 1 : 0);
-}
-
-result<void> stage_actor::check_activation(proto::Activation::Reader body, const frame& f) const {
-    if (!epoch_ || epoch_->data_ended)
+result<void> stage_arrivals::check(proto::Activation::Reader body, const frame& f) const {
+    if (!share_ || data_ended_)
         return error{errc::protocol, "arrives outside an epoch"};
-    const schedule_position at = next_activation();
-    if (at.forward_minibatch >= epoch_->shape.minibatches)
+    if (due_.forward_minibatch >= shape().minibatches)
         return error{errc::protocol, "is more than the epoch has"};
-    const std::uint64_t expected = is_dealt() && at.forward_minibatch >= epoch_->dealt.size()
-                                       ? none
-                                       : run_minibatch(at.forward_minibatch);
-    if (body.getMinibatch() != expected || body.getMicrobatch() != at.forward_microbatch)
+    const std::uint64_t expected = share_->is_known(due_.forward_minibatch)
+                                       ? share_->run_minibatch(due_.forward_minibatch)
+                                       : none;
+    if (body.getMinibatch() != expected || body.getMicrobatch() != due_.forward_microbatch)
         return error{errc::protocol,
-                     "arrives where " + name_of(expected, at.forward_microbatch) + " is due"};
-    if (f.from() != replica_of(previous_, body.getMinibatch()))
+                     "arrives where " + name_of(expected, due_.forward_microbatch) + " is due"};
+    const auto& previous = rules_.previous;
+    if (f.from() != previous[share_->replica_of(body.getMinibatch(), previous.size())])
         return error{errc::protocol, "comes from a replica that has not this minibatch"};
-    if (!is_first()) {
-        stage_place sender{options_.place.stage - 1, options_.place.stages};
-        std::uint64_t minibatch = at.forward_minibatch; // of the sender's share
-        if (stages_differ()) {
-            sender.warm_up = options_.warm_ups[sender.stage];
-            minibatch = (expected - epoch_->first_minibatch) / previous_.size();
-        }
-        const std::uint64_t version =
-            epoch_->first_version.value() + version_used(options_.schedule, sender, minibatch);
-        if (body.getWeightVersion() != version)
-            return error{errc::protocol, "was computed with weight version " +
-                                             std::to_string(body.getWeightVersion()) +
-                                             ", the schedule says " + std::to_string(version)};
-    }
-    const std::uint32_t samples =
-        epoch_->shape.rows_of(at.forward_minibatch, at.forward_microbatch).count;
-    return from_previous_ ? from_previous_->check(f.tensors(), samples)
-                          : options_.program->check_inputs(f.tensors(), samples);
+    if (auto fits = check_version(body, due_.forward_minibatch); !fits)
+        return fits;
+    return rules_.inputs(f.tensors(),
+                         shape().rows_of(due_.forward_minibatch, due_.forward_microbatch).count);
 }
 
-void stage_actor::admit_gradient(proto::Gradient::Reader body, const frame& f) {
-    if (!comes_from_one_of(next_, f))
-        return;
-    if (!epoch_ || is_last() || gradients_.size() >= stash_.size())
-        return fail({errc::protocol, "a gradient for " +
+// That the stage before has computed it with the version of its weights that the schedule says.
+result<void> stage_arrivals::check_version(proto::Activation::Reader body,
+                                           std::uint64_t own) const {
+    if (rules_.place.stage == 0)
+        return {};
+    stage_place sender{rules_.place.stage - 1, rules_.place.stages};
+    std::uint64_t minibatch = own; // of the sender's share
+    if (stages_differ()) {
+        sender.warm_up = rules_.warm_ups[sender.stage];
+        minibatch = (body.getMinibatch() - share_->first_minibatch()) / rules_.previous.size();
+    }
+    const std::uint64_t version =
+        first_version_.value() + version_used(rules_.schedule, sender, minibatch);
+    if (body.getWeightVersion() == version)
+        return {};
+    return error{errc::protocol, "was computed with weight version " +
+                                     std::to_string(body.getWeightVersion()) +
+                                     ", the schedule says " + std::to_string(version)};
+}
+
+frame_ptr stage_arrivals::next_activation() {
+    frame_ptr f = std::move(activations_.front());
+    activations_.pop_front();
+    return f;
+}
+
+// ---- labels ---------------------------------------------------------------------------------------------------------
+
+result<void> stage_arrivals::take_labels(const frame_ptr& f) {
+    const auto body = f->body<proto::Labels>();
+    if (rules_.place.stage + 1 != rules_.place.stages || labels_.size() >= limits::stage_labels_max)
+        return error{errc::protocol, "labels of " +
                                          name_of(body.getMinibatch(), body.getMicrobatch()) +
-                                         " arrives where none is due"});
-    const auto minibatch_of = [](const frame_ptr& g) {
-        return g->body<proto::Gradient>().getMinibatch();
-    };
+                                         " arrive where none are due"};
+    labels_.push_back(f);
+    return {};
+}
+
+result<frame_ptr> stage_arrivals::next_labels(const instruction& i) {
+    const frame_ptr f = labels_.front();
+    const auto body = f->body<proto::Labels>();
+    const std::string what = name_of(body.getMinibatch(), body.getMicrobatch());
+    const std::uint64_t minibatch = share_->run_minibatch(i.minibatch);
+    if (body.getMinibatch() != minibatch || body.getMicrobatch() != i.microbatch)
+        return error{errc::protocol, "labels of " + what + " arrive where " +
+                                         name_of(minibatch, i.microbatch) + " is due"};
+    const std::uint32_t samples = shape().rows_of(i.minibatch, i.microbatch).count;
+    if (auto fits = rules_.labels(f->tensors(), samples); !fits)
+        return fits.failure().in("labels of " + what);
+    labels_.pop_front();
+    return f;
+}
+
+// ---- gradients ------------------------------------------------------------------------------------------------------
+
+namespace {
+
+std::uint64_t minibatch_of(const frame_ptr& gradient) {
+    return gradient->body<proto::Gradient>().getMinibatch();
+}
+
+} // namespace
+
+result<void> stage_arrivals::take_gradient(const frame_ptr& f, std::size_t in_flight) {
+    const auto body = f->body<proto::Gradient>();
+    if (!share_ || rules_.next.empty() || gradients_.size() >= in_flight)
+        return error{errc::protocol, "a gradient for " +
+                                         name_of(body.getMinibatch(), body.getMicrobatch()) +
+                                         " arrives where none is due"};
     auto place = gradients_.end();
-    while (next_.size() > 1 && place != gradients_.begin() &&
+    while (rules_.next.size() > 1 && place != gradients_.begin() &&
            minibatch_of(*std::prev(place)) > body.getMinibatch())
         --place;
-    gradients_.insert(place, current());
-    advance();
+    gradients_.insert(place, f);
+    return {};
 }
 
-void stage_actor::admit_labels(proto::Labels::Reader body, const frame& f) {
-    if (!comes_from(source_, f))
-        return;
-    if (!is_last() || labels_.size() >= limits::stage_labels_max)
-        return fail({errc::protocol, "labels of " +
-                                         name_of(body.getMinibatch(), body.getMicrobatch()) +
-                                         " arrive where none are due"});
-    // Before EpochBegin has come down the pipeline, too: they take the short way.
-    labels_.push_back(current());
-    advance();
+bool stage_arrivals::has_gradient(const instruction& i) const {
+    return !gradients_.empty() &&
+           (rules_.next.size() == 1 ||
+            minibatch_of(gradients_.front()) <= share_->run_minibatch(i.minibatch));
 }
 
-void stage_actor::end_data(proto::EndOfData::Reader body, const frame& f) {
-    if (!comes_from_one_of(previous_, f))
-        return;
-    if (!epoch_ || epoch_->data_ended || body.getEpoch() != epoch_->number ||
-        body.getMinibatches() > epoch_->whole.minibatches)
-        return fail({errc::protocol, "the end of an epoch arrives that is not running"});
-    if (!epoch_->ended_by.insert(f.from()).second)
-        return fail({errc::protocol, "the end of an epoch arrives twice"});
-    if (epoch_->ended_by.size() < previous_.size())
-        return; // others may still send
-    epoch_->whole.minibatches = body.getMinibatches();
-    if (is_dealt())
-        epoch_->shape.minibatches = body.getOwn();
-    else
-        epoch_->shape = share_of(epoch_->whole, options_.replica);
-    if (epoch_->shape.minibatches != minibatches_admitted())
-        return fail({errc::protocol, "an epoch ends with more or fewer minibatches than came"});
-    epoch_->data_ended = true;
-    advance();
+result<frame_ptr> stage_arrivals::next_gradient(const instruction& i, weight_version used) {
+    const frame_ptr f = gradients_.front();
+    const auto body = f->body<proto::Gradient>();
+    const std::string what = "gradient of " + name_of(body.getMinibatch(), body.getMicrobatch());
+    const std::uint64_t minibatch = share_->run_minibatch(i.minibatch);
+    if (body.getMinibatch() != minibatch || body.getMicrobatch() != i.microbatch)
+        return error{errc::protocol,
+                     what + " arrives where " + name_of(minibatch, i.microbatch) + " is due"};
+    const auto& next = rules_.next;
+    if (f->from() != next[share_->replica_of(body.getMinibatch(), next.size())])
+        return error{errc::protocol, what + " comes from a replica that has not this minibatch"};
+    if (body.getWeightVersion() != used.value())
+        return error{errc::protocol, what + " is for weight version " +
+                                         std::to_string(body.getWeightVersion()) + ", stashed is " +
+                                         std::to_string(used.value())};
+    const std::uint32_t samples = shape().rows_of(i.minibatch, i.microbatch).count;
+    if (auto fits = rules_.gradients(f->tensors(), samples); !fits)
+        return fits.failure().in(what);
+    gradients_.pop_front();
+    return f;
+}
+
+std::uint64_t stage_arrivals::waiting_bytes() const {
+    return bytes_of(activations_) + bytes_of(gradients_);
 }
 
 } // namespace troupe

@@ -44,6 +44,8 @@
 
 namespace troupe {
 
+class work_queue;
+
 // What the runtime gives to the constructor of an actor.
 struct actor_context {
     node_runtime& runtime;
@@ -112,6 +114,13 @@ class actor : public caf::event_based_actor {
         route(std::move(builder).finish(), to, sent_ns);
     }
 
+    // The same of a message that a part of this actor has built: `finish` gives it once its envelope is stamped.
+    void send_built(actor_address to, proto::Envelope::Builder envelope,
+                    const std::function<frame_ptr()>& finish) {
+        const std::int64_t sent_ns = stamp(envelope, to);
+        route(finish(), to, sent_ns);
+    }
+
     // Answers the message in hand by Rejected: ids that do not fit, a request that makes no sense.
     void reject(const std::string& reason);
 
@@ -170,6 +179,7 @@ class actor : public caf::event_based_actor {
   private:
     friend class node_core;
     friend class node_runtime;
+    friend class work_queue;
 
     using handler = std::function<void(const frame&)>;
     using timer_stamp = std::function<void(proto::Envelope::Builder)>;

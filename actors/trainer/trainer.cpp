@@ -45,7 +45,6 @@ trainer::trainer(actor_context& context, trainer_options options)
     on<proto::StageEpochDone>(&trainer::stage_epoch_done);
     on<proto::EvaluationDone>(&trainer::evaluation_done);
     on<proto::Snapshot>(&trainer::snapshot);
-    on<proto::WorkDone>(&trainer::work_done);
     on<proto::MinibatchesLost>(&trainer::minibatches_lost);
     on<proto::WorkerExpected>(&trainer::worker_expected);
     on<proto::PeerExpected>(&trainer::peer_expected);

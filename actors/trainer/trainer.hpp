@@ -21,6 +21,7 @@
 #include "actors/plan/app_file.hpp"
 #include "actors/plan/plan.hpp"
 #include "actors/runtime/actor.hpp"
+#include "actors/runtime/work_queue.hpp"
 #include "actors/trainer/run_course.hpp"
 #include "kernels/device/device.hpp"
 #include "schemas/cluster.capnp.h"
@@ -123,7 +124,6 @@ class trainer final : public actor {
     void stage_epoch_done(proto::StageEpochDone::Reader body, const frame& f);
     void evaluation_done(proto::EvaluationDone::Reader body, const frame& f);
     void snapshot(proto::Snapshot::Reader body, const frame& f);
-    void work_done(proto::WorkDone::Reader body, const frame& f);
     void minibatches_lost(proto::MinibatchesLost::Reader body, const frame& f);
     void worker_expected(proto::WorkerExpected::Reader body, const frame& f);
     void peer_expected(proto::PeerExpected::Reader body, const frame& f);
@@ -161,7 +161,7 @@ class trainer final : public actor {
     void evaluate();
     void take_snapshots();
     void write_checkpoint();
-    void submit(device_work work); // its WorkDone comes to work_done()
+    void checkpoint_failed(const error& why);
     void finish(std::optional<error> failure);
     void fail(const error& why) { finish(why); }
 
@@ -224,10 +224,10 @@ class trainer final : public actor {
     std::vector<std::optional<weight_version>> versions_;
     weight_version version_;           // of the first stage that has parameters
     std::vector<frame_ptr> snapshots_; // by stage
-    std::uint64_t ticket_ = 0;
-    // Written by the worker until its WorkDone.
+    // Written by the worker while it restores.
     std::shared_ptr<std::vector<weights_ptr>> restored_; // by stage; null: fresh weights
-    std::shared_ptr<std::string> saved_folder_;
+    work_queue work_{*this,
+                     [this](const std::string&, const error& why) { checkpoint_failed(why); }};
 };
 
 } // namespace troupe

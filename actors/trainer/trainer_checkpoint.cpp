@@ -8,16 +8,22 @@ namespace troupe {
 
 void trainer::restore() {
     restored_ = std::make_shared<std::vector<weights_ptr>>();
-    submit([from = std::move(options_.resume), layouts = layouts(),
-            restored = restored_](compute_context& context) -> result<void> {
-        for (const weights_layout& layout : layouts) {
-            auto made = from->restore(layout, context.memory);
-            if (!made)
-                return made.failure();
-            restored->push_back(std::move(made).value());
-        }
-        return {};
-    });
+    work_.submit(*options_.worker,
+                 {.work = [from = std::move(options_.resume), layouts = layouts(),
+                           restored = restored_](compute_context& context) -> result<void> {
+                      for (const weights_layout& layout : layouts) {
+                          auto made = from->restore(layout, context.memory);
+                          if (!made)
+                              return made.failure();
+                          restored->push_back(std::move(made).value());
+                      }
+                      return {};
+                  },
+                  .then =
+                      [this] {
+                          if (course_.take(run_phase::restoring))
+                              go_on();
+                      }});
 }
 
 void trainer::take_snapshots() {
@@ -87,43 +93,37 @@ checkpoint_progress trainer::how_far() const {
 }
 
 void trainer::write_checkpoint() {
-    saved_folder_ = std::make_shared<std::string>();
+    auto folder = std::make_shared<std::string>();
     std::vector<layer_range> stages;
     for (const planned_stage& stage : plan_.stages)
         stages.push_back(stage.layers);
-    submit([store = options_.store, progress = how_far(), stages = std::move(stages),
-            layouts = layouts(), snapshots = std::move(snapshots_),
-            folder = saved_folder_](compute_context&) -> result<void> {
-        auto written = write_all(*store, progress, stages, layouts, snapshots);
-        if (!written)
-            return written.failure();
-        *folder = std::move(written).value();
-        return {};
-    });
+    work_.submit(*options_.worker,
+                 {.work = [store = options_.store, progress = how_far(), stages = std::move(stages),
+                           layouts = layouts(), snapshots = std::move(snapshots_),
+                           folder](compute_context&) -> result<void> {
+                      auto written = write_all(*store, progress, stages, layouts, snapshots);
+                      if (!written)
+                          return written.failure();
+                      *folder = std::move(written).value();
+                      return {};
+                  },
+                  .then =
+                      [this, folder] {
+                          if (!course_.take(run_phase::writing))
+                              return;
+                          report_.checkpoint = *folder;
+                          go_on();
+                      }});
 }
 
-void trainer::submit(device_work work) {
-    device_task task;
-    task.work = std::move(work);
-    task.done = completion_to(self_handle(), ++ticket_);
-    options_.worker->submit(std::move(task));
-}
-
-void trainer::work_done(proto::WorkDone::Reader body, const frame&) {
-    TROUPE_CHECK(body.getTicket() == ticket_, "one checkpoint is read or written at a time");
-    const bool saving = course_.take(run_phase::writing);
-    if (!saving && !course_.take(run_phase::restoring))
-        return; // the run has finished meanwhile
-    if (body.hasFailure()) {
-        const error why = read_failure(body.getFailure());
-        if (!saving)
-            return fail(why);
-        const error where = why.in("saving a checkpoint");
-        return fail(why.code() == errc::numeric ? advised(where) : where);
-    }
-    if (saving)
-        report_.checkpoint = *saved_folder_;
-    go_on();
+// One checkpoint is read or written at a time. Where the run has finished meanwhile, nothing follows.
+void trainer::checkpoint_failed(const error& why) {
+    if (course_.take(run_phase::restoring))
+        return fail(why);
+    if (!course_.take(run_phase::writing))
+        return;
+    const error where = why.in("saving a checkpoint");
+    fail(why.code() == errc::numeric ? advised(where) : where);
 }
 
 } // namespace troupe

@@ -2,6 +2,7 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "schemas/collective.capnp.h"
 #include "tests/sim/replicas_sim.hpp"
 #include "tests/support/seeds.hpp"
 

@@ -1,0 +1,53 @@
+#include "actors/pipeline/agreement.hpp"
+
+#include <algorithm>
+
+#include "actors/messages.hpp"
+#include "actors/pipeline/exchanged_agreement.hpp"
+#include "actors/pipeline/server_agreement.hpp"
+#include "actors/pipeline/summed_agreement.hpp"
+#include "schemas/collective.capnp.h"
+
+namespace troupe {
+
+void agreement::gradients_complete(weight_version used, std::uint64_t) {
+    state().counts.count_lag(state().weights.latest()->version.value() - used.value());
+}
+
+std::unique_ptr<agreement> make_agreement(stage_port& stage, const stage_companions& own) {
+    if (own.cache)
+        return std::make_unique<server_agreement>(stage, own.cache, own.shard);
+    if (own.peer)
+        return std::make_unique<exchanged_agreement>(stage, own.peer, own.reducer);
+    if (own.reducer)
+        return std::make_unique<summed_agreement>(stage, own.reducer);
+    return std::make_unique<agreement>(stage);
+}
+
+std::optional<noticed_loss> loss_among(const std::vector<actor_address>& by_replica,
+                                       actor_address who, const error& why) {
+    const auto found = std::ranges::find(by_replica, who);
+    if (found == by_replica.end())
+        return std::nullopt;
+    if (why.code() != errc::lost)
+        return noticed_loss{why, std::nullopt};
+    return noticed_loss{why, static_cast<std::uint32_t>(found - by_replica.begin())};
+}
+
+result<void> join_reduction(stage_port& stage, actor_address reducer,
+                            const std::vector<actor_address>& by_replica) {
+    if (by_replica.size() != stage.options().replica.replicas)
+        return error{errc::protocol, "there is not one reducer for each replica"};
+    stage.watch(reducer);
+    frame_builder<proto::JoinReduction> join;
+    join.body().setRank(stage.options().replica.replica);
+    auto members = join.body().initMembers(static_cast<unsigned>(by_replica.size()));
+    for (unsigned r = 0; r < members.size(); ++r)
+        write_address(members[r], by_replica[r]);
+    stage.send(reducer, std::move(join));
+    for (const actor_address other : by_replica)
+        stage.watch(other);
+    return {};
+}
+
+} // namespace troupe

@@ -1,0 +1,68 @@
+// When a replica that updates on its own hands over its weights in an epoch, waits for an answer,
+// and adds what came. Pure.
+#pragma once
+
+#include <cstdint>
+
+#include "actors/peers/weight_exchange.hpp"
+
+namespace troupe {
+
+class exchange_course {
+  public:
+    enum class action : std::uint8_t { nothing, wait, add, hand_over, hand_over_last };
+
+    explicit exchange_course(weight_exchange how) : how_{std::move(how)} {}
+
+    void begin_epoch() noexcept {
+        handed_over_after_ = 0;
+        last_handed_over_ = false;
+    }
+    // Before the next pass, after so many updates of the epoch.
+    action before_pass(std::uint64_t updates) const noexcept {
+        const bool has_updated = updates > handed_over_after_;
+        if (now_ == phase::asked)
+            return how_.waits && (!how_.overlaps || has_updated) ? action::wait : action::nothing;
+        if (!has_updated)
+            return action::nothing;
+        if (now_ == phase::answered)
+            return action::add;
+        return how_.is_due_after(updates) ? action::hand_over : action::nothing;
+    }
+    // When the schedule has nothing more in the epoch.
+    action at_end(std::uint64_t updates) const noexcept {
+        if (now_ == phase::training && last_is_due(updates))
+            return action::hand_over_last;
+        return now_ == phase::asked      ? action::wait
+               : now_ == phase::answered ? action::add
+                                         : action::nothing;
+    }
+
+    void hand_over(std::uint64_t updates, bool last) noexcept {
+        now_ = phase::asked;
+        handed_over_after_ = updates;
+        last_handed_over_ = last;
+    }
+    // `adds`: what has come is added to the weights after the next update; else it is in their
+    // place already.
+    void answer(bool adds) noexcept { now_ = adds ? phase::answered : phase::training; }
+    void add() noexcept { now_ = phase::training; }
+    bool is_asked() const noexcept { return now_ == phase::asked; }
+
+  private:
+    enum class phase : std::uint8_t { training, asked, answered };
+
+    bool last_is_due(std::uint64_t updates) const noexcept {
+        if (last_handed_over_ || how_.at_end == weight_exchange::ending::nothing)
+            return false;
+        return how_.at_end == weight_exchange::ending::last_exchange ||
+               updates > handed_over_after_;
+    }
+
+    weight_exchange how_;
+    phase now_ = phase::training;
+    std::uint64_t handed_over_after_ = 0; // updates of the epoch
+    bool last_handed_over_ = false;       // what is handed over at the end has been
+};
+
+} // namespace troupe

@@ -1,0 +1,227 @@
+#include "actors/pipeline/exchanged_agreement.hpp"
+
+#include <utility>
+
+#include "actors/messages.hpp"
+#include "actors/pipeline/stage_messages.hpp"
+#include "kernels/ops/ops.hpp"
+#include "schemas/peers.capnp.h"
+
+namespace troupe {
+
+// ---- set-up ---------------------------------------------------------------------------------------------------------
+
+result<void> exchanged_agreement::connect(proto::ConnectStage::Reader body) {
+    for (const auto reducer : body.getReducers())
+        reducers_.push_back(read_address(reducer));
+    if (reducer_)
+        if (auto joined = join_reduction(stage(), reducer_, reducers_); !joined)
+            return joined;
+    if (body.getJoins())
+        joins_at_ = weight_version{body.getWeightVersion()};
+    stage().watch(peer_);
+    for (const auto peer : body.getPeers())
+        peers_.push_back(read_address(peer));
+    if (!peers_.empty() && peers_[0] != peer_)
+        stage().watch(peers_[0]);
+    return {};
+}
+
+void exchanged_agreement::join() {
+    if (peers_.empty()) // local SGD
+        return stage().tell_ready();
+    frame_builder<proto::JoinPeers> message;
+    message.body().setRank(options().replica.replica);
+    auto list = message.body().initMembers(static_cast<unsigned>(peers_.size()));
+    for (unsigned r = 0; r < list.size(); ++r)
+        write_address(list[r], peers_[r]);
+    message.body().setAnew(joins_at_.has_value());
+    if (joins_at_)
+        common_ = common::asked;
+    send_weights(std::move(message), [this] {
+        if (!joins_at_) // else Common comes next
+            stage().tell_ready();
+    });
+}
+
+// What this replica has, with a message to its peer; then the rest. What the optimizer keeps stays
+// each replica's own.
+template <class Body>
+void exchanged_agreement::send_weights(frame_builder<Body> message,
+                                       const std::function<void()>& then) {
+    std::vector<tensor> own = state().weights.latest()->averages;
+    const std::vector<tensor>& parameters = state().weights.latest()->parameters;
+    own.insert(own.end(), parameters.begin(), parameters.end());
+    auto kept = std::make_shared<frame_builder<Body>>(std::move(message));
+    stage().copy_to_host_then(std::move(own), [this, kept, then](std::vector<tensor> tensors) {
+        for (tensor& t : tensors)
+            kept->attach(std::move(t));
+        stage().send(peer_, std::move(*kept));
+        if (then)
+            then();
+    });
+}
+
+// ---- an epoch -------------------------------------------------------------------------------------------------------
+
+void exchanged_agreement::begin_epoch() {
+    course_.begin_epoch();
+    common_ = options().sync.exchange->has_common ? common::unknown : common::known;
+}
+
+namespace {
+
+demand demand_of(exchange_course::action a) {
+    using enum exchange_course::action;
+    return a == nothing ? demand::nothing : a == wait ? demand::wait : demand::act;
+}
+
+} // namespace
+
+demand exchanged_agreement::before_pass() const {
+    return demand_of(course_.before_pass(state().position.updates));
+}
+
+demand exchanged_agreement::at_end() const {
+    return demand_of(course_.at_end(state().position.updates));
+}
+
+void exchanged_agreement::act() {
+    if (course_.before_pass(state().position.updates) == exchange_course::action::add)
+        return add_up();
+    hand_over(false);
+}
+
+void exchanged_agreement::act_at_end() {
+    if (course_.at_end(state().position.updates) == exchange_course::action::add)
+        return add_up();
+    hand_over(true);
+}
+
+void exchanged_agreement::hand_over(bool last) {
+    const stage_state& s = state();
+    const std::uint64_t minibatch = s.share().minibatch_of_last(s.position.updates);
+    course_.hand_over(s.position.updates, last);
+    frame_builder<proto::Exchange> exchange;
+    exchange.body().setLast(last);
+    exchange.body().setRate(options().rates({s.share().number(), minibatch}));
+    exchange.envelope().setMinibatch(minibatch);
+    send_weights(std::move(exchange));
+    if (options().sync.exchange->overlaps)
+        stage().go_on();
+}
+
+void exchanged_agreement::exchanged(const frame_ptr& f) {
+    TROUPE_CHECK(course_.is_asked(), "a peer answers what it was asked");
+    const bool adds = f->body<proto::Exchanged>().getFactor() != 0;
+    course_.answer(adds);
+    if (adds)
+        addition_ = f;
+    else
+        state().weights.set(with_exchanged(*f));
+    stage().go_on();
+}
+
+std::shared_ptr<weights> exchanged_agreement::with_exchanged(const frame& f) const {
+    auto taken = std::make_shared<weights>(*state().weights.latest());
+    const auto tensors = f.tensors();
+    const auto parameters = tensors.begin() + static_cast<std::ptrdiff_t>(taken->averages.size());
+    taken->averages.assign(tensors.begin(), parameters);
+    taken->parameters.assign(parameters, tensors.end());
+    return taken;
+}
+
+namespace {
+
+// What `old` was plus factor * more, in its place where nobody else holds it.
+result<tensor> moved(compute_context& context, tensor old, float factor, const tensor& more) {
+    tensor target = old;
+    if (!old.unique()) {
+        auto made = tensor::allocate(context.memory, data_type::float32, old.shape());
+        if (!made)
+            return made.failure();
+        target = std::move(made).value();
+    }
+    if (auto added = context.ops.run(add_scaled{old, factor, more, target}); !added)
+        return added.failure();
+    return target;
+}
+
+} // namespace
+
+void exchanged_agreement::add_up() {
+    course_.add();
+    auto next = std::make_shared<weights_ptr>();
+    const weight_version version = state().weights.latest()->version;
+    const minibatch_id minibatch{addition_->envelope().getMinibatch()};
+    stage().submit({.label = proto::EXCHANGE_WORK->cStr(),
+                    .minibatch = minibatch,
+                    .version = version,
+                    .flops = static_cast<double>(options().program->parameter_bytes()),
+                    .work = [next, addition = std::move(addition_),
+                             current = std::make_shared<weights_ptr>(state().weights.take())](
+                                compute_context& context, copied_weights&) -> result<void> {
+                        auto sums = std::make_shared<weights>(**current);
+                        current->reset();
+                        const float factor = addition->body<proto::Exchanged>().getFactor();
+                        auto more = addition->tensors().begin();
+                        for (auto* part : {&sums->averages, &sums->parameters})
+                            for (tensor& t : *part) {
+                                auto old = brought_in(context, std::exchange(t, tensor{}));
+                                auto by = brought_in(context, *more++);
+                                if (!old || !by)
+                                    return old ? by.failure() : old.failure();
+                                auto sum = moved(context, std::move(old).value(), factor, *by);
+                                if (!sum)
+                                    return sum.failure();
+                                t = std::move(sum).value();
+                            }
+                        *next = std::move(sums);
+                        return {};
+                    },
+                    .then = [this, next] { state().weights.set(std::move(*next)); }});
+}
+
+// ---- between two epochs ---------------------------------------------------------------------------------------------
+
+void exchanged_agreement::settle() {
+    common_ = common::asked;
+    stage().send(peer_, frame_builder<proto::ReadCommon>{});
+}
+
+void exchanged_agreement::take_common(const frame_ptr& f) {
+    TROUPE_CHECK(common_ == common::asked && !state().arrivals.is_running(),
+                 "a peer answers what it was asked");
+    common_ = common::known;
+    if (!joins_at_) {
+        state().weights.settle(with_exchanged(*f));
+        return stage().go_on();
+    }
+    auto first = with_exchanged(*f);
+    first->version = *std::exchange(joins_at_, std::nullopt);
+    state().weights.set(std::move(first));
+    stage().tell_ready();
+}
+
+// ---- messages and losses --------------------------------------------------------------------------------------------
+
+bool exchanged_agreement::take(const frame_ptr& f) {
+    const bool answers = f->body_type() == type_id_of<proto::Exchanged>();
+    if (!answers && f->body_type() != type_id_of<proto::Common>())
+        return false;
+    if (stage().comes_from(peer_, *f))
+        answers ? exchanged(f) : take_common(f);
+    return true;
+}
+
+std::optional<noticed_loss> exchanged_agreement::lose(actor_address who, const error& why) const {
+    if ((who == peer_ || who == reducer_) && why.code() != errc::lost)
+        return noticed_loss{why, std::nullopt};
+    // A replica that is cut off from the first one's peer is lost itself, to what all have in
+    // common.
+    if (!peers_.empty() && who == peers_[0] && who != peer_ && why.code() == errc::lost)
+        return noticed_loss{why.in("cut off from the first replica"), options().replica.replica};
+    return loss_among(reducers_, who, why);
+}
+
+} // namespace troupe

@@ -1,0 +1,50 @@
+// Replicas that update on their own and exchange weights: by a peer that is colocated with each
+// (schemas/peers.capnp), or with local SGD by its reducer in the peer's place.
+#pragma once
+
+#include "actors/pipeline/agreement.hpp"
+#include "actors/pipeline/exchange_course.hpp"
+
+namespace troupe {
+
+class exchanged_agreement final : public agreement {
+  public:
+    // `reducer`: the same as the peer with local SGD, else none.
+    exchanged_agreement(stage_port& stage, actor_address peer, actor_address reducer)
+        : agreement{stage}, course_{*options().sync.exchange}, peer_{peer}, reducer_{reducer} {}
+
+    result<void> connect(proto::ConnectStage::Reader body) override;
+    void join() override;
+    void begin_epoch() override;
+    bool is_waiting() const override { return common_ == common::asked; }
+    demand before_pass() const override;
+    demand at_end() const override;
+    void act() override;
+    void act_at_end() override;
+    bool is_settled() const override { return common_ == common::known; }
+    void settle() override;
+    bool take(const frame_ptr& f) override;
+    bool is_companion(actor_address who) const override { return who == peer_; }
+    std::optional<noticed_loss> lose(actor_address who, const error& why) const override;
+
+  private:
+    // What all replicas have together.
+    enum class common : std::uint8_t { known, unknown, asked };
+
+    void hand_over(bool last);
+    template <class Body>
+    void send_weights(frame_builder<Body> message, const std::function<void()>& then = nullptr);
+    void exchanged(const frame_ptr& f);
+    void take_common(const frame_ptr& f);
+    void add_up();
+    std::shared_ptr<weights> with_exchanged(const frame& f) const;
+
+    exchange_course course_;
+    actor_address peer_, reducer_;
+    std::vector<actor_address> reducers_, peers_; // by replica
+    common common_ = common::known;
+    frame_ptr addition_;                     // the Exchanged that is added to the weights
+    std::optional<weight_version> joins_at_; // among peers at work, whose weights are yet to come
+};
+
+} // namespace troupe

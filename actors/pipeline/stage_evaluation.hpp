@@ -1,0 +1,44 @@
+// A stage's part in an evaluation: batches go down the pipeline of the first replica and are judged
+// by its last stage. It uses the settled weights between two epochs.
+//
+// A part of a stage: it knows the stage by stage_port alone. Threads: the stage's.
+#pragma once
+
+#include <deque>
+
+#include "actors/pipeline/stage_port.hpp"
+#include "actors/pipeline/tensor_routes.hpp"
+#include "kernels/graph/model_loss.hpp"
+
+namespace troupe {
+
+class stage_evaluation {
+  public:
+    explicit stage_evaluation(stage_port& stage) : stage_{stage} {}
+
+    // The neighbours of the first replica; `next` is none of the last stage.
+    void connect(actor_address previous, actor_address next, actor_address source,
+                 tensor_route to_next);
+
+    // EvaluationBatch, EvaluationLabels, EndOfEvaluation.
+    void take(const frame_ptr& f);
+    bool is_due() const noexcept { return !waiting_.empty(); }
+    // What is next, while the device does nothing for the stage and its weights are settled.
+    void start();
+
+  private:
+    result<void> accept(const frame_ptr& f);
+    void finish(std::uint64_t batch, actor_address asked_by, const tensor& output);
+    void report();
+
+    stage_port& stage_;
+    actor_address previous_, next_, source_;
+    tensor_route to_next_ = tensor_route::by_host;
+    std::deque<frame_ptr> waiting_; // EvaluationBatch and EndOfEvaluation in the order of arrival
+    std::deque<frame_ptr> labels_;
+    std::uint64_t next_batch_ = 0;
+    std::uint64_t samples_ = 0;
+    loss_result sums_;
+};
+
+} // namespace troupe

@@ -1,0 +1,23 @@
+// What a stage's memory is taken by, for a person whose device has run out of it.
+#pragma once
+
+#include <string>
+
+#include "actors/pipeline/stage_port.hpp"
+
+namespace troupe {
+
+// What forward passes have kept for their backward passes.
+struct kept_activations {
+    std::size_t microbatches = 0;
+    std::uint64_t bytes = 0;
+
+    void add(const saved_activations& saved, const tensor& loss_gradient);
+};
+
+// "; this stage holds weights in 3 versions (1.2 MB), ...", the largest first. Weights that are
+// being updated are counted by their layout.
+std::string describe_holdings(const stage_state& state, const kept_activations& kept,
+                              const weights_layout& layout);
+
+} // namespace troupe

@@ -1,0 +1,97 @@
+#include "actors/pipeline/summed_agreement.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "actors/messages.hpp"
+#include "actors/pipeline/stage_messages.hpp"
+#include "schemas/collective.capnp.h"
+
+namespace troupe {
+
+std::ptrdiff_t summed_agreement::averages() const {
+    return static_cast<std::ptrdiff_t>(options().program->averages().size());
+}
+
+result<void> summed_agreement::connect(proto::ConnectStage::Reader body) {
+    for (const auto reducer : body.getReducers())
+        by_replica_.push_back(read_address(reducer));
+    return join_reduction(stage(), reducer_, by_replica_);
+}
+
+void summed_agreement::begin() {
+    now_ = phase::summing;
+    reduction_ = reduction_ == none ? 0 : reduction_ + 1;
+}
+
+// From the last backward pass before an update on.
+std::shared_ptr<gradient_buckets> summed_agreement::begin_sum(const instruction& backward) {
+    const stage_state& s = state();
+    if (s.position.backward_count + 1 != s.arrivals.shape().microbatches_of(backward.minibatch))
+        return nullptr;
+    begin();
+    return std::make_shared<gradient_buckets>(
+        std::exchange(state().gradients, {}), stage().to_gradients_ready(),
+        gradient_buckets::options{options().encoder, s.share().number(), options().as_factors});
+}
+
+// After a sum has begun: what is left, if anything; averages come first.
+void summed_agreement::take_gradients(std::vector<tensor> sum) {
+    if (now_ == phase::adding_up)
+        return agreement::take_gradients(std::move(sum));
+    std::ranges::rotate(sum, sum.end() - averages());
+    if (!sum.empty())
+        give(0, std::move(sum));
+}
+
+// A replica that has no minibatch for the update gives nothing.
+bool summed_agreement::take_update() {
+    if (now_ == phase::summed)
+        return false;
+    TROUPE_CHECK(state().gradients.empty(), "what there is to sum went with the backward pass");
+    begin();
+    give(0, {});
+    return true;
+}
+
+// Averages come before parameters: in a backward pass they are ready last.
+void summed_agreement::give(std::size_t first, std::vector<tensor> own) {
+    frame_builder<proto::Reduce> request;
+    request.body().setReduction(reduction_);
+    request.body().setScale(options().scale_of_sum());
+    request.body().setFirst(static_cast<std::uint32_t>(first));
+    request.envelope().setMinibatch(state().traced_minibatch().value());
+    for (tensor& t : own)
+        request.attach(std::move(t));
+    stage().send(reducer_, std::move(request));
+}
+
+bool summed_agreement::take(const frame_ptr& f) {
+    if (f->body_type() == type_id_of<proto::GradientsReady>()) {
+        if (stage().comes_from(stage().address(), *f) && now_ == phase::summing)
+            give(options().program->averages().size() + f->body<proto::GradientsReady>().getFirst(),
+                 tensors_of(*f));
+        return true;
+    }
+    if (f->body_type() != type_id_of<proto::Reduced>())
+        return false;
+    if (!stage().comes_from(reducer_, *f))
+        return true;
+    TROUPE_CHECK(now_ == phase::summing && f->body<proto::Reduced>().getReduction() == reduction_,
+                 "a reducer answers what it was asked");
+    now_ = phase::summed;
+    std::vector<tensor> sum = tensors_of(*f);
+    std::ranges::rotate(sum, sum.begin() + averages());
+    state().gradients = std::move(sum);
+    stage().go_on();
+    return true;
+}
+
+// One's own reducer ends with its peers, or by itself; a lost one is told by the replica whose it is.
+std::optional<noticed_loss> summed_agreement::lose(actor_address who, const error& why) const {
+    if (who == reducer_ && why.code() != errc::lost)
+        return noticed_loss{why, std::nullopt};
+    return loss_among(by_replica_, who, why);
+}
+
+} // namespace troupe

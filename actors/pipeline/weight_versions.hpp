@@ -1,0 +1,79 @@
+// The versions of a stage's weights: the latest, and older ones while a pass under way needs them.
+//
+// Weight stashing is a reference: a microbatch in flight holds the version that its forward pass
+// used, without what the optimizer keeps. Nothing is copied; an update writes over the latest
+// version exactly when nobody holds it any more.
+//
+// A value; its actor's alone.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "kernels/device/device.hpp"
+#include "kernels/graph/weights.hpp"
+
+namespace troupe {
+
+// A microbatch of this replica in an epoch: minibatch and microbatch.
+using pass_id = std::pair<std::uint64_t, std::uint32_t>;
+
+// Weights that came in host memory, as a piece of work has copied them to its device: they stay
+// there. Written by the device, then read by the actor.
+class copied_weights {
+  public:
+    // The same weights where the device computes.
+    result<weights_ptr> on_device(compute_context& context, const weights_ptr& w);
+    void forget() { copies_.clear(); } // the weights are not needed any more
+    bool empty() const noexcept { return copies_.empty(); }
+    // These weights with the copies in the place of what they are of; the same pointer where none
+    // is.
+    weights_ptr in(const weights_ptr& w) const;
+
+  private:
+    std::vector<std::pair<tensor, tensor>> copies_; // what was in host memory, and where it is now
+};
+
+class weight_versions {
+  public:
+    // Null before the stage has weights, and while an update is making the next version.
+    const weights_ptr& latest() const noexcept { return latest_; }
+    void set(weights_ptr latest) { latest_ = std::move(latest); }
+    // For an update, which is the latest version's only holder then, unless a pass holds it, too.
+    weights_ptr take() { return std::exchange(latest_, nullptr); }
+    // The latest weights by another number.
+    void renumber(weight_version version);
+
+    // What is evaluated and saved: between two epochs what all replicas have in common, where that
+    // is not their own.
+    const weights_ptr& settled() const noexcept { return common_ ? common_ : latest_; }
+    void settle(weights_ptr common) { common_ = std::move(common); }
+    void unsettle() { common_.reset(); }
+
+    // The latest version for this forward pass, held until its backward pass is done. Two passes
+    // may hold weights of one number that differ: replicas that exchange weights change them
+    // between two updates.
+    const weights_ptr& hold(pass_id p) { return held_[p] = for_passes(*latest_); }
+    const weights_ptr& held(pass_id p) const { return held_.at(p); }
+    void let_go(pass_id p) { held_.erase(p); }
+
+    void replace(const copied_weights& copies);
+
+    // The versions that are here, and the bytes of their parameters and averages.
+    struct memory_use {
+        std::size_t versions = 0;
+        std::uint64_t parameter_bytes = 0;
+        std::uint64_t state_bytes = 0;
+    };
+    // `written`: a version that an update is making, which is counted without its bytes.
+    memory_use use(std::optional<weight_version> written = std::nullopt) const;
+
+  private:
+    weights_ptr latest_, common_;
+    std::map<pass_id, weights_ptr> held_;
+};
+
+} // namespace troupe

@@ -1,0 +1,72 @@
+// The device work of one actor, and what follows each piece of it in the actor.
+//
+//     work_queue queue_{*this, [this](const std::string&, const error& why) { quit(why); }};
+//     ...
+//     queue_.submit(*options_.compute, {.label = "forward",
+//                                       .work = [made](compute_context& context) { ... },
+//                                       .then = [this, made] { send_on(std::move(*made)); }});
+//
+// What the work leaves for `then` is shared by both closures: the device writes it, then the actor reads it. A piece that
+// has a label stands in the trace with its device time. `then` runs in the actor when the work has succeeded, in the order
+// of submission on each device; `failed` runs instead when it has failed. Both may submit more.
+//
+// Threads: its actor's. Ownership: a member of the actor, made in its constructor; it handles the actor's WorkDone. The
+// devices must outlive the actor's last submission.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <string>
+
+#include "kernels/device/device.hpp"
+#include "schemas/base/clock.hpp"
+#include "schemas/base/error.hpp"
+#include "schemas/base/ids.hpp"
+
+namespace troupe {
+
+class actor;
+class frame;
+
+class work_queue {
+  public:
+    struct piece {
+        std::string label;            // in the trace; empty: the trace does not have it
+        minibatch_id minibatch{none}; // that the trace names it by
+        weight_version version{none}; // likewise
+        double cost = 0;              // as device_task::cost_hint
+        task_urgency urgency = task_urgency::usual;
+        device_work work;
+        std::function<void()> then;
+    };
+    using failure_handler = std::function<void(const std::string& label, const error& why)>;
+
+    work_queue(actor& owner, failure_handler failed);
+    work_queue(const work_queue&) = delete;
+    work_queue& operator=(const work_queue&) = delete;
+
+    void submit(device& on, piece p);
+
+    bool is_idle() const noexcept { return pending_.empty(); }
+    // The device time of the piece whose `then` runs.
+    duration busy() const noexcept { return busy_; }
+    // What has been submitted is computed still, and nothing follows it.
+    void forget();
+
+  private:
+    struct pending {
+        std::uint64_t ticket = 0;
+        device* on = nullptr;
+        piece submitted;
+        bool forgotten = false;
+    };
+    void done(const frame& f);
+
+    actor& owner_;
+    failure_handler failed_;
+    std::deque<pending> pending_; // in the order of submission
+    std::uint64_t ticket_ = 0;
+    duration busy_{};
+};
+
+} // namespace troupe
