@@ -1,21 +1,14 @@
 #include "actors/runtime/actor.hpp"
 
-#include <algorithm>
 #include <exception>
-#include <typeinfo>
 #include <utility>
 
-#include <caf/behavior.hpp>
-#include <caf/scheduler/abstract_coordinator.hpp>
-#include <caf/send.hpp>
 #include <kj/exception.h>
 
-#include "actors/runtime/caf_order.hpp"
-#include "actors/runtime/delivery.hpp"
+#include "actors/runtime/actor_shell.hpp"
 #include "actors/runtime/failure.hpp"
 #include "actors/runtime/message_types.hpp"
 #include "actors/runtime/node_core.hpp"
-#include "actors/runtime/tail.hpp"
 
 namespace troupe {
 
@@ -55,33 +48,20 @@ void self_handle::deliver(frame_ptr f) const {
 // ---- life ----
 
 actor::actor(actor_context& context)
-    : caf::event_based_actor{context.config}, runtime_{context.runtime},
-      core_{core_of(context.runtime)}, self_{context.self}, name_{std::move(context.name)} {}
+    : runtime_{context.runtime}, core_{core_of(context.runtime)}, self_{context.self},
+      name_{std::move(context.name)} {}
 
 actor::~actor() = default;
 
-void actor::on_destroy() {
-    acquire_from_caf(this);
-    caf::event_based_actor::on_destroy();
-}
-
-caf::behavior actor::make_behavior() {
-    // Never matched, as consume() takes every frame; CAF ends an actor without a behaviour.
-    return {[](caf::unit_t) {}};
-}
-
 void actor::quit() {
-    caf::event_based_actor::quit();
+    shell().quit();
 }
 
 void actor::quit(error why) {
-    caf::event_based_actor::quit(to_caf(why));
+    shell().quit(to_caf(why));
 }
 
-bool actor::cleanup(caf::error&& reason, caf::execution_unit* host) {
-    if (std::exchange(ended_, true))
-        return caf::event_based_actor::cleanup(std::move(reason), host);
-    const caf_turn turn{this};
+void actor::end() {
     current_ = nullptr;
     try {
         on_end();
@@ -92,126 +72,14 @@ bool actor::cleanup(caf::error&& reason, caf::execution_unit* host) {
         core_.options().timers->cancel(theirs);
     timers_.clear();
     handlers_.clear();
-
-    // From here on deliver() says `gone`. What came before is answered, not dropped.
-    mailbox().close();
-    auto& waiting = std::get<normal_queue_index>(mailbox().queue().queues());
-    while (const auto element = waiting.take_front()) {
-        acquire_from_caf(element.get());
-        if (element->content().match_elements<delivery>())
-            if (const frame_ptr& f = element->content().get_as<delivery>(0).f)
-                core_.reject(*f, "actor " + name_ + " has ended", true);
-    }
-    const bool first =
-        caf::event_based_actor::cleanup(std::move(reason), host); // tells the watchers
-    core_.forget(self_.actor);
-    return first;
 }
 
-// ---- mailbox ----
-
-send_status actor::deliver(frame_ptr f, std::int64_t now_ns, timer_id timer,
-                           caf::execution_unit* host) {
-    if (f)
-        depth_.fetch_add(1, std::memory_order_relaxed);
-    auto element = caf::make_mailbox_element(nullptr, caf::make_message_id(), {},
-                                             delivery{std::move(f), now_ns, timer});
-    release_to_caf(element.get());
-    switch (mailbox().push_back(std::move(element))) {
-    case caf::intrusive::inbox_result::success:
-        return send_status::accepted;
-    case caf::intrusive::inbox_result::unblocked_reader:
-        intrusive_ptr_add_ref(ctrl());
-        if (host != nullptr)
-            host->exec_later(this);
-        else
-            home_system().scheduler().enqueue(this);
-        return send_status::accepted;
-    case caf::intrusive::inbox_result::queue_closed:
-        break;
-    }
-    return send_status::gone;
+actor_shell& actor::shell() const {
+    TROUPE_CHECK(shell_ != nullptr, "an actor sends and quits from on_start on, not before");
+    return *shell_;
 }
 
-caf::invoke_message_result actor::consume(caf::mailbox_element& element) {
-    const caf_turn turn{this};
-    acquire_from_caf(&element);
-    // What deliver() made; CAF's own way to ask costs several times as much.
-    using element_type = caf::mailbox_element_vals<delivery>;
-    if (typeid(element) != typeid(element_type))
-        return caf::event_based_actor::consume(element);
-    current_mailbox_element(&element);
-    delivery& d = std::get<0>(static_cast<element_type&>(element).data());
-    try {
-        if (!d.f) {
-            on_start();
-        } else {
-            depth_.fetch_sub(1, std::memory_order_relaxed);
-            if (d.timer.value() == 0 || timers_.erase(d.timer) > 0) {
-                if (paused_.load(std::memory_order_relaxed))
-                    spend_step();
-                current_ = std::move(d.f);
-                envelope_ = current_->envelope();
-                handle(*current_, d.enqueued_ns);
-            }
-        }
-    } catch (const std::exception& bug) {
-        core_.count_failed();
-        quit(error{errc::lost, "actor " + name_ + " failed: " + bug.what()});
-    }
-    current_ = nullptr;
-    return caf::invoke_message_result::consumed;
-}
-
-void actor::handle(const frame& f, std::int64_t enqueued_ns) {
-    if (!core_.options().tracing) {
-        dispatch(f);
-        handled_.store(handled_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-        return;
-    }
-    // Between two messages of one turn there is only CAF: the end of one is the start of the next, as reading the clock
-    // is a good part of what tracing costs.
-    const std::int64_t started_ns =
-        ended_ns_ != 0 ? std::max(ended_ns_, enqueued_ns) : core_.now_ns();
-    // Recorded however the handler ends.
-    struct recorder {
-        actor& self;
-        const frame& f;
-        std::int64_t enqueued_ns, started_ns;
-        ~recorder() { self.record(f, enqueued_ns, started_ns); }
-    } const record_at_end{*this, f, enqueued_ns, started_ns};
-    dispatch(f);
-}
-
-void actor::record(const frame& f, std::int64_t enqueued_ns, std::int64_t started_ns) noexcept {
-    const std::int64_t ended_ns = ended_ns_ = core_.now_ns();
-    const trace_event event{
-        .kind = trace_kind::message,
-        .type = f.body_type(),
-        .from_node = node_id{envelope_.getFrom().getNode()},
-        .from_actor = actor_number{envelope_.getFrom().getActor()},
-        .to_actor = self_.actor,
-        .sequence = envelope_.getSequence(),
-        .cause = envelope_.getCause(),
-        .cause_node = node_id{envelope_.getCauseNode()},
-        .trace_id = envelope_.getTraceId(),
-        .minibatch = minibatch_id{envelope_.getMinibatch()},
-        .weights = weight_version{envelope_.getWeightVersion()},
-        .bytes = f.bytes(),
-        .sent_ns = envelope_.getSentNs(),
-        .enqueued_ns = enqueued_ns,
-        .started_ns = started_ns,
-        .ended_ns = ended_ns,
-    };
-    core_.trace().record(event);
-    // This thread is the only writer of the two.
-    handled_.store(handled_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    handler_ns_.store(handler_ns_.load(std::memory_order_relaxed) +
-                          static_cast<std::uint64_t>(ended_ns - started_ns),
-                      std::memory_order_relaxed);
-    if (core_.tails().any())
-        core_.tails().offer(name_, f, event);
-}
+// ---- receiving ----
 
 void actor::dispatch(const frame& f) {
     try {
@@ -244,17 +112,6 @@ void actor::take_down(const frame& f) {
         on_down(gone, why);
 }
 
-actor_status actor::status() const {
-    return {.address = self_,
-            .name = name_,
-            .mailbox_depth = depth_.load(std::memory_order_relaxed),
-            .messages_handled = handled_.load(std::memory_order_relaxed),
-            .handler_ns = handler_ns_.load(std::memory_order_relaxed),
-            .device_ns = device_ns_.load(std::memory_order_relaxed),
-            .paused = paused_.load(std::memory_order_relaxed),
-            .workers = board_ ? board_->rows() : std::vector<worker_board::row>{}};
-}
-
 // ---- sending ----
 
 void actor::add_handler(std::uint64_t type, handler h) {
@@ -284,11 +141,11 @@ std::int64_t actor::stamp(proto::Envelope::Builder envelope, actor_address to) c
 }
 
 void actor::route(frame_ptr f, actor_address to, std::int64_t sent_ns) {
-    const route_outcome outcome = core_.route(std::move(f), to, sent_ns, context());
+    const route_outcome outcome = core_.route(std::move(f), to, sent_ns, shell().context());
     // What the node itself must say (heartbeats above all) goes on; it is little.
     const bool serves_node = self_.actor < well_known::first_free;
     if (outcome.status == send_status::congested && !serves_node)
-        core_.park(*this, outcome);
+        core_.park(shell(), outcome);
 }
 
 void actor::reject(const std::string& reason) {

@@ -24,26 +24,26 @@
 // anything. Any other exception is a bug: the actor ends, and its watchers are told.
 //
 // Threads: everything protected belongs to the actor's handlers. self_handle objects may be used
-// from any thread. Lifetime: the runtime holds the actor until it ends. This is the one public
-// header that includes CAF.
+// from any thread. The constructor registers handlers and neither sends nor quits: that is for
+// on_start and later. Lifetime: the runtime holds the actor until it ends.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
-
-#include <caf/actor_control_block.hpp>
-#include <caf/event_based_actor.hpp>
-#include <caf/make_actor.hpp>
 
 #include "actors/runtime/node_runtime.hpp"
 #include "schemas/cluster.capnp.h"
 
 namespace troupe {
 
+class actor_shell; // private: actor_shell.hpp
 class work_queue;
 
 // What the runtime gives to the constructor of an actor.
@@ -51,7 +51,6 @@ struct actor_context {
     node_runtime& runtime;
     actor_address self;
     std::string name;
-    caf::actor_config config;
 };
 
 // What a message belongs to: the message whose handler caused it, and the trace id inherited from
@@ -86,12 +85,14 @@ class self_handle {
     message_cause cause_;
 };
 
-class actor : public caf::event_based_actor {
+class actor {
   public:
-    ~actor() override;
+    actor(const actor&) = delete;
+    actor& operator=(const actor&) = delete;
+    virtual ~actor();
 
     actor_address self() const noexcept { return self_; }
-    const char* name() const final { return name_.c_str(); }
+    const char* name() const noexcept { return name_.c_str(); }
 
   protected:
     explicit actor(actor_context& context);
@@ -177,34 +178,12 @@ class actor : public caf::event_based_actor {
                        std::uint64_t device_bytes = 0);
 
   private:
-    friend class node_core;
-    friend class node_runtime;
+    friend class actor_shell;
     friend class work_queue;
 
     using handler = std::function<void(const frame&)>;
     using timer_stamp = std::function<void(proto::Envelope::Builder)>;
     using timer_frame = std::function<frame_ptr(const timer_stamp&)>;
-
-    // -- called by the runtime, any thread --
-    send_status deliver(frame_ptr f, std::int64_t now_ns, timer_id timer,
-                        caf::execution_unit* host);
-    void hold();             // one more reason to take no message
-    void release();          // one reason less
-    void release_for_ever(); // it must end, and for that take a turn
-    void set_paused(bool paused);
-    bool add_steps(std::size_t messages);
-    actor_status status() const;
-
-    // -- CAF --
-    caf::behavior make_behavior() final;
-    using caf::event_based_actor::consume;
-    caf::invoke_message_result consume(caf::mailbox_element& element) final;
-    caf::resumable::resume_result resume(caf::execution_unit* host, std::size_t messages_max) final;
-    bool cleanup(caf::error&& reason, caf::execution_unit* host) final;
-    void on_destroy() final;
-    bool swallow_turn();
-    void spend_step();
-    void kick();
 
     // -- sending --
     void add_handler(std::uint64_t type, handler h);
@@ -213,39 +192,30 @@ class actor : public caf::event_based_actor {
     timer_id start_timer(duration delay, timer_frame make);
 
     // -- receiving --
-    void handle(const frame& f, std::int64_t enqueued_ns);
-    void record(const frame& f, std::int64_t enqueued_ns, std::int64_t started_ns) noexcept;
     void dispatch(const frame& f);
     void take_down(const frame& f);
     message_cause cause() const;
+
+    actor_shell& shell() const;
+    void end(); // after the last message
 
     node_runtime& runtime_;
     node_core& core_;
     const actor_address self_;
     const std::string name_;
     std::shared_ptr<const worker_board> board_; // set before anybody else knows this actor
+    actor_shell* shell_ = nullptr;              // owns this actor; null in its constructor
 
     // Belongs to the handlers.
     std::vector<std::pair<std::uint64_t, handler>> handlers_;
     frame_ptr current_;
-    std::int64_t ended_ns_ = 0;                 // the message before in this turn, if it was traced
     proto::Envelope::Reader envelope_;          // of current_
     std::unordered_set<actor_address> watched_; // never iterated
     std::unordered_map<timer_id, timer_id>
         timers_; // ours -> the service's; never iterated while running
     std::uint64_t next_timer_ = 1;
-    bool ended_ = false;
 
-    // Any thread.
-    std::atomic<std::uint64_t> depth_{0};
-    std::atomic<std::uint64_t> handled_{0};
-    std::atomic<std::uint64_t> handler_ns_{0};
-    std::atomic<std::uint64_t> device_ns_{0};
-    // 2 * (number of reasons to take no message) + 1 if a turn was swallowed, so that release must
-    // ask for a new one.
-    std::atomic<std::uint32_t> hold_{0};
-    std::atomic<bool> paused_{false};
-    std::atomic<std::size_t> steps_{0}; // messages that a paused actor may take
+    std::atomic<std::uint64_t> device_ns_{0}; // read by any thread
 };
 
 namespace detail {
@@ -253,15 +223,11 @@ namespace detail {
 // The parts of spawning that need no template.
 actor_context prepare_spawn(node_runtime& runtime, std::optional<actor_number> number,
                             std::string name);
-caf::actor_system& system_of(node_runtime& runtime);
-actor_address launch(node_runtime& runtime, caf::strong_actor_ptr handle, actor_address self);
+actor_address launch(node_runtime& runtime, std::unique_ptr<actor> created);
 
 template <class A, class... Args>
 actor_address spawn(node_runtime& runtime, actor_context context, Args&&... args) {
-    caf::actor_system& system = system_of(runtime);
-    auto handle = caf::make_actor<A, caf::strong_actor_ptr>(
-        system.next_actor_id(), system.node(), &system, context, std::forward<Args>(args)...);
-    return launch(runtime, std::move(handle), context.self);
+    return launch(runtime, std::make_unique<A>(context, std::forward<Args>(args)...));
 }
 
 } // namespace detail

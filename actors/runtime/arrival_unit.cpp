@@ -4,7 +4,7 @@
 #include <caf/resumable.hpp>
 #include <caf/scheduler/abstract_coordinator.hpp>
 
-#include "actors/runtime/actor.hpp"
+#include "actors/runtime/actor_shell.hpp"
 #include "actors/runtime/caf_order.hpp"
 
 namespace troupe {
@@ -28,7 +28,7 @@ void arrival_unit::run() {
             continue;
         }
         // Whoever has the last reference destroys it: nothing of it is read here any more, its virtual table neither.
-        auto* const mine = static_cast<actor*>(woken); // actor::deliver is all that wakes
+        auto* const mine = static_cast<actor_shell*>(woken); // its deliver() is all that wakes
         caf::actor_control_block* const control = mine->ctrl();
         release_to_caf(mine);
         caf::intrusive_ptr_release(control);

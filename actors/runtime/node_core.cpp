@@ -9,7 +9,7 @@
 #include <caf/scheduler/test_coordinator.hpp>
 #include <caf/send.hpp>
 
-#include "actors/runtime/actor.hpp"
+#include "actors/runtime/actor_shell.hpp"
 #include "actors/runtime/arrival_unit.hpp"
 #include "actors/runtime/caf_order.hpp"
 #include "actors/runtime/remote_actor.hpp"
@@ -17,10 +17,6 @@
 #include "transport/frame/wire.hpp"
 
 namespace troupe {
-
-actor& local_actor(const caf::strong_actor_ptr& handle) {
-    return *static_cast<actor*>(caf::actor_cast<caf::abstract_actor*>(handle));
-}
 
 namespace {
 
@@ -102,7 +98,7 @@ void node_core::stop() {
             living.push_back(handle);
     }
     for (const auto& handle : living)
-        owner_.end(local_actor(handle).self(), stop_reason());
+        owner_.end(actor_shell::of(handle).self(), stop_reason());
     living.clear();
     await_actors();
     if (listening_ && options_.network != nullptr)
@@ -142,20 +138,23 @@ actor_address node_core::reserve(std::optional<actor_number> number) {
     return {options_.node, mine};
 }
 
-void node_core::launch(caf::strong_actor_ptr handle, actor_address self) {
-    actor& created = local_actor(handle);
-    trace().name_actor(self.actor, created.name());
-    created.deliver(nullptr, now_ns(), {}, nullptr); // its start, before any message
+actor_address node_core::launch(std::unique_ptr<actor> created) {
+    const caf::strong_actor_ptr handle = actor_shell::make(*this, std::move(created));
+    actor_shell& shell = actor_shell::of(handle);
+    const actor_address self = shell.self();
+    trace().name_actor(self.actor, shell.name());
+    shell.deliver(nullptr, now_ns(), {}, nullptr); // its start, before any message
     bool late = false;
     {
         const std::unique_lock guard{table_lock_};
         TROUPE_CHECK(table_.emplace(self.actor, handle).second, "an actor number is used once");
         late = stopping_;
     }
-    release_to_caf(&created);
-    created.launch(system_->dummy_execution_unit(), false, false);
+    release_to_caf(&shell);
+    shell.launch(system_->dummy_execution_unit(), false, false);
     if (late)
         owner_.end(self, stop_reason());
+    return self;
 }
 
 void node_core::forget(actor_number number) {
@@ -187,8 +186,8 @@ void node_core::run_one(std::size_t index) {
 std::optional<actor_address> node_core::address_of(const std::string& name) const {
     const std::shared_lock guard{table_lock_};
     for (const auto& [number, handle] : table_)
-        if (local_actor(handle).name() == name)
-            return local_actor(handle).self();
+        if (actor_shell::of(handle).name() == name)
+            return actor_shell::of(handle).self();
     return std::nullopt;
 }
 
@@ -196,7 +195,7 @@ std::vector<actor_status> node_core::actors() const {
     std::vector<actor_status> list;
     const std::shared_lock guard{table_lock_};
     for (const auto& [number, handle] : table_)
-        list.push_back(local_actor(handle).status());
+        list.push_back(actor_shell::of(handle).status());
     return list;
 }
 
@@ -276,7 +275,7 @@ node_core::local_outcome node_core::deliver_local(const frame_ptr& f, actor_numb
     const auto found = table_.find(to);
     if (found == table_.end())
         return local_outcome::absent;
-    return local_actor(found->second).deliver(f, now_ns, timer, host) == send_status::gone
+    return actor_shell::of(found->second).deliver(f, now_ns, timer, host) == send_status::gone
                ? local_outcome::closed
                : local_outcome::delivered;
 }

@@ -25,6 +25,7 @@
 namespace troupe {
 
 class actor;
+class actor_shell;
 class arrival_unit;
 class remote_actor;
 class tail_set;
@@ -42,9 +43,6 @@ struct route_outcome {
 
 // The private side of a node_runtime.
 node_core& core_of(node_runtime& runtime) noexcept;
-
-// The actor behind a handle of the node's table.
-actor& local_actor(const caf::strong_actor_ptr& handle);
 
 class node_core final : public endpoint_listener, public std::enable_shared_from_this<node_core> {
   public:
@@ -66,7 +64,7 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
     void stop();
     void cut_off() noexcept { cut_off_.store(true, std::memory_order_relaxed); }
     actor_address reserve(std::optional<actor_number> number);
-    void launch(caf::strong_actor_ptr handle, actor_address self);
+    actor_address launch(std::unique_ptr<actor> created);
     void forget(actor_number number); // the last thing that an ending actor does
     std::size_t runnable() const;
     void run_one(std::size_t index);
@@ -101,7 +99,7 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
     // A remote actor has ended, as `told` knows: lets its proxy go, and tells who else here watches it.
     void end_proxy(actor_address remote, actor_address told, const error& why);
     // Lets `self` rest until the peer takes frames again, unless it already does.
-    void park(actor& self, const route_outcome& congested);
+    void park(actor_shell& self, const route_outcome& congested);
 
     // -- peers --
     send_status send_to_peer(node_id peer, frame_ptr f);

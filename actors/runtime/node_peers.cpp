@@ -4,7 +4,7 @@
 
 #include <caf/atom.hpp>
 
-#include "actors/runtime/actor.hpp"
+#include "actors/runtime/actor_shell.hpp"
 #include "actors/runtime/arrival_unit.hpp"
 #include "actors/runtime/caf_order.hpp"
 #include "actors/runtime/failure.hpp"
@@ -29,7 +29,7 @@ void node_core::watch(actor_address watcher, actor_address target) {
     found->get()->detach(end_watch::of(watcher));
     found->get()->attach(caf::attachable_ptr{new end_watch{*this, watcher, target}});
     if (local) {
-        release_to_caf(&local_actor(found));
+        release_to_caf(&actor_shell::of(found));
         return;
     }
     frame_builder<proto::Watch> request;
@@ -53,7 +53,7 @@ void node_core::unwatch(actor_address watcher, actor_address target) {
         return;
     const bool was_watched = found->get()->detach(end_watch::of(watcher)) > 0;
     if (local)
-        release_to_caf(&local_actor(found));
+        release_to_caf(&actor_shell::of(found));
     if (local || !was_watched)
         return;
     frame_builder<proto::Unwatch> request;
@@ -76,7 +76,7 @@ void node_core::post_down(actor_address watcher, actor_address target, const err
         send_to_peer(watcher.node, std::move(news).finish());
 }
 
-void node_core::park(actor& self, const route_outcome& congested) {
+void node_core::park(actor_shell& self, const route_outcome& congested) {
     const std::lock_guard guard{peers_lock_};
     const auto found = peers_.find(congested.peer);
     if (found == peers_.end() || found->second.epoch != congested.epoch)
@@ -251,7 +251,7 @@ void node_core::peer_writable(node_id peer) {
         parked.swap(found->second.parked);
     }
     for (const auto& handle : parked)
-        static_cast<actor*>(caf::actor_cast<caf::abstract_actor*>(handle))->release();
+        actor_shell::of(handle).release();
 }
 
 void node_core::peer_down(node_id gone, const error& why) {
@@ -272,7 +272,7 @@ void node_core::peer_down(node_id gone, const error& why) {
         subscribers = subscribers_;
     }
     for (const auto& handle : last.parked)
-        static_cast<actor*>(caf::actor_cast<caf::abstract_actor*>(handle))->release();
+        actor_shell::of(handle).release();
     tails_->forget_node(gone);
     for (const auto& [number, proxy] : last.proxies)
         static_cast<remote_actor*>(caf::actor_cast<caf::abstract_actor*>(proxy))

@@ -4,7 +4,7 @@
 
 #include <caf/system_messages.hpp>
 
-#include "actors/runtime/actor.hpp"
+#include "actors/runtime/actor_shell.hpp"
 #include "actors/runtime/caf_order.hpp"
 #include "actors/runtime/node_core.hpp"
 #include "actors/runtime/watcher_actor.hpp"
@@ -61,27 +61,27 @@ bool node_runtime::end(actor_address local, error why) {
                                   caf::exit_msg{caf::actor_addr{}, to_caf(why)});
     release_to_caf(element.get());
     found->enqueue(std::move(element), nullptr);
-    local_actor(found).release_for_ever();
+    actor_shell::of(found).release_for_ever();
     return true;
 }
 
 bool node_runtime::pause(actor_address local) {
     const caf::strong_actor_ptr found = core_->find(local.actor);
     if (found)
-        local_actor(found).set_paused(true);
+        actor_shell::of(found).set_paused(true);
     return static_cast<bool>(found);
 }
 
 bool node_runtime::unpause(actor_address local) {
     const caf::strong_actor_ptr found = core_->find(local.actor);
     if (found)
-        local_actor(found).set_paused(false);
+        actor_shell::of(found).set_paused(false);
     return static_cast<bool>(found);
 }
 
 bool node_runtime::step(actor_address local, std::size_t messages) {
     const caf::strong_actor_ptr found = core_->find(local.actor);
-    return found && local_actor(found).add_steps(messages);
+    return found && actor_shell::of(found).add_steps(messages);
 }
 
 void node_runtime::connect(const std::string& address) {
@@ -149,19 +149,11 @@ actor_context prepare_spawn(node_runtime& runtime, std::optional<actor_number> n
                             std::string name) {
     TROUPE_CHECK(!name.empty() && name.size() <= limits::name_bytes_max,
                  "an actor has a name of bounded length");
-    return {.runtime = runtime,
-            .self = core_of(runtime).reserve(number),
-            .name = std::move(name),
-            .config = caf::actor_config{}};
+    return {.runtime = runtime, .self = core_of(runtime).reserve(number), .name = std::move(name)};
 }
 
-caf::actor_system& system_of(node_runtime& runtime) {
-    return core_of(runtime).system();
-}
-
-actor_address launch(node_runtime& runtime, caf::strong_actor_ptr handle, actor_address self) {
-    core_of(runtime).launch(std::move(handle), self);
-    return self;
+actor_address launch(node_runtime& runtime, std::unique_ptr<actor> created) {
+    return core_of(runtime).launch(std::move(created));
 }
 
 } // namespace detail

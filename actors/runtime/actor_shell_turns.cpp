@@ -1,4 +1,4 @@
-// When an actor may take messages: the part of the base class that pauses, steps and parks.
+// When an actor may take messages: the part of its shell that pauses, steps and parks.
 //
 // An actor that is held swallows its turn: it tells CAF that it waits for a message, and CAF forgets it, although its
 // mailbox is not blocked and so nobody who sends to it asks for a new turn. Whoever removes the last reason does (kick).
@@ -7,7 +7,7 @@
 
 #include <caf/scheduler/abstract_coordinator.hpp>
 
-#include "actors/runtime/actor.hpp"
+#include "actors/runtime/actor_shell.hpp"
 #include "actors/runtime/caf_order.hpp"
 
 namespace troupe {
@@ -19,7 +19,8 @@ static constexpr std::uint32_t unstoppable = ~0u;
 // small handler, so not 1; an actor that is parked may send for so many messages more.
 static constexpr std::size_t messages_per_look = 8;
 
-caf::resumable::resume_result actor::resume(caf::execution_unit* host, std::size_t messages_max) {
+caf::resumable::resume_result actor_shell::resume(caf::execution_unit* host,
+                                                  std::size_t messages_max) {
     acquire_from_caf(this);
     ended_ns_ = 0;
     for (std::size_t n = 0; n < messages_max;) {
@@ -38,7 +39,7 @@ caf::resumable::resume_result actor::resume(caf::execution_unit* host, std::size
 
 // True if this turn must not be used: whoever releases the actor asks for a new one. False if it may take a message,
 // because it is free again or paused with steps left.
-bool actor::swallow_turn() {
+bool actor_shell::swallow_turn() {
     for (std::uint32_t held = hold_.load(std::memory_order_acquire);;) {
         const bool only_paused = held >> 1 == 1 && paused_.load(std::memory_order_relaxed);
         if (held <= 1 || held == unstoppable ||
@@ -56,12 +57,12 @@ bool actor::swallow_turn() {
     }
 }
 
-void actor::kick() {
+void actor_shell::kick() {
     intrusive_ptr_add_ref(ctrl());
     home_system().scheduler().enqueue(this);
 }
 
-void actor::hold() {
+void actor_shell::hold() {
     std::uint32_t held = hold_.load(std::memory_order_relaxed);
     while (held != unstoppable &&
            !hold_.compare_exchange_weak(held, held + 2, std::memory_order_acq_rel)) {
@@ -69,7 +70,7 @@ void actor::hold() {
     release_to_caf(this);
 }
 
-void actor::release() {
+void actor_shell::release() {
     std::uint32_t held = hold_.load(std::memory_order_relaxed);
     std::uint32_t next = 0;
     do {
@@ -88,21 +89,21 @@ void actor::release() {
     release_to_caf(this);
 }
 
-void actor::release_for_ever() {
+void actor_shell::release_for_ever() {
     const std::uint32_t held = hold_.exchange(unstoppable, std::memory_order_acq_rel);
     if (held != unstoppable && (held & 1) != 0)
         kick();
     release_to_caf(this);
 }
 
-void actor::set_paused(bool paused) {
+void actor_shell::set_paused(bool paused) {
     if (paused_.exchange(paused, std::memory_order_acq_rel) == paused)
         return;
     steps_.store(0, std::memory_order_relaxed);
     paused ? hold() : release();
 }
 
-bool actor::add_steps(std::size_t messages) {
+bool actor_shell::add_steps(std::size_t messages) {
     if (!paused_.load(std::memory_order_acquire))
         return false;
     steps_.fetch_add(messages, std::memory_order_acq_rel);
@@ -117,7 +118,7 @@ bool actor::add_steps(std::size_t messages) {
     return true;
 }
 
-void actor::spend_step() {
+void actor_shell::spend_step() {
     std::size_t steps = steps_.load(std::memory_order_relaxed);
     while (steps > 0 &&
            !steps_.compare_exchange_weak(steps, steps - 1, std::memory_order_relaxed)) {
