@@ -70,8 +70,8 @@ void stage_actor::connect(proto::ConnectStage::Reader body, const frame& f) {
     for (const auto replica : body.getNext())
         watch(next_.emplace_back(read_address(replica)));
     source_ = read_address(body.getSource());
-    to_previous_ = way_to(previous_, body.getPreviousIsBeside());
-    to_next_ = way_to(next_, body.getNextIsBeside());
+    to_previous_ = body.getPreviousIsBeside() ? way::beside : way::by_host;
+    to_next_ = body.getNextIsBeside() ? way::beside : way::by_host;
     for (const auto& [to, stage] : {std::pair{to_previous_, &previous_}, {to_next_, &next_}})
         if (to == way::beside && (stage->empty() || stage->front().node != self().node))
             return fail({errc::protocol, "a stage of another node is not on this stage's device"});
@@ -199,7 +199,6 @@ void stage_actor::submit(job j) {
     task.owner = self().actor.value();
     task.urgency =
         j.what && j.what->what == pass::forward ? task_urgency::usual : task_urgency::soon;
-    task.name = j.label;
     task.work = [work = std::move(j.work), results = results_](compute_context& context) {
         return work(context, *results);
     };

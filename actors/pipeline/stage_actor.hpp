@@ -291,12 +291,10 @@ class stage_actor final : public actor {
 
     // ---- where tensors lie (stage_memory.cpp) ----
     enum class way : std::uint8_t {
-        beside,     // computed on the same device
-        by_network, // of nodes that all take memory of GPUs
+        beside, // computed on the same device
         by_host,
     };
     way to_previous_ = way::by_host, to_next_ = way::by_host;
-    way way_to(const std::vector<actor_address>& stage, bool is_beside) const;
     // Puts what goes such a way where whoever takes it can read it, at the end of the work that made it; in this form.
     static result<void> hand_on(compute_context& context, std::span<tensor> all, way w,
                                 const number_form* form);

@@ -1,5 +1,5 @@
 // Where a stage's tensors lie: what a device with a memory of its own computes with, there; what is sent to others, in
-// memory of the host, or where the network reads it on the device.
+// memory of the host, but for a stage on the same device.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -8,7 +8,6 @@
 
 #include "actors/pipeline/stage_actor.hpp"
 #include "schemas/base/quantities.hpp"
-#include "transport/frame/wire.hpp"
 
 namespace troupe {
 
@@ -113,28 +112,11 @@ result<weights_ptr> stage_actor::work_results::here(compute_context& context,
     return weights_ptr{std::move(moved)};
 }
 
-stage_actor::way stage_actor::way_to(const std::vector<actor_address>& stage,
-                                     bool is_beside) const {
-    if (is_beside)
-        return way::beside;
-    const std::vector<peer_info> peers = runtime().peers();
-    const auto takes_gpu_memory = [&](actor_address a) {
-        return std::ranges::any_of(
-            peers, [&](const peer_info& p) { return p.node == a.node && p.takes_gpu_memory; });
-    };
-    return !stage.empty() && std::ranges::all_of(stage, takes_gpu_memory) ? way::by_network
-                                                                          : way::by_host;
-}
-
 result<void> stage_actor::hand_on(compute_context& context, std::span<tensor> all, way w,
                                   const number_form* form) {
     if (auto encoded = encode_numbers(context, form, all); !encoded)
         return encoded;
-    if (w == way::beside)
-        return {};
-    return w == way::by_network && all.size() <= wire::described_in_header
-               ? send_out(context, all, wire::alignment)
-               : take_out(context, all);
+    return w == way::beside ? result<void>{} : take_out(context, all);
 }
 
 bool stage_actor::has_own_memory() const {
