@@ -250,8 +250,6 @@ void node_agent::drop_replica(proto::DropReplica::Reader body, const frame& f) {
 }
 
 void node_agent::end_all(const hosted_stage& hosted, const error& why) {
-    if (options_.memories)
-        options_.memories->remove(hosted.stage);
     for (const actor_address a :
          {hosted.stage, hosted.reducer, hosted.cache, hosted.shard, hosted.peer})
         if (a)

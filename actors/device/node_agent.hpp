@@ -12,7 +12,6 @@
 #include <memory>
 #include <vector>
 
-#include "actors/device/stage_memories.hpp"
 #include "actors/params/parameter_cache.hpp"
 #include "actors/peers/shared_weights.hpp"
 #include "actors/pipeline/stage_actor.hpp"
@@ -27,8 +26,6 @@ struct node_agent_options {
     // Where shards of parameter servers and their caches work, for no push to wait behind a stage's passes; none: on the
     // stage's device.
     std::shared_ptr<device> worker = nullptr;
-    // Told of stages whose device the network writes into; may be null.
-    std::shared_ptr<stage_memories> memories = nullptr;
     // For people: what runs do here, a sentence each. Called on the actor's thread; must only hand it on. May be empty.
     std::function<void(const std::string&)> log;
 };

@@ -259,11 +259,8 @@ result<node_agent::hosted_stage> node_agent::spawn_stage(proto::PlaceStage::Read
     options.cache = spawned.cache;
     options.shard = spawned.shard;
     options.worker = body.getWorker();
-    const std::shared_ptr<device> on = options.compute;
     spawned.stage =
         runtime().spawn<stage_actor>("stage-" + name_of_stage(body), std::move(options));
-    if (options_.memories)
-        options_.memories->add(spawned.stage, on);
     return spawned;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 
 #include "actors/messages.hpp"
 #include "actors/pipeline/stage_holdings.hpp"
@@ -124,14 +125,15 @@ result<void> stage_actor::listen(proto::ConnectStage::Reader body) {
         watch(previous_.emplace_back(read_address(replica)));
     for (const auto replica : body.getNext())
         watch(next_.emplace_back(read_address(replica)));
-    const std::vector<peer_info> peers = runtime().peers();
-    routes_.to_previous = route_to(previous_, body.getPreviousIsBeside(), peers);
-    routes_.to_next = route_to(next_, body.getNextIsBeside(), peers);
-    for (const auto& [route, stage] :
-         {std::pair{routes_.to_previous, &previous_}, {routes_.to_next, &next_}})
-        if (route == tensor_route::colocated &&
-            (stage->empty() || stage->front().node != self().node))
+    for (const auto& [is_colocated, stage, route] :
+         {std::tuple{body.getPreviousIsBeside(), &previous_, &routes_.to_previous},
+          {body.getNextIsBeside(), &next_, &routes_.to_next}}) {
+        if (!is_colocated)
+            continue;
+        if (stage->empty() || stage->front().node != self().node)
             return error{errc::protocol, "a stage of another node is not on this stage's device"};
+        *route = tensor_route::colocated;
+    }
     const number_form_ptr& form = options_.activations;
     const auto& program = options_.program;
     if (form && !options_.is_first())

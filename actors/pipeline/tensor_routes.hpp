@@ -1,33 +1,29 @@
 // How a stage's tensors get to its neighbours: what a device with a memory of its own has computed
-// stays there for a colocated stage, and is copied to the host's memory, or to where the network
-// reads it on the device, for others.
+// stays there for a colocated stage, and is copied to the host's memory for others.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "actors/pipeline/crossing_numbers.hpp"
-#include "actors/runtime/node_runtime.hpp"
 #include "kernels/device/device.hpp"
 
 namespace troupe {
 
 enum class tensor_route : std::uint8_t {
-    colocated,  // computed on the same device
-    by_network, // of nodes that all take memory of GPUs
+    colocated, // computed on the same device
     by_host,
 };
 
-// To these replicas of a neighbouring stage.
-tensor_route route_to(const std::vector<actor_address>& stage, bool is_colocated,
-                      const std::vector<peer_info>& peers);
-
 // Puts what goes such a route where whoever takes it can read it, at the end of the work that made
 // it; in this form (null: as it is).
-result<void> export_tensors(compute_context& context, std::span<tensor> all, tensor_route route,
-                            const number_form* form);
+inline result<void> export_tensors(compute_context& context, std::span<tensor> all,
+                                   tensor_route route, const number_form* form) {
+    if (auto encoded = encode_numbers(context, form, all); !encoded)
+        return encoded;
+    return route == tensor_route::colocated ? result<void>{} : take_out(context, all);
+}
 
 // A stage's neighbours in both directions.
 struct stage_routes {

@@ -63,7 +63,7 @@ def pytorch_steps(label, python, device, app_file, precision, mode):
     return Contender(f"{label}, {mode}", command, read)
 
 
-def ours(program, devices, file, precision, settings, minibatches, stages, batch, more=()):
+def ours(program, devices, file, precision, settings, minibatches, stages, batch):
     """Keys: "samples_per_second" of the second of two epochs, "peak_mb" of all stages, "busy" (the share of the time in which
     the busiest stage computes), "tflop" of a sample."""
     given = [*settings, f"data.synthetic.train_samples={batch * minibatches}", "data.synthetic.test_samples=1",
@@ -82,9 +82,8 @@ def ours(program, devices, file, precision, settings, minibatches, stages, batch
                 "peak_mb": max(stage["memory"]["peak_bytes"] for stage in lines[-1]["stages"]) / 1e6,
                 "tflop": (of_plan["forward_flops"] + of_plan["backward_flops"]) / batch / 1e12}
     command = [program, "run", os.path.join(contenders.SOURCE, file), "--json", "--devices", devices,
-               *contenders.setting_options(given), *more]
-    name = f"troupe, {stages} stages" if stages > 1 else "troupe" + "".join(f", {word.removeprefix('--')}" for word in more)
-    return Contender(name, command, read)
+               *contenders.setting_options(given)]
+    return Contender(f"troupe, {stages} stages" if stages > 1 else "troupe", command, read)
 
 
 def of_model(options, program, torch, folder, name):
@@ -97,7 +96,6 @@ def of_model(options, program, torch, folder, name):
     device = "cpu" if options.devices.startswith("cpu") else "cuda"
     parts = [ours(program, options.devices, file, precision, settings, minibatches, stages, batch)
              for stages in (1, *SHARED_BY)]
-    parts.append(ours(program, options.devices, file, precision, settings, minibatches, 1, batch, ["--cuda-graphs"]))
     measured = []
     if torch:
         label, python = torch
@@ -108,11 +106,11 @@ def of_model(options, program, torch, folder, name):
 
 
 def rows_of(name, precision, parts, peers, outcome):
-    one, *shared, with_graphs = (outcome.figures.get(part.name) for part in parts)
+    one, *shared = (outcome.figures.get(part.name) for part in parts)
     peak = outcome.figures.get("limits", {})
     if not one:
         return []
-    rate = max((figures["samples_per_second"] for figures in (one, with_graphs) if figures), key=lambda f: f.median)
+    rate = one["samples_per_second"]
     measured = {part.name: outcome.figures[part.name] for part in peers if part.name in outcome.figures}
     fastest = max(measured, key=lambda label: measured[label]["samples_per_second"].median, default=None)
     rows = [Row(f"{name}, {precision}", rate, "samples/s",
@@ -127,11 +125,8 @@ def rows_of(name, precision, parts, peers, outcome):
             rows.append(Row(f"{name}, memory", one["peak_mb"], "MB", figures["peak_mb"], label))
     for stages, figures in zip(SHARED_BY, shared):
         if figures:
-            rows.append(Row(f"{name}, {stages} stages on it", figures["samples_per_second"], "samples/s",
-                            one["samples_per_second"], "one stage", ">= 0.95"))
-    if with_graphs:
-        rows.append(Row(f"{name}, with CUDA graphs", with_graphs["samples_per_second"], "samples/s",
-                        one["samples_per_second"], "without"))
+            rows.append(Row(f"{name}, {stages} stages on it", figures["samples_per_second"], "samples/s", rate, "one stage",
+                            ">= 0.95"))
     return rows
 
 

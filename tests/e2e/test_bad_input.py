@@ -328,7 +328,7 @@ class Cluster(TroupeTest):
                         ["plan", app, "--cluster", "127.0.0.1:1", "--nodes", "2"],
                         ["run", app, "--cluster", "127.0.0.1:1", "--memory-mb", "64"],
                         ["run", app, "--nodes", "2", "--gpu-memory-mb", "64"], ["run", app, "--gpu-memory-mb", "64"],
-                        ["run", app, "--devices", "cpu:2", "--cuda-graphs"], ["node", "--gpu-memory-mb", "64"],
+                        ["node", "--gpu-memory-mb", "64"],
                         ["plan", app, "--cluster", "127.0.0.1:1", "--memory-mb", "64"],
                         ["plan", app, "--nodes", "2", "--gpu-memory-mb", "64"],
                         ["plan", app, "--devices", "cpu:2", "--gpu-memory-mb", "64"],

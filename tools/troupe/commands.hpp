@@ -32,9 +32,7 @@ struct node_choice {
     access_choice access;
     std::uint64_t memory_mb = 4096; // MiB: bound of each device's memory in the host's
     std::uint64_t gpu_memory_mb =
-        0;                    // MiB: bound of each GPU's own memory; 0: nine tenths of what is free
-    bool cuda_graphs = false; // for work that repeats, on GPUs
-    bool gpu_direct = false;  // the network reads and writes in memory of GPUs
+        0; // MiB: bound of each GPU's own memory; 0: nine tenths of what is free
     heartbeat_times heartbeat;
 };
 
@@ -74,8 +72,7 @@ struct run_options {
     bool no_trace = false;           // to measure what tracing costs
     std::uint64_t memory_mb = 4096;  // as of a node; of each of `nodes`
     std::uint64_t gpu_memory_mb = 0; // as of a node
-    bool cuda_graphs = false;
-    std::string trace_file; // write a Chrome/Perfetto trace of the end of the run here
+    std::string trace_file;          // write a Chrome/Perfetto trace of the end of the run here
 };
 int run(const run_options& options);
 

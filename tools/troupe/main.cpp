@@ -54,11 +54,6 @@ CLI::Option* add_gpu_memory(CLI::App* command, std::uint64_t& memory_mb) {
         ->check(CLI::Range(16u, 1u << 24));
 }
 
-CLI::Option* add_cuda_graphs(CLI::App* command, bool& graphs) {
-    return command->add_flag("--cuda-graphs", graphs,
-                             "Launch a stage's pass or update on a GPU as one CUDA graph.");
-}
-
 // The command line of inspect, before it is understood.
 struct inspect_words {
     inspector::inspect_options what;
@@ -146,7 +141,6 @@ void add_run(CLI::App& program, cli::run_options& run, int& code) {
         ->excludes(run_trace);
     add_memory(run_command, run.memory_mb)->excludes(run_cluster);
     add_gpu_memory(run_command, run.gpu_memory_mb)->excludes(run_nodes)->excludes(run_cluster);
-    add_cuda_graphs(run_command, run.cuda_graphs)->excludes(run_nodes)->excludes(run_cluster);
     run_command->callback([&] { code = cli::run(run); });
 }
 
@@ -183,10 +177,6 @@ void add_node(CLI::App& program, cli::node_options_cli& node, int& code) {
                      "Silence after which a node is lost.")
         ->check(CLI::Range(20, 600000));
     node_command->add_flag("--no-trace", node.no_trace, "Record no trace: for benchmarks.");
-    add_cuda_graphs(node_command, node.node.cuda_graphs);
-    node_command->add_flag("--gpu-direct", node.node.gpu_direct,
-                           "Let UCX read and write in memory of GPUs, for which an eighth of the "
-                           "bound is set aside; needs a UCX of 1.22 that is built with CUDA.");
     node_command->add_flag("--json", node.json, "Say where it listens as JSON.");
     node_command->add_flag("--quiet", node.quiet,
                            "Log nothing of who joins or leaves, what runs do here, and its end.");

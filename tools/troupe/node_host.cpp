@@ -100,10 +100,8 @@ std::string attach_command(const std::string& address, const node_choice& node) 
 struct node_host::parts {
     monotonic_clock time;
     std::shared_ptr<cuda_module> gpus; // if there are devices of it: they and the pool come from it
-    std::vector<unsigned> used_gpus;
     unsigned first_gpu = 0;
     std::unique_ptr<memory_pool> pool; // what arrives from peers
-    const std::shared_ptr<stage_memories> memories = std::make_shared<stage_memories>();
     std::vector<std::shared_ptr<device>> devices;
     std::map<std::string, std::string> models; // of GPUs, by device
     std::shared_ptr<device> worker;
@@ -139,8 +137,6 @@ result<void> node_host::parts::make_devices(const node_choice& choice) {
     const auto chosen = choice.devices.empty() ? device_choice{} : parse_devices(choice.devices);
     if (!chosen)
         return chosen.failure();
-    if (choice.gpu_direct && chosen->gpus.empty())
-        return error{errc::usage, "--gpu-direct is for nodes with GPUs; name them in --devices"};
     if (!chosen->gpus.empty()) {
         auto opened = open_gpus(chosen->gpus);
         if (!opened)
@@ -149,14 +145,11 @@ result<void> node_host::parts::make_devices(const node_choice& choice) {
         const auto there = gpus->gpus();
         if (!there)
             return there.failure();
-        used_gpus = chosen->gpus;
         first_gpu = chosen->gpus[0];
         for (const unsigned gpu : chosen->gpus) {
             auto made = gpus->make_device({.index = gpu,
                                            .memory_bytes_max = choice.gpu_memory_mb << 20,
-                                           .host_bytes_max = bytes,
-                                           .network = choice.gpu_direct,
-                                           .graphs = choice.cuda_graphs},
+                                           .host_bytes_max = bytes},
                                           time);
             if (!made)
                 return made.failure().in("cuda:" + std::to_string(gpu));
@@ -165,10 +158,9 @@ result<void> node_host::parts::make_devices(const node_choice& choice) {
                 models[(*made)->name()] = model;
             devices.push_back(std::move(made).value());
         }
-    } else if (choice.gpu_memory_mb > 0 || choice.cuda_graphs) {
+    } else if (choice.gpu_memory_mb > 0) {
         return error{errc::usage,
-                     std::string{choice.cuda_graphs ? "--cuda-graphs" : "--gpu-memory-mb"} +
-                         " is for GPUs; name one as well: --devices cuda:0"};
+                     "--gpu-memory-mb is for GPUs; name one as well: --devices cuda:0"};
     }
     for (unsigned i = 0; i < chosen->cpus; ++i) {
         auto made = make_cpu_device({.index = i, .memory_bytes_max = bytes}, time, host_memory());
@@ -198,17 +190,6 @@ result<void> node_host::parts::make_network(const node_choice& choice, peer_role
     ucx.pool = pool.get();
     ucx.time = &time;
     ucx.transports = access->transports;
-    if (choice.gpu_direct)
-        ucx.gpu = {.use = [gpus = gpus, gpu = first_gpu] { gpus->use(gpu); },
-                   .settle =
-                       [gpus = gpus, all = used_gpus] {
-                           for (const unsigned gpu : all)
-                               gpus->settle(gpu);
-                       },
-                   .for_frame =
-                       [memories = memories](actor_address to, std::uint64_t body_type) {
-                           return memories->of(to, body_type);
-                       }};
     // A run ends with short messages; a peer that hangs must not keep its user waiting.
     if (role == peer_role::client)
         ucx.drain_timeout = std::chrono::seconds{1};
@@ -237,13 +218,10 @@ result<void> node_host::parts::join(const node_host_options& options) {
     cluster.joined = [joined](const result<void>& outcome) { joined->give(outcome); };
     runtime->spawn_as<cluster_actor>(well_known::cluster, "cluster", std::move(cluster));
     runtime->spawn_as<node_agent>(well_known::agent, "agent",
-                                  node_agent_options{devices, worker, memories, options.log});
+                                  node_agent_options{devices, worker, options.log});
     std::vector<watched_pool> pools;
-    for (const auto& d : devices) {
+    for (const auto& d : devices)
         pools.push_back({d->name(), &d->memory()});
-        if (d->network_memory() != nullptr)
-            pools.push_back({d->name() + " network", d->network_memory()});
-    }
     pools.push_back({"worker", &worker->memory()});
     pools.push_back({"network", pool.get()});
     runtime->spawn_as<inspector_agent>(well_known::inspector, "inspector", std::move(pools));

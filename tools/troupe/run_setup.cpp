@@ -291,7 +291,6 @@ result<run_nodes> bring_together(const run_options& options, proto::App::Reader 
         host.node.join = nodes.children->address();
     } else if (alone) {
         host.node.devices = options.devices.empty() ? default_devices(app) : options.devices;
-        host.node.cuda_graphs = options.cuda_graphs;
         host.node.gpu_memory_mb = options.gpu_memory_mb;
     }
     auto started = node_host::start(host);
