@@ -33,25 +33,6 @@ class stream_memory final : public memory_source {
     std::vector<std::byte*> held_;
 };
 
-// The calling thread's device while this lives; then the one before again.
-class current_device {
-  public:
-    explicit current_device(int device) {
-        cudaGetDevice(&before_);
-        cudaSetDevice(device);
-    }
-    ~current_device() { cudaSetDevice(before_); }
-    current_device(const current_device&) = delete;
-    current_device& operator=(const current_device&) = delete;
-
-  private:
-    int before_ = 0;
-};
-
-// Of the GPU, outside the order of streams: for what others than the device read and write there. Memory of cudaMallocAsync
-// is not for them: it has no address that another process can open.
-std::unique_ptr<memory_source> unordered_memory(int device);
-
 // Of the host, where the GPU copies from and to by itself.
 std::unique_ptr<memory_source> pinned_memory(int device);
 

@@ -66,15 +66,6 @@ BOOST_AUTO_TEST_CASE(an_address_that_others_can_reach_needs_a_key) {
                 errc::usage));
 }
 
-BOOST_AUTO_TEST_CASE(who_asks_for_memory_of_gpus_without_one_is_told_what_is_missing) {
-    ucx_shm_world w;
-    const auto made = w.make({.name = "a", .gpu = ucx_gpu_memory{[] {}, [] {}, {}}}, node_id{1});
-    BOOST_TEST_REQUIRE(!made.ok());
-    BOOST_TEST((made.failure().code() == errc::usage));
-    BOOST_TEST(made.failure().message().starts_with("UCX "));
-    BOOST_TEST(made.failure().message().find("memory of GPUs") != std::string::npos);
-}
-
 BOOST_AUTO_TEST_CASE(garbage_and_silence_on_the_port_are_refused_and_counted) {
     ucx_shm_world w;
     node a = w.add_with({.name = "a", .handshake_timeout = 2s});

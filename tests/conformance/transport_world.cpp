@@ -268,7 +268,6 @@ result<std::unique_ptr<endpoint>> ucx_world::make(const node_settings& settings,
     options.spin = settings.spin;
     options.yield_max = std::max(options.yield_max, settings.spin); // no other back-off
     options.busy_rounds = settings.busy_rounds;
-    options.gpu = settings.gpu;
     options.connect_timeout = 20s; // of a machine that may be busy with other things
     options.drain_timeout = 2s;
     return make_ucx_endpoint(std::move(options));

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "tests/emulated_cuda/cuda_runtime.h"
-#include "tests/emulated_cuda/driver_memory.hpp"
 
 namespace emulated {
 
@@ -182,16 +181,6 @@ cudaError_t cudaSetDevice(int device) {
     if (device < 0 || device >= devices)
         return cudaErrorInvalidDevice;
     current_device = device;
-    if (const driver* const d = driver::get())
-        d->make_current(d->context);
-    return cudaSuccess;
-}
-cudaError_t cudaGetDevice(int* device) {
-    *device = current_device;
-    return cudaSuccess;
-}
-// What UCX asks of the driver is done at once, and nobody asks for streams this way.
-cudaError_t cudaDeviceSynchronize() {
     return cudaSuccess;
 }
 cudaError_t cudaSetDeviceFlags(unsigned) {
@@ -277,23 +266,6 @@ cudaError_t cudaEventSynchronize(cudaEvent_t e) {
     return events_fail ? cudaErrorIllegalAddress : cudaSuccess;
 }
 
-cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
-    if (const driver* const d = driver::get()) {
-        driver::address made = 0;
-        if (d->take(&made, bytes) != 0)
-            return cudaErrorMemoryAllocation;
-        *memory = reinterpret_cast<void*>(made);
-        return cudaSuccess;
-    }
-    return take(memory, bytes);
-}
-cudaError_t cudaFree(void* memory) {
-    if (const driver* const d = driver::get())
-        d->give_back(reinterpret_cast<driver::address>(memory));
-    else
-        give_back(memory);
-    return cudaSuccess;
-}
 cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode) {
     if (s->recorded)
         return cudaErrorInvalidValue;
@@ -361,15 +333,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
                             cudaStream_t s) {
     static const char copy = 0;
     return submit(
-        s,
-        [=] {
-            if (const driver* const d = driver::get())
-                d->copy(reinterpret_cast<driver::address>(to),
-                        reinterpret_cast<driver::address>(from), bytes);
-            else
-                std::memmove(to, from, bytes);
-        },
-        &copy);
+        s, [=] { std::memmove(to, from, bytes); }, &copy);
 }
 cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t s) {
     static const char set = 0;
