@@ -23,10 +23,10 @@ class cuda_device final : public device {
     cuda_device(const cuda_device_options& options, const clock& time, cudaStream_t stream,
                 std::unique_ptr<cuda::stream_memory> source)
         : index_{static_cast<int>(options.index)}, name_{"cuda:" + std::to_string(options.index)},
-          time_{time}, stream_{stream}, recorder_{stream, *source},
-          memory_{options.memory_bytes_max, std::move(source), memory_kind::device},
+          time_{time}, stream_{stream}, memory_{options.memory_bytes_max, std::move(source),
+                                                memory_kind::device},
           host_{options.host_bytes_max, cuda::pinned_memory(index_), memory_kind::host},
-          run_{stream, memory_, host_, &recorder_}, ops_{run_}, graphs_{options.graphs},
+          run_{stream, memory_, host_}, ops_{run_},
           submitter_{[this] { put_in(); }}, listener_{[this] { listen(); }} {}
 
     ~cuda_device() override {
@@ -92,11 +92,8 @@ class cuda_device final : public device {
         next.begun = time_.now();
         if (const auto why = lost())
             next.outcome = *why;
-        else {
-            if (graphs_ && !next.task.name.empty())
-                recorder_.begin(next.task.owner, next.task.name);
+        else
             next.outcome = next.task.work(context);
-        }
         next.needs = run_.end_of_work(next.outcome);
         cudaError_t status =
             cudaEventCreateWithFlags(&next.end, cudaEventBlockingSync | cudaEventDisableTiming);
@@ -166,12 +163,10 @@ class cuda_device final : public device {
     const clock& time_;
     const cudaStream_t stream_;
     const owned_stream owner_{stream_}; // before what gives memory back in its order
-    cuda::recorder recorder_;           // of the submitter alone, as run_ and ops_
     memory_pool memory_;
     memory_pool host_;
-    cuda::execution run_;
+    cuda::execution run_; // of the submitter alone, as ops_
     cuda_operations ops_;
-    const bool graphs_;
     time_point last_end_{}; // of the listener alone
 
     mutable std::mutex lock_;

@@ -17,29 +17,8 @@ std::byte* stream_memory::take(std::size_t bytes) {
 }
 
 void stream_memory::give_back(std::byte* memory, std::size_t) {
-    std::lock_guard guard{lock_};
-    if (holds_back_)
-        held_.push_back(memory);
-    else
-        free(memory);
-}
-
-void stream_memory::free(std::byte* memory) {
     cudaSetDevice(device_);
     cudaFreeAsync(memory, stream_);
-}
-
-void stream_memory::hold_back() {
-    std::lock_guard guard{lock_};
-    holds_back_ = true;
-}
-
-void stream_memory::let_go() {
-    std::lock_guard guard{lock_};
-    holds_back_ = false;
-    for (std::byte* memory : held_)
-        free(memory);
-    held_.clear();
 }
 
 namespace {

@@ -4,8 +4,6 @@
 #include <cuda_runtime.h>
 
 #include <memory>
-#include <mutex>
-#include <vector>
 
 #include "kernels/tensor/memory.hpp"
 
@@ -19,18 +17,9 @@ class stream_memory final : public memory_source {
     std::byte* take(std::size_t bytes) override;
     void give_back(std::byte* memory, std::size_t bytes) override;
 
-    // From now on what is given back stays until let_go(): what uses it is not in the stream yet. Thread-safe.
-    void hold_back();
-    void let_go();
-
   private:
-    void free(std::byte* memory);
-
     const int device_;
     const cudaStream_t stream_;
-    std::mutex lock_;
-    bool holds_back_ = false; // guarded by lock_, as the next
-    std::vector<std::byte*> held_;
 };
 
 // Of the host, where the GPU copies from and to by itself.

@@ -57,8 +57,6 @@ struct device_task {
     std::uint64_t owner =
         0; // tasks of one owner are worked on in the order in which they were submitted
     task_urgency urgency = task_urgency::usual;
-    std::string name =
-        {}; // "forward": work of one owner by one name does likely the same again and again; empty: it does not
 };
 
 // `submit` is thread-safe and never blocks. Tasks are worked on in the order of submission, on a device that several stages
