@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -52,9 +53,12 @@ struct ucx_options {
     std::uint64_t busy_rounds =
         1000; // of progress for which a peer that has had news is asked in each; then when it is its turn
     std::size_t handshakes_max =
-        64; // connections that have not yet proven the key; further ones are refused
+        64; // connections that came in and are not up; for one more the oldest that has not proven the key is closed
     send_bounds bounds;
     std::uint64_t backlog_bytes_max = limits::peer_backlog_bytes_max; // of one peer
+    // For people: what the endpoint does with strangers, a sentence each. On the progress thread; must only hand it on. May
+    // be empty.
+    std::function<void(const std::string&)> log = {};
 };
 
 // Whether this machine has what is asked for, as far as shows without an endpoint (ucx_means.cpp): errc::usage otherwise.
