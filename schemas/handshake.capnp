@@ -50,9 +50,8 @@ struct Hello {
   memory @5 :MemoryMark;      # absent: the sender uses no shared memory
   rdma @6 :Bool;              # the sender has RDMA devices that UCX can use, and may
   tcp @7 :Bool;               # the sender may use TCP. Refused by who may use nothing that the sender may
-  gpuMemory @8 :Bool;         # the sender takes memory of GPUs: frames between two that do may lie there
-  ucxMajor @9 :UInt16;        # the sender's UCX is of this version; refused by whose is of another, as they do not work together:
-  ucxMinor @10 :UInt16;       # 1.13 and 1.22 lose each other or do not connect
+  ucxMajor @8 :UInt16;        # the sender's UCX is of this version; refused by whose is of another, as they do not work together:
+  ucxMinor @9 :UInt16;        # 1.13 and 1.22 lose each other or do not connect
 }
 
 struct MemoryMark {

@@ -36,7 +36,6 @@ struct peer_info {
     std::string name;    // for people; unique within a cluster
     std::string address; // HOST:PORT where it listens
     peer_role role = peer_role::member;
-    bool takes_gpu_memory = false; // tensors of frames to and from it may lie in memory of GPUs
     std::string
         over{}; // for people: what frames to it go over, as "shared memory"; empty where nothing carries them
 };
@@ -45,7 +44,7 @@ enum class send_status : std::uint8_t {
     accepted,
     congested, // accepted; stop sending to this peer until peer_writable
     gone,      // not accepted: no such peer (any more)
-    too_large, // not accepted: past a limit of transport/frame/wire.md, or in memory that the peer does not take; it stays
+    too_large, // not accepted: past a limit of transport/frame/wire.md; it stays
 };
 
 class endpoint_listener {

@@ -196,10 +196,8 @@ class packed_operands {
 result<bool> attend_by_cudnn(const attention_forward& op, const attention_sizes& n,
                              execution& run) {
     const attention_shape shape = shape_of(n, false);
-    if (!is_asked_for(shape))
+    if (!is_asked_for(shape) || !run.by_cudnn().takes(shape))
         return false;
-    if (auto taken = run.by_cudnn().takes(shape, run); !taken || !*taken)
-        return taken;
     packed_operands operands{n, run};
     operands.make_lengths(shape);
     operands.pack(attention_queries, op.queries, head_rows::queries);
@@ -218,10 +216,8 @@ result<bool> attend_by_cudnn(const attention_forward& op, const attention_sizes&
 result<bool> attend_back_by_cudnn(const attention_backward& op, const attention_sizes& n,
                                   execution& run) {
     const attention_shape shape = shape_of(n, true);
-    if (!is_asked_for(shape))
+    if (!is_asked_for(shape) || !run.by_cudnn().takes(shape))
         return false;
-    if (auto taken = run.by_cudnn().takes(shape, run); !taken || !*taken)
-        return taken;
     packed_operands operands{n, run};
     operands.make_lengths(shape);
     operands.pack(attention_queries, op.queries, head_rows::queries);

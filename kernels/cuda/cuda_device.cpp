@@ -15,20 +15,18 @@ namespace troupe {
 
 namespace {
 
-constexpr int compute_major_min = 8;       // what meson.build compiles for
-constexpr std::size_t ahead_max = 4;       // pieces of work in the stream that are not done
-constexpr std::uint64_t network_share = 8; // one part of so many of the memory is for the network
+constexpr int compute_major_min = 8; // what meson.build compiles for
+constexpr std::size_t ahead_max = 4; // pieces of work in the stream that are not done
 
 class cuda_device final : public device {
   public:
     cuda_device(const cuda_device_options& options, const clock& time, cudaStream_t stream,
-                std::unique_ptr<cuda::stream_memory> source, std::unique_ptr<memory_pool> network)
+                std::unique_ptr<cuda::stream_memory> source)
         : index_{static_cast<int>(options.index)}, name_{"cuda:" + std::to_string(options.index)},
-          time_{time}, stream_{stream}, recorder_{stream, *source},
-          memory_{options.memory_bytes_max, std::move(source), memory_kind::device},
-          network_{std::move(network)}, host_{options.host_bytes_max, cuda::pinned_memory(index_),
-                                              memory_kind::host},
-          run_{stream, memory_, host_, &recorder_}, ops_{run_}, graphs_{options.graphs},
+          time_{time}, stream_{stream}, memory_{options.memory_bytes_max, std::move(source),
+                                                memory_kind::device},
+          host_{options.host_bytes_max, cuda::pinned_memory(index_), memory_kind::host},
+          run_{stream, memory_, host_}, ops_{run_},
           submitter_{[this] { put_in(); }}, listener_{[this] { listen(); }} {}
 
     ~cuda_device() override {
@@ -56,7 +54,6 @@ class cuda_device final : public device {
     }
 
     memory_pool& memory() noexcept override { return memory_; }
-    memory_pool* network_memory() noexcept override { return network_.get(); }
     const std::string& name() const noexcept override { return name_; }
 
   private:
@@ -71,7 +68,7 @@ class cuda_device final : public device {
 
     void put_in() {
         cudaSetDevice(index_);
-        compute_context context{ops_, memory_, precision::float32, &host_, network_.get()};
+        compute_context context{ops_, memory_, precision::float32, &host_};
         std::unique_lock guard{lock_};
         for (;;) {
             changed_.wait(guard, [this] {
@@ -95,11 +92,8 @@ class cuda_device final : public device {
         next.begun = time_.now();
         if (const auto why = lost())
             next.outcome = *why;
-        else {
-            if (graphs_ && !next.task.name.empty())
-                recorder_.begin(next.task.owner, next.task.name);
+        else
             next.outcome = next.task.work(context);
-        }
         next.needs = run_.end_of_work(next.outcome);
         cudaError_t status =
             cudaEventCreateWithFlags(&next.end, cudaEventBlockingSync | cudaEventDisableTiming);
@@ -169,13 +163,10 @@ class cuda_device final : public device {
     const clock& time_;
     const cudaStream_t stream_;
     const owned_stream owner_{stream_}; // before what gives memory back in its order
-    cuda::recorder recorder_;           // of the submitter alone, as run_ and ops_
     memory_pool memory_;
-    const std::unique_ptr<memory_pool> network_; // null without
     memory_pool host_;
-    cuda::execution run_;
+    cuda::execution run_; // of the submitter alone, as ops_
     cuda_operations ops_;
-    const bool graphs_;
     time_point last_end_{}; // of the listener alone
 
     mutable std::mutex lock_;
@@ -224,17 +215,9 @@ result<std::unique_ptr<device>> make_cuda_device(const cuda_device_options& opti
             return asked.failure();
         bounded.memory_bytes_max = free / 10 * 9;
     }
-    std::unique_ptr<memory_pool> network;
-    if (options.network) {
-        const std::uint64_t part = bounded.memory_bytes_max / network_share;
-        bounded.memory_bytes_max -= part;
-        network = std::make_unique<memory_pool>(
-            part, cuda::unordered_memory(static_cast<int>(options.index)), memory_kind::device);
-    }
     return std::unique_ptr<device>{std::make_unique<cuda_device>(
         bounded, time, stream,
-        std::make_unique<cuda::stream_memory>(static_cast<int>(options.index), stream),
-        std::move(network))};
+        std::make_unique<cuda::stream_memory>(static_cast<int>(options.index), stream))};
 }
 
 } // namespace troupe

@@ -19,9 +19,6 @@ struct cuda_device_options {
         0; // bound of the pool of the GPU's memory; 0: nine tenths of what is free
     std::uint64_t host_bytes_max = 4ull
                                    << 30; // bound of the pinned memory for what goes in and out
-    bool network =
-        false; // the network reads and writes in memory of the GPU: with an eighth of the bound
-    bool graphs = false; // work that is done again and again is launched as CUDA graphs
 };
 
 // errc::usage for a GPU that is not there. `time` measures the work and must outlive the device.

@@ -31,17 +31,12 @@ class cuda_module {
     virtual result<std::unique_ptr<device>> make_device(const cuda_device_options& options,
                                                         const clock& time) const = 0;
 
-    // Makes the GPU the calling thread's: for libraries that look for its memory there.
-    virtual void use(unsigned gpu) const = 0;
-    // Waits for all that was asked of the GPU, by others than its device, too.
-    virtual void settle(unsigned gpu) const = 0;
-
     // Of the host, where GPUs copy from and to by themselves, by way of this one: for what comes from the network.
     virtual std::unique_ptr<memory_source> pinned_memory(unsigned gpu) const = 0;
 };
 
 // Of this header and of all types in it: a module of another build is refused.
-inline constexpr unsigned cuda_module_version = 4;
+inline constexpr unsigned cuda_module_version = 5;
 
 // What a module exports, by these names.
 using cuda_module_version_function = unsigned();

@@ -74,10 +74,8 @@ class cudnn::state {
                         const operands& o, execution& run) {
         if (cudnn_ == nullptr || !is_taken(settings, o))
             return false;
-        auto known = plan_of(convolutions_, shape_of(direction, settings, o), run);
-        if (!known)
-            return known.failure();
-        if (!(*known)->is_taken())
+        known_plan& known = plan_of(convolutions_, shape_of(direction, settings, o));
+        if (!known.is_taken())
             return false;
         const conv_tensor result_at = result_of(direction);
         std::array<buffer_ref, conv_tensors> kept;
@@ -89,7 +87,7 @@ class cudnn::state {
                 return at.failure();
             lies[t] = *at;
         }
-        auto taken = put_in(**known, lies, run, {o.all[0], o.all[1], o.all[2]});
+        auto taken = put_in(known, lies, run, {o.all[0], o.all[1], o.all[2]});
         if (!taken || !*taken || lies[result_at] == o.result.data())
             return taken;
         const auto copied =
@@ -98,11 +96,9 @@ class cudnn::state {
         return copied ? result<bool>{true} : copied.failure();
     }
 
-    result<bool> takes(const attention_shape& shape, execution& run) {
-        if (cudnn_ == nullptr || cudnn_->cudnnGetVersion() < first_version_for_attention)
-            return false;
-        auto known = plan_of(attentions_, shape, run);
-        return known ? result<bool>{(*known)->is_taken()} : known.failure();
+    bool takes(const attention_shape& shape) {
+        return cudnn_ != nullptr && cudnn_->cudnnGetVersion() >= first_version_for_attention &&
+               plan_of(attentions_, shape).is_taken();
     }
     result<bool> attend(const attention_shape& shape, const attention_places& places,
                         execution& run, std::initializer_list<const tensor*> of) {
@@ -113,7 +109,6 @@ class cudnn::state {
     struct known_plan {
         std::optional<cudnn_plan> plan;
         bool is_declined = false; // when it should run; earlier runs may still need the plan
-        bool has_run = false;
 
         bool is_taken() const { return plan && !is_declined; }
     };
@@ -122,26 +117,19 @@ class cudnn::state {
 
     // The first opens a handle.
     template <class Shape>
-    result<known_plan*> plan_of(plans<Shape>& all, const Shape& shape, execution& run) {
+    known_plan& plan_of(plans<Shape>& all, const Shape& shape) {
         const auto [at, is_new] = all.try_emplace(shape);
         known_plan& known = at->second;
         if (!is_new)
-            return &known;
-        const auto planned = run.directly([&](cudaStream_t) -> result<void> {
-            if (handle_ == nullptr && cudnn_->cudnnCreate(&handle_) != dnn::CUDNN_STATUS_SUCCESS) {
-                handle_ = nullptr;
-                cudnn_ = nullptr; // a GPU or a driver that it is not made for
-                return {};
-            }
-            if (auto made = cudnn_plan::make(*cudnn_, {.handle = handle_}, graph_of(*cudnn_, shape),
-                                             rules_of(shape)))
-                known.plan.emplace(std::move(*made));
-            return {};
-        });
-        if (planned)
-            return &known;
-        all.erase(at); // it may be planned the next time
-        return planned.failure();
+            return known;
+        if (handle_ == nullptr && cudnn_->cudnnCreate(&handle_) != dnn::CUDNN_STATUS_SUCCESS) {
+            handle_ = nullptr;
+            cudnn_ = nullptr; // a GPU or a driver that it is not made for
+        } else if (auto made = cudnn_plan::make(*cudnn_, {.handle = handle_},
+                                                graph_of(*cudnn_, shape), rules_of(shape))) {
+            known.plan.emplace(std::move(*made));
+        }
+        return known;
     }
 
     result<bool> put_in(known_plan& known, std::span<void* const> places, execution& run,
@@ -149,22 +137,17 @@ class cudnn::state {
         auto workspace = run.scratch(known.plan->workspace_bytes());
         if (!workspace)
             return workspace.failure();
-        const auto put_in = [&](cudaStream_t stream) -> result<void> {
-            auto status = cudnn_->cudnnSetStream(handle_, stream);
-            const char* call = "cudnnSetStream";
-            if (status == dnn::CUDNN_STATUS_SUCCESS) {
-                call = "cudnnBackendExecute";
-                status = known.plan->run(*cudnn_, handle_, places, (*workspace)->data());
-            }
-            if (dnn::category_of(status) == dnn::CUDNN_STATUS_NOT_SUPPORTED)
-                known.is_declined = true; // nor will it be taken the next time
-            else if (status != dnn::CUDNN_STATUS_SUCCESS)
-                return failed(code_of(status), named(call, status), of);
-            return {};
-        };
-        const auto done = known.has_run ? put_in(run.stream()) : run.directly(put_in);
-        known.has_run = known.has_run || done.ok();
-        return done ? result<bool>{known.is_taken()} : done.failure();
+        auto status = cudnn_->cudnnSetStream(handle_, run.stream());
+        const char* call = "cudnnSetStream";
+        if (status == dnn::CUDNN_STATUS_SUCCESS) {
+            call = "cudnnBackendExecute";
+            status = known.plan->run(*cudnn_, handle_, places, (*workspace)->data());
+        }
+        if (dnn::category_of(status) == dnn::CUDNN_STATUS_NOT_SUPPORTED)
+            known.is_declined = true; // nor will it be taken the next time
+        else if (status != dnn::CUDNN_STATUS_SUCCESS)
+            return failed(code_of(status), named(call, status), of);
+        return known.is_taken();
     }
 
     // Aligned, and rounded where it should be. `kept` holds what is made.
@@ -240,8 +223,8 @@ result<bool> cudnn::to_weight(const conv2d_backward& op, execution& run) {
         {{&op.input, &op.weight_gradient, &op.output_gradient}, op.weight_gradient}, run);
 }
 
-result<bool> cudnn::takes(const attention_shape& shape, execution& run) {
-    return opened().takes(shape, run);
+bool cudnn::takes(const attention_shape& shape) {
+    return opened().takes(shape);
 }
 
 result<bool> cudnn::attend(const attention_shape& shape, const attention_places& places,

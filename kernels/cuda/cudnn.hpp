@@ -27,13 +27,12 @@ class cudnn {
     cudnn& operator=(const cudnn&) = delete;
 
     // Each puts its part of an operation into the stream; false where it does not take it. It is always the same execution.
-    // The first of a shape is not recorded, nor is planning: they may load kernels.
     result<bool> forward(const conv2d_forward& op, execution& run); // without the bias
     result<bool> to_input(const conv2d_backward& op, execution& run);
     result<bool> to_weight(const conv2d_backward& op, execution& run);
 
     // Whether it takes attention of this shape, as far as planning tells. The first of a shape takes up to a second.
-    result<bool> takes(const attention_shape& shape, execution& run);
+    bool takes(const attention_shape& shape);
     // By attention_operand; null for those that the shape has not.
     using attention_places = std::array<void*, attention_operands>;
     // Of a shape that it takes. `of` are named where it fails.

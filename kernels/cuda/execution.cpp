@@ -15,8 +15,8 @@ constexpr unsigned long long nothing_found = ~0ull;
 
 } // namespace
 
-execution::execution(cudaStream_t stream, memory_pool& memory, memory_pool& host, recorder* records)
-    : stream_{stream}, memory_{memory}, host_{host}, products_{memory}, recorder_{records} {}
+execution::execution(cudaStream_t stream, memory_pool& memory, memory_pool& host)
+    : stream_{stream}, memory_{memory}, host_{host}, products_{memory} {}
 
 execution::~execution() = default;
 
@@ -27,7 +27,7 @@ result<bad_element_slot> execution::look_out(bad_element why) {
             return slots.failure();
         now_.slots = std::move(*slots);
         if (auto set = checked(cudaMemsetAsync(now_.slots->data(), 0xff,
-                                               slots_max * sizeof(nothing_found), stream()));
+                                               slots_max * sizeof(nothing_found), stream_));
             !set)
             return set.failure();
     }
@@ -42,39 +42,25 @@ result<void> execution::read_bytes(void* to, const void* from, std::size_t bytes
     auto there = host_.allocate(bytes);
     if (!there)
         return there.failure();
-    return directly([&](cudaStream_t stream) -> result<void> {
-        if (auto asked =
-                checked(cudaMemcpyAsync((*there)->data(), from, bytes, cudaMemcpyDefault, stream));
-            !asked)
-            return asked;
-        if (auto done = checked(cudaStreamSynchronize(stream)); !done)
-            return done;
-        std::memcpy(to, (*there)->data(), bytes);
-        return {};
-    });
+    if (auto asked =
+            checked(cudaMemcpyAsync((*there)->data(), from, bytes, cudaMemcpyDefault, stream_));
+        !asked)
+        return asked;
+    if (auto done = checked(cudaStreamSynchronize(stream_)); !done)
+        return done;
+    std::memcpy(to, (*there)->data(), bytes);
+    return {};
 }
 
 result<void> execution::wait() {
-    return directly([this](cudaStream_t stream) -> result<void> {
-        result<void> outcome;
-        const pending last = taken_pending(outcome);
-        if (auto done = checked(cudaStreamSynchronize(stream)); !done)
-            return done;
-        return outcome ? last.outcome() : outcome;
-    });
+    result<void> outcome;
+    const pending last = end_of_work(outcome);
+    if (auto done = checked(cudaStreamSynchronize(stream_)); !done)
+        return done;
+    return outcome ? last.outcome() : outcome;
 }
 
 execution::pending execution::end_of_work(result<void>& outcome) {
-    if (recorder_ != nullptr)
-        if (auto launched = recorder_->end(); !launched) {
-            now_.looked_out.clear(); // nobody has looked
-            if (outcome)
-                outcome = launched;
-        }
-    return taken_pending(outcome);
-}
-
-execution::pending execution::taken_pending(result<void>& outcome) {
     pending ended = std::exchange(now_, {});
     if (ended.looked_out.empty())
         return ended;

@@ -16,7 +16,6 @@
 
 #include "kernels/cuda/cudnn.hpp"
 #include "kernels/cuda/products.hpp"
-#include "kernels/cuda/recorder.hpp"
 #include "kernels/tensor/tensor.hpp"
 
 namespace troupe::cuda {
@@ -29,14 +28,11 @@ using bad_element_slot = unsigned long long*;
 
 class execution {
   public:
-    // `memory` is the device's, `host` pinned. With a recorder, that of the same stream, what it says is recorded. All must
-    // outlive it.
-    execution(cudaStream_t stream, memory_pool& memory, memory_pool& host,
-              recorder* records = nullptr);
+    // `memory` is the device's, `host` pinned. All must outlive it.
+    execution(cudaStream_t stream, memory_pool& memory, memory_pool& host);
     ~execution();
 
-    // Where all work goes, but for what directly() puts in.
-    cudaStream_t stream() { return recorder_ != nullptr ? recorder_->stream() : stream_; }
+    cudaStream_t stream() const noexcept { return stream_; } // where all work goes
     products& multiply() noexcept { return products_; }
     cudnn& by_cudnn() noexcept { return cudnn_; }
 
@@ -58,12 +54,6 @@ class execution {
         T value;
         auto done = read_bytes(&value, from, sizeof value);
         return done ? result<T>{value} : done.failure();
-    }
-
-    // Calls put_in(stream): for what cannot be recorded, behind all that has been put in so far.
-    template <class PutIn>
-    result<void> directly(const PutIn& put_in) {
-        return recorder_ != nullptr ? recorder_->directly(put_in) : put_in(stream_);
     }
 
     // Waits for all that is in the stream; errc::data for a bad element that was found.
@@ -88,13 +78,11 @@ class execution {
 
   private:
     result<void> read_bytes(void* to, const void* from, std::size_t bytes);
-    pending taken_pending(result<void>& outcome);
 
     const cudaStream_t stream_;
     memory_pool& memory_;
     memory_pool& host_;
     products products_;
-    recorder* const recorder_;
     cudnn cudnn_;
     pending now_;
 };

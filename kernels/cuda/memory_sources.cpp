@@ -17,53 +17,11 @@ std::byte* stream_memory::take(std::size_t bytes) {
 }
 
 void stream_memory::give_back(std::byte* memory, std::size_t) {
-    std::lock_guard guard{lock_};
-    if (holds_back_)
-        held_.push_back(memory);
-    else
-        free(memory);
-}
-
-void stream_memory::free(std::byte* memory) {
     cudaSetDevice(device_);
     cudaFreeAsync(memory, stream_);
 }
 
-void stream_memory::hold_back() {
-    std::lock_guard guard{lock_};
-    holds_back_ = true;
-}
-
-void stream_memory::let_go() {
-    std::lock_guard guard{lock_};
-    holds_back_ = false;
-    for (std::byte* memory : held_)
-        free(memory);
-    held_.clear();
-}
-
 namespace {
-
-class unordered_source final : public memory_source {
-  public:
-    explicit unordered_source(int device) : device_{device} {}
-
-    std::byte* take(std::size_t bytes) override {
-        const current_device here{device_};
-        void* memory = nullptr;
-        if (cudaMalloc(&memory, bytes) == cudaSuccess)
-            return static_cast<std::byte*>(memory);
-        cudaGetLastError();
-        return nullptr;
-    }
-    void give_back(std::byte* memory, std::size_t) override {
-        const current_device here{device_};
-        cudaFree(memory);
-    }
-
-  private:
-    const int device_;
-};
 
 // Where the GPU has failed or the system pins no more, ordinary memory does: it is copied from more slowly.
 class pinned_source final : public memory_source {
@@ -97,10 +55,6 @@ class pinned_source final : public memory_source {
 };
 
 } // namespace
-
-std::unique_ptr<memory_source> unordered_memory(int device) {
-    return std::make_unique<unordered_source>(device);
-}
 
 std::unique_ptr<memory_source> pinned_memory(int device) {
     return std::make_unique<pinned_source>(device);

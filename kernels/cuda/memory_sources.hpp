@@ -4,8 +4,6 @@
 #include <cuda_runtime.h>
 
 #include <memory>
-#include <mutex>
-#include <vector>
 
 #include "kernels/tensor/memory.hpp"
 
@@ -19,38 +17,10 @@ class stream_memory final : public memory_source {
     std::byte* take(std::size_t bytes) override;
     void give_back(std::byte* memory, std::size_t bytes) override;
 
-    // From now on what is given back stays until let_go(): what uses it is not in the stream yet. Thread-safe.
-    void hold_back();
-    void let_go();
-
   private:
-    void free(std::byte* memory);
-
     const int device_;
     const cudaStream_t stream_;
-    std::mutex lock_;
-    bool holds_back_ = false; // guarded by lock_, as the next
-    std::vector<std::byte*> held_;
 };
-
-// The calling thread's device while this lives; then the one before again.
-class current_device {
-  public:
-    explicit current_device(int device) {
-        cudaGetDevice(&before_);
-        cudaSetDevice(device);
-    }
-    ~current_device() { cudaSetDevice(before_); }
-    current_device(const current_device&) = delete;
-    current_device& operator=(const current_device&) = delete;
-
-  private:
-    int before_ = 0;
-};
-
-// Of the GPU, outside the order of streams: for what others than the device read and write there. Memory of cudaMallocAsync
-// is not for them: it has no address that another process can open.
-std::unique_ptr<memory_source> unordered_memory(int device);
 
 // Of the host, where the GPU copies from and to by itself.
 std::unique_ptr<memory_source> pinned_memory(int device);

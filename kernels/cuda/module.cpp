@@ -60,13 +60,6 @@ class module final : public cuda_module {
         return make_cuda_device(options, time);
     }
 
-    void use(unsigned gpu) const override { cudaSetDevice(static_cast<int>(gpu)); }
-    void settle(unsigned gpu) const override {
-        const cuda::current_device here{static_cast<int>(gpu)};
-        cudaDeviceSynchronize();
-        cudaGetLastError();
-    }
-
     std::unique_ptr<memory_source> pinned_memory(unsigned gpu) const override {
         return cuda::pinned_memory(static_cast<int>(gpu));
     }

@@ -21,8 +21,6 @@ std::string sentence(std::source_location where, const std::string& what,
 
 // What a call was refused for is no end of the GPU.
 errc code_of(cudaError_t status) {
-    if (status >= cudaErrorStreamCaptureUnsupported && status <= cudaErrorCapturedEvent)
-        return errc::usage; // of recording
     switch (status) {
     case cudaErrorMemoryAllocation:
         return errc::exhausted;

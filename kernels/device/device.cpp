@@ -1,6 +1,5 @@
 #include "kernels/device/device.hpp"
 
-#include <algorithm>
 #include <future>
 #include <memory>
 #include <utility>
@@ -55,32 +54,6 @@ result<void> bring_in(compute_context& context, std::span<tensor> all) {
 
 result<void> take_out(compute_context& context, std::span<tensor> all) {
     return each_of(all, [&](const tensor& t) { return taken_out(context, t); });
-}
-
-result<void> send_out(compute_context& context, std::span<tensor> all, std::size_t alignment) {
-    const auto aligned = [&](std::uint64_t at) {
-        return (at + alignment - 1) / alignment * alignment;
-    };
-    std::uint64_t bytes = 0;
-    for (const tensor& t : all)
-        bytes += aligned(t.bytes());
-    if (context.network == nullptr || bytes == 0 ||
-        std::ranges::any_of(all, [](const tensor& t) { return t && t.is_host(); }))
-        return take_out(context, all);
-    const auto buffer = context.network->allocate(bytes);
-    if (!buffer)
-        return take_out(context, all);
-    std::uint64_t at = 0;
-    for (tensor& t : all) {
-        if (!t)
-            continue;
-        tensor there{t.type(), t.shape(), *buffer, at};
-        if (auto done = context.ops.run(transfer{t, there}); !done)
-            return done;
-        at += aligned(t.bytes());
-        t = std::move(there);
-    }
-    return {};
 }
 
 void drain(device& d) {

@@ -23,8 +23,6 @@ struct compute_context {
     memory_pool& memory;
     precision products = precision::float32; // of layers: a stage_program sets its model's
     memory_pool* host = nullptr; // for what leaves a device that has a memory of its own; else null
-    memory_pool* network =
-        nullptr; // of the device, which the network reads; null where it does not
 
     // For what the host writes, to be brought in.
     memory_pool& host_memory() const noexcept { return host != nullptr ? *host : memory; }
@@ -39,9 +37,6 @@ result<tensor> taken_out(compute_context& context, const tensor& t);
 // Both for many, in place.
 result<void> bring_in(compute_context& context, std::span<tensor> all);
 result<void> take_out(compute_context& context, std::span<tensor> all);
-// For what goes to other nodes alone that take such memory, in place: copied to where the network reads it on the device, in
-// one buffer in which each begins at a multiple of `alignment` bytes, if it does and there is room; else taken out.
-result<void> send_out(compute_context& context, std::span<tensor> all, std::size_t alignment);
 
 // Work that fails returns an error; it reaches the completion.
 using device_work = std::function<result<void>(compute_context&)>;
@@ -62,8 +57,6 @@ struct device_task {
     std::uint64_t owner =
         0; // tasks of one owner are worked on in the order in which they were submitted
     task_urgency urgency = task_urgency::usual;
-    std::string name =
-        {}; // "forward": work of one owner by one name does likely the same again and again; empty: it does not
 };
 
 // `submit` is thread-safe and never blocks. Tasks are worked on in the order of submission, on a device that several stages
@@ -81,8 +74,6 @@ class device {
     virtual std::optional<error> lost() const { return std::nullopt; }
 
     virtual memory_pool& memory() noexcept = 0;
-    // Of the device, too, where the network reads and writes by itself; null: what goes to others goes by way of the host.
-    virtual memory_pool* network_memory() noexcept { return nullptr; }
     virtual const std::string& name() const noexcept = 0; // "cpu:0"
 };
 

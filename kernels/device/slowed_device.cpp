@@ -35,7 +35,6 @@ class slowed_device final : public device {
 
     std::optional<error> lost() const override { return real_->lost(); }
     memory_pool& memory() noexcept override { return real_->memory(); }
-    memory_pool* network_memory() noexcept override { return real_->network_memory(); }
     const std::string& name() const noexcept override { return real_->name(); }
 
   private:

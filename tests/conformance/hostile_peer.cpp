@@ -9,7 +9,7 @@ namespace troupe::conformance {
 hostile_peer::hostile_peer(ucx_world& w, node& victim, std::uint64_t id, handshake_side side,
                            claims says)
     : world_{w}, mark_{own_memory_mark::create().value()},
-      context_{ucx_context::create(says.way, true, false).value()},
+      context_{ucx_context::create(says.way, true).value()},
       worker_{ucx_worker::create(*context_).value()} {
     control = std::make_unique<control_connection>(connection_with(victim, side), side,
                                                    "a key for the tests");

@@ -1,6 +1,6 @@
 // A step of training of whole models on a GPU, in its own memory, beside the CPU back end: the output, the loss, the
-// gradient of every parameter and the weights that an update makes, within 1e-3 of the largest; and the same bits again, by
-// CUDA graphs. As they are with one sample; with so many samples with gelu for relu and average_pool for max_pool: where a
+// gradient of every parameter and the weights that an update makes, within 1e-3 of the largest; and the same bits again. As
+// they are with one sample; with so many samples with gelu for relu and average_pool for max_pool: where a
 // value is so near a kink that rounding puts it on the other side, gradients of a deep model jump, on any two back ends.
 //
 //   model_steps MODULE SAMPLES APP.yaml...
@@ -99,8 +99,7 @@ result<outcome> train_on(device& d, const problem& p) {
                   return {};
               },
               .done = [done](result<void> how, duration) { done->set_value(std::move(how)); },
-              .owner = reinterpret_cast<std::uintptr_t>(&p),
-              .name = "step"});
+              .owner = reinterpret_cast<std::uintptr_t>(&p)});
     if (auto how = done->get_future().get(); !how)
         return how.failure();
     return out;
@@ -216,7 +215,7 @@ int run(int count, char** words) {
         return skipped;
     }
     const monotonic_clock time;
-    const auto gpu = (*module)->make_device({.graphs = true}, time).value();
+    const auto gpu = (*module)->make_device({}, time).value();
     const auto cpu = make_cpu_device({.memory_bytes_max = 16ull << 30}, time).value();
     memory_pool pool{16ull << 30};
     bool all = true;

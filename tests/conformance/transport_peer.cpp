@@ -1,12 +1,10 @@
 // A node that echoes every frame, for tests that kill and stop it. Prints its address; ends when its input does.
 //     transport_peer auto|shm|tcp|rdma KEY
-// Beside the emulated driver it takes memory of GPUs, but receives in the host's.
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
 
-#include "tests/emulated_cuda/driver_memory.hpp"
 #include "transport/handshake/handshake.hpp"
 #include "transport/ucx/ucx_endpoint.hpp"
 
@@ -50,10 +48,6 @@ int main(int argc, char** argv) {
     options.pool = &pool;
     options.time = &clock;
     options.transports = transports_of(argv[1]);
-    if (const auto* const driver = emulated::driver::get())
-        options.gpu = {.use = [driver] { driver->make_current(driver->context); },
-                       .settle = [] {},
-                       .for_frame = [](actor_address, std::uint64_t) { return nullptr; }};
     auto made = make_ucx_endpoint(std::move(options));
     if (!made.ok())
         return 1;

@@ -6,6 +6,7 @@
 #include <boost/mpl/list.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -44,6 +45,13 @@ bool is_closed_by_peer(const file_descriptor& s) {
     return got == 0 || errno == ECONNRESET;
 }
 
+std::vector<std::byte> read_exactly(const file_descriptor& s, std::size_t wanted) {
+    std::vector<std::byte> bytes(wanted);
+    BOOST_TEST_REQUIRE(recv(s.get(), bytes.data(), wanted, MSG_WAITALL) ==
+                       static_cast<ssize_t>(wanted));
+    return bytes;
+}
+
 // Of this process.
 std::ptrdiff_t descriptors() {
     const std::filesystem::directory_iterator open{"/proc/self/fd"};
@@ -66,15 +74,6 @@ BOOST_AUTO_TEST_CASE(an_address_that_others_can_reach_needs_a_key) {
                 errc::usage));
 }
 
-BOOST_AUTO_TEST_CASE(who_asks_for_memory_of_gpus_without_one_is_told_what_is_missing) {
-    ucx_shm_world w;
-    const auto made = w.make({.name = "a", .gpu = ucx_gpu_memory{[] {}, [] {}, {}}}, node_id{1});
-    BOOST_TEST_REQUIRE(!made.ok());
-    BOOST_TEST((made.failure().code() == errc::usage));
-    BOOST_TEST(made.failure().message().starts_with("UCX "));
-    BOOST_TEST(made.failure().message().find("memory of GPUs") != std::string::npos);
-}
-
 BOOST_AUTO_TEST_CASE(garbage_and_silence_on_the_port_are_refused_and_counted) {
     ucx_shm_world w;
     node a = w.add_with({.name = "a", .handshake_timeout = 2s});
@@ -89,19 +88,45 @@ BOOST_AUTO_TEST_CASE(garbage_and_silence_on_the_port_are_refused_and_counted) {
     w.join(b, a);
 }
 
-BOOST_AUTO_TEST_CASE(only_so_many_may_be_about_to_prove_themselves) {
+BOOST_AUTO_TEST_CASE(of_too_many_that_have_not_proven_themselves_the_oldest_goes) {
     ucx_shm_world w;
-    node a = w.add_with({.name = "a", .handshakes_max = 4});
-    std::vector<file_descriptor> waiting;
+    std::atomic<int> sentences{0};
+    node a = w.add_with(
+        {.name = "a", .handshakes_max = 4, .log = [&](const std::string&) { ++sentences; }});
+    std::vector<file_descriptor> silent;
     for (int i = 0; i < 4; ++i)
-        waiting.push_back(raw_connection(a));
-    const auto fifth = raw_connection(a);
-    BOOST_TEST(is_closed_by_peer(fifth));
-    BOOST_TEST(w.wait_for([&] { return a.end->statistics().handshakes_refused == 1; }));
-    waiting.clear();
-    BOOST_TEST(w.wait_for([&] { return a.end->statistics().handshakes_refused == 5; }));
+        silent.push_back(raw_connection(a));
+    for (std::size_t oldest = 0; oldest < 6; ++oldest) {
+        silent.push_back(raw_connection(a));
+        BOOST_TEST(is_closed_by_peer(silent[oldest]));
+    }
     node b = w.add("b");
     w.join(b, a);
+    BOOST_TEST(is_closed_by_peer(silent[6]));
+    BOOST_TEST(w.wait_for([&] { return a.end->statistics().handshakes_refused == 7; }));
+    BOOST_TEST(sentences == 1);
+    silent.clear();
+    BOOST_TEST(w.wait_for([&] { return a.end->statistics().handshakes_refused == 10; }));
+}
+
+BOOST_AUTO_TEST_CASE(who_has_sent_its_proof_does_not_go_for_others) {
+    ucx_shm_world w;
+    const node_settings settings{.name = "a", .handshakes_max = 2};
+    node a = w.add_with(settings);
+    const auto older = raw_connection(a);
+    const auto honest = raw_connection(a);
+    handshake proof{handshake_side::connector, settings.key, random_nonce()};
+    const auto response = proof.advance(read_exactly(honest, proof.wanted())).value();
+    BOOST_TEST(::send(honest.get(), response.data(), response.size(), MSG_NOSIGNAL) ==
+               static_cast<ssize_t>(response.size()));
+    std::vector<file_descriptor> newer;
+    for (int i = 0; i < 5; ++i)
+        newer.push_back(raw_connection(a));
+    BOOST_TEST(is_closed_by_peer(older));
+    for (std::size_t i = 0; i < 4; ++i)
+        BOOST_TEST(is_closed_by_peer(newer[i]));
+    BOOST_TEST(proof.advance(read_exactly(honest, proof.wanted())).ok());
+    BOOST_TEST(proof.done());
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_is_no_node_does_not_hold_up_a_connect) {

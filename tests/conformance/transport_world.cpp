@@ -268,7 +268,7 @@ result<std::unique_ptr<endpoint>> ucx_world::make(const node_settings& settings,
     options.spin = settings.spin;
     options.yield_max = std::max(options.yield_max, settings.spin); // no other back-off
     options.busy_rounds = settings.busy_rounds;
-    options.gpu = settings.gpu;
+    options.log = settings.log;
     options.connect_timeout = 20s; // of a machine that may be busy with other things
     options.drain_timeout = 2s;
     return make_ucx_endpoint(std::move(options));

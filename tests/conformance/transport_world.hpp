@@ -71,7 +71,7 @@ struct node_settings {
     std::size_t handshakes_max = 64;
     duration spin = std::chrono::microseconds{30}; // where there is a thread that does
     std::uint64_t busy_rounds = 1000;
-    std::optional<ucx_gpu_memory> gpu = {}; // of UCX's nodes
+    std::function<void(const std::string&)> log = {}; // of UCX's nodes
 };
 
 // A node elsewhere that echoes every frame: another process where the transport has processes.

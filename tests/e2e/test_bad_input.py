@@ -1,9 +1,11 @@
 """Bad input ends in one line that says what and where, the right exit code, and nothing left behind."""
 
+import contextlib
 import gzip
 import os
 import pathlib
 import re
+import signal
 import socket
 import unittest
 
@@ -248,6 +250,19 @@ class Cluster(TroupeTest):
                     result = self.troupe(*command, *key)
                     self.assert_one_line_error(result, 3, address, said, "--key FILE")
                     self.assertEqual(result.err.count(address), 1, str(result))
+
+    def test_connections_that_say_nothing_keep_nobody_out(self):
+        node, address = self.node("--key", self.key())
+        host, port = address.split(":")
+        with contextlib.ExitStack() as silent:
+            for _ in range(900):
+                silent.enter_context(socket.create_connection((host, port)))
+            status = self.troupe("status", address, "--key", "cluster.key")
+            self.assertEqual(status.code, 0, str(status))
+            self.node("--join", address, "--key", "cluster.key", name="b")
+        node.send_signal(signal.SIGTERM)
+        log = self.finish(node).err
+        self.assertEqual(log.count("has not proven the cluster's key is closed for a new one"), 1, log)
 
     def test_a_node_with_a_key_says_how_to_attach_with_it(self):
         node = self.start("node", "--listen", "127.0.0.1:0", "--key", self.key())

@@ -265,8 +265,6 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
                         activated(how.epilogue, x);
                 }
     };
-    return emulated::submit(stream, work, reinterpret_cast<const void*>(&cublasLtMatmul)) ==
-                   cudaSuccess
-               ? CUBLAS_STATUS_SUCCESS
-               : CUBLAS_STATUS_INVALID_VALUE;
+    return emulated::submit(stream, work) == cudaSuccess ? CUBLAS_STATUS_SUCCESS
+                                                         : CUBLAS_STATUS_INVALID_VALUE;
 }

@@ -49,10 +49,6 @@ enum cudaError_t {
     cudaErrorNotReady = 600,
     cudaErrorIllegalAddress = 700,
     cudaErrorLaunchFailure = 719,
-    cudaErrorStreamCaptureUnsupported = 900,
-    cudaErrorStreamCaptureInvalidated = 901,
-    cudaErrorCapturedEvent = 907,
-    cudaErrorGraphExecUpdateFailure = 910,
 };
 enum cudaMemcpyKind {
     cudaMemcpyHostToHost,
@@ -65,15 +61,9 @@ enum cudaMemcpyKind {
 namespace emulated {
 class stream;
 class event;
-struct graph;
 } // namespace emulated
 using cudaStream_t = emulated::stream*;
 using cudaEvent_t = emulated::event*;
-using cudaGraph_t = emulated::graph*;
-using cudaGraphExec_t = emulated::graph*;
-using cudaGraphNode_t = void*;
-enum cudaStreamCaptureMode { cudaStreamCaptureModeRelaxed = 2 };
-struct cudaGraphExecUpdateResultInfo {};
 
 inline constexpr unsigned cudaStreamNonBlocking = 1;
 inline constexpr unsigned cudaDeviceScheduleBlockingSync = 4;
@@ -91,12 +81,6 @@ struct cudaDeviceProp {
 namespace emulated {
 // From now on every event fails, as on a GPU after a kernel has gone astray; or works again.
 void fail_events(bool fail);
-
-// Of this process so far.
-struct graph_counts {
-    std::size_t made, launched;
-};
-graph_counts graphs_so_far();
 } // namespace emulated
 
 // ---- the runtime (runtime.cpp) ----------------------------------------------------------------------------------------
@@ -120,24 +104,8 @@ cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
-cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
-cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count);
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph,
-                                 unsigned long long flags);
-// Refused unless the same kernels, copies and products follow each other.
-cudaError_t cudaGraphExecUpdate(cudaGraphExec_t to, cudaGraph_t from,
-                                cudaGraphExecUpdateResultInfo* why);
-cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream);
-cudaError_t cudaGraphDestroy(cudaGraph_t graph);
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph);
-
 cudaError_t cudaMallocAsync(void** memory, std::size_t bytes, cudaStream_t stream);
 cudaError_t cudaFreeAsync(void* memory, cudaStream_t stream);
-cudaError_t cudaGetDevice(int* device);
-cudaError_t cudaDeviceSynchronize();
-cudaError_t cudaMalloc(void** memory, std::size_t bytes);
-cudaError_t cudaFree(void* memory);
 cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned flags);
 cudaError_t cudaFreeHost(void* memory);
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
@@ -156,8 +124,7 @@ struct cudaLaunchConfig_t {
 };
 
 namespace emulated {
-// `what` tells kinds of work apart, a kernel from another.
-cudaError_t submit(cudaStream_t stream, std::function<void()> work, const void* what);
+cudaError_t submit(cudaStream_t stream, std::function<void()> work);
 bool fits(const cudaLaunchConfig_t& config);
 } // namespace emulated
 
@@ -166,13 +133,11 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
                                Arguments&&... arguments) {
     if (!emulated::fits(*config))
         return cudaErrorInvalidValue;
-    return emulated::submit(
-        config->stream,
-        [shape = *config, kernel, values = std::tuple<Parameters...>{arguments...}] {
-            emulated::run_grid(shape.gridDim, shape.blockDim, shape.dynamicSmemBytes,
-                               [&] { std::apply(kernel, values); });
-        },
-        reinterpret_cast<const void*>(kernel));
+    return emulated::submit(config->stream, [shape = *config, kernel,
+                                             values = std::tuple<Parameters...>{arguments...}] {
+        emulated::run_grid(shape.gridDim, shape.blockDim, shape.dynamicSmemBytes,
+                           [&] { std::apply(kernel, values); });
+    });
 }
 
 // ---- in kernels -------------------------------------------------------------------------------------------------------

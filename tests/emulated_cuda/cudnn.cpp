@@ -392,7 +392,7 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
         std::memset(workspace, 0xff, static_cast<std::size_t>(bytes));
         computed();
     };
-    return submit(*static_cast<cudaStream_t*>(handle), work, &engine) == cudaSuccess
+    return submit(*static_cast<cudaStream_t*>(handle), work) == cudaSuccess
                ? CUDNN_STATUS_SUCCESS
                : CUDNN_STATUS_EXECUTION_FAILED;
 }

@@ -9,29 +9,17 @@
 #include <vector>
 
 #include "tests/emulated_cuda/cuda_runtime.h"
-#include "tests/emulated_cuda/driver_memory.hpp"
 
 namespace emulated {
-
-// Work in the order in which it was recorded. One that can be launched is a graph of its own.
-struct graph {
-    struct node {
-        std::function<void()> work;
-        const void* what;
-    };
-    std::vector<node> nodes;
-    bool is_broken = false; // something was asked of the stream that cannot be recorded
-};
 
 namespace {
 thread_local int current_device = 0;
 } // namespace
 
-// Does what was put into it in order, on a thread of its own, or records it.
+// Does what was put into it in order, on a thread of its own.
 class stream {
   public:
     const int device = current_device;
-    std::unique_ptr<graph> recorded; // null while nothing is
 
     stream() : worker_{[this] { run(); }} {}
     ~stream() {
@@ -99,14 +87,6 @@ constexpr int devices = 2;
 constexpr std::size_t memory_bytes = 1ull << 30; // of all devices
 std::atomic<std::size_t> bytes_in_use{0};
 std::atomic<bool> events_fail{false};
-std::atomic<std::size_t> graphs_made{0}, graphs_launched{0};
-
-// What the back end does with streams that do not record alone.
-bool is_refused(cudaStream_t s) {
-    if (s->recorded)
-        s->recorded->is_broken = true;
-    return s->recorded != nullptr;
-}
 
 // In front of what is handed out: its size.
 constexpr std::size_t header_bytes = 256;
@@ -140,20 +120,13 @@ void fail_events(bool fail) {
     events_fail = fail;
 }
 
-cudaError_t submit(cudaStream_t stream, std::function<void()> work, const void* what) {
+cudaError_t submit(cudaStream_t stream, std::function<void()> work) {
     if (stream == nullptr)
         return cudaErrorInvalidValue;
     if (stream->device != current_device)
         return cudaErrorInvalidResourceHandle;
-    if (stream->recorded)
-        stream->recorded->nodes.push_back({std::move(work), what});
-    else
-        stream->submit(std::move(work));
+    stream->submit(std::move(work));
     return cudaSuccess;
-}
-
-graph_counts graphs_so_far() {
-    return {graphs_made, graphs_launched};
 }
 
 bool fits(const cudaLaunchConfig_t& config) {
@@ -182,16 +155,6 @@ cudaError_t cudaSetDevice(int device) {
     if (device < 0 || device >= devices)
         return cudaErrorInvalidDevice;
     current_device = device;
-    if (const driver* const d = driver::get())
-        d->make_current(d->context);
-    return cudaSuccess;
-}
-cudaError_t cudaGetDevice(int* device) {
-    *device = current_device;
-    return cudaSuccess;
-}
-// What UCX asks of the driver is done at once, and nobody asks for streams this way.
-cudaError_t cudaDeviceSynchronize() {
     return cudaSuccess;
 }
 cudaError_t cudaSetDeviceFlags(unsigned) {
@@ -240,8 +203,6 @@ cudaError_t cudaStreamDestroy(cudaStream_t s) {
     return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t s) {
-    if (is_refused(s))
-        return cudaErrorStreamCaptureUnsupported;
     s->wait();
     return cudaSuccess;
 }
@@ -254,8 +215,6 @@ cudaError_t cudaEventDestroy(cudaEvent_t e) {
     return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s) {
-    if (is_refused(s))
-        return cudaErrorStreamCaptureUnsupported;
     if (s->device != current_device || e->device != current_device)
         return cudaErrorInvalidResourceHandle;
     auto moment = std::make_shared<event::moment>();
@@ -277,75 +236,10 @@ cudaError_t cudaEventSynchronize(cudaEvent_t e) {
     return events_fail ? cudaErrorIllegalAddress : cudaSuccess;
 }
 
-cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
-    if (const driver* const d = driver::get()) {
-        driver::address made = 0;
-        if (d->take(&made, bytes) != 0)
-            return cudaErrorMemoryAllocation;
-        *memory = reinterpret_cast<void*>(made);
-        return cudaSuccess;
-    }
-    return take(memory, bytes);
-}
-cudaError_t cudaFree(void* memory) {
-    if (const driver* const d = driver::get())
-        d->give_back(reinterpret_cast<driver::address>(memory));
-    else
-        give_back(memory);
-    return cudaSuccess;
-}
-cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode) {
-    if (s->recorded)
-        return cudaErrorInvalidValue;
-    s->recorded = std::make_unique<graph>();
-    return cudaSuccess;
-}
-cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t* graph) {
-    if (!s->recorded)
-        return cudaErrorInvalidValue;
-    *graph = s->recorded->is_broken ? nullptr : s->recorded.release();
-    s->recorded.reset();
-    return *graph != nullptr ? cudaSuccess : cudaErrorStreamCaptureInvalidated;
-}
-cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t*, std::size_t* count) {
-    *count = graph->nodes.size();
-    return cudaSuccess;
-}
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, unsigned long long) {
-    *made = new emulated::graph{*graph};
-    ++graphs_made;
-    return cudaSuccess;
-}
-cudaError_t cudaGraphExecUpdate(cudaGraphExec_t to, cudaGraph_t from,
-                                cudaGraphExecUpdateResultInfo*) {
-    if (!std::ranges::equal(to->nodes, from->nodes, {}, &graph::node::what, &graph::node::what))
-        return cudaErrorGraphExecUpdateFailure;
-    to->nodes = from->nodes;
-    return cudaSuccess;
-}
-cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t s) {
-    ++graphs_launched;
-    for (const auto& node : graph->nodes)
-        submit(s, node.work, node.what);
-    return cudaSuccess;
-}
-cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-    delete graph;
-    return cudaSuccess;
-}
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
-    delete graph;
-    return cudaSuccess;
-}
-
 cudaError_t cudaMallocAsync(void** memory, std::size_t bytes, cudaStream_t s) {
-    if (is_refused(s))
-        return cudaErrorStreamCaptureUnsupported;
     return take(memory, bytes);
 }
 cudaError_t cudaFreeAsync(void* memory, cudaStream_t s) {
-    if (is_refused(s))
-        return cudaErrorStreamCaptureUnsupported;
     s->submit([memory] { give_back(memory); });
     return cudaSuccess;
 }
@@ -359,20 +253,8 @@ cudaError_t cudaFreeHost(void* memory) {
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
                             cudaStream_t s) {
-    static const char copy = 0;
-    return submit(
-        s,
-        [=] {
-            if (const driver* const d = driver::get())
-                d->copy(reinterpret_cast<driver::address>(to),
-                        reinterpret_cast<driver::address>(from), bytes);
-            else
-                std::memmove(to, from, bytes);
-        },
-        &copy);
+    return submit(s, [=] { std::memmove(to, from, bytes); });
 }
 cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t s) {
-    static const char set = 0;
-    return submit(
-        s, [=] { std::memset(memory, value, bytes); }, &set);
+    return submit(s, [=] { std::memset(memory, value, bytes); });
 }

@@ -17,7 +17,7 @@ bool read(std::span<const std::byte> in) {
 }
 
 std::vector<std::string> sound_inputs() {
-    hello_message hello{{node_id{7}, "left", "127.0.0.1:4242", peer_role::client, true},
+    hello_message hello{{node_id{7}, "left", "127.0.0.1:4242", peer_role::client},
                         memory_mark{.process = 300, .descriptor = 7}};
     hello.tcp = true;
     hello.ucx = {1, 13};

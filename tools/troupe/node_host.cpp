@@ -128,7 +128,7 @@ struct node_host::parts {
     }
 
     result<void> make_devices(const node_choice& choice);
-    result<void> make_network(const node_choice& choice, peer_role role, node_id id);
+    result<void> make_network(const node_host_options& options, node_id id);
     result<void> join(const node_host_options& options);
 };
 
@@ -176,7 +176,8 @@ result<void> node_host::parts::make_devices(const node_choice& choice) {
     return {};
 }
 
-result<void> node_host::parts::make_network(const node_choice& choice, peer_role role, node_id id) {
+result<void> node_host::parts::make_network(const node_host_options& options, node_id id) {
+    const node_choice& choice = options.node;
     auto access = open_access(choice.access);
     if (!access)
         return access.failure();
@@ -185,13 +186,14 @@ result<void> node_host::parts::make_network(const node_choice& choice, peer_role
     pool = source ? std::make_unique<memory_pool>(bytes, std::move(source), memory_kind::host)
                   : std::make_unique<memory_pool>(bytes);
     ucx_options ucx;
-    ucx.self = {id, name, choice.listen, role};
+    ucx.self = {id, name, choice.listen, options.role};
     ucx.key = access->key;
     ucx.pool = pool.get();
     ucx.time = &time;
     ucx.transports = access->transports;
+    ucx.log = options.log;
     // A run ends with short messages; a peer that hangs must not keep its user waiting.
-    if (role == peer_role::client)
+    if (options.role == peer_role::client)
         ucx.drain_timeout = std::chrono::seconds{1};
     auto made = make_ucx_endpoint(std::move(ucx));
     if (!made)
@@ -243,7 +245,7 @@ result<std::unique_ptr<node_host>> node_host::start(const node_host_options& opt
     const node_id id = draw_node_id();
     if (auto made = p->make_devices(choice); !made)
         return made.failure();
-    if (auto made = p->make_network(choice, options.role, id); !made)
+    if (auto made = p->make_network(options, id); !made)
         return made.failure();
     p->timers = std::make_unique<thread_timers>();
     node_options node;

@@ -24,7 +24,8 @@ struct node_host_options {
     peer_role role = peer_role::member;
     bool tracing = true;
     std::size_t trace_events = limits::trace_events_default;
-    // What happens to the node, a sentence each. Called on actors' threads; must only hand it on. May be empty.
+    // What happens to the node, a sentence each. Called on actors' and the network's threads; must only hand it on. May be
+    // empty.
     std::function<void(const std::string&)> log;
 };
 

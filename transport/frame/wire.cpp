@@ -88,41 +88,12 @@ void write_words(const frame& f, std::span<std::byte> out) {
     TROUPE_CHECK(at == out.size(), "the message is as long as it was measured");
 }
 
-namespace {
-
-// The tensor section if it lies in the memory of a device as it is; else empty. Nothing is there between tensors, which may
-// hold anything.
-std::span<const std::byte> on_device(const frame& f) {
-    const std::byte* first = nullptr;
-    std::uint64_t at = 0;
-    for (const tensor& t : f.tensors()) {
-        at = aligned(at);
-        if (t.bytes() == 0)
-            continue;
-        if (first == nullptr)
-            first = t.data();
-        if (t.is_host() || t.data() != first + at)
-            return {};
-        at += t.bytes();
-    }
-    return first != nullptr ? std::span{first, at} : std::span<const std::byte>{};
-}
-
-} // namespace
-
-bool lies_on_device(const frame& f) {
-    return std::ranges::any_of(f.tensors(),
-                               [](const tensor& t) { return t.bytes() > 0 && !t.is_host(); });
-}
-
 std::vector<std::span<const std::byte>> tensor_section(const frame& f) {
     std::vector<std::span<const std::byte>> pieces;
-    if (const auto whole = on_device(f); !whole.empty())
-        return {whole};
     pieces.reserve(f.tensors().size());
     std::uint64_t at = 0;
     for (const tensor& t : f.tensors()) {
-        TROUPE_CHECK(t.is_host(), "tensors that are sent from a device lie there as in a frame");
+        TROUPE_CHECK(t.is_host(), "what is sent lies in memory of the host");
         if (aligned(at) != at)
             pieces.emplace_back(zeros, aligned(at) - at);
         if (t.bytes() > 0)
@@ -133,7 +104,6 @@ std::vector<std::span<const std::byte>> tensor_section(const frame& f) {
 }
 
 result<std::vector<std::byte>> serialize(const frame& f, const header& identity) {
-    TROUPE_CHECK(!lies_on_device(f), "what is copied lies in memory of the host");
     const auto measured = measure(f);
     if (!measured)
         return measured.failure();
@@ -201,8 +171,6 @@ class received_frame final : public frame {
 
     // What is wrong with the message, if anything. May throw kj::Exception.
     result<void> admit(const header& h, const parts& received);
-    // All of it but the tensors.
-    result<void> admit_root();
 
   private:
     kj::ArrayPtr<const capnp::word> keep(const parts& received);
@@ -315,19 +283,14 @@ result<void> received_frame::admit_tensors(const header& h, const parts& receive
     return {};
 }
 
-result<void> received_frame::admit_root() {
+result<void> received_frame::admit(const header& h, const parts& received) {
     if (const auto ok = admit_segments(); !ok)
         return ok;
     root_ = message_.getRoot<proto::Frame>();
     if (const auto v = root_.getEnvelope().getVersion(); v != 1)
         return malformed("envelope of version " + std::to_string(v) + ", this build reads 1");
     body_type_ = root_.getBodyType();
-    return {};
-}
-
-result<void> received_frame::admit(const header& h, const parts& received) {
-    const auto ok = admit_root();
-    return ok ? admit_tensors(h, received) : ok;
+    return admit_tensors(h, received);
 }
 
 } // namespace
@@ -345,20 +308,6 @@ result<frame_ptr> read_frame(const header& h, parts received) {
         if (const auto ok = f->admit(h, received); !ok)
             return ok.failure();
         return frame_ptr{std::move(f)};
-    } catch (const kj::Exception& e) {
-        return malformed(e.getDescription().cStr());
-    }
-}
-
-result<destination> read_destination(const header& h, std::span<const std::byte> words) {
-    if (words.size() != h.words * sizeof(capnp::word))
-        return malformed("not as many words as announced");
-    try {
-        parts received{.words = words};
-        received_frame f{received};
-        if (const auto ok = f.admit_root(); !ok)
-            return ok.failure();
-        return destination{f.to(), f.body_type()};
     } catch (const kj::Exception& e) {
         return malformed(e.getDescription().cStr());
     }

@@ -22,8 +22,6 @@ inline constexpr std::uint32_t magic = 0x46505254; // "TRPF"
 inline constexpr std::uint16_t version = 4;
 inline constexpr std::size_t header_bytes = 48;
 inline constexpr std::size_t alignment = 64; // of a tensor within the tensor section
-inline constexpr std::size_t described_in_header =
-    16; // tensors of a small message that surely go with a header's words
 inline constexpr std::uint64_t traversal_words_max = 8 * limits::frame_words_max;
 inline constexpr int nesting_max = 32;
 
@@ -51,11 +49,8 @@ void write_header(const header& h, std::span<std::byte, header_bytes> out);
 // The segment table and the segments: exactly h.words * 8 bytes, where h is what measure() returned for `f`.
 void write_words(const frame& f, std::span<std::byte> out);
 
-// Whether tensors of it lie where only a device, and a network that is made for it, read them.
-bool lies_on_device(const frame& f);
-
 // The tensor section as a list of pieces (tensors and the zeros between them), without a copy. Valid as long as the
-// frame. One piece where the tensors lie so in one buffer in the memory of a device.
+// frame. The tensors lie in memory of the host.
 std::vector<std::span<const std::byte>> tensor_section(const frame& f);
 
 // The frame in one piece. For tests and simulations: real transports do not copy tensors.
@@ -77,13 +72,6 @@ struct parts {
 
 // The frame that `h` announces. The tensors share `buffer`.
 result<frame_ptr> read_frame(const header& h, parts received);
-
-// What a receiver may choose memory by before the tensors are there.
-struct destination {
-    actor_address to;
-    std::uint64_t body_type = 0;
-};
-result<destination> read_destination(const header& h, std::span<const std::byte> words);
 
 // A frame in one piece; its tensors are copied to the pool. errc::exhausted if the pool is.
 result<frame_ptr> deserialize(std::span<const std::byte> in, memory_pool& pool);

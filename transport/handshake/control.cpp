@@ -40,7 +40,6 @@ void write(proto::Control::Builder out, const hello_message& m) {
     }
     hello.setRdma(m.rdma);
     hello.setTcp(m.tcp);
-    hello.setGpuMemory(m.self.takes_gpu_memory);
     hello.setUcxMajor(m.ucx.major);
     hello.setUcxMinor(m.ucx.minor);
 }
@@ -93,7 +92,7 @@ result<control_message> read(proto::Hello::Reader hello) {
     if (!role)
         return role.failure();
     hello_message m;
-    m.self = {node_id{hello.getNode()}, name, address, *role, hello.getGpuMemory()};
+    m.self = {node_id{hello.getNode()}, name, address, *role};
     if (hello.hasMemory()) {
         const auto memory = hello.getMemory();
         const auto token = memory.getToken();

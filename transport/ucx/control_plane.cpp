@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "transport/ucx/ucx_endpoint.hpp"
 #include "transport/ucx/ucx_means.hpp"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::uint64_t listening_id = control_plane::first_id;
 constexpr duration listen_pause = std::chrono::milliseconds{100};
+constexpr int accepted_at_once = 16; // then it is the turn of what those that wait have sent
 
 std::string text(const ucx_version& v) {
     return std::to_string(v.major) + "." + std::to_string(v.minor);
@@ -139,7 +141,7 @@ void control_plane::watch(connection& c, bool is_new) {
 }
 
 void control_plane::accept_waiting() {
-    for (;;) {
+    for (int i = 0; i < accepted_at_once; ++i) {
         file_descriptor socket = accept_from(listening_);
         if (!socket) {
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
@@ -148,14 +150,36 @@ void control_plane::accept_waiting() {
             }
             return;
         }
-        const auto unfinished = std::ranges::count_if(connections_, [](const auto& entry) {
-            return entry.second.state != phase::up && entry.second.side == handshake_side::acceptor;
-        });
-        if (static_cast<std::size_t>(unfinished) >= options_.handshakes_max)
-            ++refused_; // and closed
-        else
+        if (make_room())
             add(std::move(socket), handshake_side::acceptor, options_.handshake_timeout);
+        else
+            ++refused_; // and closed
     }
+}
+
+// Who holds the key proves it at once: whoever has waited longest without is the least likely to.
+bool control_plane::make_room() {
+    std::size_t unfinished = 0;
+    std::uint64_t oldest = 0; // of those that have not proven the key
+    for (const auto& [id, c] : connections_)
+        if (c.side == handshake_side::acceptor && c.state != phase::up) {
+            ++unfinished;
+            if (oldest == 0 && c.state == phase::proof)
+                oldest = id;
+        }
+    if (unfinished < options_.handshakes_max)
+        return true;
+    if (oldest == 0)
+        return false;
+    on_ready(oldest); // its proof may have come
+    if (const connection* c = find(oldest); c == nullptr || c->state != phase::proof)
+        return make_room();
+    if (!std::exchange(has_told_of_crowd_, true) && options_.log)
+        options_.log(std::to_string(unfinished) + " connections to " + self_.address +
+                     " are not set up: from now on the oldest that has not proven the cluster's "
+                     "key is closed for a new one; see who connects there");
+    end(oldest, error{errc::refused, "others wait to prove the key"});
+    return true;
 }
 
 void control_plane::on_ready(std::uint64_t id) {
@@ -179,11 +203,9 @@ void control_plane::on_ready(std::uint64_t id) {
     }
     for (const control_message& message : arrived)
         if ((c = find(id)) != nullptr)
-            handle(*c, message);
+            std::visit([&](const auto& m) { admit(*c, m); }, message);
     c = find(id);
-    if (c == nullptr)
-        return;
-    if (c->state == phase::duplicate)
+    if (c == nullptr || c->state == phase::duplicate)
         return;
     if (alive)
         watch(*c);
@@ -192,10 +214,6 @@ void control_plane::on_ready(std::uint64_t id) {
                                       alive.failure().message() + ")"});
     else
         end(id, alive.failure());
-}
-
-void control_plane::handle(connection& c, const control_message& message) {
-    std::visit([&](const auto& m) { admit(c, m); }, message);
 }
 
 void control_plane::admit(connection& c, const hello_message& hello) {

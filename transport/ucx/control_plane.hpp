@@ -92,9 +92,9 @@ class control_plane {
     };
 
     void accept_waiting();
+    bool make_room(); // for one more connection that comes in
     connection& add(file_descriptor socket, handshake_side side, duration timeout);
     void watch(connection& c, bool is_new = false);
-    void handle(connection& c, const control_message& message);
     void admit(connection& c, const hello_message& hello);
     void admit(connection& c, const sight_message& sight);
     void admit(connection& c, const worker_message& worker);
@@ -123,6 +123,7 @@ class control_plane {
     std::map<node_id, std::uint64_t> up_;
     std::uint64_t next_id_ = first_id + 1;
     std::uint64_t refused_ = 0;
+    bool has_told_of_crowd_ = false;
 };
 
 } // namespace troupe

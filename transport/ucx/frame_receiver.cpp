@@ -196,13 +196,10 @@ bool frame_receiver::place(const std::shared_ptr<arrival>& a) {
         a->is_complete = true;
         return true;
     }
-    a->buffer = room_on_gpu(*a);
-    if (!a->buffer) {
-        auto room = pool_.allocate(a->data_bytes);
-        if (!room)
-            return false;
-        a->buffer = std::move(*room);
-    }
+    auto room = pool_.allocate(a->data_bytes);
+    if (!room)
+        return false;
+    a->buffer = std::move(*room);
     if (a->rendezvous != nullptr) {
         begin_transfer(a);
     } else {
@@ -214,28 +211,11 @@ bool frame_receiver::place(const std::shared_ptr<arrival>& a) {
     return true;
 }
 
-// None where the frame does not go there, or there is none left. UCX 1.22 has no rendezvous between memory of a GPU and a
-// worker that is not made for it.
-buffer_ref frame_receiver::room_on_gpu(const arrival& a) const {
-    if (!options_.gpu || !a.peer->info.takes_gpu_memory || a.rendezvous == nullptr ||
-        a.words.empty())
-        return {};
-    const auto destination = wire::read_destination(a.header, a.words);
-    if (!destination) // found again, and told, when all of it is here
-        return {};
-    memory_pool* const there = options_.gpu->for_frame(destination->to, destination->body_type);
-    if (there == nullptr)
-        return {};
-    auto room = there->allocate(a.data_bytes);
-    return room ? std::move(*room) : buffer_ref{};
-}
-
 void frame_receiver::begin_transfer(const std::shared_ptr<arrival>& a) {
     ucp_request_param_t params{};
     params.op_attr_mask =
         UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
-    params.memory_type = a->buffer->pool().kind() == memory_kind::device ? UCS_MEMORY_TYPE_CUDA
-                                                                         : UCS_MEMORY_TYPE_HOST;
+    params.memory_type = UCS_MEMORY_TYPE_HOST;
     params.cb.recv_am = &frame_receiver::transferred;
     params.user_data = a.get();
     transfers_.emplace(a.get(), a);

@@ -84,7 +84,6 @@ class frame_receiver {
     bool is_due(const ucx_peer& peer, const arrival& next) const;
     // Takes room for the data and begins or makes the transfer; false if the pool has none.
     bool place(const std::shared_ptr<arrival>& a);
-    buffer_ref room_on_gpu(const arrival& a) const;
     void begin_transfer(const std::shared_ptr<arrival>& a);
     bool end_transfer(arrival& a); // false if it had ended
     void fail(const std::shared_ptr<ucx_peer>& peer, error why);

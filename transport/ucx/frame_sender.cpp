@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::size_t header_room = 4096; // see wire.md
 constexpr std::byte zeros[wire::alignment]{};
-constexpr std::uint64_t gpu_rendezvous_min = 8192;
 
 } // namespace
 
@@ -104,15 +103,8 @@ void frame_sender::post(const std::shared_ptr<ucx_peer>& peer, ucx_peer::outgoin
 
     ucp_request_param_t params{};
     params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
-                          UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_MEMORY_TYPE |
-                          UCP_OP_ATTR_FIELD_FLAGS;
+                          UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
     params.memory_type = UCS_MEMORY_TYPE_HOST;
-    if (wire::lies_on_device(*op.data)) {
-        TROUPE_CHECK(op.pieces.size() == 1, "what lies on a device is one piece");
-        params.memory_type = UCS_MEMORY_TYPE_CUDA;
-        if (h.tensor_bytes >= gpu_rendezvous_min)
-            params.flags = UCP_AM_SEND_FLAG_RNDV; // else it would pass through memory of the host
-    }
     params.cb.send = &frame_sender::completed;
     params.user_data = &op;
     const bool contiguous = op.pieces.size() <= 1;

@@ -19,11 +19,7 @@ result<std::unique_ptr<endpoint>> make_ucx_endpoint(ucx_options options) {
             "listening on " + options.self.address +
                 " needs the cluster's key, because other machines can reach it; give it by "
                 "--key FILE, or listen on 127.0.0.1"};
-    options.self.takes_gpu_memory = options.gpu.has_value();
-    if (options.gpu)
-        options.gpu->use();
-    auto means =
-        ucx_means::find(options.transports, listen->is_loopback(), options.gpu.has_value());
+    auto means = ucx_means::find(options.transports, listen->is_loopback());
     if (!means)
         return means.failure();
     return std::unique_ptr<endpoint>{

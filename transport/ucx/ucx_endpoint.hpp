@@ -17,7 +17,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "schemas/base/clock.hpp"
@@ -34,27 +33,12 @@ enum class ucx_transports : std::uint8_t {
     rdma,      // RDMA alone
 };
 
-// Memory of GPUs that UCX is to read and write. A frame's tensors that lie in such memory must lie
-// there in one buffer, as on the wire, its words must fit UCX's header (wire.md), and its receiver must
-// take such memory, too (peer_info).
-struct ucx_gpu_memory {
-    // Makes a GPU the calling thread's. Called on each thread before it enters UCX, as the driver ends a process that asks
-    // without (UCX does while it goes to sleep).
-    std::function<void()> use;
-    // Waits for all that GPUs do: before buffers are let go of that UCX may still copy to or from. On the progress thread.
-    std::function<void()> settle;
-    // Where the tensors of a large frame go; null: to the node's pool, as all where that one has no room. On the progress
-    // thread. A pool must outlive its frames.
-    std::function<memory_pool*(actor_address to, std::uint64_t body_type)> for_frame;
-};
-
 struct ucx_options {
     peer_info self;  // node and name must be set; address: where to listen, HOST:PORT, port 0 picks
                      // a free one
     std::string key; // the cluster's; may be empty on a loopback address only
-    memory_pool* pool = nullptr;       // tensors that arrive; must outlive every frame received
-    std::optional<ucx_gpu_memory> gpu; // none: memory of the host alone
-    const clock* time = nullptr;       // for time-outs; must outlive the endpoint
+    memory_pool* pool = nullptr; // tensors that arrive; must outlive every frame received
+    const clock* time = nullptr; // for time-outs; must outlive the endpoint
     ucx_transports transports = ucx_transports::automatic;
     duration connect_timeout = std::chrono::seconds{5}; // of connect(), from the call to peer_up
     duration handshake_timeout =
@@ -69,17 +53,19 @@ struct ucx_options {
     std::uint64_t busy_rounds =
         1000; // of progress for which a peer that has had news is asked in each; then when it is its turn
     std::size_t handshakes_max =
-        64; // connections that have not yet proven the key; further ones are refused
+        64; // connections that came in and are not up; for one more the oldest that has not proven the key is closed
     send_bounds bounds;
     std::uint64_t backlog_bytes_max = limits::peer_backlog_bytes_max; // of one peer
+    // For people: what the endpoint does with strangers, a sentence each. On the progress thread; must only hand it on. May
+    // be empty.
+    std::function<void(const std::string&)> log = {};
 };
 
 // Whether this machine has what is asked for, as far as shows without an endpoint (ucx_means.cpp): errc::usage otherwise.
 result<void> check_transports(ucx_transports asked);
 
-// Errors: errc::usage for an address that is not HOST:PORT or needs a key, for RDMA where there is no device for it, and for
-// memory of GPUs where UCX is built without CUDA or too old for it; errc::io where UCX cannot start. The port is opened by
-// start().
+// Errors: errc::usage for an address that is not HOST:PORT or needs a key, and for RDMA where there is no device for it;
+// errc::io where UCX cannot start. The port is opened by start().
 result<std::unique_ptr<endpoint>> make_ucx_endpoint(ucx_options options);
 
 } // namespace troupe

@@ -17,9 +17,9 @@ std::vector<std::string> rdma_devices() {
     return names;
 }
 
-// UCX looks for them as it will for a link, but for memory of GPUs, of which alone it would make a context.
+// UCX looks for them as it will for a link.
 bool finds_rdma() {
-    return ucx_context::create(ucx_way::rdma, false, false).ok();
+    return ucx_context::create(ucx_way::rdma, false).ok();
 }
 
 } // namespace
@@ -30,12 +30,11 @@ result<void> check_transports(ucx_transports asked) {
     return {};
 }
 
-result<std::unique_ptr<ucx_means>> ucx_means::find(ucx_transports asked, bool loopback_only,
-                                                   bool gpu_memory) {
+result<std::unique_ptr<ucx_means>> ucx_means::find(ucx_transports asked, bool loopback_only) {
     const bool has_rdma = looks_for_rdma(asked, loopback_only) && finds_rdma();
     if (asked == ucx_transports::rdma && !has_rdma)
         return no_rdma_error(rdma_devices());
-    std::unique_ptr<ucx_means> made{new ucx_means{loopback_only, gpu_memory}};
+    std::unique_ptr<ucx_means> made{new ucx_means{loopback_only}};
     auto mark = own_memory_mark::create();
     made->ways_ = ways_of(asked, {.loopback_only = loopback_only,
                                   .has_memory_mark = mark.ok(),
@@ -56,7 +55,7 @@ std::optional<memory_mark> ucx_means::mark() const {
 result<ucx_context*> ucx_means::context(ucx_way way) {
     std::unique_ptr<ucx_context>& held = contexts_.at(static_cast<std::size_t>(way));
     if (held == nullptr) {
-        auto opened = ucx_context::create(way, loopback_only_, gpu_memory_);
+        auto opened = ucx_context::create(way, loopback_only_);
         if (!opened)
             return opened.failure();
         held = std::move(*opened);

@@ -18,8 +18,7 @@ namespace troupe {
 class ucx_means {
   public:
     // Opens the context of the likeliest way, too, so that what is wrong with UCX shows at once.
-    static result<std::unique_ptr<ucx_means>> find(ucx_transports asked, bool loopback_only,
-                                                   bool gpu_memory);
+    static result<std::unique_ptr<ucx_means>> find(ucx_transports asked, bool loopback_only);
 
     const ucx_ways& ways() const noexcept { return ways_; }
     std::optional<memory_mark> mark() const;
@@ -28,11 +27,9 @@ class ucx_means {
     result<ucx_context*> context(ucx_way way);
 
   private:
-    ucx_means(bool loopback_only, bool gpu_memory)
-        : loopback_only_{loopback_only}, gpu_memory_{gpu_memory} {}
+    explicit ucx_means(bool loopback_only) : loopback_only_{loopback_only} {}
 
     const bool loopback_only_;
-    const bool gpu_memory_;
     ucx_ways ways_;
     std::optional<own_memory_mark> mark_;                  // where shared memory is among the ways
     std::array<std::unique_ptr<ucx_context>, 3> contexts_; // by way

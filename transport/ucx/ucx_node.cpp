@@ -62,7 +62,7 @@ send_status ucx_node::send(node_id node, frame_ptr f) {
     if (peer == nullptr)
         return send_status::gone;
     const auto measured = wire::measure(*f);
-    if (!measured || (wire::lies_on_device(*f) && !peer->info.takes_gpu_memory))
+    if (!measured)
         return send_status::too_large;
     const std::uint64_t bytes = measured->words * sizeof(capnp::word) + measured->tensor_bytes;
     bool is_congested = false;
@@ -89,15 +89,8 @@ send_status ucx_node::send(node_id node, frame_ptr f) {
     return is_congested ? send_status::congested : send_status::accepted;
 }
 
-// Before UCX is entered on a thread.
-void ucx_node::use_gpu() const {
-    if (options_.gpu)
-        options_.gpu->use();
-}
-
 void ucx_node::kick(const peer_ptr& peer) {
     if (std::unique_lock worker{worker_lock_, std::try_to_lock}; worker) {
-        use_gpu();
         const bool is_done = !sender_.flush(peer) && !peer->is_writable;
         worker.unlock();
         if (is_done)
@@ -159,7 +152,6 @@ void ucx_node::wake() {
 // --- the progress thread
 
 void ucx_node::run() {
-    use_gpu();
     time_point last_work = options_.time->now();
     while (!is_closing_ || continue_closing()) {
         const time_point now = options_.time->now();

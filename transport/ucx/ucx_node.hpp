@@ -30,10 +30,7 @@ namespace troupe {
 class ucx_node final : public endpoint, private control_events {
   public:
     ucx_node(ucx_options options, const socket_address& listen, std::unique_ptr<ucx_means> means);
-    ~ucx_node() override {
-        close();
-        use_gpu();
-    }
+    ~ucx_node() override { close(); }
 
     result<void> start(endpoint_listener& listener) override;
     std::string address() const override { return control_.address(); }
@@ -60,7 +57,6 @@ class ucx_node final : public endpoint, private control_events {
 
     // --- any thread
     peer_ptr find(node_id node) const;
-    void use_gpu() const;
     void kick(const peer_ptr& peer);
     void command(std::function<void()> what);
     void wake();

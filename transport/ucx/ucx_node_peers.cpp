@@ -212,9 +212,6 @@ void ucx_node::drop_worker(ucx_peer& peer) {
     if (!is_closed || !(is_set_up || peer.was_declined))
         peer.worker->leave_to_the_end();
     peer.worker.reset();
-    // Most peers go with nothing under way: GPUs that compute are waited for only where they may copy, too.
-    if (options_.gpu && peer.info.takes_gpu_memory && (peer.in_flight > 0 || peer.transfers > 0))
-        options_.gpu->settle();
     sender_.abandon(peer);
     receiver_.abandon(peer);
 }

@@ -21,10 +21,6 @@ ucs_log_func_rc_t drop_peer_failures(const char*, unsigned, const char*, ucs_log
                : UCS_LOG_FUNC_RC_CONTINUE;
 }
 
-// Beside the emulated driver of the tests UCX 1.19 ended the process, 1.20.1 lost peers over TCP, and 1.21 ended the process
-// when a peer died in a transfer; 1.22 passes them.
-constexpr ucx_version gpu_version_min{1, 22};
-
 struct config_deleter {
     void operator()(ucp_config_t* c) const { ucp_config_release(c); }
 };
@@ -45,35 +41,6 @@ configure(const std::vector<ucx_setting>& settings) {
     return config;
 }
 
-std::string name_of(const ucx_version& v) {
-    return "UCX " + std::to_string(v.major) + "." + std::to_string(v.minor);
-}
-
-// Asked before there is a context: with an older one the process may end.
-result<void> is_new_enough_for_gpus() {
-    const ucx_version here = ucx_here();
-    if (std::pair{here.major, here.minor} >=
-        std::pair{gpu_version_min.major, gpu_version_min.minor})
-        return {};
-    return error{errc::usage, name_of(here) + " is too old for memory of GPUs, which takes " +
-                                  name_of(gpu_version_min) +
-                                  " that is built with CUDA; name the folder of its libucp.so.0 in "
-                                  "LD_LIBRARY_PATH (kernels/cuda/README.md)"};
-}
-
-result<void> takes_gpu_memory(ucp_context_h context) {
-    ucp_context_attr_t is{};
-    is.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES;
-    if (const auto status = ucp_context_query(context, &is); status != UCS_OK)
-        return ucx_error(errc::io, status);
-    if ((is.memory_types & UCS_BIT(UCS_MEMORY_TYPE_CUDA)) == 0)
-        return error{errc::usage, name_of(ucx_here()) +
-                                      " takes no memory of GPUs: it is built without CUDA, or does "
-                                      "not find its module for it or the driver "
-                                      "(kernels/cuda/README.md)"};
-    return {};
-}
-
 } // namespace
 
 ucx_version ucx_here() {
@@ -86,14 +53,10 @@ error ucx_error(errc code, ucs_status_t status) {
     return {code, std::string{"UCX: "} + ucs_status_string(status)};
 }
 
-result<std::unique_ptr<ucx_context>> ucx_context::create(ucx_way way, bool loopback_only,
-                                                         bool gpu_memory) {
-    if (gpu_memory)
-        if (auto fits = is_new_enough_for_gpus(); !fits)
-            return fits.failure();
+result<std::unique_ptr<ucx_context>> ucx_context::create(ucx_way way, bool loopback_only) {
     std::unique_ptr<ucx_context> c{new ucx_context};
     ucs_log_push_handler(drop_peer_failures);
-    const auto config = configure(settings_for(way, loopback_only, gpu_memory));
+    const auto config = configure(settings_for(way, loopback_only));
     if (!config)
         return config.failure();
     ucp_params_t params{};
@@ -102,9 +65,6 @@ result<std::unique_ptr<ucx_context>> ucx_context::create(ucx_way way, bool loopb
     params.mt_workers_shared = 0;
     if (const auto status = ucp_init(&params, config->get(), &c->context_); status != UCS_OK)
         return ucx_error(errc::io, status);
-    if (gpu_memory)
-        if (auto takes = takes_gpu_memory(c->context_); !takes)
-            return takes.failure();
     return c;
 }
 

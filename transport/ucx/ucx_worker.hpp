@@ -27,9 +27,8 @@ inline constexpr unsigned frame_message = 0; // the id of our active messages
 
 class ucx_context {
   public:
-    // errc::io where nothing of this way is there; with `gpu_memory` errc::usage where UCX does not take memory of GPUs.
-    static result<std::unique_ptr<ucx_context>> create(ucx_way way, bool loopback_only,
-                                                       bool gpu_memory);
+    // errc::io where nothing of this way is there.
+    static result<std::unique_ptr<ucx_context>> create(ucx_way way, bool loopback_only);
     ~ucx_context();
     ucx_context(const ucx_context&) = delete;
     ucx_context& operator=(const ucx_context&) = delete;

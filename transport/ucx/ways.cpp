@@ -35,8 +35,8 @@ std::string text(const ucx_ways& ways) {
 }
 
 // UCX's transports that leave no machine.
-constexpr std::array<std::string_view, 9> within_machine{
-    "posix", "sysv", "xpmem", "cma", "knem", "self", "cuda_ipc", "cuda_copy", "gdr_copy"};
+constexpr std::array<std::string_view, 6> within_machine{"posix", "sysv", "xpmem",
+                                                         "cma",   "knem", "self"};
 
 std::string joined(const std::vector<std::string>& names) {
     std::string all;
@@ -98,19 +98,14 @@ error no_rdma_error(const std::vector<std::string>& devices) {
                              "or give --transport auto, which takes what there is"};
 }
 
-std::vector<ucx_setting> settings_for(ucx_way way, bool loopback_only, bool gpu_memory) {
-    // Of CUDA over RDMA and TCP copies alone: another process must not write into memory of this one's GPUs, which cuda_ipc
-    // would.
-    const auto with_gpu = [&](std::string transports, const char* of_gpus) {
-        return ucx_setting{"TLS", transports + (gpu_memory ? of_gpus : "")};
-    };
+std::vector<ucx_setting> settings_for(ucx_way way, bool loopback_only) {
     // A host that does not answer must not stop the progress of the others.
     const ucx_setting no_waiting{"TCP_CONN_NB", "y"};
     const ucx_setting never_written_by_peers{"RNDV_SCHEME", "get_zcopy"};
     switch (way) {
     case ucx_way::shared_memory:
         return {
-            with_gpu("shm,self", ",cuda"),
+            {"TLS", "shm,self"},
             no_waiting,
             // Without it shared memory does not report the failure of a peer and is refused. The name is that of the
             // settings that posix and sysv share: by theirs, which the environment knows, it would be ignored.
@@ -120,9 +115,9 @@ std::vector<ucx_setting> settings_for(ucx_way way, bool loopback_only, bool gpu_
             never_written_by_peers,
         };
     case ucx_way::rdma:
-        return {with_gpu("rc,dc,ud", ",cuda_copy"), no_waiting, never_written_by_peers};
+        return {{"TLS", "rc,dc,ud"}, no_waiting, never_written_by_peers};
     case ucx_way::tcp: {
-        std::vector<ucx_setting> settings{with_gpu("tcp", ",cuda_copy"), no_waiting};
+        std::vector<ucx_setting> settings{{"TLS", "tcp"}, no_waiting};
         if (loopback_only)
             settings.push_back({"NET_DEVICES", "lo"});
         return settings;

@@ -63,8 +63,8 @@ struct ucx_setting {
     friend bool operator==(const ucx_setting&, const ucx_setting&) = default;
 };
 
-// What a context of UCX is told so that it has this way alone. `gpu_memory`: it takes memory of GPUs as well.
-std::vector<ucx_setting> settings_for(ucx_way way, bool loopback_only, bool gpu_memory);
+// What a context of UCX is told so that it has this way alone.
+std::vector<ucx_setting> settings_for(ucx_way way, bool loopback_only);
 
 // For people: "shared memory", "tcp", "rdma (rc_mlx5, mlx5_0:1)", of what ucp_ep_print_info says of a connection; "unknown"
 // where that names nothing.

@@ -6,12 +6,9 @@ namespace troupe {
 result<void> cuda_operations::start(const transfer& op) {
     run_.hold(op.input);
     run_.hold(op.output);
-    return run_.directly(
-        [&](cudaStream_t stream) { // ordinary memory of the host cannot be recorded
-            return cuda::checked(cudaMemcpyAsync(op.output.mutable_data(), op.input.data(),
-                                                 op.input.bytes(), cudaMemcpyDefault, stream),
-                                 {&op.input});
-        });
+    return cuda::checked(cudaMemcpyAsync(op.output.mutable_data(), op.input.data(),
+                                         op.input.bytes(), cudaMemcpyDefault, run_.stream()),
+                         {&op.input});
 }
 
 } // namespace troupe

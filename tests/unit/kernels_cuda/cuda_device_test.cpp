@@ -15,10 +15,8 @@ namespace {
 
 const monotonic_clock time_of_tests;
 
-std::unique_ptr<device> made(std::uint64_t bytes = 64u << 20, bool graphs = false) {
-    return make_cuda_device(
-               {.memory_bytes_max = bytes, .host_bytes_max = 64u << 20, .graphs = graphs},
-               time_of_tests)
+std::unique_ptr<device> made(std::uint64_t bytes = 64u << 20) {
+    return make_cuda_device({.memory_bytes_max = bytes, .host_bytes_max = 64u << 20}, time_of_tests)
         .value();
 }
 
@@ -29,43 +27,13 @@ tensor host_tensor(memory_pool& pool, std::vector<float> values) {
 }
 
 // Waits for the outcome of the work.
-result<void> outcome_of(device& d, device_work work, std::string name = {}) {
+result<void> outcome_of(device& d, device_work work) {
     const auto done =
         std::make_shared<std::promise<result<void>>>(); // the device may still be leaving it
-    d.submit(
-        {.work = std::move(work),
-         .done = [done](result<void> outcome, duration) { done->set_value(std::move(outcome)); },
-         .name = std::move(name)});
+    d.submit({.work = std::move(work), .done = [done](result<void> outcome, duration) {
+                  done->set_value(std::move(outcome));
+              }});
     return done->get_future().get();
-}
-
-// factor * (x + x), by work of this name; nothing where `wrong` shapes were asked for.
-result<tensor> scaled_sum(device& d, const std::string& name, const tensor& x, float factor,
-                          bool wrong = false) {
-    tensor y;
-    auto done = outcome_of(
-        d,
-        [&](compute_context& context) -> result<void> {
-            const auto there = brought_in(context, x);
-            auto sum = tensor::allocate(context.memory, data_type::float32, x.shape());
-            auto scaled = tensor::allocate(context.memory, data_type::float32, x.shape());
-            auto other = tensor::allocate(context.memory, data_type::float32, {1});
-            if (auto added = context.ops.run(scale{*there, 2, *sum}); !added)
-                return added;
-            if (auto made = context.ops.run(scale{*sum, factor, wrong ? *other : *scaled}); !made)
-                return made;
-            auto out = taken_out(context, *scaled);
-            if (!out)
-                return out.failure();
-            y = *out;
-            return {};
-        },
-        name);
-    return done ? result<tensor>{y} : done.failure();
-}
-
-emulated::graph_counts operator-(emulated::graph_counts a, emulated::graph_counts b) {
-    return {a.made - b.made, a.launched - b.launched};
 }
 
 } // namespace
@@ -175,103 +143,51 @@ BOOST_AUTO_TEST_CASE(elements_in_the_memory_of_the_device_come_back_as_they_went
                }).ok());
 }
 
-BOOST_AUTO_TEST_CASE(work_that_is_done_again_is_launched_as_one_graph_with_its_own_operands) {
+BOOST_AUTO_TEST_CASE(work_may_read_what_it_has_made_and_go_on_with_it) {
     memory_pool pool{1 << 20};
-    const auto gpu = made(64u << 20, true);
-    const auto before = emulated::graphs_so_far();
-    std::vector<tensor> kept; // so that no two results have the same address
-    for (int i = 0; i < 5; ++i) {
-        const auto factor = static_cast<float>(i);
-        kept.push_back(scaled_sum(*gpu, "forward", host_tensor(pool, {factor, 3}), factor).value());
-        BOOST_TEST(kept.back().values<float>()[0] == 2 * factor * factor);
-        BOOST_TEST(kept.back().values<float>()[1] == 6 * factor);
-    }
-    const auto counts = emulated::graphs_so_far() - before;
-    BOOST_TEST(counts.made == 1u);
-    BOOST_TEST(counts.launched == 4u); // the first one goes as it comes
-}
-
-BOOST_AUTO_TEST_CASE(work_with_copies_to_the_host_in_the_middle_is_launched_in_parts) {
-    memory_pool pool{1 << 20};
-    const auto gpu = made(64u << 20, true);
+    const auto gpu = made();
     const tensor x = host_tensor(pool, {1, 2, 3});
-    const auto before = emulated::graphs_so_far();
-    for (int i = 0; i < 4; ++i) {
-        double squares = 0;
-        tensor y;
-        const auto done = outcome_of(
-            *gpu,
-            [&](compute_context& context) -> result<void> {
-                const auto there = brought_in(context, x);
-                auto sum = tensor::allocate(context.memory, data_type::float32, {3});
-                if (auto added = context.ops.run(scale{*there, 2, *sum}); !added)
-                    return added;
-                if (auto read = context.ops.run(sum_of_squares{*sum, squares}); !read)
-                    return read;
-                if (auto made = context.ops.run(scale{*there, static_cast<float>(squares), *sum});
-                    !made)
-                    return made;
-                auto out = taken_out(context, *sum);
-                y = *out;
-                return {};
-            },
-            "norm");
-        BOOST_TEST(done.ok());
-        BOOST_TEST(squares == 4 + 16 + 36);
-        BOOST_TEST(y.values<float>()[2] == 56 * 3);
-    }
-    const auto counts = emulated::graphs_so_far() - before;
-    BOOST_TEST(counts.made == 2u);
-    BOOST_TEST(counts.launched == 6u);
+    double squares = 0;
+    tensor y;
+    const auto done = outcome_of(*gpu, [&](compute_context& context) -> result<void> {
+        const auto there = brought_in(context, x);
+        auto sum = tensor::allocate(context.memory, data_type::float32, {3});
+        if (auto added = context.ops.run(scale{*there, 2, *sum}); !added)
+            return added;
+        if (auto read = context.ops.run(sum_of_squares{*sum, squares}); !read)
+            return read;
+        if (auto made = context.ops.run(scale{*there, static_cast<float>(squares), *sum}); !made)
+            return made;
+        auto out = taken_out(context, *sum);
+        y = *out;
+        return {};
+    });
+    BOOST_TEST(done.ok());
+    BOOST_TEST(squares == 4 + 16 + 36);
+    BOOST_TEST(y.values<float>()[2] == 56 * 3);
 }
 
-BOOST_AUTO_TEST_CASE(work_that_fails_while_it_is_recorded_says_why_and_the_next_is_done) {
-    memory_pool pool{1 << 20};
-    const auto gpu = made(64u << 20, true);
-    const tensor x = host_tensor(pool, {1, 2});
-    BOOST_TEST(scaled_sum(*gpu, "forward", x, 1).ok());
-    const auto refused = scaled_sum(*gpu, "forward", x, 1, true);
+BOOST_AUTO_TEST_CASE(work_that_fails_says_why_and_the_next_is_done) {
+    const auto gpu = made();
+    const auto scaled = [&](std::size_t elements) {
+        return outcome_of(*gpu, [elements](compute_context& context) -> result<void> {
+            auto x = tensor::allocate(context.memory, data_type::float32, {2});
+            auto y = tensor::allocate(context.memory, data_type::float32, {elements});
+            if (auto filled = context.ops.run(fill{*x, 1}); !filled)
+                return filled;
+            return context.ops.run(scale{*x, 2, *y});
+        });
+    };
+    const auto refused = scaled(1);
     BOOST_REQUIRE(!refused.ok());
     BOOST_TEST((refused.failure().code() == errc::usage));
-    BOOST_TEST(scaled_sum(*gpu, "forward", x, 2).value().values<float>()[1] == 8);
+    BOOST_TEST(scaled(2).ok());
     BOOST_TEST(!gpu->lost());
 }
 
-// Work of one name that is now of two kernels and now of three, as that of a first and a later microbatch, has two graphs.
-BOOST_AUTO_TEST_CASE(work_that_changes_between_a_few_forms_has_a_graph_of_each) {
-    const auto gpu = made(64u << 20, true);
-    const auto doubled = [&](int times) {
-        float sum = 0;
-        const auto done = outcome_of(
-            *gpu,
-            [&](compute_context& context) -> result<void> {
-                auto y = tensor::allocate(context.memory, data_type::float32, {1});
-                if (auto begun = context.ops.run(fill{*y, 1}); !begun)
-                    return begun;
-                for (int i = 0; i < times; ++i)
-                    if (auto twice = context.ops.run(scale{*y, 2, *y}); !twice)
-                        return twice;
-                const auto out = taken_out(context, *y);
-                if (auto there = context.ops.wait(); !there)
-                    return there;
-                sum = out->values<float>()[0];
-                return {};
-            },
-            "changing");
-        BOOST_TEST(done.ok());
-        return sum;
-    };
-    const auto before = emulated::graphs_so_far();
-    for (int i = 0; i < 9; ++i)
-        BOOST_TEST(doubled(i % 2) == static_cast<float>(1 << (i % 2)));
-    const auto counts = emulated::graphs_so_far() - before;
-    BOOST_TEST(counts.made == 2u);
-    BOOST_TEST(counts.launched == 8u);
-}
-
-// Memory that recorded work has let go of is not the system's, nor another operation's, before the work is launched.
-BOOST_AUTO_TEST_CASE(recorded_work_may_let_go_of_memory_and_fill_the_pool) {
-    const auto gpu = made(2u << 20, true);
+// Who gets it next is behind in the stream.
+BOOST_AUTO_TEST_CASE(work_may_let_go_of_memory_and_fill_the_pool) {
+    const auto gpu = made(2u << 20);
     const auto work = [&](compute_context& context) -> result<void> {
         tensor total = tensor::allocate(context.memory, data_type::float32, {1}).value();
         if (auto begun = context.ops.run(fill{total, 0}); !begun)
@@ -293,77 +209,26 @@ BOOST_AUTO_TEST_CASE(recorded_work_may_let_go_of_memory_and_fill_the_pool) {
         return {};
     };
     for (int i = 0; i < 3; ++i)
-        BOOST_TEST(outcome_of(*gpu, work, "sums").ok());
-}
-
-// Slots for bad elements may lie where recorded kernels have yet to write.
-BOOST_AUTO_TEST_CASE(recorded_work_looks_out_for_bad_elements_when_it_is_launched) {
-    memory_pool pool{1 << 20};
-    const auto gpu = made(1u << 20, true);
-    tensor labels = tensor::allocate(pool, data_type::int32, {2}).value();
-    labels.mutable_values<std::int32_t>()[0] = 1;
-    const auto look_up = [&](std::int32_t label) {
-        labels.mutable_values<std::int32_t>()[1] = label;
-        return outcome_of(
-            *gpu,
-            [&](compute_context& context) -> result<void> {
-                const auto there = brought_in(context, labels);
-                tensor table = tensor::allocate(context.memory, data_type::float32, {3, 4}).value();
-                tensor rows = tensor::allocate(context.memory, data_type::float32, {2, 4}).value();
-                if (auto filled = context.ops.run(fill{table, 1}); !filled)
-                    return filled;
-                for (int i = 0; i < 2; ++i) { // of the size of the slots
-                    auto before = tensor::allocate(context.memory, data_type::float32, {64, 128});
-                    if (auto filled = context.ops.run(fill{*before, 3}); !filled)
-                        return filled;
-                }
-                return context.ops.run(embedding_forward{*there, table, rows});
-            },
-            "embedding");
-    };
-    for (int i = 0; i < 3; ++i)
-        BOOST_TEST(look_up(2).ok());
-    const auto refused = look_up(3);
-    BOOST_REQUIRE(!refused.ok());
-    BOOST_TEST((refused.failure().code() == errc::data));
-    BOOST_TEST(look_up(0).ok());
+        BOOST_TEST(outcome_of(*gpu, work).ok());
 }
 
 BOOST_AUTO_TEST_CASE(a_bad_element_explains_what_came_of_it) {
     memory_pool pool{1 << 20};
     tensor labels = tensor::allocate(pool, data_type::int32, {1}).value();
     labels.mutable_values<std::int32_t>()[0] = 7; // of three
-    for (const bool graphs : {false, true}) {
-        const auto gpu = made(1u << 20, graphs);
-        for (int i = 0; i < 3; ++i) {
-            const auto refused = outcome_of(
-                *gpu,
-                [&](compute_context& context) -> result<void> {
-                    const auto there = brought_in(context, labels);
-                    tensor table =
-                        tensor::allocate(context.memory, data_type::float32, {3, 4}).value();
-                    tensor rows =
-                        tensor::allocate(context.memory, data_type::float32, {1, 4}).value();
-                    if (auto looked = context.ops.run(embedding_forward{*there, table, rows});
-                        !looked)
-                        return looked;
-                    return error{errc::usage, "the loss is not finite"};
-                },
-                "forward");
-            BOOST_REQUIRE(!refused.ok());
-            BOOST_TEST((refused.failure().code() == errc::data), refused.failure().message());
-        }
+    const auto gpu = made(1u << 20);
+    for (int i = 0; i < 3; ++i) {
+        const auto refused = outcome_of(*gpu, [&](compute_context& context) -> result<void> {
+            const auto there = brought_in(context, labels);
+            tensor table = tensor::allocate(context.memory, data_type::float32, {3, 4}).value();
+            tensor rows = tensor::allocate(context.memory, data_type::float32, {1, 4}).value();
+            if (auto looked = context.ops.run(embedding_forward{*there, table, rows}); !looked)
+                return looked;
+            return error{errc::usage, "the loss is not finite"};
+        });
+        BOOST_REQUIRE(!refused.ok());
+        BOOST_TEST((refused.failure().code() == errc::data), refused.failure().message());
     }
-}
-
-BOOST_AUTO_TEST_CASE(without_graphs_all_is_put_in_as_it_comes) {
-    memory_pool pool{1 << 20};
-    const auto gpu = made();
-    const auto before = emulated::graphs_so_far();
-    for (int i = 0; i < 3; ++i)
-        BOOST_TEST(
-            scaled_sum(*gpu, "forward", host_tensor(pool, {1}), 2).value().values<float>()[0] == 4);
-    BOOST_TEST((emulated::graphs_so_far() - before).launched == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(a_gpu_that_fails_is_lost_and_says_why) {

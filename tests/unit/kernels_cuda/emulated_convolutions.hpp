@@ -5,7 +5,6 @@
 
 #include "kernels/cuda/cuda_operations.hpp"
 #include "kernels/cuda/memory_sources.hpp"
-#include "kernels/cuda/recorder.hpp"
 #include "kernels/reference/reference.hpp"
 #include "tests/conformance/case_runs.hpp"
 
@@ -27,7 +26,6 @@ class emulated_gpu {
     ~emulated_gpu() {
         run_.reset();
         scratch_.reset();
-        recorder_.reset();
         cudaStreamDestroy(stream_);
     }
 
@@ -41,15 +39,6 @@ class emulated_gpu {
         return put ? end : put;
     }
 
-    // Work of this name, recorded unless it is the first.
-    template <class Work>
-    result<void> repeated(const std::string& name, const Work& work) {
-        recorder_->begin(1, name);
-        result<void> outcome = work();
-        const auto needs = run_->end_of_work(outcome);
-        return waited(outcome);
-    }
-
   private:
     static cudaStream_t made_stream() {
         cudaStream_t made = nullptr;
@@ -59,13 +48,10 @@ class emulated_gpu {
 
     memory_pool pool_{1 << 26};
     cudaStream_t stream_ = made_stream();
-    std::unique_ptr<cuda::stream_memory> source_ =
-        std::make_unique<cuda::stream_memory>(0, stream_);
-    std::unique_ptr<cuda::recorder> recorder_ = std::make_unique<cuda::recorder>(stream_, *source_);
-    std::unique_ptr<memory_pool> scratch_ =
-        std::make_unique<memory_pool>(1 << 26, std::move(source_), memory_kind::device);
+    std::unique_ptr<memory_pool> scratch_ = std::make_unique<memory_pool>(
+        1 << 26, std::make_unique<cuda::stream_memory>(0, stream_), memory_kind::device);
     std::unique_ptr<cuda::execution> run_ =
-        std::make_unique<cuda::execution>(stream_, *scratch_, pool_, recorder_.get());
+        std::make_unique<cuda::execution>(stream_, *scratch_, pool_);
 };
 
 // The output and all gradients, of operands that depend on the shapes alone.

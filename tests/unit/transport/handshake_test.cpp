@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(the_length_of_a_message_is_bounded_before_it_is_read) {
 BOOST_AUTO_TEST_CASE(control_messages_come_back_as_they_were) {
     handshake_nonce token;
     token.fill(std::byte{5});
-    const hello_message hello{{node_id{7}, "left", "127.0.0.1:4242", peer_role::client, true},
+    const hello_message hello{{node_id{7}, "left", "127.0.0.1:4242", peer_role::client},
                               memory_mark{4711, 12, token},
                               true,
                               false,
@@ -154,7 +154,6 @@ BOOST_AUTO_TEST_CASE(control_messages_come_back_as_they_were) {
     BOOST_TEST((again.memory == hello.memory));
     BOOST_TEST(again.rdma);
     BOOST_TEST(!again.tcp);
-    BOOST_TEST(again.self.takes_gpu_memory);
     BOOST_TEST((again.ucx == ucx_version{1, 22}));
     hello_message bare{{node_id{7}, "left", "127.0.0.1:4242"}};
     bare.tcp = true;

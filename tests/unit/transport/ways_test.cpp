@@ -16,9 +16,9 @@ const ucx_ways rdma_alone{.rdma = true};
 const ucx_ways tcp_alone{.tcp = true};
 
 // "TLS=tcp TCP_CONN_NB=y"
-std::string told(ucx_way way, bool loopback_only, bool gpu_memory) {
+std::string told(ucx_way way, bool loopback_only) {
     std::string all;
-    for (const ucx_setting& s : settings_for(way, loopback_only, gpu_memory))
+    for (const ucx_setting& s : settings_for(way, loopback_only))
         all += (all.empty() ? "" : " ") + s.name +
                (s.later_name.empty() ? "" : "|" + s.later_name) + "=" + s.value;
     return all;
@@ -110,15 +110,10 @@ BOOST_AUTO_TEST_CASE(ucx_is_told_of_one_way_alone) {
                                "MEMORY_INVALIDATE|CMA_MEMORY_INVALIDATE=y RNDV_SCHEME=get_zcopy";
     const std::string rdma = " TCP_CONN_NB=y RNDV_SCHEME=get_zcopy";
     for (const bool loopback_only : {false, true}) {
-        BOOST_TEST(told(ucx_way::shared_memory, loopback_only, false) == "TLS=shm,self" + memory);
-        BOOST_TEST(told(ucx_way::shared_memory, loopback_only, true) ==
-                   "TLS=shm,self,cuda" + memory);
-        BOOST_TEST(told(ucx_way::rdma, loopback_only, false) == "TLS=rc,dc,ud" + rdma);
-        BOOST_TEST(told(ucx_way::rdma, loopback_only, true) == "TLS=rc,dc,ud,cuda_copy" + rdma);
+        BOOST_TEST(told(ucx_way::shared_memory, loopback_only) == "TLS=shm,self" + memory);
+        BOOST_TEST(told(ucx_way::rdma, loopback_only) == "TLS=rc,dc,ud" + rdma);
         const std::string devices = loopback_only ? " NET_DEVICES=lo" : "";
-        BOOST_TEST(told(ucx_way::tcp, loopback_only, false) == "TLS=tcp TCP_CONN_NB=y" + devices);
-        BOOST_TEST(told(ucx_way::tcp, loopback_only, true) ==
-                   "TLS=tcp,cuda_copy TCP_CONN_NB=y" + devices);
+        BOOST_TEST(told(ucx_way::tcp, loopback_only) == "TLS=tcp TCP_CONN_NB=y" + devices);
     }
 }
 
@@ -153,8 +148,8 @@ BOOST_AUTO_TEST_CASE(a_link_is_described_by_what_ucx_has_set_up) {
     BOOST_TEST(described_link(printed(lane(0, "rc_verbs/rxe0:1.0") + lane(1, "rc_verbs/rxe1:1.0") +
                                       lane(2, "ud_verbs/rxe0:1.0"))) ==
                "rdma (rc_verbs, ud_verbs, rxe0:1, rxe1:1)");
-    BOOST_TEST(described_link(printed(lane(0, "rc_mlx5/mlx5_0:1.0") +
-                                      lane(1, "cuda_copy/cuda.0"))) == "rdma (rc_mlx5, mlx5_0:1)");
+    BOOST_TEST(described_link(printed(lane(0, "rc_mlx5/mlx5_0:1.0") + lane(1, "self/memory.0"))) ==
+               "rdma (rc_mlx5, mlx5_0:1)");
     BOOST_TEST(described_link(printed(lane(0, "posix/memory.0") + lane(1, "tcp/lo.0"))) == "tcp");
     for (const char* odd : {"", "lane[", "lane[0]: cm rdmacm", "lane[0]:  3:tcp", "/lane[0].:"})
         BOOST_TEST(described_link(odd) == "unknown");
