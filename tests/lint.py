@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks what the compiler does not: include arrows, file sizes, columns, calls that belong to tools/ alone, and merges left half done.
+"""Checks what the compiler does not: include arrows, file sizes, columns, calls that belong to tools/ alone, merges left half done,
+and that the files and functions which the tour in actors/README.md names are there.
 
 The arrows go one way: schemas <- kernels <- transport <- actors <- apps <- tools; tests sees all and nothing sees it.
 transport may include only kernels/tensor/. Prints one line per offence, "FILE:LINE: what is wrong", and exits 1 if any.
@@ -79,6 +80,34 @@ def check_prose(root, path):
             yield f"{path.relative_to(root)}:{number}: longer than {LINE_COLUMNS_MAX} columns"
 
 
+# A step of the tour: | 3 | `actors/data/data_source.cpp` | `data_source::feed` | what happens |
+TOUR = "actors/README.md"
+STEP = re.compile(r"\| \d+ \| `([^`]+)` \| `([^`]+)` \|")
+PATH = re.compile(rf"`((?:{'|'.join(MAY_INCLUDE)})/[^` ]*)`")
+
+
+def check_tour(root):
+    steps = 0
+    for number, line in enumerate((root / TOUR).read_text(encoding="utf-8").splitlines(), 1):
+        for path in PATH.findall(line):
+            if not (root / path).exists():
+                yield f"{TOUR}:{number}: {path} is not there"
+        step = STEP.match(line)
+        if not step:
+            continue
+        steps += 1
+        file, function = step.groups()
+        if (root / file).is_file() and not re.search(rf"(?<![\w:]){re.escape(function)}\(", (root / file).read_text(encoding="utf-8")):
+            yield f"{TOUR}:{number}: {function}() is not in {file}"
+    if steps == 0:
+        yield f"{TOUR}:1: the tour has no step of the form of tests/lint.py"
+
+
+def prose(root):
+    readmes = {path for folder in MAY_INCLUDE for path in (root / folder).rglob("README.md")}
+    return sorted({root / "README.md", *readmes, *(root / "tools/manual").glob("*.md"), *(root / ".github").glob("*.md")})
+
+
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     offences = []
@@ -89,7 +118,8 @@ def main():
                 count += 1
                 offences += check_file(root, path)
     offences += check_readmes(root)
-    for path in [root / "README.md", *(path for folder in MAY_INCLUDE for path in sorted((root / folder).rglob("README.md")))]:
+    offences += check_tour(root)
+    for path in prose(root):
         offences += check_prose(root, path)
     print("\n".join(offences) or f"{count} files keep the rules")
     return 1 if offences or not count else 0

@@ -358,9 +358,9 @@ class Cluster(TroupeTest):
 
 
 class JsonErrors(TroupeTest):
-    def test_a_run_that_fails_ends_with_an_error_object_of_the_readme(self):
-        readme = (SOURCE / "README.md").read_text()
-        documented = {code: row.rsplit("|", 2)[1] for row in readme.splitlines() if row.startswith("| `")
+    def test_a_run_that_fails_ends_with_an_error_object_of_the_manual(self):
+        manual = (SOURCE / "tools/manual/running.md").read_text()
+        documented = {code: row.rsplit("|", 2)[1] for row in manual.splitlines() if row.startswith("| `")
                       for code in re.findall(r"`(\w+)`", row)}
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))

@@ -31,6 +31,36 @@ class Scripts(TroupeTest):
                 self.assertNotIn("building", shown.stdout)
                 self.assertNotIn("set -euo", shown.stdout)
 
+    def setup_with(self, meson, ninja):
+        """tools/setup with these scripts in place of Meson and Ninja, where all packages are installed."""
+        programs = self.folder / "programs"
+        programs.mkdir()
+        for name, text in (("meson", meson), ("ninja", ninja), ("dpkg-query", "printf 'install ok installed'\n")):
+            (programs / name).write_text(f"#!/bin/sh\n{text}")
+            (programs / name).chmod(0o755)
+        shutil.copy(SOURCE / "tools/packages.txt", self.folder / "tools")
+        return subprocess.run([self.folder / "tools/setup"], capture_output=True, text=True, check=False,
+                              env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"})
+
+    def test_setup_keeps_what_meson_says_in_a_file_and_says_how_far_it_is(self):
+        done = self.setup_with("seq -f 'Checking %g' 100\n", "echo '[1/2] one'; echo '[2/2] two'\n")
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        self.assertIn("(all that Meson says is in build/configure.log)", done.stdout)
+        self.assertNotIn("Checking", done.stdout)
+        self.assertEqual(len((self.folder / "build/configure.log").read_text().splitlines()), 100)
+        self.assertRegex(done.stdout, r"\n== building in build \(.* on two cores\)\n\[1/2\] one\n$")  # others come too soon
+
+    def test_setup_shows_why_meson_fails(self):
+        failed = self.setup_with("echo 'ERROR: no compiler'; exit 1\n", "echo building\n")
+        self.assertEqual(failed.returncode, 1)
+        self.assertIn("ERROR: no compiler\nsetup: Meson failed; ", failed.stderr)
+        self.assertNotIn("building", failed.stdout)
+
+    def test_setup_shows_in_full_what_cannot_be_built(self):
+        failed = self.setup_with("true\n", "echo '[1/2] one'; echo 'FAILED: a.o'; echo 'a.cpp:1: error'; exit 3\n")
+        self.assertEqual(failed.returncode, 3)
+        self.assertIn("FAILED: a.o\na.cpp:1: error\n", failed.stdout)
+
     def test_a_bundle_trains_with_its_own_libraries(self):
         build = pathlib.Path(TROUPE).resolve().parents[2]
         folder = self.folder / "bundle"
