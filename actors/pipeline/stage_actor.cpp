@@ -58,6 +58,29 @@ actor_address stage_actor::replica_of(const std::vector<actor_address>& stage,
     return stage[(minibatch - epoch_->first_minibatch) % stage.size()];
 }
 
+// The actors beside this stage, which are those that its options ask for, on its node.
+result<void> stage_actor::take_beside(proto::ConnectStage::Reader body) {
+    const std::pair<run_role, actor_address> named[] = {
+        {run_role::reducer, read_address(body.getReducer())},
+        {run_role::peer, read_address(body.getPeer())},
+        {run_role::shard, read_address(body.getShard())},
+        {run_role::cache, read_address(body.getCache())}};
+    for (const auto& [role, address] : named) {
+        const bool is_due = std::ranges::count(options_.beside, role) > 0;
+        if (is_due != address.operator bool() || (is_due && address.node != self().node))
+            return error{errc::protocol, is_due
+                                             ? "there is no " + std::string{name_of(role)} +
+                                                   " beside this stage on its node"
+                                             : "this stage has no " + std::string{name_of(role)} +
+                                                   " beside it, but is told of one"};
+    }
+    options_.reducer = named[0].second;
+    options_.peer = options_.sync.averages_weights() ? options_.reducer : named[1].second;
+    options_.shard = named[2].second;
+    options_.cache = named[3].second;
+    return {};
+}
+
 void stage_actor::connect(proto::ConnectStage::Reader body, const frame& f) {
     if (!comes_from(options_.trainer, f))
         return;
@@ -65,6 +88,8 @@ void stage_actor::connect(proto::ConnectStage::Reader body, const frame& f) {
         return reject("this stage is connected already");
     if (body.getPrevious().size() == 0 || (body.getNext().size() == 0) != is_last())
         return fail({errc::protocol, "the neighbours of this stage are not there"});
+    if (auto there = take_beside(body); !there)
+        return fail(there.failure());
     for (const auto replica : body.getPrevious())
         watch(previous_.emplace_back(read_address(replica)));
     for (const auto replica : body.getNext())

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "actors/pipeline/crossing_numbers.hpp"
-#include "actors/pipeline/replica_sync.hpp"
+#include "actors/pipeline/run_roles.hpp"
 #include "actors/pipeline/schedule.hpp"
 #include "actors/runtime/actor.hpp"
 #include "kernels/device/device.hpp"
@@ -42,7 +42,8 @@ struct stage_options {
     replica_place replica;               // of this stage
     std::vector<std::uint32_t> warm_ups; // of every stage, where they differ in replicas
     replica_sync sync;
-    actor_address reducer; // sums over the replicas, where they do and have something to sum
+    std::vector<run_role> beside; // what stands beside it on its node; ConnectStage says where:
+    actor_address reducer;        // sums over the replicas, where they do and have something to sum
     // What the reducer is given: payloads of this encoder, which the device uses alone, or gradients as they are where there
     // is none. Of these, and of what the cache is given, some as their factors (stage_program::backward).
     std::shared_ptr<gradient_encoder> encoder;
@@ -144,6 +145,7 @@ class stage_actor final : public actor {
     };
 
     void connect(proto::ConnectStage::Reader body, const frame& f);
+    result<void> take_beside(proto::ConnectStage::Reader body);
     void begin_epoch(proto::EpochBegin::Reader body, const frame& f);
     void admit(proto::Activation::Reader body, const frame& f);
     void admit_gradient(proto::Gradient::Reader body, const frame& f);

@@ -1,4 +1,4 @@
-#include "actors/device/stage_memories.hpp"
+#include "actors/agent/stage_memories.hpp"
 
 #include "schemas/pipeline.capnp.h"
 #include "transport/frame/frame.hpp"
