@@ -43,14 +43,20 @@
 # `slice` counts within a reduction, `round` within a slice.
 
 using Cxx = import "/capnp/c++.capnp";
-using Training = import "training.capnp";
+using Pipeline = import "pipeline.capnp";
+using Run = import "run.capnp";
 using import "annotations.capnp".nodeLocal;
 $Cxx.namespace("troupe::proto");
+
+struct ReducerOptions {
+  # Of role "reducer" (run.capnp), on the stage's device: sums gradients, or with local SGD weights, of this replica.
+  part @0 :Pipeline.ModelPart;
+}
 
 struct JoinReduction $nodeLocal {
   # Stage to its reducer, before it tells the trainer that it is ready: your peers. Not answered.
   rank @0 :UInt32;              # of the receiver, which is the stage's replica
-  members @1 :List(Training.ActorAddress);  # reducers by rank
+  members @1 :List(Run.ActorAddress);  # reducers by rank
 }
 
 struct Reduce $nodeLocal {

@@ -26,16 +26,31 @@
 # push once, by (epoch, worker, clock): one that it has taken before is ignored, one out of turn ends the shard and the run.
 
 using Cxx = import "/capnp/c++.capnp";
-using Training = import "training.capnp";
+using Pipeline = import "pipeline.capnp";
+using Run = import "run.capnp";
 using import "annotations.capnp".nodeLocal;
 $Cxx.namespace("troupe::proto");
+
+struct ShardOptions {
+  # Of role "shard" (run.capnp): that of the part's replica, on the device of its stage, or on the node's worker where it has one.
+  part @0 :Pipeline.ModelPart;
+  minibatches @1 :UInt64;       # as of StageOptions
+  workers @2 :UInt32 = 1;       # of the server
+}
+
+struct CacheOptions {
+  # Of role "cache" (run.capnp): that of the part's replica, or of several whose first it is; where a shard would be.
+  part @0 :Pipeline.ModelPart;
+  workers @1 :UInt32 = 1;       # of the server
+  members @2 :UInt32 = 1;       # replicas that are this worker
+}
 
 struct JoinServer $nodeLocal {
   # Stage to its cache, when it has its first weights. Answered by ServerJoined.
   worker @0 :UInt32;
-  shards @1 :List(Training.ActorAddress);
+  shards @1 :List(Run.ActorAddress);
   weightVersion @2 :UInt64;
-  keeps @3 :Training.ActorAddress;  # the shard beside the stage, which gets its first weights; actor 0: none
+  keeps @3 :Run.ActorAddress;  # the shard beside the stage, which gets its first weights; actor 0: none
   updates @4 :List(UInt64);     # that the optimizer has made of each of the stage's parameters so far
 }                               # attachments: the stage's parameters, then the optimizer's state of each
 

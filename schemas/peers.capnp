@@ -24,15 +24,22 @@
 # actors/peers. Weights between peers are one float32 tensor: running averages and then parameters, all in a row.
 
 using Cxx = import "/capnp/c++.capnp";
-using Training = import "training.capnp";
+using Pipeline = import "pipeline.capnp";
+using Run = import "run.capnp";
 using import "annotations.capnp".nodeLocal;
 $Cxx.namespace("troupe::proto");
+
+struct PeerOptions {
+  # Of role "peer" (run.capnp), on the stage's device: exchanges the weights of this replica. Those of Hogwild on one node
+  # share them by run and stage.
+  part @0 :Pipeline.ModelPart;
+}
 
 struct JoinPeers $nodeLocal {
   # Stage to its peer, when it has its first weights and before it tells the trainer that it is ready. Answered by Common if
   # `anew`, else not.
   rank @0 :UInt32;              # of the receiver, which is the stage's replica
-  members @1 :List(Training.ActorAddress);  # peers by rank; `anew`: zeros in place of one that is lost
+  members @1 :List(Run.ActorAddress);  # peers by rank; `anew`: zeros in place of one that is lost
   anew @2 :Bool;                # the others are at work, and expect the receiver: what the first one has takes the place of
                                 # the stage's weights
 }                               # attachments: the stage's running averages, then its parameters
@@ -96,7 +103,7 @@ struct PeerJoined {
   # Trainer to the peers of a stage that live, between two epochs: from now on this one has the place of a lost one. Answered
   # by PeerExpected.
   rank @0 :UInt32;
-  member @1 :Training.ActorAddress;
+  member @1 :Run.ActorAddress;
 }
 
 struct PeerExpected {

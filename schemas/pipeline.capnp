@@ -28,7 +28,35 @@
 # A message from anybody but the actors named in ConnectStage is answered by Rejected and changes nothing.
 
 using Cxx = import "/capnp/c++.capnp";
+using App = import "app.capnp";
+using Topology = import "topology.capnp";
 $Cxx.namespace("troupe::proto");
+
+struct ModelPart {
+  # What a stage and the actors beside it must agree on; part of their options. Each computes for itself from this alone how
+  # gradients or weights go from one to the other.
+  model @0 :App.Model;
+  train @1 :App.Train;
+  sync @2 :Topology.Sync;       # how replicas agree, where there are several
+  stage @3 :UInt32;
+  firstLayer @4 :UInt32;
+  layers @5 :UInt32;
+  replica @6 :UInt32;           # of the stage: minibatch m of an epoch is that of replica m mod replicas, but where they are dealt
+  replicas @7 :UInt32 = 1;      # of this stage
+  slowDown @8 :Float32 = 1;     # how many times as long the device takes for their work, by waiting
+}
+
+struct StageOptions {
+  # Of role "stage" (run.capnp), whose asker is the stage's trainer (training.capnp).
+  part @0 :ModelPart;
+  stages @1 :UInt32;
+  schedule @2 :Topology.PipelineSchedule;
+  minibatches @3 :UInt64;       # in the whole run: the learning rate of each update is computed from its place there
+  stageReplicas @4 :List(UInt32);  # of every stage, where they differ; then minibatches are weighed alike. Empty: all have the part's
+  rate @5 :Topology.StageRate;  # of a stage with replicas of its own
+  activations @6 :Topology.NumberForm;  # how activations between stages, and their gradients, are sent
+  worker @7 :UInt32;            # of the stage's parameter server: a replica, or with node_servers all of a node
+}
 
 struct EpochBegin {
   # Data source to stage 0, each stage to the next: a new pass over the training data. Sent when the sender has finished

@@ -1,101 +1,56 @@
 @0x9be7d2a60f513c01;
-# Training control: how a trainer places the actors of a run, starts its epochs, and learns how they went.
+# Training control: how a trainer connects the stages of a run, starts its epochs, and learns how they went.
 #
-# Actors: the trainer (in the process of `troupe run`), one agent per node (well-known actor 2) that owns the node's
-# devices, the stages that agents spawn, and the data source beside the trainer.
+# Actors: the trainer (in the process of `troupe run`), one profiler per node (well-known actor 5) that measures on the
+# node's devices, the stages and what stands beside them, which the nodes' agents spawn, and the data source beside the
+# trainer. How the trainer has actors spawned, and how they end, stands in run.capnp.
 #
-#   trainer --ProfileModel--> agent        agent  --LayerTimes | PlaceFailed--> trainer   (if measured times cut the model)
-#   trainer --PlaceStage--> agent          agent  --StagePlaced | PlaceFailed--> trainer
+#   trainer --ProfileModel--> profiler     profiler --LayerTimes | ProfileFailed--> trainer   (if measured times cut the model)
+#   trainer --Spawn--> agents              agents --Spawned | SpawnFailed--> trainer          (run.capnp)
 #   trainer --ConnectStage--> stage        stage  --StageReady--> trainer
 #   trainer --RunEpoch--> data source      every stage --StageEpochDone--> trainer   (see pipeline.capnp for between)
 #   trainer --RunEvaluation--> data source last stage  --EvaluationDone--> trainer
 #   trainer --TakeSnapshot--> stage        stage  --Snapshot--> trainer
-#   trainer --Release--> agent             nothing: the run is over
+#   trainer --Release--> agents            nothing: the run is over   (run.capnp)
 #
 # Where replicas may be lost (params.capnp): the trainer goes on without one, and between two epochs another may take its place,
-# which is placed and connected as the first ones were.
+# whose actors are spawned and connected as the first ones were.
 #
-#   trainer --DropReplica--> agents        nothing: its stages end, and what stands beside them
+#   trainer --EndActors--> agents          nothing: its stages end, and what stands beside them   (run.capnp)
 #   trainer --ReplicaLost--> data source   data source --MinibatchesLost--> trainer
 #   trainer --ReplicaJoined--> data source nothing
-#
-# A run is named by `run`, drawn at random by its trainer; it dies with the trainer. An agent watches the trainer of every
-# run that it hosts and ends the run's stages when the trainer or its node is gone.
 
 using Cxx = import "/capnp/c++.capnp";
 using App = import "app.capnp";
-using Topology = import "topology.capnp";
 using Device = import "device.capnp";
+using Run = import "run.capnp";
 using import "annotations.capnp".nodeLocal;
 $Cxx.namespace("troupe::proto");
 
-struct ActorAddress { node @0 :UInt64; actor @1 :UInt64; }
-
-struct PlaceStage {
-  # Trainer to an agent: spawn this stage on one of your devices. Answered by StagePlaced or PlaceFailed. A run belongs to
-  # the first trainer that names it to an agent; another one is refused, and so is the same stage of the same replica a second time.
-  run @0 :UInt64;
-  stage @1 :UInt32;
-  stages @2 :UInt32;
-  firstLayer @3 :UInt32;
-  layers @4 :UInt32;
-  device @5 :Text;              # "cpu:0"
-  schedule @6 :Topology.PipelineSchedule;
-  model @7 :App.Model;
-  train @8 :App.Train;
-  minibatches @9 :UInt64;       # in the whole run: the stage computes the learning rate of each update from its place there
-  replica @10 :UInt32;          # of the stage: minibatch m of an epoch is that of replica m mod replicas, but where they are dealt
-  replicas @11 :UInt32 = 1;
-  sync @12 :Topology.Sync;      # how they agree, where there are several
-  stageReplicas @14 :List(UInt32);  # of every stage, where they differ; then `replicas` is that of this stage, and its minibatches
-                                # are weighed alike. Empty: all have `replicas`
-  slowDown @13 :Float32 = 1;    # how many times as long the device takes for the stage's work, by waiting
-  worker @15 :UInt32;           # of the stage's parameter server: a replica, or with node_servers all of a node
-  workers @16 :UInt32 = 1;
-  members @17 :UInt32 = 1;      # replicas that are this worker
-  rate @18 :Topology.StageRate; # of a stage with replicas of its own
-  activations @19 :Topology.NumberForm;  # how activations between stages, and their gradients, are sent
-}                               # the sender is the stage's trainer
-
-struct StagePlaced {
-  # Agent to trainer, the answer to PlaceStage: the stage is there. It gets ConnectStage when all stages are.
-  run @0 :UInt64;
-  stage @1 :UInt32;
-  address @2 :ActorAddress;
-  replica @3 :UInt32;
-  reducer @4 :ActorAddress;     # of the stage; actor 0 where its replicas reduce nothing
-  shard @5 :ActorAddress;       # of the stage's parameter server; actor 0 where there is none on this node
-  peer @6 :ActorAddress;        # of the stage; actor 0 where it exchanges no weights, or by its reducer
-}
-
-struct PlaceFailed {
-  # Agent to the sender of a PlaceStage, or of a ProfileModel (then of stage 0), as its answer: it cannot be done, and
-  # nothing has been spawned. The run ends, or goes on without a replica that was to take a lost one's place.
-  run @0 :UInt64;
-  stage @1 :UInt32;
-  failure @2 :Device.Failure;
-  replica @3 :UInt32;
-}
-
 struct ConnectStage {
-  # Trainer to stage, once, when all stages are placed. A stage that is `restored` starts from the attached weights instead
+  # Trainer to stage, once, when all actors of the run are there. A stage that is `restored` starts from the attached weights instead
   # of fresh ones: parameters in the stage's order (none for a stage without), then the optimizer's state of each, then running averages.
   # Answered by StageReady or StageFailed. The stage takes its other messages from these actors only.
-  previous @0 :List(ActorAddress);  # stage s-1, or the data source; where stages differ in replicas all of them, by number
-  next @1 :List(ActorAddress);      # stage s+1, likewise; empty for the last stage
-  source @2 :ActorAddress;      # the data source, which sends labels to the last stage
+  previous @0 :List(Run.ActorAddress);  # stage s-1, or the data source; where stages differ in replicas all of them, by number
+  next @1 :List(Run.ActorAddress);      # stage s+1, likewise; empty for the last stage
+  source @2 :Run.ActorAddress;      # the data source, which sends labels to the last stage
   restored @3 :Bool;
   weightVersion @4 :UInt64;     # of the attached weights, or of those that the peers have
-  reducers @5 :List(ActorAddress);  # of this stage in all replicas, in their order; empty where they reduce nothing
-  shards @6 :List(ActorAddress);    # of this stage's parameter server; empty where there is none
+  reducers @5 :List(Run.ActorAddress);  # of this stage in all replicas, in their order; empty where they reduce nothing
+  shards @6 :List(Run.ActorAddress);    # of this stage's parameter server; empty where there is none
   # Of this stage in all replicas, in their order; empty where there are none. Where the stage `joins`, zeros in place of that of
   # a replica that is lost: it expects nobody, and may live for a while yet.
-  peers @7 :List(ActorAddress);
+  peers @7 :List(Run.ActorAddress);
   joins @8 :Bool;               # in the place of a lost replica: the stage begins with what its peers have, where it has peers
   # Whether it is computed on this stage's own device, so that what goes to it stays in that device's memory.
   previousIsBeside @9 :Bool;
   nextIsBeside @10 :Bool;
   updates @11 :List(UInt64);    # restored: that the optimizer has made of each parameter so far, in the stage's order
+  # What stands beside this stage on its node; actor 0 where there is none.
+  reducer @12 :Run.ActorAddress;
+  cache @13 :Run.ActorAddress;  # of the stage's parameter server
+  shard @14 :Run.ActorAddress;  # likewise
+  peer @15 :Run.ActorAddress;   # where replicas exchange weights, but not by their reducers
 }
 
 struct StageReady {
@@ -121,12 +76,6 @@ struct RunEpoch {
   skipMinibatches @2 :UInt64;   # of this epoch, already done before a resume
 }
 
-struct DropReplica {
-  # Trainer to the agents of a replica's stages, when one of them is lost and the run goes on. Not answered.
-  run @0 :UInt64;
-  replica @1 :UInt32;
-}
-
 struct ReplicaLost {
   # Trainer to data source: it gets no more minibatches. Answered by MinibatchesLost.
   replica @0 :UInt32;
@@ -141,8 +90,8 @@ struct MinibatchesLost {
 struct ReplicaJoined {
   # Trainer to data source, between two epochs: another one has taken the place of a lost replica.
   replica @0 :UInt32;
-  firstStage @1 :ActorAddress;
-  lastStage @2 :ActorAddress;
+  firstStage @1 :Run.ActorAddress;
+  lastStage @2 :Run.ActorAddress;
 }
 
 struct RunEvaluation {
@@ -207,9 +156,9 @@ struct Snapshot {
 }
 
 struct ProfileModel {
-  # Trainer to an agent, and `troupe plan`, which has no run: measure every layer on this device. Answered by LayerTimes or
-  # PlaceFailed (stage 0), which also refuses a second one of a node while its first is under way. Given up when the sender
-  # is gone.
+  # Trainer to a node's profiler, and `troupe plan`, which has no run: measure every layer on this device. Answered by
+  # LayerTimes or ProfileFailed, which also refuses a second one of a node while its first is under way. Given up when the
+  # sender is gone.
   run @0 :UInt64;
   device @1 :Text;
   batch @2 :UInt32;
@@ -217,15 +166,15 @@ struct ProfileModel {
 }
 
 struct LayerTimes {
-  # Agent to the sender of a ProfileModel, as its answer. The trainer cuts the model by it and places the stages.
+  # Profiler to the sender of a ProfileModel, as its answer. The trainer cuts the model by it and places the stages.
   run @0 :UInt64;
   nanoseconds @1 :List(UInt64); # forward plus backward, per layer
 }
 
-struct Release {
-  # Trainer to agent: the run is over, end its stages.
+struct ProfileFailed {
+  # Profiler to the sender of a ProfileModel, as its answer: it cannot be measured.
   run @0 :UInt64;
-  failure @1 :Device.Failure;   # null: it is done; `cancelled`: it was stopped; else it has failed
+  failure @1 :Device.Failure;
 }
 
 struct StopRun $nodeLocal {

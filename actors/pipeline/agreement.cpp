@@ -14,6 +14,29 @@ void agreement::gradients_complete(weight_version used, std::uint64_t) {
     state().counts.count_lag(state().weights.latest()->version.value() - used.value());
 }
 
+result<stage_companions> companions_of(const stage_options& options,
+                                       proto::ConnectStage::Reader body, node_id node) {
+    stage_companions own{.reducer = read_address(body.getReducer()),
+                         .cache = read_address(body.getCache()),
+                         .shard = read_address(body.getShard()),
+                         .peer = read_address(body.getPeer())};
+    for (const auto& [role, address] : {std::pair{run_role::reducer, own.reducer},
+                                        {run_role::cache, own.cache},
+                                        {run_role::shard, own.shard},
+                                        {run_role::peer, own.peer}}) {
+        const bool is_due = std::ranges::count(options.beside, role) > 0;
+        if (is_due != address.operator bool() || (is_due && address.node != node))
+            return error{errc::protocol, is_due
+                                             ? "there is no " + std::string{name_of(role)} +
+                                                   " beside this stage on its node"
+                                             : "this stage has no " + std::string{name_of(role)} +
+                                                   " beside it, but is told of one"};
+    }
+    if (options.sync.averages_weights())
+        own.peer = own.reducer;
+    return own;
+}
+
 std::unique_ptr<agreement> make_agreement(stage_port& stage, const stage_companions& own) {
     if (own.cache)
         return std::make_unique<server_agreement>(stage, own.cache, own.shard);

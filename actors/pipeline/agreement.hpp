@@ -97,6 +97,10 @@ class agreement {
     stage_port& stage_;
 };
 
+// Those that a trainer names, which must be those that the stage's options ask for, on its node.
+result<stage_companions> companions_of(const stage_options& options,
+                                       proto::ConnectStage::Reader body, node_id node);
+
 // As the stage's options and companions say.
 std::unique_ptr<agreement> make_agreement(stage_port& stage, const stage_companions& own);
 

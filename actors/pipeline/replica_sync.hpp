@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "actors/params/shard_update.hpp"
@@ -34,6 +35,10 @@ struct replica_sync {
     // Nothing for a way that this build does not know. One replica agrees with itself.
     static std::optional<replica_sync> of(proto::Sync::Reader description, std::uint32_t replicas);
 
+    // Whether they exchange weights by taking their mean, which is a sum: by their reducers.
+    bool averages_weights() const noexcept {
+        return exchange && std::holds_alternative<mean_rule>(exchange->method);
+    }
     // Whether a replica steps by itself between two pulls, or pushes sums of gradients.
     bool accrues() const noexcept { return push_every > 1 || fetch_every > 1; }
     // Whether the others go on when one is lost, and another may take its place.

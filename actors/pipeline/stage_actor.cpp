@@ -90,10 +90,12 @@ void stage_actor::connect(proto::ConnectStage::Reader body, const frame& f) {
         return;
     if (agreement_)
         return reject("this stage is connected already");
-    agreement_ =
-        make_agreement(*this, {options_.reducer, options_.cache, options_.shard, options_.peer});
     if (auto listens = listen(body); !listens)
         return fail(listens.failure());
+    const auto companions = companions_of(options_, body, self().node);
+    if (!companions)
+        return fail(companions.failure());
+    agreement_ = make_agreement(*this, *companions);
     if (auto connected = agreement_->connect(body); !connected)
         return fail(connected.failure());
     if (body.getRestored()) {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "actors/pipeline/replica_sync.hpp"
+#include "actors/pipeline/run_roles.hpp"
 #include "actors/pipeline/schedule.hpp"
 #include "kernels/device/device.hpp"
 #include "kernels/graph/stage_program.hpp"
@@ -19,16 +19,13 @@ struct stage_options {
     replica_place replica;               // of this stage
     std::vector<std::uint32_t> warm_ups; // of every stage, where they differ in replicas
     replica_sync sync;
-    actor_address reducer; // sums over the replicas, where they do and have something to sum
+    std::vector<run_role> beside; // who is colocated with it for that; ConnectStage says where
     // What the reducer is given: payloads of this encoder, which the device uses alone, or
     // gradients as they are where there is none. Of these, and of what the cache is given, some as
     // their factors (stage_program::backward).
     std::shared_ptr<gradient_encoder> encoder;
     std::vector<bool> as_factors;
-    actor_address cache;      // of the parameter server, where there is one
-    actor_address shard;      // colocated with this stage, if there is one
     std::uint32_t worker = 0; // of the server: this replica, or all of the node's
-    actor_address peer; // where replicas exchange weights: who does it; with local SGD the reducer
     proto::PipelineSchedule schedule = proto::PipelineSchedule::PIPEDREAM;
     std::shared_ptr<const stage_program> program;
     number_form_ptr activations; // how stages send them and their gradients; null: as they are

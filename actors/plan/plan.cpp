@@ -7,6 +7,7 @@
 #include "actors/pipeline/crossing_numbers.hpp"
 #include "actors/pipeline/run_shape.hpp"
 #include "actors/plan/placement.hpp"
+#include "actors/plan/plan_actors.hpp"
 #include "actors/plan/saturated.hpp"
 #include "kernels/optim/optimizer.hpp"
 #include "schemas/base/limits.hpp"
@@ -263,6 +264,7 @@ result<plan> make_plan(const plan_request& request) {
             return sendable.failure();
         p.stages.push_back(std::move(stage));
     }
+    p.actors = list_actors(p, request.app.getTopology().getSync());
     return p;
 }
 

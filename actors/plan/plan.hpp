@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "actors/pipeline/partition.hpp"
-#include "actors/pipeline/replica_sync.hpp"
+#include "actors/pipeline/run_roles.hpp"
 #include "actors/pipeline/schedule.hpp"
 #include "kernels/graph/stage_program.hpp"
 #include "schemas/app.capnp.h"
@@ -43,9 +43,10 @@ struct planned_layer {
     std::uint64_t parameters = 0;
     double forward_flops = 0;
     double backward_flops = 0;
-    std::uint64_t kept_bytes = 0;     // from its forward to its backward pass
-    std::uint64_t crossing_bytes = 0; // forward and back, if a stage ends behind it; in int8 at most
-    double compute_ns = 0;            // measured, forward and backward; 0 if nothing was
+    std::uint64_t kept_bytes = 0; // from its forward to its backward pass
+    std::uint64_t crossing_bytes =
+        0;                 // forward and back, if a stage ends behind it; in int8 at most
+    double compute_ns = 0; // measured, forward and backward; 0 if nothing was
 };
 
 struct planned_stage {
@@ -75,6 +76,15 @@ struct planned_stage {
         0; // measured, forward and backward of a minibatch; 0 if nothing was measured
 };
 
+// An actor that a node's agent spawns.
+struct planned_actor {
+    run_role role = run_role::stage;
+    std::string name; // "reducer-0.1"
+    plan_device where;
+    std::uint32_t stage = 0;             // that it is, or stands beside
+    std::vector<std::uint32_t> replicas; // of that stage: one, but of a server that a node shares
+};
+
 struct plan {
     bool is_pipeline = false; // else all layers are on one device, as a pipeline of one stage
     proto::PipelineSchedule schedule = proto::PipelineSchedule::PIPEDREAM;
@@ -91,6 +101,8 @@ struct plan {
     std::uint64_t label_bytes = 0; // from the data source to the last stage, per minibatch
     std::vector<planned_stage> stages;
     std::vector<planned_layer> layers;
+    // All of the run: by replica, then stage, each stage behind what stands beside it.
+    std::vector<planned_actor> actors;
 };
 
 struct plan_request {

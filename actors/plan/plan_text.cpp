@@ -4,6 +4,7 @@
 
 #include "actors/collective/all_reduce.hpp"
 #include "actors/plan/plan.hpp"
+#include "actors/plan/plan_actors.hpp"
 #include "actors/plan/plan_text.hpp"
 #include "schemas/base/nearest.hpp"
 
@@ -238,7 +239,7 @@ std::string describe(const plan& p) {
             ": MinibatchDone; <- every stage: StageEpochDone, Snapshot\n";
     if (p.stages.size() > 1)
         text += "all stages\n" + describe_needs(total_of(p.stages), "", "");
-    return text;
+    return text + describe_actors(p);
 }
 
 } // namespace troupe

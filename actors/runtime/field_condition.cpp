@@ -122,31 +122,40 @@ field_condition::field_condition(const std::string& path, std::string value)
     : path_{split(path)}, value_{std::move(value)} {}
 
 result<void> field_condition::check(const message_type& type) const {
-    capnp::StructSchema schema = type.schema;
-    std::string named = type.name;
-    for (std::size_t i = 0; i < path_.size(); ++i) {
-        const std::string& name = path_[i];
-        KJ_IF_MAYBE (found, schema.findFieldByName(name.c_str())) {
-            const capnp::Type kind = found->getType();
-            if (i + 1 == path_.size()) {
-                const auto possible = check_value(kind, value_);
-                return possible ? result<void>{}
-                                : usage(name + " of " + named + " is " +
-                                        possible.failure().message() + ", never '" + value_ + "'");
-            }
-            if (!kind.isStruct())
-                return usage("field " + name + " of " + named + " has no fields of its own");
-            schema = kind.asStruct();
-            named.append(".").append(name);
-        } else {
-            const auto known = fields_of(schema);
-            return usage(named + " has no field " + name + "; " +
-                         (known.empty()
-                              ? "it has none"
-                              : guess(name, known) + "its fields are " + in_a_row(known)));
+    return check_from(0, type.schema, type.name);
+}
+
+// The rest of the path, from there on.
+result<void> field_condition::check_from(std::size_t depth, capnp::StructSchema schema,
+                                         const std::string& named) const {
+    const std::string& name = path_[depth];
+    KJ_IF_MAYBE (found, schema.findFieldByName(name.c_str())) {
+        const capnp::Type kind = found->getType();
+        if (depth + 1 == path_.size()) {
+            const auto possible = check_value(kind, value_);
+            return possible ? result<void>{}
+                            : usage(name + " of " + named + " is " + possible.failure().message() +
+                                    ", never '" + value_ + "'");
         }
+        if (kind.isAnyPointer())
+            return check_in_any(depth + 1, named + "." + name);
+        if (!kind.isStruct())
+            return usage("field " + name + " of " + named + " has no fields of its own");
+        return check_from(depth + 1, kind.asStruct(), named + "." + name);
     }
-    return {};
+    const auto known = fields_of(schema);
+    return usage(
+        named + " has no field " + name + "; " +
+        (known.empty() ? "it has none" : guess(name, known) + "its fields are " + in_a_row(known)));
+}
+
+// Some type must be able to hold it.
+result<void> field_condition::check_in_any(std::size_t depth, const std::string& named) const {
+    for (const message_type& type : message_types())
+        if (check_from(depth, type.schema, type.name))
+            return {};
+    return usage("nothing that can be " + named + " has a field " + path_[depth] +
+                 " that can be so");
 }
 
 bool field_condition::holds(capnp::DynamicStruct::Reader body) const {
@@ -156,6 +165,14 @@ bool field_condition::holds(capnp::DynamicStruct::Reader body) const {
                 return false;
             if (i + 1 == path_.size())
                 return equals(body.get(*found), found->getType(), value_);
+            if (found->getType().isAnyPointer()) {
+                const message_type* type = type_of_any(body, *found);
+                if (type == nullptr)
+                    return false;
+                body = body.get(*found).as<capnp::AnyPointer>().getAs<capnp::DynamicStruct>(
+                    type->schema);
+                continue;
+            }
             if (!found->getType().isStruct())
                 return false;
             body = body.get(*found).as<capnp::DynamicStruct>();

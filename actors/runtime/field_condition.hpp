@@ -15,7 +15,8 @@ namespace troupe {
 
 class field_condition {
   public:
-    // `path` in the body with dots between names, "member.name". `value` as it would be printed; numbers are compared as
+    // `path` in the body with dots between names, "member.name"; through a field of any struct (type_of_any) it goes on in
+    // that. `value` as it would be printed; numbers are compared as
     // numbers.
     field_condition(const std::string& path, std::string value);
 
@@ -28,6 +29,10 @@ class field_condition {
     const std::string& field() const noexcept { return path_.front(); } // the outermost one
 
   private:
+    result<void> check_from(std::size_t depth, capnp::StructSchema schema,
+                            const std::string& named) const;
+    result<void> check_in_any(std::size_t depth, const std::string& named) const;
+
     std::vector<std::string> path_;
     std::string value_;
 };

@@ -1,6 +1,5 @@
 #include "actors/runtime/message_types.hpp"
 
-#include <capnp/dynamic.h>
 #include <kj/exception.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "schemas/peers.capnp.h"
 #include "schemas/pipeline.capnp.h"
 #include "schemas/probe.capnp.h"
+#include "schemas/run.capnp.h"
 #include "schemas/trace.capnp.h"
 #include "schemas/training.capnp.h"
 
@@ -71,11 +71,13 @@ const std::vector<message_type>& table() {
         EvaluationBatch, EvaluationLabels, EvaluationTaken, EndOfEvaluation,
         // probe.capnp
         Probe,
+        // run.capnp, and the options of roles
+        Spawn, Spawned, SpawnFailed, EndActors, Release, StageOptions, ReducerOptions, PeerOptions,
+        ShardOptions, CacheOptions,
         // training.capnp
-        PlaceStage, StagePlaced, PlaceFailed, ConnectStage, StageReady, StageFailed, RunEpoch,
-        RunEvaluation, StopData, MinibatchDone, StageEpochDone, EvaluationDone, TakeSnapshot,
-        Snapshot, ProfileModel, LayerTimes, Release, StopRun, DropReplica, ReplicaLost,
-        MinibatchesLost, ReplicaJoined>();
+        ConnectStage, StageReady, StageFailed, RunEpoch, RunEvaluation, StopData, MinibatchDone,
+        StageEpochDone, EvaluationDone, TakeSnapshot, Snapshot, ProfileModel, LayerTimes,
+        ProfileFailed, StopRun, ReplicaLost, MinibatchesLost, ReplicaJoined>();
     return all;
 }
 
@@ -92,18 +94,34 @@ bool is_none(capnp::DynamicValue::Reader value, capnp::StructSchema::Field field
             value.as<std::uint32_t>() == ~std::uint32_t{0});
 }
 
+std::string fields_text(capnp::DynamicStruct::Reader body);
+
+// Of any struct: its type and its fields.
+std::string any_text(capnp::DynamicStruct::Reader body, capnp::StructSchema::Field field) {
+    const message_type* type = type_of_any(body, field);
+    return type == nullptr
+               ? "(a type that this build does not know)"
+               : type->name + " " +
+                     fields_text(
+                         body.get(field).as<capnp::AnyPointer>().getAs<capnp::DynamicStruct>(
+                             type->schema));
+}
+
+std::string value_text(capnp::DynamicStruct::Reader body, capnp::StructSchema::Field field) {
+    if (field.getType().isAnyPointer())
+        return any_text(body, field);
+    const auto value = body.get(field);
+    return (field.getType().isFloat32() ? kj::str(value.as<float>()) : kj::str(value)).cStr();
+}
+
 // As Cap'n Proto prints a struct, but for the fields that hold none.
 std::string fields_text(capnp::DynamicStruct::Reader body) {
     std::string text;
     for (const auto field : body.getSchema().getFields()) {
-        if (!body.has(field))
-            continue;
-        const auto value = body.get(field);
-        if (is_none(value, field))
+        if (!body.has(field) || is_none(body.get(field), field))
             continue;
         text.append(text.empty() ? "" : ", ").append(field.getProto().getName().cStr());
-        text.append(" = ").append(
-            (field.getType().isFloat32() ? kj::str(value.as<float>()) : kj::str(value)).cStr());
+        text.append(" = ").append(value_text(body, field));
     }
     return "(" + text + ")";
 }
@@ -125,6 +143,14 @@ const message_type* find_message_type(std::string_view name) {
     const auto found = std::find_if(table().begin(), table().end(),
                                     [&](const message_type& t) { return t.name == name; });
     return found == table().end() ? nullptr : &*found;
+}
+
+const message_type* type_of_any(capnp::DynamicStruct::Reader body,
+                                capnp::StructSchema::Field field) {
+    const std::string beside = std::string{field.getProto().getName().cStr()} + "Type";
+    KJ_IF_MAYBE (type, body.getSchema().findFieldByName(beside.c_str()))
+        return find_message_type(body.get(*type).as<std::uint64_t>());
+    return nullptr;
 }
 
 bool is_of_inspector(std::uint64_t type) {

@@ -6,6 +6,7 @@
 // Threads: the table is constant.
 #pragma once
 
+#include <capnp/dynamic.h>
 #include <capnp/schema.h>
 
 #include <cstdint>
@@ -28,6 +29,11 @@ struct message_type {
 const message_type* find_message_type(std::uint64_t id);
 const message_type* find_message_type(std::string_view name);
 std::span<const message_type> message_types();
+
+// Of a field that holds any struct, an AnyPointer: its type, which the field beside it says whose name ends in "Type". Null
+// where this build does not know it, or there is no such field.
+const message_type* type_of_any(capnp::DynamicStruct::Reader body,
+                                capnp::StructSchema::Field field);
 
 // Of the inspector's own protocol, trace.capnp. Tails never show them: one of everything would feed on itself.
 bool is_of_inspector(std::uint64_t type);

@@ -37,8 +37,9 @@ trainer::trainer(actor_context& context, trainer_options options)
     TROUPE_CHECK(!options_.devices.empty() && options_.observer != nullptr,
                  "a trainer has devices and an observer");
     on<proto::LayerTimes>(&trainer::layer_times);
-    on<proto::PlaceFailed>(&trainer::place_failed);
-    on<proto::StagePlaced>(&trainer::stage_placed);
+    on<proto::ProfileFailed>(&trainer::profile_failed);
+    on<proto::Spawned>(&trainer::spawned);
+    on<proto::SpawnFailed>(&trainer::spawn_failed);
     on<proto::StageReady>(&trainer::stage_ready);
     on<proto::StageFailed>(&trainer::stage_failed);
     on<proto::MinibatchDone>(&trainer::minibatch_done);
@@ -109,10 +110,10 @@ void trainer::train() {
     for (const std::uint32_t replica : std::exchange(joined_, {})) {
         frame_builder<proto::ReplicaJoined> joined;
         joined.body().setReplica(replica);
-        write_address(joined.body().initFirstStage(), stages_[*seat_of(replica, 0)]);
+        write_address(joined.body().initFirstStage(), stages()[*seat_of(replica, 0)]);
         write_address(
             joined.body().initLastStage(),
-            stages_[*seat_of(replica, static_cast<std::uint32_t>(plan_.stages.size()) - 1)]);
+            stages()[*seat_of(replica, static_cast<std::uint32_t>(plan_.stages.size()) - 1)]);
         send(source_, std::move(joined));
     }
     const std::uint64_t skip = course_.minibatches_done_of_epoch();
@@ -134,9 +135,9 @@ void trainer::minibatch_done(proto::MinibatchDone::Reader body, const frame& f) 
     if (course_.phase() != run_phase::training)
         return reject("no epoch is running");
     bool is_last = false; // stage of a replica
-    for (std::size_t seat = 0; seat < stages_.size(); ++seat)
+    for (std::size_t seat = 0; seat < stages().size(); ++seat)
         is_last =
-            is_last || (stages_[seat] == f.from() && stage_at(seat) + 1 == plan_.stages.size());
+            is_last || (stages()[seat] == f.from() && stage_at(seat) + 1 == plan_.stages.size());
     if (!is_last)
         return reject("the sender is not the last stage of a replica");
     if (!std::isfinite(body.getLossSum()))
@@ -334,10 +335,10 @@ void trainer::on_down(actor_address who, const error& why) {
     if (who != source_ && goes_on_without_node(who, why))
         return;
     std::string what = who == source_ ? "the data" : "";
-    for (std::size_t seat = 0; seat < stages_.size(); ++seat)
-        if (who == stages_[seat] || who == agent_of(device_at(seat)))
+    for (std::size_t seat = 0; seat < stages().size(); ++seat)
+        if (who == stages()[seat] || who == agent_of(device_at(seat)))
             what += (what.empty() ? "" : ", ") + name_of_stage(seat) +
-                    (shards_[seat] && plan_.sync.bears_loss()
+                    (shards()[seat] && plan_.sync.bears_loss()
                          ? " with a shard of its parameter server, without which no run goes on" +
                                std::string{has_other_shards(seat)
                                                ? " (with parameter_server.shards: 1 only the first "
@@ -356,7 +357,8 @@ void trainer::on_rejected(proto::Rejected::Reader body, const frame& f) {
     if (body.getGone())
         return; // on_down() says why
     // Anybody may write to this actor; only those that it sends something to can have refused it.
-    if (f.from() == source_ || is_agent(f.from()) || std::ranges::count(stages_, f.from()) > 0)
+    if (f.from() == source_ || f.from() == profiler() || is_agent(f.from()) ||
+        std::ranges::count(stages(), f.from()) > 0)
         fail(read_failure(body).in("a message was refused"));
 }
 
@@ -366,9 +368,9 @@ void trainer::finish(std::optional<error> failure) {
     course_.fail();
     report_.failure = std::move(failure);
     unwatch(source_);
-    for (const actor_address stage : stages_)
+    for (const actor_address stage : stages())
         unwatch(stage);
-    for (std::size_t seat = 0; seat < stages_.size(); ++seat) {
+    for (std::size_t seat = 0; seat < stages().size(); ++seat) {
         unwatch(agent_of(device_at(seat)));
         frame_builder<proto::Release> release;
         release.body().setRun(options_.run);

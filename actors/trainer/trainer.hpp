@@ -1,7 +1,8 @@
-// The trainer of a run: places its stages, runs its epochs, evaluates, saves checkpoints, reports. Speaks the trainer's
-// side of schemas/training.capnp.
+// The trainer of a run: has its actors spawned, runs its epochs, evaluates, saves checkpoints, reports. Speaks the trainer's
+// side of schemas/training.capnp, and the asker's of schemas/run.capnp.
 //
-// What comes when is in run_course.hpp; this actor carries it out and keeps what the answers bring. A run that is stopped
+// What comes when is in run_course.hpp, who is where in run_cast.hpp; this actor carries it out and keeps what the answers
+// bring. A run that is stopped
 // finishes with errc::cancelled.
 //
 // Threads: an actor's; the observer is called on it and must only hand the news on. `worker` copies weights
@@ -22,11 +23,13 @@
 #include "actors/plan/plan.hpp"
 #include "actors/runtime/actor.hpp"
 #include "actors/runtime/work_queue.hpp"
+#include "actors/trainer/run_cast.hpp"
 #include "actors/trainer/run_course.hpp"
 #include "kernels/device/device.hpp"
 #include "schemas/cluster.capnp.h"
 #include "schemas/params.capnp.h"
 #include "schemas/peers.capnp.h"
+#include "schemas/run.capnp.h"
 #include "schemas/training.capnp.h"
 
 namespace troupe {
@@ -116,8 +119,9 @@ class trainer final : public actor {
     void on_rejected(proto::Rejected::Reader body, const frame& f) override;
 
     void layer_times(proto::LayerTimes::Reader body, const frame& f);
-    void place_failed(proto::PlaceFailed::Reader body, const frame& f);
-    void stage_placed(proto::StagePlaced::Reader body, const frame& f);
+    void profile_failed(proto::ProfileFailed::Reader body, const frame& f);
+    void spawned(proto::Spawned::Reader body, const frame& f);
+    void spawn_failed(proto::SpawnFailed::Reader body, const frame& f);
     void stage_ready(proto::StageReady::Reader body, const frame& f);
     void stage_failed(proto::StageFailed::Reader body, const frame& f);
     void minibatch_done(proto::MinibatchDone::Reader body, const frame& f);
@@ -138,13 +142,16 @@ class trainer final : public actor {
     void carry_out(run_phase phase);
     void measure();
     void place();
-    void place_stage(std::size_t seat);
+    void ask_for(std::size_t actor);
+    std::optional<run_cast::question> asked(std::uint64_t run, std::uint64_t request,
+                                            const frame& f);
+    void end_actors(const std::vector<std::pair<node_id, actor_address>>& actors,
+                    std::uint32_t of_replica);
     void spawn_source();
     void restore();
     void connect();
     void connect_stage(std::size_t seat);
-    std::vector<actor_address> replicas_of(std::size_t stage,
-                                           const std::vector<actor_address>& by_seat) const;
+    std::vector<actor_address> replicas_of(std::size_t stage, run_role role) const;
     std::vector<actor_address> neighbours(std::size_t stage, std::uint32_t replica) const;
     bool is_beside(std::size_t seat, std::size_t stage) const;
     void train();
@@ -169,19 +176,18 @@ class trainer final : public actor {
     // Whether labels are classes, so that outputs can be right.
     bool classifies() const { return app().getModel().getLoss().isCrossEntropy(); }
     actor_address agent_of(const plan_device& where) const;
+    actor_address profiler() const;         // that measures for this run
     bool is_agent(actor_address who) const; // of a node that the run may use
-    // Stages are numbered over all replicas, those of the first first: their seats.
-    struct seat {
-        std::uint32_t replica = 0;
-        std::uint32_t stage = 0;
-        friend bool operator==(const seat&, const seat&) = default;
-    };
-    std::size_t seats() const noexcept { return seats_.size(); }
-    std::optional<std::size_t> seat_of(std::uint32_t replica, std::uint32_t stage) const;
-    std::uint32_t replica_at(std::size_t seat) const;
-    std::uint32_t stage_at(std::size_t seat) const;
+    std::optional<std::size_t> seat_of(std::uint32_t replica, std::uint32_t stage) const {
+        return cast_.seat_of(replica, stage);
+    }
+    std::uint32_t replica_at(std::size_t seat) const { return cast_.seat_at(seat).replica; }
+    std::uint32_t stage_at(std::size_t seat) const { return cast_.seat_at(seat).stage; }
     const plan_device& device_at(std::size_t seat) const;
-    std::uint32_t worker_at(std::size_t seat) const; // of the stage's parameter server
+    // By seat; where they are.
+    const std::vector<actor_address>& stages() const { return cast_.all(run_role::stage); }
+    const std::vector<actor_address>& shards() const { return cast_.all(run_role::shard); }
+    const std::vector<actor_address>& peers() const { return cast_.all(run_role::peer); }
     // The seat of this stage if the message is its; else answers by Rejected.
     std::optional<std::size_t> seat_of_sender(std::uint32_t replica, std::uint32_t stage,
                                               const frame& f);
@@ -201,11 +207,7 @@ class trainer final : public actor {
     bool started_ = false; // and told
     std::vector<double> layer_ns_;
     plan plan_;
-    std::vector<seat> seats_;
-    std::vector<actor_address> stages_;   // by seat
-    std::vector<actor_address> reducers_; // by seat; where they are
-    std::vector<actor_address> shards_;   // by seat; where they are
-    std::vector<actor_address> peers_;    // by seat; where they are
+    run_cast cast_;
     actor_address source_;
     std::vector<std::pair<std::uint32_t, std::string>>
         lost_; // replica and why, until the source says what they had

@@ -30,7 +30,7 @@ void trainer::take_snapshots() {
     // Replicas have the same weights by now; with local SGD what the optimizer keeps is each one's own.
     snapshots_.assign(plan_.stages.size(), nullptr);
     for (std::size_t s = 0; s < plan_.stages.size(); ++s)
-        send(stages_[s], frame_builder<proto::TakeSnapshot>{});
+        send(stages()[s], frame_builder<proto::TakeSnapshot>{});
 }
 
 void trainer::snapshot(proto::Snapshot::Reader body, const frame& f) {

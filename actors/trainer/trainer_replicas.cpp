@@ -4,6 +4,7 @@
 
 #include "actors/messages.hpp"
 #include "actors/runtime/well_known.hpp"
+#include "actors/trainer/spawn_messages.hpp"
 #include "actors/trainer/trainer.hpp"
 #include "schemas/base/quantities.hpp"
 
@@ -21,15 +22,15 @@ std::uint32_t trainer::replicas_left() const {
 bool trainer::may_lose(std::size_t seat) const {
     bool has_shard = false;
     for (std::uint32_t s = 0; s < plan_.stages.size(); ++s)
-        has_shard = has_shard || shards_[*seat_of(replica_at(seat), s)];
+        has_shard = has_shard || shards()[*seat_of(replica_at(seat), s)];
     return started_ && course_.phase() != run_phase::finished && plan_.sync.bears_loss() &&
            replica_at(seat) > 0 && !has_shard &&
            (!plan_.sync.node_servers || plan_.stages.size() == 1);
 }
 
 bool trainer::has_other_shards(std::size_t seat) const {
-    for (std::size_t other = 0; other < seats(); ++other)
-        if (other != seat && stage_at(other) == stage_at(seat) && shards_[other])
+    for (std::size_t other = 0; other < cast_.seats(); ++other)
+        if (other != seat && stage_at(other) == stage_at(seat) && shards()[other])
             return true;
     return false;
 }
@@ -48,7 +49,7 @@ bool trainer::goes_on_without(std::size_t seat, const error& why) {
 bool trainer::goes_on_without_node(actor_address who, const error& why) {
     std::set<std::uint32_t> replicas;
     bool had_others = false; // of replicas that are lost already
-    for (std::size_t seat = 0; seat < stages_.size(); ++seat) {
+    for (std::size_t seat = 0; seat < stages().size(); ++seat) {
         if (device_at(seat).node != who.node)
             continue;
         if (course_.has_lost(replica_at(seat))) {
@@ -70,7 +71,7 @@ bool trainer::goes_on_without_node(actor_address who, const error& why) {
 void trainer::lose_replica(std::uint32_t replica, const error& why) {
     std::string what;
     std::set<node_id> nodes; // on which it was
-    const std::uint32_t worker = worker_at(*seat_of(replica, 0));
+    const std::uint32_t worker = server_worker(plan_, 0, replica);
     const bool was_joining = course_.lose_replica(replica);
     const bool was_expecting = !expecting_.empty();
     std::erase(joined_, replica);
@@ -78,8 +79,8 @@ void trainer::lose_replica(std::uint32_t replica, const error& why) {
         const std::size_t seat = *seat_of(replica, s);
         what += (what.empty() ? "" : ", ") + name_of_stage(seat);
         report_.stages[seat].lost = true;
-        unwatch(stages_[seat]);
-        expecting_.erase(peers_[seat]);
+        unwatch(stages()[seat]);
+        expecting_.erase(peers()[seat]);
         nodes.insert(device_at(seat).node);
     }
     for (const node_id node : nodes) {
@@ -87,16 +88,13 @@ void trainer::lose_replica(std::uint32_t replica, const error& why) {
             return device_at(seat).node == node && !course_.has_lost(replica_at(seat));
         };
         bool used = false;
-        for (std::size_t seat = 0; seat < seats(); ++seat)
+        for (std::size_t seat = 0; seat < cast_.seats(); ++seat)
             used = used || is_used(seat);
         if (!used)
             unwatch({node, well_known::agent});
-        frame_builder<proto::DropReplica> drop;
-        drop.body().setRun(options_.run);
-        drop.body().setReplica(replica);
-        send({node, well_known::agent}, std::move(drop));
     }
-    for (const actor_address shard : shards_)
+    end_actors(cast_.leave(replica), replica);
+    for (const actor_address shard : shards())
         if (shard) {
             frame_builder<proto::WorkerLost> lost;
             lost.body().setWorker(worker);
@@ -153,7 +151,7 @@ std::vector<plan_device> trainer::free_devices() const {
     std::vector<plan_device> free;
     for (const plan_device& d : options_.devices) {
         bool used = lost_nodes_.contains(d.node);
-        for (std::size_t seat = 0; seat < seats(); ++seat)
+        for (std::size_t seat = 0; seat < cast_.seats(); ++seat)
             used = used || (!course_.has_lost(replica_at(seat)) && device_at(seat).node == d.node &&
                             device_at(seat).device == d.device); // slowed down or not
         if (!used)
@@ -186,10 +184,11 @@ bool trainer::let_one_join() {
         plan_.stages[s].where[replica] = free[s];
         report_.stages[seat].lost = false;
         where += (where.empty() ? "" : ", ") + free[s].node_name + "/" + free[s].device;
-        stages_[seat] = {};
-        place_stage(seat);
+        cast_.move(seat, free[s]);
+        for (const std::size_t actor : cast_.actors_of(seat))
+            ask_for(actor);
     }
-    for (const actor_address shard : shards_)
+    for (const actor_address shard : shards())
         if (shard) {
             expecting_.insert(shard);
             frame_builder<proto::WorkerJoined> joined;
@@ -202,17 +201,17 @@ bool trainer::let_one_join() {
 
 // Those beside the other replicas of its stage speak with it from now on.
 void trainer::introduce(std::size_t newcomer) {
-    if (!peers_[newcomer])
+    if (!peers()[newcomer])
         return;
-    for (std::size_t seat = 0; seat < seats(); ++seat) {
+    for (std::size_t seat = 0; seat < cast_.seats(); ++seat) {
         if (seat == newcomer || stage_at(seat) != stage_at(newcomer) ||
             course_.has_lost(replica_at(seat)))
             continue;
-        expecting_.insert(peers_[seat]);
+        expecting_.insert(peers()[seat]);
         frame_builder<proto::PeerJoined> joined;
         joined.body().setRank(replica_at(newcomer));
-        write_address(joined.body().initMember(), peers_[newcomer]);
-        send(peers_[seat], std::move(joined));
+        write_address(joined.body().initMember(), peers()[newcomer]);
+        send(peers()[seat], std::move(joined));
     }
 }
 

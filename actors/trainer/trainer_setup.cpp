@@ -1,12 +1,25 @@
-// How a trainer comes to connected stages: it measures layers, makes the plan, has the stages placed and connects them.
+// How a trainer comes to connected stages: it measures layers, makes the plan, has its actors spawned, connects the stages.
 #include <algorithm>
+#include <map>
 
 #include "actors/data/data_source.hpp"
 #include "actors/messages.hpp"
+#include "actors/runtime/well_known.hpp"
+#include "actors/trainer/spawn_messages.hpp"
 #include "actors/trainer/trainer.hpp"
 #include "actors/update_counts.hpp"
 
 namespace troupe {
+
+namespace {
+
+void write_addresses(capnp::List<proto::ActorAddress>::Builder to,
+                     const std::vector<actor_address>& from) {
+    for (unsigned i = 0; i < to.size(); ++i)
+        write_address(to[i], from[i]);
+}
+
+} // namespace
 
 std::vector<weights_layout> trainer::layouts() const {
     std::vector<weights_layout> layouts;
@@ -24,21 +37,36 @@ bool trainer::is_agent(actor_address who) const {
                                [&](const plan_device& d) { return agent_of(d) == who; });
 }
 
+actor_address trainer::profiler() const {
+    return {options_.devices[0].node, well_known::profiler};
+}
+
 void trainer::measure() {
-    watch(agent_of(options_.devices[0]));
+    watch(profiler());
     frame_builder<proto::ProfileModel> request;
     request.body().setRun(options_.run);
     request.body().setDevice(options_.devices[0].device.c_str());
     request.body().setBatch(app().getTrain().getBatch());
     request.body().setModel(app().getModel());
-    send(agent_of(options_.devices[0]), std::move(request));
+    send(profiler(), std::move(request));
+}
+
+void trainer::profile_failed(proto::ProfileFailed::Reader body, const frame& f) {
+    if (body.getRun() != options_.run || f.from() != profiler() ||
+        course_.phase() != run_phase::measuring)
+        return reject("the sender does not measure for this run");
+    const plan_device& where = options_.devices[0];
+    fail(advised(read_failure(body.getFailure())
+                     .in("measuring the layers on " + where.node_name + "/" + where.device),
+                 &where));
 }
 
 void trainer::layer_times(proto::LayerTimes::Reader body, const frame& f) {
-    if (body.getRun() != options_.run || f.from() != agent_of(options_.devices[0]))
+    if (body.getRun() != options_.run || f.from() != profiler())
         return reject("the sender does not measure for this run");
     if (!take(run_phase::measuring))
         return;
+    unwatch(profiler());
     if (body.getNanoseconds().size() != count_layers(app().getModel()))
         return fail({errc::protocol, "the measured layer times do not fit the model"});
     for (const std::uint64_t ns : body.getNanoseconds())
@@ -51,123 +79,88 @@ void trainer::place() {
     if (!made)
         return fail(options_.app.at_its_place(made.failure()));
     plan_ = std::move(made).value();
-    for (std::uint32_t r = 0; seats_.empty() || seats_.back().replica + 1 == r; ++r)
-        for (std::uint32_t s = 0; s < plan_.stages.size(); ++s)
-            if (r < plan_.stages[s].where.size())
-                seats_.push_back({r, s});
-    course_.set_stages(plan_.stages.size(), seats());
-    stages_.resize(seats());
-    reducers_.resize(seats());
-    shards_.resize(seats());
-    peers_.resize(seats());
-    report_.stages.resize(seats());
-    for (std::size_t seat = 0; seat < seats(); ++seat)
-        place_stage(seat);
+    cast_ = run_cast{plan_.actors};
+    course_.set_stages(plan_.stages.size(), cast_.seats());
+    report_.stages.resize(cast_.seats());
+    for (std::size_t seat = 0; seat < cast_.seats(); ++seat) {
+        report_.stages[seat].replica = replica_at(seat);
+        report_.stages[seat].stage = stage_at(seat);
+    }
+    for (std::size_t actor = 0; actor < cast_.size(); ++actor)
+        ask_for(actor);
 }
 
-namespace {
-
-// Of a parameter server: the replicas, or with servers of their own the nodes.
-std::uint32_t workers_of(const std::vector<plan_device>& replicas, bool by_node) {
-    std::set<node_id> nodes;
-    for (const plan_device& where : replicas)
-        nodes.insert(where.node);
-    return static_cast<std::uint32_t>(by_node ? nodes.size() : replicas.size());
+void trainer::ask_for(std::size_t actor) {
+    const planned_actor& wanted = cast_[actor];
+    watch(agent_of(wanted.where));
+    send(agent_of(wanted.where), spawn_message(app(), plan_, wanted,
+                                               {.run = options_.run,
+                                                .request = cast_.ask(actor),
+                                                .minibatches = course_.shape().minibatches()}));
 }
 
-} // namespace
-
-void trainer::place_stage(std::size_t seat) {
-    const planned_stage& stage = plan_.stages[stage_at(seat)];
-    const plan_device& where = device_at(seat);
-    report_.stages[seat].replica = replica_at(seat);
-    report_.stages[seat].stage = stage_at(seat);
-    frame_builder<proto::PlaceStage> request;
-    auto body = request.body();
-    body.setRun(options_.run);
-    body.setStage(stage_at(seat));
-    body.setStages(static_cast<std::uint32_t>(plan_.stages.size()));
-    body.setFirstLayer(static_cast<std::uint32_t>(stage.layers.first));
-    body.setLayers(static_cast<std::uint32_t>(stage.layers.count));
-    body.setDevice(where.device.c_str());
-    body.setSchedule(plan_.schedule);
-    body.setModel(app().getModel());
-    body.setTrain(app().getTrain());
-    body.setMinibatches(course_.shape().minibatches());
-    body.setReplica(replica_at(seat));
-    const auto& replicas_where = stage.where;
-    body.setReplicas(static_cast<std::uint32_t>(replicas_where.size()));
-    auto replicas = body.initStageReplicas(static_cast<unsigned>(plan_.stage_replicas.size()));
-    for (unsigned s = 0; s < replicas.size(); ++s)
-        replicas.set(s, plan_.stage_replicas[s]);
-    if (plan_.is_pipeline)
-        body.setRate(app().getTopology().getPipeline().getRate());
-    const auto members = std::ranges::count(replicas_where, where.node, &plan_device::node);
-    body.setWorker(worker_at(seat));
-    body.setWorkers(workers_of(replicas_where, plan_.sync.node_servers));
-    body.setMembers(plan_.sync.node_servers ? static_cast<std::uint32_t>(members) : 1);
-    body.setSync(app().getTopology().getSync());
-    if (app().getTopology().isPipeline())
-        body.setActivations(app().getTopology().getPipeline().getActivations());
-    body.setSlowDown(where.slow_down);
-    watch(agent_of(where));
-    send(agent_of(where), std::move(request));
+// Whom this request of the run was for, which the sender answers; else answers by Rejected.
+std::optional<run_cast::question> trainer::asked(std::uint64_t run, std::uint64_t request,
+                                                 const frame& f) {
+    const auto question = cast_.asked(request);
+    if (run == options_.run && question &&
+        f.from() == actor_address{question->node, well_known::agent})
+        return question;
+    reject("the sender was not asked to spawn this actor of this run");
+    return std::nullopt;
 }
 
-// Nodes are numbered in the order of their first replicas.
-std::uint32_t trainer::worker_at(std::size_t seat) const {
-    if (!plan_.sync.node_servers)
-        return replica_at(seat);
-    const auto& all = plan_.stages[stage_at(seat)].where;
-    const auto first = std::ranges::find(all, device_at(seat).node, &plan_device::node);
-    return workers_of({all.begin(), first}, true);
-}
-
-void trainer::place_failed(proto::PlaceFailed::Reader body, const frame& f) {
-    if (body.getRun() != options_.run || !is_agent(f.from()))
-        return reject("the sender places nothing for this run");
-    const error why = read_failure(body.getFailure());
-    const auto seat = seat_of(body.getReplica(), body.getStage());
-    if (seat && course_.is_joining(replica_at(*seat)))
-        return give_up_newcomer(*seat, why);
-    const plan_device& where = options_.devices[0];
-    fail(course_.phase() == run_phase::measuring
-             ? advised(why.in("measuring the layers on " + where.node_name + "/" + where.device),
-                       &where)
-             : why);
-}
-
-void trainer::stage_placed(proto::StagePlaced::Reader body, const frame& f) {
-    const auto seat = seat_of(body.getReplica(), body.getStage());
-    if (body.getRun() != options_.run || !seat || f.from() != agent_of(device_at(*seat)))
-        return reject("the sender places no such stage of this run");
-    if (!take(run_phase::placing, *seat))
+void trainer::spawn_failed(proto::SpawnFailed::Reader body, const frame& f) {
+    const auto question = asked(body.getRun(), body.getRequest(), f);
+    if (!question)
         return;
-    stages_[*seat] = read_address(body.getAddress());
-    reducers_[*seat] = read_address(body.getReducer());
-    shards_[*seat] = read_address(body.getShard());
-    peers_[*seat] = read_address(body.getPeer());
-    watch(stages_[*seat]);
-    if (course_.is_joining(body.getReplica()))
-        introduce(*seat);
-    if (course_.complete() && !source_)
+    if (!cast_.refuse(body.getRequest()))
+        return;
+    const error why = read_failure(body.getFailure());
+    const planned_actor& who = cast_[question->actor];
+    if (course_.is_joining(who.replicas[0]))
+        return give_up_newcomer(*seat_of(who.replicas[0], who.stage), why);
+    fail(why);
+}
+
+void trainer::spawned(proto::Spawned::Reader body, const frame& f) {
+    const auto question = asked(body.getRun(), body.getRequest(), f);
+    if (!question)
+        return;
+    const actor_address there = read_address(body.getAddress());
+    const planned_actor& who = cast_[question->actor];
+    if (!cast_.enter(body.getRequest(), there))
+        return end_actors({{question->node, there}}, who.replicas[0]);
+    if (who.role == run_role::stage)
+        watch(there);
+    for (const std::uint32_t replica : who.replicas) {
+        const std::size_t seat = *seat_of(replica, who.stage);
+        if (cast_.is_taken(seat) && course_.take(run_phase::placing, seat) &&
+            course_.is_joining(replica))
+            introduce(seat);
+    }
+    if (course_.phase() != run_phase::placing || !course_.complete())
+        return;
+    if (!source_)
         spawn_source();
     go_on();
 }
 
-std::optional<std::size_t> trainer::seat_of(std::uint32_t replica, std::uint32_t stage) const {
-    const auto found = std::ranges::find(seats_, seat{replica, stage});
-    if (found == seats_.end())
-        return std::nullopt;
-    return static_cast<std::size_t>(found - seats_.begin());
-}
-
-std::uint32_t trainer::replica_at(std::size_t seat) const {
-    return seats_[seat].replica;
-}
-
-std::uint32_t trainer::stage_at(std::size_t seat) const {
-    return seats_[seat].stage;
+// Not answered. Nodes that are gone cannot be told.
+void trainer::end_actors(const std::vector<std::pair<node_id, actor_address>>& actors,
+                         std::uint32_t of_replica) {
+    std::map<node_id, std::vector<actor_address>> by_node;
+    for (const auto& [node, address] : actors)
+        by_node[node].push_back(address);
+    for (const auto& [node, addresses] : by_node) {
+        frame_builder<proto::EndActors> end;
+        end.body().setRun(options_.run);
+        write_addresses(end.body().initActors(static_cast<unsigned>(addresses.size())), addresses);
+        write_failure(
+            end.body().initFailure(),
+            {errc::cancelled, "the run goes on without replica " + std::to_string(of_replica)});
+        send({node, well_known::agent}, std::move(end));
+    }
 }
 
 const plan_device& trainer::device_at(std::size_t seat) const {
@@ -177,7 +170,7 @@ const plan_device& trainer::device_at(std::size_t seat) const {
 std::optional<std::size_t> trainer::seat_of_sender(std::uint32_t replica, std::uint32_t stage,
                                                    const frame& f) {
     const auto seat = seat_of(replica, stage);
-    if (seat && *seat < stages_.size() && stages_[*seat] == f.from())
+    if (seat && *seat < stages().size() && stages()[*seat] == f.from())
         return seat;
     reject("the sender is not this stage");
     return std::nullopt;
@@ -197,8 +190,8 @@ void trainer::spawn_source() {
     source.seed = app().getTrain().getSeed();
     source.shuffle = app().getTrain().getShuffle();
     source.sync = plan_.sync;
-    source.first_stages = replicas_of(0, stages_);
-    source.last_stages = replicas_of(plan_.stages.size() - 1, stages_);
+    source.first_stages = replicas_of(0, run_role::stage);
+    source.last_stages = replicas_of(plan_.stages.size() - 1, run_role::stage);
     source.trainer = self();
     source_ = runtime().spawn<data_source>("data-source", std::move(source));
     watch(source_);
@@ -208,25 +201,25 @@ void trainer::spawn_source() {
 void trainer::connect() {
     if (!expecting_.empty())
         return;
-    for (std::size_t seat = 0; seat < seats(); ++seat)
+    for (std::size_t seat = 0; seat < cast_.seats(); ++seat)
         if (course_.awaits(seat))
             connect_stage(seat);
     restored_.reset();
 }
 
-// Those of these, by seat, that are or stand beside the replicas of a stage.
-std::vector<actor_address> trainer::replicas_of(std::size_t stage,
-                                                const std::vector<actor_address>& by_seat) const {
+// Those that are the replicas of a stage, by their numbers, or of those beside them the ones that are there.
+std::vector<actor_address> trainer::replicas_of(std::size_t stage, run_role role) const {
+    const std::vector<actor_address>& by_seat = cast_.all(role);
     std::vector<actor_address> found;
-    for (std::size_t seat = 0; seat < seats(); ++seat)
-        if (stage_at(seat) == stage && by_seat[seat])
+    for (std::size_t seat = 0; seat < cast_.seats(); ++seat)
+        if (stage_at(seat) == stage && (role == run_role::stage || by_seat[seat]))
             found.push_back(by_seat[seat]);
     return found;
 }
 
 // Of a neighbouring stage those that a replica speaks with: the one of its number, or all where stages differ.
 std::vector<actor_address> trainer::neighbours(std::size_t stage, std::uint32_t replica) const {
-    std::vector<actor_address> all = replicas_of(stage, stages_);
+    std::vector<actor_address> all = replicas_of(stage, run_role::stage);
     return plan_.stage_replicas.empty() ? std::vector{all[replica]} : all;
 }
 
@@ -234,21 +227,11 @@ std::vector<actor_address> trainer::neighbours(std::size_t stage, std::uint32_t 
 bool trainer::is_beside(std::size_t seat, std::size_t stage) const {
     if (!plan_.stage_replicas.empty())
         return false;
-    for (std::size_t other = 0; other < seats(); ++other)
+    for (std::size_t other = 0; other < cast_.seats(); ++other)
         if (stage_at(other) == stage && replica_at(other) == replica_at(seat))
             return device_at(other) == device_at(seat);
     return false;
 }
-
-namespace {
-
-void write_addresses(capnp::List<proto::ActorAddress>::Builder to,
-                     const std::vector<actor_address>& from) {
-    for (unsigned i = 0; i < to.size(); ++i)
-        write_address(to[i], from[i]);
-}
-
-} // namespace
 
 void trainer::connect_stage(std::size_t seat) {
     const std::size_t stages = plan_.stages.size();
@@ -260,9 +243,9 @@ void trainer::connect_stage(std::size_t seat) {
         previous = neighbours(stage - 1, replica);
     if (stage + 1 < stages)
         next = neighbours(stage + 1, replica);
-    const std::vector<actor_address> reducers = replicas_of(stage, reducers_);
-    const std::vector<actor_address> shards = replicas_of(stage, shards_);
-    std::vector<actor_address> peers = replicas_of(stage, peers_);
+    const std::vector<actor_address> reducers = replicas_of(stage, run_role::reducer);
+    const std::vector<actor_address> shards = replicas_of(stage, run_role::shard);
+    std::vector<actor_address> peers = replicas_of(stage, run_role::peer);
     for (std::uint32_t r = 0; r < peers.size(); ++r)
         if (course_.has_lost(r))
             peers[r] = {}; // was not told to expect one that joins
@@ -274,6 +257,10 @@ void trainer::connect_stage(std::size_t seat) {
     write_addresses(body.initReducers(count(reducers)), reducers);
     write_addresses(body.initShards(count(shards)), shards);
     write_addresses(body.initPeers(count(peers)), peers);
+    write_address(body.initReducer(), cast_.all(run_role::reducer)[seat]);
+    write_address(body.initCache(), cast_.all(run_role::cache)[seat]);
+    write_address(body.initShard(), cast_.all(run_role::shard)[seat]);
+    write_address(body.initPeer(), cast_.all(run_role::peer)[seat]);
     body.setPreviousIsBeside(stage > 0 && is_beside(seat, stage - 1));
     body.setNextIsBeside(is_beside(seat, stage + 1));
     if (course_.is_joining(replica)) {
@@ -288,7 +275,7 @@ void trainer::connect_stage(std::size_t seat) {
         for (tensor& t : from.tensors())
             request.attach(std::move(t));
     }
-    send(stages_[seat], std::move(request));
+    send(cast_.all(run_role::stage)[seat], std::move(request));
 }
 
 void trainer::stage_ready(proto::StageReady::Reader body, const frame& f) {

@@ -29,10 +29,10 @@ inline constexpr std::size_t node_devices_max = 1024; // of one node
 inline constexpr std::size_t address_bytes_max = 300; // HOST:PORT
 inline constexpr std::size_t stages_max = 256;        // of one pipeline
 inline constexpr std::uint32_t replicas_max = 64;     // of one run; agrees with topology.capnp
-inline constexpr float slow_down_max = 100;            // of a device; agrees with topology.capnp
+inline constexpr float slow_down_max = 100;           // of a device; agrees with topology.capnp
 inline constexpr std::uint32_t batch_max = 1u
                                            << 20; // samples in a minibatch; agrees with app.capnp
-inline constexpr std::size_t node_stages_max = 1024; // stages of all runs on one node
+inline constexpr std::size_t node_actors_max = 4096; // of all runs on one node
 inline constexpr std::size_t stage_labels_max =
     1u << 16; // labels that wait for their samples at a last stage
 inline constexpr std::size_t layers_max = 4096;             // of one model

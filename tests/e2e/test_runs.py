@@ -205,11 +205,11 @@ class Runs(TroupeTest):
             (victim or run).send_signal(end)
             self.finish(run, 15)
         expected = [r"node b \(127\.0\.0\.1:\d+\) has joined, over shared memory"]
-        for end in (["the stages of run-\\S+ have ended: the run is done", "run-\\S+ has left"],
-                    ["the stages of run-\\S+ have ended: the run was cancelled: stopped .*", "run-\\S+ has left"],
-                    ["the stages of run-\\S+ have ended: .* is gone.*", "run-\\S+ is lost: .*"],
-                    ["the stages of run-\\S+ have ended: the run has failed: node b is lost: .*", "run-\\S+ has left"]):
-            expected += [r"run-\S+ \(\S+\) has joined, over shared memory", r"run-\S+ has placed stage 0 of 2 on cpu:0", *end]
+        for end in (["the actors of run-\\S+ have ended: the run is done", "run-\\S+ has left"],
+                    ["the actors of run-\\S+ have ended: the run was cancelled: stopped .*", "run-\\S+ has left"],
+                    ["the actors of run-\\S+ have ended: .* is gone.*", "run-\\S+ is lost: .*"],
+                    ["the actors of run-\\S+ have ended: the run has failed: node b is lost: .*", "run-\\S+ has left"]):
+            expected += [r"run-\S+ \(\S+\) has joined, over shared memory", r"run-\S+ has placed stage-0 on cpu:0", *end]
         expected.append("node b is lost: .*")
         lines = []
         while missing := [one for one in expected if not any(re.fullmatch(f"troupe: {WHEN} {one}\n", line) for line in lines)]:

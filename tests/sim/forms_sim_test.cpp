@@ -177,12 +177,12 @@ namespace {
 
 enum class lie { too_short, float_values, no_number };
 
-// Stands where an agent would and is the stage that it places itself; sends its neighbour payloads of no sender.
+// Stands where an agent would and is the stage that it spawns itself; sends its neighbour payloads of no sender.
 class lying_stage final : public actor {
   public:
     lying_stage(actor_context& context, memory_pool& memory, lie what)
         : actor{context}, memory_{memory}, what_{what} {
-        on<proto::PlaceStage>(&lying_stage::place);
+        on<proto::Spawn>(&lying_stage::spawn);
         on<proto::ConnectStage>(&lying_stage::connect);
         on<proto::EpochBegin>(&lying_stage::begin);
         on<proto::Activation>(&lying_stage::answer);
@@ -192,13 +192,13 @@ class lying_stage final : public actor {
     }
 
   private:
-    void place(proto::PlaceStage::Reader body, const frame& f) {
-        stage_ = body.getStage();
-        frame_builder<proto::StagePlaced> placed;
-        placed.body().setRun(body.getRun());
-        placed.body().setStage(stage_);
-        write_address(placed.body().initAddress(), self());
-        send(f.from(), std::move(placed));
+    void spawn(proto::Spawn::Reader body, const frame& f) {
+        stage_ = body.getOptions().getAs<proto::StageOptions>().getPart().getStage();
+        frame_builder<proto::Spawned> there;
+        there.body().setRun(body.getRun());
+        there.body().setRequest(body.getRequest());
+        write_address(there.body().initAddress(), self());
+        send(f.from(), std::move(there));
     }
     void connect(proto::ConnectStage::Reader body, const frame& f) {
         if (body.getNext().size() > 0)

@@ -14,12 +14,12 @@ using namespace troupe::test;
 
 namespace {
 
-// Stands where an agent would and is the stage that it places itself. Refuses that, or what a neighbour sends, with many
+// Stands where an agent would and is the stage that it spawns itself. Refuses that, or what a neighbour sends, with many
 // words that would clear a terminal.
 class refusing_agent final : public actor {
   public:
     refusing_agent(actor_context& context, bool places) : actor{context}, places_{places} {
-        on<proto::PlaceStage>(&refusing_agent::place);
+        on<proto::Spawn>(&refusing_agent::spawn);
         on<proto::ConnectStage>(&refusing_agent::connect);
         on<proto::Activation>(&refusing_agent::take);
         on<proto::EpochBegin>(&refusing_agent::ignore<proto::EpochBegin>);
@@ -28,15 +28,15 @@ class refusing_agent final : public actor {
     }
 
   private:
-    void place(proto::PlaceStage::Reader body, const frame& f) {
+    void spawn(proto::Spawn::Reader body, const frame& f) {
         if (!places_)
             return refuse(f);
-        stage_ = body.getStage();
-        frame_builder<proto::StagePlaced> placed;
-        placed.body().setRun(body.getRun());
-        placed.body().setStage(stage_);
-        write_address(placed.body().initAddress(), self());
-        send(f.from(), std::move(placed));
+        stage_ = body.getOptions().getAs<proto::StageOptions>().getPart().getStage();
+        frame_builder<proto::Spawned> there;
+        there.body().setRun(body.getRun());
+        there.body().setRequest(body.getRequest());
+        write_address(there.body().initAddress(), self());
+        send(f.from(), std::move(there));
     }
     void connect(proto::ConnectStage::Reader, const frame& f) {
         frame_builder<proto::StageReady> ready;
@@ -60,7 +60,7 @@ class refusing_agent final : public actor {
 class idle_agent final : public actor {
   public:
     idle_agent(actor_context& context, unsigned counts) : actor{context}, counts_{counts} {
-        on<proto::PlaceStage>(&idle_agent::place);
+        on<proto::Spawn>(&idle_agent::spawn);
         on<proto::ConnectStage>(&idle_agent::connect);
         on<proto::EndOfData>(&idle_agent::end_epoch);
         on<proto::EndOfEvaluation>(&idle_agent::end_evaluation);
@@ -74,12 +74,13 @@ class idle_agent final : public actor {
     }
 
   private:
-    void place(proto::PlaceStage::Reader body, const frame& f) {
+    void spawn(proto::Spawn::Reader body, const frame& f) {
         trainer_ = f.from();
-        frame_builder<proto::StagePlaced> placed;
-        placed.body().setRun(body.getRun());
-        write_address(placed.body().initAddress(), self());
-        send(trainer_, std::move(placed));
+        frame_builder<proto::Spawned> there;
+        there.body().setRun(body.getRun());
+        there.body().setRequest(body.getRequest());
+        write_address(there.body().initAddress(), self());
+        send(trainer_, std::move(there));
     }
     void connect(proto::ConnectStage::Reader, const frame&) {
         send(trainer_, frame_builder<proto::StageReady>{});

@@ -3,10 +3,12 @@
 
 #include <functional>
 
+#include "actors/agent/node_agent.hpp"
 #include "actors/checkpoint/checkpoint_store.hpp"
-#include "actors/device/node_agent.hpp"
+#include "actors/pipeline/layer_profiler.hpp"
 #include "actors/runtime/simulator.hpp"
 #include "actors/trainer/trainer.hpp"
+#include "actors/trainer/training_roles.hpp"
 #include "kernels/cpu/cpu_operations.hpp"
 #include "tests/support/pipeline_app.hpp"
 #include "tests/support/sequential.hpp"
@@ -64,11 +66,13 @@ class pipeline_sim {
                 if (n < options.nodes)
                     devices_.push_back({node.node(), name, device_name});
             }
-            if (options.last_agent && n + 1 == options.nodes)
+            if (options.last_agent && n + 1 == options.nodes) {
                 options.last_agent(node);
-            else
+            } else {
                 node.spawn_as<node_agent>(well_known::agent, "agent",
-                                          node_agent_options{std::move(devices)});
+                                          node_agent_options{training_roles(), devices});
+                node.spawn_as<layer_profiler>(well_known::profiler, "profiler", devices);
+            }
             nodes_.push_back(&node);
         }
         connect_all();

@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(a_trainer_of_two_runs_is_watched_until_both_are_over) {
     probe_log log; // outlives the actor
     pipeline_sim run{{.faults = calm, .nodes = 1, .app = pipeline_app("gpipe", {3, 3}, 1)}};
     const actor_address agent{run.node(0).node(), well_known::agent};
-    // Asked by 0 and 1 to place that stage, of a run of its own; by 2 to release the first run; by 3 to end.
+    // Asked by 0 and 1 to have that stage spawned, of a run of its own; by 2 to release the first run; by 3 to end.
     const auto trainer = run.run_node().spawn<probe_actor>(
         "trainer", log, [&](probe_actor& self, proto::Probe::Reader body, const frame&) {
             const auto number = static_cast<std::uint32_t>(body.getNumber());
@@ -160,16 +160,19 @@ BOOST_AUTO_TEST_CASE(a_trainer_of_two_runs_is_watched_until_both_are_over) {
                 return self.quit();
             if (number == 2)
                 return self.send(agent, frame_builder<proto::Release>{}); // of run 0
-            frame_builder<proto::PlaceStage> request;
+            frame_builder<proto::Spawn> request;
             request.body().setRun(number);
-            request.body().setStage(number);
-            request.body().setStages(2);
-            request.body().setFirstLayer(3 * number);
-            request.body().setLayers(3);
+            request.body().setRole("stage");
             request.body().setDevice("sim:0");
-            request.body().setSchedule(proto::PipelineSchedule::GPIPE);
-            request.body().setModel(app.app().getModel());
-            request.body().setTrain(app.app().getTrain());
+            request.body().setOptionsType(type_id_of<proto::StageOptions>());
+            auto options = request.body().getOptions().initAs<proto::StageOptions>();
+            options.setStages(2);
+            options.setSchedule(proto::PipelineSchedule::GPIPE);
+            options.getPart().setStage(number);
+            options.getPart().setFirstLayer(3 * number);
+            options.getPart().setLayers(3);
+            options.getPart().setModel(app.app().getModel());
+            options.getPart().setTrain(app.app().getTrain());
             self.send(agent, std::move(request));
         });
     const auto ask = [&](std::uint64_t number) {
@@ -260,19 +263,25 @@ BOOST_AUTO_TEST_CASE(messages_of_strangers_change_nothing) {
         run.run_node().send(stage, frame_builder<proto::EndOfEvaluation>{});
         run.run_node().send(stage, frame_builder<proto::TakeSnapshot>{});
         run.run_node().send(actor_address{run.node(n).node(), well_known::agent},
-                            frame_builder<proto::PlaceStage>{});
+                            frame_builder<proto::Spawn>{});
         run.run_node().send(actor_address{run.node(n).node(), well_known::agent},
+                            frame_builder<proto::EndActors>{});
+        run.run_node().send(actor_address{run.node(n).node(), well_known::profiler},
                             frame_builder<proto::ProfileModel>{});
         run.run_node().send(actor_address{run.node(n).node(), well_known::agent},
                             frame_builder<proto::Release>{});
     }
-    run.run_node().send(run.trainer_address(), frame_builder<proto::StagePlaced>{});
+    run.run_node().send(run.trainer_address(), frame_builder<proto::Spawned>{});
     run.run_node().send(run.trainer_address(), frame_builder<proto::StageEpochDone>{});
     run.run_node().send(run.trainer_address(), frame_builder<proto::Snapshot>{});
     run.run_node().send(run.trainer_address(), frame_builder<proto::StageFailed>{});
-    frame_builder<proto::PlaceFailed> failed;
+    frame_builder<proto::SpawnFailed> failed;
     failed.body().setRun(77); // the run's own number
+    failed.body().setRequest(1);
     run.run_node().send(run.trainer_address(), std::move(failed));
+    frame_builder<proto::ProfileFailed> not_measured;
+    not_measured.body().setRun(77);
+    run.run_node().send(run.trainer_address(), std::move(not_measured));
     run.run_node().send(run.trainer_address(), frame_builder<proto::Rejected>{});
     const actor_address source = *run.run_node().address_of("data-source");
     run.run_node().send(source, frame_builder<proto::Rejected>{});

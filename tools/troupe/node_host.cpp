@@ -7,10 +7,12 @@
 #include <functional>
 #include <map>
 
+#include "actors/agent/node_agent.hpp"
 #include "actors/cluster/cluster_actor.hpp"
-#include "actors/device/node_agent.hpp"
+#include "actors/pipeline/layer_profiler.hpp"
 #include "actors/runtime/inspector_agent.hpp"
 #include "actors/runtime/timers.hpp"
+#include "actors/trainer/training_roles.hpp"
 #include "kernels/cpu/cpu_device.hpp"
 #include "schemas/base/limits.hpp"
 #include "schemas/base/printable.hpp"
@@ -219,8 +221,10 @@ result<void> node_host::parts::join(const node_host_options& options) {
     cluster.heartbeat = choice.heartbeat;
     cluster.joined = [joined](const result<void>& outcome) { joined->give(outcome); };
     runtime->spawn_as<cluster_actor>(well_known::cluster, "cluster", std::move(cluster));
-    runtime->spawn_as<node_agent>(well_known::agent, "agent",
-                                  node_agent_options{devices, worker, options.log});
+    runtime->spawn_as<node_agent>(
+        well_known::agent, "agent",
+        node_agent_options{training_roles(), devices, worker, options.log});
+    runtime->spawn_as<layer_profiler>(well_known::profiler, "profiler", devices);
     std::vector<watched_pool> pools;
     for (const auto& d : devices)
         pools.push_back({d->name(), &d->memory()});

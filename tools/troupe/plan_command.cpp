@@ -17,7 +17,7 @@ namespace {
 
 using layer_times = std::vector<double>;
 
-// Asks the agent of a device's node what every layer costs there, and hands the answer over.
+// Asks the profiler of a device's node what every layer costs there, and hands the answer over.
 class profile_question final : public actor {
   public:
     using answer = handed_over<result<layer_times>>;
@@ -26,18 +26,18 @@ class profile_question final : public actor {
                      std::shared_ptr<answer> to)
         : actor{context}, app_{std::move(app)}, where_{std::move(where)}, to_{std::move(to)} {
         on<proto::LayerTimes>(&profile_question::times);
-        on<proto::PlaceFailed>(&profile_question::failed);
+        on<proto::ProfileFailed>(&profile_question::failed);
     }
 
   private:
     void on_start() override {
-        const actor_address agent{where_.node, well_known::agent};
-        watch(agent);
+        const actor_address profiler{where_.node, well_known::profiler};
+        watch(profiler);
         frame_builder<proto::ProfileModel> request;
         request.body().setDevice(where_.device.c_str());
         request.body().setBatch(app_.app().getTrain().getBatch());
         request.body().setModel(app_.app().getModel());
-        send(agent, std::move(request));
+        send(profiler, std::move(request));
     }
     void times(proto::LayerTimes::Reader body, const frame&) {
         if (body.getNanoseconds().size() != count_layers(app_.app().getModel()))
@@ -47,7 +47,7 @@ class profile_question final : public actor {
             measured.push_back(static_cast<double>(ns));
         end(std::move(measured));
     }
-    void failed(proto::PlaceFailed::Reader body, const frame&) {
+    void failed(proto::ProfileFailed::Reader body, const frame&) {
         end(read_failure(body.getFailure())
                 .in("measuring the layers on " + where_.node_name + "/" + where_.device));
     }

@@ -88,6 +88,14 @@ json to_json(const plan& p) {
             stage["all_reduce"] = reduction_of(p, s).by;
         stages.push_back(std::move(stage));
     }
+    json actors = json::array();
+    for (const planned_actor& a : p.actors)
+        actors.push_back({{"role", name_of(a.role)},
+                          {"name", a.name},
+                          {"node", a.where.node_name},
+                          {"device", a.where.device},
+                          {"stage", a.stage},
+                          {"replica", a.replicas[0]}});
     json planned = {{"topology", p.is_pipeline ? "pipeline" : "single"},
                     {"schedule", name_of(p.schedule)},
                     {"batch", p.batch},
@@ -98,7 +106,8 @@ json to_json(const plan& p) {
                     {"label_bytes", p.label_bytes},
                     {"precision", precision_text(p.precision)},
                     {"total", needs(total_of(p.stages))},
-                    {"stages", std::move(stages)}};
+                    {"stages", std::move(stages)},
+                    {"actors", std::move(actors)}};
     if (!p.is_pipeline)
         planned.erase("schedule");
     if (p.activations)

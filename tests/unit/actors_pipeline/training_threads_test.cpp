@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#include "actors/device/node_agent.hpp"
+#include "actors/agent/node_agent.hpp"
 #include "actors/runtime/timers.hpp"
 #include "kernels/cpu/cpu_device.hpp"
 #include "kernels/cpu/cpu_operations.hpp"
@@ -107,7 +107,8 @@ struct member {
                 .timers = &timers,
                 .network = network.get(),
                 .threads = 1}} {
-        node.spawn_as<node_agent>(well_known::agent, "agent", node_agent_options{{compute}});
+        node.spawn_as<node_agent>(well_known::agent, "agent",
+                                  node_agent_options{training_roles(), {compute}});
         BOOST_REQUIRE(node.start().ok());
     }
     ~member() {
@@ -150,8 +151,9 @@ BOOST_DATA_TEST_CASE(the_weights_equal_the_sequential_programs,
     std::vector<plan_device> places;
     for (int i = 0; i < stages; ++i)
         places.push_back({node.node(), "n", compute[i]->name()});
-    node.spawn_as<node_agent>(well_known::agent, "agent",
-                              node_agent_options{{compute.begin(), compute.begin() + stages}});
+    node.spawn_as<node_agent>(
+        well_known::agent, "agent",
+        node_agent_options{training_roles(), {compute.begin(), compute.begin() + stages}});
     BOOST_REQUIRE(node.start().ok());
     t.run(node, places, compute.back());
     for (const auto& d : compute) // what one device still holds may be another one's memory
@@ -174,8 +176,9 @@ BOOST_AUTO_TEST_CASE(a_plan_says_the_memory_that_a_stage_takes) {
         std::vector<plan_device> places;
         for (unsigned i = 0; i < 3; ++i)
             places.push_back({node.node(), "n", compute[i]->name()});
-        node.spawn_as<node_agent>(well_known::agent, "agent",
-                                  node_agent_options{{compute.begin(), compute.begin() + 3}});
+        node.spawn_as<node_agent>(
+            well_known::agent, "agent",
+            node_agent_options{training_roles(), {compute.begin(), compute.begin() + 3}});
         BOOST_REQUIRE(node.start().ok());
         t.run(node, places, compute.back());
         for (const auto& d : compute)

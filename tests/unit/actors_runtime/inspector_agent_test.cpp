@@ -2,6 +2,8 @@
 
 #include "actors/runtime/inspector_agent.hpp"
 #include "actors/runtime/simulator.hpp"
+#include "schemas/pipeline.capnp.h"
+#include "schemas/run.capnp.h"
 #include "schemas/training.capnp.h"
 #include "tests/unit/actors_runtime/probe_actor.hpp"
 
@@ -291,14 +293,19 @@ BOOST_FIXTURE_TEST_CASE(names_and_values_that_no_message_has_are_refused, inspec
                    .starts_with("no message has a field numbr; did you mean \"number\"?"));
     BOOST_TEST(problem("", "hops", "x").ends_with("never 'x'"));
     BOOST_TEST(problem("", "number", "1") == "");
+    BOOST_TEST(problem("Spawn", "options.part.stage", "1") == "");
+    BOOST_TEST(problem("Spawn", "options.prat", "1") ==
+               "nothing that can be Spawn.options has a field prat that can be so");
     BOOST_TEST(problem("MinibatchDone", "lossSum", "0.05") == "");
     BOOST_TEST(problem("PeerUp", "role", "observer") == "");
 }
 
 BOOST_FIXTURE_TEST_CASE(numbers_in_filters_are_compared_as_numbers, inspected) {
-    frame_builder<proto::PlaceStage> place;
-    place.body().initTrain().initOptimizer().initSgd().setLearningRate(0.05f);
-    const frame_ptr message = std::move(place).finish();
+    frame_builder<proto::Spawn> spawn;
+    spawn.body().setOptionsType(type_id_of<proto::StageOptions>());
+    auto part = spawn.body().getOptions().initAs<proto::StageOptions>().initPart();
+    part.initTrain().initOptimizer().initSgd().setLearningRate(0.05f);
+    const frame_ptr message = std::move(spawn).finish();
     const auto holds = [&](const std::string& field, const std::string& value) {
         capnp::MallocMessageBuilder scratch;
         auto fields = scratch.initRoot<proto::Filter>().initFields(1);
@@ -308,11 +315,13 @@ BOOST_FIXTURE_TEST_CASE(numbers_in_filters_are_compared_as_numbers, inspected) {
             .value()
             .matches_fields(*message);
     };
-    BOOST_TEST(holds("train.optimizer.sgd.learningRate", "0.05"));
-    BOOST_TEST(holds("train.optimizer.sgd.learningRate", "5e-2"));
-    BOOST_TEST(!holds("train.optimizer.sgd.learningRate", "0.06"));
-    BOOST_TEST(holds("stage", "00"));
-    BOOST_TEST(!holds("stage", "1"));
+    BOOST_TEST(holds("options.part.train.optimizer.sgd.learningRate", "0.05"));
+    BOOST_TEST(holds("options.part.train.optimizer.sgd.learningRate", "5e-2"));
+    BOOST_TEST(!holds("options.part.train.optimizer.sgd.learningRate", "0.06"));
+    BOOST_TEST(holds("options.part.stage", "00"));
+    BOOST_TEST(!holds("options.workers", "1")); // of other roles
+    BOOST_TEST(holds("request", "00"));
+    BOOST_TEST(!holds("request", "1"));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_tail_can_want_certain_senders, inspected) {

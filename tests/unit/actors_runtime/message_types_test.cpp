@@ -2,6 +2,7 @@
 
 #include "actors/runtime/message_types.hpp"
 #include "schemas/pipeline.capnp.h"
+#include "schemas/run.capnp.h"
 #include "schemas/training.capnp.h"
 
 using namespace troupe;
@@ -33,20 +34,42 @@ BOOST_AUTO_TEST_CASE(a_field_that_holds_none_is_not_printed_and_a_zero_is) {
 }
 
 BOOST_AUTO_TEST_CASE(all_ones_are_printed_where_they_are_a_value) {
-    frame_builder<proto::PlaceStage> place;
-    place.body().setMinibatches(~0ull);
-    BOOST_TEST(printed(std::move(place)).find("minibatches = 18446744073709551615") !=
+    frame_builder<proto::StageOptions> stage;
+    stage.body().setMinibatches(~0ull);
+    BOOST_TEST(printed(std::move(stage)).find("minibatches = 18446744073709551615") !=
                std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(values_are_printed_as_they_are_written) {
-    frame_builder<proto::PlaceStage> place;
-    place.body().setDevice("cpu:0");
-    place.body().initTrain().initOptimizer().initSgd().setLearningRate(0.05f);
-    const std::string text = printed(std::move(place));
+    frame_builder<proto::Spawn> spawn;
+    spawn.body().setDevice("cpu:0");
+    spawn.body().setOptionsType(type_id_of<proto::StageOptions>());
+    auto stage = spawn.body().getOptions().initAs<proto::StageOptions>();
+    stage.initPart().initTrain().initOptimizer().initSgd().setLearningRate(0.05f);
+    const std::string text = printed(std::move(spawn));
     BOOST_TEST(text.find("device = \"cpu:0\"") != std::string::npos);
+    BOOST_TEST(text.find("options = StageOptions (part = (") != std::string::npos);
     BOOST_TEST(text.find("learningRate = 0.05,") != std::string::npos);
     BOOST_TEST(text.find("minibatches = 0") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(options_of_a_type_that_is_not_known_are_not_printed) {
+    frame_builder<proto::Spawn> spawn;
+    spawn.body().setRole("dancer");
+    spawn.body().setOptionsType(0xabcdef0123456789);
+    spawn.body().getOptions().initAs<proto::StageOptions>();
+    const std::string text = printed(std::move(spawn));
+    BOOST_TEST(text.find("role = \"dancer\"") != std::string::npos);
+    BOOST_TEST(text.find("options = (a type that this build does not know)") != std::string::npos,
+               text);
+}
+
+// A struct where words of other kinds stand.
+BOOST_AUTO_TEST_CASE(options_that_are_no_struct_are_told_as_unreadable) {
+    frame_builder<proto::Spawn> spawn;
+    spawn.body().setOptionsType(type_id_of<proto::StageOptions>());
+    spawn.body().getOptions().setAs<capnp::Text>("stage");
+    BOOST_TEST(printed(std::move(spawn)).starts_with("(unreadable: "));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

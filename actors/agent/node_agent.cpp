@@ -1,0 +1,177 @@
+#include "actors/agent/node_agent.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "actors/agent/on_node.hpp"
+#include "actors/messages.hpp"
+#include "schemas/base/nearest.hpp"
+
+namespace troupe {
+
+node_agent::node_agent(actor_context& context, node_agent_options options)
+    : actor{context}, options_{std::move(options)} {
+    on<proto::Spawn>(&node_agent::spawn);
+    on<proto::EndActors>(&node_agent::end_actors);
+    on<proto::Release>(&node_agent::release);
+}
+
+result<const role*> node_agent::find_role(proto::Spawn::Reader body) const {
+    const std::string name = body.getRole().cStr();
+    const auto found = std::ranges::find(options_.roles, name, &role::name);
+    if (found == options_.roles.end()) {
+        std::vector<std::string> known;
+        for (const role& r : options_.roles)
+            known.push_back(r.name);
+        return error{errc::protocol, "node " + runtime().options().name + " has no role '" +
+                                         printable(name, limits::name_bytes_max) + "', it has " +
+                                         in_a_row(known)};
+    }
+    if (found->options_type != body.getOptionsType())
+        return error{errc::protocol, "node " + runtime().options().name +
+                                         " reads other options of a " + name +
+                                         "; start it with the same version of troupe as the run"};
+    return &*found;
+}
+
+// Why nothing can be spawned for it, whatever the role.
+result<void> node_agent::check_request(proto::Spawn::Reader body, actor_address asker) const {
+    std::size_t hosted = 0;
+    for (const auto& [number, run] : runs_)
+        hosted += run.actors.size();
+    if (hosted >= limits::node_actors_max)
+        return error{errc::exhausted, "node " + runtime().options().name + " carries " +
+                                          std::to_string(hosted) +
+                                          " actors of runs already; wait for other runs to end"};
+    const auto run = runs_.find(body.getRun());
+    if (run == runs_.end())
+        return {};
+    if (run->second.asker != asker)
+        return error{errc::protocol, "this run is another asker's"};
+    if (run->second.actors.contains(body.getRequest()))
+        return error{errc::protocol, "this request of this run has been carried out already"};
+    return {};
+}
+
+result<actor_address> node_agent::spawn_role(proto::Spawn::Reader body, actor_address asker,
+                                             shared_objects& shared) {
+    if (auto possible = check_request(body, asker); !possible)
+        return possible.failure();
+    const auto wanted = find_role(body);
+    if (!wanted)
+        return wanted.failure();
+    const auto compute =
+        device_named(options_.devices, body.getDevice().cStr(), runtime().options().name);
+    if (!compute)
+        return compute.failure();
+    const role_resources on{.runtime = runtime(),
+                            .compute = *compute,
+                            .worker = options_.worker,
+                            .asker = asker,
+                            .run = body.getRun(),
+                            .shared = shared};
+    if (auto fits = (*wanted)->check(body.getOptions(), on); !fits)
+        return fits.failure();
+    return (*wanted)->spawn(body.getOptions(), on);
+}
+
+void node_agent::spawn(proto::Spawn::Reader body, const frame& f) {
+    const actor_address asker = f.from();
+    const auto known = runs_.find(body.getRun());
+    const auto shared =
+        known != runs_.end() ? known->second.shared : std::make_shared<shared_objects>();
+    const auto spawned = spawn_role(body, asker, *shared);
+    if (!spawned) {
+        frame_builder<proto::SpawnFailed> failed;
+        failed.body().setRun(body.getRun());
+        failed.body().setRequest(body.getRequest());
+        write_failure(failed.body().initFailure(), spawned.failure());
+        return send(asker, std::move(failed));
+    }
+    hosted_run& run = runs_[body.getRun()];
+    run.asker = asker;
+    run.shared = shared;
+    run.actors[body.getRequest()] = *spawned;
+    run.name = name_of_node(runtime(), asker.node);
+    log_placed(run.name, *spawned, body.getDevice().cStr());
+    watch(asker);
+    frame_builder<proto::Spawned> answer;
+    answer.body().setRun(body.getRun());
+    answer.body().setRequest(body.getRequest());
+    write_address(answer.body().initAddress(), *spawned);
+    send(asker, std::move(answer));
+}
+
+void node_agent::end_actors(proto::EndActors::Reader body, const frame& f) {
+    const auto run = runs_.find(body.getRun());
+    if (run == runs_.end() || run->second.asker != f.from())
+        return;
+    const error why = read_failure(body.getFailure());
+    for (const auto named : body.getActors()) {
+        const actor_address who = read_address(named);
+        const auto is_it = [&](const auto& hosted) { return hosted.second == who; };
+        if (std::erase_if(run->second.actors, is_it) > 0)
+            end(who, why);
+    }
+}
+
+namespace {
+
+// How a run ended, for people.
+std::string outcome(proto::Release::Reader body) {
+    if (!body.hasFailure())
+        return "the run is done";
+    const error why = read_failure(body.getFailure());
+    return (why.code() == errc::cancelled ? "the run was cancelled: " : "the run has failed: ") +
+           why.message();
+}
+
+} // namespace
+
+void node_agent::release(proto::Release::Reader body, const frame& f) {
+    const auto run = runs_.find(body.getRun());
+    if (run != runs_.end() && run->second.asker == f.from())
+        end_run(body.getRun(), {errc::cancelled, outcome(body)});
+}
+
+void node_agent::on_down(actor_address who, const error& why) {
+    std::vector<std::uint64_t> orphaned;
+    for (const auto& [number, run] : runs_)
+        if (run.asker == who)
+            orphaned.push_back(number);
+    for (const std::uint64_t number : orphaned)
+        end_run(number, why.in("the run's trainer is gone"));
+}
+
+void node_agent::end(actor_address hosted, const error& why) {
+    runtime().end(hosted, why);
+}
+
+void node_agent::end_run(std::uint64_t number, const error& why) {
+    const auto run = runs_.extract(number);
+    const actor_address asker = run.mapped().asker;
+    const auto is_its_run = [&](const auto& other) { return other.second.asker == asker; };
+    if (std::ranges::none_of(runs_, is_its_run))
+        unwatch(asker);
+    log("the actors of " + run.mapped().name + " have ended: " + why.message());
+    // Those that watch others were asked for after them: they go first.
+    const auto& actors = run.mapped().actors;
+    std::for_each(actors.rbegin(), actors.rend(),
+                  [&](const auto& hosted) { end(hosted.second, why); });
+}
+
+void node_agent::log_placed(const std::string& by, actor_address hosted,
+                            const std::string& device) const {
+    if (!options_.log)
+        return;
+    for (const actor_status& actor : runtime().actors())
+        if (actor.address == hosted)
+            log(by + " has placed " + actor.name + " on " + device);
+}
+
+void node_agent::log(const std::string& sentence) const {
+    if (options_.log)
+        options_.log(sentence);
+}
+
+} // namespace troupe

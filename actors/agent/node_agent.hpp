@@ -1,0 +1,61 @@
+// The agent of a node (well-known actor 2): owns the node's devices, spawns actors of runs on them as schemas/run.capnp
+// says, and ends them when their run is over or its asker is gone.
+//
+// It knows no family of actors: what can be spawned is in the table of roles that its owner hands to it.
+//
+// Threads: an actor's.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "actors/agent/role.hpp"
+#include "actors/runtime/actor.hpp"
+#include "kernels/device/device.hpp"
+#include "schemas/run.capnp.h"
+
+namespace troupe {
+
+struct node_agent_options {
+    std::vector<role> roles;
+    std::vector<std::shared_ptr<device>> devices;
+    // For actors that should not wait behind what the devices compute; may be null.
+    std::shared_ptr<device> worker = nullptr;
+    // For people: what runs do here, a sentence each. Called on the actor's thread; must only hand it on. May be empty.
+    std::function<void(const std::string&)> log;
+};
+
+class node_agent final : public actor {
+  public:
+    node_agent(actor_context& context, node_agent_options options);
+
+  private:
+    struct hosted_run {
+        actor_address asker;
+        std::map<std::uint64_t, actor_address> actors; // by request, in the order of these
+        std::shared_ptr<shared_objects> shared;
+        std::string name; // of the asker's node, which may be gone at the end
+    };
+
+    void spawn(proto::Spawn::Reader body, const frame& f);
+    void end_actors(proto::EndActors::Reader body, const frame& f);
+    void release(proto::Release::Reader body, const frame& f);
+    void on_down(actor_address who, const error& why) override;
+
+    result<void> check_request(proto::Spawn::Reader body, actor_address asker) const;
+    result<const role*> find_role(proto::Spawn::Reader body) const;
+    result<actor_address> spawn_role(proto::Spawn::Reader body, actor_address asker,
+                                     shared_objects& shared);
+    void end(actor_address hosted, const error& why);
+    void end_run(std::uint64_t run, const error& why);
+    void log_placed(const std::string& by, actor_address hosted, const std::string& device) const;
+    void log(const std::string& sentence) const;
+
+    node_agent_options options_;
+    std::map<std::uint64_t, hosted_run> runs_;
+};
+
+} // namespace troupe

@@ -1,0 +1,76 @@
+// What a node's agent can spawn: roles. A row of the table that the agent's owner hands to it names the role, the struct of
+// its options, a check of these, and a factory. The agent knows no role; a family of actors has its rows in its own folder.
+//
+//     result<void> check(proto::EchoOptions::Reader options, const role_resources& on);
+//     result<actor_address> spawn(proto::EchoOptions::Reader options, const role_resources& on);
+//     const role echo = role_of<proto::EchoOptions>("echo", check, spawn);
+//
+// Threads: rows are values; check and spawn are called on the agent's thread and do not wait.
+// Errors: options come from other nodes. What `check` takes is safe to spawn, and `spawn` fails for nothing else than it.
+#pragma once
+
+#include <capnp/any.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <typeindex>
+#include <utility>
+
+#include "actors/runtime/node_runtime.hpp"
+#include "kernels/device/device.hpp"
+
+namespace troupe {
+
+// What actors of one run on one node have in common: objects, by type and a number of their own. The first that asks for one
+// makes it; the last that holds it ends it.
+//
+// Threads: the agent's; the objects say for themselves.
+class shared_objects {
+  public:
+    template <class T>
+    std::shared_ptr<T> of(std::uint64_t number) {
+        std::shared_ptr<void>& kept = objects_[{std::type_index{typeid(T)}, number}];
+        if (!kept)
+            kept = std::make_shared<T>();
+        return std::static_pointer_cast<T>(kept);
+    }
+
+  private:
+    std::map<std::pair<std::type_index, std::uint64_t>, std::shared_ptr<void>> objects_;
+};
+
+// What an actor is spawned with beside its options.
+struct role_resources {
+    node_runtime& runtime;
+    std::shared_ptr<device> compute; // that the request names
+    std::shared_ptr<device> worker;  // the node's, beside its devices; null: it has none
+    actor_address asker;             // of the run: alone leads it
+    std::uint64_t run = 0;
+    shared_objects& shared; // of the run on this node
+
+    const std::string& node() const { return runtime.options().name; }
+};
+
+struct role {
+    std::string name;               // "stage"
+    std::uint64_t options_type = 0; // the schema's id of its options
+    std::function<result<void>(capnp::AnyPointer::Reader, const role_resources&)> check;
+    std::function<result<actor_address>(capnp::AnyPointer::Reader, const role_resources&)> spawn;
+};
+
+template <class Options>
+role role_of(std::string name,
+             result<void> (*check)(typename Options::Reader, const role_resources&),
+             result<actor_address> (*spawn)(typename Options::Reader, const role_resources&)) {
+    return {std::move(name), type_id_of<Options>(),
+            [check](capnp::AnyPointer::Reader options, const role_resources& on) {
+                return check(options.getAs<Options>(), on);
+            },
+            [spawn](capnp::AnyPointer::Reader options, const role_resources& on) {
+                return spawn(options.getAs<Options>(), on);
+            }};
+}
+
+} // namespace troupe

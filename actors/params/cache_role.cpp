@@ -1,0 +1,62 @@
+#include "actors/params/parameter_cache.hpp"
+#include "actors/params/server_roles.hpp"
+#include "actors/pipeline/model_part.hpp"
+
+namespace troupe {
+
+namespace {
+
+struct made_cache {
+    parameter_cache_options options;
+    std::string name;
+};
+
+result<made_cache> make(proto::CacheOptions::Reader from, const role_resources& on) {
+    auto part = model_part::of(from.getPart(), on.node());
+    if (!part)
+        return part.failure();
+    if (auto fits = check_role(*part, run_role::cache); !fits)
+        return fits.failure();
+    const std::uint32_t replicas = part->replica.replicas;
+    if (from.getWorkers() == 0 || from.getWorkers() > replicas || from.getMembers() == 0 ||
+        from.getMembers() > replicas || (from.getMembers() > 1 && !part->sync.node_servers))
+        return error{errc::protocol, "a parameter server of " + std::to_string(replicas) +
+                                         " replicas cannot have " +
+                                         std::to_string(from.getWorkers()) + " workers, of " +
+                                         std::to_string(from.getMembers()) + " replicas this one"};
+    parameter_cache_options cache;
+    cache.shapes = part->parameter_shapes();
+    cache.ranges = part->shard_ranges();
+    if (part->sync.sends_factors)
+        cache.offered = part->pushed_forms();
+    cache.state_per_parameter = part->rule->state().size();
+    // The most, where weights are pulled every time.
+    cache.fetches_kept = part->sync.push_every;
+    cache.members = from.getMembers();
+    cache.codec = part->sync.codec;
+    cache.pulls = part->sync.pulls;
+    cache.seed = part->codec_seed();
+    cache.workers = from.getWorkers();
+    cache.compute = server_device(*part, on);
+    return made_cache{std::move(cache), part->name_of(run_role::cache)};
+}
+
+result<void> check(proto::CacheOptions::Reader options, const role_resources& on) {
+    const auto made = make(options, on);
+    return made ? result<void>{} : made.failure();
+}
+
+result<actor_address> spawn(proto::CacheOptions::Reader options, const role_resources& on) {
+    auto made = make(options, on);
+    if (!made)
+        return made.failure();
+    return on.runtime.spawn<parameter_cache>(made->name, std::move(made->options));
+}
+
+} // namespace
+
+role cache_role() {
+    return role_of<proto::CacheOptions>(name_of(run_role::cache), check, spawn);
+}
+
+} // namespace troupe

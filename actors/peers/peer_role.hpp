@@ -1,0 +1,10 @@
+// The role "peer": spawns the peer of the way in which replicas exchange weights, as PeerOptions (schemas/peers.capnp) say.
+#pragma once
+
+#include "actors/agent/role.hpp"
+
+namespace troupe {
+
+role peer_role();
+
+} // namespace troupe

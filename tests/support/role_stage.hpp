@@ -1,0 +1,79 @@
+// A node on which roles are checked and carried out by themselves, with options that a test changes.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "actors/agent/role.hpp"
+#include "schemas/pipeline.capnp.h"
+#include "schemas/run.capnp.h"
+#include "tests/support/pipeline_app.hpp"
+#include "tests/support/puppet.hpp"
+
+namespace troupe::test {
+
+// That of the whole model's only replica, of the app.
+inline void write_part(proto::ModelPart::Builder to, proto::App::Reader app) {
+    to.setModel(app.getModel());
+    to.setTrain(app.getTrain());
+    to.setSync(app.getTopology().getSync());
+    to.setLayers(6);
+    to.setReplicas(app.getTopology().getReplicas());
+}
+
+struct role_stage : puppet_stage {
+    // `topology`: "replicas: 2, sync: all_reduce, ", or nothing.
+    explicit role_stage(const std::string& topology = {}) : app{make_app(topology)} {}
+
+    static app_definition make_app(const std::string& topology) {
+        std::string text = pipeline_app("gpipe", {6}, 1);
+        const std::string key = "topology: {";
+        text.insert(text.find(key) + key.size(), topology);
+        return parse_app(text, "app.yaml").value();
+    }
+
+    role_resources resources() {
+        return {.runtime = node,
+                .compute = shared_device(),
+                .worker = nullptr,
+                .asker = {},
+                .run = 1,
+                .shared = shared};
+    }
+
+    // Why these options are refused, with this change; empty: they are not.
+    template <class Options>
+    std::string refusal(const role& r,
+                        const std::function<void(typename Options::Builder)>& change) {
+        capnp::MallocMessageBuilder message;
+        auto any = message.getRoot<capnp::AnyPointer>();
+        auto options = any.initAs<Options>();
+        write_part(options.initPart(), app.app());
+        change(options);
+        const auto fits = r.check(any.asReader(), resources());
+        return fits ? std::string{} : fits.failure().message();
+    }
+    // The actor's name; its factory takes what its check does.
+    template <class Options>
+    std::string spawned(
+        const role& r, const std::function<void(typename Options::Builder)>& change =
+                           [](typename Options::Builder) {}) {
+        capnp::MallocMessageBuilder message;
+        auto any = message.getRoot<capnp::AnyPointer>();
+        auto options = any.initAs<Options>();
+        write_part(options.initPart(), app.app());
+        change(options);
+        if (auto fits = r.check(any.asReader(), resources()); !fits)
+            return fits.failure().message();
+        const actor_address there = r.spawn(any.asReader(), resources()).value();
+        for (const actor_status& actor : node.actors())
+            if (actor.address == there)
+                return actor.name;
+        return "nobody";
+    }
+
+    const app_definition app;
+    shared_objects shared;
+};
+
+} // namespace troupe::test
