@@ -61,7 +61,7 @@ result<actor_address> spawn(proto::PeerOptions::Reader from, const role_resource
 
 } // namespace
 
-role peer_role() {
+role peer_actor_role() {
     return role_of<proto::PeerOptions>(name_of(run_role::peer), check, spawn);
 }
 

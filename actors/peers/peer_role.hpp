@@ -5,6 +5,6 @@
 
 namespace troupe {
 
-role peer_role();
+role peer_actor_role();
 
 } // namespace troupe

@@ -129,6 +129,8 @@ void trainer::spawned(proto::Spawned::Reader body, const frame& f) {
         return;
     const actor_address there = read_address(body.getAddress());
     const planned_actor& who = cast_[question->actor];
+    if (!there || there.node != question->node)
+        return fail({errc::protocol, "an agent has spawned an actor that is not on its node"});
     if (!cast_.enter(body.getRequest(), there))
         return end_actors({{question->node, there}}, who.replicas[0]);
     if (who.role == run_role::stage)

@@ -8,7 +8,7 @@
 namespace troupe {
 
 std::vector<role> training_roles() {
-    return {stage_role(), reducer_role(), peer_role(), shard_role(), cache_role()};
+    return {stage_role(), reducer_role(), peer_actor_role(), shard_role(), cache_role()};
 }
 
 } // namespace troupe

@@ -236,7 +236,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t e) {
     return events_fail ? cudaErrorIllegalAddress : cudaSuccess;
 }
 
-cudaError_t cudaMallocAsync(void** memory, std::size_t bytes, cudaStream_t s) {
+cudaError_t cudaMallocAsync(void** memory, std::size_t bytes, cudaStream_t) {
     return take(memory, bytes);
 }
 cudaError_t cudaFreeAsync(void* memory, cudaStream_t s) {

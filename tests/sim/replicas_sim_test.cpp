@@ -4,6 +4,7 @@
 
 #include "schemas/collective.capnp.h"
 #include "tests/sim/replicas_sim.hpp"
+#include "tests/support/held_device.hpp"
 #include "tests/support/seeds.hpp"
 
 namespace bdata = boost::unit_test::data;
@@ -238,6 +239,36 @@ BOOST_AUTO_TEST_CASE(a_killed_node_ends_the_run_with_its_replica) {
 
 BOOST_AUTO_TEST_CASE(a_stopped_run_goes_on_from_its_checkpoint_as_if_it_had_not_been) {
     check_stop_and_resume({.replicas = 3, .samples = 70, .batch = 4});
+}
+
+// An agent that has no devices, or no such role; the others have carried out what they were asked for.
+BOOST_AUTO_TEST_CASE(a_run_whose_actors_cannot_all_be_spawned_leaves_none_behind) {
+    std::vector<role> stages_alone;
+    for (const role& r : training_roles())
+        if (r.name == "stage")
+            stages_alone.push_back(r);
+    for (const bool has_device : {false, true}) {
+        pipeline_sim run{
+            {.faults = calm,
+             .nodes = 2,
+             .app = text_of({.layers = {6}}),
+             .last_agent = [&](node_runtime& node) {
+                 node_agent_options options{.roles = has_device ? stages_alone : training_roles()};
+                 if (has_device)
+                     options.devices = {std::make_shared<held_device>("sim:0")};
+                 node.spawn_as<node_agent>(well_known::agent, "agent", std::move(options));
+             }}};
+        run.train({});
+        BOOST_REQUIRE(run.observer().report.has_value());
+        BOOST_REQUIRE(run.observer().report->failure.has_value());
+        BOOST_TEST(run.observer().report->failure->message() ==
+                   (has_device ? "node node-1 has no role 'reducer', it has stage"
+                               : "node node-1 has no device 'sim:0'"));
+        run.sim().run_for(std::chrono::seconds{5});
+        for (std::size_t n = 0; n < 2; ++n)
+            for (const actor_status& actor : run.node(n).actors())
+                BOOST_TEST(actor.address.actor < well_known::first_free, actor.name);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

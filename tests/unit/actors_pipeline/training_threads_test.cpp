@@ -9,6 +9,7 @@
 
 #include "actors/agent/node_agent.hpp"
 #include "actors/runtime/timers.hpp"
+#include "actors/trainer/training_roles.hpp"
 #include "kernels/cpu/cpu_device.hpp"
 #include "kernels/cpu/cpu_operations.hpp"
 #include "tests/support/pipeline_app.hpp"
