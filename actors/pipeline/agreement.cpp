@@ -21,9 +21,9 @@ result<stage_companions> companions_of(const stage_options& options,
                          .shard = read_address(body.getShard()),
                          .peer = read_address(body.getPeer())};
     for (const auto& [role, address] : {std::pair{run_role::reducer, own.reducer},
-                                        {run_role::cache, own.cache},
+                                        {run_role::peer, own.peer},
                                         {run_role::shard, own.shard},
-                                        {run_role::peer, own.peer}}) {
+                                        {run_role::cache, own.cache}}) {
         const bool is_due = std::ranges::count(options.beside, role) > 0;
         if (is_due != address.operator bool() || (is_due && address.node != node))
             return error{errc::protocol, is_due

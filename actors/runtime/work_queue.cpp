@@ -54,8 +54,10 @@ void work_queue::done(const frame& f) {
                              ended, p.submitted.minibatch, p.submitted.version,
                              p.on->memory().statistics().bytes_reserved);
     }
-    if (body.hasFailure())
-        return failed_(p.submitted.label, read_failure(body.getFailure()));
+    if (body.hasFailure()) {
+        const error why = read_failure(body.getFailure());
+        return p.submitted.failed ? p.submitted.failed(why) : failed_(p.submitted.label, why);
+    }
     p.submitted.then();
 }
 

@@ -38,6 +38,7 @@ class work_queue {
         task_urgency urgency = task_urgency::usual;
         device_work work;
         std::function<void()> then;
+        std::function<void(const error&)> failed = {}; // where given, in place of the queue's
     };
     using failure_handler = std::function<void(const std::string& label, const error& why)>;
 

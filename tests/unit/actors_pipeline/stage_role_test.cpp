@@ -197,12 +197,15 @@ BOOST_AUTO_TEST_CASE(what_no_stage_can_be_is_refused_by_a_sentence) {
         {[](options o) { o.getPart().setSlowDown(std::numeric_limits<float>::quiet_NaN()); },
          "a device cannot be slowed down nan times"},
         {[](options o) { o.getPart().getTrain().setBatch(0); },
-         "train: batch: 0 is not in 1..1048576"},
+         "train: batch must be 1 to 1048576, not 0"},
         {[](options o) { o.getPart().initSync().initGossip().setPeriod(0); },
-         "sync: gossip: period: 0 is not in 1..1000000000"},
-        {[](options o) { o.getPart().setLayers(7); }, "?"},
-        {[](options o) { o.getPart().setFirstLayer(~0u); }, "?"},
-        {[](options o) { o.getPart().setLayers(0); }, "?"},
+         "sync: gossip: period must be 1 to 1000000000, not 0"},
+        {[](options o) { o.getPart().setLayers(7); },
+         "a stage of 7 layers from layer 0 on does not fit a model of 6 layers"},
+        {[](options o) { o.getPart().setFirstLayer(~0u); },
+         "a stage of 6 layers from layer 4294967295 on does not fit a model of 6 layers"},
+        {[](options o) { o.getPart().setLayers(0); },
+         "a stage of 0 layers from layer 0 on does not fit a model of 6 layers"},
     };
     role_stage on;
     for (const auto& [change, sentence] : bad) {

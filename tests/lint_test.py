@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Each rule of lint.py finds a breach of it, in a small tree, and nothing in a sound one."""
+
+import contextlib
+import io
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import lint
+
+SOUND = {
+    "README.md": "# A tree\n",
+    "kernels/README.md": "# kernels\n\n- `ops/` may include: `kernels/tensor/`.\n",
+    "kernels/tensor/tensor.hpp": "#pragma once\n",
+    "kernels/ops/ops.hpp": '#pragma once\n\n#include "kernels/tensor/tensor.hpp"\n',
+    "actors/README.md": "# actors\n\n| 1 | `actors/data/column.hpp` | `first_row` | One step. |\n",
+    "actors/data/README.md": "# data\n\nReads `column.hpp`. May include: `kernels/tensor/`, and of\n`kernels/ops/` one header. It is small.\n",
+    "actors/data/column.hpp": '#pragma once\n\n#include "kernels/ops/ops.hpp"\n#include "kernels/tensor/tensor.hpp"\nint first_row();\n',
+}
+
+
+class Lint(unittest.TestCase):
+    def offences(self, **changed):
+        """What is said of the sound tree with these files: `a__b_hpp` is a/b.hpp."""
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for name in lint.MAY_INCLUDE:
+                (root / name).mkdir()
+            files = {**SOUND, **{name.replace("__", "/").replace("_hpp", ".hpp").replace("_md", ".md"): text
+                                 for name, text in changed.items()}}
+            for name, text in files.items():
+                path = root / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+            said = io.StringIO()
+            large, lint.LARGE_CLASSES = lint.LARGE_CLASSES, self.large
+            with contextlib.redirect_stdout(said):
+                lint.check_tree(root)
+            lint.LARGE_CLASSES = large
+            return said.getvalue().splitlines()
+
+    def setUp(self):
+        self.large = {}
+
+    def finds(self, what, **changed):
+        said = self.offences(**changed)
+        self.assertEqual(len(said), 1, said)
+        self.assertIn(what, said[0])
+
+    def test_a_sound_tree_keeps_the_rules(self):
+        self.assertEqual(self.offences(), ["3 files keep the rules"])
+
+    def test_arrows_between_folders(self):
+        self.finds("kernels/ops/a.hpp:1: kernels/ may not include", kernels__ops__a_hpp='#include "actors/data/column.hpp"\n')
+
+    def test_arrows_between_sub_folders_are_what_a_readme_says(self):
+        self.finds("actors/data/a.hpp:1: actors/data/ may not include kernels/cpu/x.hpp",
+                   actors__data__a_hpp='#include "kernels/cpu/x.hpp"\n')
+        self.finds("kernels/ops/a.hpp:1: kernels/ops/ may not include schemas/x.hpp",
+                   kernels__ops__a_hpp='#include "schemas/x.hpp"\n')
+
+    def test_a_sub_folder_says_what_it_may_include(self):
+        self.finds("no README says what kernels/cpu/ may include", kernels__cpu__a_hpp='#include "kernels/ops/ops.hpp"\n')
+
+    def test_caf_stays_in_private_files(self):
+        self.finds("actors/data/a.hpp:1: CAF is for", actors__data__a_hpp="#include <caf/all.hpp>\n")
+
+    def test_methods_of_a_class(self):
+        methods = "".join(f"    int m{i}(std::map<int, int> a, int b = f({{}})) const {{ return {{a, b}}; }}\n" for i in range(41))
+        self.finds("class big has 41 methods", kernels__ops__a_hpp=f"class big final : public small {{\n{methods}}};\n")
+
+    def test_fields_of_a_class(self):
+        fields = "".join(f"    std::map<int, std::function<void(int)>> f{i}_{{1, 2}}; // x(y)\n" for i in range(16))
+        self.finds("class big has 16 fields", kernels__ops__a_hpp=f"class big {{\n  private:\n{fields}}};\n")
+
+    def test_what_is_no_member_does_not_count(self):
+        others = ("    using u{0} = int;\n    friend class f{0};\n    enum class e{0} {{ a, b }};\n    struct s{0} {{ int a = 1; }};\n"
+                  "    void m{0}() = delete;\n    static constexpr int c{0} = 1;\n")
+        body = "".join(others.format(i) for i in range(50)) + "    big() : a_{1}, b_{2} {}\n    int a_ = 0, b_ = 0;\n"
+        text = f"enum class kind {{ a }};\nclass other;\nclass big {{\n{body}}};\n"
+        self.assertEqual(list(lint.class_sizes(text)), [(3, "big", 1, 2)])
+
+    def test_a_large_class_that_shrinks_is_said_to(self):
+        self.large = {"big": (40, 20)}
+        fields = "".join(f"    int f{i};\n" for i in range(19))
+        self.finds("class big has 0 methods and 19 fields: say so", kernels__ops__a_hpp=f"class big {{\n{fields}}};\n")
+        self.finds("LARGE_CLASSES has big, which is no class")
+
+    def test_paths_of_readmes_exist(self):
+        self.finds("actors/data/README.md:1: there is no data/row.hpp", actors__data__README_md="`data/row.hpp` and `column.hpp`. May include: `kernels/`.\n")
+        self.finds("actors/README.md:1: there is no kernels/cpu/", actors__README_md="`kernels/cpu/`, `kernels/ops/`, `NAME.hpp`\n")
+
+    def test_columns_and_lines(self):
+        self.finds("longer than 125 columns", kernels__ops__a_hpp="// " + "x" * 125 + "\n")
+        self.finds("longer than 400 lines", kernels__ops__a_hpp="\n" * 401)
+
+    def test_calls_of_tools_alone(self):
+        self.finds("getenv belongs to tools/", kernels__ops__a_hpp='const char* a = getenv("A");\n')
+
+    def test_a_step_of_the_tour_whose_function_is_gone(self):
+        self.finds("last_row() is not in actors/data/column.hpp",
+                   actors__README_md="| 1 | `actors/data/column.hpp` | `last_row` | One step. |\n")
+
+    def test_a_merge_left_half_done(self):
+        self.finds("a merge left half done", kernels__README_md=SOUND["kernels/README.md"] + "\n>>>>>>> theirs\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
