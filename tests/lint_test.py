@@ -91,7 +91,8 @@ class Lint(unittest.TestCase):
 
     def test_paths_of_readmes_exist(self):
         self.finds("actors/data/README.md:1: there is no data/row.hpp", actors__data__README_md="`data/row.hpp` and `column.hpp`. May include: `kernels/`.\n")
-        self.finds("actors/README.md:1: there is no kernels/cpu/", actors__README_md="`kernels/cpu/`, `kernels/ops/`, `NAME.hpp`\n")
+        self.finds("actors/data/README.md:1: there is no kernels/cpu/",
+                   actors__data__README_md="`kernels/cpu/`, `kernels/ops/`, `NAME.hpp`. May include: `kernels/`.\n")
 
     def test_columns_and_lines(self):
         self.finds("longer than 125 columns", kernels__ops__a_hpp="// " + "x" * 125 + "\n")

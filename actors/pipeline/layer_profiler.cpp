@@ -13,7 +13,7 @@ namespace troupe {
 layer_profiler::layer_profiler(actor_context& context, std::vector<std::shared_ptr<device>> devices)
     : actor{context}, devices_{std::move(devices)}, work_{*this,
                                                           [](const std::string&, const error&) {
-                                                          }} { // a failure is one of the results
+                                                          }} { // each piece says what follows
     on<proto::ProfileModel>(&layer_profiler::profile);
 }
 
@@ -82,28 +82,32 @@ void layer_profiler::profile(proto::ProfileModel::Reader body, const frame& f) {
     work_.submit(**compute,
                  {.work = [shared, where = compute->get(), time = runtime().options().time](
                               compute_context& context) -> result<void> {
-                      shared->nanoseconds =
+                      auto times =
                           layer_times(*where, context, shared->request->body<proto::ProfileModel>(),
                                       *time, shared->given_up);
+                      if (!times)
+                          return times.failure();
+                      shared->nanoseconds = std::move(times).value();
                       return {};
                   },
-                  .then = [this, shared] { finish(shared); }});
+                  .then = [this, shared] { finish(shared, {}); },
+                  .failed = [this, shared](const error& why) { finish(shared, why); }});
 }
 
-void layer_profiler::finish(const std::shared_ptr<measurement>& done) {
+void layer_profiler::finish(const std::shared_ptr<measurement>& done, const result<void>& outcome) {
     under_way_.remove(done);
     if (done->given_up)
         return;
     const actor_address asked_by = done->request->from();
     const std::uint64_t run = done->request->body<proto::ProfileModel>().getRun();
     unwatch(asked_by); // of its node this was the only one
-    if (!done->nanoseconds)
-        return refuse(asked_by, run, done->nanoseconds.failure());
+    if (!outcome)
+        return refuse(asked_by, run, outcome.failure());
     frame_builder<proto::LayerTimes> times;
     times.body().setRun(run);
-    auto list = times.body().initNanoseconds(static_cast<unsigned>(done->nanoseconds->size()));
+    auto list = times.body().initNanoseconds(static_cast<unsigned>(done->nanoseconds.size()));
     for (unsigned l = 0; l < list.size(); ++l)
-        list.set(l, (*done->nanoseconds)[l]);
+        list.set(l, done->nanoseconds[l]);
     send(asked_by, std::move(times));
 }
 

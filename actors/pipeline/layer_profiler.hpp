@@ -30,10 +30,10 @@ class layer_profiler final : public actor {
     // A measurement on a device, which works on after the request has been handled.
     struct measurement {
         frame_ptr request;
-        result<std::vector<std::uint64_t>> nanoseconds = std::vector<std::uint64_t>{};
-        std::atomic<bool> given_up{false}; // whoever asked is gone
+        std::vector<std::uint64_t> nanoseconds; // written by the device, read when it is done
+        std::atomic<bool> given_up{false};      // whoever asked is gone
     };
-    void finish(const std::shared_ptr<measurement>& done);
+    void finish(const std::shared_ptr<measurement>& done, const result<void>& outcome);
 
     const std::vector<std::shared_ptr<device>> devices_;
     std::list<std::shared_ptr<measurement>> under_way_; // of a node at most one

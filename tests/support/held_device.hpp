@@ -14,6 +14,8 @@ namespace troupe::test {
 
 class held_device final : public device {
   public:
+    explicit held_device(std::string name = "held:0") : name_{std::move(name)} {}
+
     void submit(device_task task) override { tasks.push_back(std::move(task)); }
     memory_pool& memory() noexcept override { return memory_; }
     const std::string& name() const noexcept override { return name_; }
@@ -31,7 +33,7 @@ class held_device final : public device {
     std::vector<device_task> tasks;
 
   private:
-    const std::string name_ = "held:0";
+    const std::string name_;
     memory_pool memory_{1u << 28};
     const std::unique_ptr<operations> operations_ = make_reference_operations();
 };
