@@ -63,8 +63,9 @@ std::size_t shard_ledger::due() const {
         return arrived_.size();
     }
     std::size_t needed = rule_.gradients_per_update(workers_.size());
-    // Those that have ended push no more, those that are gone neither. Of the others an update does without as many as before:
-    // one that another shard's last update did without may wait there for those who would wait for it here.
+    // Those that have ended push no more, those that are gone neither. Of the others an update does
+    // without as many as before: one that another shard's last update did without may wait there
+    // for those who would wait for it here.
     if (rule_.backups) {
         const std::size_t active = clocks_.active();
         needed = std::max<std::size_t>(1, active - std::min<std::size_t>(active, *rule_.backups));
