@@ -53,8 +53,8 @@ result<void> node_agent::check_request(proto::Spawn::Reader body, actor_address 
     return {};
 }
 
-result<actor_address> node_agent::spawn_role(proto::Spawn::Reader body, actor_address asker,
-                                             shared_objects& shared) {
+result<prepared_actor> node_agent::prepare(proto::Spawn::Reader body, actor_address asker,
+                                           shared_objects& shared) const {
     if (auto possible = check_request(body, asker); !possible)
         return possible.failure();
     const auto wanted = find_role(body);
@@ -68,11 +68,8 @@ result<actor_address> node_agent::spawn_role(proto::Spawn::Reader body, actor_ad
                             .compute = *compute,
                             .worker = options_.worker,
                             .asker = asker,
-                            .run = body.getRun(),
                             .shared = shared};
-    if (auto fits = (*wanted)->check(body.getOptions(), on); !fits)
-        return fits.failure();
-    return (*wanted)->spawn(body.getOptions(), on);
+    return (*wanted)->prepare(body.getOptions(), on);
 }
 
 void node_agent::spawn(proto::Spawn::Reader body, const frame& f) {
@@ -80,25 +77,26 @@ void node_agent::spawn(proto::Spawn::Reader body, const frame& f) {
     const auto known = runs_.find(body.getRun());
     const auto shared =
         known != runs_.end() ? known->second.shared : std::make_shared<shared_objects>();
-    const auto spawned = spawn_role(body, asker, *shared);
-    if (!spawned) {
+    const auto prepared = prepare(body, asker, *shared);
+    if (!prepared) {
         frame_builder<proto::SpawnFailed> failed;
         failed.body().setRun(body.getRun());
         failed.body().setRequest(body.getRequest());
-        write_failure(failed.body().initFailure(), spawned.failure());
+        write_failure(failed.body().initFailure(), prepared.failure());
         return send(asker, std::move(failed));
     }
+    const actor_address spawned = prepared->spawn();
     hosted_run& run = runs_[body.getRun()];
     run.asker = asker;
     run.shared = shared;
-    run.actors[body.getRequest()] = *spawned;
+    run.actors[body.getRequest()] = spawned;
     run.name = name_of_node(runtime(), asker.node);
-    log_placed(run.name, *spawned, body.getDevice().cStr());
+    log(run.name + " has placed " + prepared->name + " on " + body.getDevice().cStr());
     watch(asker);
     frame_builder<proto::Spawned> answer;
     answer.body().setRun(body.getRun());
     answer.body().setRequest(body.getRequest());
-    write_address(answer.body().initAddress(), *spawned);
+    write_address(answer.body().initAddress(), spawned);
     send(asker, std::move(answer));
 }
 
@@ -111,7 +109,7 @@ void node_agent::end_actors(proto::EndActors::Reader body, const frame& f) {
         const actor_address who = read_address(named);
         const auto is_it = [&](const auto& hosted) { return hosted.second == who; };
         if (std::erase_if(run->second.actors, is_it) > 0)
-            end(who, why);
+            runtime().end(who, why);
     }
 }
 
@@ -143,10 +141,6 @@ void node_agent::on_down(actor_address who, const error& why) {
         end_run(number, why.in("the run's trainer is gone"));
 }
 
-void node_agent::end(actor_address hosted, const error& why) {
-    runtime().end(hosted, why);
-}
-
 void node_agent::end_run(std::uint64_t number, const error& why) {
     const auto run = runs_.extract(number);
     const actor_address asker = run.mapped().asker;
@@ -157,16 +151,7 @@ void node_agent::end_run(std::uint64_t number, const error& why) {
     // Those that watch others were asked for after them: they go first.
     const auto& actors = run.mapped().actors;
     std::for_each(actors.rbegin(), actors.rend(),
-                  [&](const auto& hosted) { end(hosted.second, why); });
-}
-
-void node_agent::log_placed(const std::string& by, actor_address hosted,
-                            const std::string& device) const {
-    if (!options_.log)
-        return;
-    for (const actor_status& actor : runtime().actors())
-        if (actor.address == hosted)
-            log(by + " has placed " + actor.name + " on " + device);
+                  [&](const auto& hosted) { runtime().end(hosted.second, why); });
 }
 
 void node_agent::log(const std::string& sentence) const {

@@ -47,11 +47,9 @@ class node_agent final : public actor {
 
     result<void> check_request(proto::Spawn::Reader body, actor_address asker) const;
     result<const role*> find_role(proto::Spawn::Reader body) const;
-    result<actor_address> spawn_role(proto::Spawn::Reader body, actor_address asker,
-                                     shared_objects& shared);
-    void end(actor_address hosted, const error& why);
+    result<prepared_actor> prepare(proto::Spawn::Reader body, actor_address asker,
+                                   shared_objects& shared) const;
     void end_run(std::uint64_t run, const error& why);
-    void log_placed(const std::string& by, actor_address hosted, const std::string& device) const;
     void log(const std::string& sentence) const;
 
     node_agent_options options_;

@@ -1,12 +1,16 @@
-// What a node's agent can spawn: roles. A row of the table that the agent's owner hands to it names the role, the struct of
-// its options, a check of these, and a factory. The agent knows no role; a family of actors has its rows in its own folder.
+// What a node's agent can spawn: roles. A row of the table that the agent's owner hands to it names the
+// role, the struct of its options, and what prepares an actor of it. The agent knows no role; a family
+// of actors has its rows in its own folder.
 //
-//     result<void> check(proto::EchoOptions::Reader options, const role_resources& on);
-//     result<actor_address> spawn(proto::EchoOptions::Reader options, const role_resources& on);
-//     const role echo = role_of<proto::EchoOptions>("echo", check, spawn);
+//     result<prepared_actor> prepare(proto::EchoOptions::Reader options, const role_resources& on) {
+//         if (options.getTimes() == 0)
+//             return error{errc::protocol, "an echo answers once at least"};
+//         return prepared<echo_actor>(on, "echo", options.getTimes());
+//     }
+//     const role echo = role_of<proto::EchoOptions>("echo", prepare);
 //
-// Threads: rows are values; check and spawn are called on the agent's thread and do not wait.
-// Errors: options come from other nodes. What `check` takes is safe to spawn, and `spawn` fails for nothing else than it.
+// Threads: rows are values; they are called on the agent's thread and do not wait.
+// Errors: options come from other nodes, and are checked whole before anything is spawned.
 #pragma once
 
 #include <capnp/any.h>
@@ -47,29 +51,37 @@ struct role_resources {
     std::shared_ptr<device> compute; // that the request names
     std::shared_ptr<device> worker;  // the node's, beside its devices; null: it has none
     actor_address asker;             // of the run: alone leads it
-    std::uint64_t run = 0;
-    shared_objects& shared; // of the run on this node
+    shared_objects& shared;          // of the run on this node
 
     const std::string& node() const { return runtime.options().name; }
 };
 
+// An actor whose options have been checked.
+struct prepared_actor {
+    std::string name;
+    std::function<actor_address()> spawn; // once, and without fail
+};
+
+// One of class A: A(actor_context&, args...). Where this is called, A is known (actor.hpp).
+template <class A, class... Args>
+prepared_actor prepared(const role_resources& on, std::string name, Args... args) {
+    return {name, [&runtime = on.runtime, name, ... args = std::move(args)] {
+                return runtime.template spawn<A>(name, args...);
+            }};
+}
+
 struct role {
     std::string name;               // "stage"
     std::uint64_t options_type = 0; // the schema's id of its options
-    std::function<result<void>(capnp::AnyPointer::Reader, const role_resources&)> check;
-    std::function<result<actor_address>(capnp::AnyPointer::Reader, const role_resources&)> spawn;
+    std::function<result<prepared_actor>(capnp::AnyPointer::Reader, const role_resources&)> prepare;
 };
 
 template <class Options>
 role role_of(std::string name,
-             result<void> (*check)(typename Options::Reader, const role_resources&),
-             result<actor_address> (*spawn)(typename Options::Reader, const role_resources&)) {
+             result<prepared_actor> (*prepare)(typename Options::Reader, const role_resources&)) {
     return {std::move(name), type_id_of<Options>(),
-            [check](capnp::AnyPointer::Reader options, const role_resources& on) {
-                return check(options.getAs<Options>(), on);
-            },
-            [spawn](capnp::AnyPointer::Reader options, const role_resources& on) {
-                return spawn(options.getAs<Options>(), on);
+            [prepare](capnp::AnyPointer::Reader options, const role_resources& on) {
+                return prepare(options.getAs<Options>(), on);
             }};
 }
 

@@ -6,12 +6,7 @@ namespace troupe {
 
 namespace {
 
-struct made_cache {
-    parameter_cache_options options;
-    std::string name;
-};
-
-result<made_cache> make(proto::CacheOptions::Reader from, const role_resources& on) {
+result<prepared_actor> prepare(proto::CacheOptions::Reader from, const role_resources& on) {
     auto part = model_part::of(from.getPart(), on.node());
     if (!part)
         return part.failure();
@@ -38,25 +33,13 @@ result<made_cache> make(proto::CacheOptions::Reader from, const role_resources& 
     cache.seed = part->codec_seed();
     cache.workers = from.getWorkers();
     cache.compute = server_device(*part, on);
-    return made_cache{std::move(cache), part->name_of(run_role::cache)};
-}
-
-result<void> check(proto::CacheOptions::Reader options, const role_resources& on) {
-    const auto made = make(options, on);
-    return made ? result<void>{} : made.failure();
-}
-
-result<actor_address> spawn(proto::CacheOptions::Reader options, const role_resources& on) {
-    auto made = make(options, on);
-    if (!made)
-        return made.failure();
-    return on.runtime.spawn<parameter_cache>(made->name, std::move(made->options));
+    return prepared<parameter_cache>(on, part->name_of(run_role::cache), std::move(cache));
 }
 
 } // namespace
 
 role cache_role() {
-    return role_of<proto::CacheOptions>(name_of(run_role::cache), check, spawn);
+    return role_of<proto::CacheOptions>(name_of(run_role::cache), prepare);
 }
 
 } // namespace troupe

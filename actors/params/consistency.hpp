@@ -12,7 +12,7 @@
 //                     (Wei et al. 2015)                       bound / sqrt(c), c over the run
 //   softsync n        workers / n gradients in the order      at once
 //                     of arrival (Gupta et al. 2016)
-//   backup workers b  the first workers - b gradients of the  when its gradient is in an update or dropped
+//   backup workers b  the first of all at work but b, of the  when its gradient is in an update or dropped
 //                     newest version; later ones are dropped
 //                     (Chen et al. 2016)
 //
@@ -30,9 +30,9 @@ namespace troupe {
 // At most one is given; asynchronous where none is.
 struct consistency {
     std::optional<std::uint32_t> staleness; // s, in clocks
-    std::optional<float> bound;             // of value-bounded, on the sum of the largest changes of updates
-    std::optional<std::uint32_t> splits;    // n of softsync
-    std::optional<std::uint32_t> backups;   // b of backup workers
+    std::optional<float> bound; // of value-bounded, on the sum of the largest changes of updates
+    std::optional<std::uint32_t> splits;  // n of softsync
+    std::optional<std::uint32_t> backups; // b of backup workers
 
     // Whether every update is one by all workers.
     bool is_synchronous() const noexcept { return staleness == 0u; }

@@ -62,14 +62,12 @@ std::size_t shard_ledger::due() const {
                 return 0;
         return arrived_.size();
     }
-    std::size_t needed = rule_.gradients_per_update(workers_.size());
-    // Those that have ended push no more, those that are gone neither. Of the others an update does
-    // without as many as before: one that another shard's last update did without may wait there
-    // for those who would wait for it here.
-    if (rule_.backups) {
-        const std::size_t active = clocks_.active();
-        needed = std::max<std::size_t>(1, active - std::min<std::size_t>(active, *rule_.backups));
-    }
+    // With backup workers those that are at work count: who has ended pushes no more, who is gone neither.
+    // An update does without as many of them as before: one that another shard's last update did
+    // without may wait there for those who would wait for it here.
+    const std::size_t of =
+        rule_.backups ? std::max<std::size_t>(1, clocks_.active()) : workers_.size();
+    std::size_t needed = rule_.gradients_per_update(of);
     if (rule_.splits && clocks_.all_done()) // what is left at the end of the epoch
         needed = std::min(needed, arrived_.size());
     return arrived_.size() >= needed ? needed : 0;

@@ -6,12 +6,7 @@ namespace troupe {
 
 namespace {
 
-struct made_shard {
-    parameter_shard_options options;
-    std::string name;
-};
-
-result<made_shard> make(proto::ShardOptions::Reader from, const role_resources& on) {
+result<prepared_actor> prepare(proto::ShardOptions::Reader from, const role_resources& on) {
     auto part = model_part::of(from.getPart(), on.node());
     if (!part)
         return part.failure();
@@ -34,28 +29,15 @@ result<made_shard> make(proto::ShardOptions::Reader from, const role_resources& 
         shard.shapes.push_back(part->program->parameters()[p].shape);
     shard.rates = make_learning_rates(from.getPart().getTrain(), from.getMinibatches());
     if (shard.rates == nullptr)
-        return error{errc::protocol,
-                     "node " + on.node() + " does not know this schedule of the learning rate"};
+        return unknown_to(on.node(), "schedule of the learning rate");
     shard.compute = server_device(*part, on);
-    return made_shard{std::move(shard), part->name_of(run_role::shard)};
-}
-
-result<void> check(proto::ShardOptions::Reader options, const role_resources& on) {
-    const auto made = make(options, on);
-    return made ? result<void>{} : made.failure();
-}
-
-result<actor_address> spawn(proto::ShardOptions::Reader options, const role_resources& on) {
-    auto made = make(options, on);
-    if (!made)
-        return made.failure();
-    return on.runtime.spawn<parameter_shard>(made->name, std::move(made->options));
+    return prepared<parameter_shard>(on, part->name_of(run_role::shard), std::move(shard));
 }
 
 } // namespace
 
 role shard_role() {
-    return role_of<proto::ShardOptions>(name_of(run_role::shard), check, spawn);
+    return role_of<proto::ShardOptions>(name_of(run_role::shard), prepare);
 }
 
 } // namespace troupe

@@ -11,9 +11,7 @@
 namespace troupe {
 
 layer_profiler::layer_profiler(actor_context& context, std::vector<std::shared_ptr<device>> devices)
-    : actor{context}, devices_{std::move(devices)}, work_{*this,
-                                                          [](const std::string&, const error&) {
-                                                          }} { // each piece says what follows
+    : actor{context}, devices_{std::move(devices)}, work_{*this} {
     on<proto::ProfileModel>(&layer_profiler::profile);
 }
 

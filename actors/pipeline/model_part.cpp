@@ -12,10 +12,6 @@ namespace troupe {
 
 namespace {
 
-error unknown(const std::string& node, const std::string& what) {
-    return {errc::protocol, "node " + node + " does not know this " + what};
-}
-
 // By parameter.
 std::vector<std::size_t> factor_rows_of(const stage_program& program) {
     std::vector<std::size_t> rows;
@@ -43,6 +39,10 @@ result<void> check_numbers(proto::ModelPart::Reader from) {
 
 } // namespace
 
+error unknown_to(const std::string& node, const std::string& what) {
+    return {errc::protocol, "node " + node + " does not know this " + what};
+}
+
 result<model_part> model_part::of(proto::ModelPart::Reader from, const std::string& node) {
     if (auto fits = check_numbers(from); !fits)
         return fits.failure();
@@ -52,14 +52,14 @@ result<model_part> model_part::of(proto::ModelPart::Reader from, const std::stri
     const auto train = from.getTrain();
     part.rule = make_optimizer(train.getOptimizer());
     if (part.rule == nullptr)
-        return unknown(node, "optimizer");
+        return unknown_to(node, "optimizer");
     const auto clip = make_clip(train.getClip());
     if (!clip)
-        return unknown(node, "way to clip gradients");
+        return unknown_to(node, "way to clip gradients");
     part.clip = *clip;
     const auto sync = replica_sync::of(from.getSync(), from.getReplicas());
     if (!sync || (sync->sends_factors && sync->server && (clip->norm || clip->value)))
-        return unknown(node, "way for replicas to agree");
+        return unknown_to(node, "way for replicas to agree");
     part.sync = *sync;
     part.seed = train.getSeed();
     part.samples_max = largest_batch(train);
@@ -91,18 +91,15 @@ std::vector<tensor_shape> model_part::parameter_shapes() const {
     return shapes;
 }
 
-compressed_gradients model_part::gradients() const {
-    return {.shapes = shapes(),
-            .averages = program->averages().size(),
-            .codec = sync.codec,
-            .sends_factors = sync.sends_factors,
-            .factor_rows = factor_rows_of(*program),
-            .samples_max = samples_max,
-            .algorithm = sync.algorithm};
-}
-
 std::optional<compressed_exchange> model_part::exchange() const {
-    return choose_exchange(gradients(), replica.replicas);
+    return choose_exchange({.shapes = shapes(),
+                            .averages = program->averages().size(),
+                            .codec = sync.codec,
+                            .sends_factors = sync.sends_factors,
+                            .factor_rows = factor_rows_of(*program),
+                            .samples_max = samples_max,
+                            .algorithm = sync.algorithm},
+                           replica.replicas);
 }
 
 std::vector<shard_range> model_part::shard_ranges() const {

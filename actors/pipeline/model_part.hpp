@@ -20,6 +20,9 @@
 
 namespace troupe {
 
+// What another build may send: "node a does not know this optimizer".
+error unknown_to(const std::string& node, const std::string& what);
+
 struct model_part {
     std::uint32_t stage = 0;
     replica_place replica; // of this stage
@@ -42,7 +45,6 @@ struct model_part {
     std::vector<tensor_shape> parameter_shapes() const;
     // How the reducer sums gradients that are compressed; nothing where they are summed as they are.
     std::optional<compressed_exchange> exchange() const;
-    compressed_gradients gradients() const;
     // Which parameters are whose shard's, by shard; of a part with one.
     std::vector<shard_range> shard_ranges() const;
     // What is pushed to the shards, by parameter.

@@ -66,7 +66,7 @@ template <class Body>
 void stage_actor::to_arrivals(typename Body::Reader, const frame& f) {
     result<void> taken;
     if constexpr (std::is_same_v<Body, proto::Labels>) {
-        if (!comes_from(state_.source, f))
+        if (!comes_from(source_, f))
             return;
         taken = state_.arrivals.take_labels(current());
     } else if constexpr (std::is_same_v<Body, proto::Gradient>) {
@@ -144,8 +144,8 @@ result<void> stage_actor::listen(proto::ConnectStage::Reader body) {
     if (form && !options_.is_last())
         routes_.from_next = std::make_shared<const crossing_numbers>(
             crossing_numbers::gradients(form, program->outputs()));
-    state_.source = read_address(body.getSource());
-    evaluation_.connect(previous_[0], next_.empty() ? actor_address{} : next_[0], state_.source,
+    source_ = read_address(body.getSource());
+    evaluation_.connect(previous_[0], next_.empty() ? actor_address{} : next_[0], source_,
                         routes_.to_next);
     state_.arrivals = stage_arrivals{
         {.schedule = options_.schedule,

@@ -118,6 +118,7 @@ class stage_actor final : public actor, private stage_port {
     stage_state state_;
     std::vector<actor_address> previous_; // one, or where stages differ all replicas by number
     std::vector<actor_address> next_;     // likewise; none of the last stage
+    actor_address source_;                // of data, and of the last stage's labels
     stage_routes routes_;
     std::unique_ptr<agreement> agreement_; // null until the stage is connected
     stage_evaluation evaluation_;

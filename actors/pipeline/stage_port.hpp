@@ -21,7 +21,6 @@ namespace troupe {
 // What is known of a stage between two messages. One place for each fact: parts read it and write
 // what is theirs to write.
 struct stage_state {
-    actor_address source; // of data, and of the last stage's labels
     weight_versions weights;
     stage_arrivals arrivals;
     schedule_position position; // instructions of the epoch that have ended

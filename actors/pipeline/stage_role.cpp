@@ -10,10 +10,6 @@ namespace troupe {
 
 namespace {
 
-error unknown(const role_resources& on, const std::string& what) {
-    return {errc::protocol, "node " + on.node() + " does not know this " + what};
-}
-
 result<void> check_stage_replicas(proto::StageOptions::Reader from) {
     const auto all = from.getStageReplicas();
     bool possible =
@@ -37,9 +33,9 @@ result<void> check_numbers(proto::StageOptions::Reader from, const role_resource
         return error{errc::protocol, "there is no worker " + std::to_string(from.getWorker()) +
                                          " of " + std::to_string(part.getReplicas()) + " replicas"};
     if (!is_known(from.getSchedule()))
-        return unknown(on, "schedule");
+        return unknown_to(on.node(), "schedule");
     if (from.getRate() > proto::StageRate::PER_UPDATE)
-        return unknown(on, "rate of a stage's replicas");
+        return unknown_to(on.node(), "rate of a stage's replicas");
     return {};
 }
 
@@ -72,13 +68,7 @@ void set_gradients(const model_part& part, stage_options& options) {
                                       .replicas = part.replica.replicas});
 }
 
-// What the actor is spawned with, and under which name.
-struct made_stage {
-    stage_options options;
-    std::string name;
-};
-
-result<made_stage> make(proto::StageOptions::Reader from, const role_resources& on) {
+result<prepared_actor> prepare(proto::StageOptions::Reader from, const role_resources& on) {
     if (auto fits = check_numbers(from, on); !fits)
         return fits.failure();
     auto part = model_part::of(from.getPart(), on.node());
@@ -97,13 +87,13 @@ result<made_stage> make(proto::StageOptions::Reader from, const role_resources& 
     options.program = part->program;
     const auto activations = make_number_form(from.getActivations());
     if (!activations)
-        return unknown(on, "form of activations");
+        return unknown_to(on.node(), "form of activations");
     options.activations = *activations;
     options.compute = device_of(*part, on);
     options.rule = part->rule;
     options.rates = make_learning_rates(from.getPart().getTrain(), from.getMinibatches());
     if (options.rates == nullptr)
-        return unknown(on, "schedule of the learning rate");
+        return unknown_to(on.node(), "schedule of the learning rate");
     if (!replicas.empty())
         options.rates =
             times(std::move(options.rates), rate_factor(from.getRate(), replicas[part->stage]));
@@ -115,25 +105,13 @@ result<made_stage> make(proto::StageOptions::Reader from, const role_resources& 
     options.worker = from.getWorker();
     options.beside = part->beside();
     set_gradients(*part, options);
-    return made_stage{std::move(options), part->name_of(run_role::stage)};
-}
-
-result<void> check(proto::StageOptions::Reader options, const role_resources& on) {
-    const auto made = make(options, on);
-    return made ? result<void>{} : made.failure();
-}
-
-result<actor_address> spawn(proto::StageOptions::Reader options, const role_resources& on) {
-    auto made = make(options, on);
-    if (!made)
-        return made.failure();
-    return on.runtime.spawn<stage_actor>(made->name, std::move(made->options));
+    return prepared<stage_actor>(on, part->name_of(run_role::stage), std::move(options));
 }
 
 } // namespace
 
 role stage_role() {
-    return role_of<proto::StageOptions>(name_of(run_role::stage), check, spawn);
+    return role_of<proto::StageOptions>(name_of(run_role::stage), prepare);
 }
 
 } // namespace troupe

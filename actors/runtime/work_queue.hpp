@@ -42,7 +42,8 @@ class work_queue {
     };
     using failure_handler = std::function<void(const std::string& label, const error& why)>;
 
-    work_queue(actor& owner, failure_handler failed);
+    // Without `failed` every piece has its own.
+    explicit work_queue(actor& owner, failure_handler failed = nullptr);
     work_queue(const work_queue&) = delete;
     work_queue& operator=(const work_queue&) = delete;
 

@@ -10,6 +10,7 @@
 #include "schemas/base/quantities.hpp"
 #include "schemas/pipeline.capnp.h"
 #include "tests/sim/server_sim.hpp"
+#include "tests/support/spawn_answer.hpp"
 
 namespace bdata = boost::unit_test::data;
 using namespace troupe;
@@ -194,11 +195,7 @@ class lying_stage final : public actor {
   private:
     void spawn(proto::Spawn::Reader body, const frame& f) {
         stage_ = body.getOptions().getAs<proto::StageOptions>().getPart().getStage();
-        frame_builder<proto::Spawned> there;
-        there.body().setRun(body.getRun());
-        there.body().setRequest(body.getRequest());
-        write_address(there.body().initAddress(), self());
-        send(f.from(), std::move(there));
+        send(f.from(), spawned_at(body, self()));
     }
     void connect(proto::ConnectStage::Reader body, const frame& f) {
         if (body.getNext().size() > 0)

@@ -7,6 +7,7 @@
 #include "schemas/base/printable.hpp"
 #include "schemas/pipeline.capnp.h"
 #include "tests/sim/pipeline_sim.hpp"
+#include "tests/support/spawn_answer.hpp"
 
 namespace bdata = boost::unit_test::data;
 using namespace troupe;
@@ -32,11 +33,7 @@ class refusing_agent final : public actor {
         if (!places_)
             return refuse(f);
         stage_ = body.getOptions().getAs<proto::StageOptions>().getPart().getStage();
-        frame_builder<proto::Spawned> there;
-        there.body().setRun(body.getRun());
-        there.body().setRequest(body.getRequest());
-        write_address(there.body().initAddress(), self());
-        send(f.from(), std::move(there));
+        send(f.from(), spawned_at(body, self()));
     }
     void connect(proto::ConnectStage::Reader, const frame& f) {
         frame_builder<proto::StageReady> ready;
@@ -76,11 +73,7 @@ class idle_agent final : public actor {
   private:
     void spawn(proto::Spawn::Reader body, const frame& f) {
         trainer_ = f.from();
-        frame_builder<proto::Spawned> there;
-        there.body().setRun(body.getRun());
-        there.body().setRequest(body.getRequest());
-        write_address(there.body().initAddress(), self());
-        send(trainer_, std::move(there));
+        send(trainer_, spawned_at(body, self()));
     }
     void connect(proto::ConnectStage::Reader, const frame&) {
         send(trainer_, frame_builder<proto::StageReady>{});

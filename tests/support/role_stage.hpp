@@ -37,7 +37,6 @@ struct role_stage : puppet_stage {
                 .compute = shared_device(),
                 .worker = nullptr,
                 .asker = {},
-                .run = 1,
                 .shared = shared};
     }
 
@@ -50,10 +49,10 @@ struct role_stage : puppet_stage {
         auto options = any.initAs<Options>();
         write_part(options.initPart(), app.app());
         change(options);
-        const auto fits = r.check(any.asReader(), resources());
-        return fits ? std::string{} : fits.failure().message();
+        const auto prepared = r.prepare(any.asReader(), resources());
+        return prepared ? std::string{} : prepared.failure().message();
     }
-    // The actor's name; its factory takes what its check does.
+    // The actor's name; why there is none.
     template <class Options>
     std::string spawned(
         const role& r, const std::function<void(typename Options::Builder)>& change =
@@ -63,13 +62,11 @@ struct role_stage : puppet_stage {
         auto options = any.initAs<Options>();
         write_part(options.initPart(), app.app());
         change(options);
-        if (auto fits = r.check(any.asReader(), resources()); !fits)
-            return fits.failure().message();
-        const actor_address there = r.spawn(any.asReader(), resources()).value();
-        for (const actor_status& actor : node.actors())
-            if (actor.address == there)
-                return actor.name;
-        return "nobody";
+        const auto prepared = r.prepare(any.asReader(), resources());
+        if (!prepared)
+            return prepared.failure().message();
+        BOOST_TEST((node.address_of(prepared->name) == prepared->spawn()));
+        return prepared->name;
     }
 
     const app_definition app;

@@ -32,28 +32,23 @@ struct agent_stage : puppet_stage {
 
     role puppet_role() {
         role r{.name = "puppet", .options_type = type_id_of<proto::Probe>()};
-        r.check = [](capnp::AnyPointer::Reader options, const role_resources&) -> result<void> {
+        r.prepare = [this](capnp::AnyPointer::Reader options,
+                           const role_resources& on) -> result<prepared_actor> {
             if (options.getAs<proto::Probe>().getNumber() == 13)
                 return error{errc::usage, "13 is no puppet's number"};
-            return {};
-        };
-        r.spawn = [this](capnp::AnyPointer::Reader options,
-                         const role_resources& on) -> result<actor_address> {
             BOOST_TEST((on.asker == asker.address || on.asker == other.address));
             devices.push_back(on.compute->name());
             shared.push_back(on.shared.of<int>(options.getAs<proto::Probe>().getHops()));
-            return on.runtime.spawn<puppet_of<>>(
-                "puppet-" + std::to_string(options.getAs<proto::Probe>().getNumber()), of_puppets);
+            return prepared<puppet_of<>>(
+                on, "puppet-" + std::to_string(options.getAs<proto::Probe>().getNumber()),
+                std::ref(of_puppets));
         };
         return r;
     }
     static role deaf_role() {
         return {"deaf", type_id_of<proto::WorkDone>(),
-                [](capnp::AnyPointer::Reader, const role_resources&) -> result<void> {
+                [](capnp::AnyPointer::Reader, const role_resources&) -> result<prepared_actor> {
                     return error{errc::usage, "a deaf role fits no device"};
-                },
-                [](capnp::AnyPointer::Reader, const role_resources&) -> result<actor_address> {
-                    throw std::logic_error{"it was checked"};
                 }};
     }
 

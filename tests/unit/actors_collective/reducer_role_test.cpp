@@ -74,11 +74,11 @@ BOOST_AUTO_TEST_CASE(on_a_gpu_it_needs_the_nodes_worker) {
     write_part(any.initAs<proto::ReducerOptions>().initPart(), on.app.app());
     role_resources resources = on.resources();
     resources.compute = std::make_shared<far_device>();
-    BOOST_TEST(reducer_role().check(any.asReader(), resources).failure().message() ==
+    BOOST_TEST(reducer_role().prepare(any.asReader(), resources).failure().message() ==
                "node a has no worker, without which device 'cuda:0' cannot send gradients or "
                "weights");
     resources.worker = on.shared_device();
-    BOOST_TEST(reducer_role().check(any.asReader(), resources).ok());
+    BOOST_TEST(reducer_role().prepare(any.asReader(), resources).ok());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
