@@ -2,8 +2,7 @@
 // side of schemas/training.capnp, and the asker's of schemas/run.capnp.
 //
 // What comes when is in run_course.hpp, who is where in run_cast.hpp; this actor carries it out and keeps what the answers
-// bring. A run that is stopped
-// finishes with errc::cancelled.
+// bring. A run that is stopped finishes with errc::cancelled.
 //
 // Threads: an actor's; the observer is called on it and must only hand the news on. `worker` copies weights
 // and writes files.
