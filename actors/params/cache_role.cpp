@@ -25,7 +25,7 @@ result<prepared_actor> prepare(proto::CacheOptions::Reader from, const role_reso
     if (part->sync.sends_factors)
         cache.offered = part->pushed_forms();
     cache.state_per_parameter = part->rule->state().size();
-    // The most, where weights are pulled every time.
+    // Upper bound, reached where weights are pulled after every minibatch.
     cache.fetches_kept = part->sync.push_every;
     cache.members = from.getMembers();
     cache.codec = part->sync.codec;

@@ -1,6 +1,7 @@
-// Consistency of a parameter server: which weights a worker may read, and which pushed gradients make an update. Pure.
+// Consistency rules of a parameter server: when a worker may read weights, and which pushed gradients make up an update.
+// Pure.
 //
-// A worker's clock counts the gradients that it has pushed in this epoch and that the shard is done with.
+// A worker's clock counts the gradients that it has pushed in this epoch and that the shard has applied or dropped.
 //
 //   rule              an update is made of                    a worker that has pushed c reads
 //   asynchronous      each gradient when it arrives           at once
@@ -8,7 +9,7 @@
 //   staleness s       (Ho et al. 2013)
 //   s = 0: bulk       a gradient of every worker,             when that update is made
 //   synchronous       in their order
-//   value-bounded     each gradient when it arrives           when what some other has not seen of its updates is at most
+//   value-bounded     each gradient when it arrives           when what any other has not seen of its updates is at most
 //                     (Wei et al. 2015)                       bound / sqrt(c), c over the run
 //   softsync n        workers / n gradients in the order      at once
 //                     of arrival (Gupta et al. 2016)
@@ -16,8 +17,8 @@
 //                     newest version; later ones are dropped
 //                     (Chen et al. 2016)
 //
-// A worker reads its own gradients with what it reads, but for softsync's, which may wait for others. One that has no more
-// data in this epoch, or is gone, holds nobody up.
+// A worker's read includes its own gradients, except under softsync, where they may wait for others. A worker that has no
+// more data in this epoch, or is lost, blocks nobody.
 #pragma once
 
 #include <cstddef>
@@ -27,21 +28,22 @@
 
 namespace troupe {
 
-// At most one is given; asynchronous where none is.
+// At most one field is set; asynchronous if none is.
 struct consistency {
     std::optional<std::uint32_t> staleness; // s, in clocks
-    std::optional<float> bound; // of value-bounded, on the sum of the largest changes of updates
+    // Bound of value-bounded, on the summed largest weight changes of updates.
+    std::optional<float> bound;
     std::optional<std::uint32_t> splits;  // n of softsync
     std::optional<std::uint32_t> backups; // b of backup workers
 
-    // Whether every update is one by all workers.
+    // True if every update combines gradients of all workers.
     bool is_synchronous() const noexcept { return staleness == 0u; }
-    // Whether gradients are always of the weights that they update.
+    // True if gradients are always computed with the version that they update.
     bool is_never_late() const noexcept { return is_synchronous() || backups; }
-    // Of so many workers, how many gradients an update is made of where nobody has ended.
+    // Number of gradients in an update while all of `workers` still push.
     std::size_t gradients_per_update(std::size_t workers) const noexcept;
-    // What a gradient so many updates late is multiplied by, in an update of `gradients`; all that bsp sums are shares of
-    // one mean already.
+    // Factor of a gradient that is `updates_late` updates late, in an update of `gradients`. It is 1 unless softsync or
+    // backup workers are set: gradients that bsp sums are shares of one mean already.
     float share(std::uint64_t updates_late, std::size_t gradients) const noexcept;
 };
 
@@ -59,7 +61,7 @@ class worker_clocks {
     bool all_done() const noexcept;
     std::size_t active() const noexcept; // workers that still push
 
-    // The worker that is least far of those that still push; nothing if none does.
+    // The worker with the lowest clock of those that still push; none if all are done.
     std::optional<std::size_t> slowest() const noexcept;
 
   private:
@@ -67,7 +69,7 @@ class worker_clocks {
     std::vector<bool> done_;
 };
 
-// The worker for which one at this clock has to wait before it reads; nothing if it may read. Of bounded staleness.
+// The worker that one at `clock` has to wait for before it reads; none if it may read. For bounded staleness.
 std::optional<std::size_t> waits_for(const consistency& rule, const worker_clocks& clocks,
                                      std::uint64_t clock);
 

@@ -54,7 +54,7 @@ void parameter_cache::join(proto::JoinServer::Reader body, const frame& f) {
     send(f.from(), frame_builder<proto::ServerJoined>{});
 }
 
-// The shard beside a stage begins with that stage's weights.
+// A shard colocated with a stage starts with that stage's weights.
 void parameter_cache::keep_shard(proto::JoinServer::Reader body, const frame& f) {
     const actor_address shard = read_address(body.getKeeps());
     const auto own = std::ranges::find(shards_, shard);
@@ -104,7 +104,7 @@ void parameter_cache::offer(proto::Offer::Reader body, const frame& f) {
     push({body.getEpoch(), pushes_++, body.getMinibatch(), body.getFetchesLate(),
           f.envelope().getMinibatch()},
          {{gradients.begin(), gradients.end()}});
-    who->asked.reset(); // nothing is to be answered
+    who->asked.reset(); // no answer is due
 }
 
 bool parameter_cache::is_offer(std::span<const tensor> gradients) const {
@@ -132,9 +132,9 @@ void parameter_cache::refresh(proto::Refresh::Reader, const frame& f) {
         send(shard, frame_builder<proto::ReadShard>{});
 }
 
-// Those that have ended the epoch wait for the others; those ask together.
+// Members that have finished the epoch wait for the rest; the rest make one joint request.
 void parameter_cache::advance() {
-    const member* first = nullptr; // of those that have not
+    const member* first = nullptr; // the first that has not finished
     for (const member& m : members_) {
         if (!m.asked || members_.size() < options_.members)
             return;
@@ -214,7 +214,7 @@ void parameter_cache::submit(const char* label, std::uint64_t name, device_work 
                                      }});
 }
 
-// One question at a time, and no offer before its answer.
+// At most one request waits: stages make the next one after its answer.
 void parameter_cache::after_pushes(std::function<void()> ask) {
     if (work_.is_idle())
         return ask();
@@ -317,7 +317,7 @@ void parameter_cache::pulled(proto::Pulled::Reader body, const frame& f) {
     auto& versions = fetched_.emplace_back();
     for (const frame_ptr& answer : answers_.by_shard())
         versions.push_back(answer->body<proto::Pulled>().getWeightVersion());
-    // What is later cannot be asked for.
+    // No push refers to an older fetch.
     if (fetched_.size() > limits::stages_max + options_.fetches_kept)
         fetched_.pop_front();
     if (!options_.pulls)
@@ -340,7 +340,7 @@ void parameter_cache::send_pulled(std::span<const tensor> parameters) {
                   .dropped = first.getDropped()});
 }
 
-// What it has of this shard is dropped, as long as others are awaited: all that is computed with is of the last answers.
+// Drops the shard's answer while others are awaited, so that all weights of a fetch come from the latest answers.
 void parameter_cache::pull_again(proto::PullAgain::Reader body, const frame& f) {
     const auto shard = shard_of(f);
     if (shard && answers_.drop(*shard, body.getClock()))
@@ -351,7 +351,7 @@ void parameter_cache::shard_read(proto::ShardRead::Reader, const frame& f) {
     if (!collect(0, f))
         return;
     auto& versions = fetched_.emplace_back();
-    std::vector<std::uint64_t> updates; // of all parameters
+    std::vector<std::uint64_t> updates; // one per parameter
     for (const frame_ptr& answer : answers_.by_shard()) {
         const auto read = answer->body<proto::ShardRead>();
         versions.push_back(read.getWeightVersion());

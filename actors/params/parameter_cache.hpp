@@ -1,11 +1,12 @@
-// A worker's side of a parameter server: cuts what its stage offers into shards, and puts together what they answer. Speaks
-// schemas/params.capnp.
+// A worker's side of a parameter server. It splits its stage's gradients among the shards and assembles their answers.
+// Protocol: schemas/params.capnp.
 //
-// With a codec it pushes payloads, and keeps what they lose of each tensor for its next push. A push is encoded once, and in
-// the order of clocks; what the stages ask for afterwards leaves after it. Weights that come in a form of fewer bits are
-// decoded once, for all stages that it serves.
+// With a codec it pushes payloads and keeps each tensor's residual for its next push. Each push is encoded once, in the
+// order of clocks; requests that stages make afterwards are sent after it. Weights that arrive in a reduced-precision form
+// are decoded once for all stages that it serves.
 //
-// Threads: an actor's. Errors: a shard that refuses, answers what it was not asked or is gone ends it; its stage watches it.
+// Threads: its actor's. Errors: a shard that rejects a message, sends an unexpected answer or is gone ends it; its stage
+// watches it.
 #pragma once
 
 #include <deque>
@@ -26,17 +27,18 @@
 namespace troupe {
 
 struct parameter_cache_options {
-    std::vector<shard_range> ranges;  // of the parameters, by shard
-    std::vector<tensor_shape> shapes; // of the parameters
-    payload_forms offered;            // by parameter, of what stages offer; empty: all as it is
+    std::vector<shard_range> ranges;  // parameters of each shard
+    std::vector<tensor_shape> shapes; // one per parameter
+    payload_forms offered;            // form of each offered gradient; empty: all plain
     std::size_t state_per_parameter = 0;
-    std::size_t fetches_kept = 1; // how late the oldest gradient of a push may be, in fetches
-    std::size_t members = 1;      // stages that it serves
-    codec_ptr codec;              // of what it pushes; null: as it is
-    number_form_ptr pulls;        // of the weights that it pulls; null: as they are
-    std::uint64_t seed = 0;       // of what the codec draws by lot
-    std::uint32_t workers = 1;    // of the server
-    // Sums what several offer, encodes, decodes; may be none where there is nothing of these.
+    // Largest lag of a push's oldest gradient, in fetches.
+    std::size_t fetches_kept = 1;
+    std::size_t members = 1;   // stages served
+    codec_ptr codec;           // codec of pushes; null: none
+    number_form_ptr pulls;     // form of pulled weights; null: float32
+    std::uint64_t seed = 0;    // seed of the codec's random draws
+    std::uint32_t workers = 1; // workers of the server
+    // Sums the offers of several stages, encodes pushes and decodes weights; may be null where none of these is needed.
     std::shared_ptr<device> compute;
 };
 
@@ -60,42 +62,44 @@ class parameter_cache final : public actor {
 
     struct member {
         actor_address stage;
-        frame_ptr asked;       // and not answered yet
-        bool finished = false; // its share of the epoch
+        frame_ptr asked;       // request that is not answered yet
+        bool finished = false; // has finished its share of the epoch
     };
-    // What is pushed: of one member, or the sum of several.
+    // Ids of a push: of one member's gradients, or of the sum over several members.
     struct push_ids {
         std::uint32_t epoch = 0;
         std::uint64_t clock = 0;
-        std::uint64_t minibatch = none; // which the learning rate goes by
+        std::uint64_t minibatch = none; // determines the learning rate
         std::uint32_t fetches_late = 0;
-        std::uint64_t name = none; // in traces: the minibatch of a member
+        std::uint64_t name = none; // minibatch of a member, shown in traces
     };
-    // What the stages get.
+    // Weights sent to the stages.
     struct fetched_weights {
-        std::span<const tensor> parameters;     // of all shards
-        std::span<const std::uint64_t> updates; // of each of them, with what the optimizer keeps
+        std::span<const tensor> parameters; // of all shards
+        // Updates of each parameter so far; empty where the optimizer state is not sent.
+        std::span<const std::uint64_t> updates;
         std::uint64_t staleness = 0;
         std::uint32_t dropped = 0;
     };
 
     void keep_shard(proto::JoinServer::Reader body, const frame& f);
-    // Keeps the question if it is a stage's turn; else answers by Rejected, and gives null.
+    // Keeps a stage's request if it may make one now; else answers Rejected and returns null.
     member* take(const frame& f);
     bool is_offer(std::span<const tensor> gradients) const;
-    void advance(); // if all members have asked
+    void advance(); // acts once all members have asked
     void offer_all();
-    // The sum of what is offered; of nothing that there is none.
+    // Pushes the sum of the offered gradients; no tensors if nothing is offered.
     void push(const push_ids& ids, std::vector<std::vector<tensor>> offered);
     void send_push(const push_ids& ids, std::span<const tensor> contents);
-    // What the device sums, encodes or decodes; `name`: in traces, the minibatch of a member.
+    // Submits a sum, an encoding or a decoding to the device; `name`: a member's minibatch, shown in traces.
     void submit(const char* label, std::uint64_t name, device_work work,
                 std::function<void()> then);
-    void after_pushes(std::function<void()> ask); // those that the device has in work
+    // Calls `ask` once the device has finished the work of earlier pushes.
+    void after_pushes(std::function<void()> ask);
     void finish(std::uint32_t epoch);
-    // Of the shard that has sent this; answers others by Rejected.
+    // Number of the shard that sent `f`; answers Rejected to other senders.
     std::optional<std::size_t> shard_of(const frame& f);
-    // Keeps the answer of a shard; true if it was the last one due. One that does not fit ends this actor.
+    // Keeps a shard's answer; true if it was the last one due. An answer that does not fit ends this actor.
     bool collect(std::uint64_t echo, const frame& f);
     void pull(std::uint32_t epoch, std::uint64_t clock, std::uint64_t minibatch);
     void send_pull(actor_address shard, std::uint32_t epoch, std::uint64_t clock,
@@ -107,10 +111,10 @@ class parameter_cache final : public actor {
     std::uint32_t worker_ = 0;
     std::vector<member> members_;
     std::vector<actor_address> shards_;
-    std::uint64_t pushes_ = 0;                  // of this epoch
-    std::shared_ptr<gradient_encoder> encoder_; // used by the device; none without a codec
-    std::function<void()> ask_;                 // when the device has nothing in work any more
-    // Versions by shard, of this epoch, the newest last.
+    std::uint64_t pushes_ = 0;                  // in this epoch
+    std::shared_ptr<gradient_encoder> encoder_; // used by device work; null without a codec
+    std::function<void()> ask_;                 // called once the device is idle
+    // Weight versions by shard, one entry per fetch of this epoch, newest last.
     std::deque<std::vector<std::uint64_t>> fetched_;
     shard_answers answers_;
     work_queue work_;

@@ -91,7 +91,7 @@ parameter_shard::worker_state* parameter_shard::take(std::uint32_t worker, std::
 result<void> parameter_shard::check_push(proto::Push::Reader body, const frame& f) const {
     const std::uint32_t worker = body.getWorker();
     const consistency& rule = options_.rules.rule;
-    // Nobody goes on before its push is applied where the rule lets it wait for that.
+    // Under these rules a worker waits until its last push has been applied or dropped.
     const bool waits = rule.staleness || rule.bound || rule.backups;
     if (ledger_.clocks().is_done(worker) || body.getClock() != ledger_.pushes(worker) ||
         (waits && ledger_.unapplied(worker) > 0))
@@ -106,7 +106,7 @@ result<void> parameter_shard::check_push(proto::Push::Reader body, const frame& 
 void parameter_shard::push(proto::Push::Reader body, const frame& f) {
     worker_state* const worker = take(body.getWorker(), body.getEpoch(), f);
     if (worker == nullptr || body.getClock() < ledger_.pushes(body.getWorker()))
-        return; // sent again, and received before
+        return; // rejected, or a duplicate
     if (auto fits = check_push(body, f); !fits)
         return fail(fits.failure().in("push " + std::to_string(body.getClock()) + " of worker " +
                                       std::to_string(body.getWorker())));
@@ -140,7 +140,7 @@ void parameter_shard::worker_done(proto::WorkerDone::Reader body, const frame& f
     advance();
 }
 
-// A message of it that was on its way is rejected.
+// Messages of the lost worker that are still in flight are rejected.
 void parameter_shard::worker_lost(proto::WorkerLost::Reader body, const frame& f) {
     if (f.from() != options_.trainer || body.getWorker() >= workers_.size())
         return reject("the sender is not the trainer, or there is no such worker");
@@ -187,10 +187,10 @@ void parameter_shard::read(proto::ReadShard::Reader, const frame& f) {
 
 // ---- updates --------------------------------------------------------------------------------------------------------
 
-// Whatever has become possible by a message, or by the end of an update.
+// Does everything that a message or the end of an update has made possible.
 void parameter_shard::advance() {
     for (bool again = true; std::exchange(again, false);) {
-        answer_pulls(); // first: nobody shall wait for updates of what came later
+        answer_pulls(); // first: a pull must not wait for updates from later pushes
         if (!latest_)
             break;
         if (const auto update = ledger_.next()) {
@@ -209,7 +209,7 @@ pushed_gradients parameter_shard::take_pushed(const arrived_push& push) {
     worker.staleness = ledger_.version() - push.version;
     pushed_gradients taken{
         {f.tensors().begin(), f.tensors().end()}, worker.staleness, {}, push.worker};
-    // Later pushes are of these weights or newer ones.
+    // Later pushes are based on this version or newer ones.
     while (!worker.pulled.empty() && worker.pulled.front()->version.value() < push.version)
         worker.pulled.pop_front();
     if (!worker.pulled.empty() && worker.pulled.front()->version.value() == push.version)
@@ -279,7 +279,7 @@ void parameter_shard::applied(work_results& results, const std::vector<arrived_p
 void parameter_shard::answer_pulls() {
     if (!latest_)
         return;
-    // Who is answered may be whom others wait for.
+    // Answering one worker may release others that wait for it.
     for (bool again = true; std::exchange(again, false);)
         for (std::uint32_t w = 0; w < workers_.size(); ++w)
             if (workers_[w].pull && !waits(w)) {
@@ -291,7 +291,7 @@ void parameter_shard::answer_pulls() {
 
 bool parameter_shard::waits(std::uint32_t worker) {
     const auto slower = ledger_.waits_for(worker);
-    std::optional<std::uint32_t> other; // it does not wait for itself, but for the update
+    std::optional<std::uint32_t> other; // none if it waits for an update
     if (slower && *slower != worker)
         other = static_cast<std::uint32_t>(*slower);
     board_->waits(worker, other);
@@ -339,7 +339,7 @@ void parameter_shard::end_epoch() {
     }
 }
 
-// Whoever is gone has told its own stage.
+// Rejections because a worker is gone are ignored: its own stage has been told.
 void parameter_shard::on_rejected(proto::Rejected::Reader body, const frame& f) {
     const auto is_its = [&](const worker_state& w) { return w.cache == f.from(); };
     if (!body.getGone() && std::ranges::any_of(workers_, is_its))

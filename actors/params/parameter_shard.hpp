@@ -1,14 +1,15 @@
-// A shard of a parameter server: keeps some of a stage's parameters with their optimizer's state as immutable versions,
-// applies the gradients that its workers push, and gives out the newest version where the consistency rule lets them read.
-// Speaks schemas/params.capnp.
+// A shard of a parameter server. It keeps some of a stage's parameters and their optimizer state as immutable versions,
+// applies the gradients that its workers push, and answers pulls with the newest version when the consistency rule allows
+// it.
+// Protocol: schemas/params.capnp.
 //
-// A pull on the same node copies nothing: it is a reference. An update writes over the old version exactly when nobody
-// holds it any more. Where weights are sent in a form of fewer bits, those of a version are encoded once, with the
-// version: all who pull it get the same.
+// A pull on the same node is answered by reference, without a copy. An update overwrites the old version exactly when
+// nobody else holds it. Where weights are sent in a reduced-precision form, each version is encoded once, so that all
+// workers get the same bits.
 //
-// Threads: an actor's. Device work touches only what it was given.
-// Errors: a push out of turn, gradients or payloads that do not fit, an answer that is refused and work that fails end it;
-// its workers' caches watch it.
+// Threads: its actor's. Device work touches only what it was given.
+// Errors: a push out of turn, gradients or payloads that do not fit, a rejected answer and failed work end it; its workers'
+// caches watch it.
 #pragma once
 
 #include <deque>
@@ -32,10 +33,11 @@ namespace troupe {
 struct parameter_shard_options {
     shard_update_rules rules;
     std::uint32_t workers = 1;
-    std::vector<tensor_shape> shapes; // of its parameters
+    std::vector<tensor_shape> shapes; // one per parameter of the shard
     learning_rates rates;
     std::shared_ptr<device> compute;
-    actor_address trainer; // which alone says that a worker is lost, or joins; may be none
+    // The only sender of WorkerLost and WorkerJoined; may be none.
+    actor_address trainer;
 };
 
 class parameter_shard final : public actor {
@@ -45,13 +47,13 @@ class parameter_shard final : public actor {
   private:
     struct worker_state {
         actor_address cache;
-        std::uint64_t staleness = 0; // of its last push that was applied
-        std::uint32_t dropped = 0;   // pushes since its last answer
-        frame_ptr pull;              // waits for its answer
-        std::deque<weights_ptr>
-            pulled; // where delays are compensated: what its pushes may be of, as it was sent
+        std::uint64_t staleness = 0; // of its last applied push, in updates
+        std::uint32_t dropped = 0;   // pushes dropped since its last answer
+        frame_ptr pull;              // pull that is not answered yet; may be null
+        // Versions, as sent, that its next pushes may be based on; only for delay compensation.
+        std::deque<weights_ptr> pulled;
     };
-    // What an update under way leaves for its completion; written by the device, then read by the actor.
+    // Results of an update for its completion; written by the device, then read by the actor.
     struct work_results {
         shard_update made;
         std::vector<tensor> mean_square;
@@ -66,21 +68,22 @@ class parameter_shard final : public actor {
     void worker_joined(proto::WorkerJoined::Reader body, const frame& f);
     void on_rejected(proto::Rejected::Reader body, const frame& f) override;
 
-    // The worker of this number if the message may be its; else answers by Rejected. Begins an epoch.
+    // State of this worker if the message may be from it; else answers Rejected and returns null. May begin an epoch.
     worker_state* take(std::uint32_t worker, std::uint32_t epoch, const frame& f);
     result<void> check_push(proto::Push::Reader body, const frame& f) const;
     void advance();
     void apply(const std::vector<arrived_push>& pushes);
     void applied(work_results& results, const std::vector<arrived_push>& pushes);
-    std::size_t gradients_needed() const noexcept; // for an update
+    std::size_t gradients_needed() const noexcept; // minimum of an update
     pushed_gradients take_pushed(const arrived_push& push);
     void answer_pulls();
-    // Whether a worker's read has to wait; if so, it tells inspectors for whom, and calls that one back where it may itself
-    // wait for this worker at another shard.
+    // True if a worker's read has to wait. Shows inspectors for which worker, and calls that one back if it may itself be
+    // waiting for this worker at another shard.
     bool waits(std::uint32_t worker);
     void call_back(std::uint32_t worker);
     void answer(worker_state& worker);
-    const std::vector<tensor>& sent() const noexcept { // of the latest version, to who pulls it
+    // Parameters of the latest version in the form of pulls.
+    const std::vector<tensor>& sent() const noexcept {
         return options_.rules.pulls ? sent_ : latest_->parameters;
     }
     void end_epoch();
@@ -88,14 +91,14 @@ class parameter_shard final : public actor {
 
     parameter_shard_options options_;
     shard_ledger ledger_;
-    weights_ptr latest_;       // null while an update is under way, and before it has any
-    std::vector<tensor> sent_; // its parameters in the form of pulls, if there is one
+    weights_ptr latest_;       // null during an update and before the first weights
+    std::vector<tensor> sent_; // its parameters in the form of pulls; empty without one
     std::uint32_t epoch_ = 0;
     bool epoch_runs_ = false;
     std::vector<worker_state> workers_;
-    std::map<std::uint64_t, frame_ptr> pushed_; // not applied yet, by number of arrival
+    std::map<std::uint64_t, frame_ptr> pushed_; // pushes not applied yet, by arrival number
     std::uint64_t arrivals_ = 0;
-    std::vector<tensor> mean_square_; // of gradients, where delays are compensated by it
+    std::vector<tensor> mean_square_; // running mean of squared gradients, for delay compensation
     work_queue work_;
     std::shared_ptr<worker_board> board_ = std::make_shared<worker_board>(); // for inspectors
 };

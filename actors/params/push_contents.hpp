@@ -1,4 +1,4 @@
-// What a worker of a parameter server pushes: device work.
+// Contents of a worker's push to a parameter server: device work.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace troupe {
 
-// The sum of what several offer, in their order, as payloads of the encoder, or as it is without one. Of one without an
-// encoder: its own tensors.
+// Sum of the gradients in `offered`, added in that order and encoded as payloads if there is an encoder. A single offer
+// without an encoder is returned as it is.
 result<std::vector<tensor>> push_contents(compute_context& context,
                                           std::span<const std::vector<tensor>> offered,
                                           gradient_encoder* encoder, std::uint32_t epoch);

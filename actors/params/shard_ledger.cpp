@@ -41,7 +41,7 @@ bool shard_ledger::push(const arrived_push& arrived) {
     worker.sight = reading::not_yet;
     ++worker.pushes;
     ++worker.run_clock;
-    // While an update is under way its version is over.
+    // Once an update is under way, gradients of its version come late.
     if (rule_.backups && (arrived.version != version_ || !under_way_.empty())) {
         ++dropped_;
         clocks_.tick(arrived.worker);
@@ -52,7 +52,7 @@ bool shard_ledger::push(const arrived_push& arrived) {
     return true;
 }
 
-// How many of those that have arrived make an update now; 0: none yet.
+// Number of arrived pushes that make an update now; 0: no update is due.
 std::size_t shard_ledger::due() const {
     if (arrived_.empty())
         return 0;
@@ -62,13 +62,13 @@ std::size_t shard_ledger::due() const {
                 return 0;
         return arrived_.size();
     }
-    // With backup workers those that are at work count: who has ended pushes no more, who is gone neither.
-    // An update does without as many of them as before: one that another shard's last update did
-    // without may wait there for those who would wait for it here.
+    // Backup workers are counted among the active ones: a worker that has finished or is lost pushes no more. An update
+    // still does without as many of them: one that another shard's last update did without may wait there for workers that
+    // would wait for it here.
     const std::size_t of =
         rule_.backups ? std::max<std::size_t>(1, clocks_.active()) : workers_.size();
     std::size_t needed = rule_.gradients_per_update(of);
-    if (rule_.splits && clocks_.all_done()) // what is left at the end of the epoch
+    if (rule_.splits && clocks_.all_done()) // the rest at the end of the epoch
         needed = std::min(needed, arrived_.size());
     return arrived_.size() >= needed ? needed : 0;
 }
@@ -80,7 +80,7 @@ std::optional<std::vector<arrived_push>> shard_ledger::next() {
     const auto end = arrived_.begin() + static_cast<std::ptrdiff_t>(count);
     under_way_.assign(arrived_.begin(), end);
     arrived_.erase(arrived_.begin(), end);
-    if (rule_.backups) // workers have ended meanwhile: fewer were needed than have arrived
+    if (rule_.backups) // with workers finished since, fewer were needed than have arrived
         for (; !arrived_.empty(); arrived_.pop_front()) {
             ++dropped_;
             --workers_[arrived_.front().worker].unapplied;
@@ -113,8 +113,8 @@ void shard_ledger::skipped() {
     settle();
 }
 
-// Of those that are to push before the next update, the one that is farthest: with backup workers it may do without the
-// slowest. Nobody, if that update is due or under way.
+// The farthest of the workers that have yet to push before the next update, as backup workers may do without the slowest;
+// none if that update is due or under way.
 std::optional<std::size_t> shard_ledger::missing() const {
     std::optional<std::size_t> missing;
     if (!under_way_.empty() || due() > 0)
@@ -126,7 +126,7 @@ std::optional<std::size_t> shard_ledger::missing() const {
     return missing;
 }
 
-// Of value-bounded. Who waits for an answer itself will have seen all before it computes anything.
+// For value-bounded. A worker whose own read is pending will have seen all changes before it computes again.
 std::optional<std::size_t> shard_ledger::waits_for_sight(std::size_t worker) const {
     const worker_state& own = workers_[worker];
     const double most = double{*rule_.bound} /

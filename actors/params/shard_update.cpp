@@ -21,7 +21,7 @@ result<std::vector<tensor>> allocate_like(compute_context& context,
     return made;
 }
 
-// In place of the payloads.
+// Replaces the payloads by gradients.
 result<void> decode(compute_context& context, const payload_forms& forms, const weights& current,
                     pushed_gradients& p) {
     for (std::size_t i = 0; i < std::min(forms.size(), p.gradients.size()); ++i) {
@@ -35,7 +35,7 @@ result<void> decode(compute_context& context, const payload_forms& forms, const 
     return {};
 }
 
-// In place of the payloads of the weights that the gradients are of.
+// Replaces the payloads of the weights that the gradients were computed with by those weights.
 result<void> decode_pulled(compute_context& context, const shard_update_rules& rules,
                            const weights& current, pushed_gradients& p) {
     if (!rules.pulls || !p.pulled || p.late == 0)
@@ -63,7 +63,7 @@ result<void> begin_mean_square(compute_context& context, const std::vector<tenso
     return {};
 }
 
-// In place of the gradients; those that are not late stay as they are, bit by bit.
+// Replaces the gradients by compensated ones; gradients that are not late stay bit-identical.
 result<void> compensate(compute_context& context, const delay_compensation& how,
                         const weights& current, pushed_gradients& p,
                         std::vector<tensor>& mean_square) {
@@ -95,7 +95,7 @@ result<void> compensate(compute_context& context, const delay_compensation& how,
     return {};
 }
 
-// The sums of what several workers pushed, in their order, each times its share.
+// Sums of the workers' gradients in their order, each times its share.
 result<std::vector<tensor>> sum_of(compute_context& context, const consistency& rule,
                                    const std::vector<pushed_gradients>& pushed) {
     const auto share_of = [&](const pushed_gradients& p) {
@@ -199,7 +199,7 @@ result<shard_update> update_shard(compute_context& context, const shard_update_r
     auto gradient = one_gradient(context, rules, pushed);
     if (!gradient)
         return gradient.failure();
-    std::vector<tensor> before; // held, so that the update does not write over it
+    std::vector<tensor> before; // held so that the update does not overwrite it
     if (rules.rule.bound)
         before = current->parameters;
     auto next = rules.optimizer->step(context, std::move(current), *gradient, rate);
