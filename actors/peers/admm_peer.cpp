@@ -140,7 +140,7 @@ void admm_peer::take_report(proto::Report::Reader body, const frame& f) {
         return;
     in_turn([this, who = *who, last = body.getLast(), sum = f.tensors()[0]] {
         if (!barrier_->report(who, last))
-            return; // it was lost meanwhile
+            return; // lost meanwhile
         reports_[who] = sum;
         board_->took(who, ++reports_taken_[who], barrier_->age_of(who));
         step_if_may();

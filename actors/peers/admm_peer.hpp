@@ -1,8 +1,9 @@
-// Asynchronous ADMM beside a replica (admm_rule.hpp). That of the first replica keeps the common weights.
+// The peer of a replica under asynchronous ADMM (admm_rule.hpp), colocated with its stage. The first replica's peer keeps
+// the common weights, which are the consensus.
 //
-// A stage hands over its weights after every update, and gets them back one step of the penalty further, with the update's
-// learning rate: x - rate * (l + rho (x - z)). After so many it gets them when the common weights have changed.
-// A replica that is lost is waited for no more; with the first one the common weights are lost, and all end.
+// A stage hands over its weights after every update and gets them back one step of the penalty further, with the update's
+// learning rate: x - rate * (l + rho (x - z)). After every `period` updates it gets them once the common weights have
+// changed. A lost replica is not waited for; if the first one is lost, so are the common weights, and all peers end.
 #pragma once
 
 #include <memory>
@@ -36,15 +37,16 @@ class admm_peer final : public peer_actor {
     void show_waits();
 
     const admm_rule rule_;
-    tensor dual_;               // l
-    tensor common_;             // z, as this replica knows it; of the first as it is
-    tensor own_;                // what was reported last
-    std::uint32_t updates_ = 0; // since then
+    tensor dual_; // l
+    // z; at replicas other than the first, as last received.
+    tensor common_;
+    tensor own_;                // the weights reported last
+    std::uint32_t updates_ = 0; // updates since then
 
-    // Of the first replica.
+    // Used by the first replica only.
     std::optional<admm_barrier> barrier_;
-    std::vector<tensor>
-        reports_; // by rank: x + l / rho; of who has not reported yet what it began with
+    // By rank: the last report, x + l / rho; before the first one the initial weights.
+    std::vector<tensor> reports_;
     std::vector<std::uint64_t> reports_taken_;                               // by rank
     std::shared_ptr<worker_board> board_ = std::make_shared<worker_board>(); // for inspectors
 };

@@ -29,7 +29,7 @@ bool admm_barrier::may_step() const noexcept {
     std::uint32_t reported = 0;
     for (const state& s : replicas_) {
         if (s.lost || s.finished)
-            continue; // who has finished holds up nobody
+            continue; // a finished replica blocks nobody
         ++active;
         if (s.reported)
             ++reported;

@@ -1,15 +1,15 @@
-// Asynchronous ADMM: when the common weights change. Pure.
+// Asynchronous ADMM: the rule for changes of the common weights, which are the consensus. Pure.
 //
-// Replica i minimises f_i(x) + l_i x + rho / 2 |x - z|^2 by some updates, of x, reports x + l_i / rho, and waits for the
-// common weights z; then l_i becomes l_i + rho (x - z). z becomes the mean of what each replica has reported last, when as
-// many as the quorum have reported since the last time (partial barrier), and nobody's report is older than the delay allows
-// (bounded delay); it goes to those who have reported. With a quorum of all, or a delay of one, this is synchronous ADMM. At
-// the end of an epoch all report, and wait for all. Source: Zhang and Kwok 2014.
+// Replica i minimises f_i(x) + l_i x + rho / 2 |x - z|^2 by some updates of x, reports x + l_i / rho, and waits for the
+// common weights z; then l_i becomes l_i + rho (x - z). z becomes the mean of every replica's last report when as many
+// replicas as the quorum have reported since its last change (partial barrier) and no report is older than the delay allows
+// (bounded delay). It is sent to the replicas that have reported. With a quorum of all, or a delay of one, this is
+// synchronous ADMM. At the end of an epoch all replicas report and wait for all. Source: Zhang and Kwok 2014.
 //
-// Each stage of a pipeline has a barrier of its own. Where not all report every time, replicas come to have reported more
-// often than others in one stage and less often in another: then the first may wait there for the second, and the second
-// here for the first, for ever. A pipeline of several stages therefore takes synchronous ADMM alone, in which a replica
-// waits for those alone that have made fewer updates, in every stage.
+// Each stage of a pipeline has its own barrier. Where not all replicas report every time, a replica may have reported more
+// often than another in one stage and less often in another stage; the two could then wait for each other forever. A
+// pipeline of several stages therefore takes synchronous ADMM only, where a replica waits only for replicas that have made
+// fewer updates, in every stage.
 #pragma once
 
 #include <cstdint>
@@ -29,19 +29,18 @@ class admm_barrier {
   public:
     admm_barrier(const admm_rule& rule, std::size_t replicas) : rule_{rule}, replicas_(replicas) {}
 
-    // A replica reports and waits; `last`: of its epoch. False: it waits already, or was lost.
+    // A replica reports and waits; `last`: for the last time in its epoch. False: it waits already, or is lost.
     bool report(std::uint32_t replica, bool last);
-    void lose(std::uint32_t replica); // it is waited for no more
-    void gain(std::uint32_t replica) {
-        replicas_[replica] = {};
-    } // another has the place of a lost one
+    void lose(std::uint32_t replica); // no longer waited for
+    // Another replica takes the place of a lost one.
+    void gain(std::uint32_t replica) { replicas_[replica] = {}; }
     bool may_step() const noexcept;
-    // For whom a replica that has reported waits: of those that have not the one whose report is oldest. Nobody, if it is
-    // answered by a step that may be made.
+    // The replica that one that has reported waits for: of those that have not, the one with the oldest report. None if a
+    // step that may be made answers it.
     std::optional<std::uint32_t> waits_for(std::uint32_t replica) const noexcept;
-    // The common weights change. Who has waited for that, in their order.
+    // Counts a change of the common weights; returns the replicas to be sent them, in ascending order.
     std::vector<std::uint32_t> step();
-    // Changes since the one that a replica's report went into first.
+    // Changes of the common weights since the first one that included the replica's last report.
     std::uint32_t age_of(std::uint32_t replica) const noexcept { return replicas_[replica].age; }
     bool lives(std::uint32_t replica) const noexcept { return !replicas_[replica].lost; }
 
@@ -49,7 +48,7 @@ class admm_barrier {
     struct state {
         bool lost = false;
         bool reported = false;
-        bool finished = false; // the epoch
+        bool finished = false; // has finished the epoch
         std::uint32_t age = 0;
     };
 

@@ -21,7 +21,7 @@ result<tensor> pull_of(compute_context& context, const tensor& own, const tensor
     return pull;
 }
 
-// Where nobody else holds the centre, in its place.
+// Adds the pull to the centre, in place if nobody else holds the centre.
 result<void> add_pull(compute_context& context, tensor& centre, const tensor& pull) {
     if (centre.unique())
         return context.ops.run(add_scaled{centre, 1, pull, centre});
@@ -84,7 +84,7 @@ void elastic_peer::meet(proto::Meet::Reader, const frame& f) {
         return;
     in_turn([this, who = *who, own = f.tensors()[0], minibatch = f.envelope().getMinibatch()] {
         if (!round_.arrive(who))
-            return; // it was lost meanwhile
+            return; // lost meanwhile
         visitors_[who].own = own;
         visitors_[who].minibatch = minibatch;
         if (rule_.synchronous)

@@ -1,7 +1,8 @@
-// Elastic averaging beside a replica (elastic_rule.hpp). That of the first replica keeps the centre.
+// The peer of a replica under elastic averaging (elastic_rule.hpp), colocated with its stage. The first replica's peer
+// keeps the centre.
 //
-// Where the centre moves it computes e once: what it adds to the centre is what the replica subtracts. A replica that is
-// lost is met no more; with the first one the centre is lost, and all end.
+// The centre's peer computes each e once: what it adds to the centre is what the replica subtracts. A lost replica is not
+// waited for; if the first one is lost, so is the centre, and all peers end.
 #pragma once
 
 #include <memory>
@@ -32,20 +33,20 @@ class elastic_peer final : public peer_actor {
     void show_waits();
     void move_centre(std::vector<std::uint32_t> ranks);
 
-    // Who waits for the centre to move.
+    // A replica that waits for the centre to move.
     struct visitor {
         tensor own;
         std::uint64_t minibatch = none;
         std::uint64_t meetings = 0;
-        std::uint64_t met_at = 0; // by moves of the centre
+        std::uint64_t met_at = 0; // number of moves of the centre at the last meeting
     };
 
     const elastic_rule rule_;
-    bool meets_ = false; // the answer of the centre is due
+    bool meets_ = false; // an answer of the centre is due
 
-    // Of the first replica.
+    // Used by the first replica only.
     tensor centre_;
-    std::uint64_t moves_ = 0; // of the centre
+    std::uint64_t moves_ = 0; // number of moves of the centre
     elastic_round round_{0};
     std::vector<visitor> visitors_;                                          // by rank
     std::shared_ptr<worker_board> board_ = std::make_shared<worker_board>(); // for inspectors

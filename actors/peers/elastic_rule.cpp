@@ -8,7 +8,7 @@ float elastic_rate(float asked, std::uint32_t replicas) noexcept {
     return asked > 0 ? asked : 0.9f / static_cast<float>(replicas);
 }
 
-// Of the mean difference and the centre, on a quadratic, the larger eigenvalue is -1 there.
+// At this rate the larger eigenvalue of the mean difference and the centre, on a quadratic, is -1.
 double elastic_rate_max(std::uint32_t at_once, double step) noexcept {
     return (4 - 2 * step) / (2 + at_once * (2 - step));
 }

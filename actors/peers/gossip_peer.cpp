@@ -132,7 +132,7 @@ void gossip_peer::move_towards(const tensor& other, std::function<void(tensor)> 
 }
 
 void gossip_peer::move_by(tensor step, float factor, std::function<void()> then) {
-    auto moved = std::make_shared<std::pair<tensor, tensor>>(); // own, and since the last answer
+    auto moved = std::make_shared<std::pair<tensor, tensor>>(); // the new own_ and moved_
     submit(
         [moved, step = std::move(step), factor, own = own_,
          before = moved_](compute_context& context) -> result<void> {

@@ -1,6 +1,6 @@
-// Gossip beside a replica (gossip_rule.hpp). Its stage gets its weights back at once, moved by the meetings since the last
-// time; then this peer may choose another to meet, while the stage trains on. At the end of an epoch the stage waits for the
-// meeting under way.
+// The peer of a replica under gossip (gossip_rule.hpp), colocated with its stage. The stage gets its weights back at once,
+// moved by the meetings since its last exchange; then this peer may choose another peer to meet while the stage trains on.
+// At the end of an epoch the stage waits for the meeting under way.
 #pragma once
 
 #include <optional>
@@ -25,15 +25,15 @@ class gossip_peer final : public mixing_peer {
 
     void give_back(tensor own, bool last);
     void end_if_free();
-    // Adds half of the way from `own` to `other`, or factor times `step`, to own and to what the stage has not got yet;
-    // `then` is called with what was added.
+    // Adds half of the difference from `own_` to `other`, or factor times `step`, to `own_` and to `moved_`; `then` is
+    // called with the step.
     void move_towards(const tensor& other, std::function<void(tensor)> then);
     void move_by(tensor step, float factor, std::function<void()> then);
 
     const gossip_rule rule_;
     std::optional<gossip> gossip_;
-    tensor moved_;            // since the stage was answered last; none: not at all
-    bool answer_due_ = false; // to the last exchange of an epoch
+    tensor moved_;            // change since the stage's last answer; none: no change
+    bool answer_due_ = false; // for the last exchange of an epoch
 };
 
 } // namespace troupe

@@ -24,7 +24,7 @@ void hogwild_peer::exchange(tensor own, bool) {
     });
 }
 
-// The stage trains on with what it has read before.
+// The stage continues with the weights that it read before.
 void hogwild_peer::read_common() {
     work({}, [this](const tensor& now) { answer_common(now); });
 }

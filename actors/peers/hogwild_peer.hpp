@@ -1,5 +1,5 @@
-// Hogwild beside a replica: after every update its stage gets back the weights that all replicas of the node share, to which
-// the update has been added. Nobody waits, and nothing is sent.
+// The peer of a replica under Hogwild, colocated with its stage. After every update the stage gets back the weights that
+// all replicas of the node share, to which the update has been added. Nobody waits, and nothing is sent to other nodes.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ class hogwild_peer final : public peer_actor {
     void work(update add, std::function<void(tensor)> then);
 
     const std::shared_ptr<shared_weights> shared_;
-    tensor read_; // what the stage trains with
+    tensor read_; // the weights that the stage trains with
 };
 
 } // namespace troupe

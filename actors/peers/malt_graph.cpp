@@ -15,7 +15,7 @@ double halton(std::uint32_t i) noexcept {
 
 namespace {
 
-// How far around so many replicas the out-edges lead.
+// Offsets of the out-edges in the ring of replicas.
 std::vector<std::uint32_t> offsets(proto::MaltGraph graph, std::uint32_t n) {
     std::vector<std::uint32_t> found;
     if (graph != proto::MaltGraph::HALTON) {

@@ -55,7 +55,7 @@ void malt_peer::send_on(const tensor& own) {
     }
 }
 
-// At once, whatever the device does: only the newest is kept.
+// Runs at once, even while the device works: only the newest weights are kept.
 void malt_peer::scatter(proto::Scatter::Reader body, const frame& f) {
     const auto who = rank_of_sender(f);
     if (!who)

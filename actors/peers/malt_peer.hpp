@@ -1,6 +1,6 @@
-// MALT beside a replica (malt_graph.hpp). A stage that hands over its weights gets back at once what is made of them and of
-// those that have arrived since the last time; its own go to its out-edges. Nobody waits. What arrives takes the place of
-// what the same sender sent before, if that has not been used.
+// The peer of a replica under MALT (malt_graph.hpp), colocated with its stage. A stage that hands over its weights gets
+// back at once the aggregate of its own and those that have arrived since its last exchange; its own are sent along its
+// out-edges. Nobody waits. Weights that arrive replace unused ones of the same sender.
 #pragma once
 
 #include <vector>
@@ -29,7 +29,7 @@ class malt_peer final : public mixing_peer {
     const aggregation how_;
     std::vector<std::uint32_t> live_;
     newest_stamps stamps_{0};
-    std::vector<tensor> arrived_; // by rank; empty where nothing has come since the last time
+    std::vector<tensor> arrived_; // by rank; empty: nothing new
     std::uint64_t next_stamp_ = 0;
 };
 

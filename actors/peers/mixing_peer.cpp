@@ -19,7 +19,7 @@ result<tensor> mean_of(compute_context& context, const std::vector<tensor>& rows
 mixing_peer::mixing_peer(actor_context& context, peer_options options)
     : peer_actor{context, std::move(options)} {}
 
-// Of itself, too.
+// Includes this peer itself.
 void mixing_peer::read_common() {
     read_.resize(members().size());
     for (std::uint32_t r = 0; r < members().size(); ++r)

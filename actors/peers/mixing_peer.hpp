@@ -1,4 +1,4 @@
-// Peers without a centre: what their replicas have in common is the mean of the weights of all.
+// Peers without a centre: the common weights are the mean over all replicas.
 #pragma once
 
 #include <vector>
@@ -21,13 +21,14 @@ class mixing_peer : public peer_actor {
 
     bool lives(std::uint32_t rank) const noexcept { return !gone_[rank]; }
 
-    tensor own_; // the replica's weights as this peer has last answered or moved them
+    // The replica's weights as last answered or moved by this peer.
+    tensor own_;
 
   private:
     void average_if_complete();
 
     std::vector<bool> gone_;   // by rank
-    std::vector<tensor> read_; // by rank; empty where nothing is being read
+    std::vector<tensor> read_; // by rank; empty when nothing is being read
 };
 
 // The mean of these rows.

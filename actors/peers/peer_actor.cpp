@@ -128,7 +128,7 @@ void peer_actor::peer_joined(proto::PeerJoined::Reader body, const frame& f) {
     if (f.from() != options_.trainer || rank >= members_.size() || rank == 0 || rank == rank_)
         return reject("the sender is not the trainer, or this rank is never lost");
     unwatch(members_[rank]);
-    lose(rank); // whether this peer has heard of it or not
+    lose(rank); // whether this peer has noticed the loss or not
     watch(members_[rank] = read_address(body.getMember()));
     gain(rank);
     frame_builder<proto::PeerExpected> expected;
@@ -156,7 +156,7 @@ void peer_actor::on_down(actor_address who, const error&) {
         lose(*gone);
 }
 
-// Whoever is gone is told by on_down().
+// A loss is handled by on_down().
 void peer_actor::on_rejected(proto::Rejected::Reader body, const frame& f) {
     if (!body.getGone() && rank_of(f.from()))
         fail(read_failure(body).in("a peer refused a message"));

@@ -32,7 +32,7 @@ result<prepared_actor> prepare(proto::PeerOptions::Reader from, const role_resou
         return prepared<malt_peer>(on, name, options, malt->graph, malt->how);
     if (const auto* admm = std::get_if<admm_rule>(&method))
         return prepared<admm_peer>(on, name, options, *admm);
-    // Those with as many numbers: others could not share them.
+    // Replicas share weights by their number of elements and their stage: weights of another size could not be shared.
     std::uint64_t numbers = 0;
     for (const tensor_shape& shape : options.shapes)
         numbers += shape.elements();

@@ -1,4 +1,5 @@
-// The role "peer": spawns the peer of the way in which replicas exchange weights, as PeerOptions (schemas/peers.capnp) say.
+// The role "peer": spawns the peer for a run's method of exchanging weights, as PeerOptions (schemas/peers.capnp) describe
+// it.
 #pragma once
 
 #include "actors/agent/role.hpp"

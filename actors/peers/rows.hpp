@@ -1,4 +1,4 @@
-// Tensors one behind another in one row, and a row cut into tensors.
+// Tensors concatenated into one row, and a row split into tensors.
 #pragma once
 
 #include <span>
@@ -11,13 +11,13 @@ namespace troupe {
 
 std::size_t elements_in(std::span<const tensor_shape> shapes) noexcept;
 
-// A copy, float32 of rank 1.
+// Returns a copy: float32 of rank 1.
 result<tensor> in_a_row(compute_context& context, std::span<const tensor> parts);
 
-// x + factor * y in memory of its own.
+// x + factor * y in new memory.
 result<tensor> sum_of(compute_context& context, const tensor& x, float factor, const tensor& y);
 
-// The row's elements in these shapes, which share its memory.
+// Views of the row in these shapes; they share its memory.
 std::vector<tensor> in_shapes(const tensor& row, std::span<const tensor_shape> shapes);
 
 } // namespace troupe

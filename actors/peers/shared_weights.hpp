@@ -1,10 +1,10 @@
-// Weights in memory that several replicas of one node update without any lock: Hogwild, Niu et al. 2011.
+// Weights in memory that several replicas of one node update without locks: Hogwild, Niu et al. 2011.
 //
-// Every number is read and written by itself, atomically and in no order with the others: what a replica reads may have some
-// numbers of before another's update and some of after it, but no update of a number is lost. A replica that nobody else
-// interferes with stores what it has computed, bit by bit.
+// Each number is read and written atomically, with no order between numbers: a replica may read some numbers from before
+// another's update and some from after it, but no update of a number is lost. Without concurrent updates a replica stores
+// its computed values bit by bit.
 //
-// Threads: all, at the same time.
+// Threads: any, concurrently.
 #pragma once
 
 #include <atomic>
@@ -16,11 +16,11 @@ namespace troupe {
 
 class shared_weights {
   public:
-    // The first to call gives the numbers; they all have the same.
+    // The first call sets the numbers; all callers pass the same ones.
     void begin(std::span<const float> first);
 
-    // Where the numbers were `before` and became `after` by an update: adds the differences. Numbers that are as they were
-    // are not touched.
+    // Adds the differences of an update that changed the numbers from `before` to `after`. Numbers that did not change are
+    // not written.
     void add(std::span<const float> before, std::span<const float> after);
     void read(std::span<float> into);
 

@@ -8,7 +8,7 @@ namespace {
 
 using ending = weight_exchange::ending;
 
-// For whom nobody waits, and the weights of all are in the common ones.
+// An exchange in which no replica waits for another; the common weights are made from all replicas' weights.
 weight_exchange without_waiting(std::uint32_t every) {
     return {.every = every, .at_end = ending::last_exchange, .deals = true, .has_common = true};
 }

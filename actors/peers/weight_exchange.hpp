@@ -1,5 +1,5 @@
-// Replicas that update on their own and now and then exchange weights: when a stage hands over its own, and what it does
-// until others come back. A pure value.
+// Exchange of weights between replicas that update on their own: when a stage hands over its weights, and what it does until
+// weights come back. A pure value.
 #pragma once
 
 #include <cstdint>
@@ -15,37 +15,40 @@
 
 namespace troupe {
 
-// Local SGD: the mean of all replicas, which is an all-reduce.
+// Local SGD: the mean over all replicas, by an all-reduce.
 struct mean_rule {};
 
-// MALT: weights go along the edges of a graph.
+// MALT: weights are sent along the edges of a graph.
 struct malt_rule {
     proto::MaltGraph graph = proto::MaltGraph::HALTON;
     aggregation how;
 };
 
-// The same weights in memory.
+// Hogwild: weights shared in memory.
 struct hogwild_rule {};
 
 struct weight_exchange {
-    // When a stage has no more updates in an epoch: nothing, another exchange unless it has just made one, always another.
+    // The action of a stage that has no more updates in an epoch: nothing, another exchange unless it has just made one,
+    // or always another exchange.
     enum class ending { nothing, exchange, last_exchange };
 
-    std::uint32_t every = 1; // updates of a replica between two exchanges
+    std::uint32_t every = 1; // updates of a replica per exchange
     ending at_end = ending::nothing;
-    bool overlaps = false; // the stage trains on, and adds what comes back
-    bool waits =
-        true; // for it, before its next update; where it overlaps before the one after that
-    bool deals = false; // replicas take whichever minibatch comes next, not each its own in turns
-    bool has_common = false; // what is evaluated and saved is not the replica's own
+    // The stage trains on, and adds the returned difference.
+    bool overlaps = false;
+    // The stage waits for the returned weights before its next update; with `overlaps`, before the one after that.
+    bool waits = true;
+    // Dynamic assignment of minibatches: a replica takes whichever comes next. False: fixed assignment in turns.
+    bool deals = false;
+    // The weights evaluated and saved are not the replica's own.
+    bool has_common = false;
     std::variant<mean_rule, elastic_rule, gossip_rule, malt_rule, admm_rule, hogwild_rule> method;
 
-    // Nothing for a way to agree that is none of these.
-    // The seed of what is drawn by lot is left at 0.
+    // None if `description` describes none of these methods. Random seeds are left at 0.
     static std::optional<weight_exchange> of(proto::Sync::Reader description,
                                              std::uint32_t replicas);
 
-    // Whether one is due after so many updates of an epoch.
+    // True if an exchange is due after this number of updates of an epoch.
     bool is_due_after(std::uint64_t updates) const noexcept {
         return updates > 0 && updates % every == 0;
     }
@@ -54,10 +57,10 @@ struct weight_exchange {
 // For people, after "4 replicas: ": "each and a centre are drawn ..."
 std::string describe(const weight_exchange& exchange);
 
-// What the replicas of a stage send each other, whose weights have so many bytes: "Meet 12.3 kB of each per ..."
+// The messages between replicas of a stage whose weights have this size, as text: "Meet 12.3 kB of each per ..."
 std::string traffic_of(const weight_exchange& exchange, const std::string& bytes);
 
-// Its key in the app file.
+// The method's key in the app file.
 const char* name_of(const weight_exchange& exchange) noexcept;
 
 } // namespace troupe
