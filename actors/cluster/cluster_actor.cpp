@@ -24,7 +24,7 @@ member_info describe_self(const node_runtime& runtime, const cluster_options& op
             .devices = options.devices};
 }
 
-// "node b"; runs have names that say what they are.
+// "node b"; the names of runs say that they are runs.
 std::string described(const member_info& m) {
     return (m.role == peer_role::member ? "node " : "") + m.name;
 }
@@ -131,7 +131,7 @@ void cluster_actor::remove(node_id node, const error& why) {
     }
 }
 
-// As the transport knows it; empty if the connection has just ended.
+// The peer as the transport knows it; empty if the connection has just ended.
 peer_info cluster_actor::peer(node_id node) const {
     for (const peer_info& p : runtime().peers())
         if (p.node == node)
@@ -139,8 +139,8 @@ peer_info cluster_actor::peer(node_id node) const {
     return {};
 }
 
-// What the sender says of itself, but for its address: one that listens on all addresses of its machine does not know
-// by which of them others reach it. The transport does.
+// The sender's description of itself, except for its address: a node that listens on all addresses of its machine does not
+// know which of them others reach it by. The transport does.
 result<member_info> cluster_actor::read_sender(proto::Member::Reader said, const frame& f) const {
     auto m = read_member(said);
     if (!m)
@@ -164,7 +164,7 @@ void cluster_actor::take_join(proto::Join::Reader request, const frame& f) {
         answer.body().setText(admitted.failure().message());
         return send(f.from(), std::move(answer));
     }
-    if (members_.self().address.empty()) // a peer may be quicker than our own Listening
+    if (members_.self().address.empty()) // a peer's Join may arrive before our own Listening
         members_.set_address(runtime().listen_address());
     frame_builder<proto::Welcome> answer;
     write_member(answer.body().initMember(), members_.self());
@@ -226,7 +226,7 @@ void cluster_actor::give_up_join(const error& why) {
 
 // ---- heartbeats ----
 
-// That it came is what it says, and the runtime has noted it, as of any other message; see beat().
+// Empty: the arrival is the information, and the runtime has recorded it as for any other message; see beat().
 void cluster_actor::take_heartbeat(proto::Heartbeat::Reader, const frame&) {}
 
 void cluster_actor::beat(proto::HeartbeatDue::Reader, const frame&) {

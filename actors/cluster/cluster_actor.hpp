@@ -1,6 +1,6 @@
-// Keeps this node's list of members: joins a cluster through any member, takes newcomers in, exchanges heartbeats, and
-// tells subscribers who came and went. Spawned under well_known::cluster before the node starts to listen. The protocol
-// is in schemas/cluster.capnp; the decisions are in membership.hpp and heartbeat.hpp.
+// Keeps this node's list of members: it joins a cluster through any member, admits newcomers, exchanges heartbeats, and
+// notifies subscribers of members that join or leave. Spawned under well_known::cluster before the node starts to listen.
+// The protocol is schemas/cluster.capnp; the decisions are in membership.hpp and heartbeat.hpp.
 //
 //     node.spawn_as<cluster_actor>(well_known::cluster, "cluster", cluster_options{.devices = ..., .join = "host:4100"});
 #pragma once
@@ -20,10 +20,11 @@ struct cluster_options {
     std::vector<device_info> devices;
     std::string join; // HOST:PORT of any member; empty: found a cluster
     heartbeat_times heartbeat;
-    // Called once, on the actor's thread, when the node has joined (at once for a founder) or cannot: errc::unreachable,
-    // errc::refused. Must only hand the news on. May be empty.
+    // Called once, on the actor's thread, when the node has joined (at once for a founder) or cannot join:
+    // errc::unreachable, errc::refused. Must only pass the result on, without blocking. May be empty.
     std::function<void(const result<void>&)> joined;
-    // For people: who comes and goes once the node has joined, a sentence each. Under the same terms; may be empty.
+    // For people: a sentence for each node that joins or leaves after the node has joined. Same rules as `joined`; may be
+    // empty.
     std::function<void(const std::string&)> log;
 };
 
@@ -66,8 +67,9 @@ class cluster_actor final : public actor {
     membership members_;
     join_progress progress_;
     heartbeat_judge judge_;
-    std::string
-        last_lost_; // where the node was that was lost last and is no run's; empty: none, or one has left since
+    // Address of the last node of role member that was lost; empty if there is none, or if such a node has left properly
+    // since.
+    std::string last_lost_;
     time_point join_deadline_;
     bool join_reported_ = false;
     std::uint64_t beats_ = 0;

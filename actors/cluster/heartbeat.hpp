@@ -1,7 +1,7 @@
-// Who has been silent for too long: a pure function of the times at which nodes were heard.
+// Detection of nodes that have been silent for too long: a pure function of the times at which nodes were heard.
 //
-// A node that was stopped itself (a debugger, a suspended machine) would find everybody silent when it goes on. So the
-// judge notices that its own ticks stopped coming, and starts anew.
+// A node that was stopped itself (by a debugger, or because the machine was suspended) would find all others silent when it
+// continues. The judge therefore notices that its own ticks stopped, and starts over.
 #pragma once
 
 #include <map>
@@ -12,23 +12,24 @@
 
 namespace troupe {
 
-// As they stand, a node that hangs is given up within five seconds, the time-out and an interval, and a busy machine has
-// most of that to be late in.
+// With the defaults a node that hangs is declared lost within five seconds, the time-out and an interval, and a node on a
+// busy machine may be late by most of that.
 struct heartbeat_times {
-    // Between two heartbeats, and two looks at the others'.
+    // Interval between two heartbeats, and between two checks of the others.
     duration interval = std::chrono::milliseconds{500};
-    duration timeout = std::chrono::seconds{4}; // silence after which a member is given up
+    duration timeout = std::chrono::seconds{4}; // silence after which a member is declared lost
 };
 
 class heartbeat_judge {
   public:
     explicit heartbeat_judge(heartbeat_times times) : times_{times} {}
 
-    // `node` was alive at `now`. The first time, it is watched from now on. News may come late and out of order.
+    // `node` was alive at `now`. The first call for a node begins to watch it. Calls may come late and out of order.
     void heard(node_id node, time_point now);
     void forget(node_id node) { last_heard_.erase(node); }
 
-    // To be called once per interval: who has not been heard of for the time-out, by node id. They are forgotten.
+    // To be called once per interval. Returns the nodes that have not been heard for the time-out, by node id, and forgets
+    // them.
     std::vector<node_id> tick(time_point now);
 
   private:

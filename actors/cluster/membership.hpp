@@ -1,6 +1,6 @@
-// Who belongs to the cluster, as one node believes it. A plain value: no actor, no clock, no network.
+// The members of the cluster as one node knows them. A plain value: no actor, no clock, no network.
 //
-// Errors: a newcomer that cannot be taken in is answered with a sentence for its user.
+// Errors: a newcomer that is not admitted gets a sentence for its user.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace troupe {
 
 struct device_info {
     std::string name;               // "cpu:0"; unique on its node
-    std::uint64_t memory_bytes = 0; // bound of its pool
-    std::string model;              // of a GPU, "NVIDIA H200"; else empty
+    std::uint64_t memory_bytes = 0; // bytes of its memory pool
+    std::string model;              // of a GPU: "NVIDIA H200"; else empty
 
     friend bool operator==(const device_info&, const device_info&) = default;
 };
@@ -27,19 +27,19 @@ struct device_info {
 struct member_info {
     node_id node;
     std::string name;
-    std::string address; // HOST:PORT where it listens
+    std::string address; // HOST:PORT at which it listens
     peer_role role = peer_role::member;
     std::vector<device_info> devices;
 
     friend bool operator==(const member_info&, const member_info&) = default;
 };
 
-// Is this what a member may say about itself? errc::protocol with what is wrong.
+// Checks a member's description of itself; errc::protocol says what is wrong.
 result<void> check_member(const member_info& m);
 
 void write_member(proto::Member::Builder to, const member_info& m);
 void write_members(capnp::List<proto::Member>::Builder to, const std::vector<member_info>& all);
-// Checked; at most limits::nodes_max.
+// Both check what they read; the list has at most limits::nodes_max members.
 result<member_info> read_member(proto::Member::Reader from);
 result<std::vector<member_info>> read_members(capnp::List<proto::Member>::Reader from);
 
@@ -55,10 +55,10 @@ class membership {
     std::vector<member_info> list() const; // by node id, self included
     std::vector<node_id> others() const;   // by node id, without self
 
-    // True: a new member. False: it was one already. errc::refused: its name is in use, or the cluster is full.
+    // True: a new member. False: already a member. errc::refused: its name is in use, or the cluster is full.
     result<bool> admit(const member_info& newcomer);
 
-    // The former member, if it was one.
+    // Returns the former member, if it was one.
     std::optional<member_info> remove(node_id node);
 
   private:
@@ -66,22 +66,23 @@ class membership {
     std::map<node_id, member_info> members_;
 };
 
-// How far a newcomer is in joining: it has joined when everybody whom it heard of has welcomed it or is gone.
+// Progress of a newcomer in joining: it has joined when every member that it has heard of has welcomed it or is gone.
 class join_progress {
   public:
     enum class state : std::uint8_t { joining, joined, failed };
 
-    // Without an address there is nobody to join: the node founds a cluster.
+    // An empty address: nobody to join, the node founds a cluster.
     explicit join_progress(const std::string& address);
 
     state now() const noexcept { return state_; }
     const std::string& address() const noexcept { return address_; }
 
-    // A Welcome; returns who in it is new and must be connected to. `known` are those that have welcomed already.
+    // A Welcome has arrived. Returns the members named in it that are new and must be connected to. `known` are the members
+    // that have sent a Welcome already.
     std::vector<member_info> welcomed(const member_info& by, const std::vector<member_info>& named,
                                       const membership& known);
-    void lost(node_id node);                 // it will not welcome anybody
-    void unreachable(const std::string& at); // a connection that did not come about
+    void lost(node_id node);                 // no Welcome will come from it
+    void unreachable(const std::string& at); // a connection attempt has failed
     void refused();
 
   private:
@@ -90,7 +91,7 @@ class join_progress {
     std::string address_;
     state state_;
     bool first_contact_ = false;
-    std::map<node_id, std::string> awaited_; // has been named, has not welcomed; with its address
+    std::map<node_id, std::string> awaited_; // named but not welcomed by yet; their addresses
 };
 
 } // namespace troupe
