@@ -34,7 +34,7 @@ result<const role*> node_agent::find_role(proto::Spawn::Reader body) const {
     return &*found;
 }
 
-// Why nothing can be spawned for it, whatever the role.
+// Checks that do not depend on the role.
 result<void> node_agent::check_request(proto::Spawn::Reader body, actor_address asker) const {
     std::size_t hosted = 0;
     for (const auto& [number, run] : runs_)
@@ -115,7 +115,7 @@ void node_agent::end_actors(proto::EndActors::Reader body, const frame& f) {
 
 namespace {
 
-// How a run ended, for people.
+// Text for people about the end of a run.
 std::string outcome(proto::Release::Reader body) {
     if (!body.hasFailure())
         return "the run is done";
@@ -148,7 +148,7 @@ void node_agent::end_run(std::uint64_t number, const error& why) {
     if (std::ranges::none_of(runs_, is_its_run))
         unwatch(asker);
     log("the actors of " + run.mapped().name + " have ended: " + why.message());
-    // Those that watch others were asked for after them: they go first.
+    // Actors that watch others were requested after them, so they end first.
     const auto& actors = run.mapped().actors;
     std::for_each(actors.rbegin(), actors.rend(),
                   [&](const auto& hosted) { runtime().end(hosted.second, why); });

@@ -1,9 +1,9 @@
-// The agent of a node (well-known actor 2): owns the node's devices, spawns actors of runs on them as schemas/run.capnp
-// says, and ends them when their run is over or its asker is gone.
+// The agent of a node (well-known actor 2). It owns the node's devices, spawns actors of runs on them as schemas/run.capnp
+// describes, and ends them when their run is over or its asker is gone.
 //
-// It knows no family of actors: what can be spawned is in the table of roles that its owner hands to it.
+// It knows no family of actors: the table of roles that its owner passes in says what can be spawned.
 //
-// Threads: an actor's.
+// Threads: its actor's.
 #pragma once
 
 #include <functional>
@@ -22,9 +22,10 @@ namespace troupe {
 struct node_agent_options {
     std::vector<role> roles;
     std::vector<std::shared_ptr<device>> devices;
-    // For actors that should not wait behind what the devices compute; may be null.
+    // For actors that should not queue behind the devices' computations; may be null.
     std::shared_ptr<device> worker = nullptr;
-    // For people: what runs do here, a sentence each. Called on the actor's thread; must only hand it on. May be empty.
+    // For people: a sentence for each event of a run here. Called on the actor's thread and must only pass it on, without
+    // blocking. May be empty.
     std::function<void(const std::string&)> log;
 };
 
@@ -35,9 +36,9 @@ class node_agent final : public actor {
   private:
     struct hosted_run {
         actor_address asker;
-        std::map<std::uint64_t, actor_address> actors; // by request, in the order of these
+        std::map<std::uint64_t, actor_address> actors; // by request number, ascending
         std::shared_ptr<shared_objects> shared;
-        std::string name; // of the asker's node, which may be gone at the end
+        std::string name; // of the asker's node; kept, as that may be gone at the end
     };
 
     void spawn(proto::Spawn::Reader body, const frame& f);

@@ -1,4 +1,4 @@
-// What actors of a node find by name there.
+// Lookup of a node's devices and peers by name or id.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace troupe {
 
-// Of the node of this name. errc::usage if it is not there, or lost.
+// The device `name` of the node `node`. errc::usage if it does not exist or is lost.
 inline result<std::shared_ptr<device>>
 device_named(std::span<const std::shared_ptr<device>> devices, const std::string& name,
              const std::string& node) {
@@ -29,7 +29,7 @@ device_named(std::span<const std::shared_ptr<device>> devices, const std::string
                                   printable(name, limits::name_bytes_max) + "'"};
 }
 
-// The name of this node or of a peer that is up; of any other node this one's.
+// The name of this node or of a peer that is up; for any other node, this node's name.
 inline std::string name_of_node(const node_runtime& here, node_id node) {
     for (const peer_info& peer : here.peers())
         if (peer.node == node)

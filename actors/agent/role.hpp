@@ -1,6 +1,6 @@
-// What a node's agent can spawn: roles. A row of the table that the agent's owner hands to it names the
-// role, the struct of its options, and what prepares an actor of it. The agent knows no role; a family
-// of actors has its rows in its own folder.
+// Roles: the kinds of actors that a node's agent can spawn. A row of the table that the agent's owner passes in has the
+// name of the role, the type of its options, and a function that prepares an actor of it. The agent itself knows no role;
+// each family of actors has its rows in its own folder.
 //
 //     result<prepared_actor> prepare(proto::EchoOptions::Reader options, const role_resources& on) {
 //         if (options.getTimes() == 0)
@@ -9,8 +9,8 @@
 //     }
 //     const role echo = role_of<proto::EchoOptions>("echo", prepare);
 //
-// Threads: rows are values; they are called on the agent's thread and do not wait.
-// Errors: options come from other nodes, and are checked whole before anything is spawned.
+// Threads: rows are values; their functions run on the agent's thread and do not wait.
+// Errors: options come from other nodes and are fully checked before anything is spawned.
 #pragma once
 
 #include <capnp/any.h>
@@ -27,10 +27,10 @@
 
 namespace troupe {
 
-// What actors of one run on one node have in common: objects, by type and a number of their own. The first that asks for one
-// makes it; the last that holds it ends it.
+// Objects shared by the actors of one run on one node, by type and a number per type. The first request makes an object; it
+// ends with its last owner.
 //
-// Threads: the agent's; the objects say for themselves.
+// Threads: the agent's; the objects have rules of their own.
 class shared_objects {
   public:
     template <class T>
@@ -45,13 +45,13 @@ class shared_objects {
     std::map<std::pair<std::type_index, std::uint64_t>, std::shared_ptr<void>> objects_;
 };
 
-// What an actor is spawned with beside its options.
+// Resources for an actor that is spawned, besides its options.
 struct role_resources {
     node_runtime& runtime;
-    std::shared_ptr<device> compute; // that the request names
-    std::shared_ptr<device> worker;  // the node's, beside its devices; null: it has none
-    actor_address asker;             // of the run: alone leads it
-    shared_objects& shared;          // of the run on this node
+    std::shared_ptr<device> compute; // the device that the request names
+    std::shared_ptr<device> worker;  // the node's worker thread; null: it has none
+    actor_address asker;             // the actor that leads the run
+    shared_objects& shared;          // shared by the run's actors on this node
 
     const std::string& node() const { return runtime.options().name; }
 };
@@ -59,10 +59,10 @@ struct role_resources {
 // An actor whose options have been checked.
 struct prepared_actor {
     std::string name;
-    std::function<actor_address()> spawn; // once, and without fail
+    std::function<actor_address()> spawn; // called once; does not fail
 };
 
-// One of class A: A(actor_context&, args...). Where this is called, A is known (actor.hpp).
+// Prepares an actor of class A: A(actor_context&, args...). A must be complete where this is called (actor.hpp).
 template <class A, class... Args>
 prepared_actor prepared(const role_resources& on, std::string name, Args... args) {
     return {name, [&runtime = on.runtime, name, ... args = std::move(args)] {
@@ -72,7 +72,7 @@ prepared_actor prepared(const role_resources& on, std::string name, Args... args
 
 struct role {
     std::string name;               // "stage"
-    std::uint64_t options_type = 0; // the schema's id of its options
+    std::uint64_t options_type = 0; // type id of its options in the schema
     std::function<result<prepared_actor>(capnp::AnyPointer::Reader, const role_resources&)> prepare;
 };
 
