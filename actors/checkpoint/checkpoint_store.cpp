@@ -1,4 +1,4 @@
-// Writing checkpoints: whole or not at all.
+// Writing of checkpoints, atomically.
 #include "actors/checkpoint/checkpoint_store.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Names that start with a dot are not checkpoints yet, or not any more; open() removes what a killed process left.
+// Folders with these prefixes are not checkpoints yet, or no longer; open() removes those left by a killed process.
 constexpr std::string_view partial_prefix = ".partial-";
 constexpr std::string_view deleted_prefix = ".deleted-";
 
@@ -60,13 +60,13 @@ result<void> remove_leftovers(const fs::path& directory) {
     return {};
 }
 
-// This folder and those around it that do not exist, innermost first.
+// This folder and its parents that do not exist, innermost first.
 std::vector<fs::path> missing_folders(const fs::path& folder) {
     std::vector<fs::path> missing;
     std::error_code failed;
     for (fs::path at = fs::absolute(folder, failed).lexically_normal();
          !fs::exists(at, failed) && at.has_relative_path(); at = at.parent_path())
-        if (at.has_filename()) // not for the slash at its end
+        if (at.has_filename()) // skips a trailing slash
             missing.push_back(at);
     return missing;
 }
@@ -75,7 +75,7 @@ output_file in_checkpoint(const fs::path& file) {
     return {file, file, "another checkpoint.directory"};
 }
 
-// Moves a finished folder to its name. One of that name is exchanged in the same moment and then deleted.
+// Moves a finished folder to its final name. An existing one is exchanged atomically and then deleted.
 result<void> move_into_place(const fs::path& from, const fs::path& to) {
     if (::rename(from.c_str(), to.c_str()) == 0)
         return {};
@@ -86,7 +86,7 @@ result<void> move_into_place(const fs::path& from, const fs::path& to) {
     return remove_folder(from);
 }
 
-// First out of sight, then piece by piece, so that nobody ever sees a checkpoint with files missing.
+// Hides the folder before it deletes its files, so that nobody sees a checkpoint with files missing.
 result<void> remove_checkpoint(const fs::path& folder) {
     const fs::path hidden =
         folder.parent_path() / (std::string{deleted_prefix} + folder.filename().string());
@@ -105,7 +105,7 @@ struct checkpoint_writer::state {
     fs::path partial; // the folder being filled
 
     ~state() {
-        std::error_code ignored; // what cannot be removed now is removed by the next open()
+        std::error_code ignored; // leftovers are removed by the next open()
         fs::remove_all(partial, ignored);
     }
 };
@@ -186,10 +186,10 @@ result<checkpoint_info> checkpoint_writer::commit() {
 
 struct checkpoint_store::state {
     options chosen;
-    std::vector<fs::path> made; // folders that were not there before, innermost first
-    file_handle lock;           // of the folder, for as long as the store lives
+    std::vector<fs::path> made; // folders that open() has created, innermost first
+    file_handle lock;           // lock on the folder while the store lives
 
-    // Leaves no folder behind that it made and that holds nothing.
+    // Removes the folders that it created, if they are empty.
     ~state() {
         std::error_code failed;
         for (const fs::path& folder : made)

@@ -79,7 +79,7 @@ result<written_file> write_file(const output_file& file,
         hash.add(piece);
         done.bytes += piece.size();
     }
-    // A full disk may only show here.
+    // A full disk may be reported only here.
     if (::fsync(out.get()) != 0)
         return file_error(file.shown, "synced", errno, file.instead);
     done.sha256 = hash.hex();

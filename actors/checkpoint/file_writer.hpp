@@ -1,6 +1,6 @@
-// Files that either reach the disk whole or are reported: written, hashed, synced. Internal to checkpoints.
+// Files that reach the disk whole or fail with an error: written, hashed, synced. Internal to checkpoints.
 //
-// Threads: one at a time. Errors: errc::io with file, reason and what to do.
+// Threads: one at a time. Errors: errc::io with file, reason and advice.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace troupe {
 
-// An open file descriptor, closed at the end.
+// An open file descriptor, closed by the destructor.
 class file_handle {
   public:
     file_handle() noexcept = default;
@@ -36,17 +36,17 @@ class file_handle {
 };
 
 // "FILE: cannot be WHAT: REASON"
-// Where there is no space: "; free some space or choose INSTEAD".
+// If there is no space left: "; free some space or choose INSTEAD".
 error file_error(const std::filesystem::path& file, std::string_view what, int error_number,
                  std::string_view instead = "another checkpoint.directory");
 
-// SHA-256 of bytes that come in pieces.
+// SHA-256 of bytes added in pieces.
 class sha256 {
   public:
     sha256();
     ~sha256();
     void add(std::span<const std::byte> bytes);
-    std::string hex(); // 64 digits; the end of the object's use
+    std::string hex(); // 64 digits; the object cannot be used after it
 
   private:
     struct state;
@@ -58,22 +58,22 @@ struct written_file {
     std::string sha256;
 };
 
-// A file to make, what errors call it, and what else they tell the user to choose where there is no space.
+// A file to create, its name in errors, and the alternative that errors suggest if there is no space.
 struct output_file {
     std::filesystem::path path;
     std::filesystem::path shown;
     std::string_view instead;
 };
 
-// Makes the file, which must not exist, writes the pieces one after the other and syncs it. What a failed call wrote
-// stays for the caller to remove.
+// Creates the file, which must not exist, writes the pieces in order and syncs it. After a failure the caller removes the
+// file.
 result<written_file> write_file(const output_file& file,
                                 std::span<const std::span<const std::byte>> pieces);
 
-// Makes the names in a folder durable: what was made, renamed or deleted in it.
+// Syncs a folder: files created, renamed or deleted in it become durable.
 result<void> sync_folder(const std::filesystem::path& folder);
 
-// A whole regular file of at most `bytes_max`. errc::data "FILE: ..." if it is larger.
+// Reads a whole regular file of at most `bytes_max`. errc::data "FILE: ..." if it is larger.
 result<std::vector<std::byte>> read_file(const std::filesystem::path& file,
                                          std::uint64_t bytes_max);
 

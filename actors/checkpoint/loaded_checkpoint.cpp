@@ -1,4 +1,4 @@
-// Reading checkpoints back.
+// Reading of checkpoints.
 #include <algorithm>
 #include <cstring>
 
@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Takes this word off the front.
+// Removes `word` from the front of `text`; false if it is not there.
 bool take_word(std::string_view& text, std::string_view word) {
     const bool is_there = text.starts_with(word);
     text.remove_prefix(is_there ? word.size() : 0);
@@ -50,7 +50,7 @@ result<safetensors_file> load_stage(const fs::path& folder, const checkpoint_sta
     return adopted ? adopted : adopted.failure().in(file.string());
 }
 
-// The saved tensor as one of the model's, in memory of its own.
+// Copies a saved tensor into new memory after checking its type and shape.
 result<tensor> copy_checked(const named_tensor& saved, const tensor_shape& wanted,
                             memory_pool& memory) {
     if (saved.type != data_type::float32 || saved.shape != wanted)
@@ -139,7 +139,7 @@ result<void> loaded_checkpoint::check_finite() const {
     return {};
 }
 
-// Of a checkpoint without counts what earlier builds took for them.
+// For a checkpoint without counts, the version, as in earlier builds.
 std::optional<std::uint64_t> loaded_checkpoint::updates_of(std::string_view parameter) const {
     if (!info_.counts_updates)
         return info_.progress.version.value();

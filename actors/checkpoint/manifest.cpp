@@ -15,7 +15,7 @@ namespace {
 using json = nlohmann::ordered_json;
 
 constexpr const char* format_name = "troupe-checkpoint";
-// 1 knew no vocabulary_sha256, 2 no counts of updates.
+// Version 1 had no vocabulary_sha256, version 2 no counts of updates.
 constexpr std::uint64_t format_version = 3;
 
 error bad(const std::string& sentence) {
@@ -28,7 +28,7 @@ std::string hash_of(const std::string& text) {
     return hash.hex();
 }
 
-// The member `key` as a whole number up to `max`, or a text; nothing if it is missing or of another kind.
+// The member `key` as a whole number up to `max`, or as text; none if it is missing or has another type.
 std::optional<std::uint64_t>
 number_in(const json& map, const char* key,
           std::uint64_t max = std::numeric_limits<std::uint64_t>::max()) {
@@ -48,10 +48,10 @@ bool is_hash(const std::string& text) {
     return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-// Of a parameter by its optimizer, which goes on counting.
+// Bound on a parameter's count of updates, which the optimizer increments.
 constexpr std::uint64_t updates_max = std::uint64_t{1} << 53;
 
-// A number, or a map of names to numbers.
+// Parses a number, or a map of names to numbers.
 std::optional<update_counts> parse_updates(const json& map) {
     const auto updates = map.find("updates");
     if (updates == map.end())
@@ -89,7 +89,7 @@ result<std::vector<checkpoint_stage>> parse_stages(const json& map, bool counts_
     std::vector<checkpoint_stage> stages;
     for (const json& item : *list) {
         auto stage = parse_stage(item, counts_updates);
-        // Only the names that we give: no manifest can point outside its folder.
+        // Only names of stage_file_name() are accepted, so that no manifest can point outside its folder.
         if (!stage || stage->file != stage_file_name(stages.size(), list->size()))
             return bad("stage " + std::to_string(stages.size()) +
                        " is not described as a stage is");
@@ -100,7 +100,7 @@ result<std::vector<checkpoint_stage>> parse_stages(const json& map, bool counts_
     return stages;
 }
 
-// Of those done, since the last whole epoch. Not named while all minibatches of a run were of one size.
+// Minibatches done since the last whole epoch. Manifests of runs with minibatches of one size may lack it.
 std::optional<std::uint64_t> minibatches_of_epoch(const json& map, std::uint64_t done,
                                                   std::uint64_t epochs, std::uint64_t batch,
                                                   std::uint64_t samples) {

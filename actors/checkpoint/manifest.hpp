@@ -1,4 +1,4 @@
-// The JSON page beside a checkpoint's files. Internal to checkpoints.
+// The JSON manifest next to a checkpoint's files. Internal to checkpoints.
 #pragma once
 
 #include <string>
@@ -15,11 +15,11 @@ std::string stage_file_name(std::size_t stage, std::size_t stages); // "stage-0-
 std::string manifest_json(const checkpoint_progress& progress,
                           std::span<const checkpoint_stage> stages);
 
-// Checks everything that a manifest promises by itself: format, names, layers without gaps, digits of hashes. The error's
-// message has no file name yet.
+// Checks everything that a manifest states by itself: format, names, layers without gaps, digits of hashes. The error's
+// message does not have the file's name yet.
 result<checkpoint_info> parse_manifest(std::string_view json);
 
-// The stages as they must be: from layer 0 on, without gaps.
+// True if the stages cover the layers from 0 on without gaps.
 bool stages_are_contiguous(std::span<const checkpoint_stage> stages);
 
 } // namespace troupe

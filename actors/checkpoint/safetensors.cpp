@@ -42,12 +42,12 @@ float from_bfloat(std::uint16_t bits) {
     return std::bit_cast<float>(std::uint32_t{bits} << 16);
 }
 
-// An element type of files.
+// An element type in files.
 struct stored_type {
     std::string_view name;
     std::size_t bytes;
-    data_type as;                            // as a tensor
-    float (*widen)(std::uint16_t) = nullptr; // of 16 bits
+    data_type as;                            // type in memory
+    float (*widen)(std::uint16_t) = nullptr; // for 16-bit types: conversion to float32
 };
 constexpr stored_type stored_types[] = {{"F32", 4, data_type::float32},
                                         {"U8", 1, data_type::uint8},
@@ -61,7 +61,7 @@ bool is_count(const header_entry& entry) {
            entry.name.ends_with("num_batches_tracked");
 }
 
-// The bytes of an entry of elements of this size, if its shape needs exactly those that its offsets give.
+// The bytes of an entry with elements of this size, if its shape needs exactly the bytes that its offsets give.
 result<std::span<const std::byte>> checked_bytes(const header_entry& entry, std::size_t of_element,
                                                  std::span<const std::byte> elements) {
     if (entry.shape.size() > limits::tensor_rank_max)
@@ -135,7 +135,8 @@ result<safetensors_view> parse_safetensors(std::span<const std::byte> file) {
         return bad("shorter than its header");
     std::uint64_t length = 0;
     std::memcpy(&length, file.data(), length_bytes);
-    if (std::memcmp(file.data(), "PK", 2) == 0) // of a zip archive; no header is so long
+    // The magic of a zip archive; no header is that long.
+    if (std::memcmp(file.data(), "PK", 2) == 0)
         return bad("a zip archive, which is what torch.save writes; write the weights with "
                    "safetensors.torch.save_file");
     if (length > limits::checkpoint_header_bytes_max)
@@ -173,7 +174,7 @@ const named_tensor* first_not_finite(std::span<const named_tensor> tensors) noex
         if (t.type != data_type::float32)
             return true;
         for (std::size_t at = 0; at < t.bytes.size(); at += sizeof(float)) {
-            float value = 0; // of a file, at any address
+            float value = 0; // copied, as a file's bytes may be unaligned
             std::memcpy(&value, t.bytes.data() + at, sizeof value);
             if (!std::isfinite(value))
                 return false;

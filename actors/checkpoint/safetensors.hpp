@@ -1,4 +1,4 @@
-// safetensors files: named tensors without code in them, readable by every framework.
+// safetensors files: named tensors without code, readable by every framework.
 //
 // Format: 8 bytes N, little-endian; N bytes of JSON, {"NAME": {"dtype": "F32", "shape": [2, 3],
 // "data_offsets": [begin, end]}, "__metadata__": {"KEY": "VALUE"}}, padded with spaces; then the
@@ -6,10 +6,10 @@
 // belongs to exactly one tensor. Source: https://github.com/huggingface/safetensors, README
 // "Format".
 //
-// The reader trusts nothing: header size, JSON structure, names, types, shapes against offsets,
-// overlaps and holes are checked before anything is used. It takes what PyTorch writes: F16 and BF16
-// come as float32, exactly, and what PyTorch's batch norms count, I64 scalars whose names end with
-// "num_batches_tracked", is left out, as nothing here is computed from it. Other types are refused.
+// The reader trusts nothing: header size, JSON structure, names, types, shapes against offsets, overlaps and holes are
+// checked before anything is used. It reads files that PyTorch writes: F16 and BF16 are widened exactly to float32, and the
+// counts of PyTorch's batch norms, I64 scalars whose names end with "num_batches_tracked", are skipped, as nothing here
+// depends on them. Other types are refused.
 // Errors: errc::data, without the name of the file.
 #pragma once
 
@@ -27,7 +27,7 @@
 
 namespace troupe {
 
-// A tensor as bytes, wherever they are. Whoever made it says how long `bytes` lives.
+// A tensor as bytes. Its maker determines how long `bytes` is valid.
 struct named_tensor {
     std::string name;
     data_type type = data_type::float32;
@@ -35,26 +35,25 @@ struct named_tensor {
     std::span<const std::byte> bytes; // shape.elements() * size_of(type), row-major
 };
 
-// The first with a number that is not finite, nullptr if there is none.
+// The first tensor with a number that is not finite; nullptr if there is none.
 const named_tensor* first_not_finite(std::span<const named_tensor> tensors) noexcept;
 
 using tensor_metadata = std::map<std::string, std::string>;
 
-// An I64 scalar beside the tensors, as PyTorch wants one of each of its batch norms.
+// An I64 scalar stored with the tensors; PyTorch expects one for each of its batch norms.
 struct named_count {
     std::string name; // "layers.1.num_batches_tracked"
     std::int64_t value = 0;
 };
 
-// What stands before the elements: length and JSON, padded to a multiple of 8 bytes. The values of
-// `counts` follow and then, in their order, the elements of `tensors`. Names must differ and not be
-// "__metadata__".
+// The bytes before the elements: length and JSON, padded to a multiple of 8 bytes. The values of `counts` follow, then the
+// elements of `tensors`, in order. Names must be unique and not "__metadata__".
 std::string safetensors_header(std::span<const named_tensor> tensors,
                                const tensor_metadata& metadata,
                                std::span<const named_count> counts = {});
 
-// The tensors of a file in memory, in the order of their elements. They point into `file` or, where
-// it has 16-bit numbers, at `widened`.
+// The tensors of a file in memory, in the order of their elements. They point into `file` or, for 16-bit numbers, into
+// `widened`.
 struct safetensors_view {
     std::vector<named_tensor> tensors;
     tensor_metadata metadata;
@@ -69,7 +68,7 @@ struct safetensors_file {
 
     const named_tensor* find(std::string_view name) const noexcept; // nullptr if there is none
 };
-// From a file's bytes.
+// Parses a file's bytes and takes ownership of them.
 result<safetensors_file> adopt_safetensors(std::vector<std::byte> bytes);
 
 } // namespace troupe

@@ -24,8 +24,8 @@ std::string_view type_name(data_type type) {
     TROUPE_CHECK(false, "every element type has a name in files");
 }
 
-// Takes the JSON event by event and stops at the first that the format does not have, so that hostile JSON costs
-// neither memory nor depth.
+// Processes the JSON event by event and stops at the first one that the format does not allow, so that hostile JSON costs
+// neither memory nor stack depth.
 class header_reader final : public nlohmann::json_sax<nlohmann::json> {
   public:
     parsed_header header;
@@ -156,7 +156,7 @@ class header_reader final : public nlohmann::json_sax<nlohmann::json> {
     std::string key_;
     std::set<std::string> names_;
     std::set<std::string> seen_; // keys of the tensor being read
-    int offsets_ = 0;            // numbers read of its data_offsets
+    int offsets_ = 0;            // numbers read so far of its data_offsets
 };
 
 } // namespace

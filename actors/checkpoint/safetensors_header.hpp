@@ -10,7 +10,7 @@
 
 namespace troupe {
 
-// One tensor as the JSON gives it: of the right structure, its values unchecked.
+// One tensor's entry in the JSON; the structure is checked, the values are not.
 struct header_entry {
     std::string name;
     std::string type; // "F32"
@@ -24,8 +24,8 @@ struct parsed_header {
     tensor_metadata metadata;
 };
 
-// Refuses everything but the format's structure: other keys, other kinds, repeated names, deeper nesting. The error's
-// message has no file name yet.
+// Refuses everything outside the format's structure: unknown keys, wrong types, repeated names, deeper nesting. The error's
+// message does not have the file's name yet.
 result<parsed_header> parse_header(std::string_view json);
 
 std::string header_json(std::span<const named_tensor> tensors, const tensor_metadata& metadata,
