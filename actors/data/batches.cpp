@@ -11,8 +11,8 @@ namespace troupe {
 
 namespace {
 
-constexpr std::uint64_t order_purpose = 0x6f72646572ull
-                                        << 24; // keeps the order's numbers apart from all others
+// Separates the random numbers of the order from all others.
+constexpr std::uint64_t order_purpose = 0x6f72646572ull << 24;
 
 } // namespace
 
@@ -64,7 +64,7 @@ void gather(const column& from, std::span<const std::uint32_t> indices, tensor& 
             *out++ = converted<Out>(value);
 }
 
-// The blocks of a column at `indices` as one tensor.
+// The blocks of a column at `indices`, gathered into one tensor.
 result<tensor> gather(const column& from, std::span<const std::uint32_t> indices,
                       memory_pool& memory) {
     auto into = tensor::allocate(memory, from.type, batch_of(indices.size(), from.shape));

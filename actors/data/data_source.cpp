@@ -8,7 +8,7 @@
 
 namespace troupe {
 
-// The batches of one pass, as the worker makes them: one at a time, so the first one may draw the order of all.
+// The minibatches of one pass, made by the worker one at a time, so that the first one may draw the order of all.
 class data_source::pass_batches {
   public:
     pass_batches(const data_source_options& o, bool training, std::uint32_t epoch)
@@ -25,7 +25,7 @@ class data_source::pass_batches {
     }
 
   private:
-    std::shared_ptr<const data_sets> sets_; // keeps data_
+    std::shared_ptr<const data_sets> sets_; // owns data_
     const dataset& data_;
     std::size_t batch_;
     std::uint64_t seed_;
@@ -62,7 +62,8 @@ std::optional<std::size_t> data_source::find_replica(actor_address first_stage) 
     return static_cast<std::size_t>(found - options_.first_stages.begin());
 }
 
-// That gets the next minibatch: the next in turn, or where they are dealt the one that has least to do.
+// The replica that gets the next minibatch: the next in turn, or with dynamic assignment the one with the fewest unanswered
+// microbatches.
 std::size_t data_source::next_replica() const {
     if (!options_.sync.deals_minibatches())
         return feeding_->sent % options_.first_stages.size();
@@ -128,7 +129,7 @@ void data_source::stop_data(proto::StopData::Reader, const frame& f) {
     feed();
 }
 
-// What it had and has not answered is lost.
+// The microbatches that the replica has not answered are lost.
 void data_source::replica_lost(proto::ReplicaLost::Reader body, const frame& f) {
     if (!comes_from(options_.trainer, f))
         return;
@@ -159,7 +160,7 @@ void data_source::replica_joined(proto::ReplicaJoined::Reader body, const frame&
     lost_.erase(body.getReplica());
 }
 
-// Keeps the worker `ahead` minibatches of each replica ahead of what is sent.
+// Keeps the worker ahead of what is sent by `ahead` minibatches per replica.
 void data_source::prepare() {
     feeding& pass = *feeding_;
     while (pass.prepared < pass.shape.minibatches &&
@@ -182,8 +183,10 @@ void data_source::prepare() {
     }
 }
 
-// What may be under way beyond the answers: of each replica, what its first stage holds between forward and backward, and
-// `ahead` more. Where minibatches are dealt a slow replica shall not hoard them.
+// True if the bound on unanswered microbatches allows another minibatch. Per replica the bound is the number that its first
+// stage holds between forward and backward, plus `ahead` minibatches; it is applied to the sum over replicas. With dynamic
+// assignment it is one minibatch more than that number, for each replica by itself, so that a slow one does not accumulate
+// minibatches.
 bool data_source::may_send() const {
     const feeding& pass = *feeding_;
     if (!pass.training)
@@ -216,7 +219,7 @@ void data_source::feed() {
         prepare();
 }
 
-// Of those that are sent next: they go together, for the gradient is a mean over all of them.
+// Minibatches of the next update. They are sent together, as the gradient is a mean over all of them.
 std::size_t data_source::minibatches_of_update() const {
     if (!feeding_->training)
         return 1;
@@ -285,7 +288,7 @@ void data_source::gradient(proto::Gradient::Reader body, const frame& f) {
     const auto replica = find_replica(f.from());
     if (!replica)
         return reject("the sender is not the first stage of a replica of this run");
-    // Answers to the last microbatches come after the pass is over for this actor.
+    // Answers to the last microbatches arrive after the pass is over for this actor.
     if (!feeding_ || !feeding_->training || body.getMinibatch() < feeding_->first_minibatch ||
         lost_.contains(*replica))
         return;
@@ -330,8 +333,8 @@ void data_source::finish() {
 }
 
 void data_source::on_rejected(proto::Rejected::Reader body, const frame& f) {
-    // Anybody may write to this actor; only the stages can have refused what it sent. That one has ended is told to the
-    // trainer, with the cause.
+    // Any actor may write to this one; only stages can have rejected its messages. The end of a stage is reported to the
+    // trainer separately, with the cause.
     const bool is_stage = std::ranges::count(options_.first_stages, f.from()) > 0 ||
                           std::ranges::count(options_.last_stages, f.from()) > 0;
     if (feeding_ && !body.getGone() && is_stage)

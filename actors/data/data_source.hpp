@@ -1,12 +1,12 @@
-// The actor that feeds a pipeline: it stands where a stage -1 would, and speaks the data source's side of
-// schemas/pipeline.capnp, at the orders of a trainer (schemas/training.capnp).
+// The actor that feeds a pipeline. It takes the place of a stage -1, speaks the data source's side of
+// schemas/pipeline.capnp, and takes orders from a trainer (schemas/training.capnp).
 //
-// Minibatches are prepared ahead of use on a worker of their own, which also draws the order of an epoch, so that the
-// pipeline never waits for them, and sent as many microbatches ahead as the first stage can have in flight, plus `ahead`.
-// Preparing the next batch overlaps with training on this one.
+// A worker thread of its own prepares minibatches ahead of use and draws an epoch's order, so that the pipeline never waits
+// for them. Microbatches are sent ahead as far as the first stage can have in flight, plus `ahead`. Preparation of the next
+// minibatches overlaps with training.
 //
-// Threads: an actor's. The worker touches the data set, which nobody changes, and pass_batches, which nobody else does.
-// Errors: a failed preparation (memory) ends the run: StageFailed to the trainer, as from a stage.
+// Threads: its actor's. The worker touches the data set, which is immutable, and pass_batches, which is the worker's alone.
+// Errors: a failed preparation (memory) ends the run: it sends StageFailed to the trainer, as a stage does.
 #pragma once
 
 #include <deque>
@@ -30,18 +30,19 @@ namespace troupe {
 
 struct data_source_options {
     std::shared_ptr<const data_sets> data;
-    std::shared_ptr<device> worker; // prepares batches; not a device that computes
+    std::shared_ptr<device> worker; // prepares minibatches; not a compute device
     proto::PipelineSchedule schedule = proto::PipelineSchedule::PIPEDREAM;
     run_shape shape;
     std::uint32_t microbatches = 1;
-    std::int32_t ignored_label = troupe::ignored_label; // by the loss
+    std::int32_t ignored_label = troupe::ignored_label; // label that the loss ignores
     std::uint64_t seed = 0;
     bool shuffle = true;
-    std::uint32_t ahead =
-        2; // minibatches prepared and sent beyond what the first stage has in flight
-    stage_place first_place{};               // of the first stage, for what it holds
+    // Minibatches prepared and sent beyond those in flight in the first stage.
+    std::uint32_t ahead = 2;
+    stage_place first_place{};               // place of the first stage, for its bound in flight
     std::vector<actor_address> first_stages; // by replica; the first one evaluates
-    std::vector<actor_address> last_stages;  // by replica, perhaps of another number
+    // By replica; their number may differ from that of the first stages.
+    std::vector<actor_address> last_stages;
     replica_sync sync;
     actor_address trainer;
 };
@@ -57,15 +58,16 @@ class data_source final : public actor {
     struct feeding {
         bool training = false;
         std::uint32_t epoch = 0;
-        std::shared_ptr<pass_batches> batches; // the worker's
-        epoch_shape shape;                     // training: of what is left after `skipped`
+        std::shared_ptr<pass_batches> batches; // used by the worker only
+        // Training: the shape of the epoch after `skipped`.
+        epoch_shape shape;
         std::uint64_t first_minibatch = 0;
-        std::uint64_t skipped = 0;  // minibatches of the plan that are not run again
-        std::uint64_t prepared = 0; // asked of the worker
+        std::uint64_t skipped = 0;  // minibatches of the plan that are not repeated
+        std::uint64_t prepared = 0; // requested from the worker
         std::uint64_t sent = 0;     // minibatches, or evaluation batches
-        std::uint64_t answered = 0; // microbatches, or evaluation batches, whose answer came
+        std::uint64_t answered = 0; // microbatches, or evaluation batches
         std::uint64_t microbatches_sent = 0;
-        std::vector<std::uint64_t> dealt;      // minibatches, by replica
+        std::vector<std::uint64_t> dealt;      // minibatches assigned, by replica
         std::vector<std::uint64_t> unanswered; // microbatches, by replica
     };
 
@@ -79,7 +81,7 @@ class data_source final : public actor {
 
     void on_rejected(proto::Rejected::Reader body, const frame& f) override;
 
-    // Answers a message that does not come from `expected` by Rejected, and says false.
+    // True if the message comes from `expected`; else answers Rejected.
     bool comes_from(actor_address expected, const frame& f);
     std::optional<std::size_t> find_replica(actor_address first_stage) const;
     std::size_t next_replica() const;
@@ -95,9 +97,9 @@ class data_source final : public actor {
 
     data_source_options options_;
     std::optional<feeding> feeding_;
-    std::set<std::size_t> lost_;               // replicas
-    std::deque<std::shared_ptr<batch>> ready_; // prepared, in order
-    work_queue work_;                          // what the worker prepares, in order
+    std::set<std::size_t> lost_;               // lost replicas
+    std::deque<std::shared_ptr<batch>> ready_; // prepared minibatches, in order
+    work_queue work_;                          // preparation of minibatches, in order
 };
 
 } // namespace troupe

@@ -21,7 +21,7 @@ column make_column(value_array values, data_type type, const tensor_shape& shape
 
 namespace {
 
-constexpr std::size_t samples_max = 0xffffffff; // an epoch's order is of 32-bit numbers
+constexpr std::size_t samples_max = 0xffffffff; // sample indices are 32-bit
 
 void take_inputs_as_labels(dataset& data) {
     data.labels = data.inputs;
@@ -81,7 +81,7 @@ result<data_sets> load_data(proto::Data::Reader data, const tensor_shape& input,
 
 namespace {
 
-// The first value of a column that is too large, and the largest of all but the ignored one.
+// The first value of a column that is too large, and the largest value except the ignored one.
 struct range_check {
     std::optional<std::size_t> sample;
     std::int64_t value = 0;
@@ -92,7 +92,7 @@ template <class Value>
 range_check check_range(const column& c, const std::vector<Value>& array, std::size_t samples,
                         const value_form& wanted) {
     range_check found;
-    std::size_t end = 0; // of what has been looked at: blocks may overlap
+    std::size_t end = 0; // end of the elements checked so far: blocks may overlap
     for (std::size_t s = 0; s < samples; ++s) {
         const std::size_t begin = c.first + s * c.stride;
         for (std::size_t i = std::max(begin, end); i < begin + c.block_elements(); ++i) {
@@ -110,8 +110,8 @@ range_check check_range(const column& c, const std::vector<Value>& array, std::s
     return found;
 }
 
-// 1 + the largest value of a column of int32, 0 of another. `what` is "label" or "token", `owner` says which layer must
-// have more of them.
+// 1 + the largest value of an int32 column, 0 for other types. `what` is "label" or "token"; `owner` names the layer that
+// needs a larger range.
 result<std::size_t> check_range(const dataset& data, const std::string& name, const column& c,
                                 const value_form& wanted, const std::string& what,
                                 const std::string& owner) {

@@ -1,4 +1,4 @@
-// The files that a list of names in the app file stands for.
+// Files named by a list in the app file.
 #pragma once
 
 #include <string>
@@ -12,11 +12,12 @@ namespace troupe {
 
 struct named_file {
     std::string path;
-    std::string key; // of the app file, where its name stands: "data.text.train[0]"
+    // Key of its name in the app file: "data.text.train[0]".
+    std::string key;
 };
 
-// In the order of the list; a name with *, ? or [...] stands for all files that match it, by name. errc::io if none does,
-// "KEY: NAME: SENTENCE".
+// The files in the order of the list; a name with *, ? or [...] expands to all files that match it, sorted by name.
+// errc::io if none matches, "KEY: NAME: SENTENCE".
 result<std::vector<named_file>> expand_names(capnp::List<capnp::Text>::Reader names,
                                              const std::string& key);
 

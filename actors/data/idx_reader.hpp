@@ -1,10 +1,10 @@
-// Reads IDX files, plain or gzip, as MNIST and Fashion-MNIST come in.
+// Reader of IDX files, plain or gzip, the format of MNIST and Fashion-MNIST.
 //
 // Format (big-endian): two zero bytes, a byte for the element type (08: unsigned byte), a byte for
 // the number of dimensions, one 32-bit size per dimension, then the elements in row-major order and
 // nothing after them. Source: http://yann.lecun.com/exdb/mnist/, "The IDX file format".
 //
-// Errors: as those of input_file.hpp.
+// Errors: as in input_file.hpp.
 #pragma once
 
 #include <filesystem>
@@ -20,22 +20,23 @@ struct idx_images {
     std::vector<std::uint8_t> pixels; // count x rows x columns
 };
 
-result<idx_images> read_idx_images(const std::filesystem::path& file); // magic 0x00000803
-result<std::vector<std::uint8_t>>
-read_idx_labels(const std::filesystem::path& file); // magic 0x00000801
+// Magic 0x00000803.
+result<idx_images> read_idx_images(const std::filesystem::path& file);
+// Magic 0x00000801.
+result<std::vector<std::uint8_t>> read_idx_labels(const std::filesystem::path& file);
 
-// Where a dataset is. Errors begin with the key that names the file: `key` + "_images" or "_labels".
+// Files of a dataset. Errors begin with the key that names the file: `key` + "_images" or "_labels".
 struct idx_files {
     std::filesystem::path images;
     std::filesystem::path labels;
-    std::string key; // in the app file, as "data.idx.train"
+    std::string key; // key in the app file, as "data.idx.train"
 };
 
-// Images and their labels as a dataset of samples of shape `input`: (1, rows, columns), (rows,
-// columns) or (rows * columns). errc::data if the counts differ or the images have another size.
+// Reads images and their labels as a dataset of samples of shape `input`: (1, rows, columns), (rows, columns) or (rows *
+// columns). errc::data if the counts differ or the images have another size.
 result<dataset> read_idx_dataset(const idx_files& files, const tensor_shape& input);
 
-// Training and test data as `data.idx` names them.
+// Reads the training and test data that `data.idx` names.
 result<data_sets> read_idx_data(proto::IdxData::Reader idx, const tensor_shape& input);
 
 } // namespace troupe

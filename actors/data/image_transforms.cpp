@@ -10,8 +10,8 @@ namespace troupe {
 
 namespace {
 
-constexpr std::uint64_t transform_purpose =
-    0x696d616765ull << 24; // keeps these random numbers apart from all others
+// Separates these random numbers from all others.
+constexpr std::uint64_t transform_purpose = 0x696d616765ull << 24;
 
 struct image_size {
     std::size_t channels = 1;
@@ -25,7 +25,7 @@ image_size size_of(const tensor_shape& shape) {
     return {1, 1, shape.elements()};
 }
 
-// Where a pixel comes from: as far to the right and down, in the mirror if so.
+// The source of a pixel: so far to its right and below, in the mirrored image if `mirrored`.
 struct movement {
     std::ptrdiff_t right = 0;
     std::ptrdiff_t down = 0;
@@ -45,7 +45,7 @@ movement movement_of(const image_transforms& t, std::uint64_t epoch_seed, std::u
     return m;
 }
 
-// One channel's values by what is kept of them.
+// One channel's normalised values, from stored values.
 class channel_values {
   public:
     channel_values(float mean, float deviation) : mean_{mean}, deviation_{deviation} {
@@ -78,7 +78,7 @@ void move_channel(std::span<const Value> from, const image_size& size, const mov
     }
 }
 
-// One value for every channel, of a list of one for all or one for each.
+// One value for every channel, from a list with one value for all or one for each.
 result<std::vector<float>> by_channel(capnp::List<float>::Reader given, const char* key,
                                       const column& images, float preset) {
     const std::size_t channels = size_of(images.shape).channels;

@@ -13,9 +13,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t deflate_ratio_max =
-    1032;                                     // of the deflate format: no byte can stand for more
-constexpr std::size_t piece_bytes = 1u << 20; // by which memory grows for what has no size
+// Bound of the deflate format: no byte can expand to more.
+constexpr std::uint64_t deflate_ratio_max = 1032;
+constexpr std::size_t piece_bytes = 1u << 20; // growth of buffers for data of unknown size
 
 struct gz_closer {
     void operator()(gzFile_s* file) const noexcept { gzclose_r(file); }
@@ -31,7 +31,7 @@ class gzip_source final : public byte_source {
                                static_cast<unsigned>(std::min<std::size_t>(into.size(), 1u << 30)));
         if (got > 0)
             return static_cast<std::size_t>(got);
-        int code = Z_OK; // also set where the file ends in the middle of the checksum
+        int code = Z_OK; // also set if the file ends within the checksum
         const char* reason = gzerror(file_.get(), &code);
         if (code == Z_ERRNO)
             return error{errc::io, std::string{"cannot be read: "} + reason};

@@ -1,10 +1,9 @@
-// A data file, plain or gzip, read from front to back.
+// A data file, plain or gzip, read from start to end.
 //
 // Errors: errc::io if the file cannot be read; errc::data "FILE: byte OFFSET: SENTENCE" for anything else. For gzip the
-// offset counts decompressed bytes. A size that a header claims is believed only as far as can_hold() says, before memory
-// is taken for it.
+// offset counts decompressed bytes. A size claimed by a header is checked by can_hold() before memory is allocated for it.
 //
-// Threads: an object belongs to one at a time.
+// Threads: each object belongs to one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -19,38 +18,38 @@
 
 namespace troupe {
 
-// Where bytes come from, packed or not.
+// A source of bytes, compressed or not.
 class byte_source {
   public:
     virtual ~byte_source() = default;
 
-    // At most so many bytes; 0 at the end. errc::data: damaged; errc::io: the system says no.
+    // Reads up to into.size() bytes; 0 at the end. errc::data: damaged; errc::io: a system call failed.
     virtual result<std::size_t> read(std::span<std::uint8_t> into) = 0;
-    // Whether so many bytes can follow the first `offset`, as far as the stored length tells.
+    // True if `bytes` bytes can follow the first `offset`, as far as the stored length tells.
     virtual bool can_hold(std::uint64_t offset, std::uint64_t bytes) const noexcept = 0;
 };
 
-// The length of an ordinary file, or why it is none.
+// The length of a regular file; an error if it is none.
 result<std::uint64_t> file_length(const std::filesystem::path& path);
 
 class input_file {
   public:
     static result<input_file> open(const std::filesystem::path& path);
-    // Of another source than a file of its own; `name` stands for it in messages.
+    // Reads another source than a file of its own; `name` stands for it in messages.
     input_file(std::string name, std::unique_ptr<byte_source> source)
         : name_{std::move(name)}, source_{std::move(source)} {}
 
-    // Reads all of `into`, or says where the file ends.
+    // Fills `into`; an error says where the file ends.
     result<void> read(std::span<std::uint8_t> into, std::string_view what);
-    // All that follows.
+    // Reads all bytes that follow.
     result<std::vector<std::uint8_t>> read_rest();
-    // Nothing may follow. For gzip this also checks the sum at the end.
+    // Fails if bytes follow. For gzip this also checks the checksum at the end.
     result<void> expect_end();
 
-    // So many bytes for `what`. Errors: the header claims more than a data set may have or the file can hold, or there is no
-    // memory for it.
+    // Reads `bytes` bytes of `what`. Errors: the header claims more than a data set may have or the file can hold, or there
+    // is no memory for it.
     result<std::vector<std::uint8_t>> read_claimed(std::uint64_t bytes, std::string_view what);
-    // The same without reading.
+    // The checks of read_claimed() without reading.
     result<void> check_claim(std::uint64_t bytes, std::string_view what) const;
 
     error fail(std::uint64_t offset, std::string_view sentence) const;
@@ -62,11 +61,11 @@ class input_file {
 
     std::string name_;
     std::unique_ptr<byte_source> source_;
-    std::uint64_t offset_ = 0; // of unpacked bytes
+    std::uint64_t offset_ = 0; // in decompressed bytes
 };
 
 struct whole_file {
-    input_file in; // for its messages
+    input_file in; // for error messages
     std::vector<std::uint8_t> bytes;
 };
 result<whole_file> read_whole(const std::filesystem::path& path);

@@ -12,10 +12,10 @@ namespace troupe {
 
 namespace {
 
-constexpr std::size_t text_bytes_max = 1u << 16; // NumPy's own are below 1 KiB
+constexpr std::size_t text_bytes_max = 1u << 16; // NumPy writes less than 1 KiB
 constexpr std::size_t shown_bytes_max = 40;
 
-// The text of a header, which begins `first` bytes into its file.
+// The text of a header; it starts `first` bytes into its file.
 class header_text {
   public:
     header_text(const input_file& in, std::string text, std::uint64_t first)
@@ -58,7 +58,7 @@ class header_text {
         if (failed != std::errc{})
             return std::nullopt;
         at_ += static_cast<std::size_t>(end - begin);
-        take("L"); // of Python 2
+        take("L"); // suffix of Python 2
         return number;
     }
     bool at_end() {
@@ -110,7 +110,7 @@ result<std::vector<std::size_t>> parse_shape(header_text& text) {
     return shape;
 }
 
-// The dictionary: descr, fortran_order and shape, in any order.
+// Parses the dictionary: descr, fortran_order and shape, in any order.
 result<npy_header> parse(header_text& text) {
     const auto damaged = [&] {
         return text.fail("damaged header: not a dictionary of descr, fortran_order and shape; save "

@@ -1,8 +1,8 @@
 // The header of NumPy's .npy format, versions 1 to 3.
 //
 // Format: "\x93NUMPY", a byte each for the major and minor version, the length of the text that follows (little-endian, 2
-// bytes in version 1, 4 later), and that text: a Python dictionary with the keys descr (type), fortran_order and shape.
-// The elements come right behind it. Source: NumPy Enhancement Proposal 1 and numpy.lib.format.
+// bytes in version 1, 4 later), and that text: a Python dictionary with the keys descr (type), fortran_order and shape. The
+// elements follow immediately. Source: NumPy Enhancement Proposal 1 and numpy.lib.format.
 #pragma once
 
 #include "actors/data/input_file.hpp"
@@ -13,15 +13,15 @@ enum class npy_type : std::uint8_t { u1, i4, i8, f4, f8 };
 
 struct npy_header {
     npy_type type = npy_type::u1;
-    std::vector<std::size_t>
-        shape; // not empty, no 0; the product of it and the element's size is bounded
+    // Not empty, without zeros; its product times the element's size is bounded.
+    std::vector<std::size_t> shape;
     std::uint64_t elements = 1;
 };
 
 std::size_t size_of(npy_type type) noexcept;
 
-// Reads the header from the front of a file. errc::data with the byte for what is no array that Troupe reads: structures,
-// other types, big-endian, Fortran order, scalars, more bytes than the file can hold.
+// Reads the header from the start of a file. errc::data with the byte offset for arrays that Troupe does not read:
+// structures, other types, big-endian, Fortran order, scalars, more bytes than the file can hold.
 result<npy_header> read_npy_header(input_file& in);
 
 } // namespace troupe

@@ -35,7 +35,7 @@ std::uint64_t little_endian(std::span<const std::uint8_t> bytes) {
     return word;
 }
 
-// One element as it is kept; nothing if it cannot be.
+// One element converted to int32; none if it is out of range.
 std::optional<std::int32_t> whole_number(std::span<const std::uint8_t> bytes, std::int32_t lowest) {
     const std::uint64_t word = little_endian(bytes);
     const std::int64_t value = bytes.size() == 4
@@ -53,7 +53,7 @@ std::optional<float> number(std::span<const std::uint8_t> bytes) {
     return std::isfinite(value) ? std::optional{value} : std::nullopt;
 }
 
-// All elements of `width` bytes, converted one by one.
+// Reads all elements of `width` bytes, converted one by one.
 template <class Value, class Convert>
 result<value_array> read_elements(input_file& in, const npy_header& header, Convert convert,
                                   std::string_view wanted) {
@@ -98,7 +98,7 @@ result<value_array> read_elements(input_file& in, const npy_header& header, npy_
     }
 }
 
-// Whether samples of one shape can be read in the other: the same but for dimensions of 1, or one of them flat.
+// True if samples of one shape can be read in the other: they are equal but for dimensions of 1, or one of them is flat.
 bool reads_as(const tensor_shape& from, const tensor_shape& to) {
     const auto core = [](const tensor_shape& shape) {
         std::vector<std::size_t> dimensions;

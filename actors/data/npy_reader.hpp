@@ -1,9 +1,9 @@
-// Reads arrays as NumPy saves them: .npy files, and members of .npz archives, which are named FILE.npz:MEMBER.
+// Reader of arrays saved by NumPy: .npy files, and members of .npz archives, named FILE.npz:MEMBER.
 //
-// The first dimension is over the samples. u1 are bytes scaled to 0..1 as inputs, classes as labels; i4 and i8 are tokens
-// or classes, kept as int32; f4 and f8 are numbers, kept as float32.
+// The first dimension is the samples. u1 are bytes scaled to 0..1 as inputs, classes as labels; i4 and i8 are tokens or
+// classes, kept as int32; f4 and f8 are numbers, kept as float32.
 //
-// Errors: as those of input_file.hpp; a value that cannot be taken is named by its byte.
+// Errors: as in input_file.hpp; a value that cannot be converted is named by its byte offset.
 #pragma once
 
 #include "actors/data/dataset.hpp"
@@ -16,11 +16,11 @@ struct npy_array {
     value_array values; // samples x sample_shape
 };
 
-enum class npy_use { inputs, labels }; // only among labels there is ignored_label
+enum class npy_use { inputs, labels }; // ignored_label is allowed in labels only
 
 result<npy_array> read_npy(const std::string& name, npy_use use);
 
-// Training and test data as `data.npy` names them. Labels may be missing unless they are needed.
+// Reads the training and test data that `data.npy` names. Labels may be missing unless they are needed.
 result<data_sets> read_npy_data(proto::NpyData::Reader npy, const tensor_shape& input,
                                 bool needs_labels);
 

@@ -8,7 +8,7 @@ namespace troupe {
 
 namespace {
 
-// Without their ends, of which a last line may have none.
+// Lines without their line ends; the last line may have none.
 std::vector<std::string_view> lines_of(const std::vector<std::uint8_t>& bytes) {
     std::string_view rest{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
     std::vector<std::string_view> lines;
@@ -28,7 +28,7 @@ void add(std::string_view source, std::string_view target, std::vector<sentence_
         pairs.push_back({source, target});
 }
 
-// The two sentences of every line.
+// Splits every line into its two sentences.
 result<void> split_lines(const whole_file& both, std::vector<sentence_pair>& pairs) {
     const auto lines = lines_of(both.bytes);
     for (std::size_t i = 0; i < lines.size(); ++i) {

@@ -1,7 +1,7 @@
-// Pairs of sentences: two files, line by line, or one with a tab between the sentences of a line; plain or gzip.
+// Pairs of sentences from two files, line by line, or from one file with a tab between the sentences of a line; plain or
+// gzip.
 //
-// What stands behind a second tab is left out, as are pairs of which a sentence is empty. Errors: as those of
-// input_file.hpp.
+// Text after a second tab is skipped, as are pairs with an empty sentence. Errors: as in input_file.hpp.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@ struct sentence_pair {
 };
 
 struct parallel_text {
-    std::vector<std::uint8_t> source_bytes; // what `pairs` point into
+    std::vector<std::uint8_t> source_bytes; // `pairs` points into these
     std::vector<std::uint8_t> target_bytes;
     std::vector<sentence_pair> pairs; // not empty
 };
 
-// `target` is empty where `source` holds both.
+// `target` is empty if `source` has both languages.
 result<parallel_text> read_parallel_text(const std::filesystem::path& source,
                                          const std::filesystem::path& target);
 

@@ -20,9 +20,9 @@ namespace {
 namespace fs = std::filesystem;
 namespace sp = sentencepiece;
 
-constexpr std::size_t line_bytes_max = 4192; // longer ones teach the trainer nothing
+constexpr std::size_t line_bytes_max = 4192; // the trainer skips longer ones
 
-// Hands lines to the trainer.
+// Passes lines to the trainer.
 class line_iterator final : public sp::SentenceIterator {
   public:
     explicit line_iterator(const std::vector<std::string_view>& lines) : lines_{lines} { fetch(); }
@@ -50,8 +50,8 @@ std::string sentence(const sp::util::Status& status) {
     return printable(status.message(), limits::reason_bytes_max / 8);
 }
 
-// Why no vocabulary is made. Too small is the common reason: the trainer's sentence, which is for those who call it, has the
-// number of tokens that would do behind "vs".
+// The error if no vocabulary can be made. The usual reason is too small a number of tokens; then the trainer's message,
+// which is meant for programmers, has a sufficient number after "vs".
 error refusal(const sp::util::Status& status, std::size_t tokens) {
     const std::string no =
         "no vocabulary of " + std::to_string(tokens) + " tokens can be made of this text";
@@ -66,7 +66,7 @@ error refusal(const sp::util::Status& status, std::size_t tokens) {
             no + "; give at least " + enough.substr(0, enough.find_first_not_of("0123456789"))};
 }
 
-// Some damage the library answers by an exception.
+// The library reports some kinds of damage by an exception.
 sp::util::Status parsed(sp::SentencePieceProcessor& processor, const std::string& serialized) {
     try {
         return processor.LoadFromSerializedProto(serialized);

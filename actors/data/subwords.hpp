@@ -2,7 +2,7 @@
 //
 // Token 0 is padding; unknown characters and the begin and the end of a sentence have tokens, too.
 //
-// Threads: encode() and decode() are thread-safe, everything else belongs to one thread at a time.
+// Threads: encode() and decode() are thread-safe; everything else is for one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -21,25 +21,25 @@ class subwords {
   public:
     static constexpr std::int32_t padding = 0;
 
-    // A vocabulary of at most `tokens` tokens, made from these lines. The same lines, the same vocabulary. errc::data if so
-    // few tokens cannot do for the characters of the text.
+    // A vocabulary of at most `tokens` tokens made from these lines; the same lines give the same vocabulary. errc::data if
+    // `tokens` is too small for the characters of the text.
     static result<subwords> make(const std::vector<std::string_view>& lines, std::size_t tokens);
-    // Of a file that save() has written, or that SentencePiece has made with padding as token 0. What is no model is
-    // refused; the library does not find every damage inside one, so this is for files that their reader trusts.
+    // The vocabulary of a file written by save(), or by SentencePiece with padding as token 0. A file that is no model is
+    // refused; as the library does not detect all damage inside a model, load only trusted files.
     static result<subwords> load(const std::filesystem::path& file);
 
-    // Replaces the file at once or not at all; makes its folder. errc::io.
+    // Replaces the file atomically; creates its folder. errc::io.
     result<void> save(const std::filesystem::path& file) const;
 
     std::string sha256() const; // of the file, 64 hexadecimal digits
     std::size_t tokens() const noexcept;
     std::int32_t sentence_begin() const noexcept;
     std::int32_t sentence_end() const noexcept;
-    // Without the begin and the end. Broken UTF-8 becomes unknown characters.
+    // The line's tokens without begin and end. Invalid UTF-8 becomes unknown characters.
     std::vector<std::int32_t> encode(std::string_view line) const;
     // The parts of a line that encode() has an unknown character for, in order.
     std::vector<std::string> unknown(std::string_view line) const;
-    // The line that tokens stand for; those that the vocabulary has not, and padding, begin and end, say nothing.
+    // The text of these tokens; unknown tokens, padding, begin and end are skipped.
     std::string decode(std::span<const std::int32_t> tokens) const;
 
     ~subwords();

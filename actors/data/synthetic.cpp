@@ -9,7 +9,7 @@ namespace troupe {
 
 namespace {
 
-// What the random numbers are for; see random_stream.
+// Purposes of random numbers; see random_stream.
 enum purpose : std::uint64_t { prototypes = 0x70726f746f00, train_noise, test_noise };
 
 struct sample_plan {
@@ -70,7 +70,7 @@ std::vector<std::int32_t> mix_tokens(const sample_plan& plan, std::size_t sample
     return values;
 }
 
-// Walks of one token more than a sample has.
+// Walks, each of one token more than a sample has.
 std::vector<std::int32_t> walk_tokens(const sample_plan& plan, std::size_t samples,
                                       random_stream shared, random_stream noise) {
     std::vector<std::int32_t> successor(plan.vocabulary);
@@ -113,7 +113,7 @@ dataset make_part(const part& p, const sample_plan& plan, bool next_token, std::
     return data;
 }
 
-// Whether so many samples, or prototypes, fit into what a data set may have.
+// True if this number of samples, or prototypes, is within the limit of a data set.
 bool within_limit(std::size_t samples, const sample_plan& plan, bool next_token) {
     std::uint64_t bytes = samples * std::uint64_t{plan.vocabulary > 0 ? 4u : 1u};
     for (const std::size_t dimension : plan.shape.dimensions()) {

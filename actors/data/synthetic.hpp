@@ -1,20 +1,19 @@
-// Random samples whose labels can be learned, for tests and benchmarks that need no files.
+// Random samples with labels that can be learned, for tests and benchmarks without files.
 //
-// Every class has a prototype: random bytes, of which a sample is its class's half-mixed with noise; or random tokens, of
-// which a sample has about half, the others being noise. Training and test samples of one seed share the prototypes and
-// differ in the noise. Classes take turns, so that each has its share.
+// Every class has a prototype: random bytes, which a sample of the class mixes half and half with noise; or random tokens,
+// about half of which a sample has, with noise for the rest. Training and test samples of one seed share the prototypes and
+// differ in the noise. Classes alternate, so that all are equally frequent.
 //
-// With next_token, samples are walks over the tokens: from each, three steps in four go to a successor of its own, and the
-// others anywhere. The label at every position is the token after it; the
-// first source_length positions have none.
+// With next_token, samples are walks over the tokens: from each token, three steps in four go to its successor and the
+// others to any token. The label at each position is the next token; the first source_length positions have none.
 #pragma once
 
 #include "actors/data/dataset.hpp"
 
 namespace troupe {
 
-// Same options and seed, same values, on every machine. errc::data if the samples exceed
-// limits::dataset_bytes_max, or if there are no tokens to follow each other.
+// The same options and seed give the same values on every machine. errc::data if the samples exceed
+// limits::dataset_bytes_max, or if there are no tokens for next_token.
 result<data_sets> make_synthetic_data(proto::SyntheticData::Reader options,
                                       const tensor_shape& input, std::uint64_t seed);
 

@@ -48,7 +48,7 @@ std::string name_of(const std::vector<named_file>& files) {
                                                : " and " + std::to_string(others) + " more files");
 }
 
-// Bytes first .. first + count of a text as windows.
+// Bytes first .. first + count of a text, as windows.
 struct part {
     std::string name;
     std::string key;

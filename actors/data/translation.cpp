@@ -17,14 +17,14 @@ struct row_shape {
     std::size_t target = 0;
 };
 
-// Writes as many of the tokens as there is space for, and padding behind them.
+// Writes as many tokens as there is space for, then padding.
 void put(std::span<const std::int32_t> tokens, std::int32_t padding, std::span<std::int32_t> into) {
     const std::size_t count = std::min(tokens.size(), into.size());
     std::copy_n(tokens.begin(), count, into.begin());
     std::fill(into.begin() + static_cast<std::ptrdiff_t>(count), into.end(), padding);
 }
 
-// How many tokens the whole sentence takes, its end included.
+// Returns the number of tokens of the whole sentence, including its end.
 std::size_t put_source(const subwords& vocabulary, std::string_view sentence,
                        std::span<std::int32_t> into) {
     auto source = vocabulary.encode(sentence);
@@ -35,7 +35,7 @@ std::size_t put_source(const subwords& vocabulary, std::string_view sentence,
     return whole;
 }
 
-// How many of one language's sentences had no space, and what the longest of them takes.
+// Sentences of one language that were cut: their number, and the tokens of the longest.
 struct cut_sentences {
     std::size_t count = 0;
     std::size_t longest = 0;
@@ -68,7 +68,7 @@ void put_pair(const subwords& vocabulary, const sentence_pair& pair, const row_s
 struct part {
     std::string source;
     std::string target; // empty: `source` has both
-    std::string key;    // of the source; the target's has the same beginning
+    std::string key;    // of the source; the target's key has the same prefix
 
     std::string source_at() const { return key + "_source: " + source + ": "; }
     std::string target_at() const {
@@ -122,7 +122,7 @@ result<dataset> encode(const part& from, const parallel_text& text, const subwor
     return data;
 }
 
-// `tokens`: as many as there are, which are fewer than the key allows.
+// `tokens`: the number of tokens, which is less than the key allows.
 std::string note_of_size(std::size_t allowed, const std::string& what, std::size_t tokens,
                          const std::string& advice) {
     return "data.translation.vocabulary: allows " + std::to_string(allowed) + " tokens, but " +

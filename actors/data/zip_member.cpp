@@ -26,7 +26,7 @@ using member_ptr = std::unique_ptr<zip_file_t, member_closer>;
 
 class zip_source final : public byte_source {
   public:
-    // `stored_bytes`: of the member in the archive, which is at least as long.
+    // `stored_bytes`: length of the member in the archive; the archive is at least as long.
     zip_source(archive_ptr archive, member_ptr member, std::uint64_t stored_bytes, bool packed)
         : archive_{std::move(archive)}, member_{std::move(member)},
           stored_bytes_{stored_bytes}, packed_{packed} {}
@@ -51,7 +51,7 @@ class zip_source final : public byte_source {
     bool packed_;
 };
 
-// By number, without the suffix.
+// Member names by number, without the suffix.
 std::vector<std::string> members_of(zip_t* archive, const std::string& suffix) {
     std::vector<std::string> names;
     for (zip_int64_t i = 0; i < zip_get_num_entries(archive, 0); ++i) {

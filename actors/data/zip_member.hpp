@@ -5,8 +5,8 @@
 
 namespace troupe {
 
-// The member NAME, or NAME plus `suffix`, of an archive; an empty name stands for the only member. In messages it is
-// ARCHIVE:NAME. errc::data for no archive, or no such member: the members that there are are named.
+// Opens the member NAME, or NAME plus `suffix`, of an archive; an empty name stands for the only member. In messages it is
+// ARCHIVE:NAME. errc::data if the file is no archive or has no such member, with the names of its members.
 result<input_file> open_zip_member(const std::filesystem::path& archive, const std::string& name,
                                    const std::string& suffix);
 
