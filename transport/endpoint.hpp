@@ -1,18 +1,18 @@
-// The endpoint of a node: frames to and from its peers, whatever carries them.
+// The endpoint of a node: sends frames to its peers and receives theirs, over any transport.
 //
-// The contract that every transport keeps (tests/conformance runs one suite over all of them):
+// The contract of every transport (tests/conformance runs one suite over all of them):
 //   - A peer is reported up once, after both sides have proven that they hold the cluster's key, and down once.
 //   - Frames from one peer arrive in the order in which it sent them, each once, or the peer goes down. A frame is
 //     reported whole, its tensors in memory of the node's pool.
-//   - What cannot be read is never a crash: a malformed, oversized or unauthenticated message is counted and costs its
+//   - Unreadable input is never a crash: a malformed, oversized or unauthenticated message is counted and costs its
 //     sender the connection.
-//   - send never blocks. Above a soft bound of queued bytes it says `congested`, and peer_writable follows once the
+//   - send never blocks. Above a soft bound of queued bytes it returns `congested`, and peer_writable follows once the
 //     queue has drained to half the bound; the runtime parks the sending actors between the two. Above the hard
 //     bound the peer is given up.
 //
-// Threads: the methods of `endpoint` are thread-safe and may be called from within a listener's. The listener's
-// methods are called one at a time, on a thread of the endpoint (the simulated network's caller); they must not block.
-// Ownership: a frame handed to send() is shared until its last byte has left.
+// Threads: the methods of `endpoint` are thread-safe and may be called from within a listener's. The listener's methods are
+// called one at a time, on a thread of the endpoint (the simulated network's caller); they must not block.
+// Ownership: a frame passed to send() is shared until its last byte has been sent.
 #pragma once
 
 #include <cstdint>
@@ -25,26 +25,26 @@
 namespace troupe {
 
 enum class peer_role : std::uint8_t {
-    member,   // a node that may carry actors of a run
-    client,   // a run: places actors on members, carries its own trainer
-    observer, // an inspector: reads traces and status, nothing depends on it
+    member,   // a node that may run actors of a run
+    client,   // a run: places actors on members, runs its own trainer
+    observer, // an inspector: reads traces and status; nothing depends on it
 };
 
-// Who a node says it is, once it has proven the key.
+// A node's description of itself, sent after it has proven the key.
 struct peer_info {
     node_id node;
     std::string name;    // for people; unique within a cluster
-    std::string address; // HOST:PORT where it listens
+    std::string address; // HOST:PORT at which it listens
     peer_role role = peer_role::member;
-    std::string
-        over{}; // for people: what frames to it go over, as "shared memory"; empty where nothing carries them
+    // For people: what frames to it are sent over, as "shared memory"; empty without a link.
+    std::string over{};
 };
 
 enum class send_status : std::uint8_t {
     accepted,
     congested, // accepted; stop sending to this peer until peer_writable
     gone,      // not accepted: no such peer (any more)
-    too_large, // not accepted: past a limit of transport/frame/wire.md; it stays
+    too_large, // not accepted: past a limit of transport/frame/wire.md; the peer stays up
 };
 
 class endpoint_listener {
@@ -54,15 +54,15 @@ class endpoint_listener {
     virtual void peer_up(const peer_info& peer) = 0;
     virtual void frame_arrived(node_id from, frame_ptr f) = 0;
     virtual void peer_writable(node_id peer) = 0;
-    // Now and then while a frame from the peer takes long to arrive, unless its transfer is stuck: it is there. For
-    // listeners that judge silence.
+    // Called from time to time while a frame from the peer takes long to arrive, unless its transfer is stuck: the peer is
+    // alive. For listeners that detect silent peers.
     virtual void peer_alive(node_id) {}
-    // Exactly once for every peer_up, unless this endpoint is closed first; nothing about this peer follows. `why` is
-    // errc::cancelled if the peer closed in order (everything it had sent has arrived), errc::lost if it vanished.
-    // It speaks of the peer as "it": whoever passes it on names the node.
+    // Called exactly once for every peer_up, unless this endpoint is closed first; no call about this peer follows. `why`
+    // is errc::cancelled if the peer closed in order (everything it had sent has arrived), errc::lost if it vanished. It
+    // refers to the peer as "it": callers that pass it on name the node.
     virtual void peer_down(node_id peer, const error& why) = 0;
-    // A connect() that did not lead to peer_up: unreachable, refused (wrong key), protocol (not a Troupe node).
-    // `why` need not name the address: whoever passes it on does.
+    // A connect() did not lead to peer_up: unreachable, refused (wrong key), protocol (not a Troupe node). `why` need not
+    // name the address: callers that pass it on do.
     virtual void connect_failed(const std::string& address, const error& why) = 0;
 };
 
@@ -71,7 +71,7 @@ struct endpoint_statistics {
     std::uint64_t frames_received = 0;
     std::uint64_t bytes_sent = 0; // words and tensors
     std::uint64_t bytes_received = 0;
-    std::uint64_t frames_malformed = 0;   // received, unreadable, peer given up
+    std::uint64_t frames_malformed = 0;   // received but unreadable; the peer is given up
     std::uint64_t handshakes_refused = 0; // wrong key, garbage, too slow
 };
 
@@ -79,27 +79,27 @@ class endpoint {
   public:
     virtual ~endpoint() = default;
 
-    // Begins to listen and to report to `listener`, which must outlive close(). errc::io with the address when the
-    // port is in use. Call once.
+    // Begins to listen and to report to `listener`, which must outlive close(). errc::io with the address if the port is in
+    // use. Call once.
     virtual result<void> start(endpoint_listener& listener) = 0;
 
-    // Where this endpoint listens, with the real port; valid after start.
+    // The address at which this endpoint listens, with the actual port; valid after start.
     virtual std::string address() const = 0;
 
     // Tries to reach the node at HOST:PORT within the configured time-out. Ends in peer_up or connect_failed; a second
-    // connection between the same two nodes is dropped quietly. Does not block: addresses come from peers too, so HOST
-    // is a number (or whatever address() says); a name is looked up before by whoever takes it from a user.
+    // connection between the same two nodes is dropped silently. Does not block: addresses come from peers too, so HOST is
+    // a number (or what address() returns); names from users must be resolved before.
     virtual void connect(const std::string& address) = 0;
 
     virtual send_status send(node_id peer, frame_ptr f) = 0;
 
-    // Gives a peer up: peer_down with `why` follows here, and a loss on the other side, which is told: "it gave up the
+    // Gives a peer up: peer_down with `why` follows here. The other side is told, and reports a loss: "it gave up the
     // connection: WHY".
     virtual void disconnect(node_id peer, error why) = 0;
 
-    // Sends what is queued (for at most the configured drain time), then ends all connections: peers see an orderly
-    // down, this side reports nothing. No listener method runs after it has returned. Idempotent. Not from within a
-    // listener's method.
+    // Sends queued frames (for at most the configured drain time), then ends all connections: peers see an orderly down,
+    // this side reports nothing. No listener method runs after it has returned. Idempotent. Must not be called from within
+    // a listener's method.
     virtual void close() = 0;
 
     virtual endpoint_statistics statistics() const = 0;

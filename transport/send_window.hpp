@@ -1,8 +1,7 @@
-// How much is queued for one peer, against the bounds at which senders are parked and the peer is
-// given up. The same rule for every transport: above a soft bound `congested`, writable again at
-// half of it.
+// Accounting of the frames queued for one peer, against the bounds at which senders are parked and the peer is given up.
+// The rule is the same for every transport: `congested` above a soft bound, writable again at half of it.
 //
-// Threads: none of its own; whoever owns the queue synchronises.
+// Threads: none of its own; the owner of the queue synchronises.
 #pragma once
 
 #include <cstddef>
@@ -22,12 +21,12 @@ class send_window {
   public:
     explicit send_window(const send_bounds& bounds) noexcept : bounds_{bounds} {}
 
-    // Whether a frame of `bytes` more would break the hard bound.
+    // True if another frame of `bytes` would exceed the hard bound.
     bool overflows_with(std::uint64_t bytes) const noexcept {
         return bytes_ + bytes > bounds_.bytes_hard;
     }
 
-    // A frame enters the queue. True if its sender must now wait for the peer to become writable.
+    // A frame enters the queue. True if its sender must wait for the peer to become writable.
     bool add(std::uint64_t bytes) noexcept {
         bytes_ += bytes;
         ++frames_;

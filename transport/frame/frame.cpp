@@ -31,7 +31,7 @@ actor_address frame::to() const {
 
 namespace {
 
-// Not inlined: for a size that it knows GCC writes `rep stos`, which is slower than the library's memset.
+// Not inlined: for a size known at compile time GCC emits `rep stos`, which is slower than the library's memset.
 [[gnu::noipa]] kj::ArrayPtr<capnp::word> zeroed(capnp::word* words, std::size_t count) {
     std::memset(static_cast<void*>(words), 0, count * sizeof(capnp::word));
     return {words, count};

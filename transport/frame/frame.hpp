@@ -1,8 +1,8 @@
-// A frame: one immutable Cap'n Proto message and the tensors attached to it. The only form that messages have.
+// A frame: one immutable Cap'n Proto message and the tensors attached to it. All messages are frames.
 //
-// A frame is built once, by a frame_builder, and never changes afterwards. Inside a process it is handed over by
-// pointer; between processes its words and tensor bytes travel (wire.hpp). The root is `Frame` in
-// schemas/envelope.capnp: an envelope, the type id of the body, the body, and a descriptor per tensor.
+// A frame is built once, by a frame_builder, and never changes afterwards. Within a process it is passed by pointer;
+// between processes its words and tensor bytes are sent (wire.hpp). The root is `Frame` in schemas/envelope.capnp: an
+// envelope, the type id of the body, the body, and a descriptor per tensor.
 //
 // Threads: a finished frame may be read from any thread. A builder belongs to one thread.
 // Errors: body<T>() on a frame of another type is a bug (compare body_type() first). Reading a field of a frame that
@@ -26,7 +26,7 @@ namespace troupe {
 class frame;
 using frame_ptr = std::shared_ptr<const frame>;
 
-// Cap'n Proto type id of a message body: what dispatch, tracing and filters go by.
+// Cap'n Proto type id of a message body, used by dispatch, tracing and filters.
 template <class Body>
 constexpr std::uint64_t type_id_of() noexcept {
     return capnp::typeId<Body>();
@@ -52,11 +52,11 @@ class frame {
 
     std::span<const tensor> tensors() const noexcept { return tensors_; }
 
-    // The message's segments as they are in memory.
+    // The message's segments in memory.
     virtual kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>> segments() const = 0;
 
-    std::size_t tensor_bytes() const noexcept; // all tensors together
-    std::size_t bytes() const;                 // words and tensors together
+    std::size_t tensor_bytes() const noexcept; // of all tensors
+    std::size_t bytes() const;                 // of words and tensors
 
     actor_address from() const;
     actor_address to() const;
@@ -64,14 +64,14 @@ class frame {
   protected:
     frame() = default;
 
-    // Set by the derived class before anybody else sees the frame.
+    // Set by the derived class before the frame is shared.
     proto::Frame::Reader root_;
     std::uint64_t body_type_ = 0;
     std::vector<tensor> tensors_;
 };
 
-// The memory of a frame under construction: a message builder whose first segment lies in the object, so that a
-// small message costs one allocation. Use it through frame_builder.
+// The memory of a frame under construction: a message builder whose first segment is part of the object, so that a small
+// message takes one allocation. Use it through frame_builder.
 class built_frame final : public frame {
   public:
     built_frame();
@@ -107,7 +107,7 @@ class frame_builder {
     typename Body::Builder body() { return body_; }
     proto::Envelope::Builder envelope() { return frame_->builder_.getEnvelope(); }
 
-    // The tensor is shared from now on: nobody may write to its elements.
+    // The tensor is shared from now on: its elements must not be written.
     void attach(tensor t) { frame_->tensors_.push_back(std::move(t)); }
 
     // The finished frame. The builder is empty afterwards.
@@ -123,7 +123,7 @@ class frame_builder {
 
 // The names of data types in the schema and in C++ are the same.
 proto::DataType to_proto(data_type type) noexcept;
-result<data_type>
-from_proto(proto::DataType type); // errc::protocol for a type this build does not know
+// errc::protocol for a type that this build does not know.
+result<data_type> from_proto(proto::DataType type);
 
 } // namespace troupe

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::byte zeros[alignment]{};
 
-// `what` may be Cap'n Proto's sentence, which cites what it has read.
+// `what` may be a Cap'n Proto message that quotes received bytes.
 error malformed(const std::string& what) {
     return {errc::protocol, "malformed frame: " + printable(what, limits::reason_bytes_max)};
 }
@@ -155,8 +155,8 @@ kj::ArrayPtr<const capnp::word> as_words(std::span<const std::byte> bytes) {
     return {reinterpret_cast<const capnp::word*>(bytes.data()), bytes.size() / sizeof(capnp::word)};
 }
 
-// A frame that came from outside. Its message lies in the object if it is small, else in memory of its own or in the
-// received buffer.
+// A frame from outside. Its message is stored in the object if it is small, else in its own memory or in the received
+// buffer.
 class received_frame final : public frame {
   public:
     explicit received_frame(parts& received)
@@ -169,7 +169,7 @@ class received_frame final : public frame {
         return segments_;
     }
 
-    // What is wrong with the message, if anything. May throw kj::Exception.
+    // Checks the message. May throw kj::Exception.
     result<void> admit(const header& h, const parts& received);
 
   private:
@@ -204,10 +204,10 @@ kj::ArrayPtr<const capnp::word> received_frame::keep(const parts& received) {
 result<void> received_frame::admit_segments() {
     const auto table = std::as_bytes(std::span{words_.begin(), words_.size()});
     const std::size_t count = get<std::uint32_t>(table, 0) + std::size_t{1};
-    // Cap'n Proto's reader counts in 32 bits, takes the largest number for no segments, and reads on.
+    // Cap'n Proto's reader counts in 32 bits: for no segments its count wraps to the largest number, and it reads on.
     if (table_words(count) > words_.size())
         return malformed(std::to_string(count) + " segments");
-    // The rest of the table has been checked by that reader.
+    // That reader has checked the rest of the table.
     if (message_.getEnd() != words_.end())
         return malformed("the message is shorter than its words");
     const capnp::word* at = words_.begin() + table_words(count);
@@ -248,7 +248,7 @@ result<described_tensor> read_descriptor(proto::TensorDescriptor::Reader descrip
     for (unsigned axis = 0; axis < dimensions.size(); ++axis) {
         sizes[axis] = dimensions[axis];
         is_empty |= sizes[axis] == 0;
-        // Bounded even next to a zero, so that no product of some of the dimensions overflows later.
+        // Bounded even next to a zero, so that no partial product of the dimensions overflows later.
         const std::uint64_t factor = std::max<std::uint64_t>(sizes[axis], 1);
         if (factor > limits::frame_bytes_max / bytes)
             return malformed("a tensor of too many elements");

@@ -1,10 +1,10 @@
-// The wire format of a frame: constants, writer, reader, in the order of wire.md, which specifies it.
+// The wire format of a frame: constants, writer and reader, in the order of its specification, wire.md.
 //
-// The reader trusts nothing: every count is checked against schemas/base/limits.hpp before it is used, and what cannot be
-// read is errc::protocol, never a crash and never an exception. A receiver reads the header first, provides
-// memory for the rest, and then reads the frame where it lies.
+// The reader trusts nothing: every count is checked against schemas/base/limits.hpp before it is used, and unreadable input
+// is errc::protocol, never a crash or an exception. A receiver reads the header first, provides memory for the rest, and
+// then reads the frame in place.
 //
-// Threads: functions of their arguments.
+// Threads: pure functions.
 #pragma once
 
 #include <array>
@@ -41,16 +41,16 @@ constexpr std::uint64_t aligned(std::uint64_t bytes) noexcept {
 
 // --- writer
 
-// Words and tensors of `f` counted, with token and sequence left 0. errc::exhausted for a frame past a limit.
+// Counts words and tensors of `f`; token and sequence are left 0. errc::exhausted for a frame past a limit.
 result<header> measure(const frame& f);
 
 void write_header(const header& h, std::span<std::byte, header_bytes> out);
 
-// The segment table and the segments: exactly h.words * 8 bytes, where h is what measure() returned for `f`.
+// Writes the segment table and the segments: exactly h.words * 8 bytes, where h is measure()'s result for `f`.
 void write_words(const frame& f, std::span<std::byte> out);
 
-// The tensor section as a list of pieces (tensors and the zeros between them), without a copy. Valid as long as the
-// frame. The tensors lie in memory of the host.
+// The tensor section as a list of pieces (tensors and zero padding between them), without a copy. Valid as long as the
+// frame. The tensors must be in host memory.
 std::vector<std::span<const std::byte>> tensor_section(const frame& f);
 
 // The frame in one piece. For tests and simulations: real transports do not copy tensors.
@@ -58,22 +58,23 @@ result<std::vector<std::byte>> serialize(const frame& f, const header& identity 
 
 // --- reader
 
-// The first header_bytes of `in`, checked.
+// Reads and checks the first header_bytes of `in`.
 result<header> read_header(std::span<const std::byte> in);
 
-// Where the parts of a received frame lie.
+// The memory of the parts of a received frame.
 struct parts {
-    std::span<const std::byte> words; // any alignment if copied, else of a word
-    bool words_in_buffer =
-        false;         // `words` lies in `buffer`, which the frame keeps; else it is copied
-    buffer_ref buffer; // the tensor section lies in it; may be empty if there is none
+    std::span<const std::byte> words; // any alignment if copied, else that of a word
+    // `words` is part of `buffer`, which the frame keeps; else it is copied.
+    bool words_in_buffer = false;
+    // Has the tensor section; may be empty if there is none.
+    buffer_ref buffer;
     std::size_t tensors_at = 0; // offset of the tensor section in `buffer`
 };
 
-// The frame that `h` announces. The tensors share `buffer`.
+// The frame that `h` describes. The tensors share `buffer`.
 result<frame_ptr> read_frame(const header& h, parts received);
 
-// A frame in one piece; its tensors are copied to the pool. errc::exhausted if the pool is.
+// Reads a frame in one piece; its tensors are copied into the pool. errc::exhausted if the pool is exhausted.
 result<frame_ptr> deserialize(std::span<const std::byte> in, memory_pool& pool);
 
 } // namespace troupe::wire

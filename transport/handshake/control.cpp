@@ -15,7 +15,7 @@ namespace troupe {
 
 namespace {
 
-// `what` may be Cap'n Proto's sentence, which cites what it has read.
+// `what` may be a Cap'n Proto message that quotes received bytes.
 error malformed(const std::string& what) {
     return {errc::protocol,
             "malformed control message: " + printable(what, limits::reason_bytes_max)};

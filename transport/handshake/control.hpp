@@ -1,6 +1,6 @@
-// The messages of schemas/handshake.capnp, as values: written to bytes and read from them with every check.
+// The messages of schemas/handshake.capnp as values, with writer and checking reader.
 //
-// Threads: functions of their arguments. Errors: errc::protocol, errc::refused for another version.
+// Threads: pure functions. Errors: errc::protocol, errc::refused for another version.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,14 @@
 
 namespace troupe {
 
-// As far as others must have the same.
+// The part of UCX's version that must be equal on both sides.
 struct ucx_version {
     std::uint16_t major = 0, minor = 0;
 
     friend bool operator==(const ucx_version&, const ucx_version&) noexcept = default;
 };
 
-// How another process can see that it shares memory with the sender (transport/ucx/memory_mark.hpp).
+// The mark by which another process checks that it shares memory with the sender (transport/ucx/memory_mark.hpp).
 struct memory_mark {
     std::uint32_t process = 0;
     std::uint32_t descriptor = 0;
@@ -52,7 +52,7 @@ struct goodbye_message {
 struct alive_message {};
 struct wired_message {};
 struct given_up_message {
-    std::string why; // printable, also where the sender is hostile
+    std::string why; // printable, even if the sender is hostile
 };
 using control_message =
     std::variant<hello_message, sight_message, worker_message, verdict_message, goodbye_message,

@@ -35,7 +35,7 @@ void require_sodium() {
     TROUPE_CHECK(sodium_init() >= 0, "libsodium starts where there are random bytes");
 }
 
-// Prefix and nonce, in a message of `size` bytes whose rest is zeros.
+// Prefix and nonce, zero-padded to a message of `size` bytes.
 std::vector<std::byte> prefixed(const handshake_nonce& nonce, std::size_t size) {
     std::vector<std::byte> out(size);
     std::memcpy(out.data(), &magic, sizeof magic);
@@ -127,7 +127,7 @@ std::vector<std::byte> handshake::last_words() const {
     return out;
 }
 
-// All that can be said: a proof shows nothing but that it fits or does not.
+// No more can be said: a proof only shows whether it fits.
 error handshake::other_key() const {
     return {errc::refused,
             has_key_ ? "the keys differ; give both sides the same file by --key FILE, or neither"

@@ -1,8 +1,8 @@
-// Mutual proof of the cluster's key, and the authenticated messages that follow: bytes in, bytes out.
-// handshake.md specifies it; the cryptography is libsodium's.
+// Mutual proof of the cluster's key, and the authenticated messages that follow: bytes in, bytes out. handshake.md is the
+// specification; the cryptography is libsodium's.
 //
-// No socket, no clock, no randomness of its own: whoever owns the connection moves the bytes, watches the time and
-// draws the nonce. Errors: errc::refused for a wrong key or version, errc::protocol for what is no Troupe node.
+// No socket, clock or randomness of its own: the owner of the connection moves the bytes, watches the time and draws the
+// nonce. Errors: errc::refused for a wrong key or version, errc::protocol if the other side is no Troupe node.
 //
 // Threads: one at a time per object.
 #pragma once
@@ -24,13 +24,13 @@ enum class handshake_side : std::uint8_t { connector, acceptor };
 using handshake_nonce = std::array<std::byte, 32>;
 using secret_key = std::array<std::byte, 32>;
 
-// From the system's generator of random bytes, for keys and nonces.
+// Random bytes from the system's generator, for keys and nonces.
 handshake_nonce random_nonce();
 
-// In constant time.
+// Compares in constant time.
 bool same_token(const wire::connection_token& a, const wire::connection_token& b) noexcept;
 
-// What both sides hold once the proof is done.
+// The secrets that both sides share after the proof.
 struct session_secrets {
     secret_key send_key;
     secret_key receive_key;
@@ -42,16 +42,16 @@ class handshake {
   public:
     handshake(handshake_side side, std::string_view cluster_key, const handshake_nonce& nonce);
 
-    // What to send first: the acceptor's challenge; nothing from a connector.
+    // The first bytes to send: the acceptor's challenge; none from a connector.
     std::vector<std::byte> begin() const;
 
-    // How many bytes advance() takes next; 0 once done.
+    // Number of bytes that advance() takes next; 0 once done.
     std::size_t wanted() const noexcept;
 
-    // Takes exactly wanted() bytes and returns what to send now. After an error, send last_words() and close.
+    // Takes exactly wanted() bytes and returns the bytes to send now. After an error, send last_words() and close.
     result<std::vector<std::byte>> advance(std::span<const std::byte> in);
 
-    // What an acceptor sends to a peer that it refuses; empty otherwise.
+    // The bytes that an acceptor sends to a peer that it refuses; empty otherwise.
     std::vector<std::byte> last_words() const;
 
     bool done() const noexcept { return wanted() == 0; }
@@ -77,20 +77,20 @@ class handshake {
     session_secrets secrets_{};
 };
 
-// Messages after the proof.
+// Seals and opens the messages after the proof.
 class sealed_messages {
   public:
     static constexpr std::size_t head_bytes = 4 + 32;
 
     explicit sealed_messages(const session_secrets& secrets) : secrets_{secrets} {}
 
-    // A whole message, to be sent in the order of these calls.
+    // Returns a whole message; messages must be sent in the order of these calls.
     std::vector<std::byte> seal(std::span<const std::byte> payload);
 
     // The length of the payload that follows this head; errc::protocol past limits::control_bytes_max.
     static result<std::size_t> payload_bytes(std::span<const std::byte, head_bytes> head);
 
-    // Checks the next message.
+    // Checks that the next message is authentic.
     result<void> open(std::span<const std::byte, head_bytes> head,
                       std::span<const std::byte> payload);
 

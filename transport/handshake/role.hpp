@@ -1,6 +1,6 @@
-// The role of a node, as it is written in messages (schemas/handshake.capnp) and as programs know it.
+// Conversion of a node's role between messages (schemas/handshake.capnp) and C++.
 //
-// Threads: functions of their arguments. Errors: errc::protocol for a role that this build does not know.
+// Threads: pure functions. Errors: errc::protocol for a role that this build does not know.
 #pragma once
 
 #include "schemas/handshake.capnp.h"

@@ -24,7 +24,7 @@ std::optional<time_point> event_queue::next_time() const {
 bool event_queue::run_next() {
     if (events_.empty())
         return false;
-    // Taken out before it runs: the action may schedule and cancel.
+    // Removed before it runs: the action may schedule and cancel.
     auto event = events_.extract(events_.begin());
     clock_.advance_to(event.key().at);
     event.mapped()();

@@ -1,10 +1,8 @@
-// Virtual time: what happens when, in one thread. The simulated network, timers and device
-// completions of a simulated cluster all wait in one event queue; whoever owns the simulation runs
-// it.
+// Virtual time: a queue of events in one thread. The simulated network, timers and device completions of a simulated
+// cluster all wait in one event queue, which the owner of the simulation runs.
 //
-// Events run in order of (time, order of scheduling), so that the same schedule calls always give
-// the same run. An action may schedule and cancel further events. Time moves only when an event
-// runs.
+// Events run in order of (time, order of scheduling), so that the same schedule calls always give the same run. An action
+// may schedule and cancel further events. Time advances only when an event runs.
 //
 // Threads: one. Errors: none; scheduling in the past means now.
 #pragma once
@@ -19,7 +17,7 @@
 
 namespace troupe {
 
-// Names a scheduled event; never used again after it has run or was cancelled.
+// Identifies a scheduled event; never reused after it has run or was cancelled.
 struct event_id {
     time_point at;
     std::uint64_t number = 0; // counts schedule calls from 1; 0 is no event
@@ -44,17 +42,16 @@ class event_queue {
         return schedule_at(now() + delay, std::move(run));
     }
 
-    // False if the event has run, is running or was cancelled before.
+    // False if the event has run, is running or was already cancelled.
     bool cancel(event_id id);
 
     bool empty() const noexcept { return events_.empty(); }
     std::size_t size() const noexcept { return events_.size(); }
     std::optional<time_point> next_time() const; // nullopt if nothing is scheduled
 
-    // Moves time to the next event and runs it; false if there is none.
+    // Advances time to the next event and runs it; false if there is none.
     bool run_next();
-    // Runs everything that is due up to and including `until`, then moves time there. Returns the
-    // number of events.
+    // Runs all events due up to and including `until`, then advances time to it. Returns the number of events.
     std::size_t run_until(time_point until);
     std::size_t run_for(duration d) { return run_until(now() + d); }
 

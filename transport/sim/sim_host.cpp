@@ -1,4 +1,4 @@
-// A host of the simulated network: what its process asks for, and what arrives. Its links: sim_links.cpp.
+// A host of the simulated network: requests of its process, and packets that arrive. Its links: sim_links.cpp.
 
 #include "transport/frame/wire.hpp"
 #include "transport/sim/sim_state.hpp"
@@ -166,7 +166,7 @@ void host::admit(packet p) {
     if (p.what == packet::kind::connect && life_ == life::running && !ended_.contains(p.link)) {
         in_process([this, p] { connect_arrived(p); });
     } else if (!known) {
-        // The host of a process that is gone, or has ended this connection, says so.
+        // The host responds for a process that is gone or has ended this connection.
         if (p.what == packet::kind::reset)
             return;
         packet answer{packet::kind::reset, p.link, options_.self.node, p.from};
@@ -224,8 +224,8 @@ void host::welcome_arrived(std::uint64_t number) {
     if (l == nullptr || l->state != link::phase::connecting)
         return;
     l->state = link::phase::half_open;
-    net_.events().cancel(
-        std::exchange(l->retransmit, {})); // or the first item would never be sent again
+    // Otherwise the first item would never be retransmitted.
+    net_.events().cancel(std::exchange(l->retransmit, {}));
     decide(*l);
 }
 
@@ -242,7 +242,7 @@ void host::decide(link& l) {
 }
 
 void host::go_up(link& l) {
-    // The peer would not have accepted a second connection unless it had lost the first.
+    // The peer accepts a second connection only if it has lost the first.
     if (const auto old = up_.find(l.peer); old != up_.end())
         end(old->second, error{errc::lost, "the peer has lost the connection"});
     l.state = link::phase::up;
@@ -254,7 +254,7 @@ void host::go_up(link& l) {
 void host::item_arrived(packet p) {
     link& l = *find(p.link);
     if (l.state == link::phase::connecting)
-        return; // overtook the welcome; comes again
+        return; // overtook the welcome; is retransmitted
     auto due = l.in.admit(p.sequence, std::move(p.item));
     net_.statistics.packets_out_of_order += due.empty() ? 1 : 0;
     if (due.empty() || stopped_ || life_ != life::running)

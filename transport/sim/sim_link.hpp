@@ -1,7 +1,6 @@
-// The layer that makes a simulated link reliable: sequence numbers, acknowledgements,
-// retransmission. Both directions of a connection have a reliable_sender at one end and a
-// reliable_receiver at the other. No clock, no network: pure bookkeeping, so that it is tested
-// alone.
+// The layer that makes a simulated link reliable: sequence numbers, acknowledgements, retransmission. Both directions of a
+// connection have a reliable_sender at one end and a reliable_receiver at the other. Without clock or network, so that it
+// can be tested alone.
 //
 // Threads: one.
 #pragma once
@@ -17,10 +16,10 @@
 
 namespace troupe::sim {
 
-// What travels in order over a link.
+// An item sent in order over a link.
 struct item {
     enum class kind : std::uint8_t {
-        up,      // the node that decides has accepted the connection
+        up,      // the deciding node has accepted the connection
         data,    // a frame
         goodbye, // the sender has closed; nothing follows
     };
@@ -29,13 +28,13 @@ struct item {
     std::uint64_t bytes = 0; // words and tensors of the frame
 };
 
-// Two counts, because a stopped process' host receives what the process does not consume.
+// Two counts, because the host of a stopped process receives items that the process does not consume.
 struct acknowledgement {
     std::uint64_t received = 0; // items that have arrived in order
-    std::uint64_t consumed = 0; // items that the listener has seen
+    std::uint64_t consumed = 0; // items passed to the listener
 };
 
-// Keeps items until they are consumed.
+// Keeps items until they have been consumed.
 class reliable_sender {
   public:
     std::uint64_t push(item i) {
@@ -53,8 +52,8 @@ class reliable_sender {
         return items_[sequence - first_];
     }
 
-    // Removes what was consumed and returns it. Old and repeated acknowledgements change nothing;
-    // one that acknowledges what was never sent is ignored.
+    // Removes and returns consumed items. Old and repeated acknowledgements change nothing; an acknowledgement of items
+    // that were never sent is ignored.
     std::vector<item> acknowledged(acknowledgement a) {
         std::vector<item> gone;
         if (a.received > next() || a.consumed > a.received)
@@ -70,13 +69,13 @@ class reliable_sender {
   private:
     std::deque<item> items_;
     std::uint64_t first_ = 0;    // sequence of items_.front()
-    std::uint64_t received_ = 0; // everything below has arrived there
+    std::uint64_t received_ = 0; // all items below have arrived
 };
 
-// Puts items in order and drops copies.
+// Restores the order of items and drops duplicates.
 class reliable_receiver {
   public:
-    // The items whose turn has come, in order: none for a copy or for one that is early.
+    // The items that are due now, in order: none for a duplicate or an early item.
     std::vector<item> admit(std::uint64_t sequence, item i) {
         std::vector<item> due;
         if (sequence < next_)

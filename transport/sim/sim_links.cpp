@@ -1,4 +1,4 @@
-// The links of a host of the simulated network: what is sent, sent again, acknowledged and given up.
+// The links of a host of the simulated network: items sent, retransmitted, acknowledged and given up.
 #include <algorithm>
 
 #include "transport/sim/sim_state.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr duration retransmit_floor = std::chrono::milliseconds{1};
 constexpr duration retransmit_ceiling = std::chrono::seconds{1};
-constexpr std::uint64_t retransmit_burst = 16; // items sent again at once
+constexpr std::uint64_t retransmit_burst = 16; // items retransmitted at once
 
 } // namespace
 
@@ -68,7 +68,7 @@ void host::retransmit(std::uint64_t number) {
     arm_retransmit(l);
 }
 
-// The process' own timer: it does not run out while the process is stopped.
+// A timer of the process: it does not expire while the process is stopped.
 void host::handshake_expired(std::uint64_t number) {
     in_process([this, number] {
         const link* l = find(number);

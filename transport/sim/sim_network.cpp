@@ -73,7 +73,7 @@ void network::transmit(packet p) {
     }
 }
 
-// While a packet is long on its way the receiver hears that its sender is there, as far as it is and not cut off.
+// While a packet takes long to arrive, tells the receiver that its sender is alive, if it is and no cut separates them.
 void network::tell_alive(const packet& p, time_point begin, time_point end) {
     for (time_point at = begin + alive_interval; at < end; at = at + alive_interval)
         events_.schedule_at(at, [this, link = p.link, from = p.from, to = p.to] {

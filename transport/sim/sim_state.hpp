@@ -1,9 +1,8 @@
-// The inside of the simulated network; included by its .cpp files only.
+// Internals of the simulated network; included by its .cpp files only.
 //
-// A connection is opened with connect and answered with welcome; both ends then know each other. Of
-// the two nodes, the one with the lower id decides: it accepts the first connection of a pair (the
-// item `up`, first on its stream) and resets every other. So two nodes that connect to each other
-// at once end with one connection.
+// A connection is opened with connect and answered with welcome; both ends then know each other. Of the two nodes, the one
+// with the lower id decides: it accepts the first connection of a pair (the item `up`, first on its stream) and resets
+// every other. So two nodes that connect to each other at the same time end up with one connection.
 #pragma once
 
 #include <deque>
@@ -37,9 +36,9 @@ struct packet {
 struct link {
     enum class phase : std::uint8_t {
         connecting, // connect sent, nothing heard
-        half_open,  // both know each other, not yet accepted
+        half_open,  // known at both ends, not yet accepted
         up,
-        closing, // goodbye sent; the host delivers what is left
+        closing, // goodbye sent; the host delivers the remaining items
     };
 
     link(std::uint64_t number_, node_id peer_, const send_bounds& bounds)
@@ -48,19 +47,20 @@ struct link {
     std::uint64_t number;
     node_id peer;
     phase state = phase::half_open;
-    std::string address; // that connect() was given; empty on the accepting end
+    // The argument of connect(); empty on the accepting end.
+    std::string address;
     reliable_sender out;
     reliable_receiver in;
     send_window window;
     event_id retransmit;
     event_id deadline;        // of the handshake
-    unsigned backoff = 0;     // retransmissions since anything was heard
-    time_point waiting_since; // for an acknowledgement
+    unsigned backoff = 0;     // retransmissions since the last sign of the peer
+    time_point waiting_since; // start of the wait for an acknowledgement
 };
 
 class network;
 
-// A node and its endpoint's state.
+// A node and the state of its endpoint.
 class host {
   public:
     enum class life : std::uint8_t { fresh, running, closed, dead, off };
@@ -74,7 +74,7 @@ class host {
     void close();
 
     void arrive(packet p);
-    void hear(std::uint64_t number); // the peer of this link is alive
+    void hear(std::uint64_t number); // the link's peer is alive
     void die(life how);
     void stop() { stopped_ = true; }
     void resume();
@@ -82,13 +82,13 @@ class host {
     const sim_node_options& options() const noexcept { return options_; }
     const endpoint_statistics& statistics() const noexcept { return statistics_; }
     life state() const noexcept { return life_; }
-    bool acts() const noexcept { return life_ < life::dead && !stopped_; } // also while it closes
+    // Also true while closing.
+    bool acts() const noexcept { return life_ < life::dead && !stopped_; }
 
   private:
-    // What the process does, now or when it is resumed; never once it is gone.
+    // Runs an action of the process, now or when it is resumed; never once it is gone.
     void in_process(std::function<void()> what);
-    // A call of the listener: in order with the others, never from within the caller of an
-    // endpoint's method.
+    // Queues a call of the listener: calls are in order, and never from within the caller of an endpoint's method.
     void report(std::function<void()> what);
     void deliver_reports();
 
@@ -109,10 +109,10 @@ class host {
     void handshake_expired(std::uint64_t number);
     void acknowledge(const link& l);
     void reset(const link& l, std::optional<error> why);
-    // Forgets the link and reports what its end means: peer_down, connect_failed or nothing.
+    // Forgets the link and reports its end: peer_down, connect_failed or nothing.
     void end(std::uint64_t number, std::optional<error> why);
     void forget(std::uint64_t number);
-    bool has_link_to(node_id peer) const; // that both ends know of
+    bool has_link_to(node_id peer) const; // known at both ends
     link* find(std::uint64_t number);
     packet make_packet(packet::kind what, const link& l) const;
 
@@ -122,22 +122,22 @@ class host {
     life life_ = life::fresh;
     bool stopped_ = false;
     bool arriving_ = false;                     // a packet is being handled; reports follow it
-    std::deque<std::function<void()>> held_;    // while stopped
-    std::deque<std::function<void()>> reports_; // for the listener
+    std::deque<std::function<void()>> held_;    // actions held while stopped
+    std::deque<std::function<void()>> reports_; // calls of the listener
     std::map<std::uint64_t, link> links_;
     std::map<node_id, std::uint64_t> up_; // peer -> link
-    std::set<std::uint64_t> ended_;       // links that late packets must not bring back
+    std::set<std::uint64_t> ended_;       // ended links; late packets must not revive them
     endpoint_statistics statistics_;
 };
 
-// Carries packets between hosts, with faults.
+// Transmits packets between hosts, with faults.
 class network {
   public:
     network(event_queue& events, sim_network_options options)
         : events_{events}, options_{std::move(options)}, random_{options_.seed, 0x73696d6e6574u} {}
 
     void transmit(packet p);
-    duration round_trip_max(node_id a, node_id b) const; // with what is queued now
+    duration round_trip_max(node_id a, node_id b) const; // including packets queued now
     std::uint64_t next_link() noexcept { return ++links_total_; }
     host* host_of(node_id node);
     host* listening_at(const std::string& address);
@@ -158,7 +158,7 @@ class network {
     sim_network_options options_;
     random_stream random_;
     std::uint64_t links_total_ = 0;
-    std::map<std::pair<node_id, node_id>, time_point> busy_until_; // links with a bandwidth
+    std::map<std::pair<node_id, node_id>, time_point> busy_until_; // for links with a bandwidth
 };
 
 } // namespace troupe::sim

@@ -24,7 +24,7 @@ result<void> control_connection::advance(std::vector<control_message>& arrived) 
             return connected;
         connecting_ = false;
     }
-    // What is left then, the caller is told of again: one that floods must not hold up the others.
+    // Bounded, so that a flooding peer does not hold up others; the caller is notified of the rest again.
     bool more = true;
     for (int i = 0; more && i < messages_per_advance; ++i) {
         auto progress = proven() ? advance_messages(arrived) : advance_proof();

@@ -1,7 +1,7 @@
-// One TCP connection between two nodes: first the proof of the key, then authenticated control messages. Moves the
-// bytes of transport/handshake/ over a non-blocking socket.
+// One TCP connection between two nodes: first the proof of the key, then authenticated control messages. It moves the bytes
+// of transport/handshake/ over a non-blocking socket.
 //
-// Threads: one. Errors: as the handshake; errc::lost when a proven connection ends, errc::unreachable when one ends
+// Threads: one. Errors: those of the handshake; errc::lost if a proven connection ends, errc::unreachable if one ends
 // before.
 #pragma once
 
@@ -22,14 +22,14 @@ class control_connection {
     // A connector's socket may still be connecting.
     control_connection(file_descriptor socket, handshake_side side, const std::string& cluster_key);
 
-    // Does what can be done without waiting and appends messages that have arrived, a few at a time: the descriptor stays
-    // readable while there are more. An error is the end.
+    // Does all that is possible without waiting and appends messages that have arrived, a few at a time: the descriptor
+    // stays readable while there are more. After an error the connection is over.
     result<void> advance(std::vector<control_message>& arrived);
 
-    // Queues a message and sends what can be sent. Once proven.
+    // Queues a message and sends as much as possible. Only once proven.
     void send(const control_message& message);
 
-    // Tells a refused peer so, as far as that can be done without waiting.
+    // Tells a refused peer that it is refused, as far as possible without waiting.
     void send_last_words();
 
     bool is_connected() const noexcept { return !connecting_; }
@@ -39,7 +39,7 @@ class control_connection {
     int descriptor() const noexcept { return socket_.get(); }
 
   private:
-    // Fills `incoming_` to `wanted` bytes; false if they are not there yet.
+    // Fills `incoming_` to `wanted` bytes; false if they have not arrived yet.
     result<bool> read_up_to(std::size_t wanted);
     result<void> write_some();
     void queue(std::span<const std::byte> bytes);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t listening_id = control_plane::first_id;
 constexpr duration listen_pause = std::chrono::milliseconds{100};
-constexpr int accepted_at_once = 16; // then it is the turn of what those that wait have sent
+constexpr int accepted_at_once = 16; // afterwards connections that wait get their turn
 
 std::string text(const ucx_version& v) {
     return std::to_string(v.major) + "." + std::to_string(v.minor);
@@ -75,7 +75,7 @@ void control_plane::say_alive(const ucx_peer& peer) {
     if (const auto up = up_.find(peer.info.node); up != up_.end()) {
         connection& c = *find(up->second);
         if (c.wire->wants_to_write())
-            return; // it does not read; one is enough
+            return; // it does not read; one message is enough
         c.wire->send(alive_message{});
         watch(c);
     }
@@ -153,14 +153,14 @@ void control_plane::accept_waiting() {
         if (make_room())
             add(std::move(socket), handshake_side::acceptor, options_.handshake_timeout);
         else
-            ++refused_; // and closed
+            ++refused_; // the socket is closed by its destructor
     }
 }
 
-// Who holds the key proves it at once: whoever has waited longest without is the least likely to.
+// Drops the connection that has waited longest without proof of the key: nodes with the key prove it at once.
 bool control_plane::make_room() {
     std::size_t unfinished = 0;
-    std::uint64_t oldest = 0; // of those that have not proven the key
+    std::uint64_t oldest = 0; // the oldest that has not proven the key
     for (const auto& [id, c] : connections_)
         if (c.side == handshake_side::acceptor && c.state != phase::up) {
             ++unfinished;
@@ -171,7 +171,7 @@ bool control_plane::make_room() {
         return true;
     if (oldest == 0)
         return false;
-    on_ready(oldest); // its proof may have come
+    on_ready(oldest); // its proof may have arrived
     if (const connection* c = find(oldest); c == nullptr || c->state != phase::proof)
         return make_room();
     if (!std::exchange(has_told_of_crowd_, true) && options_.log)
@@ -238,7 +238,7 @@ void control_plane::admit(connection& c, const sight_message& sight) {
     const auto way = way_between(means_.ways(), c.ways, c.sees_memory && sight.memory);
     if (!way)
         return end(c.id, way.failure());
-    // Before its address leaves: the peer's first frame may overtake its own messages.
+    // Called before the address is sent: the peer's first frame may overtake its own messages.
     if (const auto ready = events_.way_found(c.peer, *way); !ready)
         return end(c.id, ready.failure());
     c.state = phase::worker;
@@ -267,7 +267,7 @@ void control_plane::admit(connection& c, verdict_message verdict) {
         return end(c.id, error{errc::protocol, "a verdict out of turn"});
     if (verdict == verdict_message::duplicate)
         return end_duplicate(c);
-    // The other node has one connection at most: it has lost the earlier one.
+    // The other node has at most one connection: it has lost the earlier one.
     if (const auto old = up_.find(c.peer->info.node); old != up_.end())
         end(old->second, error{errc::lost, "it has made a new connection"});
     become_up(c);
@@ -316,8 +316,8 @@ bool control_plane::has_other(const connection& c) const {
     });
 }
 
-// The connection that was accepted instead may be one whose hello has not been read yet: then this one waits for it,
-// without a socket to watch, so that a second connection is dropped quietly.
+// The connection accepted instead may be one whose hello has not been read yet. Then this one waits for it, with its socket
+// unwatched, so that a second connection is dropped silently.
 void control_plane::end_duplicate(connection& c) {
     c.peer->was_declined = true;
     if (has_other(c)) {
@@ -340,7 +340,7 @@ void control_plane::end(std::uint64_t id, const error& why) {
     if (c.state == phase::up)
         up_.erase(c.peer->info.node);
     if (c.state >= phase::hello && c.state <= phase::worker)
-        c.peer->was_declined = true; // without its worker's address nobody has accepted it
+        c.peer->was_declined = true; // without its worker's address it was never accepted
     if (c.state >= phase::hello)
         events_.peer_ended(c.peer, why);
     report_failure(c, why);

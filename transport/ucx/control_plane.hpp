@@ -1,10 +1,10 @@
-// Who a node is connected to: listens, connects, lets both sides prove the key, decides between two connections of one
-// pair, and notices through the TCP connection when a peer's process ends.
+// The control connections of a node: it listens, connects, lets both sides prove the key, decides between two connections
+// of one pair, and notices through the TCP connection that a peer's process has ended.
 //
-// Of two nodes the one with the lower id decides: it accepts the first proven connection of the pair and calls every
-// other one a duplicate. So two nodes that connect to each other at once end with one connection.
+// Of two nodes the one with the lower id decides: it accepts the first proven connection of the pair and declares all
+// others duplicates. So two nodes that connect to each other at the same time end up with one connection.
 //
-// Threads: the progress thread (listen before it runs).
+// Threads: the progress thread (listen() before it runs).
 #pragma once
 
 #include <map>
@@ -21,23 +21,23 @@ namespace troupe {
 struct ucx_options;
 class ucx_means;
 
-// What the control plane tells its node. Called from within its methods.
+// Events that the control plane reports to its node. Called from within its methods.
 class control_events {
   public:
     virtual ~control_events() = default;
-    // Gives the peer its worker: its frames may begin to come.
+    // Gives the peer its worker: its frames may begin to arrive.
     virtual result<void> way_found(const std::shared_ptr<ucx_peer>& peer, ucx_way way) = 0;
     virtual void peer_accepted(const std::shared_ptr<ucx_peer>& peer) = 0;
     virtual void peer_said_alive(const std::shared_ptr<ucx_peer>& peer) = 0;
     virtual void peer_said_goodbye(const std::shared_ptr<ucx_peer>& peer, std::uint64_t frames) = 0;
-    // Of a proven peer, accepted or not; nothing about it follows.
+    // A proven peer, accepted or not, has ended; no event about it follows.
     virtual void peer_ended(const std::shared_ptr<ucx_peer>& peer, const error& why) = 0;
     virtual void connect_failed(const std::string& address, const error& why) = 0;
 };
 
 class control_plane {
   public:
-    // `poll` is the descriptor of an epoll set; events that it reports with data.u64 >= first_id belong here.
+    // `poll` is an epoll descriptor; events that it reports with data.u64 >= first_id are for this object.
     control_plane(const ucx_options& options, const ucx_means& means, control_events& events,
                   int poll);
 
@@ -52,30 +52,31 @@ class control_plane {
     void say_alive(const ucx_peer& peer);
     void say_wired(const ucx_peer& peer);
     void say_goodbye(const ucx_peer& peer);
-    // Before drop(): tells the peer why. It is not waited for.
+    // Tells the peer why it is given up, before drop(); does not wait for it.
     void say_given_up(const ucx_peer& peer, const error& why);
-    // Ends the peer's connection. Of one that is not up only who called connect() is told.
+    // Ends the peer's connection. If it is not up, only a caller of connect() is notified.
     void drop(const ucx_peer& peer, const error& why);
-    // Ends every connection that is not up, without a word to the node.
+    // Ends every connection that is not up, without notifying the node.
     void drop_unfinished();
 
     void on_ready(std::uint64_t id);
 
-    // Ends what took too long.
+    // Ends connections past their deadlines.
     void expire(time_point now);
     std::optional<time_point> next_deadline() const;
 
     std::uint64_t refused() const noexcept { return refused_; }
 
   private:
-    // In this order; the higher node waits for a verdict, which the lower one gives.
+    // The phases in order; the node with the higher id awaits a verdict, which the other one gives.
     enum class phase : std::uint8_t {
         proof,
-        hello, // of the peer is awaited, as what follows
+        hello, // the peer's hello is awaited; likewise for the next three
         sight,
         worker,
         verdict,
-        duplicate, // of one that may not have got as far; dropped when that is up
+        // Declared duplicate of a connection that may not be up yet; dropped once that is.
+        duplicate,
         up,
     };
     struct connection {
@@ -83,16 +84,16 @@ class control_plane {
         std::unique_ptr<control_connection> wire;
         handshake_side side;
         phase state = phase::proof;
-        std::string target; // of connect()
+        std::string target; // argument of connect()
         time_point deadline;
-        std::shared_ptr<ucx_peer> peer; // from hello on
-        ucx_ways ways{};                // the peer's, from sight on
-        bool sees_memory = false;       // from here, that the peer names; from sight on
+        std::shared_ptr<ucx_peer> peer; // set from hello on
+        ucx_ways ways{};                // the peer's, set from sight on
+        bool sees_memory = false;       // this node sees the peer's memory mark; set from sight on
         bool polls_for_writing = false;
     };
 
     void accept_waiting();
-    bool make_room(); // for one more connection that comes in
+    bool make_room(); // makes room for another incoming connection
     connection& add(file_descriptor socket, handshake_side side, duration timeout);
     void watch(connection& c, bool is_new = false);
     void admit(connection& c, const hello_message& hello);
@@ -107,8 +108,10 @@ class control_plane {
     void end(std::uint64_t id, const error& why);
     void end_duplicate(connection& c);
     error overdue_error(const control_connection& wire) const;
-    void report_failure(const connection& c, const error& why); // of a connect(), if it was one
-    bool has_other(const connection& c) const; // of the same pair, accepted or about to be
+    // Reports the failure of a connect(), if the connection comes from one.
+    void report_failure(const connection& c, const error& why);
+    // True if the pair has another connection, accepted or about to be.
+    bool has_other(const connection& c) const;
     connection* find(std::uint64_t id);
     connection* find(const ucx_peer& peer);
 
@@ -118,7 +121,7 @@ class control_plane {
     int poll_;
     peer_info self_;
     file_descriptor listening_;
-    std::optional<time_point> listens_again_at_; // after the process ran out of descriptors
+    std::optional<time_point> listens_again_at_; // set if the process ran out of descriptors
     std::map<std::uint64_t, connection> connections_;
     std::map<node_id, std::uint64_t> up_;
     std::uint64_t next_id_ = first_id + 1;

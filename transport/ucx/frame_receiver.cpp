@@ -9,9 +9,9 @@ namespace troupe {
 
 namespace {
 
-// What is transferred from one peer at once. Frames are delivered in order: were all that it has announced transferred
-// together, the first would be late, and all would need memory, more than the caches hold, where few buffers serve in
-// turn. Two, so that the way is not idle between one and the next; more while they are small.
+// Bounds on concurrent transfers per peer. Frames are delivered in order: if all announced frames were transferred
+// concurrently, the first would be late, and all would need memory, more than the caches hold, whereas a few buffers in
+// turn suffice. Two, so that the link is not idle between one and the next; more while they are small.
 constexpr std::size_t transfers_min = 2;
 constexpr std::uint64_t transfer_bytes_max = 1u << 20;
 
@@ -19,7 +19,7 @@ error broken(const std::string& what) {
     return {errc::protocol, what};
 }
 
-// Of the data of a message, see wire.md.
+// Offset of the tensors in the data of a message, see wire.md.
 std::size_t tensors_offset(const wire::header& h, bool words_in_data) {
     return words_in_data ? wire::aligned(h.words * sizeof(capnp::word)) : 0;
 }
@@ -43,7 +43,7 @@ result<frame_ptr> assemble(const wire::header& h, std::span<const std::byte> wor
     return wire::read_frame(h, std::move(received));
 }
 
-// What an arrival costs outside the pool until it is reported, without the data that it keeps.
+// Memory of an arrival outside the pool until it is reported, without its data.
 std::size_t overhead_bytes(const arrival& a) {
     return sizeof a + a.words.size();
 }
@@ -91,7 +91,7 @@ ucs_status_t frame_receiver::message(void* peer, const void* header, std::size_t
     return from->receiver->admit(from, head, data, data_bytes, is_rendezvous);
 }
 
-// UCS_OK drops the data, of a rendezvous too; UCS_INPROGRESS says that the rendezvous is ours.
+// UCS_OK drops the data, also of a rendezvous; UCS_INPROGRESS takes over the rendezvous.
 ucs_status_t frame_receiver::admit(const std::shared_ptr<ucx_peer>& peer,
                                    std::span<const std::byte> head, void* data,
                                    std::size_t data_bytes, bool is_rendezvous) {
@@ -168,7 +168,7 @@ void frame_receiver::place_next(const std::shared_ptr<ucx_peer>& peer) {
             break;
         if (place(next)) {
             if (waited)
-                peer->waits_since = time_.now(); // the next one, if any
+                peer->waits_since = time_.now(); // for the next one, if any
             continue;
         }
         if (!waited) {
@@ -182,7 +182,7 @@ void frame_receiver::place_next(const std::shared_ptr<ucx_peer>& peer) {
         std::erase(waiting_, peer);
 }
 
-// What has come behind a transfer waits outside the pool, so that with much of it the transfer does not wait.
+// Small frames behind a waiting transfer fill the backlog; past half of its bound the transfer is due at once.
 bool frame_receiver::is_due(const ucx_peer& peer, const arrival& next) const {
     return next.rendezvous == nullptr || peer.transfers < transfers_min ||
            peer.transfer_bytes + next.data_bytes <= transfer_bytes_max ||
@@ -203,7 +203,7 @@ bool frame_receiver::place(const std::shared_ptr<arrival>& a) {
     if (a->rendezvous != nullptr) {
         begin_transfer(a);
     } else {
-        std::ranges::copy(a->kept, a->buffer->data()); // may be empty, which memcpy does not take
+        std::ranges::copy(a->kept, a->buffer->data()); // may be empty, which memcpy does not allow
         a->peer->backlog_bytes -= a->kept.size();
         a->kept = {};
         a->is_complete = true;
@@ -224,7 +224,7 @@ void frame_receiver::begin_transfer(const std::shared_ptr<arrival>& a) {
     const auto request =
         ucp_am_recv_data_nbx(a->peer->worker->get(), std::exchange(a->rendezvous, nullptr),
                              a->buffer->data(), a->data_bytes, &params);
-    // Where the connection has failed meanwhile, UCX 1.13 calls `transferred` before it returns.
+    // If the connection has failed meanwhile, UCX 1.13 calls `transferred` before it returns.
     if (UCS_PTR_IS_PTR(request) || !end_transfer(*a))
         return;
     if (UCS_PTR_IS_ERR(request))
@@ -249,7 +249,7 @@ void frame_receiver::transferred(void* request, ucs_status_t status, std::size_t
     self.end_transfer(*done);
     if (!done->peer->is_heard())
         return;             // the peer is gone
-    if (status != UCS_OK) { // the control connection may say more
+    if (status != UCS_OK) { // the control connection may tell more
         done->peer->has_failed = *done->peer->any_failed = true;
         return;
     }
@@ -291,7 +291,7 @@ void frame_receiver::retry() {
     }
 }
 
-// The peer's connection ends soon; until then nothing of it is taken.
+// The peer's connection will end soon; until then its messages are dropped.
 void frame_receiver::fail(const std::shared_ptr<ucx_peer>& peer, error why) {
     if (!peer->is_heard())
         return;

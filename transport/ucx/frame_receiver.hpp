@@ -1,7 +1,7 @@
-// The receiving half of a UCX endpoint: active messages become frames, in order per peer, each checked against the
-// connection that it claims to belong to. Large tensors are received straight into memory of the pool, a few of one peer
-// at a time; while the pool has no room they wait. Small frames that have come behind them are kept outside the pool, and
-// a peer with more of them than the bound of its backlog is given up.
+// The receiving half of a UCX endpoint: it turns active messages into frames, in order per peer, each checked against the
+// connection that it claims to belong to. Large tensors are received straight into memory of the pool, a few per peer at a
+// time; while the pool has no room they wait. Small frames that arrive behind them are kept outside the pool, and a peer
+// that exceeds its backlog bound with them is given up.
 //
 // Threads: the progress thread, under the endpoint's worker lock.
 #pragma once
@@ -17,15 +17,15 @@
 
 namespace troupe {
 
-// A frame of which not everything is here, or not everything before it.
+// A frame that is incomplete, or that waits for earlier ones.
 struct arrival {
     std::shared_ptr<ucx_peer> peer;
     wire::header header;
     std::vector<std::byte> words; // empty if they are part of the data
     std::size_t data_bytes = 0;   // (words and padding and) tensors
-    buffer_ref buffer;            // for the data
-    std::vector<std::byte>
-        kept; // data that arrived with the message before it could be given memory
+    buffer_ref buffer;            // memory for the data
+    // Data that arrived with the message before it could be given memory.
+    std::vector<std::byte> kept;
     void* rendezvous = nullptr; // data whose transfer has not begun
     bool is_complete = false;
 };
@@ -46,24 +46,24 @@ class frame_receiver {
     frame_receiver(const frame_receiver&) = delete;
     frame_receiver& operator=(const frame_receiver&) = delete;
 
-    // Takes what arrives at the peer's worker from now on.
+    // Receives messages at the peer's worker from now on.
     void add(ucx_peer& peer);
-    // Forgets the peer and what it has sent; transfers under way are ended.
+    // Forgets the peer and its arrivals; ends transfers under way.
     void remove(ucx_peer& peer);
 
-    // The peer has been reported up: what came early follows.
+    // The peer has been reported up: delivers its early frames.
     void release(ucx_peer& peer);
 
-    // Lets go of the peer's transfers. After its worker is gone, which writes to their buffers.
+    // Releases the peer's transfers. To be called after its worker, which writes to their buffers, is gone.
     void abandon(const ucx_peer& peer);
 
-    // Tries again to make room for what waits. Call every retry_interval while anything waits.
+    // Tries again to make room for waiting data. Call every retry_interval while anything waits.
     void retry();
     bool is_waiting_for_memory() const noexcept { return !waiting_.empty(); }
     std::size_t transfers() const noexcept { return transfers_.size(); }
     static constexpr duration retry_interval = std::chrono::milliseconds{1};
 
-    // Frames in order, and peers that broke the rules; the caller takes them.
+    // Frames in order, and peers that broke the protocol; the caller takes them out.
     std::vector<received> frames;
     std::vector<failure> failures;
     std::uint64_t unattributed = 0; // messages that belong to no connection
@@ -79,19 +79,19 @@ class frame_receiver {
     bool deliver_at_once(const std::shared_ptr<ucx_peer>& peer, const wire::header& h,
                          std::span<const std::byte> words, std::span<const std::byte> data);
     void deliver_ready(ucx_peer& peer);
-    // Gives arrivals their memory, in order, as far as it is their turn and the pool has room.
+    // Gives arrivals their memory, in order, as far as they are due and the pool has room.
     void place_next(const std::shared_ptr<ucx_peer>& peer);
     bool is_due(const ucx_peer& peer, const arrival& next) const;
-    // Takes room for the data and begins or makes the transfer; false if the pool has none.
+    // Allocates memory for the data and starts or makes the transfer; false if the pool has no room.
     bool place(const std::shared_ptr<arrival>& a);
     void begin_transfer(const std::shared_ptr<arrival>& a);
-    bool end_transfer(arrival& a); // false if it had ended
+    bool end_transfer(arrival& a); // false if it had ended already
     void fail(const std::shared_ptr<ucx_peer>& peer, error why);
 
     const ucx_options& options_;
     memory_pool& pool_;
     const clock& time_;
-    std::vector<std::shared_ptr<ucx_peer>> waiting_; // for room
+    std::vector<std::shared_ptr<ucx_peer>> waiting_; // peers that wait for room
     std::unordered_map<arrival*, std::shared_ptr<arrival>> transfers_;
 };
 

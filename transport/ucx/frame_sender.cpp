@@ -12,7 +12,7 @@ constexpr std::byte zeros[wire::alignment]{};
 
 } // namespace
 
-// A frame on its way: what UCX reads until it says that it is done.
+// A frame being sent: the memory that UCX reads until completion.
 struct frame_sender::operation {
     frame_sender* owner = nullptr;
     std::shared_ptr<ucx_peer> peer;
@@ -20,7 +20,7 @@ struct frame_sender::operation {
     std::uint64_t sequence = 0;
     std::uint64_t bytes = 0;
     std::array<std::byte, header_room> header;
-    std::vector<std::byte> words; // of a message too long for the header
+    std::vector<std::byte> words; // for a message too long for the header
     std::vector<ucp_dt_iov_t> pieces;
 };
 
@@ -119,7 +119,7 @@ void frame_sender::post(const std::shared_ptr<ucx_peer>& peer, ucx_peer::outgoin
                                          buffer, count, &params);
     if (UCS_PTR_IS_PTR(request))
         return;
-    // Done at once, or failed: the peer is given up soon.
+    // Complete, or failed: the peer is given up soon.
     if (UCS_PTR_IS_ERR(request)) {
         peer->has_failed = true;
         *peer->any_failed = true;

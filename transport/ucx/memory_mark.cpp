@@ -21,7 +21,7 @@ std::string name_of(const memory_mark& mark) {
     return name;
 }
 
-// Empty where there is no such link, or it may not be read.
+// The target of a link; empty if there is no such link or it may not be read.
 std::string target_of(const std::string& link) {
     char target[256];
     const ssize_t length = readlink(link.c_str(), target, sizeof target);
@@ -48,8 +48,9 @@ bool is_seen(const memory_mark& of_peer) {
     const std::string found = target_of(process + "/fd/" + std::to_string(of_peer.descriptor));
     if (found != "/memfd:" + name_of(of_peer) + " (deleted)")
         return false;
-    // UCX's segments of System V are seen in one namespace of IPC alone, and a process that sleeps is woken through a socket
-    // without a file, which is found in one network namespace alone: frames to it would lie there until it looks by itself.
+    // UCX's System V segments are visible only within one IPC namespace, and a sleeping process is woken through a socket
+    // without a file, which is found only within one network namespace: otherwise frames would wait until the process looks
+    // by itself.
     return std::ranges::all_of(std::array{"/ns/ipc", "/ns/net"}, [&](const char* space) {
         const std::string ours = target_of(std::string{"/proc/self"} + space);
         return !ours.empty() && ours == target_of(process + space);

@@ -1,11 +1,11 @@
-// Whether the frames under way to a peer are slow or stuck. A stuck transfer must not vouch for its sender, or the peer
-// would wait for it without an end.
+// Distinguishes slow from stuck frames under way to a peer. A stuck transfer must not vouch for its sender, or the peer
+// would wait for it forever.
 //
-// Frames are under way in order. Others may overtake the oldest and complete, as a heartbeat does while the peer fetches
-// a large tensor, so progress is only that the oldest has gone. It is stuck if it stays longer than all bytes under way
-// would take at send_rate_min, and the allowance.
+// Frames are under way in order. Others may overtake the oldest and complete, as a heartbeat does while the peer fetches a
+// large tensor, so only completion of the oldest counts as progress. It is stuck if it stays longer than all bytes under
+// way would take at send_rate_min, plus the allowance.
 //
-// Threads: none of its own; the progress thread's.
+// Threads: the progress thread.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace troupe {
 
 inline constexpr std::uint64_t send_rate_min_bytes_per_s = 1'000'000;
 
-// What is under way to one peer. The oldest frame is named by its sequence.
+// The frames under way to one peer. `oldest` is a sequence number.
 struct frames_under_way {
     std::uint64_t oldest = 0;
     std::uint64_t bytes = 0;
@@ -25,7 +25,7 @@ struct frames_under_way {
 
 class send_progress {
   public:
-    // To be asked now and then while something is under way. `allowance`: what may pass beside the transfer itself.
+    // To be called regularly while frames are under way. `allowance`: time allowed in addition to the transfer.
     bool is_stuck(const frames_under_way& frames, duration allowance, time_point now) {
         if (oldest_ != frames.oldest) {
             oldest_ = frames.oldest;
@@ -38,7 +38,7 @@ class send_progress {
 
   private:
     std::optional<std::uint64_t> oldest_;
-    time_point since_; // it is the oldest
+    time_point since_; // since when it is the oldest
 };
 
 } // namespace troupe

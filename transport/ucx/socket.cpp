@@ -140,7 +140,7 @@ result<std::string> address_towards(const std::string& node) {
     const auto address = resolve(node);
     if (!address)
         return address.failure();
-    // Connecting a datagram socket sends nothing; it only asks the routing table.
+    // Connecting a datagram socket sends nothing; it only queries the routing table.
     const file_descriptor probe{socket(address->storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
     if (!probe || connect(probe.get(), reinterpret_cast<const sockaddr*>(&address->storage),
                           address->length) != 0)

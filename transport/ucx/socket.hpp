@@ -1,4 +1,4 @@
-// TCP sockets for the control connections: addresses, and file descriptors that close themselves. Non-blocking.
+// TCP sockets for the control connections: addresses, and file descriptors closed by their destructors. Non-blocking.
 //
 // Threads: one per object. Errors: errc::usage for text that is no address, errc::unreachable, errc::io.
 #pragma once
@@ -36,35 +36,36 @@ struct socket_address {
     socklen_t length = 0;
 
     bool is_loopback() const noexcept;
-    bool is_any() const noexcept; // listens on all addresses of the machine
+    bool is_any() const noexcept; // means all addresses of the machine
     std::string text() const;     // HOST:PORT, the host as a number; [HOST]:PORT for IPv6
 };
 
-// HOST:PORT or [HOST]:PORT. Names are looked up, which may take as long as the system's resolver takes.
+// HOST:PORT or [HOST]:PORT. Resolves names, which takes as long as the system's resolver.
 result<socket_address> resolve(const std::string& host_and_port);
-// The same with the host as a number, without a look-up: does not block.
+// As resolve(), but the host must be a number: does not block.
 result<socket_address> parse_address(const std::string& host_and_port);
-// What endpoint::connect takes, for an address that a user gave: the host as a number, looked up if it is a name.
+// Converts a user's address for endpoint::connect: the host becomes a number, resolved if it is a name.
 result<std::string> looked_up(const std::string& host_and_port);
 
 // errc::io with the address if the port is in use.
 result<file_descriptor> listen_on(const socket_address& address);
 
-// Where a listening socket listens, with the port that the system picked.
+// The address of a listening socket, with the port that the system chose.
 socket_address local_address(const file_descriptor& socket);
 // The address at the other end of a connection.
 socket_address remote_address(int socket);
-// `listening` with the host of `seen` if it names none: a node that listens everywhere is reached where it came from.
+// `listening` with the host of `seen` if it names no host: a node that listens on all addresses is reached at the address
+// it was seen from.
 std::string reachable_address(const std::string& listening, const socket_address& seen);
 
-// Where to listen so that a node at HOST:PORT can reach this process: the address by which this one reaches it, port 0.
+// An address to listen at so that a node at HOST:PORT can reach this process: the local address of the route to it, port 0.
 result<std::string> address_towards(const std::string& node);
 
-// Begins to connect; the socket becomes writable when this is decided, see connect_outcome.
+// Begins to connect; the socket becomes writable when the outcome is known, see connect_outcome().
 result<file_descriptor> begin_connect(const socket_address& address);
 result<void> connect_outcome(const file_descriptor& socket);
 
-// An empty descriptor if nobody waits.
+// An empty descriptor if no connection waits.
 file_descriptor accept_from(const file_descriptor& listening);
 
 } // namespace troupe

@@ -1,17 +1,14 @@
-// The endpoint between processes: frames over UCX active messages, through shared memory within a
-// machine, and between machines by RDMA where both have devices for it, else TCP (ways.hpp).
+// The endpoint between processes: frames over UCX active messages, by shared memory within a machine, and between machines
+// by RDMA where both have devices for it, else by TCP (ways.hpp).
 //
-// A TCP connection per pair of peers carries the handshake (transport/handshake/) and then stays
-// open: its end is the sign that the peer's process has died, and a goodbye on it that the peer has
-// closed in order. Frames go over UCX, small ones with the message, large tensors straight into
-// memory of the pool.
+// A TCP connection per pair of peers carries the handshake (transport/handshake/) and then stays open: its end is the sign
+// that the peer's process has died, and a goodbye on it that the peer has closed in order. Frames are sent over UCX: small
+// ones within the message, large tensors straight into memory of the pool.
 //
-// A node owns one progress thread. It spins for a moment after each piece of work and then sleeps
-// on the event descriptors of UCX, the TCP sockets and a wake-up of its own. Listeners are called
-// on this thread.
+// A node owns one progress thread. It polls for a moment after each piece of work and then sleeps on the event descriptors
+// of UCX, the TCP sockets and a wake-up descriptor. Listeners are called on this thread.
 //
-// A stopped (SIGSTOP) or silent peer is not noticed here; the heartbeats of the cluster notice it
-// and disconnect.
+// A stopped (SIGSTOP) or silent peer is not noticed here; the cluster's heartbeats notice it and disconnect.
 #pragma once
 
 #include <cstdint>
@@ -25,47 +22,48 @@
 
 namespace troupe {
 
-// What UCX may send over.
+// The transports that UCX may use.
 enum class ucx_transports : std::uint8_t {
-    automatic, // what is best for each peer
-    shm,       // shared memory alone: peers on other machines are refused
-    tcp,       // TCP alone
-    rdma,      // RDMA alone
+    automatic, // the best one for each peer
+    shm,       // shared memory only: peers on other machines are refused
+    tcp,       // TCP only
+    rdma,      // RDMA only
 };
 
 struct ucx_options {
-    peer_info self;  // node and name must be set; address: where to listen, HOST:PORT, port 0 picks
-                     // a free one
-    std::string key; // the cluster's; may be empty on a loopback address only
-    memory_pool* pool = nullptr; // tensors that arrive; must outlive every frame received
+    // Node and name must be set; the address is where to listen, HOST:PORT, port 0 for a free one.
+    peer_info self;
+    std::string key;             // the cluster's key; may be empty on a loopback address only
+    memory_pool* pool = nullptr; // memory for received tensors; must outlive every received frame
     const clock* time = nullptr; // for time-outs; must outlive the endpoint
     ucx_transports transports = ucx_transports::automatic;
-    duration connect_timeout = std::chrono::seconds{5}; // of connect(), from the call to peer_up
-    duration handshake_timeout =
-        std::chrono::seconds{3};                      // for a peer to say who it is, once connected
-    duration drain_timeout = std::chrono::seconds{5}; // of close(), for what is queued
-    duration memory_timeout =
-        std::chrono::seconds{30}; // for the pool to have room for a frame; then its peer is lost
-    duration spin =
-        std::chrono::microseconds{30}; // how long the progress thread polls before it sleeps
-    duration yield_max =
-        std::chrono::milliseconds{1}; // a yield beside who shares a processor, not who keeps it
-    std::uint64_t busy_rounds =
-        1000; // of progress for which a peer that has had news is asked in each; then when it is its turn
-    std::size_t handshakes_max =
-        64; // connections that came in and are not up; for one more the oldest that has not proven the key is closed
+    duration connect_timeout = std::chrono::seconds{5}; // from connect() to peer_up
+    // Time for a peer to identify itself, once connected.
+    duration handshake_timeout = std::chrono::seconds{3};
+    duration drain_timeout = std::chrono::seconds{5}; // of close(), for queued frames
+    // Time for the pool to get room for a frame; after that its peer is lost.
+    duration memory_timeout = std::chrono::seconds{30};
+    // Time for which the progress thread polls before it sleeps.
+    duration spin = std::chrono::microseconds{30};
+    // The longest yield with which the thread goes on polling: after a longer one, another thread keeps the processor.
+    duration yield_max = std::chrono::milliseconds{1};
+    // Rounds of progress after its last news in which a peer's worker is polled every time; then only in its turn.
+    std::uint64_t busy_rounds = 1000;
+    // Incoming connections that are not up; for one more, the oldest that has not proven the key is closed.
+    std::size_t handshakes_max = 64;
     send_bounds bounds;
-    std::uint64_t backlog_bytes_max = limits::peer_backlog_bytes_max; // of one peer
-    // For people: what the endpoint does with strangers, a sentence each. On the progress thread; must only hand it on. May
-    // be empty.
+    std::uint64_t backlog_bytes_max = limits::peer_backlog_bytes_max; // per peer
+    // For people: a sentence for each action of the endpoint towards unknown peers. Called on the progress thread and must
+    // only pass it on, without blocking. May be empty.
     std::function<void(const std::string&)> log = {};
 };
 
-// Whether this machine has what is asked for, as far as shows without an endpoint (ucx_means.cpp): errc::usage otherwise.
+// Checks that this machine has the transports asked for, as far as possible without an endpoint (ucx_means.cpp): else
+// errc::usage.
 result<void> check_transports(ucx_transports asked);
 
-// Errors: errc::usage for an address that is not HOST:PORT or needs a key, and for RDMA where there is no device for it;
-// errc::io where UCX cannot start. The port is opened by start().
+// Errors: errc::usage for an address that is not HOST:PORT or needs a key, and for RDMA without a device; errc::io if UCX
+// cannot start. The port is opened by start().
 result<std::unique_ptr<endpoint>> make_ucx_endpoint(ucx_options options);
 
 } // namespace troupe

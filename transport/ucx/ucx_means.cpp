@@ -7,7 +7,7 @@ namespace troupe {
 
 namespace {
 
-// As the system names them, whether UCX can use them or not.
+// Names of the system's devices, whether UCX can use them or not.
 std::vector<std::string> rdma_devices() {
     std::vector<std::string> names;
     std::error_code none;
@@ -17,7 +17,7 @@ std::vector<std::string> rdma_devices() {
     return names;
 }
 
-// UCX looks for them as it will for a link.
+// UCX searches for devices as for a link.
 bool finds_rdma() {
     return ucx_context::create(ucx_way::rdma, false).ok();
 }

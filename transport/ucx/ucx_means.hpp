@@ -1,8 +1,8 @@
-// What an endpoint sends with: the ways that it may use, the mark by which peers see that they share memory with it, and
-// UCX's context for each way, opened when a link first takes it.
+// The resources of an endpoint for sending: the transports that it may use, the mark by which peers see that they share
+// memory with it, and the UCX context of each transport, opened when a link first uses it.
 //
-// Threads: ways() and mark() any; the others one at a time. Errors: errc::usage for what was asked for and is not there,
-// with what to do; errc::io where UCX cannot start.
+// Threads: ways() and mark() any; the others one at a time. Errors: errc::usage if the transport asked for is not
+// available, with advice; errc::io if UCX cannot start.
 #pragma once
 
 #include <array>
@@ -17,13 +17,13 @@ namespace troupe {
 
 class ucx_means {
   public:
-    // Opens the context of the likeliest way, too, so that what is wrong with UCX shows at once.
+    // Also opens the context of the likeliest transport, so that problems of UCX show at once.
     static result<std::unique_ptr<ucx_means>> find(ucx_transports asked, bool loopback_only);
 
     const ucx_ways& ways() const noexcept { return ways_; }
     std::optional<memory_mark> mark() const;
 
-    // It belongs to this object.
+    // The context of this transport, owned by this object.
     result<ucx_context*> context(ucx_way way);
 
   private:
@@ -31,8 +31,8 @@ class ucx_means {
 
     const bool loopback_only_;
     ucx_ways ways_;
-    std::optional<own_memory_mark> mark_;                  // where shared memory is among the ways
-    std::array<std::unique_ptr<ucx_context>, 3> contexts_; // by way
+    std::optional<own_memory_mark> mark_; // set if shared memory is among the transports
+    std::array<std::unique_ptr<ucx_context>, 3> contexts_; // by transport
 };
 
 } // namespace troupe

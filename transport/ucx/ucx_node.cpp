@@ -13,12 +13,12 @@ namespace troupe {
 namespace {
 
 constexpr std::uint64_t wake_id = 1;
-constexpr std::uint64_t worker_id = 1ull << 63; // and its event descriptor
+constexpr std::uint64_t worker_id = 1ull << 63; // or-ed with its event descriptor
 constexpr unsigned progress_burst = 16;
 constexpr duration sockets_poll_interval = std::chrono::milliseconds{1};
 constexpr duration alive_interval = std::chrono::milliseconds{500};
-constexpr duration failure_grace =
-    std::chrono::milliseconds{200}; // for the control connection to say why
+// Time for the control connection to report the reason.
+constexpr duration failure_grace = std::chrono::milliseconds{200};
 
 void watch_descriptor(int poll, int descriptor, std::uint64_t id) {
     epoll_event e{};
@@ -236,8 +236,8 @@ bool ucx_node::make_progress() {
     return done > 0;
 }
 
-// Most of many peers are quiet, and to ask all of their workers takes longer than a frame is on its way: in each round it is
-// the turn of one of them. Before a sleep arm() finds who is not quiet, after it the event descriptors say so. Under the
+// Most of many peers are quiet, and polling all their workers takes longer than the transfer of a frame, so each round
+// polls one of the quiet ones in turn. Before a sleep arm() finds the others, after it the event descriptors do. Under the
 // worker lock.
 ucx_node::links_progress ucx_node::progress_links() {
     links_progress all;
@@ -294,7 +294,7 @@ bool ucx_node::deliver() {
         else
             r.call(*listener_);
     }
-    if (reports_.empty()) { // keeps its room
+    if (reports_.empty()) { // keeps its capacity
         now.clear();
         reports_.swap(now);
     }

@@ -43,7 +43,7 @@ class ucx_node final : public endpoint, private control_events {
   private:
     using peer_ptr = std::shared_ptr<ucx_peer>;
 
-    // What the listener is to be told, in order: a frame, or anything else as a call.
+    // A report to the listener, in order: a frame, or a call.
     struct report {
         node_id node;
         frame_ptr data;
@@ -52,7 +52,7 @@ class ucx_node final : public endpoint, private control_events {
 
     struct links_progress {
         unsigned done = 0;
-        unsigned asked = 0; // workers
+        unsigned asked = 0; // workers polled
     };
 
     // --- any thread
@@ -63,7 +63,7 @@ class ucx_node final : public endpoint, private control_events {
 
     // --- the progress thread
     void run();
-    bool round(time_point now); // true if there was anything to do
+    bool round(time_point now); // true if there was work
     void let_others_run();
     bool run_commands();
     bool arm();
@@ -74,7 +74,7 @@ class ucx_node final : public endpoint, private control_events {
     links_progress progress_links();
     void collect();
     bool deliver();
-    void poll_sockets(std::optional<duration> timeout); // none: until something happens
+    void poll_sockets(std::optional<duration> timeout); // none: until an event
     void wait_for_events();
     std::optional<duration> wait_limit() const;
     void notice_changes();
@@ -108,11 +108,12 @@ class ucx_node final : public endpoint, private control_events {
     frame_sender sender_;
     frame_receiver receiver_;
     bool any_failed_ = false;          // guarded by the worker lock
-    bool any_over_ = false;            // among links_; guarded by the worker lock
+    bool any_over_ = false;            // a link is over; guarded by the worker lock
     std::uint64_t progress_round_ = 0; // guarded by the worker lock
 
     mutable std::mutex table_lock_;
-    std::unordered_map<node_id, peer_ptr> peers_; // up; written by the progress thread
+    // Peers that are up; written by the progress thread.
+    std::unordered_map<node_id, peer_ptr> peers_;
 
     std::mutex command_lock_;
     std::vector<std::function<void()>> commands_;
@@ -120,15 +121,16 @@ class ucx_node final : public endpoint, private control_events {
     std::atomic<bool> has_commands_{false};
     std::atomic<bool> is_asleep_{false};
 
-    // The progress thread's.
+    // Used by the progress thread only.
     control_plane control_;
     std::vector<report> reports_;
-    bool is_wiring_ = false;   // some peer has not been told that UCX has set up its connection
-    bool is_watching_ = false; // some peer waits for a time or a last frame
+    // A peer has yet to be told that UCX has set up its connection.
+    bool is_wiring_ = false;
+    bool is_watching_ = false; // a peer waits for a time or a last frame
     bool is_closing_ = false;
     time_point close_by_;
     time_point sockets_polled_at_;
-    time_point polls_from_; // until then it sleeps where there is nothing to do
+    time_point polls_from_; // before this time it sleeps when idle
     time_point said_alive_at_;
 
     std::atomic<std::uint64_t> frames_sent_{0};

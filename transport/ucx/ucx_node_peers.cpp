@@ -1,4 +1,4 @@
-// The part of the node that lets peers come and go; all on the progress thread.
+// The part of the node that sets up and ends peers; all on the progress thread.
 #include "transport/ucx/ucx_node.hpp"
 
 namespace troupe {
@@ -6,7 +6,7 @@ namespace troupe {
 namespace {
 
 constexpr duration abandon_time = std::chrono::milliseconds{500};
-constexpr duration send_allowance = std::chrono::seconds{10}; // for a peer that is busy
+constexpr duration send_allowance = std::chrono::seconds{10}; // for a busy peer
 
 void ucx_failed(void* peer, ucp_ep_h, ucs_status_t) {
     auto& failed = *static_cast<ucx_peer*>(peer);
@@ -92,9 +92,9 @@ void ucx_node::connect_failed(const std::string& address, const error& why) {
         {{}, nullptr, [address, why](endpoint_listener& l) { l.connect_failed(address, why); }});
 }
 
-// UCX sends frames one after the other, so what follows a large one, heartbeats too, waits; the control connection does
-// not. The progress thread does not sleep long while frames are under way. Of a peer whose frames are stuck nothing is
-// said: its heartbeats then give this node up.
+// UCX sends frames one after another, so frames behind a large one wait, heartbeats too; the control connection does not.
+// The progress thread does not sleep long while frames are under way. A peer with stuck frames is not told: its heartbeats
+// then give this node up.
 void ucx_node::say_alive(time_point now) {
     said_alive_at_ = now;
     std::unordered_map<const ucx_peer*, frames_under_way> sending;
@@ -103,7 +103,7 @@ void ucx_node::say_alive(time_point now) {
         if (sender_.in_flight() > 0)
             sending = sender_.under_way();
     }
-    // The peer may wait for memory, for as long as this node would.
+    // The peer may wait for memory as long as this node would.
     const duration allowance = options_.memory_timeout + send_allowance;
     for (const auto& [node, peer] : peers_)
         if (const auto frames = sending.find(peer.get());
@@ -177,7 +177,7 @@ void ucx_node::take_down(peer_ptr peer, const error& why) {
              [node = peer->info.node, why](endpoint_listener& l) { l.peer_down(node, why); }});
 }
 
-// Under the worker lock, as what follows.
+// Under the worker lock, like the next functions.
 void ucx_node::end_link(ucx_peer& peer) {
     if (peer.state == link_state::over)
         return;
@@ -204,8 +204,8 @@ void ucx_node::retire_links() {
     });
 }
 
-// UCX 1.13 aborts a process, ours or the peer's, whose answer to the setting up of a connection is still under way when
-// the other side goes. Where that could be, the worker is left to the end of the process.
+// UCX 1.13 aborts a process, ours or the peer's, whose answer to a connection set-up is still under way when the other side
+// goes. Where that is possible, the worker is kept until the process ends.
 void ucx_node::drop_worker(ucx_peer& peer) {
     const bool is_closed = peer.ep == nullptr && peer.worker->disconnects_pending() == 0;
     const bool is_set_up = peer.is_wired && peer.remote_is_wired;

@@ -1,4 +1,4 @@
-// The part of ucx_node.hpp that says what the progress thread does while there is nothing to do.
+// The part of ucx_node.hpp for the progress thread's waits when there is nothing to do.
 #include <algorithm>
 
 #include "transport/ucx/ucx_node.hpp"
@@ -7,16 +7,16 @@ namespace troupe {
 
 namespace {
 
-// UCX need not tell of everything that it could do for a transfer under way.
+// UCX may not signal all possible progress of a transfer under way.
 constexpr duration in_flight_wait = std::chrono::microseconds{100};
-// After a long yield there is none for so many times as long: at most a hundredth of the time is lost so.
+// After a long yield polling pauses for this multiple of it: at most a hundredth of the time is lost.
 constexpr int back_off_factor = 100;
 constexpr duration back_off_max = std::chrono::seconds{1};
 
 } // namespace
 
-// Who shares the processor with this thread may be who sends next, and gives it back soon. Who computes keeps it for
-// milliseconds: while there is such a one this thread does not poll, as one that sleeps is woken at once.
+// A thread that shares the processor with this one may be the next sender, and gives it back soon. A computing thread keeps
+// it for milliseconds: while there is one, this thread does not poll, as a sleeping thread is woken at once.
 void ucx_node::let_others_run() {
     const time_point began = options_.time->now();
     std::this_thread::yield();
@@ -40,7 +40,7 @@ void ucx_node::wait_for_events() {
         is_asleep_ = false;
 }
 
-// Nobody's, if the link has ended meanwhile.
+// No peer has this descriptor if the link has ended meanwhile.
 void ucx_node::note_ready(int event_descriptor) {
     std::lock_guard worker{worker_lock_};
     for (const peer_ptr& peer : links_)
@@ -48,11 +48,11 @@ void ucx_node::note_ready(int event_descriptor) {
             peer->busy_at = progress_round_;
 }
 
-// True if every worker's descriptor will tell of anything new. Under the worker lock.
+// True if every worker's descriptor will signal new events. Under the worker lock.
 bool ucx_node::arm() {
     for (const peer_ptr& peer : links_) {
         if (peer->state == link_state::over)
-            continue; // what killed it may keep it busy for ever
+            continue; // the cause of its end may keep it busy forever
         const ucs_status_t status = peer->worker->arm();
         if (status == UCS_ERR_BUSY) {
             peer->busy_at = progress_round_;

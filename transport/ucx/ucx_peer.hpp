@@ -1,4 +1,4 @@
-// What the parts of a UCX endpoint share about one peer. Each group of members has its own guard, named beside it.
+// State of one peer shared by the parts of a UCX endpoint. The guard of each group of members is named in its comment.
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -22,27 +22,27 @@ namespace troupe {
 struct arrival;
 class frame_receiver;
 
-// What becomes of the frames that a peer sends:
+// State of the frames that a peer sends:
 //
 //     early ──release──> up ──fail──> broken ──remove──> over        by frame_receiver
 //
-// An early one may fail, and any be removed. Apart from this are what UCX says of the connection (is_wired, has_failed),
-// what the nodes have told each other on the control connection, and is_open, which is about frames to the peer.
+// An early link may fail, and any may be removed. Independent of this are UCX's reports on the connection (is_wired,
+// has_failed), the nodes' messages on the control connection, and is_open, which is about frames to the peer.
 enum class link_state : std::uint8_t {
-    early,  // the peer is not yet reported: they wait in `arrivals`
-    up,     // delivered
-    broken, // dropped, for what one of them was; the node ends the link soon
+    early,  // the peer is not reported yet; frames wait in `arrivals`
+    up,     // frames are delivered
+    broken, // dropped because of an invalid frame; the node ends the link soon
     over,   // dropped; the worker goes when UCX allows it, or at worker_goes_by
 };
 
 struct ucx_peer : std::enable_shared_from_this<ucx_peer> {
     explicit ucx_peer(const send_bounds& bounds) : window{bounds} {}
 
-    // Set before its worker receives (receive_token), before control_events::peer_accepted or in it (info.over); read by all
-    // threads from then on.
+    // Set before its worker receives (receive_token), before control_events::peer_accepted or in it (info.over); read by
+    // all threads afterwards.
     peer_info info;
-    wire::connection_token send_token{};    // of frames to it
-    wire::connection_token receive_token{}; // of frames from it
+    wire::connection_token send_token{};    // in frames to it
+    wire::connection_token receive_token{}; // in frames from it
     std::vector<std::byte> worker_address;
 
     // Guarded by queue_lock, which is taken inside the worker lock.
@@ -53,40 +53,46 @@ struct ucx_peer : std::enable_shared_from_this<ucx_peer> {
     };
     std::deque<outgoing> queue;
     send_window window;
-    bool is_open = false; // frames are taken
+    bool is_open = false; // frames are accepted
 
     // Set by any thread, cleared by the progress thread.
     std::atomic<bool> is_writable{false}; // peer_writable is due
     std::atomic<bool> is_dirty{false};    // in the list of peers with queued frames
 
     // Guarded by the worker lock.
-    std::unique_ptr<ucx_worker> worker; // from way_found on
-    frame_receiver* receiver = nullptr; // of the worker's messages
+    std::unique_ptr<ucx_worker> worker; // set from way_found on
+    frame_receiver* receiver = nullptr; // receives the worker's messages
     link_state state = link_state::early;
     time_point worker_goes_by;
     ucp_ep_h ep = nullptr;
     std::uint64_t next_sequence = 0;
-    std::size_t in_flight = 0;  // sends not yet completed
-    std::uint64_t busy_at = 0;  // the round of progress in which its worker last had news
-    bool is_wired = false;      // UCX has finished setting the connection up
-    bool has_failed = false;    // UCX has given the peer up
-    bool* any_failed = nullptr; // tells the progress thread to look for peers that have
+    std::size_t in_flight = 0; // sends not yet completed
+    // The last round of progress in which its worker had news.
+    std::uint64_t busy_at = 0;
+    bool is_wired = false;   // UCX has set up the connection
+    bool has_failed = false; // UCX has given the peer up
+    // Set with has_failed: the progress thread looks for failed peers.
+    bool* any_failed = nullptr;
 
-    // The progress thread's.
+    // Used by the progress thread only.
     bool has_said_wired = false;
-    bool remote_is_wired = false; // by its word
-    bool was_declined = false;    // neither side has set up a way for frames
+    bool remote_is_wired = false; // as the peer has said
+    bool was_declined = false;    // neither side has set up a transport for frames
     send_progress sending;
-    std::optional<time_point> give_up_at;          // unless the control connection says more before
-    std::optional<std::uint64_t> frames_announced; // how many it has sent, once it has said goodbye
-    bool has_said_goodbye = false;                 // to the peer, which answers by closing
+    // Deadline for the control connection to report a reason.
+    std::optional<time_point> give_up_at;
+    // Number of frames that it has sent, announced by its goodbye.
+    std::optional<std::uint64_t> frames_announced;
+    // This node has said goodbye; the peer answers by closing.
+    bool has_said_goodbye = false;
     std::uint64_t next_arrival = 0;
     std::deque<std::shared_ptr<arrival>> arrivals; // not yet reported, in order
-    std::size_t placed = 0;                        // of them, from the front, have their memory
-    std::optional<time_point> waits_since; // the first that has none: for the pool to have room
-    std::size_t transfers = 0;             // of theirs, under way
+    std::size_t placed = 0;                        // those at the front that have their memory
+    // Since when the first without memory waits for room in the pool.
+    std::optional<time_point> waits_since;
+    std::size_t transfers = 0; // transfers of arrivals under way
     std::uint64_t transfer_bytes = 0;
-    std::uint64_t backlog_bytes = 0; // of theirs, outside the pool
+    std::uint64_t backlog_bytes = 0; // bytes of arrivals outside the pool
 
     bool is_heard() const noexcept { return state <= link_state::up; }
 };

@@ -11,8 +11,8 @@ namespace troupe {
 
 namespace {
 
-// UCX reports failed peers on standard output. They are reported by us; what a user asks for with UCX_LOG_LEVEL still
-// appears.
+// UCX reports failed peers on standard output. We report them ourselves; messages that a user requests with UCX_LOG_LEVEL
+// still appear.
 ucs_log_func_rc_t drop_peer_failures(const char*, unsigned, const char*, ucs_log_level_t level,
                                      const ucs_log_component_config_t*, const char*, va_list) {
     return level == UCS_LOG_LEVEL_ERROR || level == UCS_LOG_LEVEL_WARN ||
@@ -172,7 +172,7 @@ void ucx_worker::disconnect(ucp_ep_h ep) {
     };
     ++disconnects_pending_;
     if (const auto request = ucp_ep_close_nbx(ep, &params); !UCS_PTR_IS_PTR(request))
-        --disconnects_pending_; // done at once
+        --disconnects_pending_; // complete
 }
 
 } // namespace troupe

@@ -1,10 +1,10 @@
-// The thin layer over UCP that the rest of ucx/ speaks: a context for each way of an endpoint's links, and a worker for each
-// of its peers.
+// A thin layer over UCP for the rest of ucx/: a context for each transport of an endpoint's links, and a worker for each of
+// its peers.
 //
-// Why a worker for each: all that send to a worker through shared memory share one queue in it. A process that is killed
-// after it has taken a place there and before it has filled it (UCX 1.13) leaves the queue stuck for all of them.
+// Why a worker per peer: all senders to a worker through shared memory share one queue in it. A process that is killed
+// after taking a slot there and before filling it (UCX 1.13) blocks the queue for all of them.
 //
-// Threads: every method under the endpoint's worker lock. Errors: errc::io with UCX's own words.
+// Threads: all methods under the endpoint's worker lock. Errors: errc::io with UCX's own message.
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -20,14 +20,14 @@
 
 namespace troupe {
 
-// Which UCX this process has found.
+// The version of the UCX library that this process uses.
 ucx_version ucx_here();
 
 inline constexpr unsigned frame_message = 0; // the id of our active messages
 
 class ucx_context {
   public:
-    // errc::io where nothing of this way is there.
+    // errc::io if this machine has nothing of this transport.
     static result<std::unique_ptr<ucx_context>> create(ucx_way way, bool loopback_only);
     ~ucx_context();
     ucx_context(const ucx_context&) = delete;
@@ -35,7 +35,7 @@ class ucx_context {
 
     ucp_context_h get() const noexcept { return context_; }
 
-    // Lets UCX keep what it has until the process ends.
+    // Leaves the context to UCX until the process ends.
     void leave_to_the_end() noexcept { is_left_ = true; }
 
   private:
@@ -60,23 +60,23 @@ class ucx_worker {
 
     void receive_with(ucp_am_recv_callback_t callback, void* argument);
 
-    // An endpoint to the worker at `address`; `failed` is called during progress when the peer is lost.
+    // Connects an endpoint to the worker at `address`; `failed` is called during progress when the peer is lost.
     result<ucp_ep_h> connect(const std::vector<std::byte>& address, ucp_err_handler_cb_t failed,
                              void* argument);
-    // What UCX prints of an endpoint, from connect() on.
+    // UCX's description of an endpoint, available from connect() on.
     std::string printed(ucp_ep_h ep) const;
-    // Sets *is_wired, which must live as long as the endpoint, once the connection is set up in both directions.
+    // Sets *is_wired, which must outlive the endpoint, once the connection is set up in both directions.
     void watch_wiring(ucp_ep_h ep, bool* is_wired);
-    // Gives up what is still under way to the peer; never waits. Only of an endpoint that is wired or has failed:
-    // UCX 1.13 may abort the process when one is closed while its connection is being set up.
+    // Gives up sends under way to the peer; never waits. Only for an endpoint that is wired or has failed: UCX 1.13 may
+    // abort the process if one is closed while its connection is being set up.
     void disconnect(ucp_ep_h ep);
 
-    // Returns how much was done.
+    // Returns the amount of work done.
     unsigned progress() { return ucp_worker_progress(worker_); }
-    // UCS_OK: the event descriptor will tell of anything new; UCS_ERR_BUSY: there is more to do first.
+    // UCS_OK: the event descriptor will signal anything new; UCS_ERR_BUSY: there is more to do first.
     ucs_status_t arm() { return ucp_worker_arm(worker_); }
 
-    // Lets UCX keep worker and context until the process ends; nothing else of the worker may be called afterwards.
+    // Leaves worker and context to UCX until the process ends; no other method may be called afterwards.
     void leave_to_the_end() noexcept {
         worker_ = nullptr;
         context_.leave_to_the_end();
@@ -96,7 +96,7 @@ class ucx_worker {
     std::size_t disconnects_pending_ = 0;
 };
 
-// "UCX: WORDS"
+// "UCX: MESSAGE"
 error ucx_error(errc code, ucs_status_t status);
 
 } // namespace troupe

@@ -34,7 +34,7 @@ std::string text(const ucx_ways& ways) {
     return all.empty() ? "nothing" : all;
 }
 
-// UCX's transports that leave no machine.
+// UCX's transports within a machine.
 constexpr std::array<std::string_view, 6> within_machine{"posix", "sysv", "xpmem",
                                                          "cma",   "knem", "self"};
 
@@ -99,7 +99,7 @@ error no_rdma_error(const std::vector<std::string>& devices) {
 }
 
 std::vector<ucx_setting> settings_for(ucx_way way, bool loopback_only) {
-    // A host that does not answer must not stop the progress of the others.
+    // A host that does not answer must not block progress of the others.
     const ucx_setting no_waiting{"TCP_CONN_NB", "y"};
     const ucx_setting never_written_by_peers{"RNDV_SCHEME", "get_zcopy"};
     switch (way) {
@@ -108,9 +108,9 @@ std::vector<ucx_setting> settings_for(ucx_way way, bool loopback_only) {
             {"TLS", "shm,self"},
             no_waiting,
             // Without it shared memory does not report the failure of a peer and is refused. The name is that of the
-            // settings that posix and sysv share: by theirs, which the environment knows, it would be ignored.
+            // settings that posix and sysv share: by their own names, which the environment knows, it would be ignored.
             {"MM_ERROR_HANDLING", "y"},
-            // Without it UCX 1.13 does not let a receiver read out of the sender's memory (README.md).
+            // Without it UCX 1.13 does not let a receiver read from the sender's memory (README.md).
             {"MEMORY_INVALIDATE", "y", "CMA_MEMORY_INVALIDATE"}, // from 1.20.1 on
             never_written_by_peers,
         };

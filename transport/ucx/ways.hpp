@@ -1,13 +1,15 @@
-// What frames between two nodes can go over, which of it they do, and what UCX is told for it. Decisions alone.
+// Transports ("ways") of the links between nodes: those available, the choice between them, and UCX's settings for each.
+// Pure decisions.
 //
 //     shared_memory   between processes of one machine that see each other's memory (memory_mark.hpp)
 //     rdma            between nodes that both have a device for it; UCX chooses among its transports rc, dc and ud
 //     tcp             else
 //
-// A link has one way for all of its frames. With TCP beside shared memory UCX 1.13 sets connections up over the one for the
-// other, and sends large transfers over both, which is slower and, when a peer vanishes meanwhile, aborts the process.
+// A link uses one transport for all of its frames. With TCP in addition to shared memory, UCX 1.13 sets up connections of
+// one over the other and sends large transfers over both, which is slower and, if a peer vanishes meanwhile, aborts the
+// process.
 //
-// Threads: functions of their arguments. Errors: errc::refused, errc::usage, with a sentence for the user.
+// Threads: pure functions. Errors: errc::refused, errc::usage, with a sentence for the user.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +24,7 @@ namespace troupe {
 
 enum class ucx_way : std::uint8_t { shared_memory, rdma, tcp };
 
-// What a node can use and may.
+// The transports that a node has and may use.
 struct ucx_ways {
     bool shared_memory = false;
     bool rdma = false;
@@ -31,43 +33,44 @@ struct ucx_ways {
     friend bool operator==(const ucx_ways&, const ucx_ways&) noexcept = default;
 };
 
-// Where a node is that looks for its ways.
+// The conditions in which a node looks for its transports.
 struct ucx_surroundings {
-    bool loopback_only = false; // it listens on the loopback address: all peers are on its machine
-    bool has_memory_mark = false;  // others can see that they share memory with it
-    bool has_rdma_devices = false; // that UCX can use
+    // It listens on the loopback address: all peers are on its machine.
+    bool loopback_only = false;
+    bool has_memory_mark = false;  // others can detect shared memory with it
+    bool has_rdma_devices = false; // UCX can use RDMA devices
 };
 
-// What `asked` leaves of what there is. Without shared memory or RDMA where nothing else may be used, none.
+// The available transports that `asked` allows. None if only shared memory or only RDMA is allowed and it is not available.
 ucx_ways ways_of(ucx_transports asked, const ucx_surroundings& there);
 
-// Whether a node that is asked for this looks for RDMA devices. Peers on the same machine are not reached better by them.
+// True if a node that is asked for this looks for RDMA devices. They are no better for peers on the same machine.
 bool looks_for_rdma(ucx_transports asked, bool loopback_only);
 
-// The way that a node's first link is likely to take. Of at least one way.
+// The transport that a node's first link is likely to use. `here` must have at least one.
 ucx_way likely_way(const ucx_ways& here, bool loopback_only);
 
-// The way of a link between two nodes; both of them come to the same. `memory_is_shared`: each has seen the other's mark.
-// errc::refused; the sentence speaks of the other node as "it".
+// The transport of a link between two nodes; both come to the same result. `memory_is_shared`: each has seen the other's
+// mark. errc::refused; the sentence refers to the other node as "it".
 result<ucx_way> way_between(const ucx_ways& here, const ucx_ways& there, bool memory_is_shared);
 
-// Why there are no RDMA devices to use, for who has asked for them; `devices`: what the system names.
+// The error for users who ask for RDMA without usable devices; `devices`: those that the system names.
 error no_rdma_error(const std::vector<std::string>& devices);
 
 // A setting of UCX.
 struct ucx_setting {
     std::string name;
     std::string value;
-    std::string later_name{}; // where UCX does not know the other
+    std::string later_name{}; // used if UCX does not know `name`
 
     friend bool operator==(const ucx_setting&, const ucx_setting&) = default;
 };
 
-// What a context of UCX is told so that it has this way alone.
+// The settings of a UCX context that has this transport only.
 std::vector<ucx_setting> settings_for(ucx_way way, bool loopback_only);
 
-// For people: "shared memory", "tcp", "rdma (rc_mlx5, mlx5_0:1)", of what ucp_ep_print_info says of a connection; "unknown"
-// where that names nothing.
+// For people: "shared memory", "tcp", "rdma (rc_mlx5, mlx5_0:1)", from ucp_ep_print_info's text on a connection; "unknown"
+// if that names none.
 std::string described_link(std::string_view printed);
 
 } // namespace troupe
