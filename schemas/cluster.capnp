@@ -1,15 +1,15 @@
 @0xb3c7d2e81f604a01;
-# The cluster protocol: who is a member, who is still there, and who wants to know when something ends.
+# The cluster protocol: membership, liveness, and notification when an actor or node ends.
 #
-# Three layers, each built on the one above it:
-#   peers    what the node's endpoint reports: a connection that has proven the cluster's key, or its end. Told to local
-#            actors only (Listening, PeerUp, PeerDown, ConnectFailed): marked $nodeLocal, refused from a peer.
-#   watches  an actor learns that another one ended, wherever it lives (Watch, Unwatch, Down).
-#   members  the cluster actors of all nodes (well-known actor 1) keep one list (Join ... Goodbye) and tell subscribers
+# Three layers, each built on the one before:
+#   peers    reports of the node's endpoint: a connection has proven the cluster's key, or has ended. Sent to local
+#            actors only (Listening, PeerUp, PeerDown, ConnectFailed): marked $nodeLocal, rejected from a peer.
+#   watches  notify an actor that another one has ended, on any node (Watch, Unwatch, Down).
+#   members  the cluster actors of all nodes (well-known actor 1) keep one list (Join ... Goodbye) and notify subscribers
 #            (Subscribe, NodeJoined, NodeLost).
 #
-# A node is named by its id, drawn at random when it starts; the id dies with the process. Its name is for people and
-# unique among the members. An address is HOST:PORT where the node listens.
+# A node is identified by its id, drawn at random when it starts; the id is invalid once the process ends. Its name is for
+# people and unique among the members. An address is the HOST:PORT on which the node listens.
 #
 #   newcomer                       member B (any)                 every other member C
 #      |--- Join ------------------->|                                |
@@ -29,11 +29,11 @@ $Cxx.namespace("troupe::proto");
 
 struct Listening $nodeLocal {
   # Node runtime to subscribed local actors, once: the node has started and may connect to others.
-  address @0 :Text;           # HOST:PORT where it listens; empty for a node without a network
+  address @0 :Text;           # HOST:PORT on which the node listens; empty for a node without a network
 }
 
 struct PeerUp $nodeLocal {
-  # Node runtime to subscribed local actors: this peer holds the key and may be sent to. Followed by exactly one PeerDown.
+  # Node runtime to subscribed local actors: this peer has proven the key and is reachable. Followed by exactly one PeerDown.
   node @0 :UInt64;
   name @1 :Text;
   address @2 :Text;
@@ -41,45 +41,45 @@ struct PeerUp $nodeLocal {
 }
 
 struct PeerDown $nodeLocal {
-  # Node runtime to subscribed local actors: nothing reaches this peer any more, nothing from it follows.
+  # Node runtime to subscribed local actors: this peer is no longer reachable, and no further message from it follows.
   node @0 :UInt64;
-  failure @1 :Work.Failure;   # why; `cancelled`: it closed in order
+  failure @1 :Work.Failure;   # reason; `cancelled`: the peer closed in an orderly way
 }
 
 struct ConnectFailed $nodeLocal {
-  # Node runtime to subscribed local actors: a connection that was asked for did not come about.
+  # Node runtime to subscribed local actors: a requested connection was not established.
   address @0 :Text;
-  failure @1 :Work.Failure;   # `refused`: it answered and said no (wrong key); `unreachable`: nobody answers
+  failure @1 :Work.Failure;   # `refused`: the other side rejected it (wrong key); `unreachable`: no answer
 }
 
 # ---- watches ----
 
 struct Watch {
-  # An actor to the watcher (well-known actor 4) of another node: tell me when your actor ends. Answered by exactly one
-  # Down, at once if there is no such actor, unless Unwatch comes first or one of the nodes is lost.
-  actor @0 :UInt64;           # on the receiving node
+  # An actor to the watcher (well-known actor 4) of another node: notify me when your actor ends. Answered by exactly one
+  # Down, immediately if there is no such actor, unless Unwatch comes first or one of the nodes is lost.
+  actor @0 :UInt64;           # number on the receiving node
 }
 
 struct Unwatch {
-  # Ends a Watch. A Down may be on its way; the sender ignores it.
+  # Ends a Watch. A Down may already be in transit; the sender ignores it.
   actor @0 :UInt64;
 }
 
 struct Down {
-  # Answer to Watch; within a node from the runtime itself, also for the remote actors of a node that is lost. The
-  # receiver believes it only of actors on the sender's node or from its own.
-  node @0 :UInt64;            # the actor that ended
+  # Answer to Watch; within a node sent by the runtime itself, also for the remote actors of a lost node. The receiver
+  # accepts it only for actors on the sender's node, or from its own node.
+  node @0 :UInt64;            # node and number of the actor that ended
   actor @1 :UInt64;
-  failure @2 :Work.Failure;   # why; `cancelled`: it ended in order
+  failure @2 :Work.Failure;   # reason; `cancelled`: it ended in an orderly way
 }
 
 # ---- members ----
 
 struct DeviceInfo {
-  # Something that computes, owned by one node. Actors are placed on devices.
+  # A compute device owned by one node. Actors are placed on devices.
   name @0 :Text;              # "cpu:0"; unique on its node
-  memoryBytes @1 :UInt64;     # bound of its pool
-  model @2 :Text;             # of a GPU, "NVIDIA H200"; else empty
+  memoryBytes @1 :UInt64;     # limit of its memory pool
+  model @2 :Text;             # model of a GPU, "NVIDIA H200"; empty for other devices
 }
 
 struct Member {
@@ -91,44 +91,44 @@ struct Member {
 }
 
 struct Join {
-  # A cluster actor that has not joined yet to the cluster actor of every peer that comes up: here I am. Answered by
-  # Welcome or Refused. A newcomer connects to the member it was told of, then to everybody whom a Welcome names.
+  # The cluster actor of a newcomer to the cluster actor of every peer that connects: request to join. Answered by Welcome or
+  # Refused. A newcomer connects to the member given to it, then to every member that a Welcome names.
   member @0 :Member;          # the sender
 }
 
 struct Welcome {
-  # Answer to Join: the sender counts the newcomer as a member from now on. The newcomer has joined when it has had a
-  # Welcome from every member that any Welcome named, except those it lost meanwhile.
+  # Answer to Join: the sender counts the newcomer as a member from now on. The newcomer has joined once it has received a
+  # Welcome from every member named in any Welcome, except those lost meanwhile.
   member @0 :Member;          # the sender
-  others @1 :List(Member);    # whom the sender knows besides itself and the newcomer
+  others @1 :List(Member);    # members known to the sender, besides itself and the newcomer
 }
 
 struct Refused {
-  # Answer to Join: the newcomer is not taken in (its name is in use, the cluster is full). It says the sentence to its
-  # user and leaves. A Join that makes no sense is answered by Rejected.
+  # Answer to Join: the newcomer is not admitted (its name is in use, the cluster is full). It shows the sentence to its user
+  # and leaves. A malformed Join is answered by Rejected.
   text @0 :Text;
 }
 
 struct Heartbeat {
-  # Every member to every other member, once per interval, whatever else is sent. Not answered. A member from which
-  # nothing at all has come for the time-out, neither a message nor a sign that one is on its way (Alive in
-  # handshake.capnp), is given up: its connection is ended and NodeLost follows.
+  # Every member to every other member, once per interval, whatever else is sent. Not answered. A member is given up when
+  # nothing has come from it for the time-out, neither a message nor a sign that one is in transit (Alive in
+  # handshake.capnp): its connection is closed and NodeLost follows.
   count @0 :UInt64;           # counts from 1 per sender
 }
 
 struct HeartbeatDue $nodeLocal {
-  # A cluster actor to itself, once per interval: send heartbeats, and see who has been silent for too long.
+  # A cluster actor to itself, once per interval: send heartbeats, and check for members that have been silent for too long.
 }
 
 struct Goodbye {
-  # Every other member is told by a node that stops in order: do not wait for me. NodeLost follows.
+  # A node that stops in an orderly way to every other member: do not wait for me. NodeLost follows.
 }
 
-# ---- questions and news for everybody ----
+# ---- queries and notifications ----
 
 struct Subscribe {
-  # Any actor to the cluster actor of its node or a peer: tell me about members from now on. Answered by MemberList, then
-  # NodeJoined and NodeLost as things happen, until the subscriber ends.
+  # Any actor to the cluster actor of its node or of a peer: notify me of membership changes. Answered by MemberList, then by
+  # NodeJoined and NodeLost as they happen, until the subscriber ends.
 }
 
 struct ListMembers {
@@ -136,25 +136,26 @@ struct ListMembers {
 }
 
 struct MemberList {
-  # Answer to Subscribe and ListMembers: what this node believes, itself included, by node id.
+  # Answer to Subscribe and ListMembers: this node's view of the members, itself included, ordered by node id.
   members @0 :List(Member);
-  links @1 :List(Link);       # of this node, to peers that are no observers
+  links @1 :List(Link);       # links of this node to peers that are not observers
 }
 
 struct Link {
-  # What frames from a node to one of its peers go over.
+  # The transport of frames from a node to one of its peers.
   node @0 :UInt64;            # the peer
-  over @1 :Text;              # for people: "shared memory", "tcp", "rdma (rc_mlx5, mlx5_0:1)"; at most limits::name_bytes_max
+  over @1 :Text;              # for people: "shared memory", "tcp", "rdma (rc_mlx5, mlx5_0:1)"; at most
+                              # limits::name_bytes_max
 }
 
 struct NodeJoined {
-  # Cluster actor to subscribers: a member that was not there before.
+  # Cluster actor to subscribers: a new member has joined.
   member @0 :Member;
 }
 
 struct NodeLost {
-  # Cluster actor to subscribers: a member is gone. Its id never comes back.
+  # Cluster actor to subscribers: a member is gone. Its id never returns.
   node @0 :UInt64;
   name @1 :Text;
-  failure @2 :Work.Failure;   # why; `cancelled`: it said Goodbye
+  failure @2 :Work.Failure;   # reason; `cancelled`: it sent Goodbye
 }

@@ -1,5 +1,5 @@
 @0xf02c6b91d7ae5801;
-# How a device tells an actor that work has ended.
+# Completion of device work, as reported to the actor that submitted it.
 
 using Cxx = import "/capnp/c++.capnp";
 using import "annotations.capnp".nodeLocal;
@@ -11,9 +11,9 @@ struct Failure {
 }
 
 struct WorkDone $nodeLocal {
-  # A device or background worker to the actor that submitted the work, once per submission, in order of submission.
-  # Never leaves the node. The actor keeps the results under the ticket.
+  # A device or background worker to the actor that submitted the work, once per submission, in order of submission. Never
+  # leaves the node. The actor keeps the results under the ticket.
   ticket @0 :UInt64;            # counts from 1 per actor
-  failure @1 :Failure;          # null: it worked
-  busyNs @2 :Int64;             # time on the device
+  failure @1 :Failure;          # null: success
+  busyNs @2 :Int64;             # time spent on the device
 }

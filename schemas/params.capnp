@@ -2,28 +2,30 @@
 # A parameter server: its shards keep the weights of a stage that has replicas; the replicas are its workers.
 #
 #   stage --JoinServer--> its cache               its cache --ServerJoined--> stage         once
-#   cache of worker k --KeepShard--> shard k      nothing: the shard of its node begins with these weights
+#   cache of worker k --KeepShard--> shard k      nothing: the shard on its node starts with these weights
 #   stage --EnterEpoch--> its cache               its cache --Fetched--> stage              when an epoch begins
 #   cache --Pull--> every shard                   shard --Pulled--> cache
 #   stage --Offer--> its cache                    its cache --Fetched--> stage              per minibatch
 #   cache --Push, Pull--> every shard             shard --Pulled--> cache
-#   shard --PullAgain--> cache                    cache --Pull--> shard, or nothing         value-bounded, if others wait for it
-#   stage --FinishEpoch--> its cache              its cache --EpochFinished--> stage        when its share of an epoch is done
-#   cache --WorkerDone--> every shard             shard --WorkerDoneTaken--> cache          when all have ended it
+#   shard --PullAgain--> cache                    cache --Pull--> shard, or nothing         value-bounded, if others wait
+#   stage --FinishEpoch--> its cache              its cache --EpochFinished--> stage        at the end of its epoch
+#   cache --WorkerDone--> every shard             shard --WorkerDoneTaken--> cache          when all have ended
 #   stage --Refresh--> its cache                  its cache --Fetched--> stage              between two epochs
 #   cache --ReadShard--> every shard              shard --ShardRead--> cache
-#   trainer --WorkerLost--> every shard           nothing: nobody waits for that worker any more
-#   trainer --WorkerJoined--> every shard         shard --WorkerExpected--> trainer   between two epochs: another takes its place
+#   trainer --WorkerLost--> every shard           nothing: that worker is no longer waited for
+#   trainer --WorkerJoined--> every shard         shard --WorkerExpected--> trainer   between two epochs: a replacement
 #
-# Where weights are sent in a form of fewer bits (topology.capnp, pulls), Pulled has them so, and Fetched what the cache has
-# decoded of that. The shards keep float32, which is what ShardRead has, and Fetched after Refresh.
+# If weights are sent with reduced precision (topology.capnp, pulls), Pulled has the encoded weights, and Fetched the values
+# that the cache has decoded. The shards keep float32, which ShardRead carries, and Fetched after Refresh.
 #
-# Everything is told from the sender's side. A stage has a cache beside it on its node, which with node_servers is one for all
-# replicas of the stage there: it asks the shards when all of them have asked it, and pushes the sum of what they offer, and shard k of the stage, if there are
-# so many, stands on the node of replica k. Tensors are handed over by reference within a node.
+# All messages are described from the sender's side. A stage has a colocated cache on its node; with node_servers all
+# replicas of the stage on a node share one, which queries the shards once all of them have asked, and pushes the sum of
+# their gradients. Shard k of the stage, if there are that many, is on the node of replica k. Within a node tensors are
+# passed by reference.
 #
-# Ids: `worker` is the number of a cache: with node_servers of a node, else its replica's. `clock` counts a worker's pushes from 0 within an epoch. A shard applies a
-# push once, by (epoch, worker, clock): one that it has taken before is ignored, one out of turn ends the shard and the run.
+# Ids: `worker` is the number of a cache: with node_servers that of a node, otherwise that of its replica. `clock` counts a
+# worker's pushes from 0 within an epoch. A shard applies a push once, identified by (epoch, worker, clock): a repeated push
+# is ignored, one out of order ends the shard and the run.
 
 using Cxx = import "/capnp/c++.capnp";
 using Pipeline = import "pipeline.capnp";
@@ -32,98 +34,104 @@ using import "annotations.capnp".nodeLocal;
 $Cxx.namespace("troupe::proto");
 
 struct ShardOptions {
-  # Of role "shard" (run.capnp): that of the part's replica, on the device of its stage, or on the node's worker where it has one.
+  # Options of role "shard" (run.capnp): the shard of the part's replica, on the device of its stage, or on the node's worker
+  # if it has one.
   part @0 :Pipeline.ModelPart;
-  minibatches @1 :UInt64;       # as of StageOptions
-  workers @2 :UInt32 = 1;       # of the server
+  minibatches @1 :UInt64;       # as in StageOptions
+  workers @2 :UInt32 = 1;       # number of workers of the server
 }
 
 struct CacheOptions {
-  # Of role "cache" (run.capnp): that of the part's replica, or of several whose first it is; where a shard would be.
+  # Options of role "cache" (run.capnp): the cache of the part's replica, or of several replicas of which that is the first;
+  # placed like a shard.
   part @0 :Pipeline.ModelPart;
-  workers @1 :UInt32 = 1;       # of the server
-  members @2 :UInt32 = 1;       # replicas that are this worker
+  workers @1 :UInt32 = 1;       # number of workers of the server
+  members @2 :UInt32 = 1;       # number of replicas that form this worker
 }
 
 struct JoinServer $nodeLocal {
-  # Stage to its cache, when it has its first weights. Answered by ServerJoined.
+  # Stage to its cache, when it has its initial weights. Answered by ServerJoined.
   worker @0 :UInt32;
   shards @1 :List(Run.ActorAddress);
   weightVersion @2 :UInt64;
-  keeps @3 :Run.ActorAddress;  # the shard beside the stage, which gets its first weights; actor 0: none
-  updates @4 :List(UInt64);     # that the optimizer has made of each of the stage's parameters so far
-}                               # attachments: the stage's parameters, then the optimizer's state of each
+  keeps @3 :Run.ActorAddress;  # the colocated shard, which receives the stage's initial weights; actor 0: none
+  updates @4 :List(UInt64);     # number of optimizer updates of each of the stage's parameters so far
+}                               # attachments: the stage's parameters, then the optimizer state of each
 
 struct ServerJoined $nodeLocal {
-  # Cache to its stage: the shard of this node has its weights.
+  # Cache to its stage: the shard on this node has its weights.
 }
 
 struct KeepShard $nodeLocal {
   # Cache to the shard on its node, once, before any push. Not answered.
   weightVersion @0 :UInt64;
   updates @1 :List(UInt64);     # as in JoinServer, of the shard's parameters
-}                               # attachments: the shard's parameters, then the optimizer's state of each
+}                               # attachments: the shard's parameters, then the optimizer state of each
 
 struct EnterEpoch $nodeLocal {
-  # Stage to its cache, before it uses any weights in an epoch: others may have pushed after its last pull. Answered by
-  # Fetched.
+  # Stage to its cache, before it uses any weights in an epoch: other workers may have pushed after its last pull. Answered
+  # by Fetched.
   epoch @0 :UInt32;
 }
 
 struct Offer $nodeLocal {
-  # Stage to its cache, one at a time: a minibatch's gradients. Answered by Fetched, when the server's consistency allows it.
+  # Stage to its cache, one at a time: a minibatch's gradients. Answered by Fetched, when the server's consistency rule
+  # allows it.
   epoch @0 :UInt32;
-  clock @1 :UInt64;             # of this gradient
-  minibatch @2 :UInt64;         # which the learning rate goes by
-  fetchesLate @3 :UInt32;       # 0: computed with what the last Fetched brought; 1: with the one before; of this epoch
-  push @4 :Bool = true;         # false: nothing is offered, weights are wanted
-  fetch @5 :Bool = true;        # false: no weights are wanted, and this is not answered
+  clock @1 :UInt64;             # clock of this gradient
+  minibatch @2 :UInt64;         # determines the learning rate
+  fetchesLate @3 :UInt32;       # 0: computed with the weights of the last Fetched; 1: with those of the Fetched before it;
+                                # of this epoch
+  push @4 :Bool = true;         # false: no gradients, only a request for weights
+  fetch @5 :Bool = true;        # false: no weights are requested, and this is not answered
 }                               # attachments: gradients of the stage's parameters, or their sufficient factors; none: this
                                 # worker has no minibatch now
 
 struct Fetched $nodeLocal {
-  # Cache to its stage, the answer to EnterEpoch, Offer and Refresh: the stage's weights as the shards have them now, or
-  # rounded as Pulled has them.
-  staleness @0 :UInt64;         # updates that the first shard made between the weights that the gradient is of and its own
-  weightVersion @1 :UInt64;     # of the first shard
+  # Cache to its stage, the answer to EnterEpoch, Offer and Refresh: the stage's current weights on the shards, or their
+  # rounded values as in Pulled.
+  staleness @0 :UInt64;         # updates of the first shard between the weights that the gradient was computed with and the
+                                # gradient's own update
+  weightVersion @1 :UInt64;     # version of the first shard
   dropped @2 :UInt32;           # gradients of this worker that the first shard has dropped since the last Fetched
   updates @3 :List(UInt64);     # as in JoinServer; only after Refresh
-}                               # attachments: the stage's parameters; after Refresh, then the optimizer's state of each
+}                               # attachments: the stage's parameters; after Refresh, then the optimizer state of each
 
 struct Push {
-  # Cache to a shard. Applied once, or dropped if the rule says so. Not answered by itself: a Pull that follows is.
+  # Cache to a shard. Applied once, or dropped by the consistency rule. Not answered itself: the Pull that follows is
+  # answered.
   worker @0 :UInt32;
   epoch @1 :UInt32;
   clock @2 :UInt64;
   minibatch @3 :UInt64;
-  weightVersion @4 :UInt64;     # of this shard, that the gradients were computed with
-}                               # attachments: of each of the shard's parameters the gradient, or with a codec its payload;
+  weightVersion @4 :UInt64;     # version of this shard with which the gradients were computed
+}                               # attachments: for each of the shard's parameters the gradient, or with a codec its payload;
                                 # none: the worker has no minibatch now
 
 struct Pull {
-  # Cache to a shard, after the Push of the clock before, or at clock 0 when it enters the epoch, and once more after PullAgain.
-  # Answered by Pulled, when the consistency rule lets it read.
+  # Cache to a shard, after the Push of the previous clock, or at clock 0 when it enters the epoch, and once more after
+  # PullAgain. Answered by Pulled, when the consistency rule permits the read.
   worker @0 :UInt32;
   epoch @1 :UInt32;
-  clock @2 :UInt64;             # how many pushes of this worker went before
+  clock @2 :UInt64;             # number of pushes of this worker so far
 }
 
 struct Pulled {
   # Shard to a cache, the answer to Pull.
   clock @0 :UInt64;             # echo
-  weightVersion @1 :UInt64;     # of this shard
-  staleness @2 :UInt64;         # updates between the version of the worker's last push and its own
+  weightVersion @1 :UInt64;     # version of this shard
+  staleness @2 :UInt64;         # updates between the version of the worker's last push and its application
   dropped @3 :UInt32;           # pushes of this worker that were dropped since the last Pulled
-}                               # attachments: the shard's parameters; in a form of fewer bits a payload of each: uint8, as
-                                # kernels/ops/codecs.hpp describes it, two bytes for each number (bf16), or one and a
-                                # float32 for 512 neighbours (int8). Of one version all workers get the same bits.
+}                               # attachments: the shard's parameters; with reduced precision a payload of each: uint8, as
+                                # described in kernels/ops/codecs.hpp, two bytes per number (bf16), or one, and a float32 per
+                                # 512 neighbours (int8). All workers get the same bits of a version.
 
 struct PullAgain {
-  # Shard to a cache that it has answered, at most once for each Pulled, where updates are value-bounded: another worker waits
-  # here until this one has seen more. A cache that still waits for other shards drops the answer and sends its Pull again; one
-  # that has all answers ignores this, as its worker computes and pulls when it has. Without it one could wait at this shard
-  # for a worker that has its answer, and that one at another shard for the first.
-  epoch @0 :UInt32;             # of the Pull
+  # Shard to a cache that it has answered, at most once for each Pulled, with value-bounded consistency: another worker waits
+  # here until this one has seen more updates. A cache that still waits for other shards drops the answer and sends its Pull
+  # again; one that has all answers ignores this, as its worker computes and pulls afterwards. This prevents a deadlock in
+  # which each of two workers waits at one shard for the other, which has its answer from that shard and waits at another.
+  epoch @0 :UInt32;             # epoch of the Pull
   clock @1 :UInt64;
 }
 
@@ -134,21 +142,21 @@ struct FinishEpoch $nodeLocal {
 }
 
 struct EpochFinished $nodeLocal {
-  # Cache to its stage, when all shards have taken that, and all workers have ended the epoch.
+  # Cache to its stage, once all shards have acknowledged that, and all workers have ended the epoch.
   epoch @0 :UInt32;
-  weightVersion @1 :UInt64;     # of the first shard: the epoch's last
+  weightVersion @1 :UInt64;     # last version of the first shard in the epoch
 }
 
 struct WorkerDone {
-  # Cache to a shard: this worker pushes no more in this epoch and holds up nobody. Answered by WorkerDoneTaken.
+  # Cache to a shard: this worker pushes no more in this epoch, and is no longer waited for. Answered by WorkerDoneTaken.
   worker @0 :UInt32;
   epoch @1 :UInt32;
 }
 
 struct WorkerDoneTaken {
-  # Shard to every cache, when all workers have ended the epoch and all that they pushed is applied.
+  # Shard to every cache, once all workers have ended the epoch and all their pushes are applied.
   epoch @0 :UInt32;
-  weightVersion @1 :UInt64;     # the epoch's last
+  weightVersion @1 :UInt64;     # last version of the epoch
 }
 
 struct Refresh $nodeLocal {
@@ -162,11 +170,11 @@ struct ReadShard {
 struct ShardRead {
   # Shard to a cache.
   weightVersion @0 :UInt64;
-  updates @1 :List(UInt64);     # as in KeepShard: shards need not make as many as each other
+  updates @1 :List(UInt64);     # as in KeepShard; shards may differ in the number of updates
 }                               # attachments: as in KeepShard
 
 struct WorkerLost {
-  # Trainer to every shard: this worker is gone for ever. What it has pushed counts, and nobody waits for it. Not answered.
+  # Trainer to every shard: this worker is lost permanently. Its pushes count, and it is no longer waited for. Not answered.
   worker @0 :UInt32;
 }
 
@@ -183,17 +191,17 @@ struct WorkerExpected {
 
 # ---- device work ----
 
-# What a shard's device does stands in its node's trace (trace.capnp, compute) under this name, with the minibatch and the
-# version that it makes the next one of: the sum of what was pushed, an update by it, and what is sent of it in fewer bits.
-# That of a shard's first weights alone stands there as collective.capnp's encodeWork.
+# Trace label (trace.capnp, compute) of a shard's device work, recorded with the minibatch and the version whose successor it
+# makes: the sum of the pushes, an update by it, and the encoding of weights with reduced precision. Only the encoding of a
+# shard's initial weights is recorded as collective.capnp's encodeWork.
 
 const applyWork :Text = "apply";
 
-# With node_servers, the sum of what the replicas of a node have offered stands there, too, with its encoding; where gradients
-# are compressed, what else a cache encodes stands there as collective.capnp's encodeWork.
+# Trace label of a node's sum: with node_servers, the sum of the replicas' gradients and its encoding. With compressed
+# gradients, all other encoding in a cache is recorded as collective.capnp's encodeWork.
 
 const nodeSumWork :Text = "node sum";
 
-# What a cache decodes of weights in fewer bits stands there with the minibatch of a stage that asked for them.
+# Trace label of a cache's decoding of weights with reduced precision, with the minibatch of a stage that requested them.
 
 const decodeWork :Text = "decode";

@@ -5,8 +5,8 @@ using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("troupe::proto");
 
 struct Probe {
-  # Any actor to any actor that takes probes. What is done with it is up to the receiver: counted, answered by a Probe
-  # with the same number, or passed on while `hops` is above 0.
+  # Any actor to any actor that accepts probes. The receiver determines the effect: it counts the Probe, answers with a Probe
+  # of the same number, or forwards it while `hops` is above 0.
   number @0 :UInt64;
   hops @1 :UInt32;
   note @2 :Text;

@@ -1,5 +1,5 @@
 @0xc58b0f6a8e1d7301;
-# How a tensor that travels beside a message is described.
+# Description of a tensor attached to a message.
 
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("troupe::proto");
@@ -15,8 +15,8 @@ enum Codec {
 }
 
 struct TensorDescriptor {
-  # One per attachment of a frame, in order. The bytes follow the message on the wire; inside a process they are
-  # handed over by reference. Rejected where bytes differs from what type and shape give.
+  # One per attachment of a frame, in order. The bytes follow the message on the wire; inside a process they are passed by
+  # reference. Rejected if `bytes` does not match type and shape.
   type @0 :DataType;
   codec @1 :Codec;
   shape @2 :List(UInt64);   # at most limits::tensor_rank_max entries; an empty list is a scalar

@@ -1,11 +1,11 @@
 @0x9be7d2a60f513c01;
-# Training control: how a trainer connects the stages of a run, starts its epochs, and learns how they went.
+# Training control: how a trainer connects the stages of a run, starts its epochs, and receives their results.
 #
 # Actors: the trainer (in the process of `troupe run`), one profiler per node (well-known actor 5) that measures on the
-# node's devices, the stages and what stands beside them, which the nodes' agents spawn, and the data source beside the
-# trainer. How the trainer has actors spawned, and how they end, stands in run.capnp.
+# node's devices, the stages and their colocated actors, which the nodes' agents spawn, and the data source, colocated with
+# the trainer. Spawning and ending of actors is in run.capnp.
 #
-#   trainer --ProfileModel--> profiler     profiler --LayerTimes | ProfileFailed--> trainer   (if measured times cut the model)
+#   trainer --ProfileModel--> profiler     profiler --LayerTimes | ProfileFailed--> trainer   (for a cut by measured times)
 #   trainer --Spawn--> agents              agents --Spawned | SpawnFailed--> trainer          (run.capnp)
 #   trainer --ConnectStage--> stage        stage  --StageReady--> trainer
 #   trainer --RunEpoch--> data source      every stage --StageEpochDone--> trainer   (see pipeline.capnp for between)
@@ -13,10 +13,10 @@
 #   trainer --TakeSnapshot--> stage        stage  --Snapshot--> trainer
 #   trainer --Release--> agents            nothing: the run is over   (run.capnp)
 #
-# Where replicas may be lost (params.capnp): the trainer goes on without one, and between two epochs another may take its place,
-# whose actors are spawned and connected as the first ones were.
+# If replicas may be lost (params.capnp): the trainer continues without a lost one, and between two epochs another may
+# replace it, whose actors are spawned and connected like the first ones.
 #
-#   trainer --EndActors--> agents          nothing: its stages end, and what stands beside them   (run.capnp)
+#   trainer --EndActors--> agents          nothing: its stages and their colocated actors end   (run.capnp)
 #   trainer --ReplicaLost--> data source   data source --MinibatchesLost--> trainer
 #   trainer --ReplicaJoined--> data source nothing
 
@@ -28,81 +28,83 @@ using import "annotations.capnp".nodeLocal;
 $Cxx.namespace("troupe::proto");
 
 struct ConnectStage {
-  # Trainer to stage, once, when all actors of the run are there. A stage that is `restored` starts from the attached weights instead
-  # of fresh ones: parameters in the stage's order (none for a stage without), then the optimizer's state of each, then running averages.
-  # Answered by StageReady or StageFailed. The stage takes its other messages from these actors only.
-  previous @0 :List(Run.ActorAddress);  # stage s-1, or the data source; where stages differ in replicas all of them, by number
+  # Trainer to stage, once, when all actors of the run exist. A `restored` stage starts from the attached weights instead of
+  # initial ones: parameters in the stage's order (none for a stage without), then the optimizer state of each, then running
+  # averages. Answered by StageReady or StageFailed. The stage accepts its other messages from these actors only.
+  previous @0 :List(Run.ActorAddress);  # stage s-1, or the data source; if stages differ in replicas all of them, by number
   next @1 :List(Run.ActorAddress);      # stage s+1, likewise; empty for the last stage
   source @2 :Run.ActorAddress;      # the data source, which sends labels to the last stage
   restored @3 :Bool;
-  weightVersion @4 :UInt64;     # of the attached weights, or of those that the peers have
-  reducers @5 :List(Run.ActorAddress);  # of this stage in all replicas, in their order; empty where they reduce nothing
-  shards @6 :List(Run.ActorAddress);    # of this stage's parameter server; empty where there is none
-  # Of this stage in all replicas, in their order; empty where there are none. Where the stage `joins`, zeros in place of that of
-  # a replica that is lost: it expects nobody, and may live for a while yet.
+  weightVersion @4 :UInt64;     # version of the attached weights, or of the peers' weights
+  reducers @5 :List(Run.ActorAddress);  # reducers of this stage in all replicas, by replica; empty if they reduce nothing
+  shards @6 :List(Run.ActorAddress);    # shards of this stage's parameter server; empty if there is none
+  # Peers of this stage in all replicas, by replica; empty if there are none. If the stage `joins`, zeros in place of a lost
+  # replica's peer, which does not expect it and may still live for a while.
   peers @7 :List(Run.ActorAddress);
-  joins @8 :Bool;               # in the place of a lost replica: the stage begins with what its peers have, where it has peers
-  # Whether it is computed on this stage's own device, so that what goes to it stays in that device's memory.
+  joins @8 :Bool;               # it replaces a lost replica: the stage starts with its peers' weights, if it has peers
+  # Whether the neighbour is computed on this stage's own device, so that tensors sent to it stay in that device's memory.
   previousIsBeside @9 :Bool;
   nextIsBeside @10 :Bool;
-  updates @11 :List(UInt64);    # restored: that the optimizer has made of each parameter so far, in the stage's order
-  # What stands beside this stage on its node; actor 0 where there is none.
+  updates @11 :List(UInt64);    # restored: number of optimizer updates of each parameter so far, in the stage's order
+  # Colocated actors of this stage on its node; actor 0 where there is none.
   reducer @12 :Run.ActorAddress;
-  cache @13 :Run.ActorAddress;  # of the stage's parameter server
-  shard @14 :Run.ActorAddress;  # likewise
-  peer @15 :Run.ActorAddress;   # where replicas exchange weights, but not by their reducers
+  cache @13 :Run.ActorAddress;  # cache of the stage's parameter server
+  shard @14 :Run.ActorAddress;  # shard of the stage's parameter server
+  peer @15 :Run.ActorAddress;   # if replicas exchange weights, but not through their reducers
 }
 
 struct StageReady {
-  # Stage to trainer, the answer to ConnectStage: it has its weights. The run begins when all stages have.
+  # Stage to trainer, the answer to ConnectStage: it has its weights. The run begins when all stages have answered.
   stage @0 :UInt32;
   replica @1 :UInt32;
 }
 
 struct StageFailed {
-  # Stage, or data source, to trainer, at any time: the sender cannot go on and has ended. The run ends, or goes on without
-  # that replica.
+  # Stage, or data source, to trainer, at any time: the sender cannot continue and has ended. The run ends, or continues
+  # without that replica.
   stage @0 :UInt32 = 0xffffffff;  # all ones: the data source
   failure @1 :Device.Failure;
-  replica @3 :UInt32 = 0xffffffff;  # of the stage; all ones: the data source
-  lostStage @2 :UInt32 = 0xffffffff;  # the neighbour, or the same stage of another replica, that the sender lost, while the trainer may still see it; all ones: none
-  lostReplica @4 :UInt32 = 0xffffffff;  # of lostStage; all ones: none
+  replica @3 :UInt32 = 0xffffffff;  # replica of the stage; all ones: the data source
+  lostStage @2 :UInt32 = 0xffffffff;  # the neighbour, or the same stage of another replica, whose loss the sender has seen,
+                                # possibly before the trainer; all ones: none
+  lostReplica @4 :UInt32 = 0xffffffff;  # replica of lostStage; all ones: none
 }
 
 struct RunEpoch {
-  # Trainer to data source, when every stage has reported the epoch before.
+  # Trainer to data source, when every stage has reported the previous epoch.
   epoch @0 :UInt32;
-  firstMinibatch @1 :UInt64;    # id of the first one to run
-  skipMinibatches @2 :UInt64;   # of this epoch, already done before a resume
+  firstMinibatch @1 :UInt64;    # id of the first minibatch to run
+  skipMinibatches @2 :UInt64;   # number of minibatches of this epoch already done before a resume
 }
 
 struct ReplicaLost {
-  # Trainer to data source: it gets no more minibatches. Answered by MinibatchesLost.
+  # Trainer to data source: this replica gets no more minibatches. Answered by MinibatchesLost.
   replica @0 :UInt32;
 }
 
 struct MinibatchesLost {
-  # Data source to trainer, the answer to ReplicaLost: so many that the replica had are not trained on in this epoch.
+  # Data source to trainer, the answer to ReplicaLost: number of the replica's minibatches that are not trained on in this
+  # epoch.
   replica @0 :UInt32;
   minibatches @1 :UInt64;
 }
 
 struct ReplicaJoined {
-  # Trainer to data source, between two epochs: another one has taken the place of a lost replica.
+  # Trainer to data source, between two epochs: another replica has replaced a lost one.
   replica @0 :UInt32;
   firstStage @1 :Run.ActorAddress;
   lastStage @2 :Run.ActorAddress;
 }
 
 struct RunEvaluation {
-  # Trainer to data source, when every stage has reported the epoch: classify the test set. Answered, by way of the
-  # pipeline of the first replica, by EvaluationDone of its last stage.
+  # Trainer to data source, when every stage has reported the epoch: evaluate on the test set. Answered, through the pipeline
+  # of the first replica, by EvaluationDone of its last stage.
   epoch @0 :UInt32;
 }
 
 struct StopData {
   # Trainer to data source: send no further minibatch; EndOfData follows as usual, and after it the stages' StageEpochDone.
-  # Not answered by itself; without meaning when no epoch is running.
+  # Not answered itself; ignored when no epoch is running.
 }
 
 struct MinibatchDone {
@@ -111,28 +113,30 @@ struct MinibatchDone {
   samples @1 :UInt32;
   lossSum @2 :Float64;
   correct @3 :UInt64;
-  counted @4 :UInt64;           # labels that lossSum is over: not the ignored one; of numbers samples
+  counted @4 :UInt64;           # number of labels in lossSum, without the ignored one; number of samples if labels are
+                                # numbers
 }
 
 struct PoolUse {
-  # What a device's memory pool has done since the start of its node.
+  # Statistics of a device's memory pool since the start of its node.
   bytesInUsePeak @0 :UInt64;
   bytesReserved @1 :UInt64;     # held from the system: in use, or kept for reuse
-  systemAllocations @2 :UInt64; # times that it took memory from the system
+  systemAllocations @2 :UInt64; # number of allocations from the system
 }
 
 struct StageEpochDone {
   # Stage to trainer: all updates of the epoch are applied.
   epoch @0 :UInt32;
   stage @1 :UInt32;
-  weightVersion @2 :UInt64;     # after the last update
-  minibatches @3 :UInt64;       # in this epoch, of all replicas
-  lags @4 :List(UInt64);        # lags[k]: minibatches whose update came k versions after the version they were computed with
+  weightVersion @2 :UInt64;     # version after the last update
+  minibatches @3 :UInt64;       # number of minibatches in this epoch, of all replicas
+  lags @4 :List(UInt64);        # lags[k]: number of minibatches whose update was k versions after the version they were
+                                # computed with
   busyNs @5 :Int64;             # device time of the stage in this epoch
-  epochNs @6 :Int64;            # from EpochBegin to here
-  memory @7 :PoolUse;           # of the stage's device, also by other stages
+  epochNs @6 :Int64;            # from EpochBegin to this message
+  memory @7 :PoolUse;           # pool of the stage's device, shared with other stages
   replica @8 :UInt32;
-  dropped @9 :UInt64;           # gradients of this replica that its parameter server has dropped, as late
+  dropped @9 :UInt64;           # gradients of this replica dropped by its parameter server, as late
 }
 
 struct EvaluationDone {
@@ -148,8 +152,8 @@ struct TakeSnapshot {
 }
 
 struct Snapshot {
-  # Stage to trainer: references to the weights between two messages. Attachments as in ConnectStage; their names follow
-  # from the model.
+  # Stage to trainer: references to the weights between two messages. Attachments as in ConnectStage; their names follow from
+  # the model.
   stage @0 :UInt32;
   weightVersion @1 :UInt64;
   updates @2 :List(UInt64);     # as in ConnectStage
@@ -157,8 +161,8 @@ struct Snapshot {
 
 struct ProfileModel {
   # Trainer to a node's profiler, and `troupe plan`, which has no run: measure every layer on this device. Answered by
-  # LayerTimes or ProfileFailed, which also refuses a second one of a node while its first is under way. Given up when the
-  # sender is gone.
+  # LayerTimes or ProfileFailed, which also rejects a second request on a node while its first is in progress. Abandoned when
+  # the sender is gone.
   run @0 :UInt64;
   device @1 :Text;
   batch @2 :UInt32;
@@ -166,18 +170,18 @@ struct ProfileModel {
 }
 
 struct LayerTimes {
-  # Profiler to the sender of a ProfileModel, as its answer. The trainer cuts the model by it and places the stages.
+  # Profiler to the sender of a ProfileModel, as its answer. The trainer uses it to cut the model and to place the stages.
   run @0 :UInt64;
   nanoseconds @1 :List(UInt64); # forward plus backward, per layer
 }
 
 struct ProfileFailed {
-  # Profiler to the sender of a ProfileModel, as its answer: it cannot be measured.
+  # Profiler to the sender of a ProfileModel, as its answer: the measurement has failed.
   run @0 :UInt64;
   failure @1 :Device.Failure;
 }
 
 struct StopRun $nodeLocal {
-  # A person, by a signal to the process that started the run, to the trainer in it: finish what is in flight, write a
-  # checkpoint, end; a second one: end at once. No other node stops a run.
+  # A person, by a signal to the process that started the run, to its trainer: finish the minibatches in flight, write a
+  # checkpoint, end; a second one: end immediately. No other node stops a run.
 }
