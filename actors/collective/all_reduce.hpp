@@ -64,7 +64,7 @@ struct reduce_transfer {
 // The ranks of an all-reduce, and their nodes. A value.
 class rank_nodes {
   public:
-    rank_nodes(std::uint32_t ranks); // each on a node of its own
+    rank_nodes(std::uint32_t ranks); // each rank on a node of its own
     // `node_of`: the node of each rank, by any numbers.
     explicit rank_nodes(std::vector<std::uint32_t> node_of) : node_of_{std::move(node_of)} {}
 

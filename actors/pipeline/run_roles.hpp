@@ -1,5 +1,5 @@
-// The roles of a training run: the actors that a replica of a stage needs beside itself for the agreement with the other
-// replicas (its companions), and their names. Pure; used by the plan, the trainer and the roles themselves.
+// The roles of a training run: the companions of a replica of a stage, which are the actors that connect it to the other
+// replicas, and their names. Pure; used by the plan, the trainer and the roles themselves.
 #pragma once
 
 #include <cstddef>

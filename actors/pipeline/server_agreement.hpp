@@ -1,5 +1,5 @@
 // The agreement of replicas that push gradients to a parameter server and take their weights from
-// it, through a cache beside each replica or one for all of a node (schemas/params.capnp).
+// it, through a cache for each replica or one for all of a node (schemas/params.capnp).
 #pragma once
 
 #include "actors/pipeline/agreement.hpp"
