@@ -47,9 +47,10 @@ transfers ring(std::uint32_t rank, const rank_nodes& all) {
 
 // ---- by powers of two -----------------------------------------------------------------------------------------------
 
-// The ranks that take part between folding and unfolding: of each of the first `pairs` pairs the odd one, and all after.
+// The ranks that take part between folding and unfolding: the odd rank of each of the first `pairs` pairs, and all ranks
+// after these pairs. A rank that takes part has a place, counted from 0.
 struct folding {
-    std::uint32_t power; // how many take part
+    std::uint32_t power; // number of ranks that take part
     std::uint32_t pairs;
 
     explicit folding(std::uint32_t ranks) : power{std::bit_floor(ranks)}, pairs{ranks - power} {}
@@ -63,7 +64,7 @@ struct folding {
     }
 };
 
-// `between`: what a place of `power` places does, in rounds from 0, told by places.
+// `between`: the transfers of a place among `power` places, with rounds from 0, and places in place of ranks.
 template <class Between>
 transfers folded(std::uint32_t rank, std::uint32_t ranks, index_range all, std::uint32_t rounds,
                  Between between) {
@@ -137,8 +138,8 @@ transfers halving_doubling(std::uint32_t rank, const rank_nodes& all) {
 
 // ---- tree -----------------------------------------------------------------------------------------------------------
 
-// The way of one of `ranks` places up a binomial tree to place 0 in the first rounds, and down again in those that end
-// with `last`.
+// The transfers of one of `ranks` places up a binomial tree to place 0, in the first rounds, and down again, in the rounds
+// that end with `last`.
 struct tree_way {
     transfers up, down;
 
@@ -179,10 +180,10 @@ transfers hierarchical(std::uint32_t rank, const rank_nodes& all) {
     const auto firsts = all.first_of_nodes();
     const auto nodes = static_cast<std::uint32_t>(firsts.size());
     const auto here = all.on_node_of(rank);
-    std::uint32_t levels = 0; // of the tree of the node with most ranks
+    std::uint32_t levels = 0; // of the tree on the node with the most ranks
     for (const std::uint32_t first : firsts)
         levels = std::max(levels, tree_levels(all.on_node_of(first).size()));
-    // Its rounds, with those that fold and unfold.
+    // The rounds between nodes, with those that fold and unfold.
     const std::uint32_t between = nodes == 1 ? 0 : 2 * log2_of(std::bit_floor(nodes)) + 2;
 
     const auto place = static_cast<std::uint32_t>(std::ranges::find(here, rank) - here.begin());

@@ -1,4 +1,4 @@
-// The part of all_reduce.hpp that needs no algorithm by name: who shares a node, slices, costs and the choice.
+// The part of all_reduce.hpp that lists no transfers: ranks and nodes, slices, costs and the choice of an algorithm.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -65,10 +65,11 @@ std::size_t elements_sent_max(proto::AllReduceAlgorithm algorithm, const rank_no
 
 namespace {
 
-// What a round takes: the longest of a rank's own part, and of what a node sends to others, over one link for all its ranks.
+// The time of a round: the longest of any rank's own part, plus the longest of any node's sends to other nodes, over one
+// link for all its ranks.
 struct round_cost {
     double own_ns = 0;
-    std::map<std::uint32_t, double> bytes_of_node; // by its first rank
+    std::map<std::uint32_t, double> bytes_of_node; // sent to other nodes, by the node's first rank
 
     double ns(const link_cost& between) const {
         double longest = 0;

@@ -8,8 +8,8 @@ namespace troupe {
 
 namespace {
 
-// Who takes how many of a tensor's units, in the order of its elements: as many each, and those with the least load, who
-// come last as the last unit may be smaller, take what is left.
+// Assigns a tensor's units to ranks: pairs of rank and number of units, in the order of the tensor's elements. All ranks get
+// equally many, and remaining units go to the ranks with the least load, which come last as the last unit may be smaller.
 std::vector<std::pair<std::uint32_t, std::size_t>> deal(std::size_t units,
                                                         std::span<const std::uint64_t> load) {
     std::vector<std::uint32_t> ranks(load.size());

@@ -1,11 +1,11 @@
-// Who sums what where ranks cut what they send into blocks: each block of a tensor goes straight to the rank that owns it,
-// which sums that of all ranks and sends the sum, encoded again, to all others. Pure; all ranks, and the plan, compute the
-// same.
+// The owners of blocks in an all-reduce by blocks: each block of a tensor goes straight to the rank that owns it, which sums
+// the blocks of all ranks and sends the sum, encoded again, to all others. Pure; all ranks, and the plan, compute the same
+// layout.
 //
-//   round 0   a rank's payloads of the blocks of each other rank to that rank
-//   round 1   a rank's sums of its own blocks to all others
+//   round 0   each rank sends every other rank the payloads of that rank's blocks
+//   round 1   each rank sends all others the sums of its own blocks
 //
-// With P ranks of n bytes each a rank sends 2 n (P - 1) / P, as a dense all-reduce does of its numbers; gathered they are
+// With P ranks of n bytes each a rank sends 2 n (P - 1) / P, the same share as in a dense all-reduce; an all-gather sends
 // n (P - 1). Source: 1-bit stochastic gradient descent, Seide, Fu, Droppo, Li and Yu 2014.
 #pragma once
 
@@ -18,21 +18,21 @@
 
 namespace troupe {
 
-// Neighbouring elements of a tensor that one rank sums.
+// Consecutive elements of a tensor that one rank sums.
 struct owned_block {
     std::size_t tensor = 0;
     index_range elements;
-    tensor_shape shape; // by which its payloads are read (payload_blocks)
+    tensor_shape shape; // that its payloads have (payload_blocks)
 };
 
 struct block_layout {
-    codec_ptr sums; // by which sums of blocks are encoded: what the codec says, or itself
+    codec_ptr sums; // encodes sums of blocks: the codec's of_sums(), or the codec itself
     std::vector<std::vector<owned_block>> owned; // by rank, in the order of tensors
-    std::vector<std::uint64_t> given_bytes;      // by owner: what each rank gives it, at most
-    std::vector<std::uint64_t> sum_bytes;        // by owner: its sums, encoded, at most
+    std::vector<std::uint64_t> given_bytes;      // by owner: most bytes that each rank gives it
+    std::vector<std::uint64_t> sum_bytes;        // by owner: most bytes of its encoded sums
 
-    // Each tensor is cut into as many blocks as ranks, of as many of the codec's units each; those that have least to sum so
-    // far take one more where that does not come out even: ranks differ by a unit at most. The codec has blocks().
+    // Cuts each tensor into one block for each rank, with equally many of the codec's units each; remaining units go to
+    // the ranks with the least to sum so far, one each: ranks differ by one unit at most. The codec has blocks().
     static block_layout make(const codec_ptr& how, std::span<const tensor_shape> shapes,
                              std::uint32_t ranks);
 

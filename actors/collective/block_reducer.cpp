@@ -6,14 +6,14 @@ namespace troupe {
 
 namespace {
 
-// Of a tensor the elements of a block, in its shape; they share them.
+// The elements of a block of a tensor, in the block's shape; they share the tensor's memory.
 tensor elements_of(const tensor& whole, const owned_block& block) {
     return whole.reshaped({whole.elements()})
         .rows(block.elements.first, block.elements.count)
         .reshaped(block.shape);
 }
 
-// The numbers of the blocks that are of tensors first .. first + count.
+// The numbers of the blocks that belong to tensors first .. first + count.
 index_range blocks_in(const std::vector<owned_block>& blocks, std::size_t first,
                       std::size_t count) {
     const auto begin = std::ranges::lower_bound(blocks, first, {}, &owned_block::tensor);
@@ -95,13 +95,13 @@ result<void> block_reducer::give_zeros() {
     return own().empty() ? result<void>{} : keep({current_reduction()->id, rank()}, 0, {});
 }
 
-// ---- what arrives ---------------------------------------------------------------------------------------------------
+// ---- arrivals -------------------------------------------------------------------------------------------------------
 
 result<void> block_reducer::arrive_payloads(proto::ReduceChunk::Reader body, std::uint32_t rank,
                                             std::size_t first, std::span<const tensor> payloads) {
     if (body.getRound() == 0)
         return keep({body.getReduction(), rank}, first, payloads);
-    // An owner's sums need what this rank gives.
+    // An owner's sums need this rank's payloads, so none arrives before this reduction is under way.
     if (body.getRound() == 1 && is_current(body.getReduction()))
         return keep_sums(rank, first, payloads);
     return not_due();
@@ -133,7 +133,7 @@ result<void> block_reducer::keep_sums(std::uint32_t owner, std::size_t first,
 
 // ---- sums -----------------------------------------------------------------------------------------------------------
 
-// Others wait for this rank's sums, which therefore come first.
+// This rank's sums come first, as other ranks wait for them.
 void block_reducer::go_on() {
     const std::size_t first = given_by_all_from();
     if (first < summed_from_)
@@ -203,7 +203,7 @@ void block_reducer::send_sums(std::size_t first, std::span<const tensor> payload
     step();
 }
 
-// What has not been decoded yet.
+// Takes the encoded sums that have arrived and are not decoded yet.
 result<std::vector<block_reducer::arrived_sum>> block_reducer::take_arrived() {
     std::vector<arrived_sum> arrived;
     for (std::uint32_t owner = 0; owner < layout_.ranks(); ++owner) {

@@ -1,11 +1,11 @@
-// One rank of an all-reduce of compressed gradients that goes by blocks (block_layout.hpp): it cuts its payloads, gives each
-// owner those of its blocks, sums those of its own in the order of the ranks, encodes the sums and sends them to all. Every
-// rank, the owner too, takes what was encoded: so all end with the same bits.
+// One rank of an all-reduce of compressed gradients by blocks (block_layout.hpp): it cuts its payloads into blocks, gives
+// each owner its blocks, sums its own blocks in the order of the ranks, encodes the sums and sends them to all. Every rank,
+// also the owner, decodes the encoded sums: so all end with the same bits.
 //
-// What a sum's encoding loses its owner adds to the next sum of the same block, where the codec does so (error feedback);
-// what is drawn by lot it draws as one more sender. What a rank keeps so is in no checkpoint, as what its stage keeps.
+// With a codec that has error feedback an owner adds the error of a sum's encoding to the next sum of the same block; it
+// draws random numbers as one more sender. These errors are in no checkpoint, like those that its stage keeps.
 //
-// Payloads of tensors that are here of all ranks are summed at once. Source: 1-bit stochastic gradient descent, Seide, Fu,
+// A block is summed as soon as its payloads of all ranks are there. Source: 1-bit stochastic gradient descent, Seide, Fu,
 // Droppo, Li and Yu 2014.
 #pragma once
 
@@ -24,13 +24,13 @@ class block_reducer final : public payload_reducer {
   private:
     using part_key = std::pair<std::uint64_t, std::uint32_t>; // reduction, rank
 
-    // What there is of an owner's sums in the reduction under way.
+    // The sums of an owner that have arrived in the reduction under way.
     struct owner_sums {
         payload_arrivals encoded;
-        std::size_t decoded_from; // by number of its block
+        std::size_t decoded_from; // the owner's blocks from this number on are decoded
     };
 
-    // An owner's sum of a block, and its place in the result.
+    // An owner's encoded sum of a block, and the elements of the result that it is decoded to.
     struct arrived_sum {
         tensor payload, output;
     };
@@ -39,7 +39,7 @@ class block_reducer final : public payload_reducer {
     void begin() override;
     result<void> give(std::size_t first, std::span<const tensor> payloads) override;
     result<void> give_zeros() override;
-    // The parts of payloads first, first + 1, ... for these blocks of an owner.
+    // Appends to `parts` those of payloads first, first + 1, ... for blocks `due` of an owner.
     result<void> cut_for(std::uint32_t owner, index_range due, std::size_t first,
                          std::span<const tensor> payloads, std::vector<tensor>& parts);
     result<void> arrive_payloads(proto::ReduceChunk::Reader body, std::uint32_t rank,
@@ -50,7 +50,7 @@ class block_reducer final : public payload_reducer {
     result<void> keep(part_key whose, std::size_t first, std::span<const tensor> payloads);
     result<void> keep_sums(std::uint32_t owner, std::size_t first,
                            std::span<const tensor> payloads);
-    std::size_t given_by_all_from() const; // number of an own block
+    std::size_t given_by_all_from() const; // all ranks have given own blocks from this number on
     void sum_from(std::size_t first);
     void send_sums(std::size_t first, std::span<const tensor> payloads);
     result<std::vector<arrived_sum>> take_arrived();
@@ -58,8 +58,8 @@ class block_reducer final : public payload_reducer {
 
     block_layout layout_;
     std::shared_ptr<gradient_encoder> encoder_;  // of sums of own blocks; used by the device
-    std::map<part_key, payload_arrivals> parts_; // of own blocks
-    std::size_t summed_from_ = 0;                // own blocks from this number on
+    std::map<part_key, payload_arrivals> parts_; // payloads of own blocks
+    std::size_t summed_from_ = 0;                // own blocks from this number on are summed
     std::vector<owner_sums> of_owners_;          // by rank
     std::vector<tensor> sums_; // of the reduction under way, by number of the payload
 };

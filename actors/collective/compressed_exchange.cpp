@@ -61,17 +61,17 @@ std::size_t compressed_exchange::gathered() const {
 
 namespace {
 
-// At most, of the busiest rank.
+// The most bytes that the busiest rank sends in a dense all-reduce.
 std::uint64_t bytes_of_dense(const rank_nodes& ranks, std::size_t elements) {
     const auto algorithm = choose(proto::AllReduceAlgorithm::AUTO, ranks, elements);
     return sizeof(float) * elements_sent_max(algorithm, ranks, elements);
 }
 
-// What a rank has, of which most are payloads.
+// The sizes of a rank's payloads and other tensors.
 struct payload_load {
     std::uint64_t payload_bytes = 0; // at most
-    std::size_t numbers = 0;         // that the payloads stand for
-    std::size_t dense = 0;           // numbers beside them
+    std::size_t numbers = 0;         // elements that the payloads stand for
+    std::size_t dense = 0;           // elements of the other tensors
 
     static payload_load of(const payload_forms& forms, std::span<const tensor_shape> shapes) {
         payload_load load;
@@ -84,8 +84,9 @@ struct payload_load {
     std::uint64_t bytes_to_gather(std::uint32_t ranks) const { return (ranks - 1) * payload_bytes; }
 };
 
-// Whether blocks are faster than to gather, by rounds, bytes and sums, as dense algorithms are chosen. What is more to send
-// than numbers as they are is not gathered where blocks are less. By the number of ranks alone: not all know the nodes.
+// True if blocks are faster than all-gather, by rounds, bytes and sums, as dense algorithms are chosen; also if all-gather
+// would send more bytes than uncompressed numbers take, and blocks send less than all-gather. Only the number of ranks
+// counts, as not all who make this choice know the nodes.
 bool blocks_are_better(const payload_load& load, const block_layout& blocks,
                        const reduce_costs& costs = measured_costs) {
     const std::uint32_t ranks = blocks.ranks();
@@ -97,7 +98,8 @@ bool blocks_are_better(const payload_load& load, const block_layout& blocks,
                static_cast<double>(bytes) * costs.between_nodes.byte_ns +
                sums * sizeof(float) * static_cast<double>(load.numbers) * costs.add_byte_ns;
     };
-    // All ranks' payloads; or all ranks' of one block, its sum, and the sums of all blocks.
+    // Numbers that a rank processes: all ranks' payloads; or with blocks all ranks' payloads of one block, its sum, and the
+    // sums of all blocks.
     return time_of(2, in_blocks, 2 + 1.0 / ranks) < time_of(1, gathered, ranks);
 }
 
@@ -115,7 +117,7 @@ compressed_exchange low_rank_exchange(const compressed_gradients& g, const rank_
     return exchange;
 }
 
-// Of the averages as they are, of the parameters in 16 bits.
+// Chooses an all-reduce of the averages in float32 and of the parameters in 16 bits.
 void sum_in_half(compressed_exchange& exchange, const compressed_gradients& g,
                  const rank_nodes& ranks) {
     std::size_t averages = 0, parameters = 0;
@@ -133,7 +135,7 @@ std::optional<compressed_exchange> choose_exchange(const compressed_gradients& g
     if (g.codec && g.codec->low_rank())
         return low_rank_exchange(g, ranks);
     compressed_exchange exchange;
-    exchange.forms.resize(g.averages); // as they are
+    exchange.forms.resize(g.averages); // not compressed
     if (g.sends_factors) {
         const auto parameters = std::span{g.shapes}.subspan(g.averages);
         std::ranges::copy(factors_to_peers(parameters, g.factor_rows, g.samples_max, ranks.ranks()),
@@ -143,7 +145,7 @@ std::optional<compressed_exchange> choose_exchange(const compressed_gradients& g
     }
     if (exchange.gathered() == 0)
         return std::nullopt;
-    const bool is_less = ranks.ranks() > 2; // than what is gathered, which is rounded once
+    const bool is_less = ranks.ranks() > 2; // than an all-gather, which rounds once
     if (g.codec && g.codec->half() && (is_less || g.algorithm != proto::AllReduceAlgorithm::AUTO)) {
         sum_in_half(exchange, g, ranks);
         return exchange;

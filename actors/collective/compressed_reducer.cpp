@@ -28,7 +28,7 @@ void compressed_reducer::join(proto::JoinReduction::Reader body, const frame& f)
     joined();
 }
 
-// ---- what the stage has ---------------------------------------------------------------------------------------------
+// ---- tensors of the stage -------------------------------------------------------------------------------------------
 
 void compressed_reducer::reduce(proto::Reduce::Reader body, const frame& f) {
     if (!stage_ || f.from() != stage_)
@@ -116,7 +116,7 @@ void compressed_reducer::chunk(proto::ReduceChunk::Reader body, const frame& f) 
         fail(taken.failure().in("reduction " + std::to_string(body.getReduction())));
 }
 
-// A peer can be one reduction ahead, as it needs what this rank has still to send for the one after that.
+// A peer can be one reduction ahead: for the one after that it needs chunks that this rank has yet to send.
 result<void> compressed_reducer::check_due(std::uint64_t reduction) const {
     const std::uint64_t oldest = current_ ? current_->id : next_id_;
     if (reduction < oldest || reduction > next_id_)
@@ -124,7 +124,7 @@ result<void> compressed_reducer::check_due(std::uint64_t reduction) const {
     return {};
 }
 
-// Whoever is gone has told its own stage.
+// A reducer that is gone has told its own stage.
 void compressed_reducer::on_rejected(proto::Rejected::Reader body, const frame& f) {
     if (!body.getGone() && std::ranges::count(members_, f.from()) > 0)
         fail(read_failure(body).in("a reducer refused a message"));

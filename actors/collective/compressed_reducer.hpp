@@ -1,10 +1,11 @@
-// One rank of an all-reduce of compressed gradients, in a reducer's place: what all ways to do that have in common. Its
-// stage's side of schemas/collective.capnp, and one piece of work at a time on the device.
+// The base of all reducers of compressed gradients. Each is one rank of an all-reduce, in the place of a reducer
+// (reducer.hpp): the base speaks schemas/collective.capnp with the stage, and runs one piece of work at a time on the
+// device.
 //
-// The stage gives payloads, which it makes during its backward pass, but for a codec with low_rank(): gradients.
+// The stage gives payloads, which it makes during its backward pass; with a codec that has low_rank() it gives gradients.
 //
-// Threads: an actor's. Payloads are decoded and summed on the device. What only adds or moves numbers runs in the handler,
-// as a reducer's sums do: of numbers that are sent as they are, and the cuts of payloads into blocks.
+// Threads: an actor's. Payloads are decoded and summed on the device. Work that only adds or moves numbers runs in the
+// handler, as in a reducer: sums of numbers that are not compressed, and cutting payloads into blocks.
 // Errors: a message that does not fit or that a peer refuses, and work that fails, end it; its stage watches it.
 #pragma once
 
@@ -22,10 +23,10 @@ namespace troupe {
 
 struct compressed_options {
     std::shared_ptr<device> compute;
-    std::vector<tensor_shape> shapes;    // of what is summed; the stage's averages and parameters
-    std::size_t averages = 0;            // of these the first
-    std::vector<payload_form_ptr> forms; // by tensor: how it is given and sent; null: as it is
-    codec_ptr codec;                     // of the parameters; null with sufficient factors
+    std::vector<tensor_shape> shapes;    // of the stage's averages, then of its parameters
+    std::size_t averages = 0;            // number of averages
+    std::vector<payload_form_ptr> forms; // by tensor, as given and as sent; null: float32
+    codec_ptr codec;                     // for the parameters; null with sufficient factors
     std::uint64_t seed = 0;
 };
 
@@ -39,15 +40,15 @@ class compressed_reducer : public actor {
         minibatch_id minibatch;
         float scale;
         std::size_t given_from;  // tensors from this one on have been given
-        std::vector<tensor> own; // collected
+        std::vector<tensor> own; // by collect()
     };
 
-    // rank() and members() are known.
+    // Called when rank() and members() are known.
     virtual void joined() = 0;
-    // The stage gives tensors first, first + 1, ... of the reduction under way, from the last to the first; or, once and
-    // first 0, none: zeros.
+    // Takes the stage's tensors first, first + 1, ... of the reduction under way; calls go from the last tensors to the
+    // first. One call with no tensors and first = 0 stands for zeros.
     virtual void take(std::size_t first, std::vector<tensor> given) = 0;
-    // What a peer has sent, of this reduction or the next one. errc::protocol where nothing like it is due.
+    // Takes a peer's chunk of this reduction or the next one. errc::protocol if it is not due.
     virtual result<void> arrive(proto::ReduceChunk::Reader body, std::uint32_t rank,
                                 const frame& f) = 0;
 
@@ -58,20 +59,20 @@ class compressed_reducer : public actor {
     bool is_current(std::uint64_t id) const noexcept { return current_ && current_->id == id; }
     bool is_busy() const noexcept { return !work_.is_idle(); }
 
-    // For who begins when all is there: keeps what is given, and returns all of it with the first tensor.
+    // For reducers that begin when all tensors are there: keeps the given tensors, and returns all with the first one.
     std::optional<std::vector<tensor>> collect(std::size_t first, std::vector<tensor> given);
-    // Whether a tensor, as its stage or a peer sends it, is what a sum is made of.
+    // Checks that a tensor of the stage or a peer is an operand of sum `number`.
     result<void> check_tensor(std::size_t number, const tensor& t) const;
-    // A chunk of the reduction under way to a peer.
+    // Sends a peer a chunk of the reduction under way.
     void send_chunk(std::uint32_t to, std::uint32_t slice, std::uint32_t round,
                     std::span<const tensor> parts);
-    // Adds, or cuts, in the handler; the trace has it.
+    // Runs `add`, which adds or cuts numbers in the handler, and puts it in the trace.
     result<void> timed_sum(const std::function<result<void>()>& add);
-    // One piece of work at a time, on so many numbers; `then` runs in this actor when it has succeeded.
+    // Submits work on so many elements, one piece at a time; `then` runs in this actor when it has succeeded.
     void submit(const char* label, std::size_t elements, device_work work,
                 std::function<void()> then);
     std::size_t elements() const noexcept; // of all tensors
-    // The answer to the stage, which ends the reduction.
+    // Answers the stage, which ends the reduction.
     void finish(std::vector<tensor> sums);
     void fail(const error& why) { quit(why); }
 

@@ -7,7 +7,7 @@ namespace troupe {
 gatherer::gatherer(actor_context& context, compressed_options options)
     : payload_reducer{context, std::move(options)} {}
 
-// ---- what the stage has ---------------------------------------------------------------------------------------------
+// ---- tensors of the stage -------------------------------------------------------------------------------------------
 
 void gatherer::begin() {
     sums_.assign(packed().size(), {});
@@ -30,7 +30,7 @@ void gatherer::send_to_all(std::size_t first, std::span<const tensor> payloads) 
             send_payloads(r, 0, first, payloads);
 }
 
-// ---- what arrives ---------------------------------------------------------------------------------------------------
+// ---- arrivals -------------------------------------------------------------------------------------------------------
 
 result<void> gatherer::arrive_payloads(proto::ReduceChunk::Reader body, std::uint32_t rank,
                                        std::size_t first, std::span<const tensor> payloads) {
@@ -54,7 +54,7 @@ result<void> gatherer::keep(part_key whose, std::size_t first, std::span<const t
 // ---- sums -----------------------------------------------------------------------------------------------------------
 
 void gatherer::go_on() {
-    std::size_t first = 0; // of what all have given
+    std::size_t first = 0; // all ranks have given payloads from this number on
     for (std::uint32_t r = 0; r < members().size(); ++r) {
         const auto part = parts_.find({current_reduction()->id, r});
         first = std::max(first, part == parts_.end() ? packed().size() : part->second.from());

@@ -1,8 +1,9 @@
-// One rank of an all-reduce of compressed gradients: each rank's payloads go to all others, and everyone decodes and sums
-// them in the order of the ranks, so that all end with the same bits; of factors on like processors, as each multiplies them
-// itself. For payloads that cannot be summed on their way, and where that is the fastest (compressed_exchange.hpp).
+// One rank of an all-reduce of compressed gradients by all-gather: each rank's payloads go to all others, and every rank
+// decodes and sums them in the order of the ranks, so that all end with the same bits; with factors, which each rank
+// multiplies itself, only on processors of one kind. For payloads that cannot be summed on the way, and where all-gather is
+// the fastest exchange (compressed_exchange.hpp).
 //
-// Payloads are summed as soon as all ranks' are here.
+// Payloads are summed as soon as those of all ranks are there.
 #pragma once
 
 #include <map>
@@ -32,7 +33,7 @@ class gatherer final : public payload_reducer {
 
     std::map<part_key, payload_arrivals> parts_;
     std::vector<tensor> sums_;    // of the reduction under way, by number of the payload
-    std::size_t summed_from_ = 0; // from this number on
+    std::size_t summed_from_ = 0; // sums from this number on are there
 };
 
 } // namespace troupe

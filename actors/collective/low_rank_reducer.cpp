@@ -13,7 +13,7 @@ result<tensor> zeros_of(memory_pool& memory, const tensor_shape& shape) {
     return zeros;
 }
 
-// What a rank sums first: of each tensor P, or the tensor as it is; zeros where it has nothing.
+// A rank's operands of the first sum: P of each tensor, or the tensor; zeros if the rank has no gradients.
 result<std::vector<tensor>> first_sums(compute_context& context, const low_rank_layout& layout,
                                        const low_rank_factors& how, std::span<const tensor> own,
                                        std::span<std::vector<tensor>> state) {
@@ -50,7 +50,7 @@ void low_rank_reducer::joined() {
         [this](const auto& add) { return timed_sum(add); });
 }
 
-// ---- all P, and what is sent as it is -------------------------------------------------------------------------------
+// ---- all P, and tensors that are not compressed ---------------------------------------------------------------------
 
 void low_rank_reducer::take(std::size_t first, std::vector<tensor> given) {
     if (auto own = collect(first, std::move(given)))
@@ -117,7 +117,7 @@ void low_rank_reducer::step() {
 // ---- all Q, and the products ----------------------------------------------------------------------------------------
 
 void low_rank_reducer::make_rights() {
-    std::vector<tensor> lefts; // the sums of P, by Q
+    std::vector<tensor> lefts; // sums of P, by number of Q
     for (std::size_t t = 0; t < layout_.right_of.size(); ++t)
         if (layout_.right_of[t]) {
             auto sum = rounds_->numbers().sum(layout_.rights + t);

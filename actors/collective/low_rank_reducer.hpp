@@ -1,9 +1,9 @@
-// One rank of an all-reduce of gradients that a codec sends as products P' Q of thin matrices: all P are summed, made
-// orthonormal by every rank, and then all Q. Both sums, with the running averages and gradients that are sent as they are in
-// the first, are one dense all-reduce, of whose slices the last wait for the others (reduction.hpp). Its messages are those
-// of a reducer. Source: PowerSGD, Vogels, Karimireddy and Jaggi 2019.
+// One rank of an all-reduce of gradients that a codec sends as products P' Q of thin matrices: all P are summed, and made
+// orthonormal by every rank; then all Q are summed. Running averages and gradients that are not compressed are in the first
+// sum. Both sums are one dense all-reduce, whose last slices wait for the others (reduction.hpp). Its messages are those of
+// a reducer. Source: PowerSGD, Vogels, Karimireddy and Jaggi 2019.
 //
-// A rank without gradients adds zeros, and keeps what it has not sent yet.
+// A rank without gradients adds zeros, and keeps the errors of its encoding for the next sum.
 #pragma once
 
 #include "actors/collective/compressed_exchange.hpp"
@@ -30,9 +30,9 @@ class low_rank_reducer final : public compressed_reducer {
 
     low_rank_layout layout_;
     std::optional<reduction_rounds> rounds_; // with the peers
-    bool has_own_ = false;                   // in the reduction under way; else zeros
+    bool has_own_ = false;                   // gradients in the reduction under way; else zeros
     bool are_rights_given_ = false;
-    // By tensor, what is kept beside it; by Q, the basis of its sum. Used by the device.
+    // The codec's state, by tensor; and the bases of the sums, by number of Q. Both are used by the device.
     std::shared_ptr<std::vector<std::vector<tensor>>> state_ =
         std::make_shared<std::vector<std::vector<tensor>>>();
     std::shared_ptr<std::vector<tensor>> bases_;

@@ -10,7 +10,7 @@ namespace troupe {
 
 namespace {
 
-constexpr std::size_t cached = 4096; // numbers that are summed while they are in the nearest cache
+constexpr std::size_t cached = 4096; // numbers of a step, summed in the first-level cache
 
 const float* floats(const std::byte* from) {
     return reinterpret_cast<const float*>(from);

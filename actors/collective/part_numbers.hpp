@@ -1,8 +1,8 @@
-// What the parts of a reduction are made of: float32 numbers, or numbers of 16 bits, to which every sum is rounded.
+// The numbers in the parts of a reduction: float32, or numbers of 16 bits, to which every sum is rounded.
 //
-// So a sum has the same bits wherever it is sent on to, and all who add the same two parts have the same.
+// So a sum has the same bits at every rank that it is sent on to, and at all ranks that add the same two parts.
 //
-// Threads: any. Memory: of the processor, read and written by who calls.
+// Threads: any. Memory: host memory, read and written on the caller's thread.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ class part_numbers {
     bool is_half() const noexcept { return half_.has_value(); }
     std::size_t bytes(std::size_t count) const noexcept { return count * (half_ ? 2 : 4); }
 
-    // A row of so many: float32, or bytes, two for each (ops/codecs.hpp). errc::exhausted.
+    // A row of so many numbers: float32, or uint8 with two bytes per number (ops/codecs.hpp). errc::exhausted.
     result<tensor> new_row(memory_pool& memory, std::size_t count) const;
     bool is_row(const tensor& t, std::size_t count) const;
     tensor cut(const tensor& row, index_range numbers) const; // no copy

@@ -8,7 +8,7 @@ namespace troupe {
 
 namespace {
 
-// The first of these numbers that is not below `least`.
+// The position of the first of these numbers, in ascending order, that is not below `least`.
 std::size_t place_of(const std::vector<std::size_t>& numbers, std::size_t least) {
     return static_cast<std::size_t>(std::ranges::lower_bound(numbers, least) - numbers.begin());
 }
@@ -80,7 +80,7 @@ void payload_reducer::step() {
         go_on();
 }
 
-// ---- what the stage has ---------------------------------------------------------------------------------------------
+// ---- tensors of the stage -------------------------------------------------------------------------------------------
 
 void payload_reducer::take(std::size_t first, std::vector<tensor> given) {
     if (!rounds_->is_under_way()) {
@@ -114,7 +114,7 @@ void payload_reducer::send_payloads(std::uint32_t to, std::uint32_t round, std::
     send_chunk(to, static_cast<std::uint32_t>(rounds_->slices() + first), round, payloads);
 }
 
-// ---- what arrives ---------------------------------------------------------------------------------------------------
+// ---- arrivals -------------------------------------------------------------------------------------------------------
 
 result<void> payload_reducer::arrive(proto::ReduceChunk::Reader body, std::uint32_t rank,
                                      const frame& f) {

@@ -48,7 +48,7 @@ void reducer::join(proto::JoinReduction::Reader body, const frame& f) {
         [this](const std::function<result<void>()>& add) { return timed(add); });
 }
 
-// ---- what the stage has ---------------------------------------------------------------------------------------------
+// ---- tensors of the stage -------------------------------------------------------------------------------------------
 
 void reducer::reduce(proto::Reduce::Reader body, const frame& f) {
     if (!stage_ || f.from() != stage_)
@@ -63,7 +63,7 @@ void reducer::reduce(proto::Reduce::Reader body, const frame& f) {
     take(body.getFirst(), f);
 }
 
-// Of local SGD: the mean of all replicas' weights.
+// Local SGD: begins the mean of all replicas' weights.
 void reducer::exchange(proto::Exchange::Reader, const frame& f) {
     if (!stage_ || f.from() != stage_)
         return reject("the sender is not the stage of this reducer");
@@ -149,9 +149,9 @@ void reducer::finish() {
     answer(std::move(reduced));
 }
 
-// ---- what arrives ---------------------------------------------------------------------------------------------------
+// ---- arrivals -------------------------------------------------------------------------------------------------------
 
-// A peer can be one reduction ahead: for the one after that it needs what this rank has still to send.
+// A peer can be one reduction ahead: for the one after that it needs chunks that this rank has yet to send.
 void reducer::chunk(proto::ReduceChunk::Reader body, const frame& f) {
     const auto member = std::ranges::find(members_, f.from());
     if (member == members_.end())
@@ -167,7 +167,7 @@ void reducer::chunk(proto::ReduceChunk::Reader body, const frame& f) {
         finish();
 }
 
-// Whoever is gone has told its own stage.
+// A reducer that is gone has told its own stage.
 void reducer::on_rejected(proto::Rejected::Reader body, const frame& f) {
     if (!body.getGone() && std::ranges::count(members_, f.from()) > 0)
         fail(read_failure(body).in("a reducer refused a message"));

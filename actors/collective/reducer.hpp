@@ -1,9 +1,9 @@
-// One rank of an all-reduce: sums what its stage hands it with what the reducers of the other replicas have. Speaks
-// schemas/collective.capnp, and for local SGD to its stage the peer's side of schemas/peers.capnp.
+// One rank of an all-reduce: sums the tensors of its stage with those of the other replicas' reducers. Speaks
+// schemas/collective.capnp, and with its stage, for local SGD, the peer's side of schemas/peers.capnp.
 //
-// What is sent when stands in all_reduce.hpp, reduction_rounds.hpp pairs messages with that. It adds at once, in the handler
-// of the message that brings the numbers: a slice takes less time than to give it to a device and to hear of its end, and
-// the device may have a backward pass to run.
+// all_reduce.hpp lists the rounds, and reduction_rounds.hpp pairs messages with them. Numbers are added at once, in the
+// handler of the message that brings them: adding a slice takes less time than submitting it to a device and hearing of its
+// end, and the device may have a backward pass to run.
 //
 // Threads: an actor's.
 // Errors: a chunk that does not fit or that a peer refuses, and memory that is used up, end it; its stage watches it.
@@ -23,10 +23,10 @@ namespace troupe {
 
 struct reducer_options {
     proto::AllReduceAlgorithm algorithm = proto::AllReduceAlgorithm::AUTO;
-    std::shared_ptr<device> compute;  // whose memory sums are kept in
-    std::vector<tensor_shape> shapes; // of what is summed; the stage's averages and parameters
-    std::size_t averages = 0;         // of these the first: float32 where the others are not
-    part_numbers numbers{};           // as which the stage gives the others, and all send them
+    std::shared_ptr<device> compute;  // sums are kept in its memory
+    std::vector<tensor_shape> shapes; // of the stage's averages, then of its parameters
+    std::size_t averages = 0;         // the first of these: float32 also if the others are not
+    part_numbers numbers{}; // form in which the stage gives the others, and ranks send them
 };
 
 class reducer final : public actor {
@@ -38,7 +38,7 @@ class reducer final : public actor {
     struct running {
         std::uint64_t id;
         minibatch_id minibatch;
-        bool of_weights = false; // their mean, for Exchange
+        bool of_weights = false; // a mean of weights, for Exchange
     };
 
     void join(proto::JoinReduction::Reader body, const frame& f);
@@ -57,7 +57,7 @@ class reducer final : public actor {
 
     reducer_options options_;
     actor_address stage_;
-    std::vector<actor_address> members_;     // by rank; this one among them
+    std::vector<actor_address> members_;     // reducers by rank, this one among them
     std::optional<reduction_rounds> rounds_; // with the peers
     std::optional<running> current_;
     std::uint64_t next_id_ = 0;

@@ -1,4 +1,4 @@
-// The role "reducer": spawns the reducer that ranks sum by as ReducerOptions (schemas/collective.capnp) say.
+// The role "reducer": spawns a reducer of the kind that ReducerOptions (schemas/collective.capnp) imply.
 #pragma once
 
 #include "actors/agent/role.hpp"

@@ -19,7 +19,7 @@ bool contains(index_range a, index_range b) {
 
 } // namespace
 
-// ---- what all reductions of a rank have in common -------------------------------------------------------------------
+// ---- the plan of all reductions of a rank ---------------------------------------------------------------------------
 
 reduction_plan reduction_plan::make(std::vector<tensor_shape> shapes,
                                     proto::AllReduceAlgorithm algorithm, std::uint32_t rank,
@@ -70,7 +70,7 @@ index_range reduction_plan::tensors_of(index_range elements) const {
     return {first, number_of(elements.first + elements.count - 1) + 1 - first};
 }
 
-// ---- one of them ----------------------------------------------------------------------------------------------------
+// ---- one reduction --------------------------------------------------------------------------------------------------
 
 reduction::reduction(const reduction_plan& plan, memory_pool& memory, float scale)
     : plan_{plan}, memory_{memory}, scale_{scale}, given_from_{plan.shapes.size()},
@@ -158,7 +158,7 @@ result<tensor> reduction::row_of(std::size_t slice, std::size_t elements,
     return row;
 }
 
-// Of what this rank has of the piece so far.
+// The first number of the piece in this rank's partial sum, or in its input.
 const std::byte* reduction::begin_of(std::size_t slice, index_range elements,
                                      const piece& p) const {
     const slice_state& s = slices_[slice];
@@ -216,7 +216,7 @@ result<void> reduction::add_partial(std::size_t slice, index_range elements,
 }
 
 result<tensor> reduction::sum(std::size_t number) {
-    if (!results_[number]) { // of a rank alone
+    if (!results_[number]) { // there is only one rank
         auto made = part_numbers{}.new_row(memory_, plan_.shapes[number].elements());
         if (!made)
             return made.failure();

@@ -1,10 +1,10 @@
-// One rank's share of one all-reduce: the numbers, and how far each slice of them has come through its rounds. No actor.
+// One rank's share of one all-reduce: its numbers, and the progress of each slice through the rounds. No actor.
 //
-// What this rank begins with is never written: peers may still read what was sent of it. A sum that is not the last of its
-// elements is a new tensor, the last one lies in the results. A part that lies within one tensor is sent as it is; one that
-// does not, or that is of results and sent in 16 bits, is put in a row first.
+// The inputs of this rank are never written: peers may still read parts that were sent. A partial sum is a new tensor, a
+// final sum lies in the results. A part within one tensor is sent without a copy; a part of several tensors, or of results
+// that are sent in 16 bits, is copied to a row first.
 //
-// Threads: none of its own. Memory: numbers are summed in the processor's memory by who calls.
+// Threads: none of its own. Memory: numbers are summed in host memory, on the caller's thread.
 #pragma once
 
 #include <memory>
@@ -17,23 +17,23 @@
 
 namespace troupe {
 
-// Of a message, about: half a megabyte is copied and added in the second cache of today's processors, and takes several
-// times as long as what each message costs beside its bytes.
+// Elements of a message, about: half a megabyte is copied and added within the second-level cache of today's processors, and
+// that takes several times as long as a message costs apart from its bytes.
 inline constexpr std::size_t message_elements_default = 1u << 16;
 
-// What all reductions of a rank have in common.
+// The plan that all reductions of a rank share.
 struct reduction_plan {
     std::vector<tensor_shape> shapes;
-    std::vector<std::size_t> begins; // of each tensor, its first element; and behind the last one
-    std::size_t segments = 1;        // of each slice
+    std::vector<std::size_t> begins; // the first element of each tensor; then the end of the last
+    std::size_t segments = 1;        // in each slice
     std::vector<reduce_transfer> transfers; // of each slice
-    std::vector<bool> is_last; // by transfer: what it receives is the sum of all ranks then
+    std::vector<bool> is_last; // by transfer: after it the received elements are final sums
     std::vector<index_range> slices;
-    std::size_t late =
-        0; // of the tensors the first: float32, and in slices of their own the others' are before them
-    std::size_t early_slices =
-        0; // of the slices the first: those of the other tensors; none has some of both
-    part_numbers numbers; // of the early slices
+    // The number of late tensors, which are the first ones: float32, in slices of their own, behind those of the others.
+    std::size_t late = 0;
+    // The number of early slices, which are the first ones: those of the other tensors; no slice has elements of both.
+    std::size_t early_slices = 0;
+    part_numbers numbers; // in the early slices
 
     static reduction_plan make(std::vector<tensor_shape> shapes,
                                proto::AllReduceAlgorithm algorithm, std::uint32_t rank,
@@ -59,40 +59,40 @@ class reduction {
     // Sums are multiplied with `scale`. The plan and the pool must outlive it.
     reduction(const reduction_plan& plan, memory_pool& memory, float scale);
 
-    // Tensors first, first + 1, ... of this rank, of the plan's shapes, or rows of its numbers. They come from the last to
-    // the first.
+    // Takes tensors first, first + 1, ... of this rank, with the plan's shapes, or as rows of its numbers. Calls go from the
+    // last tensors to the first.
     void give(std::size_t first, std::vector<tensor> inputs);
-    result<void> give_zeros(); // for all
+    result<void> give_zeros(); // for all tensors
     std::size_t given_from() const noexcept { return given_from_; }
-    bool can_start(std::size_t slice) const; // all that it needs has been given
+    bool can_start(std::size_t slice) const; // its tensors have been given
 
-    // What the slice does next; null when it is done.
+    // The next transfer of the slice; null when it is done.
     const reduce_transfer* next(std::size_t slice) const;
     bool has_sent(std::size_t slice) const { return slices_[slice].has_sent; }
-    result<tensor> part_to_send(std::size_t slice); // a row; empty where nothing is to be sent now
-    result<void> take(std::size_t slice, const tensor& received); // what the transfer receives
-    void step(std::size_t slice);                                 // to the transfer after it
+    result<tensor> part_to_send(std::size_t slice); // a row; empty if the transfer sends nothing
+    result<void> take(std::size_t slice, const tensor& received); // the transfer's row
+    void step(std::size_t slice);                                 // to the following transfer
 
-    // The sum of a tensor whose slices are done, of its shape.
+    // The sum of a tensor whose slices are done, in its shape.
     result<tensor> sum(std::size_t number);
-    // When all slices are done: one tensor for each shape. Nobody else writes them; peers may still read them.
+    // One tensor for each shape, when all slices are done. Nobody else writes them; peers may still read them.
     result<std::vector<tensor>> sums() &&;
 
   private:
     struct slice_state {
-        std::size_t next = 0; // of the plan's transfers
+        std::size_t next = 0; // index of the next one of the plan's transfers
         bool has_sent = false;
-        // The sum so far of some elements, where it is neither what this rank began with nor a result.
+        // The partial sum of some elements, where it is neither an input of this rank nor a result.
         index_range partial_of;
         tensor partial;
         std::vector<bool> is_done; // by segment: its sum lies in the results
     };
 
-    // Elements that lie one after the other in a tensor of ours and in those of others.
+    // The elements of a range that lie in one tensor.
     struct piece {
         std::size_t tensor;
         index_range within;
-        std::size_t offset; // in the range that was asked for
+        std::size_t offset; // of the piece in the range
     };
     std::vector<piece> pieces_of(index_range elements) const;
     const std::byte* begin_of(std::size_t slice, index_range elements, const piece& p) const;

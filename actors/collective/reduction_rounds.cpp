@@ -40,7 +40,7 @@ result<void> reduction_rounds::go_on() {
     return {};
 }
 
-// Takes a slice as far through its rounds as what has arrived allows.
+// Takes a slice as far through its rounds as the arrived chunks allow.
 result<void> reduction_rounds::go_on(std::size_t slice) {
     reduction& numbers = current_->numbers;
     while (const reduce_transfer* const t = numbers.next(slice)) {
@@ -55,7 +55,7 @@ result<void> reduction_rounds::go_on(std::size_t slice) {
             const auto arrival =
                 arrived_.extract({current_->id, static_cast<std::uint32_t>(slice), t->round});
             if (arrival.empty())
-                return {}; // until it comes
+                return {}; // until the chunk arrives
             if (auto taken = add_([&] { return numbers.take(slice, arrival.mapped()); }); !taken)
                 return taken;
         }
@@ -78,7 +78,7 @@ result<void> reduction_rounds::arrive(proto::ReduceChunk::Reader body, std::uint
     return go_on();
 }
 
-// Nobody is ahead of a reduction that this rank has not begun.
+// A chunk of any round may be due of a reduction that this rank has not begun.
 result<void> reduction_rounds::check(proto::ReduceChunk::Reader body, std::uint32_t from,
                                      std::span<const tensor> parts) const {
     if (body.getSlice() >= plan_.slices.size())

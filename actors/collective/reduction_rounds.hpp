@@ -1,8 +1,8 @@
-// The messages of one rank in one all-reduce after another: pairs chunks with the rounds of a reduction. For an actor, in
+// The messages of one rank in successive all-reduces: pairs chunks with the rounds of a reduction. Used by an actor, in
 // whose handlers it adds. Several slices are under way at a time, and begin in one order.
 //
 // Threads: an actor's.
-// Errors: a chunk that does not fit, and memory that is used up; nothing goes on after that.
+// Errors: a chunk that does not fit, and exhausted memory; nothing may be called after that.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace troupe {
 
-// Which of these share a node.
+// The ranks of these members, and their nodes.
 rank_nodes nodes_of(std::span<const actor_address> members);
 
 class reduction_rounds {
@@ -24,7 +24,7 @@ class reduction_rounds {
     // Sends a part to a rank.
     using sender = std::function<void(std::uint32_t to, std::uint32_t slice, std::uint32_t round,
                                       tensor part)>;
-    // Runs what adds, and returns what it returns: so that it can be timed.
+    // Runs `add` and returns its result, so that it can be timed.
     using adder = std::function<result<void>(const std::function<result<void>()>& add)>;
 
     reduction_rounds(reduction_plan plan, sender send, adder add)
@@ -32,31 +32,32 @@ class reduction_rounds {
     reduction_rounds(const reduction_rounds&) = delete;
     reduction_rounds& operator=(const reduction_rounds&) = delete;
 
-    // The reduction under way.
+    // Begins a reduction, which the functions below are about.
     void begin(std::uint64_t id, memory_pool& memory, float scale);
     std::size_t slices() const noexcept { return plan_.slices.size(); }
     reduction& numbers() { return current_->numbers; }
     bool is_under_way() const noexcept { return current_.has_value(); }
-    // Takes slices as far as what this rank has been given and what has come allow.
+    // Takes slices as far as the given tensors and the arrived chunks allow.
     result<void> go_on();
-    // Whether all slices are done, or those that have none of the plan's late tensors.
+    // True if all slices are done, or all of the plan's early slices.
     bool is_done() const { return current_->finished == plan_.slices.size(); }
     bool is_early_done() const { return current_->finished_early == plan_.early_slices; }
-    result<std::vector<tensor>> end(); // its sums
+    result<std::vector<tensor>> end(); // ends the reduction: its sums
 
-    // A chunk of the reduction under way or of the one after it. errc::protocol where it is not due.
+    // Takes a chunk of the reduction under way or of the one after it. errc::protocol if it is not due.
     result<void> arrive(proto::ReduceChunk::Reader body, std::uint32_t from,
                         std::span<const tensor> parts);
 
   private:
-    using chunk_key = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>; // as ReduceChunk
+    // Reduction, slice, round.
+    using chunk_key = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>;
 
     struct running {
         std::uint64_t id;
         reduction numbers;
         std::size_t started = 0; // slices
         std::size_t finished = 0;
-        std::size_t finished_early = 0; // of these without late tensors
+        std::size_t finished_early = 0; // of the early slices
     };
 
     result<void> go_on(std::size_t slice);
@@ -67,7 +68,7 @@ class reduction_rounds {
     sender send_;
     adder add_;
     std::optional<running> current_;
-    std::uint64_t next_id_ = 0; // of the one after the last that has ended
+    std::uint64_t next_id_ = 0; // of the reduction after the last that has ended
     std::map<chunk_key, tensor> arrived_;
 };
 

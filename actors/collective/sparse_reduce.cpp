@@ -60,7 +60,7 @@ sparse_vector sparse_vector::part(index_range range) const {
 
 namespace {
 
-// What is missing counts as 0, whoever's it is: the same bits for a + b and b + a, also where one is -0.
+// A missing number of either vector counts as 0: a + b and b + a have the same bits, also where one is -0.
 sparse_vector dense_sum(const sparse_vector& a, const sparse_vector& b) {
     std::vector<float> sums = a.all();
     const std::vector<float> more = b.all();
@@ -124,11 +124,11 @@ sparse_vector in_a_row(std::span<const sparse_vector> parts) {
     return sparse_vector::make(dimension, std::move(indices), std::move(values));
 }
 
-// ---- who sends what -------------------------------------------------------------------------------------------------
+// ---- transfers ------------------------------------------------------------------------------------------------------
 
 namespace {
 
-// Where the rounds are those of a dense all-reduce.
+// The dense all-reduce that has the same rounds, if there is one.
 std::optional<proto::AllReduceAlgorithm> dense_rounds(sparse_algorithm algorithm) {
     switch (algorithm) {
     case sparse_algorithm::recursive_doubling:
@@ -227,7 +227,7 @@ const reduce_transfer* sparse_reduction::next_to_send() const {
     const reduce_transfer& t = transfers_[next_sent_];
     for (std::size_t i = next_taken_; i < next_sent_; ++i)
         if (transfers_[i].from != nobody && overlap(transfers_[i].receives, t.sends))
-            return nullptr; // what it is to send is still to come
+            return nullptr; // a segment that it sends has yet to arrive
     return &t;
 }
 

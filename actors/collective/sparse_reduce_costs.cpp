@@ -1,4 +1,4 @@
-// The part of sparse_reduce.hpp that sends nothing: costs and the choice.
+// The part of sparse_reduce.hpp that sends nothing: costs, and the choice of an algorithm.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -10,22 +10,22 @@ namespace troupe {
 
 namespace {
 
-// What the busiest rank sends.
+// The messages and bytes that the busiest rank sends.
 struct sparse_cost {
     double messages = 0;
     double bytes = 0;
 };
 
-// How many bytes a part of a vector takes.
+// The bytes of a part of a vector.
 template <class Union>
 struct part_bytes {
     const sparse_load& load;
-    double numbers; // of a rank
-    // By how many times as many numbers the sum of so many ranks' vectors has as one of them.
+    double numbers; // that a rank keeps
+    // The ratio of the numbers in a sum of so many ranks' vectors to those in one vector.
     Union union_of;
     bool lie_evenly; // else all numbers may lie in one part
 
-    // This part of what so many ranks have together; `is_sum`: nothing is added to it any more.
+    // This part (a fraction) of the sum over so many ranks; `is_sum`: it is a final sum.
     double operator()(double among, double part, bool is_sum) const {
         const double each = is_sum ? load.values.bytes_each() : sizeof(float);
         const double count = numbers * union_of(among) * (lie_evenly ? part : 1);
@@ -33,7 +33,7 @@ struct part_bytes {
                         each * part * static_cast<double>(load.dimension)) +
                dense(part);
     }
-    // With all numbers.
+    // The bytes of this part with all numbers.
     double full(double part) const {
         return load.values.bytes_each() * part * static_cast<double>(load.dimension) + dense(part);
     }
@@ -44,20 +44,20 @@ struct part_bytes {
 template <class Union>
 part_bytes(const sparse_load&, double, Union, bool) -> part_bytes<Union>;
 
-// Of recursive doubling or halving doubling.
+// The cost of recursive doubling or halving doubling.
 template <class Bytes>
 sparse_cost cost_of_doubling(bool halves, std::uint32_t ranks, const Bytes& bytes) {
     const double p = ranks, power = std::bit_floor(ranks);
     sparse_cost cost;
-    double held = 1; // ranks whose numbers a partner has
+    double held = 1; // ranks whose numbers are in a partner's vector
     const bool folds = power < p;
-    if (folds) // the busiest takes another's in first, and sends it all in the end
+    if (folds) // the busiest rank first adds another's vector, and sends it the whole sum at the end
         cost = {2, bytes(p, 1, halves)}, held = 2;
     for (double away = 1; away < power; away *= 2, ++cost.messages)
         cost.bytes += bytes(std::min(away * held, p), halves ? 0.5 / away : 1, false);
     for (double away = 1; halves && away < power; away *= 2, ++cost.messages)
         cost.bytes += bytes(p, away / power, true);
-    if (folds) // or who folds, where sums go back in fewer bits
+    if (folds) // or the rank that folds is the busiest, where sums are sent back in fewer bits
         cost.bytes = std::max(cost.bytes, bytes(1, 1, false));
     return cost;
 }
@@ -73,7 +73,7 @@ sparse_cost cost_of(sparse_algorithm algorithm, std::uint32_t ranks, const Bytes
     return {2 * (p - 1), (p - 1) * (bytes(1, 1 / p, false) + block)};
 }
 
-// None has a number where another has one.
+// The ratio for vectors of which no two have a number at the same place.
 double no_two(double among) {
     return among;
 }
@@ -82,7 +82,7 @@ double most_of(const sparse_load& load) {
     return static_cast<double>(std::max(load.numbers, load.most));
 }
 
-// Whole bytes, where adding fractions may have come out a little above.
+// Rounds up to whole bytes; sums of fractions may be slightly too large.
 std::size_t whole(double bytes) {
     return static_cast<std::size_t>(std::ceil(bytes - 1e-3));
 }
@@ -113,7 +113,7 @@ std::optional<sparse_algorithm> choose_sparse(std::uint32_t ranks, const sparse_
     std::optional<sparse_algorithm> best;
     double least = whole(gathered(most_of(load))) <= allowed ? time_of({others, gathered(numbers)})
                                                              : std::numeric_limits<double>::max();
-    // In this order: of two that take as long the first.
+    // The first of two that take equally long is chosen.
     for (const auto a : {sparse_algorithm::recursive_doubling, sparse_algorithm::split_dense,
                          sparse_algorithm::split_all_gather, sparse_algorithm::halving_doubling}) {
         const bool has_owners = a != sparse_algorithm::recursive_doubling;

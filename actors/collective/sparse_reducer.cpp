@@ -21,7 +21,7 @@ void sparse_reducer::take(std::size_t first, std::vector<tensor> given) {
         begin(std::move(*own));
 }
 
-// The first sends, and the sums where there is nobody to sum with.
+// Makes the parts that are sent first.
 void sparse_reducer::begin(std::vector<tensor> own) {
     given_ = 0;
     sum_ = std::make_shared<running_sum>();
@@ -48,7 +48,7 @@ void sparse_reducer::send_on() {
     go_on();
 }
 
-// Takes what has come, as far as it is in a row.
+// Takes the parts that have arrived, up to the first gap in the order of transfers.
 void sparse_reducer::go_on() {
     if (!current_reduction() || !sum_ || is_busy())
         return;

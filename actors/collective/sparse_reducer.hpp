@@ -1,7 +1,7 @@
-// One rank of an all-reduce of compressed gradients whose payloads are sparse: they are summed on their way, as
-// sparse_reduce.hpp says. What is in a message stands in sparse_sum.hpp; this actor pairs messages with both.
+// One rank of an all-reduce of compressed gradients whose payloads are sparse: they are summed by the rounds of
+// sparse_reduce.hpp. sparse_sum.hpp describes the contents of messages; this actor pairs messages with both.
 //
-// As many messages as have come are summed by one piece of work on the device, which also makes what can be sent then.
+// One piece of work on the device sums all messages that have arrived, and makes the parts that can be sent then.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ class sparse_reducer final : public compressed_reducer {
   private:
     using chunk_key = std::pair<std::uint64_t, std::uint32_t>; // reduction, round
 
-    // What the device has of the reduction under way.
+    // The state of the reduction under way that the device works on.
     struct running_sum {
         std::shared_ptr<std::vector<float>> lost;
         std::optional<sparse_sum> numbers;
@@ -36,9 +36,9 @@ class sparse_reducer final : public compressed_reducer {
 
     sparse_algorithm algorithm_;
     std::shared_ptr<const sparse_plan> plan_;
-    std::shared_ptr<running_sum> sum_;         // while it computes by the device alone
-    std::shared_ptr<std::vector<float>> lost_; // by rounding, likewise; kept from sum to sum
-    std::size_t given_ = 0;                    // of the transfers: the device has what they take
+    std::shared_ptr<running_sum> sum_;         // used by the device alone while it computes
+    std::shared_ptr<std::vector<float>> lost_; // rounding errors, likewise; kept from sum to sum
+    std::size_t given_ = 0;                    // transfers whose parts the device has
     std::map<chunk_key, std::vector<tensor>> arrived_;
 };
 

@@ -11,7 +11,7 @@ namespace troupe {
 
 namespace {
 
-// Appends a sparse payload's numbers to those of a row, of which its tensor begins at `first`.
+// Appends a sparse payload's numbers to those of a row in which its tensor begins at `first`.
 void append_sparse(const tensor& payload, std::size_t first, std::vector<std::uint32_t>& indices,
                    std::vector<float>& values) {
     const std::size_t count = payload.bytes() / sparse_element_bytes, before = values.size();
@@ -26,7 +26,7 @@ void append_sparse(const tensor& payload, std::size_t first, std::vector<std::ui
         indices[i] += static_cast<std::uint32_t>(first);
 }
 
-// One of the two rows of what a rank begins with.
+// One of the two rows of a rank's inputs.
 sparse_vector row_of(const sparse_plan& plan, std::span<const tensor> payloads, bool sparse) {
     const std::size_t dimension = sparse ? plan.layout.load.dimension : plan.layout.load.dense;
     if (payloads.empty())
@@ -49,7 +49,7 @@ sparse_vector row_of(const sparse_plan& plan, std::span<const tensor> payloads, 
                   : sparse_vector::dense(std::move(values));
 }
 
-// In float32.
+// The numbers of a vector as float32: all of them, or a sparse payload.
 result<tensor> whole_tensor_of(memory_pool& memory, const sparse_vector& v) {
     const std::size_t bytes = v.values.size() * sizeof(float);
     auto part = v.is_dense() ? tensor::allocate(memory, data_type::float32, {v.values.size()})
@@ -80,7 +80,7 @@ result<tensor> tensor_of(compute_context& context, const sparse_vector& v,
     return part;
 }
 
-// All numbers of a part, or nothing where it has their places, too.
+// All numbers of a dense part; nullopt for a part with indices.
 result<std::optional<tensor>> all_of(compute_context& context, const tensor& part,
                                      std::size_t dimension, const sparse_values& how) {
     if (part.type() == data_type::float32)
@@ -95,7 +95,7 @@ result<std::optional<tensor>> all_of(compute_context& context, const tensor& par
     return std::optional{std::move(*all)};
 }
 
-// What tensor_of has made, of a part of this dimension, whose size has been checked.
+// The inverse of tensor_of(), for a part of this dimension whose size has been checked.
 result<sparse_vector> vector_from(compute_context& context, const tensor& part,
                                   std::size_t dimension, const sparse_values& how) {
     const auto all = all_of(context, part, dimension, how);
@@ -121,7 +121,7 @@ result<sparse_vector> vector_from(compute_context& context, const tensor& part,
 
 } // namespace
 
-// ---- what all sums of a rank have in common -------------------------------------------------------------------------
+// ---- the plan of all sums of a rank ---------------------------------------------------------------------------------
 
 sparse_plan sparse_plan::make(sparse_algorithm algorithm, std::uint32_t rank, std::uint32_t ranks,
                               std::vector<tensor_shape> shapes, sparse_layout layout) {
@@ -139,7 +139,7 @@ sparse_values sparse_plan::form_of(std::size_t row, bool is_sum) const {
 
 namespace {
 
-// Whether these could be the numbers of a segment, with their places or all without.
+// True if these could be the numbers of a segment: some with their indices, or all without.
 bool could_be(const tensor& numbers, std::size_t dimension, const sparse_values& how) {
     if (!numbers || numbers.shape().rank() != 1)
         return false;
@@ -168,7 +168,7 @@ result<void> sparse_plan::check(const reduce_transfer& t, std::span<const tensor
     return fits ? result<void>{} : error{errc::protocol, "has not the elements that are due"};
 }
 
-// ---- one of them ----------------------------------------------------------------------------------------------------
+// ---- one sum --------------------------------------------------------------------------------------------------------
 
 sparse_sum::sparse_sum(const sparse_plan& plan, std::span<const tensor> payloads,
                        std::vector<float>& lost)
@@ -190,12 +190,12 @@ result<sparse_sum> sparse_sum::begin(compute_context& context, const sparse_plan
     return sparse_sum{plan, payloads, lost};
 }
 
-// The sum that this rank makes for all, when it has.
+// Rounds the final sum that this rank computes, once it is there.
 result<void> sparse_sum::round(compute_context& context) {
     const sparse_vector* const sum = rows_[1].to_round();
     if (sum == nullptr)
         return {};
-    const cpu::arithmetic_scope scope; // as all that is computed on a device
+    const cpu::arithmetic_scope scope; // as for all work on a device
     const sparse_values& how = plan_.layout.load.values;
     sparse_vector due = is_dense_in(how, sum->values.size(), sum->dimension)
                             ? sparse_vector::dense(sum->all())
@@ -240,7 +240,7 @@ result<std::vector<sparse_sum::outgoing>> sparse_sum::send(compute_context& cont
 }
 
 result<void> sparse_sum::take(compute_context& context, std::span<const tensor> part) {
-    const cpu::arithmetic_scope scope; // as all that is computed on a device
+    const cpu::arithmetic_scope scope; // as for all work on a device
     for (std::size_t row = 0; row < 2; ++row) {
         const sparse_values how = plan_.form_of(row, !rows_[row].next_to_take()->adds);
         std::vector<sparse_vector> vectors;
@@ -259,7 +259,7 @@ result<void> sparse_sum::take(compute_context& context, std::span<const tensor> 
 
 result<std::vector<tensor>> sparse_sum::sums(compute_context& context, float factor) const {
     const sparse_vector rows[] = {rows_[0].sum(), rows_[1].sum()};
-    std::size_t begins[] = {0, 0}; // of the next tensor, its first element
+    std::size_t begins[] = {0, 0}; // first element of the next tensor, by row
     std::vector<tensor> sums;
     for (std::size_t t = 0; t < plan_.shapes.size(); ++t) {
         auto sum = tensor::allocate(context.memory, data_type::float32, plan_.shapes[t]);

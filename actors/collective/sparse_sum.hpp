@@ -1,17 +1,17 @@
-// One rank's numbers in one sparse all-reduce of gradients: the codec's payloads in, what is sent to whom out, the sums at
-// the end. No actor.
+// One rank's numbers in one sparse all-reduce of gradients: it begins with the codec's payloads, makes parts to send, takes
+// parts of other ranks, and ends with the sums. No actor.
 //
 // Tensors lie in two rows, those whose payloads are sparse and the others (sparse_layout), which take the same rounds side
-// by side. A part that is sent is two tensors for each of its segments: of the other tensors' row, then of the sparse one's.
-// Either is float32 with all of the segment's numbers, or a sparse payload (kernels/ops/sparse.hpp) with indices within the
-// segment. Of a codec with rounded values, finished sums of the sparse row are in its form (sparse_values.hpp): a payload,
-// or, where that would be no less, all of the segment's numbers without their places; the one is never as long as the other.
+// by side. A part has two tensors for each of its segments: one of the other tensors' row, then one of the sparse row. Each
+// is float32 with all of the segment's numbers, or a sparse payload (kernels/ops/sparse.hpp) with indices within the
+// segment. With a codec that rounds values, final sums of the sparse row are in its form (sparse_values.hpp): a payload, or,
+// where that would not be smaller, all of the segment's numbers without indices; the two never have the same length.
 //
-// Error feedback of the rank that rounds a segment's sum s: at the places that it sends a = s + e, e' = a - D(q), elsewhere
-// e stays. So the sum of what all take, and the last e of all ranks, is the sum of what all gave.
+// Error feedback at the rank that rounds a segment's sum s: at the places that it sends a = s + e, e' = a - D(q), elsewhere
+// e stays. So the results of all reductions, plus the last e of all ranks, are the sum of all inputs.
 //
-// Threads: one at a time. Memory: vectors beside the pool, for each row up to what its numbers take twice; of rounded values
-// a number for each of the segment that this rank sums, from sum to sum, which no checkpoint has.
+// Threads: one at a time. Memory: vectors outside the pool, for each row up to twice the bytes of its numbers; with rounded
+// values one number for each of the segment that this rank rounds, kept from sum to sum, and in no checkpoint.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ namespace troupe {
 
 using sparse_part = std::vector<tensor>;
 
-// What all sums of a rank have in common.
+// The plan that all sums of a rank share.
 struct sparse_plan {
     sparse_algorithm algorithm = sparse_algorithm::recursive_doubling;
     std::uint32_t rank = 0;
@@ -37,16 +37,16 @@ struct sparse_plan {
 
     static sparse_plan make(sparse_algorithm algorithm, std::uint32_t rank, std::uint32_t ranks,
                             std::vector<tensor_shape> shapes, sparse_layout layout);
-    // Whether a part could be what this transfer takes, by its tensors' types and sizes. errc::protocol.
+    // Checks that a part fits this transfer, by its tensors' types and sizes. errc::protocol.
     result<void> check(const reduce_transfer& t, std::span<const tensor> part) const;
-    // How numbers of a row are written, of a sum that nothing is added to any more or of another.
+    // The form in which numbers of a row are sent; `is_sum`: those of a final sum.
     sparse_values form_of(std::size_t row, bool is_sum) const;
 };
 
 class sparse_sum {
   public:
-    // `payloads` of the plan's shapes, those of tensors that are not sparse float32; or none for zeros. `lost`: what this
-    // rank's rounding has lost in the sums before, nothing at first. The plan and that must outlive it.
+    // `payloads`: of tensors with the plan's shapes, float32 where they are not sparse; empty for zeros. `lost`: the errors
+    // of this rank's rounding in earlier sums, empty at first. It and the plan must outlive the object.
     static result<sparse_sum> begin(compute_context& context, const sparse_plan& plan,
                                     std::vector<tensor> payloads, std::vector<float>& lost);
 
@@ -55,9 +55,9 @@ class sparse_sum {
         std::uint32_t round;
         sparse_part part;
     };
-    // What can be sent now and has not been yet.
+    // The parts that can be sent now and have not been yet.
     result<std::vector<outgoing>> send(compute_context& context);
-    // What the next transfer takes, as it has passed the plan's check. errc::protocol for what no rank sends.
+    // Takes the part of the next transfer, which has passed the plan's check. errc::protocol for numbers that no rank sends.
     result<void> take(compute_context& context, std::span<const tensor> part);
     bool is_done() const { return rows_[0].is_done() && rows_[1].is_done(); }
     // When it is done: one tensor for each shape, multiplied with `factor`.

@@ -1,8 +1,8 @@
-// What crosses from one stage to another where its numbers are rounded on their way: each float32 tensor is sent as the
-// payload of a form, tokens as they are.
+// Tensors that one stage sends another with rounded numbers: each float32 tensor is sent as a payload of a number form,
+// tokens unchanged.
 //
-// The sender goes on with what it has computed, the receiver computes with what it decodes; stages on one device, too, so
-// that no number depends on where they are. A pure value; payloads come from the network.
+// The sender computes on with its own unrounded numbers, the receiver with the decoded ones, also if they are colocated: so
+// no result depends on the placement. A pure value; payloads come from the network.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,18 @@ namespace troupe {
 
 class crossing_numbers {
   public:
-    // `form` is not null. `values`: of one sample, in the order in which they are sent.
+    // `form` is not null. `values`: type and shape of one sample's tensors, in the order in which they are sent.
     crossing_numbers(number_form_ptr form, std::vector<value_form> values)
         : form_{std::move(form)}, values_{std::move(values)} {}
 
-    // Activations that cross, and the gradients that come back for them.
+    // Activations between two stages, and the gradients sent back for them.
     static crossing_numbers activations(number_form_ptr form, std::span<const graph_value> values);
     static crossing_numbers gradients(number_form_ptr form, std::span<const graph_value> values);
 
-    // Whether these can be so many samples. errc::protocol; errc::numeric for numbers that the form cannot tell.
+    // Checks that these tensors can stand for `samples` samples. errc::protocol; errc::numeric for numbers that the form
+    // cannot represent.
     result<void> check(std::span<const tensor> sent, std::size_t samples) const;
-    // Device work: the values in the place of what check() took.
+    // Device work: replaces the tensors that check() has passed by their decoded values.
     result<void> decode(compute_context& context, std::span<tensor> sent,
                         std::size_t samples) const;
     std::uint64_t bytes(std::size_t samples) const;
@@ -37,7 +38,7 @@ class crossing_numbers {
     std::vector<value_form> values_;
 };
 
-// Device work: what another stage sent, where the device computes, decoded if it is `as` this; null: it is as it is.
+// Device work: moves tensors of another stage to the memory of the device, and decodes them by `as`; null: not encoded.
 result<void> take_in(compute_context& context, const crossing_numbers* as, std::span<tensor> sent,
                      std::size_t samples);
 

@@ -1,5 +1,5 @@
-// How an epoch's samples fall into minibatches and these into microbatches. Pure arithmetic, shared by the data source,
-// every stage and the sequential programs that tests compare with.
+// Division of an epoch's samples into minibatches, and of these into microbatches. Pure arithmetic, shared by the data
+// source, every stage and the sequential programs that tests compare with.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ struct sample_range {
 struct epoch_shape {
     std::uint64_t minibatches = 0;
     std::uint32_t samples_per_minibatch = 1;
-    std::uint32_t samples_in_last = 1; // of the last minibatch of a whole epoch
-    std::uint64_t last =
-        0; // index of that minibatch; beyond `minibatches` in an epoch that was cut short
+    std::uint32_t samples_in_last = 1; // in the last minibatch of a whole epoch
+    // Index of that minibatch; not below `minibatches` in an epoch that was cut short.
+    std::uint64_t last = 0;
     std::uint32_t microbatches_max = 1;
 
-    // All of `samples` samples in minibatches of `batch`, the last one with the rest.
+    // An epoch of `samples` samples in minibatches of `batch`; the last one has the remainder.
     static constexpr epoch_shape of(std::uint64_t samples, std::uint32_t batch,
                                     std::uint32_t microbatches) {
         TROUPE_CHECK(samples > 0 && batch > 0 && microbatches > 0,
@@ -42,7 +42,7 @@ struct epoch_shape {
         return samples < microbatches_max ? samples : microbatches_max;
     }
 
-    // The samples of a microbatch, relative to its minibatch. Sizes differ by at most one, the larger ones first.
+    // The samples of a microbatch, relative to its minibatch. Sizes differ by at most one; larger microbatches come first.
     constexpr sample_range rows_of(std::uint64_t minibatch,
                                    std::uint32_t microbatch) const noexcept {
         const std::uint32_t count = microbatches_of(minibatch);
@@ -53,13 +53,13 @@ struct epoch_shape {
     }
 };
 
-// One of several replicas. Minibatch m of an epoch is that of replica m mod replicas.
+// A replica's number among all replicas. Where they take turns, minibatch m of an epoch belongs to replica m mod replicas.
 struct replica_place {
     std::uint32_t replica = 0;
     std::uint32_t replicas = 1;
 };
 
-// What a replica has of an epoch; its minibatches are numbered from 0 again. Perhaps none.
+// A replica's share of an epoch, with its minibatches renumbered from 0. It may be empty.
 constexpr epoch_shape share_of(epoch_shape epoch, replica_place at) noexcept {
     constexpr auto never = ~std::uint64_t{0};
     epoch.minibatches = (epoch.minibatches + at.replicas - 1 - at.replica) / at.replicas;
@@ -67,7 +67,7 @@ constexpr epoch_shape share_of(epoch_shape epoch, replica_place at) noexcept {
     return epoch;
 }
 
-// Where the replicas take a minibatch each for an update: how many updates an epoch has, and the samples of one of them.
+// The updates of an epoch, and the samples of one of them, where every update takes one minibatch of each replica.
 constexpr std::uint64_t rounds_of(const epoch_shape& epoch, std::uint32_t replicas) noexcept {
     return (epoch.minibatches + replicas - 1) / replicas;
 }

@@ -11,7 +11,7 @@ epoch_share::epoch_share(std::uint32_t number, std::uint64_t first_minibatch, ep
     if (!is_dynamic)
         shape_ = share_of(whole, at);
     else
-        shape_.last = none; // unless it is assigned to this replica
+        shape_.last = none; // until that minibatch is assigned to this replica
 }
 
 std::uint64_t epoch_share::run_minibatch(std::uint64_t own) const {

@@ -1,5 +1,5 @@
-// When a replica that updates on its own hands over its weights in an epoch, waits for an answer,
-// and adds what came. Pure.
+// The course of an epoch's weight exchanges at a replica that updates on its own: when it hands over
+// its weights, waits for an answer, and adds the answer to its weights. Pure.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class exchange_course {
         handed_over_after_ = 0;
         last_handed_over_ = false;
     }
-    // Before the next pass, after so many updates of the epoch.
+    // The action before the next pass, after `updates` updates of the epoch.
     action before_pass(std::uint64_t updates) const noexcept {
         const bool has_updated = updates > handed_over_after_;
         if (now_ == phase::asked)
@@ -29,7 +29,7 @@ class exchange_course {
             return action::add;
         return how_.is_due_after(updates) ? action::hand_over : action::nothing;
     }
-    // When the schedule has nothing more in the epoch.
+    // The action when the schedule has no more instructions in the epoch.
     action at_end(std::uint64_t updates) const noexcept {
         if (now_ == phase::training && last_is_due(updates))
             return action::hand_over_last;
@@ -43,8 +43,8 @@ class exchange_course {
         handed_over_after_ = updates;
         last_handed_over_ = last;
     }
-    // `adds`: what has come is added to the weights after the next update; else it is in their
-    // place already.
+    // `adds`: the answer is still to be added to the weights, after the next update; else it has
+    // replaced them already.
     void answer(bool adds) noexcept { now_ = adds ? phase::answered : phase::training; }
     void add() noexcept { now_ = phase::training; }
     bool is_asked() const noexcept { return now_ == phase::asked; }
@@ -61,8 +61,8 @@ class exchange_course {
 
     weight_exchange how_;
     phase now_ = phase::training;
-    std::uint64_t handed_over_after_ = 0; // updates of the epoch
-    bool last_handed_over_ = false;       // what is handed over at the end has been
+    std::uint64_t handed_over_after_ = 0; // updates of the epoch before the latest exchange
+    bool last_handed_over_ = false;       // the latest exchange was the epoch's last
 };
 
 } // namespace troupe

@@ -44,8 +44,8 @@ void exchanged_agreement::join() {
     });
 }
 
-// What this replica has, with a message to its peer; then the rest. What the optimizer keeps stays
-// each replica's own.
+// Sends the peer a message with this replica's averages and parameters, and calls `then`. The
+// optimizer's state stays each replica's own.
 template <class Body>
 void exchanged_agreement::send_weights(frame_builder<Body> message,
                                        const std::function<void()>& then) {
@@ -133,7 +133,7 @@ std::shared_ptr<weights> exchanged_agreement::with_exchanged(const frame& f) con
 
 namespace {
 
-// What `old` was plus factor * more, in its place where nobody else holds it.
+// Returns old + factor * more; computed in place if nobody else holds `old`.
 result<tensor> moved(compute_context& context, tensor old, float factor, const tensor& more) {
     tensor target = old;
     if (!old.unique()) {
@@ -217,8 +217,8 @@ bool exchanged_agreement::take(const frame_ptr& f) {
 std::optional<noticed_loss> exchanged_agreement::lose(actor_address who, const error& why) const {
     if ((who == peer_ || who == reducer_) && why.code() != errc::lost)
         return noticed_loss{why, std::nullopt};
-    // A replica that is cut off from the first one's peer is lost itself, to what all have in
-    // common.
+    // A replica that is cut off from the first replica's peer is itself lost to the consensus of all
+    // replicas.
     if (!peers_.empty() && who == peers_[0] && who != peer_ && why.code() == errc::lost)
         return noticed_loss{why.in("cut off from the first replica"), options().replica.replica};
     return loss_among(reducers_, who, why);

@@ -1,5 +1,5 @@
-// Replicas that update on their own and exchange weights: by a peer that is colocated with each
-// (schemas/peers.capnp), or with local SGD by its reducer in the peer's place.
+// The agreement of replicas that update on their own and exchange weights: through a peer colocated
+// with each replica (schemas/peers.capnp), or with local SGD through its reducer in the peer's place.
 #pragma once
 
 #include "actors/pipeline/agreement.hpp"
@@ -28,7 +28,7 @@ class exchanged_agreement final : public agreement {
     std::optional<noticed_loss> lose(actor_address who, const error& why) const override;
 
   private:
-    // What all replicas have together.
+    // The common weights of all replicas, as far as this stage has them.
     enum class common : std::uint8_t { known, unknown, asked };
 
     void hand_over(bool last);
@@ -43,8 +43,9 @@ class exchanged_agreement final : public agreement {
     actor_address peer_, reducer_;
     std::vector<actor_address> reducers_, peers_; // by replica
     common common_ = common::known;
-    frame_ptr addition_;                     // the Exchanged that is added to the weights
-    std::optional<weight_version> joins_at_; // among peers at work, whose weights are yet to come
+    frame_ptr addition_; // the Exchanged to add to the weights
+    // The version of the first weights, until they come, of a replica that joins peers at work.
+    std::optional<weight_version> joins_at_;
 };
 
 } // namespace troupe

@@ -29,7 +29,7 @@ result<void> gradient_buckets::add(compute_context& context, std::size_t first,
     auto bucket = take_bucket(context, first);
     if (!bucket)
         return bucket.failure();
-    // Whoever is given it reads it at once.
+    // The receiver reads the bucket at once: copies to the host and the device's work on it must be done.
     if (auto out = take_out(context, *bucket); !out)
         return out;
     if (auto there = context.ops.wait(); !there)

@@ -17,7 +17,8 @@ layer_profiler::layer_profiler(actor_context& context, std::vector<std::shared_p
 
 namespace {
 
-// Forward plus backward of every layer. Where time is modelled nothing is measured, as nothing would pass.
+// Nanoseconds of a forward and a backward pass of each layer. On a device with modelled time they are computed, not
+// measured, as no time would pass.
 result<std::vector<std::uint64_t>> layer_times(const device& where, compute_context& context,
                                                proto::ProfileModel::Reader request,
                                                const clock& time,
@@ -46,8 +47,8 @@ result<std::vector<std::uint64_t>> layer_times(const device& where, compute_cont
 
 } // namespace
 
-// The device, or why this model cannot be measured now. Whoever waits for an answer has no second question: no node can fill
-// the memory with what its devices are yet to measure.
+// The device, or why this model cannot be measured now. A node may have one request under way, so that none can fill the
+// memory with waiting requests.
 result<std::shared_ptr<device>> layer_profiler::check(proto::ProfileModel::Reader body,
                                                       node_id asking) const {
     const std::string& node = runtime().options().name;
@@ -98,7 +99,7 @@ void layer_profiler::finish(const std::shared_ptr<measurement>& done, const resu
         return;
     const actor_address asked_by = done->request->from();
     const std::uint64_t run = done->request->body<proto::ProfileModel>().getRun();
-    unwatch(asked_by); // of its node this was the only one
+    unwatch(asked_by); // this was the only request of its node
     if (!outcome)
         return refuse(asked_by, run, outcome.failure());
     frame_builder<proto::LayerTimes> times;

@@ -12,7 +12,7 @@ namespace troupe {
 
 namespace {
 
-// By parameter.
+// The factor_rows of each parameter.
 std::vector<std::size_t> factor_rows_of(const stage_program& program) {
     std::vector<std::size_t> rows;
     for (const parameter_info& parameter : program.parameters())
@@ -103,7 +103,7 @@ std::optional<compressed_exchange> model_part::exchange() const {
 }
 
 std::vector<shard_range> model_part::shard_ranges() const {
-    std::vector<layer_cost> sizes; // tensors are to a shard what layers are to a stage
+    std::vector<layer_cost> sizes; // tensors are split among shards as layers are among stages
     for (const parameter_info& parameter : program->parameters())
         sizes.push_back({.compute_ns = static_cast<double>(parameter.shape.elements())});
     std::vector<shard_range> ranges;

@@ -1,7 +1,8 @@
-// The part of a model that a stage and the actors beside it work for, from what a ModelPart (schemas/pipeline.capnp) says,
-// and how gradients and weights go from one to the other: each of them computes that by these functions from the same part.
+// The part of a model that a stage and its companions (run_roles.hpp) work for, read from a ModelPart
+// (schemas/pipeline.capnp), and the forms in which gradients and weights pass between them: each of these actors computes
+// the forms for itself, by these functions from the same part.
 //
-// Errors: parts come from other nodes, and are checked whole.
+// Errors: parts come from other nodes, and are checked completely.
 #pragma once
 
 #include <memory>
@@ -20,47 +21,49 @@
 
 namespace troupe {
 
-// What another build may send: "node a does not know this optimizer".
+// The error for a value that only another build knows: "node a does not know this optimizer".
 error unknown_to(const std::string& node, const std::string& what);
 
 struct model_part {
     std::uint32_t stage = 0;
-    replica_place replica; // of this stage
+    replica_place replica; // among the replicas of this stage
     replica_sync sync;
     std::shared_ptr<const stage_program> program;
     optimizer_ptr rule;
     gradient_clip clip;
     std::uint64_t seed = 0;      // of the run
-    std::size_t samples_max = 1; // of a replica's minibatch
-    float slow_down = 1;         // of its device
+    std::size_t samples_max = 1; // in a minibatch of a replica
+    float slow_down = 1;         // factor on the time of its device
 
-    // On the node of this name. errc::protocol for what this build does not know, or what cannot be.
+    // Reads a part on the node named `node`. errc::protocol for values that this build does not know or that are impossible.
     static result<model_part> of(proto::ModelPart::Reader from, const std::string& node);
 
     std::vector<run_role> beside() const; // roles_beside()
     std::string name_of(run_role role) const { return actor_name(role, stage, replica, sync); }
 
-    // Of what replicas sum or exchange: averages, then parameters. What is ready last in a backward pass comes first.
+    // Shapes of the tensors that replicas sum or exchange: averages, then parameters. Those that a backward pass has ready
+    // last come first.
     std::vector<tensor_shape> shapes() const;
     std::vector<tensor_shape> parameter_shapes() const;
-    // How the reducer sums gradients that are compressed; nothing where they are summed as they are.
+    // The exchange by which the reducer sums compressed gradients; nullopt where they are not compressed.
     std::optional<compressed_exchange> exchange() const;
-    // Which parameters are whose shard's, by shard; of a part with one.
+    // The parameters of each shard, by shard. The part must have one.
     std::vector<shard_range> shard_ranges() const;
-    // What is pushed to the shards, by parameter.
+    // The forms of gradients pushed to the shards, by parameter.
     payload_forms pushed_forms() const;
-    std::uint64_t codec_seed() const { return seed + stage; } // of what a codec draws by lot
+    std::uint64_t codec_seed() const { return seed + stage; } // of a codec's random numbers
 };
 
-// errc::protocol unless the part has an actor of this role beside its stage.
+// errc::protocol unless the part's stage has a companion of this role.
 result<void> check_role(const model_part& part, run_role role);
 
-// Where the stage computes: the device that was named, slowed down.
+// The device that the stage computes on: the one that the request names, slowed down as the part says.
 std::shared_ptr<device> device_of(const model_part& part, const role_resources& on);
-// Where numbers are worked on that go to other replicas, which are in the host's memory then: the stage's device, or the
-// node's worker. errc::usage where the device is none for that, and the node has no worker.
+// The device that computes numbers sent to other replicas, in host memory: the stage's device, or if that has its own
+// memory the node's worker. errc::usage where the node has no worker that this needs.
 result<std::shared_ptr<device>> device_beside(const model_part& part, const role_resources& on);
-// For no push to wait behind a stage's passes: the node's worker, or the stage's device.
+// The device of a parameter server's shards and caches: the node's worker, so that no push waits behind a stage's passes;
+// without one the stage's device.
 std::shared_ptr<device> server_device(const model_part& part, const role_resources& on);
 
 } // namespace troupe

@@ -1,6 +1,6 @@
-// What a stage does next in an epoch, of what its schedule says and what the agreement of its
-// replicas demands. Pure, so that every schedule can be tried with every agreement without an
-// actor.
+// The next step of a stage in an epoch, chosen between its schedule's next instruction and the
+// demands of its replicas' agreement. Pure, so that every schedule can be tried with every agreement
+// without an actor.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace troupe {
 
-// What the agreement of a stage's replicas wants before anything else is done.
+// The action that the agreement of a stage's replicas demands before the stage goes on.
 enum class demand : std::uint8_t {
     nothing,
     wait, // for an answer
@@ -18,11 +18,11 @@ enum class demand : std::uint8_t {
 };
 
 struct stage_situation {
-    demand before = demand::nothing; // the next pass
-    std::optional<instruction> next; // of the schedule
+    demand before = demand::nothing; // before the next pass
+    std::optional<instruction> next; // the schedule's next instruction
     bool data_ended = false;
     bool lacks_updates = false;      // other replicas make more of them in this epoch
-    demand at_end = demand::nothing; // of the epoch, when the schedule has nothing more
+    demand at_end = demand::nothing; // at the end of the epoch, after the last instruction
 };
 
 enum class step : std::uint8_t {

@@ -8,17 +8,17 @@ namespace troupe {
 std::vector<layer_range> partition_layers(std::span<const layer_cost> layers, std::size_t stages) {
     TROUPE_CHECK(stages >= 1 && stages <= layers.size(), "every stage gets a layer");
     const std::size_t n = layers.size();
-    std::vector<double> before(n + 1, 0.0); // compute of the layers before the i-th
+    std::vector<double> before(n + 1, 0.0); // computation of the layers before the i-th
     for (std::size_t i = 0; i < n; ++i)
         before[i + 1] = before[i] + layers[i].compute_ns;
 
-    // A stage of the layers begin .. end - 1, with what it receives and sends.
+    // Time of a stage of the layers begin .. end - 1, with its transfers.
     const auto stage_ns = [&](std::size_t begin, std::size_t end) {
         return before[end] - before[begin] + (begin > 0 ? layers[begin - 1].link_ns : 0.0) +
                (end < n ? layers[end - 1].link_ns : 0.0);
     };
 
-    // best[k][j]: cost of the first j layers in k stages; cut[k][j]: where the last of these stages begins.
+    // best[k][j]: cost of the first j layers in k stages; cut[k][j]: first layer of the last of these stages.
     const double infinite = std::numeric_limits<double>::infinity();
     std::vector cut(stages + 1, std::vector<std::size_t>(n + 1, 0));
     const auto fill = [&](const auto& cost) {
@@ -36,7 +36,7 @@ std::vector<layer_range> partition_layers(std::span<const layer_cost> layers, st
     const double slowest = fill([&](double before_it, std::size_t i, std::size_t j) {
         return std::max(before_it, stage_ns(i, j));
     });
-    // Again, for the least traffic among the cuts that reach this bottleneck.
+    // The second run finds the least traffic among the partitions that reach this bottleneck.
     fill([&](double before_it, std::size_t i, std::size_t j) {
         return stage_ns(i, j) > slowest ? infinite
                                         : before_it + (i > 0 ? layers[i - 1].link_ns : 0.0);

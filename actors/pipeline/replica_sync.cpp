@@ -66,7 +66,7 @@ std::optional<replica_sync> replica_sync::of(proto::Sync::Reader description,
     sync.sends_factors = description.getCodec().isSufficientFactors();
     const bool is_carried =
         (sync.codec || sync.sends_factors) && (sync.sums_gradients || sync.server);
-    // Sums of factors are not those of what they stand for.
+    // Sums of factors are not the factors of the gradients' sum.
     const bool sums_before_push = sync.server && (sync.accrues() || sync.node_servers);
     if ((!description.getCodec().isNone() && !is_carried) ||
         (sync.sends_factors && sums_before_push))

@@ -37,7 +37,7 @@ std::uint64_t run_shape::minibatches_of(std::uint32_t epoch) const noexcept {
 
 std::uint64_t run_shape::minibatches_before(std::uint32_t epoch) const noexcept {
     std::uint64_t before = 0;
-    for (std::uint64_t first = 0; first < epoch;) { // of those with minibatches of one size
+    for (std::uint64_t first = 0; first < epoch;) { // over epochs with minibatches of one size
         const bool grows =
             batch.every_epochs > 0 && batch.at(static_cast<std::uint32_t>(first)) < batch.maximum;
         const std::uint64_t next =

@@ -6,7 +6,7 @@ namespace troupe {
 
 namespace {
 
-// Forward passes that a pipedream stage runs before its first backward pass.
+// Forward passes of a pipedream stage before it alternates forward and backward passes.
 std::uint64_t warm_up(stage_place place) {
     TROUPE_CHECK(place.stage < place.stages, "a stage lies in its pipeline");
     return place.warm_up.value_or(place.stages - 1 - place.stage);
@@ -15,8 +15,8 @@ std::uint64_t warm_up(stage_place place) {
 std::optional<instruction> next_gpipe(stage_place, const epoch_shape& epoch,
                                       const schedule_position& at) {
     const std::uint64_t minibatch = at.updates;
-    if (minibatch >=
-        epoch.minibatches) // of a replica that has a minibatch less than others, one more
+    // A replica with one minibatch less than others makes as many updates: one more than it has minibatches.
+    if (minibatch >= epoch.minibatches)
         return std::nullopt;
     if (at.forward_minibatch == minibatch)
         return instruction{pass::forward, minibatch, at.forward_microbatch};
@@ -54,7 +54,7 @@ std::uint64_t version_pipedream(stage_place place, std::uint64_t minibatch) {
     return minibatch - std::min(minibatch, warm_up(place));
 }
 
-// All that is known of a schedule, by its enumerant.
+// The properties of a schedule, by its enumerant.
 struct row {
     proto::PipelineSchedule schedule;
     std::string_view name;
@@ -83,8 +83,8 @@ const row& row_of(proto::PipelineSchedule schedule) {
 std::vector<std::uint32_t> warm_ups(std::span<const std::uint32_t> replicas) {
     std::vector<std::uint32_t> forwards(replicas.size());
     std::uint32_t from_here_on = 0;
-    std::uint32_t next_holds =
-        0; // all replicas of the next stage, before their first backward pass
+    // Minibatches that all replicas of the next stage together hold before their first backward pass.
+    std::uint32_t next_holds = 0;
     for (std::size_t s = replicas.size(); s-- > 0;) {
         from_here_on += replicas[s];
         const std::uint32_t needed = std::max(from_here_on, next_holds + replicas[s] - 1);

@@ -1,12 +1,12 @@
-// Pipeline schedules: in which order a stage runs its forward passes, backward passes and updates.
+// Pipeline schedules: the order in which a stage runs its forward passes, backward passes and updates.
 //
-// Pure: a schedule is a function from what a stage has finished to what it does next. No stage asks another; the orders
-// fit together by construction. They can be listed, printed and checked without running anything.
+// Pure: a schedule is a function from the instructions that a stage has finished to its next one. No stage asks another;
+// their orders fit together by construction. They can be listed, printed and checked without running anything.
 //
 //   gpipe      all forwards of a minibatch, all its backwards in reverse order, one update. Synchronous.
 //              Source: Huang et al., GPipe, arXiv 1811.06965.
 //   pipedream  one forward, one backward, alternating, each backward followed by an update; stage s of S starts with
-//              S-1-s forwards more, and ends the epoch with as many backwards. Source: Narayanan et al., PipeDream,
+//              S-1-s more forwards, and ends the epoch with as many backwards. Source: Narayanan et al., PipeDream,
 //              SOSP 2019; warm-up min(S-1-s, minibatches).
 //
 // Four minibatches through three stages of pipedream (F forward, B backward and update):
@@ -44,12 +44,12 @@ struct instruction {
 
 std::string to_string(const instruction& i); // "F3.1", "B3.0", "U3"
 
-// Where a stage is in an epoch: counts of finished (or begun) instructions of each kind.
+// The position of a stage in an epoch: counts of finished (or begun) instructions of each kind.
 struct schedule_position {
-    std::uint64_t forward_minibatch = 0; // the next forward pass
+    std::uint64_t forward_minibatch = 0; // of the next forward pass
     std::uint32_t forward_microbatch = 0;
-    std::uint64_t backward_minibatch = 0; // the minibatch of the next backward pass
-    std::uint32_t backward_count = 0;     // backward passes of it that are done
+    std::uint64_t backward_minibatch = 0; // of the next backward pass
+    std::uint32_t backward_count = 0;     // finished backward passes of that minibatch
     std::uint64_t updates = 0;
 
     friend bool operator==(const schedule_position&, const schedule_position&) = default;
@@ -58,22 +58,22 @@ struct schedule_position {
 struct stage_place {
     std::uint32_t stage = 0;
     std::uint32_t stages = 1;
-    std::optional<std::uint32_t> warm_up{}; // as warm_ups() says, where stages differ in replicas
+    std::optional<std::uint32_t> warm_up{}; // from warm_ups(), where stages differ in replicas
 };
 
-// The forward passes of a pipedream stage's replica before its first backward pass, by stage, where stage s has replicas[s]
-// replicas and minibatch m of an epoch is that of replica m mod replicas[s] (PipeDream's 1F1B-RR): so many that all stages
-// from this one on have something to do, and that the next one has what it needs while this one waits for the last
-// minibatch of a round, whose gradients its replicas sum. S-1-s if all stages have as many.
+// The warm-up of a pipedream stage's replica, by stage: its forward passes before it alternates forward and backward passes.
+// Stage s has replicas[s] replicas, and minibatch m of an epoch belongs to replica m mod replicas[s] (PipeDream's 1F1B-RR).
+// The warm-up is long enough that all stages from this one on have work, and that the next stage has its inputs while this
+// one waits for the last minibatch of a round, whose gradients its replicas sum. S-1-s if all stages have equally many.
 std::vector<std::uint32_t> warm_ups(std::span<const std::uint32_t> replicas);
 
-// The functions below are for schedules that are known: whoever takes one from a message asks first.
+// The functions below is_known() require a known schedule: code that reads one from a message checks it first.
 bool is_known(proto::PipelineSchedule schedule);
 std::string_view name_of(proto::PipelineSchedule schedule); // "pipedream"
-bool cuts_minibatches(proto::PipelineSchedule schedule);    // into microbatches, as the app says
-bool is_synchronous(proto::PipelineSchedule schedule); // all stages have updated before any goes on
+bool cuts_minibatches(proto::PipelineSchedule schedule);    // into the app's number of microbatches
+bool is_synchronous(proto::PipelineSchedule schedule);      // all stages update before any goes on
 
-// What the stage does next; nothing when the epoch is finished.
+// The stage's next instruction; nullopt when the epoch is finished.
 std::optional<instruction> next_instruction(proto::PipelineSchedule schedule, stage_place place,
                                             const epoch_shape& epoch,
                                             const schedule_position& position);

@@ -54,7 +54,7 @@ void server_agreement::begin_epoch() {
     stage().send(cache_, std::move(enter));
 }
 
-// Leaves the server.
+// Pushes what has accrued, and ends the epoch at the server.
 void server_agreement::act_at_end() {
     if (!epoch_.accrued.empty())
         push_accrued(false);
@@ -101,7 +101,7 @@ bool server_agreement::take_update() {
     return true;
 }
 
-// Running averages stay here.
+// Pushes or accrues the gradients; the statistics of running averages stay at this replica.
 void server_agreement::hand_over() {
     std::vector<tensor> gradients = std::exchange(state().gradients, {});
     const std::size_t parameters =
@@ -151,11 +151,11 @@ void server_agreement::fetched(const frame_ptr& f) {
     state().counts.dropped += body.getDropped();
     if (std::exchange(epoch_.has_pushed, false) && body.getDropped() == 0)
         state().counts.count_lag(body.getStaleness());
-    step_alone(tensors_of(*f), epoch_.accrued); // which the server has not yet
+    step_alone(tensors_of(*f), epoch_.accrued); // gradients that the server does not have yet
 }
 
-// The weights `from`, less the learning rate times these gradients, are the next; running averages
-// are this replica's own.
+// Makes the next weights: `from` less the learning rate times these gradients, with this replica's
+// own running averages.
 void server_agreement::step_alone(std::vector<tensor> from, std::vector<tensor> gradients) {
     if (statistics_.empty() && gradients.empty()) {
         adopt(std::move(from), state().weights.latest()->averages);
@@ -217,7 +217,7 @@ void server_agreement::adopt(std::vector<tensor> parameters, std::vector<tensor>
 
 // ---- Downpour: sums of gradients, and steps between two pulls ----------------------------------------------------------
 
-// Adds a minibatch's gradients to those that are yet to be pushed.
+// Adds a minibatch's gradients to the sum that is yet to be pushed.
 void server_agreement::accrue(std::vector<tensor> gradients) {
     if (epoch_.accrued.empty()) {
         epoch_.accrued = gradients;
@@ -252,8 +252,8 @@ void server_agreement::accrue(std::vector<tensor> gradients) {
              }});
 }
 
-// Every push_every minibatches it pushes what has accrued, every fetch_every it pulls; else it
-// steps by itself.
+// Pushes the accrued sum every push_every minibatches, and pulls every fetch_every; without a pull
+// the replica steps by itself.
 void server_agreement::push_or_step(const std::vector<tensor>& gradients) {
     const replica_sync& sync = options().sync;
     epoch_.accrued_minibatch = state().update_position().minibatch;

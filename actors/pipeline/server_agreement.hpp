@@ -1,5 +1,5 @@
-// Replicas that push gradients to a parameter server and take their weights from it, by a cache
-// that is colocated with each or one for all of a node (schemas/params.capnp).
+// The agreement of replicas that push gradients to a parameter server and take their weights from
+// it, through a cache for each replica or one for all of a node (schemas/params.capnp).
 #pragma once
 
 #include "actors/pipeline/agreement.hpp"
@@ -8,7 +8,7 @@ namespace troupe {
 
 class server_agreement final : public agreement {
   public:
-    // `shard`: of the server, which this stage's weights begin; perhaps none.
+    // `shard`: the server's shard that starts with this stage's weights; perhaps none.
     server_agreement(stage_port& stage, actor_address cache, actor_address shard)
         : agreement{stage}, cache_{cache}, shard_{shard} {}
 
@@ -35,19 +35,19 @@ class server_agreement final : public agreement {
   private:
     enum class phase : std::uint8_t {
         apart,      // between two epochs, with the server's weights
-        entering,   // until the weights of the epoch's beginning are there
+        entering,   // waits for the epoch's first weights
         inside,     // trains
-        fetching,   // until the next weights are there
-        leaving,    // until all replicas have ended the epoch
+        fetching,   // waits for the next weights
+        leaving,    // waits until all replicas have ended the epoch
         left,       // between two epochs, with older weights
-        refreshing, // until the server's weights are there, with the optimizer's state
+        refreshing, // waits for the server's weights and the optimizer's state
     };
     struct epoch_books {
-        std::uint64_t fetches = 0; // since its beginning
+        std::uint64_t fetches = 0; // since the epoch began
         std::uint64_t pushes = 0;
-        std::uint64_t gradient_fetches = 0;  // before the forward pass of what is offered next
-        std::vector<tensor> accrued;         // gradients that are yet to be pushed, summed
-        std::uint64_t accrued_fetches = 0;   // before the oldest of these
+        std::uint64_t gradient_fetches = 0; // fetches before the forward pass of the next gradients
+        std::vector<tensor> accrued;        // sum of the gradients that are yet to be pushed
+        std::uint64_t accrued_fetches = 0; // fetches before the forward pass of the oldest of these
         std::uint64_t accrued_minibatch = 0; // the newest of these
         bool has_pushed = false;             // since the last fetch
     };
@@ -65,9 +65,10 @@ class server_agreement final : public agreement {
     actor_address cache_, shard_;
     std::vector<actor_address> shards_; // by replica
     phase now_ = phase::apart;
-    weight_version version_; // after the last epoch: it need not make an update by every minibatch
+    // The server's after the last epoch, which may have had fewer updates than minibatches.
+    weight_version version_;
     epoch_books epoch_;
-    std::vector<tensor> statistics_; // of the minibatch that was offered
+    std::vector<tensor> statistics_; // of the offered minibatch, for running averages
 };
 
 } // namespace troupe

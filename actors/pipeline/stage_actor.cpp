@@ -42,7 +42,7 @@ stage_actor::stage_actor(actor_context& context, stage_options options)
     on<proto::EpochFinished>(&stage_actor::to_agreement<proto::EpochFinished>);
 }
 
-// ---- who may send what ----------------------------------------------------------------------------------------------
+// ---- senders of messages --------------------------------------------------------------------------------------------
 
 bool stage_actor::comes_from(actor_address expected, const frame& f) {
     if (expected && f.from() == expected)
@@ -119,7 +119,7 @@ void stage_actor::connect(proto::ConnectStage::Reader body, const frame& f) {
             .then = [this, initial] { start_with(std::move(*initial)); }});
 }
 
-// Learns the neighbours, and what may come of them.
+// Sets the neighbours, the routes to them, and the checks of their messages.
 result<void> stage_actor::listen(proto::ConnectStage::Reader body) {
     if (body.getPrevious().size() == 0 || (body.getNext().size() == 0) != options_.is_last())
         return error{errc::protocol, "the neighbours of this stage are not there"};
@@ -242,7 +242,7 @@ void stage_actor::snapshot(proto::TakeSnapshot::Reader, const frame& f) {
         agreement_->settle();
 }
 
-// What the device has in its own memory is copied to the host when it is idle.
+// Weights in the device's own memory are copied to the host when the device is idle.
 void stage_actor::tell_snapshot() {
     snapshot_due_ = !work_.is_idle() && options_.has_own_memory();
     if (snapshot_due_)
@@ -280,7 +280,8 @@ void stage_actor::submit(stage_work w) {
                           if (state_.arrivals.is_running())
                               state_.counts.busy += work_.busy();
                           state_.weights.replace(*copies);
-                          std::exchange(then, nullptr)(); // what it holds goes before the next work
+                          // Its captures are released before the next work.
+                          std::exchange(then, nullptr)();
                           go_on();
                       }});
 }
@@ -331,7 +332,7 @@ error stage_actor::with_holdings(const error& why) const {
                 describe_holdings(state_, kept, options_.program->layout(options_.rule->state()))};
 }
 
-// The trainer may still see both ends of a link that is lost.
+// A stage reports which neighbour is lost: the trainer may still reach both ends of a lost link.
 void stage_actor::on_down(actor_address who, const error& why) {
     const error lost{errc::lost, why.message()};
     const std::uint32_t stage = options_.place.stage;
@@ -354,8 +355,8 @@ void stage_actor::on_down(actor_address who, const error& why) {
 }
 
 void stage_actor::on_rejected(proto::Rejected::Reader body, const frame& f) {
-    // The trainer may have ended before what was on its way to it, and on_down() says why a
-    // neighbour has.
+    // The trainer may have ended before a message reached it, and on_down() reports the end of a
+    // neighbour.
     if (body.getGone())
         return;
     if (std::ranges::count(previous_, f.from()) > 0 || std::ranges::count(next_, f.from()) > 0 ||

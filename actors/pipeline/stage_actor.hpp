@@ -1,14 +1,14 @@
 // One stage of a pipeline: speaks schemas/pipeline.capnp with its neighbours and
 // schemas/training.capnp with its trainer.
 //
-// The executor: it takes messages, asks what is next (next_step.hpp) whenever the device is idle,
-// and submits work. What it knows lies in stage_state; its parts, which do not know each other, are
+// The executor: it accepts messages, chooses the next step (next_step.hpp) whenever the device is
+// idle, and submits work. Its state is stage_state; its parts, which do not know each other, are
 // the agreement with other replicas (agreement.hpp), the norm over all stages (shared_norm.hpp) and
 // the evaluation (stage_evaluation.hpp). At any time at most one piece of work is on the device.
 //
-// Threads: an actor's. Device work touches only what it was given. Errors: what a neighbour sends
-// out of order, work that fails and weights that do not fit end the stage: StageFailed to the
-// trainer, with a sentence.
+// Threads: an actor's. Device work touches only its captures. Errors: a neighbour's message out of
+// order, work that fails and weights that do not fit end the stage: it sends the trainer StageFailed
+// with the reason.
 #pragma once
 
 #include <map>
@@ -39,17 +39,17 @@ class stage_actor final : public actor, private stage_port {
         std::uint64_t reading = 0;        // agreement::reading() before the forward pass
         std::uint64_t sender_version = 0; // the Activation's, echoed in the Gradient
     };
-    // What a pass leaves for its completion; written by the device, then read by the actor.
+    // The results of a pass; written on the device's thread, then read by the actor.
     struct forward_outcome {
         forward_result forward;
         loss_result loss;
     };
     struct backward_outcome {
         std::vector<tensor> input_gradients;
-        std::vector<tensor> sum; // over microbatches, of the gradients of weights
+        std::vector<tensor> sum; // of weight gradients, over microbatches
     };
 
-    // ---- what arrives (stage_actor.cpp) ----
+    // ---- messages (stage_actor.cpp) ----
     void connect(proto::ConnectStage::Reader body, const frame& f);
     void begin_epoch(proto::EpochBegin::Reader body, const frame& f);
     void end_data(proto::EndOfData::Reader body, const frame& f);
@@ -116,15 +116,15 @@ class stage_actor final : public actor, private stage_port {
 
     stage_options options_;
     stage_state state_;
-    std::vector<actor_address> previous_; // one, or where stages differ all replicas by number
-    std::vector<actor_address> next_;     // likewise; none of the last stage
-    actor_address source_;                // of data, and of the last stage's labels
+    std::vector<actor_address> previous_; // one; where stages differ in replicas, all, by replica
+    std::vector<actor_address> next_;     // likewise; empty at the last stage
+    actor_address source_;                // the data source, which sends the last stage's labels
     stage_routes routes_;
     std::unique_ptr<agreement> agreement_; // null until the stage is connected
     stage_evaluation evaluation_;
-    shared_norm norm_; // of the next update
+    shared_norm norm_; // for the next update
     std::map<pass_id, stashed> stash_;
-    bool end_passed_on_ = false; // of the epoch's data
+    bool end_passed_on_ = false; // EndOfData of the epoch
     bool snapshot_due_ = false;
     work_queue work_;
 };

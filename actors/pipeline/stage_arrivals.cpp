@@ -79,7 +79,7 @@ result<void> stage_arrivals::take_activation(const frame_ptr& f) {
     return {};
 }
 
-// Only a minibatch of this replica can be early, and only once.
+// Only a minibatch of this replica can be early.
 bool stage_arrivals::is_early(proto::Activation::Reader body) const {
     if (rules_.previous.size() < 2 || !share_ || data_ended_ ||
         !share_->contains(body.getMinibatch()))
@@ -120,13 +120,13 @@ result<void> stage_arrivals::check(proto::Activation::Reader body, const frame& 
                          shape().rows_of(due_.forward_minibatch, due_.forward_microbatch).count);
 }
 
-// That the stage before has computed it with the version of its weights that the schedule says.
+// Checks that the previous stage has computed an activation with the weight version of the schedule.
 result<void> stage_arrivals::check_version(proto::Activation::Reader body,
                                            std::uint64_t own) const {
     if (rules_.place.stage == 0)
         return {};
     stage_place sender{rules_.place.stage - 1, rules_.place.stages};
-    std::uint64_t minibatch = own; // of the sender's share
+    std::uint64_t minibatch = own; // number in the sender's share
     if (stages_differ()) {
         sender.warm_up = rules_.warm_ups[sender.stage];
         minibatch = (body.getMinibatch() - share_->first_minibatch()) / rules_.previous.size();

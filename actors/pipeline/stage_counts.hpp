@@ -1,4 +1,4 @@
-// What a stage counts of an epoch, for its trainer. A value.
+// The counts of an epoch at a stage, for its trainer. A value.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace troupe {
 
 struct stage_counts {
     std::vector<std::uint64_t> lags; // lags[k]: minibatches whose update came k versions late
-    std::uint64_t dropped = 0;       // gradients that a parameter server has dropped
+    std::uint64_t dropped = 0;       // gradients that the parameter server has dropped
     duration busy{};                 // device time
     time_point began;
     loss_result of_minibatch; // last stage: sums over the minibatch's microbatches so far

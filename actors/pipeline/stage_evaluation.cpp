@@ -94,7 +94,7 @@ void stage_evaluation::start() {
              if (!forward)
                  return forward.failure();
              made->outputs = std::move(forward.value().outputs);
-             if (!labels) // in no form: the model is judged
+             if (!labels) // no number form: an evaluation is of the model alone
                  return export_tensors(context, made->outputs, to_next, nullptr);
              auto loss = loss_of(context, *program, made->outputs[0], labels, 0);
              if (!loss)

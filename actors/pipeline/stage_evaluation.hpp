@@ -1,5 +1,5 @@
-// A stage's part in an evaluation: batches go down the pipeline of the first replica and are judged
-// by its last stage. It uses the settled weights between two epochs.
+// A stage's part in an evaluation: batches go down the pipeline of the first replica, and its last
+// stage computes their loss. It uses the settled weights between two epochs.
 //
 // A part of a stage: it knows the stage by stage_port alone. Threads: the stage's.
 #pragma once
@@ -16,14 +16,15 @@ class stage_evaluation {
   public:
     explicit stage_evaluation(stage_port& stage) : stage_{stage} {}
 
-    // The neighbours of the first replica; `next` is none of the last stage.
+    // Sets the neighbours in the first replica; `next` is none at the last stage.
     void connect(actor_address previous, actor_address next, actor_address source,
                  tensor_route to_next);
 
-    // EvaluationBatch, EvaluationLabels, EndOfEvaluation.
+    // Accepts EvaluationBatch, EvaluationLabels and EndOfEvaluation.
     void take(const frame_ptr& f);
     bool is_due() const noexcept { return !waiting_.empty(); }
-    // What is next, while the device does nothing for the stage and its weights are settled.
+    // Starts the next batch, or ends the evaluation. The stage's device must be idle and its weights
+    // settled.
     void start();
 
   private:

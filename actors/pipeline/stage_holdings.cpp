@@ -32,7 +32,7 @@ std::string describe_holdings(const stage_state& state, const kept_activations& 
         std::string what;
         std::uint64_t bytes = 0;
     };
-    std::optional<weight_version> written; // in the place of the latest
+    std::optional<weight_version> written; // the version that an update is making from the latest
     if (!state.weights.latest() && state.arrivals.is_running())
         written = weight_version{state.arrivals.first_version().value() + state.position.updates};
     auto weights = state.weights.use(written);

@@ -1,4 +1,4 @@
-// What a stage's memory is taken by, for a person whose device has run out of it.
+// Description of a stage's memory use, for the error message of a device that has run out of memory.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace troupe {
 
-// What forward passes have kept for their backward passes.
+// Activations that forward passes have kept for their backward passes.
 struct kept_activations {
     std::size_t microbatches = 0;
     std::uint64_t bytes = 0;
@@ -15,7 +15,7 @@ struct kept_activations {
     void add(const saved_activations& saved, const tensor& loss_gradient);
 };
 
-// "; this stage holds weights in 3 versions (1.2 MB), ...", the largest first. Weights that are
+// "; this stage holds weights in 3 versions (1.2 MB), ...", the largest item first. Weights that are
 // being updated are counted by their layout.
 std::string describe_holdings(const stage_state& state, const kept_activations& kept,
                               const weights_layout& layout);

@@ -1,4 +1,5 @@
-// What the parts of the stage actor share: names, what it sends as the data source does, and why a loss is no number.
+// Functions that the parts of the stage actor share: names and messages of microbatches, the loss of an output, and the
+// error for a loss that is not finite.
 #pragma once
 
 #include <string>
@@ -27,11 +28,11 @@ inline std::vector<tensor> tensors_of(const frame& f) {
     return {f.tensors().begin(), f.tensors().end()};
 }
 
-// Of the last stage: the loss of its output, with labels as they arrived.
+// Last stage: the loss of its output; labels are copied to the device's memory first, if they are not there.
 result<loss_result> loss_of(compute_context& context, const stage_program& program,
                             const tensor& output, const tensor& labels, float scale);
 
-// Of the last stage: why `loss`, "the loss of minibatch 3", is not finite, by the first layer that is not.
+// Last stage: the error that `loss`, "the loss of minibatch 3", is not finite; names the first layer whose outputs are not.
 error not_finite(compute_context& context, const stage_program& program, const weights& w,
                  const batch_part& part, const std::vector<tensor>& inputs,
                  const std::string& loss);

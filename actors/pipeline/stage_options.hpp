@@ -1,4 +1,4 @@
-// What a stage is made of, as a node's agent reads it from a trainer's request.
+// The options of a stage, as a node's agent reads them from a trainer's request.
 #pragma once
 
 #include <memory>
@@ -16,19 +16,20 @@ namespace troupe {
 
 struct stage_options {
     stage_place place;
-    replica_place replica;               // of this stage
-    std::vector<std::uint32_t> warm_ups; // of every stage, where they differ in replicas
+    replica_place replica;               // among the replicas of this stage
+    std::vector<std::uint32_t> warm_ups; // by stage; empty unless stages differ in replicas
     replica_sync sync;
-    std::vector<run_role> beside; // who is colocated with it for that; ConnectStage says where
-    // What the reducer is given: payloads of this encoder, which the device uses alone, or
-    // gradients as they are where there is none. Of these, and of what the cache is given, some as
-    // their factors (stage_program::backward).
+    std::vector<run_role> beside; // the stage's companions; ConnectStage has their addresses
+    // Makes the payloads that the reducer gets in place of gradients, and is used by the device
+    // alone; null: the reducer gets gradients.
     std::shared_ptr<gradient_encoder> encoder;
+    // By parameter: the reducer or the cache gets its gradient as factors (stage_program::backward);
+    // empty: none.
     std::vector<bool> as_factors;
-    std::uint32_t worker = 0; // of the server: this replica, or all of the node's
+    std::uint32_t worker = 0; // number at the server: this replica's, or one for all of the node's
     proto::PipelineSchedule schedule = proto::PipelineSchedule::PIPEDREAM;
     std::shared_ptr<const stage_program> program;
-    number_form_ptr activations; // how stages send them and their gradients; null: as they are
+    number_form_ptr activations; // form of activations and gradients between stages; null: float32
     std::shared_ptr<device> compute;
     optimizer_ptr rule;
     learning_rates rates;
@@ -39,10 +40,10 @@ struct stage_options {
     bool is_first() const noexcept { return place.stage == 0; }
     bool is_last() const noexcept { return place.stage + 1 == place.stages; }
     bool stages_differ() const noexcept { return !warm_ups.empty(); } // in replicas
-    // Whether what arrives is copied to the device, and what is sent is copied to the host.
+    // True if received tensors are copied to the device, and sent ones to the host.
     bool has_own_memory() const noexcept { return compute->memory().kind() == memory_kind::device; }
-    // Of the sum over replicas: where only a stage has replicas, each one's gradients are of a
-    // minibatch of its own.
+    // The factor on the sum over replicas. Where stages differ in replicas, each replica's gradient is
+    // the mean over a minibatch of its own.
     float scale_of_sum() const noexcept {
         return stages_differ() ? 1.0f / static_cast<float>(replica.replicas) : 1;
     }

@@ -1,6 +1,6 @@
-// What the parts of a stage know of it: its agreement with other replicas, and its evaluation.
-// Parts do not know each other; what they share is the stage's state, and what they do goes by way
-// of the stage, the executor (stage_actor.hpp).
+// The interface of a stage to its parts: its agreement with other replicas, and its evaluation.
+// Parts do not know each other; they share the stage's state, and act through the stage, the
+// executor (stage_actor.hpp).
 //
 // Threads: the stage's.
 #pragma once
@@ -18,19 +18,19 @@
 
 namespace troupe {
 
-// What is known of a stage between two messages. One place for each fact: parts read it and write
-// what is theirs to write.
+// The state of a stage between two messages. Each fact has one place: parts read all of it, and each
+// field is written by the part that it belongs to.
 struct stage_state {
     weight_versions weights;
     stage_arrivals arrivals;
     schedule_position position; // instructions of the epoch that have ended
-    // Of the next update: gradients of the parameters, summed over microbatches and, where replicas
-    // sum them, over these; then the statistics that running averages are of.
+    // For the next update: gradients of the parameters, summed over microbatches and, where replicas
+    // sum them, over replicas; then the statistics for running averages.
     std::vector<tensor> gradients;
     stage_counts counts; // of the epoch
 
     const epoch_share& share() const { return arrivals.share(); }
-    // The update that comes next in this epoch.
+    // The next update in this epoch: its minibatch in traces, and its position in the run.
     minibatch_id traced_minibatch() const {
         return minibatch_id{share().own_minibatch_of(position.updates)};
     }
@@ -42,7 +42,7 @@ struct stage_state {
 // One piece of work on the stage's device; `then` runs in the stage when it has succeeded, and the
 // stage goes on.
 struct stage_work {
-    std::string label; // in the trace, and before what is said of its failure
+    std::string label; // in the trace, and in the error if the work fails
     minibatch_id minibatch{none};
     weight_version version{none};
     double flops = 0;
@@ -64,21 +64,21 @@ class stage_port {
         send_built(to, message.envelope(), [&message] { return std::move(message).finish(); });
     }
     virtual void watch(actor_address who) = 0;
-    // Whether the message is of this actor; else answers by Rejected.
+    // True if the message comes from this actor; otherwise it is answered by Rejected.
     virtual bool comes_from(actor_address expected, const frame& f) = 0;
 
-    // Only while the device does nothing for the stage, or from a piece's `then`.
+    // May be called while the device is idle for the stage, or from a piece's `then`.
     virtual void submit(stage_work work) = 0;
-    // Calls `then` with these in host memory, at once or when the device has copied them. As
-    // submit().
+    // Calls `then` with these tensors in host memory, at once or when the device has copied them. May
+    // be called when submit() may.
     virtual void copy_to_host_then(std::vector<tensor> tensors,
                                    std::function<void(std::vector<tensor>)> then) = 0;
-    // Brings what a backward pass has ready to the stage, from the device's thread: as
-    // GradientsReady.
+    // A function for the device's thread that sends the stage the gradients which a backward pass has
+    // ready, as GradientsReady.
     virtual gradient_buckets::hand_over to_gradients_ready() = 0;
 
-    virtual void tell_ready() = 0; // to the trainer: the stage has its weights, and its peers
-    virtual void go_on() = 0;      // an answer has come: asks what is next
+    virtual void tell_ready() = 0; // tells the trainer that the stage has its weights and its peers
+    virtual void go_on() = 0;      // after an answer: starts the next step if the device is idle
     virtual void fail(const error& why) = 0;
 
   protected:

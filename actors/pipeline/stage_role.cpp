@@ -39,7 +39,7 @@ result<void> check_numbers(proto::StageOptions::Reader from, const role_resource
     return {};
 }
 
-// By tensor, whether it has a form; empty where none has.
+// By tensor: true if it has a form; empty if none has.
 std::vector<bool> which_are_set(std::span<const payload_form_ptr> forms) {
     std::vector<bool> set;
     for (const payload_form_ptr& form : forms)
@@ -47,7 +47,7 @@ std::vector<bool> which_are_set(std::span<const payload_form_ptr> forms) {
     return std::ranges::count(set, true) > 0 ? set : std::vector<bool>{};
 }
 
-// How the stage gives gradients to what stands beside it.
+// Sets the form in which the stage hands gradients to its reducer or cache.
 void set_gradients(const model_part& part, stage_options& options) {
     if (std::ranges::count(options.beside, run_role::cache) > 0 && part.sync.sends_factors)
         options.as_factors = which_are_set(part.pushed_forms());

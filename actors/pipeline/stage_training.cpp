@@ -131,7 +131,7 @@ void stage_actor::start_forward(const instruction& i) {
                  "a forward pass uses the version that the delayed-version equation says");
     const frame_ptr activation = arrivals.next_activation();
     tensor labels;
-    float scale = 0; // of the gradient
+    float scale = 0; // of the loss gradient
     if (options_.is_last()) {
         const auto arrived = arrivals.next_labels(i);
         if (!arrived)
@@ -238,7 +238,7 @@ void stage_actor::start_backward(const instruction& i) {
     const std::uint32_t samples = state_.arrivals.shape().rows_of(i.minibatch, i.microbatch).count;
     const auto buckets = agreement_->begin_sum(i);
     auto made = std::make_shared<backward_outcome>();
-    // Moved into the work, so that it is the only holder of what can be overwritten.
+    // Tensors are moved into the work: it may overwrite those that nobody else holds.
     submit_pass(
         i, {.label = proto::BACKWARD_WORK->cStr(),
             .minibatch = minibatch_id{state_.share().run_minibatch(i.minibatch)},
@@ -315,7 +315,7 @@ void stage_actor::finish_epoch() {
     TROUPE_CHECK(stash_.empty() && state_.gradients.empty(), "a drained pipeline holds nothing");
     const epoch_share share = state_.share();
     if (options_.sync.deals_minibatches() || options_.stages_differ())
-        // The versions of all stages are as many on.
+        // The versions of all stages advance by the epoch's minibatches.
         state_.weights.renumber(
             weight_version{state_.arrivals.first_version().value() + share.whole().minibatches});
     frame_builder<proto::StageEpochDone> done;

@@ -14,7 +14,7 @@ void stage_actor::start_update(const instruction& i) {
     if (shares_norm() && !norm_.has_own())
         return start_norm();
     if (shares_norm() && !norm_.all())
-        return; // until the other stages have said theirs
+        return; // until the sums of the other stages are there
     auto next = std::make_shared<weights_ptr>();
     submit_pass(
         i, {.label = proto::UPDATE_WORK->cStr(),
@@ -47,7 +47,7 @@ void stage_actor::start_update(const instruction& i) {
     norm_.begin_next();
 }
 
-// The others have a minibatch more than this replica in the epoch's last round.
+// Other replicas have one minibatch more than this one, in the epoch's last round.
 void stage_actor::skip_update() {
     const instruction i{pass::update, state_.position.updates, 0};
     if (agreement_->updates_together())
@@ -59,7 +59,7 @@ void stage_actor::skip_update() {
 
 // ---- the norm over all stages ---------------------------------------------------------------------------------------
 
-// Where each stage updates on its own, it clips by its own norm.
+// A stage that updates on its own clips by its own norm.
 bool stage_actor::shares_norm() const {
     return options_.clip.norm && options_.place.stages > 1 && is_synchronous(options_.schedule);
 }

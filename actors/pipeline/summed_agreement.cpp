@@ -24,7 +24,7 @@ void summed_agreement::begin() {
     reduction_ = reduction_ == none ? 0 : reduction_ + 1;
 }
 
-// From the last backward pass before an update on.
+// The sum begins with the last backward pass before an update.
 std::shared_ptr<gradient_buckets> summed_agreement::begin_sum(const instruction& backward) {
     const stage_state& s = state();
     if (s.position.backward_count + 1 != s.arrivals.shape().microbatches_of(backward.minibatch))
@@ -35,7 +35,7 @@ std::shared_ptr<gradient_buckets> summed_agreement::begin_sum(const instruction&
         gradient_buckets::options{options().encoder, s.share().number(), options().as_factors});
 }
 
-// After a sum has begun: what is left, if anything; averages come first.
+// If a sum has begun, gives the reducer the tensors that are left, if any; averages come first.
 void summed_agreement::take_gradients(std::vector<tensor> sum) {
     if (now_ == phase::adding_up)
         return agreement::take_gradients(std::move(sum));
@@ -44,7 +44,7 @@ void summed_agreement::take_gradients(std::vector<tensor> sum) {
         give(0, std::move(sum));
 }
 
-// A replica that has no minibatch for the update gives nothing.
+// A replica that has no minibatch for the update gives the reducer no tensors.
 bool summed_agreement::take_update() {
     if (now_ == phase::summed)
         return false;
@@ -87,7 +87,7 @@ bool summed_agreement::take(const frame_ptr& f) {
     return true;
 }
 
-// One's own reducer ends with its peers, or by itself; a lost one is told by the replica whose it is.
+// This replica's reducer ends with its peers, or by itself; the loss of any reducer is that of its replica.
 std::optional<noticed_loss> summed_agreement::lose(actor_address who, const error& why) const {
     if (who == reducer_ && why.code() != errc::lost)
         return noticed_loss{why, std::nullopt};

@@ -1,5 +1,5 @@
-// Replicas that update together: the reducer of each sums their gradients, beginning while the last
-// backward pass before the update runs (schemas/collective.capnp).
+// The agreement of replicas that update together: their reducers sum the gradients, beginning while
+// the last backward pass before the update runs (schemas/collective.capnp).
 #pragma once
 
 #include "actors/pipeline/agreement.hpp"
@@ -24,7 +24,7 @@ class summed_agreement final : public agreement {
 
   private:
     enum class phase : std::uint8_t {
-        adding_up, // this replica's microbatches
+        adding_up, // sums the gradients of this replica's microbatches
         summing,   // the reducer has some of the gradients, or all
         summed,    // the stage's gradients are those of all replicas
     };
@@ -35,7 +35,7 @@ class summed_agreement final : public agreement {
     actor_address reducer_;
     std::vector<actor_address> by_replica_;
     phase now_ = phase::adding_up;
-    std::uint64_t reduction_ = none; // the last one that has begun
+    std::uint64_t reduction_ = none; // number of the last reduction that has begun
 };
 
 } // namespace troupe

@@ -1,5 +1,5 @@
-// How a stage's tensors get to its neighbours: what a device with a memory of its own has computed
-// stays there for a colocated stage, and is copied to the host's memory for others.
+// The routes of a stage's tensors to its neighbours: tensors that a device with its own memory has
+// computed stay there for a colocated stage, and are copied to host memory for others.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ enum class tensor_route : std::uint8_t {
     by_host,
 };
 
-// Puts what goes such a route where whoever takes it can read it, at the end of the work that made
-// it; in this form (null: as it is).
+// The last step of the device work that made these tensors: encodes them in this form (null: not at
+// all), and puts them where the receiver at the end of this route can read them.
 inline result<void> export_tensors(compute_context& context, std::span<tensor> all,
                                    tensor_route route, const number_form* form) {
     if (auto encoded = encode_numbers(context, form, all); !encoded)
@@ -28,7 +28,7 @@ inline result<void> export_tensors(compute_context& context, std::span<tensor> a
 // A stage's neighbours in both directions.
 struct stage_routes {
     tensor_route to_previous = tensor_route::by_host, to_next = tensor_route::by_host;
-    // What comes from the stages before and behind this one while it trains; null: as it is.
+    // Encoding of the tensors that the previous and the next stage send in training; null: none.
     std::shared_ptr<const crossing_numbers> from_previous, from_next;
 };
 

@@ -1,10 +1,10 @@
-// The versions of a stage's weights: the latest, and older ones while a pass under way needs them.
+// The versions of a stage's weights: the latest, and older ones as long as a pass under way needs them.
 //
 // Weight stashing is a reference: a microbatch in flight holds the version that its forward pass
-// used, without what the optimizer keeps. Nothing is copied; an update writes over the latest
-// version exactly when nobody holds it any more.
+// used, without the optimizer's state. Nothing is copied; an update writes over the latest version
+// exactly when nobody else holds it.
 //
-// A value; its actor's alone.
+// A value, owned by one actor.
 #pragma once
 
 #include <cstddef>
@@ -21,20 +21,20 @@ namespace troupe {
 // A microbatch of this replica in an epoch: minibatch and microbatch.
 using pass_id = std::pair<std::uint64_t, std::uint32_t>;
 
-// Weights that came in host memory, as a piece of work has copied them to its device: they stay
-// there. Written by the device, then read by the actor.
+// Copies in the device's memory that a piece of work has made of weights in host memory; they
+// replace these. Written on the device's thread, then read by the actor.
 class copied_weights {
   public:
-    // The same weights where the device computes.
+    // The same weights, in the device's memory.
     result<weights_ptr> on_device(compute_context& context, const weights_ptr& w);
     void forget() { copies_.clear(); } // the weights are not needed any more
     bool empty() const noexcept { return copies_.empty(); }
-    // These weights with the copies in the place of what they are of; the same pointer where none
-    // is.
+    // These weights with copies in place of the tensors that were copied; the same pointer if none
+    // was.
     weights_ptr in(const weights_ptr& w) const;
 
   private:
-    std::vector<std::pair<tensor, tensor>> copies_; // what was in host memory, and where it is now
+    std::vector<std::pair<tensor, tensor>> copies_; // tensor in host memory, its copy
 };
 
 class weight_versions {
@@ -42,13 +42,13 @@ class weight_versions {
     // Null before the stage has weights, and while an update is making the next version.
     const weights_ptr& latest() const noexcept { return latest_; }
     void set(weights_ptr latest) { latest_ = std::move(latest); }
-    // For an update, which is the latest version's only holder then, unless a pass holds it, too.
+    // Hands the latest version to an update, its only holder then unless a pass holds it, too.
     weights_ptr take() { return std::exchange(latest_, nullptr); }
-    // The latest weights by another number.
+    // Gives the latest weights another version number.
     void renumber(weight_version version);
 
-    // What is evaluated and saved: between two epochs what all replicas have in common, where that
-    // is not their own.
+    // The weights that are evaluated and saved: between two epochs the common weights of all
+    // replicas, where these are not each replica's own.
     const weights_ptr& settled() const noexcept { return common_ ? common_ : latest_; }
     void settle(weights_ptr common) { common_ = std::move(common); }
     void unsettle() { common_.reset(); }
@@ -62,7 +62,8 @@ class weight_versions {
 
     void replace(const copied_weights& copies);
 
-    // The versions that are here, and the bytes of their parameters and averages.
+    // The number of versions held, and the bytes of their parameters and averages, and of the
+    // optimizer's state.
     struct memory_use {
         std::size_t versions = 0;
         std::uint64_t parameter_bytes = 0;

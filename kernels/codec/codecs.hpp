@@ -1,4 +1,4 @@
-// The codecs, for make_codec and tests; what each does to numbers stands beside its operations (kernels/ops).
+// The codecs, for make_codec and tests; kernels/ops describes their operations on numbers.
 #pragma once
 
 #include "kernels/codec/codec.hpp"
@@ -6,7 +6,7 @@
 
 namespace troupe {
 
-// Numbers with a norm of their own, where an app file names no other.
+// Consecutive numbers that share a norm, where an app file does not set it.
 constexpr std::size_t norm_share = 512;
 
 // ---- unbiased, or made so by error feedback --------------------------------------------------------------------------
@@ -17,16 +17,16 @@ codec_ptr make_sign_codec();
 codec_ptr make_top_codec(float ratio, sparse_values values = {});
 codec_ptr make_threshold_codec(float threshold);
 
-// For sums of what make_threshold_codec sends. Each number is rounded to a multiple of the threshold, and of a multiple k
-// there are |k| words of that codec: first all numbers that are not 0, ascending, then those of which something is left, and
-// so on. Where that would be as long, float32 numbers as they are. Computes in host memory.
+// For sums of gradients decoded by make_threshold_codec. Each number is rounded to a multiple k of the threshold, and takes
+// |k| words of that codec, in layers: first all numbers that are not 0, in ascending order of indices, then those with a
+// remainder, and so on. Where that would be as long as float32 numbers, the payload is these. Computes in host memory.
 codec_ptr make_threshold_sums_codec(float threshold);
 
-// Error feedback around a codec that keeps nothing itself. State: e.
+// Error feedback around a codec without state. State: e.
 codec_ptr with_error_feedback(codec_ptr inner);
 
-// How many of `elements` a share is: the least whole number that is not below elements * ratio, where the ratio is the
-// shortest decimal that is this float32, as it stands in an app file.
+// The number of elements in a share: the least whole number that is not below elements * ratio, where the ratio is the
+// shortest decimal that is this float32, as written in an app file.
 std::size_t elements_of_share(std::size_t elements, float ratio);
 
 // ---- deep gradient compression --------------------------------------------------------------------------------------
@@ -44,9 +44,9 @@ struct deep_gradient_settings {
 };
 
 // u' = momentum * u + g; v' = v + u'; the largest of v' are sent and become 0 there, with masking in u' too. State: u, v.
-// Where the numbers that are sent are rounded, what is lost stays: v' - D(q), in place of the 0.
+// Where the numbers that are sent are rounded, the error stays: v' - D(q), in place of the 0.
 //
-// Which are the largest is estimated by a sample: at most the share is sent, and the first of those above the threshold. A
+// The threshold of the largest is estimated from a sample: at most the share is sent, the first ones above the threshold. A
 // vector (a bias) is sent whole with ordinary momentum, u'. State: u. Lin, Han, Mao, Wang and Dally 2018; the sampling is
 // that of the authors' code.
 codec_ptr make_deep_gradient_codec(const deep_gradient_settings& settings);
@@ -63,9 +63,9 @@ struct threshold_sample {
 // ---- low rank -------------------------------------------------------------------------------------------------------
 
 // A matrix (first axis by all others) as P' Q with P of rank rows that are orthonormal and Q = P A. One step of subspace
-// iteration from the last Q: P = the rows of Q A', made orthonormal. What is no matrix, or not smaller so, is sent as it is.
-// Payload: float32, P and then Q. State: e, Q, and the Q that it began with, of which a trace stays: else a gradient of
-// zeros would end it. Vogels, Karimireddy and Jaggi 2019.
+// iteration from the last Q: P = the rows of Q A', made orthonormal. A tensor that is no matrix, or whose factors are not
+// smaller, is not compressed. Payload: float32, P and then Q. State: e, Q, and the first Q, of which a trace is added to
+// each Q: else a gradient of zeros would make all further ones zero. Vogels, Karimireddy and Jaggi 2019.
 codec_ptr make_low_rank_codec(std::uint32_t rank);
 
 } // namespace troupe

@@ -11,13 +11,14 @@ namespace {
 
 constexpr float sample_share = 0.01f;
 constexpr int adaptations_max = 10;
-constexpr double too_many = 1.3, too_few = 0.8; // of those wanted; the latter of the threshold, too
+// Bounds on the count found, as ratios to the wanted one; too_few is also the factor that lowers a threshold.
+constexpr double too_many = 1.3, too_few = 0.8;
 
-// What is found to be among the largest: how many, from which magnitude on.
+// The threshold found for the largest numbers: their least magnitude, and their count.
 struct found_threshold {
     float magnitude = 0;
     std::size_t count = 0;
-    bool is_exact = false; // too many: the largest of these are to be found exactly
+    bool is_exact = false; // too many are above it: the largest of these must be found exactly
 };
 
 result<found_threshold> find_threshold(compute_context& context, const tensor& v, float ratio,
@@ -78,7 +79,7 @@ class deep_gradient_codec final : public codec {
                                           : encode_largest(context, gradient, state, at);
     }
 
-    // At most.
+    // The most bytes of any epoch.
     std::uint64_t payload_bytes(const tensor_shape& shape) const override {
         if (is_dense(shape))
             return sizeof(float) * shape.elements();
@@ -87,7 +88,7 @@ class deep_gradient_codec final : public codec {
     }
 
     sparse_values values() const override { return settings_.values; }
-    // After the warm-up.
+    // The count after the warm-up.
     std::optional<std::size_t> sparse_numbers(const tensor_shape& shape) const override {
         return is_dense(shape)
                    ? std::nullopt
@@ -152,7 +153,8 @@ class deep_gradient_codec final : public codec {
         return done ? keep_the_rest(context, std::move(*payload), v) : done.failure();
     }
 
-    // The payload of these numbers. v loses what the receiver decodes: in float32 all of a number, else its rounded value.
+    // The payload of these numbers. Subtracts from v what the receiver decodes: with float32 the number, else its rounded
+    // value.
     result<tensor> keep_the_rest(compute_context& context, tensor sparse, tensor& v) const {
         if (settings_.values.are_exact()) {
             const auto cleared = context.ops.run(clear_at{sparse, v});

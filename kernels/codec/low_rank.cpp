@@ -8,7 +8,7 @@ namespace troupe {
 
 namespace {
 
-// A tensor as a matrix, and how thin its factors are; rank 0: it is sent as it is.
+// A tensor as a matrix, and the rank of its factors; rank 0: it is not compressed.
 struct matrix_form {
     std::size_t rows = 0, columns = 0, rank = 0;
 
@@ -44,7 +44,7 @@ class low_rank_codec final : public codec, public low_rank_factors {
         return std::vector<tensor>{std::move(*lost), std::move(*right), std::move(*first)};
     }
 
-    // The steps of one sender alone.
+    // All steps, with one sender alone.
     result<tensor> encode(compute_context& context, const tensor& gradient, std::span<tensor> state,
                           const encode_place&) const override {
         const matrix_form form = form_of(gradient.shape());

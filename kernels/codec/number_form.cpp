@@ -9,7 +9,7 @@ namespace {
 
 constexpr quantizer nearest_steps{.levels = 127, .bucket = norm_share, .nearest = true};
 
-// As a codec that keeps nothing does it.
+// The form of a codec without state.
 class plain_form : public number_form {
   public:
     explicit plain_form(codec_ptr how) : how_{std::move(how)} {}
@@ -37,7 +37,7 @@ class int8_form final : public plain_form {
   public:
     int8_form() : plain_form{make_quantized_codec("int8", nearest_steps)} {}
 
-    // Its norms, too.
+    // Checks the norms, too.
     result<void> check(const tensor_shape& shape, const tensor& payload) const override {
         if (auto fits = plain_form::check(shape, payload); !fits || !payload.is_host())
             return fits;

@@ -1,7 +1,7 @@
-// How numbers that are no gradients are sent, activations and weights: as they are, or rounded to the nearest.
+// The forms in which activations and weights are sent, unlike gradients: float32, or rounded to the nearest.
 //
-// A form keeps nothing and draws nothing by lot: the same numbers have the same payload, and what is decoded has it again.
-// Both ends compute on a device.
+// A form has no state and no random numbers: equal numbers have equal payloads, and so have decoded numbers. Both ends
+// compute on a device.
 #pragma once
 
 #include <memory>
@@ -21,21 +21,21 @@ class number_form : public payload_form {
     virtual result<tensor> encode(compute_context& context, const tensor& numbers) const = 0;
 };
 
-// Null: as they are.
+// null: float32.
 using number_form_ptr = std::shared_ptr<const number_form>;
 
-// Nothing for a form that this build does not know. check() reads int8's norms in host memory alone: elsewhere one that is
-// NaN is decoded to NaN.
+// nullopt for a form that this build does not know. check() reads the norms of int8 only in host memory: in other memory a
+// norm that is NaN is decoded to NaN.
 std::optional<number_form_ptr> make_number_form(proto::NumberForm form);
 
-// Each float32 tensor's payload in its place; nothing where there is no form.
+// Replaces each float32 tensor by its payload; does nothing if `form` is null.
 result<void> encode_numbers(compute_context& context, const number_form* form,
                             std::span<tensor> all);
 
-// Whether these can be payloads of float32 tensors of these shapes, as check() says of each.
+// Checks that these can be payloads of float32 tensors of these shapes, by check() of each.
 result<void> check_numbers(const number_form& form, std::span<const tensor_shape> shapes,
                            std::span<const tensor> payloads);
-// In place of payloads that fit: their numbers.
+// Replaces payloads that have been checked by their numbers.
 result<void> decode_numbers(compute_context& context, const number_form& form,
                             std::span<const tensor_shape> shapes, std::span<tensor> payloads);
 

@@ -1,7 +1,7 @@
-// What is sent in place of a gradient, and back.
+// The form of payloads, which are sent in place of gradients or other tensors, and decoded.
 //
-// A payload comes from the network. What check() takes, decode() reads without leaving its operands, and refuses where no
-// sender makes it, by errc::protocol.
+// A payload comes from the network. decode() reads one that check() has passed without leaving its operands, and refuses it
+// by errc::protocol if no sender makes it.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@ class payload_form {
   public:
     virtual ~payload_form() = default;
 
-    // Bytes of a tensor's payload: the same for every gradient, or at most.
+    // Bytes of a payload for this shape: the same for all tensors, or the most.
     virtual std::uint64_t payload_bytes(const tensor_shape& shape) const = 0;
-    // Whether a payload has a type and size that a tensor of this shape can have.
+    // Checks that a payload has the type and a size of payloads for this shape.
     virtual result<void> check(const tensor_shape& shape, const tensor& payload) const = 0;
-    // output = addend + factor * D(payload), or without an addend; output may be the addend. For what check() takes.
+    // output = addend + factor * D(payload), or without an addend; output may be the addend. check() must have passed.
     virtual result<void> decode(compute_context& context, const tensor& payload, float factor,
                                 const tensor* addend, tensor& output) const = 0;
 };
 
 using payload_form_ptr = std::shared_ptr<const payload_form>;
-// By tensor; null: it is sent as it is.
+// Forms by tensor; null: it is sent as float32.
 using payload_forms = std::vector<payload_form_ptr>;
 
-// A new tensor with D(payload). errc::protocol for what no sender makes.
+// A new tensor with D(payload). errc::protocol for a payload that no sender makes.
 result<tensor> decoded(compute_context& context, const payload_form& how, const tensor_shape& shape,
                        const tensor& payload);
 

@@ -1,4 +1,4 @@
-// What the codecs share, for the files beside this one.
+// Functions that the codecs share, for the files of this folder.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ inline error wrong_payload(const tensor_shape& shape, const tensor& payload) {
                                 to_string(shape)};
 }
 
-// Whether the payload is a row of `bytes` bytes, or of up to so many in steps of `step`.
+// Checks that the payload is a row of `bytes` bytes, or with a `step` of up to `bytes` in multiples of it.
 inline result<void> check_row(const tensor_shape& shape, const tensor& payload, std::uint64_t bytes,
                               std::uint64_t step = 0) {
     const bool is_row =

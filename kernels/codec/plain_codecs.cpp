@@ -1,4 +1,4 @@
-// The codecs that keep nothing: rounded, quantized, signs, the largest, those above a threshold.
+// The codecs without state: rounded, quantized, signs, the largest numbers, numbers above a threshold.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -13,12 +13,12 @@ namespace troupe {
 
 namespace {
 
-// Elements whose codes of any number of bits are whole bytes, and which begin where a processor likes to read.
+// Elements whose codes take whole bytes at any number of bits, and begin at an address that is fast to read.
 constexpr std::size_t quantized_unit = 16;
-// At least, beside their sign: 4 bits.
+// The least levels of a sum, apart from its sign: 4 bits.
 constexpr std::uint32_t levels_of_sums = 7;
 
-// Into a row of bytes whose length is known by the shape.
+// Encodes to a new row of `bytes` bytes.
 template <class Encode>
 result<tensor> encode_row(compute_context& context, std::size_t bytes, Encode encode) {
     auto payload = new_bytes(context, bytes);
@@ -85,7 +85,7 @@ class quantized_codec final : public plain_codec, public payload_blocks {
     }
 
     const payload_blocks* blocks() const override { return this; }
-    // A bucket; where one is the whole tensor, elements of whole bytes, each block with the tensor's norm.
+    // A unit is a bucket; if the whole tensor is one bucket, elements of whole bytes, and each block has the tensor's norm.
     std::size_t unit(const tensor_shape& shape) const override {
         const std::size_t size = settings_.bucket_size(shape.elements());
         return size < shape.elements() ? size : quantized_unit;
@@ -95,8 +95,8 @@ class quantized_codec final : public plain_codec, public payload_blocks {
     }
     result<tensor> cut(memory_pool& memory, const tensor_shape& shape, const tensor& payload,
                        std::size_t first, std::size_t count) const override;
-    // A sum of a few levels has more, and is large where it is large: told by few levels it would vary several times as much
-    // as what was summed, and clipped it would be less each time. TernGrad's authors give sums more levels, too.
+    // A sum of numbers with few levels has more levels. Encoded with few it would have several times their variance, and
+    // with clipping it would shrink each time. TernGrad's authors give sums more levels, too.
     codec_ptr of_sums() const override {
         if (settings_.norm != bucket_norm::largest || settings_.levels >= levels_of_sums)
             return nullptr;
@@ -111,7 +111,7 @@ class quantized_codec final : public plain_codec, public payload_blocks {
     quantizer settings_;
 };
 
-// The norms of its buckets, then their codes.
+// A part has the norms of its buckets, then their codes.
 result<tensor> quantized_codec::cut(memory_pool& memory, const tensor_shape& shape,
                                     const tensor& payload, std::size_t first,
                                     std::size_t count) const {
@@ -152,7 +152,7 @@ class sign_codec final : public plain_codec, public payload_blocks {
     }
 
     const payload_blocks* blocks() const override { return this; }
-    // A row.
+    // A unit is a row.
     std::size_t unit(const tensor_shape& shape) const override {
         return std::max<std::size_t>(1, shape.elements() / sign_rows(shape));
     }
@@ -234,14 +234,14 @@ class threshold_codec final : public plain_codec, public payload_blocks {
     }
     result<tensor> cut(memory_pool& memory, const tensor_shape& shape, const tensor& payload,
                        std::size_t first, std::size_t count) const override;
-    // What these lose is what float32 sums of multiples do.
+    // Sums in this codec lose no more than float32 sums of multiples of the threshold.
     codec_ptr of_sums() const override { return make_threshold_sums_codec(threshold_); }
 
   private:
     float threshold_;
 };
 
-// The words with its indices, counted from its first element.
+// A part has the words of its elements, with indices counted from its first element.
 result<tensor> threshold_codec::cut(memory_pool& memory, const tensor_shape&, const tensor& payload,
                                     std::size_t first, std::size_t count) const {
     constexpr std::uint32_t sign = 0x80000000u;
@@ -290,7 +290,7 @@ std::size_t elements_of_share(std::size_t elements, float ratio) {
     const auto end = std::to_chars(text, text + sizeof text, ratio).ptr;
     double exact = 0;
     std::from_chars(text, end, exact);
-    // A little less, as the product of two doubles may be a little more.
+    // Slightly reduced, as the product of two doubles may be rounded up.
     const double share = static_cast<double>(elements) * exact * (1 - 1e-12);
     return std::min(elements, static_cast<std::size_t>(std::ceil(share)));
 }

@@ -19,7 +19,7 @@ bool is_half(proto::SparseValues form) {
     return form == proto::SparseValues::F16;
 }
 
-// The numbers of a payload of float32 ones that begins its buffer.
+// The numbers of a payload of float32 numbers that begins its buffer.
 tensor numbers_of(const tensor& payload, std::size_t count) {
     return {data_type::float32, {count}, payload.storage(), place_bytes * count};
 }

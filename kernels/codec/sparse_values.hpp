@@ -1,13 +1,13 @@
-// How the numbers of a sparse payload (ops/sparse.hpp) are written beside their places, which take 4 bytes each, ascending:
+// The form of the numbers in a sparse payload (ops/sparse.hpp), which follow their indices of 4 bytes each, ascending:
 //
-//   f32   as they are: 4 bytes each
-//   f16   half precision (encode_half), beyond 65504 infinite: 2 bytes each
-//   int8  one of 255 steps up to the largest of 512 that follow one another, the nearest (quantizer): 1 byte each, and the
-//         512's largest before all
-//   int4  likewise one of 15, -7 .. 7 sevenths: two in a byte
+//   f32   4 bytes each
+//   f16   half precision (encode_half), infinite beyond 65504: 2 bytes each
+//   int8  the nearest of 255 steps up to the largest of 512 consecutive numbers (quantizer): 1 byte each, with the
+//         largest of every 512 before all
+//   int4  likewise the nearest of 15, -7 .. 7 sevenths: two in a byte
 //
-// No lot is drawn. What is decoded is encoded to the same bytes again. Whoever rounds keeps what is lost: of a the numbers
-// D(q) are sent, and e' = a - D(q) is added to what is sent the next time.
+// There are no random numbers. Decoded numbers are encoded to the same bytes again. A sender that rounds numbers a keeps the
+// errors e' = a - D(q), and adds them to the numbers that it sends the next time.
 //
 // A value. The device's operations do the work, on whichever device.
 #pragma once
@@ -28,21 +28,21 @@ class sparse_values {
 
     std::string_view name() const noexcept; // its key in an app file
     bool are_exact() const noexcept { return form_ == proto::SparseValues::F32; }
-    // Of so many numbers without their places, and with them.
+    // Bytes of so many numbers without their indices, and with them.
     std::uint64_t bytes(std::uint64_t count) const noexcept;
     std::uint64_t payload_bytes(std::uint64_t count) const noexcept {
         return 4 * count + bytes(count);
     }
-    double bytes_each() const noexcept; // of many, without their places
-    // How many numbers a payload of so many bytes has; nothing where none has so many.
+    double bytes_each() const noexcept; // mean of many numbers, without their indices
+    // The number of numbers in a payload of so many bytes; nullopt if no payload has so many bytes.
     std::optional<std::uint64_t> count_in(std::uint64_t payload_bytes) const noexcept;
 
-    // A payload of float32 numbers, at the beginning of its buffer, in this form; and back. errc::exhausted; of what comes
-    // from the network, whose size count_in() takes, errc::protocol.
+    // Converts a payload of float32 numbers, which begins its buffer, to this form; and back. errc::exhausted;
+    // errc::protocol for numbers from the network, whose payload size count_in() has accepted.
     result<tensor> rounded(compute_context& context, const tensor& payload) const;
     result<tensor> widened(compute_context& context, const tensor& payload) const;
 
-    // A row of float32 numbers without places, where they are not exact: as bytes(count) bytes, and back.
+    // Converts a row of float32 numbers without indices, where the form is not exact, to bytes(count) bytes; and back.
     result<void> encode(compute_context& context, const tensor& numbers, tensor& bytes) const;
     result<void> decode(compute_context& context, const tensor& bytes, tensor& numbers) const;
 
@@ -50,7 +50,7 @@ class sparse_values {
     proto::SparseValues form_ = proto::SparseValues::F32;
 };
 
-// Whether this build does: what comes from the network may be another.
+// True if this build knows the form; the network may bring another.
 bool is_known(proto::SparseValues form) noexcept;
 
 } // namespace troupe

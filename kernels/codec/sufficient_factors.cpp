@@ -6,7 +6,7 @@ namespace troupe {
 
 namespace {
 
-// are_less(rows, outs, ins)
+// `are_less`(rows, outs, ins): true if factors of so many rows are to be sent in place of a weight's gradient.
 template <class Rule>
 payload_forms forms_of_factors(std::span<const tensor_shape> shapes,
                                std::span<const std::size_t> factor_rows, std::size_t samples_max,

@@ -1,4 +1,4 @@
-// What whoever sums payloads of `threshold` sends: each number as often plus or minus the threshold as it counts.
+// The codec for sums of payloads of `threshold`: each number is a count of plus or minus the threshold.
 #include <algorithm>
 #include <cstring>
 
@@ -9,7 +9,7 @@ namespace troupe {
 
 namespace {
 
-// More than senders can be, and few enough that a payload of many short layers costs nobody much.
+// More than the number of senders can be, and so few that a malicious payload of many short layers costs a receiver little.
 constexpr std::size_t layers_max = 128;
 
 std::uint32_t index_at(const tensor& payload, std::size_t word) {
@@ -35,11 +35,11 @@ class threshold_sums_codec final : public plain_codec {
                         const tensor* addend, tensor& output) const override;
 
   private:
-    // Whether a payload so long has the numbers as they are.
+    // True if a payload of so many bytes has float32 numbers.
     static bool is_dense(std::size_t bytes, const tensor_shape& shape) {
         return bytes >= sizeof(float) * shape.elements();
     }
-    // Takes the next layer from what is left of the sum; empty where nothing is left that is worth one.
+    // Takes the next layer from the rest of the sum; empty if no number of the rest needs one.
     result<tensor> take_layer(compute_context& context, tensor& rest) const;
     result<void> decode_dense(compute_context& context, const tensor& payload, float factor,
                               const tensor* addend, tensor& output) const;
@@ -97,7 +97,8 @@ result<void> threshold_sums_codec::decode_dense(compute_context& context, const 
     auto numbers = tensor::allocate(context.memory, data_type::float32, output.shape());
     if (!numbers)
         return numbers.failure();
-    std::copy_n(payload.data(), payload.bytes(), numbers->mutable_data()); // from any address
+    std::copy_n(payload.data(), payload.bytes(),
+                numbers->mutable_data()); // the source need not be aligned
     return addend != nullptr ? context.ops.run(add_scaled{*addend, factor, *numbers, output})
                              : context.ops.run(scale{*numbers, factor, output});
 }

@@ -42,7 +42,7 @@ struct attention_memory {
     }
 };
 
-// One block of queries with one of keys, of which the first is `place` in its group.
+// One block of queries and one of keys; `place` is the number of its first key in its group.
 struct block_place {
     std::size_t query, queries, key, keys, place;
 };
@@ -129,7 +129,7 @@ void back_to_keys(const attention_head& head, const attention_memory& memory,
     const strips all{at.keys};
     for (std::size_t strip = 0; strip < all.count; ++strip) {
         const std::size_t key = all.first(strip);
-        // Of the block's queries, the first that sees any of these keys.
+        // The first of the block's queries that sees any of these keys.
         const std::size_t row =
             head.causal && at.key + key > at.query ? at.key + key - at.query : 0;
         if (row >= at.queries)
@@ -187,7 +187,7 @@ void pack_queries(const attention_head_backward& t, const attention_memory& memo
                          gradient.first + row * gradient.stride, width);
 }
 
-// What the group of keys from `first` on gives to all gradients; those of queries begin with the first group.
+// Adds the contribution of the group of keys from `first` on to all gradients; those of queries begin with the first group.
 void add_group(const attention_head_backward& t, const attention_memory& memory,
                std::size_t first) {
     const attention_head& head = t.head;

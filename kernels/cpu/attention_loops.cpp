@@ -33,7 +33,7 @@ struct attention_memory {
     }
 };
 
-// Of a query, the largest score so far and the sum of e^(score - largest).
+// A query's largest score so far, and the sum of e^(score - largest).
 struct running_softmax {
     float largest, total;
 };

@@ -38,7 +38,7 @@ struct attention_head_backward {
     mutable_position_rows to_q, to_k, to_v;
 };
 
-// With a workspace of as many floats as the table says for `keys` and heads of this width, at a multiple of 64 bytes.
+// The workspace has floats(keys, width) floats, for that many keys and heads of this width, at a multiple of 64 bytes.
 struct attention_loops {
     std::size_t (*floats)(std::size_t keys, std::size_t width);
     void (*forward)(const attention_head_forward& task, float* workspace);

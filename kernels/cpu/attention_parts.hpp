@@ -1,4 +1,4 @@
-// What the two ways of attention_loops.hpp have in common. All has internal linkage; see registers.hpp.
+// The common part of both directions of attention_loops.hpp. All functions have internal linkage; see registers.hpp.
 #pragma once
 
 #include "kernels/cpu/attention_loops.hpp"

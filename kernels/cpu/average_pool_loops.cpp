@@ -8,7 +8,7 @@ namespace troupe::cpu {
 
 namespace {
 
-// What of a window lies in the image.
+// The part of a window that lies in the image.
 struct window {
     std::size_t number; // in the plane, row-major
     std::size_t first;  // its first pixel's place in the plane
@@ -73,7 +73,7 @@ void backward_lanes(const average_pool_task& t, const float* pooled_gradient, fl
     }
 }
 
-// Whether every image is one window.
+// True if every image is one window.
 bool is_global(const average_pool_task& t) {
     return t.padding == 0 && t.kernel_height == t.height && t.kernel_width == t.width;
 }

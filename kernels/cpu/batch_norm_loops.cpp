@@ -7,8 +7,8 @@ namespace troupe::cpu {
 
 namespace {
 
-// How the values of some channels of one sample are walked: as many channels at a time as `width`, each in a lane of
-// `values`. A function is called with positions behind the first of these values, which the sums are taken over.
+// Walks over the values of some channels of one sample: `width` channels at a time, each in a lane of `values`. A function
+// is called with positions relative to the first of these values, over which sums are taken.
 
 // A channel of row-major images.
 struct row_walk {
@@ -101,7 +101,7 @@ struct numbers {
     }
 };
 
-// Where a sample's values of channel c begin.
+// The offset of a sample's first value of channel c.
 template <class Task>
 std::size_t offset(const Task& t, std::size_t sample, std::size_t c) {
     return (sample * t.channels + c / t.block * t.block) * t.pixels + c % t.block;

@@ -12,7 +12,7 @@ namespace troupe::cpu {
 
 namespace {
 
-// What is packed at a time: a panel of `a` stays in the first-level cache, those of `b` in the second.
+// Limits of packing: a panel of `a` stays in the first-level cache, the panels of `b` stay in the second.
 constexpr std::size_t depth_max = 384;
 constexpr std::size_t packed_bytes = 768 << 10;
 
@@ -50,7 +50,7 @@ __m512 floats(vec x) {
     return reinterpret_cast<__m512>(x);
 }
 
-// Of neighbours along k, as many as a vector of words holds.
+// Consecutive numbers along k, as many as a vector of words holds.
 ints words(const float* from, std::size_t count) {
     const vec high = count > lanes ? load(from + lanes, count - lanes) : vec{};
     return reinterpret_cast<ints>(
@@ -95,8 +95,8 @@ vec add_product(vec sum, ints a, ints b) {
 // A register's rows of `a` or columns of `b` along some of k, or fewer.
 struct strip {
     const float* first;
-    std::size_t
-        stride; // from lane to lane if neighbours in memory are those along k, else from k to k
+    // From lane to lane if consecutive numbers in memory are those along k, else from k to k.
+    std::size_t stride;
     bool is_along_k;
     std::size_t lanes;
     std::size_t depth;
@@ -183,7 +183,7 @@ std::size_t panel_words(std::size_t depth) {
     return (depth + 1) / 2 * pair_words * lanes;
 }
 
-// Of `b`, packed at a time; a multiple of a tile's.
+// Columns of `b` that are packed at a time; a multiple of a tile's.
 std::size_t columns_at_a_time(std::size_t depth) {
     constexpr std::size_t of_tile = vectors_max * lanes;
     const std::size_t panels = packed_bytes / (panel_words(depth) * sizeof(std::uint32_t));

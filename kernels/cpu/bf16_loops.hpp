@@ -16,7 +16,7 @@
 namespace troupe::cpu {
 
 struct bf16_loops {
-    // Of the memory that a product needs beside its operands, at a multiple of 64 bytes.
+    // Bytes of the workspace of a product, which must begin at a multiple of 64 bytes.
     std::size_t (*workspace_bytes)(const matrix_product& product);
     // alpha must be 1, beta 0 or 1.
     void (*multiply)(const matrix_product& product, void* workspace);
@@ -35,7 +35,7 @@ extern const bf16_loops bf16_loops_avx512bf16;
 // of it.
 const bf16_loops& fastest_bf16_loops() noexcept;
 
-// Whether this machine multiplies bfloat16 faster than float32.
+// True if this machine multiplies bfloat16 faster than float32.
 bool bf16_is_faster() noexcept;
 
 } // namespace troupe::cpu

@@ -10,7 +10,7 @@ namespace troupe::cpu {
 
 namespace {
 
-// What is decoded stays in the nearest cache until it is added.
+// Decoded numbers of a block stay in the first-level cache until they are added.
 constexpr std::size_t block = 256;
 
 inline std::size_t least(std::size_t a, std::size_t b) {

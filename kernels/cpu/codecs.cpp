@@ -15,7 +15,7 @@ using cpu::floats;
 
 namespace {
 
-// Of the elements first .. first + count.
+// The task for elements first .. first + count.
 cpu::decode_task task_of(const decode_operands& o, std::size_t first, std::size_t count) {
     return {.factor = o.factor,
             .addend = o.addend != nullptr ? floats(*o.addend) + first : nullptr,

@@ -36,14 +36,14 @@ struct convolution_shape {
     friend auto operator<=>(const convolution_shape&, const convolution_shape&) = default;
 };
 
-// How one operand of a primitive is laid out outside, and how the primitive wants it.
+// The layout of one operand of a primitive outside, and the one that the primitive wants.
 struct operand_format {
     dnnl::memory::desc given;
     dnnl::memory::desc wanted;
-    std::optional<dnnl::reorder>
-        convert; // from given to wanted, or back for a result; none where they agree
-    precision
-        rounds_to; // before, where the primitive does not take that type; else float32: as they are
+    // Converts from given to wanted, or back for a result; none where they agree.
+    std::optional<dnnl::reorder> convert;
+    // The rounding before the primitive, where it does not take that type; else float32: none.
+    precision rounds_to;
 };
 
 // One direction of a convolution.
@@ -56,7 +56,7 @@ struct compiled_pass {
 
 class convolution {
   public:
-    // With `dot_products`, of bfloat16, where oneDNN has a fast implementation.
+    // `dot_products`: uses those of bfloat16 where oneDNN has a fast implementation.
     convolution(const dnnl::engine& engine, const convolution_shape& shape, bool dot_products);
 
     const convolution_shape& shape() const noexcept { return shape_; }
@@ -67,7 +67,7 @@ class convolution {
     const compiled_pass& backward_weight();
 
   private:
-    // Of images as they are given and weights of any layout, as a primitive takes or gives them.
+    // Descriptions of images in the given layout and of weights in any layout, as a primitive takes or gives them.
     struct descriptions {
         dnnl::memory::desc input, output, weight;
     };
@@ -88,8 +88,8 @@ class convolution {
     std::optional<compiled_pass> forward_, backward_input_, backward_weight_;
 };
 
-// How many samples are convolved at a time, so that they stay in the cache while they are pooled. Depends on the shape
-// only, and is the same for fused and separate operations: sums over samples are taken in the same order.
+// The number of samples that are convolved at a time, so that they stay in the cache while they are pooled. It depends on
+// the shape only, and is the same for fused and separate operations: sums over samples are taken in the same order.
 std::size_t samples_at_a_time(const convolution_shape& shape) noexcept;
 
 } // namespace troupe::cpu

@@ -44,7 +44,7 @@ inline convolution_shape with_samples(convolution_shape shape, std::size_t sampl
     return shape;
 }
 
-// Where sample `s` begins.
+// The first value of sample `s`.
 inline const float* sample(const tensor& t, std::size_t s) {
     return t.values<float>().data() + s * (t.elements() / t.shape()[0]);
 }
@@ -52,7 +52,7 @@ inline float* sample(tensor& t, std::size_t s) {
     return t.mutable_values<float>().data() + s * (t.elements() / t.shape()[0]);
 }
 
-// What the loops must know to pool images of shape `images`.
+// The task of the loops that pool images of shape `images`.
 pool_task pooling(const max_pool_settings& settings, const tensor_shape& images,
                   bool relu) noexcept;
 

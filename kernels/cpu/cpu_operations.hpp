@@ -63,7 +63,7 @@ class cpu_operations final : public operations {
     const std::unique_ptr<cpu::convolution_runner> convolutions_;
 };
 
-// Whether this machine multiplies bfloat16 faster than float32.
+// True if this machine multiplies bfloat16 faster than float32.
 bool cpu_is_faster_in_bf16() noexcept;
 
 std::unique_ptr<operations> make_cpu_operations(memory_pool& pool,

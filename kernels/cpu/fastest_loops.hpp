@@ -1,4 +1,4 @@
-// Which of the loops that are compiled once per instruction set run here.
+// The choice among loops that are compiled once per instruction set.
 #pragma once
 
 #include "kernels/cpu/instruction_set.hpp"

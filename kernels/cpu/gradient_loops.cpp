@@ -34,7 +34,7 @@ void compensate(compensation_task t) {
     }
 }
 
-// Of each lane by itself the smaller value to `low`, the larger one to `high`.
+// Puts the smaller value of each lane into `low`, the larger one into `high`.
 inline void order(float* low, float* high) {
     TROUPE_EACH_BY_ITSELF
     for (std::size_t i = 0; i < lanes; ++i) {

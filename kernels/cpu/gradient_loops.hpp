@@ -6,7 +6,7 @@
 
 namespace troupe::cpu {
 
-// As compensate_delay; without a mean square these two are null. What is written may be what is read.
+// As compensate_delay; without a mean square these two are null. Outputs may be the same memory as inputs.
 struct compensation_task {
     std::size_t count;
     float factor;

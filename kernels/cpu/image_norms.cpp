@@ -10,7 +10,7 @@ using cpu::floats;
 
 namespace {
 
-// What lies behind the channels.
+// The product of the dimensions after the channels.
 std::size_t pixels_of(const tensor_shape& shape) {
     return shape.elements() / shape[0] / shape[1];
 }

@@ -1,4 +1,4 @@
-// Which instructions the loops of this back end use.
+// The instruction set that the loops of this back end use.
 #pragma once
 
 #include <cstdint>

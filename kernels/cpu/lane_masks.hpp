@@ -1,5 +1,6 @@
-// Which of 16 neighbouring floats fulfil a condition, as bits, for the loops that are compiled once per instruction set. All
-// has internal linkage, as the linker would keep one copy for all instruction sets otherwise.
+// Masks of 16 consecutive floats, one bit for each that fulfils a condition, for the loops that are compiled once per
+// instruction set. All functions have internal linkage, as the linker would otherwise keep one copy for all instruction
+// sets.
 #pragma once
 
 #include <cstdint>

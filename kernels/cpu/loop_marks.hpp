@@ -1,5 +1,5 @@
-// For loops that the compiler is to turn into vector instructions.
+// Marks for loops that the compiler should vectorise.
 #pragma once
 
-// Before a loop in which no element depends on another: what is written lies apart from what is read, or in the same place.
+// Precedes a loop in which no element depends on another: outputs do not overlap inputs, or are the same memory.
 #define TROUPE_EACH_BY_ITSELF _Pragma("GCC ivdep")

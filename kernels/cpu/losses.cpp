@@ -14,7 +14,7 @@ using cpu::floats;
 result<void> cpu_operations::compute(const softmax_cross_entropy& op) {
     const cpu::arithmetic_scope scope;
     const std::size_t classes = op.logits.shape().dimensions().back();
-    // How much of the truth each class has, and how much more the label.
+    // Target probability of each class, and the additional one of the label.
     const double each = double{op.label_smoothing} / static_cast<double>(classes);
     const double of_label = 1 - double{op.label_smoothing};
     const auto labels = op.labels.values<std::int32_t>();

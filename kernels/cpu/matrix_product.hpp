@@ -21,7 +21,7 @@ struct matrix_product {
     float* c;
     std::size_t c_stride;
 
-    // By oneDNN's sgemm. May throw dnnl::error; see guarded.hpp.
+    // Runs oneDNN's sgemm. May throw dnnl::error; see guarded.hpp.
     void run() const;
 };
 

@@ -44,7 +44,7 @@ void backward(row_norm_back_task t) {
     for (std::size_t row = 0; row < t.rows; ++row, t.x += t.width, t.dy += t.width) {
         const float mean = Centred ? t.mean[row] : 0;
         const float r = t.inverse_deviation[row];
-        // Of g and g * x', and the row's share of the parameters' gradients.
+        // Sums of g and g * x'; adds the row's share of the parameters' gradients.
         const auto sums = sum(t.width, [&](auto at) {
             const auto x = (at(t.x) - mean) * r;
             const auto dy = at(t.dy);

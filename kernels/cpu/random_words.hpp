@@ -10,7 +10,7 @@ namespace troupe::cpu {
 
 constexpr std::size_t random_block = 128; // words
 
-// Those of so many counters from `counter` on, whose upper half is `upper`.
+// The random_block words of the counters from `counter` on, with `upper` as their upper half.
 static inline void random_words(std::uint64_t counter, const std::uint32_t upper[2], philox_key key,
                                 std::uint32_t* words) {
     const std::uint32_t third = upper[0], fourth = upper[1];

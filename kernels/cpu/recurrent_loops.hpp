@@ -25,10 +25,10 @@ struct gru_backward_task {
     sample_rows<const float> gates;
     sample_rows<const float> previous; // h[t-1]
     sample_rows<const float> output_gradient;
-    float*
-        to_state; // (samples, width): from the positions behind; becomes what goes straight to h[t-1]
-    sample_rows<float>
-        to_gates;      // 4 * width: gradients of the sums in r, z and n, and of W_hn h[t-1] + b_hn
+    // (samples, width): gradient from later positions; becomes the part that goes straight to h[t-1].
+    float* to_state;
+    // 4 * width: gradients of the sums in r, z and n, and of W_hn h[t-1] + b_hn.
+    sample_rows<float> to_gates;
     float* to_product; // (samples, 3 * width): of W_hh h[t-1]
     float* to_bias;    // (4 * width): what is in to_gates is added
 };

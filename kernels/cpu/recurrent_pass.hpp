@@ -1,6 +1,6 @@
-// What passes over sequences share: sizes, positions of all samples, products with the weights of a cell, and the backward
-// pass of the GRU, which the decoder with attention has, too. Products may throw dnnl::error, scratch out_of_memory; see
-// guarded.hpp.
+// The common part of passes over sequences: sizes, positions of all samples, products with the weights of a cell, and the
+// backward pass of the GRU, which the decoder with attention has, too. Products may throw dnnl::error, scratch
+// out_of_memory; see guarded.hpp.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +42,7 @@ sample_rows<Float> at(const sequence_sizes& n, Float* values, std::size_t positi
     return {values + position * width, n.positions * width};
 }
 
-// Those of the gradient of (samples, positions, width), which may be null; `zeros` are width zeros.
+// The rows of one position of a gradient of (samples, positions, width), which may be null; `zeros` are width zeros.
 sample_rows<const float> at_or_zero(const sequence_sizes& n, const tensor* gradient,
                                     std::size_t position, const float* zeros);
 
@@ -74,7 +74,7 @@ void input_gradients(const multiplier& multiply, const sequence_sizes& n, const 
                      const tensor& input, const tensor& weight_ih, tensor& weight_gradient,
                      tensor* input_gradient);
 
-// As gru_backward of a cell whose input may be more than `input`.
+// The backward pass of gru_backward, for a cell that may have more inputs than `input`.
 class gru_backward_pass {
   public:
     gru_backward_pass(const multiplier& multiply, const recurrent_loops& loops,
@@ -82,9 +82,9 @@ class gru_backward_pass {
                       const tensor* initial_state, const tensor& output, const tensor& gates,
                       const tensor* output_gradient, const tensor* final_state_gradient);
 
-    // From the last position to the first. Leaves to_gates of this position and to_state of the one before.
+    // Called from the last position to the first. Computes to_gates of this position and to_state of the one before.
     void step(std::size_t position);
-    // All gradients but those of input and weight_ih.
+    // Computes all gradients but those of input and weight_ih.
     void finish(const recurrent_gradients& gradients) const;
 
     const float_scratch previous; // (samples, positions, width): h[t-1]

@@ -28,7 +28,7 @@ static inline lane_values larger(lane_values x, lane_values y) {
     return y > x ? y : x;
 }
 
-// Of at least one number. Some number where one is NaN.
+// The largest of at least one number; any number if one is NaN.
 static inline float largest_of(const float* x, std::size_t count) {
     float largest = x[0];
     std::size_t i = 0;

@@ -93,7 +93,7 @@ inline vec exchanged(vec x) {
     return __builtin_shuffle(x, from);
 }
 
-// Of all lanes, in every lane; halves are added to halves.
+// The sum of all lanes, in every lane; halves are added to halves.
 template <int Distance = lanes / 2>
 inline vec total_of(vec x) {
     x += exchanged<Distance>(x);
@@ -132,7 +132,7 @@ inline void exchange(ints* rows) {
     }
 }
 
-// Of as many rows as lanes.
+// Transposes as many rows as there are lanes.
 template <std::uint32_t Distance = 1>
 inline void transpose(ints* rows) {
     exchange<Distance>(rows);

@@ -6,8 +6,8 @@ namespace troupe {
 
 namespace {
 
-// How many runs of neighbouring elements each part of `whole` has: one for every index of the dimensions before `axis`. The
-// channel block, the last dimension in memory, is split off the channels.
+// The number of runs of consecutive elements in each part of `whole`: one for every index of the dimensions before `axis`.
+// The channel block, the last dimension in memory, is split off the channels.
 std::size_t runs_along(const tensor_shape& whole, std::size_t axis, std::size_t block) {
     std::size_t runs = 1;
     for (std::size_t d = 0; d < axis; ++d)

@@ -22,7 +22,7 @@ std::int32_t magnitude_bits(float x) {
     return static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(x) & 0x7fffffff);
 }
 
-// Of what has this magnitude; 0 is no bound.
+// The number of elements with at least this magnitude; 0 is no bound.
 std::size_t count_of(const cpu::sparse_loops& loops, const tensor& x, std::int32_t least) {
     return least > 0 ? loops.count(floats(x), x.elements(), least) : x.elements();
 }
@@ -107,7 +107,7 @@ result<void> cpu_operations::compute(const encode_top& op) {
         for (std::size_t i = 0; i < count; ++i)
             magnitudes[i] = magnitude_at(i);
         const std::int32_t last = nth(magnitudes, count, wanted);
-        // Those of the last magnitude that are still to be taken: all before it are larger or equal.
+        // The number of elements of the last magnitude that are still to be taken: all before it are larger or equal.
         auto equals = static_cast<std::size_t>(
             std::count(magnitudes, magnitudes + static_cast<std::ptrdiff_t>(wanted), last));
         std::size_t taken = 0;

@@ -10,12 +10,12 @@
 namespace troupe::cpu {
 
 struct sparse_loops {
-    // How many are at least `least`.
+    // The number of elements whose magnitude is at least `least`.
     std::size_t (*count)(const float* x, std::size_t count, std::int32_t least);
-    // The indices of the first `most` of them to `to`, 4 bytes each; how many there are of these.
+    // Writes the indices of the first `most` of them to `to`, 4 bytes each; returns the number written.
     std::size_t (*find)(const float* x, std::size_t count, std::int32_t least, void* to,
                         std::size_t most);
-    // Whether indices, 4 bytes each of which the bits of `mask` count, are below `bound` and ascend.
+    // True if indices, 4 bytes each of which the bits of `mask` count, are below `bound` and ascend.
     bool (*ascend)(const void* indices, std::size_t count, std::uint32_t mask, std::size_t bound);
 };
 

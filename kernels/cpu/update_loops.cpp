@@ -121,7 +121,7 @@ void lamb_direction(lamb_settings s, update_task t) {
     }
 }
 
-// In 16 sums, whatever the width of the vectors.
+// Takes 16 sums, whatever the width of the vectors.
 double sum_of_squares(const float* x, std::size_t count) {
     constexpr std::size_t lanes = 16;
     double sums[lanes] = {};

@@ -9,7 +9,7 @@
 
 namespace troupe::cpu {
 
-// As update_operands. What a rule does not keep is null; what is written may be what is read.
+// As update_operands. State that a rule does not keep is null; outputs may be the same memory as inputs.
 struct update_task {
     std::size_t count;
     float learning_rate;
@@ -22,7 +22,7 @@ struct update_task {
 };
 
 struct update_loops {
-    // By value, so that nothing that is written can be one of them.
+    // Settings are passed by value, so that no output can alias them.
     template <class Settings>
     using step = void (*)(Settings settings, update_task task);
 

@@ -18,7 +18,7 @@ struct vectors {
     typedef std::uint8_t bytes __attribute__((vector_size(Lanes), aligned(1)));
 };
 
-// Where a loop is: at Lanes neighbouring elements of each array.
+// The position of a loop: Lanes consecutive elements of each array.
 template <int Lanes>
 struct position {
     using values = typename vectors<Lanes>::registers;

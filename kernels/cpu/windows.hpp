@@ -1,4 +1,4 @@
-// Where the windows of a pool lie in an image. Internal linkage, as vectors.hpp.
+// The windows of a pool in an image. Internal linkage, as in vectors.hpp.
 #pragma once
 
 #include <cstddef>

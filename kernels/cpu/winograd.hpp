@@ -29,7 +29,7 @@ std::size_t winograd_weight_floats(const winograd_task& task) noexcept;
 std::size_t winograd_workspace_floats(const winograd_task& task) noexcept;
 
 void winograd_pack(const winograd_task& task, const float* weight, float* packed) noexcept;
-// For the gradient of the input, which is the convolution of winograd_backward_task(task).
+// Packs weights for the gradient of the input, which is the convolution of winograd_backward_task(task).
 void winograd_pack_backward(const winograd_task& task, const float* weight, float* packed) noexcept;
 winograd_task winograd_backward_task(const winograd_task& task) noexcept;
 

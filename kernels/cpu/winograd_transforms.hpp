@@ -30,7 +30,7 @@ constexpr float share_0 = 1 / (a2 * b2);            // of the weights' values at
 constexpr float share_a = 1 / (2 * a2 * (a2 - b2)); // at a and -a,
 constexpr float share_b = 1 / (2 * b2 * (b2 - a2)); // at b and -b
 
-// Of 6 pixels: B^T.
+// Transforms 6 pixels: B^T.
 inline void transform_pixels(const vec* d, std::size_t s, vec* out, std::size_t os) {
     const vec d0 = d[0], d1 = d[s], d2 = d[2 * s], d3 = d[3 * s], d4 = d[4 * s], d5 = d[5 * s];
     const vec even_a = d4 - b2 * d2, odd_a = a1 * (d3 - b2 * d1);
@@ -43,7 +43,7 @@ inline void transform_pixels(const vec* d, std::size_t s, vec* out, std::size_t 
     out[5 * os] = (a2 * b2) * d1 - (a2 + b2) * d3 + d5;
 }
 
-// To 4 results: A^T.
+// Transforms to 4 results: A^T.
 inline void transform_results(const vec* m, std::size_t s, vec* out, std::size_t os) {
     const vec sum_a = m[s] + m[2 * s], difference_a = m[s] - m[2 * s];
     const vec sum_b = m[3 * s] + m[4 * s], difference_b = m[3 * s] - m[4 * s];
@@ -53,7 +53,7 @@ inline void transform_results(const vec* m, std::size_t s, vec* out, std::size_t
     out[3 * os] = a3 * difference_a + b3 * difference_b + m[5 * s];
 }
 
-// Of 4 gradients of results: A.
+// Transforms 4 gradients of results: A.
 inline void transform_gradients(const vec* y, std::size_t s, vec* out, std::size_t os) {
     const vec y0 = y[0], y1 = y[s], y2 = y[2 * s], y3 = y[3 * s];
     const vec even_a = y0 + a2 * y2, odd_a = a1 * y1 + a3 * y3;
@@ -66,7 +66,7 @@ inline void transform_gradients(const vec* y, std::size_t s, vec* out, std::size
     out[5 * os] = y3;
 }
 
-// Of 3 weights: G.
+// Transforms 3 weights: G.
 inline void transform_weights(const vec* g, std::size_t s, vec* out, std::size_t os) {
     const vec even_a = (g[0] + a2 * g[2 * s]) * share_a, odd_a = g[s] * (a1 * share_a);
     const vec even_b = (g[0] + b2 * g[2 * s]) * share_b, odd_b = g[s] * (b1 * share_b);
@@ -78,7 +78,7 @@ inline void transform_weights(const vec* g, std::size_t s, vec* out, std::size_t
     out[5 * os] = g[2 * s];
 }
 
-// To 3 gradients of weights: G^T.
+// Transforms to 3 gradients of weights: G^T.
 inline void transform_weight_gradients(const vec* u, std::size_t s, vec* out, std::size_t os) {
     const vec sum_a = (u[s] + u[2 * s]) * share_a, difference_a = (u[s] - u[2 * s]) * share_a;
     const vec sum_b = (u[3 * s] + u[4 * s]) * share_b;

@@ -1,4 +1,4 @@
-// What a model's layers are and take, for plans and error messages.
+// The layers of a model and their costs, for plans and error messages.
 #include <algorithm>
 
 #include "kernels/graph/model_graph.hpp"

@@ -8,15 +8,15 @@ namespace troupe {
 
 namespace {
 
-// Whether what `node` gives goes to the node behind it and nowhere else.
+// True if the output of `node` is read by the next node and no other.
 bool only_feeds_next(const model_graph& graph, std::size_t node) {
     const std::size_t value = node + 1;
     return node + 1 < graph.nodes.size() && graph.nodes[node + 1].inputs == std::vector{value} &&
            graph.last_readers[value] == node + 1;
 }
 
-// The weights of a layer that computes (out, in, ...): what a relu halves is made up for (He), and otherwise the variances
-// of activations and gradients are balanced (Glorot).
+// The standard deviation of initial weights (out, in, ...): it compensates that a relu halves the variance (He), or else
+// balances the variances of activations and gradients (Glorot).
 double initial_deviation(const parameter_info& weight, bool relu_follows) {
     const double fan_in = static_cast<double>(weight.fan_in);
     const double fan_out =

@@ -1,4 +1,4 @@
-// Layers that are faster together, and what a layer's surroundings decide about it.
+// Fusion of layers that are faster together, and the initial values of a layer, which depend on the layers around it.
 #pragma once
 
 #include "kernels/graph/model_graph.hpp"
@@ -11,11 +11,12 @@ struct fused_layers {
     std::size_t count = 1;
 };
 
-// The first layer of the range with as many of those behind it as run as one with it: conv2d, relu and max_pool; linear and
-// an activation. The same bits as one by one, but for what kernels/cuda/README.md says of GPUs.
+// The first layer of the range, fused with as many of the next ones as possible: conv2d, relu and max_pool; linear and an
+// activation. The results have the same bits as those of single layers, with the exceptions for GPUs that
+// kernels/cuda/README.md lists.
 fused_layers fuse(const model_graph& graph, layer_range range);
 
-// The parameters of a node under their names in the whole model, with what their first values are drawn from.
+// The parameters of a node, with their names in the whole model and the distributions of their initial values.
 std::vector<parameter_info> named_parameters(const model_graph& graph, std::size_t node);
 
 } // namespace troupe

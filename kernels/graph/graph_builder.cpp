@@ -16,7 +16,7 @@ namespace {
 
 using layer_list = capnp::List<proto::Layer>::Reader;
 
-// Whether the product of the dimensions is within the limit, computed without overflow.
+// True if the product of the dimensions is within the limit; computed without overflow.
 bool within_limit(const tensor_shape& shape) noexcept {
     std::uint64_t elements = 1;
     for (std::size_t dimension : shape.dimensions()) {
@@ -32,7 +32,7 @@ error too_large(std::string_view what, const tensor_shape& shape) {
                              std::to_string(limits::layer_elements_max) + " elements"};
 }
 
-// Where a layer stands: for the names of parameters and for the user.
+// The place of a layer: for the names of parameters and for the user.
 struct place {
     std::string path;
     std::string key;
@@ -47,16 +47,16 @@ struct place {
     }
 };
 
-// What the attention of a decoder reads: numbers of values.
+// The values that the attention of a decoder reads, by number.
 struct encoder_values {
     std::size_t output;
     std::size_t tokens;
 };
 
-// What layers stand in.
+// The blocks around layers.
 struct surroundings {
-    std::size_t depth = 0;                   // of blocks
-    const encoder_values* encoder = nullptr; // of the decoder, if they stand in one
+    std::size_t depth = 0;                   // number of blocks
+    const encoder_values* encoder = nullptr; // for layers in a decoder
 
     surroundings inside() const { return {depth + 1, encoder}; }
 };
@@ -66,7 +66,7 @@ class graph_builder {
     graph_builder(model_graph& graph, std::size_t& layers_left)
         : graph_{graph}, layers_left_{layers_left} {}
 
-    // Appends the layers, each feeding the next; the number of the last one's value.
+    // Appends the layers, each feeding the next; returns the number of the last one's value.
     result<std::size_t> append_all(layer_list layers, std::size_t input, const place& where,
                                    const surroundings& around) {
         if (around.depth > limits::layer_depth_max)
@@ -161,7 +161,7 @@ class graph_builder {
         return input;
     }
 
-    // Two slices of the row of tokens, each with its layers behind it.
+    // Appends two slices of the row of tokens, each followed by its layers.
     result<std::size_t> append_encoder_decoder(proto::Layer::Reader description, std::size_t row,
                                                const place& where, const surroundings& around) {
         const auto halves = children_of(description);
@@ -259,10 +259,10 @@ class graph_builder {
     const value_form& form(std::size_t value) const { return graph_.values[value].info; }
 
     model_graph& graph_;
-    std::size_t& layers_left_; // of the model, with those that are computed again
+    std::size_t& layers_left_; // of the model, including layers that are recomputed
 };
 
-// `where` stands before the key in messages about all layers.
+// `where` precedes the key in messages about all layers.
 result<model_graph> graph_behind(layer_list layers, const graph_value& input,
                                  const std::string& where, const std::string& key,
                                  std::size_t depth, std::size_t& layers_left) {

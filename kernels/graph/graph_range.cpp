@@ -38,8 +38,8 @@ graph_range::graph_range(const model_graph& graph, layer_range range)
 
 void graph_range::count_kept(const model_graph& graph, layer_range range) {
     kept_bytes_.resize(range.count);
-    std::vector<std::size_t> memory_of(
-        graph.values.size()); // the value that it shares its memory with
+    // By value: the value that it shares its memory with.
+    std::vector<std::size_t> memory_of(graph.values.size());
     std::iota(memory_of.begin(), memory_of.end(), std::size_t{0});
     std::vector<bool> counted(graph.values.size());
     const auto keep = [&](std::size_t value, std::size_t layer) {
@@ -97,7 +97,7 @@ void graph_range::add_step(const model_graph& graph, layer_range layers,
 
 namespace {
 
-// The part as a step's layer sees it, so that each layer draws other numbers, those of blocks that are computed again too.
+// The part for a step's layer: its place makes each layer draw different random numbers, also in blocks that are recomputed.
 batch_part seen_by(const graph_range::step& s, batch_part part) {
     part.place ^= s.layers.first + 1;
     part.place = split_mix(part.place);
@@ -143,7 +143,7 @@ result<graph_range::outcome> graph_range::forward(compute_context& context, cons
 
 namespace {
 
-// sum += more, in new memory where somebody else holds the sum.
+// sum += more, in new memory if somebody else holds the sum.
 result<void> add(compute_context& context, activation& sum, activation more) {
     if (!sum.values) {
         sum = std::move(more);

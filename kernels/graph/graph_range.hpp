@@ -1,6 +1,6 @@
-// A contiguous range of a graph's layers as it runs: in what order, on which values, forward and back.
+// The execution of a contiguous range of a graph's layers, forward and backward: the order of steps, and their values.
 //
-// Layers that are faster together run as one step. Every value is given up after its last reader; gradients of a value that
+// Layers that are faster together run as one step. Every value is released after its last reader; gradients of a value that
 // several layers read are added in the reverse order of these, wherever the graph is cut, so that the bits are the same.
 //
 // Threads: const and shared freely; compute_context belongs to the thread that runs the work.
@@ -29,17 +29,18 @@ class graph_range {
     const std::vector<average_info>& averages() const noexcept { return averages_; }
     double forward_flops() const noexcept { return forward_flops_; } // of one sample
     double backward_flops() const noexcept { return backward_flops_; }
-    // Of one sample, between its forward and its backward pass, by layer. A value that several keep counts at the first.
+    // Bytes that each layer keeps for one sample between its forward and its backward pass. A value that several layers keep
+    // counts at the first.
     const std::vector<std::size_t>& kept_bytes() const noexcept { return kept_bytes_; }
 
     // A layer, or several that run as one.
     struct step {
         layer_range layers; // numbers in the graph
-        std::string name;   // of the first: "layers.3 conv2d"
+        std::string name;   // of the first layer: "layers.3 conv2d"
         std::shared_ptr<const layer> run;
         std::vector<std::size_t> inputs; // slots
-        std::vector<bool> wanted;        // by input: its gradient
-        std::vector<bool> last_use;      // by input: nobody reads it afterwards
+        std::vector<bool> wanted;        // by input: its gradient is needed
+        std::vector<bool> last_use;      // by input: no later step reads it
         std::size_t output = 0;          // slot
         std::size_t first_parameter = 0, parameter_count = 0;
         std::size_t first_average = 0, average_count = 0;
@@ -47,12 +48,12 @@ class graph_range {
     };
     const std::vector<step>& steps() const noexcept { return steps_; }
 
-    // What is called after each step, in both directions, with its number and, forward, what it has given; an error of
-    // its ends the pass.
+    // Called after each step, in both directions, with its number and, in a forward pass, its output; an error that it
+    // returns ends the pass.
     using step_hook = std::function<result<void>(std::size_t, const activation&)>;
 
-    // What is called on the way back after a step that has parameters, with the number of the first and their gradients,
-    // which nobody writes any more.
+    // Called in a backward pass after each step with parameters, with the number of the first one and their gradients, which
+    // are not written any more.
     using gradients_hook = std::function<result<void>(std::size_t, std::span<const tensor>)>;
 
     struct pass {
@@ -61,7 +62,7 @@ class graph_range {
         std::span<const tensor> averages; // not read in training
         const step_hook* after_step = nullptr;
         const gradients_hook* after_gradients = nullptr;
-        const std::vector<bool>* as_factors = nullptr; // by parameter; back
+        const std::vector<bool>* as_factors = nullptr; // by parameter; for backward passes
     };
     struct outcome {
         std::vector<activation> outputs;
@@ -70,9 +71,9 @@ class graph_range {
     result<outcome> forward(compute_context& context, const pass& p,
                             std::vector<activation> inputs) const;
 
-    // One gradient for each output that is trained, in order.
+    // `output_gradients` has one gradient for each output that is trained, in order.
     struct gradients {
-        std::vector<activation> inputs; // of those that are trained, in order
+        std::vector<activation> inputs; // of the inputs that are trained, in order
         std::vector<tensor> parameters;
         std::vector<tensor> statistics; // by average
     };

@@ -13,13 +13,15 @@ std::size_t count_nodes(proto::Layer::Reader layer) {
     if (layer.isTransformer())
         return count_parts(layer.getTransformer());
     if (layer.isRecompute())
-        return 1; // whose layers are its own
+        return 1; // a node of its own, which has its layers inside
     std::size_t inside = 0;
     for (const child_layers& child : children_of(layer))
         inside += troupe::count_nodes(child.layers);
     if (layer.isRepeat())
         return layer.getRepeat().getTimes() * inside;
-    return inside + (layer.isEncoderDecoder() ? 2 : 1); // two slices; a layer, or one that joins
+    return inside + (layer.isEncoderDecoder()
+                         ? 2
+                         : 1); // two slices; the layer itself, or the one that joins
 }
 
 } // namespace

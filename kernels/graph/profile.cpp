@@ -32,13 +32,13 @@ result<tensor> made_up(compute_context& context, const value_form& form, std::si
     return brought_in(context, *t);
 }
 
-// Of one step, which is a layer or several that run as one.
+// The times of one step, which is a layer or several that run as one.
 struct step_time {
     duration forward = duration::max();
     duration backward = duration::max();
 };
 
-// Notes for each step the shortest time that it has taken.
+// Keeps the shortest time of each step.
 class stopwatch {
   public:
     stopwatch(const clock& time, const std::atomic<bool>* given_up)
@@ -61,7 +61,7 @@ class stopwatch {
     time_point last_;
 };
 
-// One pass forward and back through all steps, as in a stage of the whole model.
+// One forward and backward pass through all steps, as in a stage of the whole model.
 result<void> time_once(compute_context& context, const graph_range& run,
                        std::span<const tensor> parameters, std::span<const tensor> averages,
                        std::size_t batch, stopwatch& watch, std::vector<step_time>& times) {

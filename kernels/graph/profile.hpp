@@ -1,5 +1,5 @@
-// Measures what every layer of a model costs on a device, to cut the model into stages of equal
-// time.
+// Measures the time of every layer of a model on a device, to partition the model into stages of
+// equal time.
 //
 // Threads: runs on the thread of the context; blocks it for the time measured.
 #pragma once
@@ -14,7 +14,7 @@ namespace troupe {
 struct profile_options {
     std::size_t batch = 64;
     std::size_t repetitions = 3; // after the first, which compiles; the fastest counts
-    const std::atomic<bool>* given_up = nullptr; // looked at between two layers: errc::cancelled
+    const std::atomic<bool>* given_up = nullptr; // read between two layers; true: errc::cancelled
 };
 
 struct layer_time {
@@ -23,8 +23,8 @@ struct layer_time {
     duration backward{}; // with the input gradient, except for the model's first layer
 };
 
-// Forward and backward through the whole model with made-up numbers. The time of layers that run as one is divided
-// among them by their floating-point operations. Errors: as stage_program's.
+// Runs forward and backward passes of the whole model with synthetic inputs. The time of fused layers is divided among them
+// by their floating-point operations. Errors: as stage_program's.
 result<std::vector<layer_time>> profile_layers(compute_context& context, proto::Model::Reader model,
                                                const profile_options& options, const clock& time);
 

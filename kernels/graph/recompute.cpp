@@ -26,7 +26,7 @@ class recompute_layer final : public layer {
             most = std::max(most, step.run->samples_min());
         return most;
     }
-    // Whose gradients are never given as factors.
+    // Gradients of these parameters are never given as factors.
     std::vector<parameter_info> parameters() const override {
         std::vector<parameter_info> all = layers_.parameters();
         for (parameter_info& parameter : all)

@@ -10,7 +10,7 @@ namespace troupe {
 
 namespace {
 
-// Separates the streams of initial weights from what else is drawn from the same seed.
+// Separates the random streams of initial weights from others with the same seed.
 constexpr std::uint64_t initialisation_purpose = 0x6865'0000'0000'0000;
 
 std::uint64_t purpose_of(std::size_t layer, std::size_t parameter) noexcept {
@@ -19,7 +19,7 @@ std::uint64_t purpose_of(std::size_t layer, std::size_t parameter) noexcept {
            (static_cast<std::uint64_t>(parameter >> 8) << 24);
 }
 
-// What is wrong with these tensors as so many samples of these values, or nothing.
+// Checks that these tensors are so many samples of these values.
 result<void> check_batches(std::span<const tensor> batches, std::size_t samples,
                            std::span<const value_form> values) {
     if (batches.size() != values.size())

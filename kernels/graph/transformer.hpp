@@ -19,13 +19,13 @@ struct transformer_part {
 };
 
 struct transformer_parts {
-    std::shared_ptr<const void> message; // which the layers' settings are in
-    // Attention, then the linear layers: each half is layers in a row and, last, the sum with what came in.
+    std::shared_ptr<const void> message; // holds the layers' settings
+    // Attention, then the linear layers: each half is a sequence of layers and, last, the sum with the half's input.
     std::array<std::vector<transformer_part>, 2> halves;
 };
 transformer_parts take_apart(proto::Transformer::Reader block, std::size_t width);
 
-// How many layers it is.
+// The number of layers that it is.
 std::size_t count_parts(proto::Transformer::Reader block);
 
 } // namespace troupe

@@ -9,7 +9,7 @@ namespace troupe {
 
 namespace {
 
-// The vocabulary of the embedding that these layers begin with, in all branches if they begin with some; 0: none.
+// The vocabulary of the embedding that these layers begin with, in all branches if they begin with branches; 0: none.
 std::size_t first_vocabulary(capnp::List<proto::Layer>::Reader layers) {
     if (layers.size() == 0)
         return 0;

@@ -1,5 +1,5 @@
-// What stands at the two ends of a model: the samples that its first layer takes, and the labels that its loss compares
-// the outputs of the last with.
+// The values at both ends of a model: the samples that its first layer takes, and the labels that its loss compares with the
+// outputs of the last layer.
 //
 // Pure functions; thread-safe.
 #pragma once
@@ -9,13 +9,13 @@
 
 namespace troupe {
 
-// What a model takes: tokens if it begins with an embedding. errc::usage for an input that cannot be.
+// The form of a model's input: tokens if it begins with an embedding. errc::usage for an impossible input.
 result<value_form> input_form(proto::Model::Reader model);
 
-// The label that this loss leaves out.
+// The label that this loss ignores.
 std::int32_t ignored_by(proto::Loss::Reader loss);
 
-// What a sum of losses is divided by for their mean: the labels but the ignored ones; where labels are numbers, the samples.
+// The divisor of a loss sum for the mean: the number of labels that are not ignored; where labels are numbers, of samples.
 std::uint64_t count_labels(const tensor& labels, std::int32_t ignored);
 
 } // namespace troupe

@@ -1,4 +1,4 @@
-// Immutable versions of a stage's weights, and how they are laid out where they are stored or sent.
+// Immutable versions of a stage's weights, and their layout where they are stored or sent.
 #pragma once
 
 #include <cstdint>
@@ -20,31 +20,30 @@ struct layer_range {
     friend bool operator==(const layer_range&, const layer_range&) = default;
 };
 
-// One immutable version of a stage's parameters with what else has the same version.
+// One immutable version of a stage's parameters, with the optimizer's state and the averages of that version.
 struct weights {
     weight_version version;
     std::vector<tensor> parameters; // in the order of stage_program::parameters()
-    std::vector<tensor>
-        state; // what the optimizer keeps: so many per parameter, in order of the parameters
-    // By parameter: updates that the optimizer has made of it since its state was zeros. Not the version, which counts what
-    // the schedule counts, also where an update is made of several minibatches or none is made. Empty where the state is
+    std::vector<tensor> state;      // the optimizer's: equally many per parameter, by parameter
+    // By parameter: updates that the optimizer has made of it since its state was zeros. This is not the version, which
+    // counts what the schedule counts, also if an update takes several minibatches or is left out. Empty if the state is
     // left out.
     std::vector<std::uint64_t> updates;
     std::vector<tensor> averages; // in the order of stage_program::averages()
 
-    // All tensors, in this order: as they are sent and saved.
+    // All tensors in the order of the fields, in which they are sent and saved.
     std::vector<tensor> tensors() const;
 };
 using weights_ptr = std::shared_ptr<const weights>;
 
-// The same version without what the optimizer keeps, which no pass reads: who holds it leaves that to the next update, which
+// The same version without the optimizer's state, which no pass reads: its holder leaves the state to the next update, which
 // writes it in place.
 weights_ptr for_passes(const weights& w);
 
-// What a stage's weights are made of, in the order of weights::tensors().
+// The layout of a stage's weights, in the order of weights::tensors().
 class weights_layout {
   public:
-    // `state`: the kinds of tensors that the optimizer keeps beside each parameter ("exp_avg").
+    // `state`: the kinds of tensors that the optimizer keeps for each parameter ("exp_avg").
     weights_layout(std::span<const parameter_info> parameters,
                    std::span<const average_info> averages, std::span<const std::string_view> state);
 
@@ -55,15 +54,14 @@ class weights_layout {
     };
     const std::vector<entry>& entries() const noexcept { return entries_; }
     std::size_t parameters() const noexcept { return parameters_; } // the first entries
-    std::size_t parameter_of(std::size_t state) const noexcept;     // of an entry that is state
-    std::size_t bytes() const noexcept;                             // of all tensors
+    std::size_t parameter_of(std::size_t state) const noexcept; // `state`: an entry that is state
+    std::size_t bytes() const noexcept;                         // of all tensors
     std::size_t state_bytes() const noexcept;
 
-    // What is wrong with these tensors, and with so many counts of updates, as weights of this layout, or nothing.
-    // errc::data.
+    // Checks that these tensors, and so many counts of updates, are weights of this layout. errc::data.
     result<void> check(std::span<const tensor> tensors, std::size_t counts) const;
 
-    // Weights of tensors and counts that fit.
+    // Makes weights of tensors and counts that check() has passed.
     weights_ptr assemble(weight_version version, std::span<const tensor> tensors,
                          std::vector<std::uint64_t> updates) const;
 
