@@ -4,8 +4,7 @@
 #include "actors/runtime/actor.hpp"
 #include "actors/runtime/failure.hpp"
 #include "kernels/device/device.hpp"
-#include "schemas/device.capnp.h"
-#include "schemas/training.capnp.h"
+#include "schemas/run.capnp.h"
 
 namespace troupe {
 

@@ -18,6 +18,7 @@ struct Envelope {
   minibatch @9 :UInt64 = 0xffffffffffffffff;   # the minibatch this message is about; all ones: none
   weightVersion @10 :UInt64 = 0xffffffffffffffff;  # the weight version this message was computed with; all ones: none
   sentNs @11 :Int64;          # the sender's clock at sending, for transmission times
+  run @12 :UInt64;            # the run of the sender, or of the cause; 0: of no run
 }
 
 struct Frame {

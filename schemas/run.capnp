@@ -9,6 +9,11 @@
 #   asker --EndActors--> agent    nothing: these actors end, the run goes on without them
 #   asker --Release--> agent      nothing: the run is over
 #
+# The asker tells its listener how the run goes: a reporter that prints it, or any other actor. Nothing is answered.
+#
+#   asker --RunStarted, RunProgress, RunMilestone, RunNote, RunFinished--> listener
+#   owner --StopRun--> asker      RunFinished, when the run has come to a good place to end
+#
 # A run gets actors, never programs: an agent spawns the roles in the table of its node's program, with options that it
 # checks before it spawns anything.
 #
@@ -18,6 +23,7 @@
 
 using Cxx = import "/capnp/c++.capnp";
 using Device = import "device.capnp";
+using import "annotations.capnp".nodeLocal;
 $Cxx.namespace("troupe::proto");
 
 struct ActorAddress { node @0 :UInt64; actor @1 :UInt64; }
@@ -59,4 +65,73 @@ struct Release {
   # Asker to agent: the run is over, end its actors.
   run @0 :UInt64;
   failure @1 :Device.Failure;   # null: completed; `cancelled`: stopped; otherwise it has failed
+}
+
+# ---- how a run goes ----
+
+struct RunStarted {
+  # Asker to listener, once: all actors of the run are there and it begins.
+  run @0 :UInt64;
+  nodes @1 :UInt32;             # that carry actors of the run
+  milestone @2 :Text;           # the name of what a run of this kind counts: "epoch"
+  milestones @3 :UInt32;        # how many of them the whole run has, those of a run that it resumes included; 0: not known
+  plan @4 :Text;                # for people: which actor is where, in lines
+  planJson @5 :Text;            # the same for programs: a JSON object
+  notes @6 :List(Text);         # sentences: what of the plan may not be meant
+  resumedFrom @7 :Text;         # the checkpoint that the run goes on from; empty: it begins anew
+}
+
+struct NamedNumber {
+  name @0 :Text;                # in snake_case: "test_accuracy"
+  value @1 :Float64;
+  style @2 :NumberStyle;
+}
+
+enum NumberStyle {
+  real @0;                      # shown with four decimals
+  share @1;                     # 0 to 1, shown in percent
+  count @2;                     # a whole number
+  rate @3;                      # pieces a second, of which its name says what they are: "samples_per_second"
+  seconds @4;
+}
+
+struct RunProgress {
+  # Asker to listener, as often as something is done: how far the milestone is that comes next.
+  run @0 :UInt64;
+  milestone @1 :UInt32;         # counts from 0
+  done @2 :UInt64;              # pieces of work of this milestone
+  pieces @3 :UInt64;            # that it has in all
+  piece @4 :Text;               # what they are: "samples"
+  elapsedNs @5 :UInt64;         # since this milestone was begun
+  numbers @6 :List(NamedNumber);  # over what is done
+}
+
+struct RunMilestone {
+  # Asker to listener: a milestone has been reached.
+  run @0 :UInt64;
+  milestone @1 :UInt32;         # counts from 0
+  numbers @2 :List(NamedNumber);
+}
+
+struct RunNote {
+  # Asker to listener: something that people should know, and that does not end the run.
+  run @0 :UInt64;
+  sentence @1 :Text;
+}
+
+struct RunFinished {
+  # Asker to listener, the last one of a run: how it ended, and its actors in figures.
+  run @0 :UInt64;
+  failure @1 :Device.Failure;   # null: it is done; `cancelled`: it was stopped; else it has failed
+  saved @2 :Text;               # the folder of the last checkpoint that was saved or resumed from; empty: none
+  milestones @3 :UInt32;        # that it has reached, those of a run that it resumed included
+  numbers @4 :List(NamedNumber);  # of the last one; none where this run has reached none
+  remarks @5 :List(Text);       # for people, in a few words each: "1 replica lost on the way"
+  actors @6 :List(Text);        # for people, a line each: "stage 0: busy 93%"
+  json @7 :Text;                # for programs: a JSON object with what the kind of job has to say of its end
+  doubts @8 :List(Text);        # sentences: what of the outcome is hardly meant
+}
+
+struct StopRun $nodeLocal {
+  # The owner of a run to its asker: end at the next good place, a checkpoint if there are any. Once more: end at once.
 }

@@ -42,6 +42,7 @@ struct TraceEvent {
   enqueuedNs @13 :Int64;      # arrival in the mailbox; queue time is startedNs - enqueuedNs
   startedNs @14 :Int64;
   endedNs @15 :Int64;
+  run @16 :UInt64;            # 0: of no run
 }
 
 # ---- actors and memory ----
@@ -66,6 +67,7 @@ struct ActorList {
     paused @5 :Bool;
     deviceNs @6 :UInt64;      # device time spent on its work
     workers @7 :List(Worker); # workers served, for example by a shard of a parameter server; by their numbers
+    run @8 :UInt64;           # that it belongs to; 0: to none
   }
   struct Worker {
     worker @0 :UInt32;        # number of a replica, or with node_servers of a node
@@ -126,6 +128,7 @@ struct Filter {
     path @0 :Text;            # "minibatch", "member.name"
     value @1 :Text;           # in printed form; numbers are compared as numbers
   }
+  run @5 :UInt64;             # 0: any
   senders @4 :List(Sender);   # any of these; none: any sender
   struct Sender {
     node @0 :UInt64;

@@ -181,7 +181,3 @@ struct ProfileFailed {
   failure @1 :Device.Failure;
 }
 
-struct StopRun $nodeLocal {
-  # A person, by a signal to the process that started the run, to its trainer: finish the minibatches in flight, write a
-  # checkpoint, end; a second one: end immediately. No other node stops a run.
-}

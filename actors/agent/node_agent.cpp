@@ -67,6 +67,7 @@ result<prepared_actor> node_agent::prepare(proto::Spawn::Reader body, actor_addr
     const role_resources on{.runtime = runtime(),
                             .compute = *compute,
                             .worker = options_.worker,
+                            .run = body.getRun(),
                             .asker = asker,
                             .shared = shared};
     return (*wanted)->prepare(body.getOptions(), on);

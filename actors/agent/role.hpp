@@ -50,6 +50,7 @@ struct role_resources {
     node_runtime& runtime;
     std::shared_ptr<device> compute; // the device that the request names
     std::shared_ptr<device> worker;  // the node's worker thread; null: it has none
+    std::uint64_t run = 0;           // the number of the run
     actor_address asker;             // the actor that leads the run
     shared_objects& shared;          // shared by the run's actors on this node
 
@@ -65,8 +66,8 @@ struct prepared_actor {
 // Prepares an actor of class A: A(actor_context&, args...). A must be complete where this is called (actor.hpp).
 template <class A, class... Args>
 prepared_actor prepared(const role_resources& on, std::string name, Args... args) {
-    return {name, [&runtime = on.runtime, name, ... args = std::move(args)] {
-                return runtime.template spawn<A>(name, args...);
+    return {name, [&runtime = on.runtime, run = on.run, name, ... args = std::move(args)] {
+                return runtime.template spawn_of_run<A>(run, name, args...);
             }};
 }
 

@@ -1,5 +1,6 @@
 // Costs of messages, as measured, in one place. Read by the choice of `auto` (all_reduce.hpp) and by the partition into
-// stages (actors/plan). They are the same everywhere: a decision of all ranks must not depend on one rank's measurements.
+// stages (actors/training/plan). They are the same everywhere: a decision of all ranks must not depend on the measurements
+// of one rank.
 #pragma once
 
 namespace troupe {

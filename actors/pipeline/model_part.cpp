@@ -2,9 +2,9 @@
 
 #include <capnp/dynamic.h>
 
+#include "actors/app_file/value_ranges.hpp"
 #include "actors/pipeline/partition.hpp"
 #include "actors/pipeline/run_shape.hpp"
-#include "actors/plan/value_ranges.hpp"
 #include "kernels/device/slowed_device.hpp"
 #include "schemas/base/limits.hpp"
 

@@ -29,6 +29,7 @@ void write_cause(proto::Envelope::Builder envelope, const message_cause& cause) 
     envelope.setCauseNode(cause.node.value());
     if (envelope.getTraceId() == 0)
         envelope.setTraceId(cause.trace_id);
+    envelope.setRun(cause.run);
 }
 
 } // namespace
@@ -49,7 +50,7 @@ void self_handle::deliver(frame_ptr f) const {
 
 actor::actor(actor_context& context)
     : runtime_{context.runtime}, core_{core_of(context.runtime)}, self_{context.self},
-      name_{std::move(context.name)} {}
+      name_{std::move(context.name)}, run_{context.run} {}
 
 actor::~actor() = default;
 
@@ -115,8 +116,8 @@ void actor::take_down(const frame& f) {
 // ---- sending ----
 
 void actor::add_handler(std::uint64_t type, handler h) {
-    TROUPE_CHECK(find_message_type(type) != nullptr,
-                 "a message type has a line in the table of message_types.cpp");
+    TROUPE_CHECK(runtime_.options().messages->find(type) != nullptr,
+                 "a message type is in a list that the node was started with");
     for (const auto& [known, take] : handlers_)
         TROUPE_CHECK(known != type, "a message type has one handler");
     handlers_.emplace_back(type, std::move(h));
@@ -124,10 +125,11 @@ void actor::add_handler(std::uint64_t type, handler h) {
 
 message_cause actor::cause() const {
     if (!current_)
-        return {};
+        return {.run = run_};
     return {.sequence = envelope_.getSequence(),
             .node = node_id{envelope_.getFrom().getNode()},
-            .trace_id = envelope_.getTraceId()};
+            .trace_id = envelope_.getTraceId(),
+            .run = run_ != 0 ? run_ : envelope_.getRun()};
 }
 
 std::int64_t actor::stamp(proto::Envelope::Builder envelope, actor_address to) const {
@@ -211,6 +213,7 @@ void actor::trace_compute(std::uint64_t label, time_point started, time_point en
                           .minibatch = minibatch,
                           .weights = weights,
                           .bytes = device_bytes,
+                          .run = run_,
                           .started_ns = started.ns,
                           .ended_ns = ended.ns});
     device_ns_.store(device_ns_.load(std::memory_order_relaxed) +

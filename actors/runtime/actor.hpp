@@ -51,6 +51,7 @@ struct actor_context {
     node_runtime& runtime;
     actor_address self;
     std::string name;
+    std::uint64_t run = 0; // 0: it belongs to none
 };
 
 // What a message belongs to: the message whose handler caused it, and the trace id inherited from
@@ -59,6 +60,7 @@ struct message_cause {
     std::uint64_t sequence = 0;
     node_id node;
     std::uint64_t trace_id = 0;
+    std::uint64_t run = 0;
 };
 
 // A way back to an actor for other threads: device workers, timers. Copyable, thread-safe; outlives
@@ -93,6 +95,7 @@ class actor {
 
     actor_address self() const noexcept { return self_; }
     const char* name() const noexcept { return name_.c_str(); }
+    std::uint64_t run() const noexcept { return run_; } // 0: it belongs to none
 
   protected:
     explicit actor(actor_context& context);
@@ -203,6 +206,7 @@ class actor {
     node_core& core_;
     const actor_address self_;
     const std::string name_;
+    const std::uint64_t run_;
     std::shared_ptr<const worker_board> board_; // set before anybody else knows this actor
     actor_shell* shell_ = nullptr;              // owns this actor; null in its constructor
 
@@ -222,7 +226,7 @@ namespace detail {
 
 // The parts of spawning that need no template.
 actor_context prepare_spawn(node_runtime& runtime, std::optional<actor_number> number,
-                            std::string name);
+                            std::string name, std::uint64_t run = 0);
 actor_address launch(node_runtime& runtime, std::unique_ptr<actor> created);
 
 template <class A, class... Args>
@@ -235,6 +239,12 @@ actor_address spawn(node_runtime& runtime, actor_context context, Args&&... args
 template <class A, class... Args>
 actor_address node_runtime::spawn(std::string name, Args&&... args) {
     return detail::spawn<A>(*this, detail::prepare_spawn(*this, std::nullopt, std::move(name)),
+                            std::forward<Args>(args)...);
+}
+
+template <class A, class... Args>
+actor_address node_runtime::spawn_of_run(std::uint64_t run, std::string name, Args&&... args) {
+    return detail::spawn<A>(*this, detail::prepare_spawn(*this, std::nullopt, std::move(name), run),
                             std::forward<Args>(args)...);
 }
 

@@ -121,13 +121,14 @@ std::vector<std::string> fields_of(capnp::StructSchema schema) {
 field_condition::field_condition(const std::string& path, std::string value)
     : path_{split(path)}, value_{std::move(value)} {}
 
-result<void> field_condition::check(const message_type& type) const {
-    return check_from(0, type.schema, type.name);
+result<void> field_condition::check(const message_type& type, const message_catalog& known) const {
+    return check_from(0, type.schema, type.name, known);
 }
 
 // The rest of the path, from there on.
 result<void> field_condition::check_from(std::size_t depth, capnp::StructSchema schema,
-                                         const std::string& named) const {
+                                         const std::string& named,
+                                         const message_catalog& known) const {
     const std::string& name = path_[depth];
     KJ_IF_MAYBE (found, schema.findFieldByName(name.c_str())) {
         const capnp::Type kind = found->getType();
@@ -138,27 +139,28 @@ result<void> field_condition::check_from(std::size_t depth, capnp::StructSchema 
                                     ", never '" + value_ + "'");
         }
         if (kind.isAnyPointer())
-            return check_in_any(depth + 1, named + "." + name);
+            return check_in_any(depth + 1, named + "." + name, known);
         if (!kind.isStruct())
             return usage("field " + name + " of " + named + " has no fields of its own");
-        return check_from(depth + 1, kind.asStruct(), named + "." + name);
+        return check_from(depth + 1, kind.asStruct(), named + "." + name, known);
     }
-    const auto known = fields_of(schema);
-    return usage(
-        named + " has no field " + name + "; " +
-        (known.empty() ? "it has none" : guess(name, known) + "its fields are " + in_a_row(known)));
+    const auto fields = fields_of(schema);
+    return usage(named + " has no field " + name + "; " +
+                 (fields.empty() ? "it has none"
+                                 : guess(name, fields) + "its fields are " + in_a_row(fields)));
 }
 
 // Some type must be able to hold it.
-result<void> field_condition::check_in_any(std::size_t depth, const std::string& named) const {
-    for (const message_type& type : message_types())
-        if (check_from(depth, type.schema, type.name))
+result<void> field_condition::check_in_any(std::size_t depth, const std::string& named,
+                                           const message_catalog& known) const {
+    for (const message_type& type : known.all())
+        if (check_from(depth, type.schema, type.name, known))
             return {};
     return usage("nothing that can be " + named + " has a field " + path_[depth] +
                  " that can be so");
 }
 
-bool field_condition::holds(capnp::DynamicStruct::Reader body) const {
+bool field_condition::holds(capnp::DynamicStruct::Reader body, const message_catalog& known) const {
     for (std::size_t i = 0; i < path_.size(); ++i) {
         KJ_IF_MAYBE (found, body.getSchema().findFieldByName(path_[i].c_str())) {
             if (!body.has(*found, capnp::HasMode::NON_NULL))
@@ -166,7 +168,7 @@ bool field_condition::holds(capnp::DynamicStruct::Reader body) const {
             if (i + 1 == path_.size())
                 return equals(body.get(*found), found->getType(), value_);
             if (found->getType().isAnyPointer()) {
-                const message_type* type = type_of_any(body, *found);
+                const message_type* type = known.type_of_any(body, *found);
                 if (type == nullptr)
                     return false;
                 body = body.get(*found).as<capnp::AnyPointer>().getAs<capnp::DynamicStruct>(

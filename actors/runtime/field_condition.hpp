@@ -21,17 +21,18 @@ class field_condition {
     field_condition(const std::string& path, std::string value);
 
     // errc::usage if no message of this type can hold it: no such field, or no such value of it.
-    result<void> check(const message_type& type) const;
+    result<void> check(const message_type& type, const message_catalog& known) const;
 
     // False where the body cannot be read or has no such field.
-    bool holds(capnp::DynamicStruct::Reader body) const;
+    bool holds(capnp::DynamicStruct::Reader body, const message_catalog& known) const;
 
     const std::string& field() const noexcept { return path_.front(); } // the outermost one
 
   private:
-    result<void> check_from(std::size_t depth, capnp::StructSchema schema,
-                            const std::string& named) const;
-    result<void> check_in_any(std::size_t depth, const std::string& named) const;
+    result<void> check_from(std::size_t depth, capnp::StructSchema schema, const std::string& named,
+                            const message_catalog& known) const;
+    result<void> check_in_any(std::size_t depth, const std::string& named,
+                              const message_catalog& known) const;
 
     std::vector<std::string> path_;
     std::string value_;

@@ -55,7 +55,8 @@ void write_pools(proto::ActorList::Builder body, const std::vector<watched_pool>
     }
 }
 
-void write_types(proto::TraceBatch::Builder body, const std::vector<trace_event>& events) {
+void write_types(proto::TraceBatch::Builder body, const std::vector<trace_event>& events,
+                 const message_catalog& known) {
     std::set<std::uint64_t> types;
     for (const trace_event& event : events)
         if (event.kind == trace_kind::message)
@@ -64,7 +65,7 @@ void write_types(proto::TraceBatch::Builder body, const std::vector<trace_event>
     unsigned i = 0;
     for (const std::uint64_t type : types) {
         list[i].setId(type);
-        list[i++].setName(message_type_name(type));
+        list[i++].setName(known.name_of(type));
     }
 }
 
@@ -90,6 +91,7 @@ void inspector_agent::list_actors(proto::ListActors::Reader, const frame& f) {
     for (unsigned i = 0; i < list.size(); ++i) {
         list[i].setNumber(actors[i].address.actor.value());
         list[i].setName(actors[i].name);
+        list[i].setRun(actors[i].run);
         list[i].setMailboxDepth(actors[i].mailbox_depth);
         list[i].setMessagesHandled(actors[i].messages_handled);
         list[i].setHandlerNs(actors[i].handler_ns);
@@ -104,7 +106,7 @@ void inspector_agent::list_actors(proto::ListActors::Reader, const frame& f) {
 }
 
 void inspector_agent::read_trace(proto::ReadTrace::Reader request, const frame& f) {
-    const auto filter = message_filter::parse(request.getFilter());
+    const auto filter = message_filter::parse(request.getFilter(), *runtime().options().messages);
     if (!filter)
         return reject(filter.failure().message());
     const std::size_t max =
@@ -129,7 +131,7 @@ void inspector_agent::read_trace(proto::ReadTrace::Reader request, const frame& 
     auto names_list = body.initLabels(static_cast<unsigned>(labels.size()));
     for (unsigned i = 0; i < names_list.size(); ++i)
         names_list.set(i, labels[i]);
-    write_types(body, batch.events);
+    write_types(body, batch.events, *runtime().options().messages);
     write_actors(body, batch.events, names);
     send(f.from(), std::move(answer));
 }
@@ -137,7 +139,7 @@ void inspector_agent::read_trace(proto::ReadTrace::Reader request, const frame& 
 void inspector_agent::open_tail(proto::OpenTail::Reader request, const frame& f) {
     const std::uint64_t number = request.getTail();
     const std::uint64_t credit = request.getCredit();
-    auto filter = message_filter::parse(request.getFilter());
+    auto filter = message_filter::parse(request.getFilter(), *runtime().options().messages);
     frame_builder<proto::TailOpened> answer;
     answer.body().setTail(number);
     if (!filter) {

@@ -17,42 +17,44 @@ error usage(std::string sentence) {
 }
 
 // Those that can be looked at, by name.
-std::vector<std::string> type_names() {
+std::vector<std::string> type_names(const message_catalog& known) {
     std::vector<std::string> names;
-    for (const message_type& type : message_types())
+    for (const message_type& type : known.all())
         if (!is_of_inspector(type.id))
             names.push_back(type.name);
     std::ranges::sort(names);
     return names;
 }
 
-result<const message_type*> find_type(const std::string& name) {
-    const message_type* type = find_message_type(name);
+result<const message_type*> find_type(const std::string& name, const message_catalog& known) {
+    const message_type* type = known.find(name);
     if (type == nullptr) {
-        const auto known = type_names();
-        return usage("there is no message type " + name + "; " + guess(name, known) +
-                     "the types are " + in_a_row(known));
+        const auto names = type_names(known);
+        return usage("there is no message type " + name + "; " + guess(name, names) +
+                     "the types are " + in_a_row(names));
     }
     if (is_of_inspector(type->id))
         return usage(name + " is of the inspector's own messages, which are not shown");
     return type;
 }
 
-result<void> check_all(const std::vector<field_condition>& conditions, const message_type& type) {
+result<void> check_all(const std::vector<field_condition>& conditions, const message_type& type,
+                       const message_catalog& known) {
     for (const field_condition& condition : conditions)
-        if (auto possible = condition.check(type); !possible)
+        if (auto possible = condition.check(type, known); !possible)
             return possible;
     return {};
 }
 
 // That messages of some type can hold this; else why none can.
-result<void> check_any_type(const std::vector<field_condition>& conditions) {
+result<void> check_any_type(const std::vector<field_condition>& conditions,
+                            const message_catalog& types) {
     std::set<std::string> known;
     std::optional<error> nearly; // of a type that has such a field
-    for (const message_type& type : message_types()) {
+    for (const message_type& type : types.all()) {
         if (is_of_inspector(type.id))
             continue;
-        const auto possible = check_all(conditions, type);
+        const auto possible = check_all(conditions, type, types);
         if (possible)
             return {};
         const auto fields = fields_of(type.schema);
@@ -74,10 +76,12 @@ result<void> check_any_type(const std::vector<field_condition>& conditions) {
 
 } // namespace
 
-result<message_filter> message_filter::parse(proto::Filter::Reader from) {
+result<message_filter> message_filter::parse(proto::Filter::Reader from,
+                                             const message_catalog& known) {
     message_filter filter;
     filter.actor_ = from.getActor();
     filter.minibatch_ = from.getMinibatch();
+    filter.run_ = from.getRun();
     if (from.getFields().size() > limits::filter_fields_max)
         return usage("a filter has at most " + std::to_string(limits::filter_fields_max) +
                      " fields");
@@ -89,14 +93,14 @@ result<message_filter> message_filter::parse(proto::Filter::Reader from) {
         filter.fields_.emplace_back(condition.getPath(), condition.getValue());
     if (!from.hasType() || from.getType().size() == 0) {
         const auto possible =
-            filter.fields_.empty() ? result<void>{} : check_any_type(filter.fields_);
+            filter.fields_.empty() ? result<void>{} : check_any_type(filter.fields_, known);
         return possible ? result<message_filter>{std::move(filter)} : possible.failure();
     }
-    const auto type = find_type(from.getType());
+    const auto type = find_type(from.getType(), known);
     if (!type)
         return type.failure();
     filter.type_ = (*type)->id;
-    if (auto possible = check_all(filter.fields_, **type); !possible)
+    if (auto possible = check_all(filter.fields_, **type, known); !possible)
         return possible.failure();
     return filter;
 }
@@ -106,6 +110,8 @@ bool message_filter::matches(const trace_event& event, const std::string& receiv
         return false;
     if (minibatch_ != none && event.minibatch.value() != minibatch_)
         return false;
+    if (run_ != 0 && event.run != run_)
+        return false;
     if (!senders_.empty() &&
         std::ranges::find(senders_, actor_address{event.from_node, event.from_actor}) ==
             senders_.end())
@@ -113,16 +119,16 @@ bool message_filter::matches(const trace_event& event, const std::string& receiv
     return actor_.empty() || actor_ == receiver || actor_ == std::to_string(event.to_actor.value());
 }
 
-bool message_filter::matches_fields(const frame& f) const {
+bool message_filter::matches_fields(const frame& f, const message_catalog& known) const {
     if (fields_.empty())
         return true;
-    const message_type* type = find_message_type(f.body_type());
+    const message_type* type = known.find(f.body_type());
     if (type == nullptr)
         return false;
     try {
         const auto body = f.root().getBody().getAs<capnp::DynamicStruct>(type->schema);
         return std::ranges::all_of(fields_,
-                                   [&](const field_condition& c) { return c.holds(body); });
+                                   [&](const field_condition& c) { return c.holds(body, known); });
     } catch (const kj::Exception&) {
         return false;
     }

@@ -1,4 +1,4 @@
-// Which messages an observer wants to see: conditions on type, receiver, sender, minibatch and any field of
+// Which messages an observer wants to see: conditions on type, receiver, sender, run, minibatch and any field of
 // the body.
 //
 // Threads: a filter is a value; matches() is const and touches only its arguments.
@@ -20,17 +20,18 @@ class message_filter {
     message_filter() = default; // matches everything
 
     // errc::usage where no message can match: no such type, no such field, no such value of it; with the names there are.
-    static result<message_filter> parse(proto::Filter::Reader from);
+    static result<message_filter> parse(proto::Filter::Reader from, const message_catalog& known);
 
-    // Type, receiver, sender and minibatch only.
+    // Type, receiver, sender, run and minibatch only.
     bool matches(const trace_event& event, const std::string& receiver) const;
     // The body's fields only. False where the body cannot be read or has no such field.
-    bool matches_fields(const frame& f) const;
+    bool matches_fields(const frame& f, const message_catalog& known) const;
 
   private:
     std::uint64_t type_ = 0;
     std::string actor_;
     std::uint64_t minibatch_ = none;     // any
+    std::uint64_t run_ = 0;              // any
     std::vector<actor_address> senders_; // none: anybody
     std::vector<field_condition> fields_;
 };

@@ -4,18 +4,12 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <vector>
+#include <utility>
 
 #include "schemas/cluster.capnp.h"
-#include "schemas/collective.capnp.h"
 #include "schemas/device.capnp.h"
-#include "schemas/params.capnp.h"
-#include "schemas/peers.capnp.h"
-#include "schemas/pipeline.capnp.h"
 #include "schemas/probe.capnp.h"
-#include "schemas/run.capnp.h"
 #include "schemas/trace.capnp.h"
-#include "schemas/training.capnp.h"
 
 namespace troupe {
 
@@ -29,57 +23,22 @@ bool is_node_local(capnp::StructSchema schema) {
     return false;
 }
 
-template <class... Bodies>
-std::vector<message_type> table_of() {
-    std::vector<message_type> table;
-    const auto add = [&](std::uint64_t type, capnp::StructSchema schema) {
-        const std::string name = schema.getShortDisplayName().cStr();
-        table.push_back({type, name, schema, is_node_local(schema)});
-    };
-    (add(type_id_of<Bodies>(), capnp::Schema::from<Bodies>()), ...);
-    std::sort(table.begin(), table.end(),
-              [](const message_type& a, const message_type& b) { return a.id < b.id; });
-    return table;
-}
-
-// ---- the table ----
-
-const std::vector<message_type>& table() {
-    using namespace proto;
-    static const std::vector<message_type> all = table_of<
-        // envelope.capnp
-        Rejected,
-        // cluster.capnp
-        Listening, PeerUp, PeerDown, ConnectFailed, Watch, Unwatch, Down, Join, Welcome, Refused,
-        Heartbeat, HeartbeatDue, Goodbye, Subscribe, ListMembers, MemberList, NodeJoined, NodeLost,
-        // collective.capnp
-        JoinReduction, Reduce, GradientsReady, Reduced, ReduceChunk,
-        // params.capnp
-        JoinServer, ServerJoined, KeepShard, EnterEpoch, Offer, Fetched, Push, Pull, Pulled,
-        PullAgain, FinishEpoch, EpochFinished, WorkerDone, WorkerDoneTaken, Refresh, ReadShard,
-        ShardRead, WorkerLost, WorkerJoined, WorkerExpected, PeerJoined, PeerExpected,
-        // peers.capnp
-        JoinPeers, Exchange, Exchanged, ReadCommon, Common, Meet, Met, Scatter, Report, Consensus,
-        ReadWeights, PeerWeights,
-        // trace.capnp
-        ListActors, ActorList, ReadTrace, TraceBatch, OpenTail, TailOpened, TailEvent, TailCredit,
-        CloseTail,
-        // device.capnp
-        WorkDone,
-        // pipeline.capnp
-        EpochBegin, Activation, Gradient, PartialNorm, GlobalNorm, Labels, EndOfData,
-        EvaluationBatch, EvaluationLabels, EvaluationTaken, EndOfEvaluation,
-        // probe.capnp
-        Probe,
-        // run.capnp, and the options of roles
-        Spawn, Spawned, SpawnFailed, EndActors, Release, StageOptions, ReducerOptions, PeerOptions,
-        ShardOptions, CacheOptions,
-        // training.capnp
-        ConnectStage, StageReady, StageFailed, RunEpoch, RunEvaluation, StopData, MinibatchDone,
-        StageEpochDone, EvaluationDone, TakeSnapshot, Snapshot, ProfileModel, LayerTimes,
-        ProfileFailed, StopRun, ReplicaLost, MinibatchesLost, ReplicaJoined>();
-    return all;
-}
+// Those that every node has. Probe is of tests and benchmarks.
+using messages_of_every_node = message_list<
+    // envelope.capnp
+    proto::Rejected,
+    // cluster.capnp
+    proto::Listening, proto::PeerUp, proto::PeerDown, proto::ConnectFailed, proto::Watch,
+    proto::Unwatch, proto::Down, proto::Join, proto::Welcome, proto::Refused, proto::Heartbeat,
+    proto::HeartbeatDue, proto::Goodbye, proto::Subscribe, proto::ListMembers, proto::MemberList,
+    proto::NodeJoined, proto::NodeLost,
+    // trace.capnp
+    proto::ListActors, proto::ActorList, proto::ReadTrace, proto::TraceBatch, proto::OpenTail,
+    proto::TailOpened, proto::TailEvent, proto::TailCredit, proto::CloseTail,
+    // device.capnp
+    proto::WorkDone,
+    // probe.capnp
+    proto::Probe>;
 
 // ---- bodies as text ----
 
@@ -94,10 +53,11 @@ bool is_none(capnp::DynamicValue::Reader value, capnp::StructSchema::Field field
             value.as<std::uint32_t>() == ~std::uint32_t{0});
 }
 
-std::string fields_text(capnp::DynamicStruct::Reader body);
+} // namespace
 
-// Of any struct: its type and its fields.
-std::string any_text(capnp::DynamicStruct::Reader body, capnp::StructSchema::Field field) {
+// Any struct: its type and its fields.
+std::string message_catalog::any_text(capnp::DynamicStruct::Reader body,
+                                      capnp::StructSchema::Field field) const {
     const message_type* type = type_of_any(body, field);
     return type == nullptr
                ? "(a type that this build does not know)"
@@ -107,7 +67,8 @@ std::string any_text(capnp::DynamicStruct::Reader body, capnp::StructSchema::Fie
                              type->schema));
 }
 
-std::string value_text(capnp::DynamicStruct::Reader body, capnp::StructSchema::Field field) {
+std::string message_catalog::value_text(capnp::DynamicStruct::Reader body,
+                                        capnp::StructSchema::Field field) const {
     if (field.getType().isAnyPointer())
         return any_text(body, field);
     const auto value = body.get(field);
@@ -115,7 +76,7 @@ std::string value_text(capnp::DynamicStruct::Reader body, capnp::StructSchema::F
 }
 
 // As Cap'n Proto prints a struct, but for the fields that hold none.
-std::string fields_text(capnp::DynamicStruct::Reader body) {
+std::string message_catalog::fields_text(capnp::DynamicStruct::Reader body) const {
     std::string text;
     for (const auto field : body.getSchema().getFields()) {
         if (!body.has(field) || is_none(body.get(field), field))
@@ -126,30 +87,33 @@ std::string fields_text(capnp::DynamicStruct::Reader body) {
     return "(" + text + ")";
 }
 
-} // namespace
-
-std::span<const message_type> message_types() {
-    return table();
+message_type detail::message_type_of(std::uint64_t id, capnp::StructSchema schema) {
+    return {id, schema.getShortDisplayName().cStr(), schema, is_node_local(schema)};
 }
 
-const message_type* find_message_type(std::uint64_t id) {
-    const auto found =
-        std::lower_bound(table().begin(), table().end(), id,
-                         [](const message_type& t, std::uint64_t i) { return t.id < i; });
-    return found == table().end() || found->id != id ? nullptr : &*found;
+message_catalog::message_catalog(std::vector<message_type> of_families)
+    : types_{std::move(of_families)} {
+    append(types_, messages_of_every_node{});
+    std::ranges::sort(types_, {}, &message_type::id);
+    const auto twice = std::ranges::unique(types_, {}, &message_type::id);
+    types_.erase(twice.begin(), twice.end());
 }
 
-const message_type* find_message_type(std::string_view name) {
-    const auto found = std::find_if(table().begin(), table().end(),
-                                    [&](const message_type& t) { return t.name == name; });
-    return found == table().end() ? nullptr : &*found;
+const message_type* message_catalog::find(std::uint64_t id) const {
+    const auto found = std::ranges::lower_bound(types_, id, {}, &message_type::id);
+    return found == types_.end() || found->id != id ? nullptr : &*found;
 }
 
-const message_type* type_of_any(capnp::DynamicStruct::Reader body,
-                                capnp::StructSchema::Field field) {
+const message_type* message_catalog::find(std::string_view name) const {
+    const auto found = std::ranges::find(types_, name, &message_type::name);
+    return found == types_.end() ? nullptr : &*found;
+}
+
+const message_type* message_catalog::type_of_any(capnp::DynamicStruct::Reader body,
+                                                 capnp::StructSchema::Field field) const {
     const std::string beside = std::string{field.getProto().getName().cStr()} + "Type";
     KJ_IF_MAYBE (type, body.getSchema().findFieldByName(beside.c_str()))
-        return find_message_type(body.get(*type).as<std::uint64_t>());
+        return find(body.get(*type).as<std::uint64_t>());
     return nullptr;
 }
 
@@ -163,16 +127,16 @@ bool is_of_inspector(std::uint64_t type) {
     return std::find(std::begin(types), std::end(types), type) != std::end(types);
 }
 
-std::string message_type_name(std::uint64_t id) {
-    if (const message_type* known = find_message_type(id))
+std::string message_catalog::name_of(std::uint64_t id) const {
+    if (const message_type* known = find(id))
         return known->name;
     char text[24];
     std::snprintf(text, sizeof text, "0x%016llx", static_cast<unsigned long long>(id));
     return text;
 }
 
-std::string body_text(const frame& f, std::size_t bytes_max) {
-    const message_type* type = find_message_type(f.body_type());
+std::string message_catalog::body_text(const frame& f, std::size_t bytes_max) const {
+    const message_type* type = find(f.body_type());
     if (type == nullptr)
         return "(a type that this build does not know)";
     try {

@@ -1,18 +1,24 @@
-// Every message type by its Cap'n Proto type id: for names in traces, for printing bodies, for filters on any field, and
-// for what may come from a peer.
+// The message types that a node knows, by Cap'n Proto type id: for names in traces, for printing bodies, for filters on any
+// field, and for what may come from a peer.
 //
-// A new message is one line in the table of message_types.cpp.
+// A family of actors lists the messages that it brings in a header of its own folder, and whoever starts a node hands the
+// lists over; those of schemas/cluster.capnp and schemas/trace.capnp every node has.
 //
-// Threads: the table is constant.
+//     using echo_messages = message_list<proto::Echo, proto::EchoAnswer>;
+//     node_runtime node{{..., .messages = catalog_of(echo_messages{})}};
+//
+// Threads: a catalog is constant.
 #pragma once
 
 #include <capnp/dynamic.h>
 #include <capnp/schema.h>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "transport/frame/frame.hpp"
 
@@ -25,26 +31,61 @@ struct message_type {
     bool node_local; // marked $nodeLocal in the schema: refused from a peer
 };
 
-// Null for a type that is not in the table.
-const message_type* find_message_type(std::uint64_t id);
-const message_type* find_message_type(std::string_view name);
-std::span<const message_type> message_types();
+template <class... Bodies>
+struct message_list {};
 
-// Of a field that holds any struct, an AnyPointer: its type, which the field beside it says whose name ends in "Type". Null
-// where this build does not know it, or there is no such field.
-const message_type* type_of_any(capnp::DynamicStruct::Reader body,
-                                capnp::StructSchema::Field field);
+namespace detail {
+message_type message_type_of(std::uint64_t id, capnp::StructSchema schema);
+}
 
-// Of the inspector's own protocol, trace.capnp. Tails never show them: one of everything would feed on itself.
+template <class... Bodies>
+void append(std::vector<message_type>& to, message_list<Bodies...>) {
+    (to.push_back(detail::message_type_of(type_id_of<Bodies>(), capnp::Schema::from<Bodies>())),
+     ...);
+}
+
+class message_catalog {
+  public:
+    // `of_families`: beside those that every node has; a type may occur twice.
+    explicit message_catalog(std::vector<message_type> of_families = {});
+
+    // Null for a type that is not known.
+    const message_type* find(std::uint64_t id) const;
+    const message_type* find(std::string_view name) const;
+    std::span<const message_type> all() const noexcept { return types_; } // by id
+
+    // The type of a field that holds any struct, an AnyPointer, as the field beside it says whose name ends in "Type". Null
+    // where this node does not know it, or there is no such field.
+    const message_type* type_of_any(capnp::DynamicStruct::Reader body,
+                                    capnp::StructSchema::Field field) const;
+
+    // The type's name, or the id in hexadecimal for a type that is not known.
+    std::string name_of(std::uint64_t id) const;
+
+    // The body's fields as text, without those that hold none, cut at `bytes_max`; why not, for a body that cannot be read.
+    std::string body_text(const frame& f, std::size_t bytes_max) const;
+
+  private:
+    std::string any_text(capnp::DynamicStruct::Reader body, capnp::StructSchema::Field field) const;
+    std::string value_text(capnp::DynamicStruct::Reader body,
+                           capnp::StructSchema::Field field) const;
+    std::string fields_text(capnp::DynamicStruct::Reader body) const;
+
+    std::vector<message_type> types_; // by id
+};
+
+template <class... Lists>
+std::shared_ptr<const message_catalog> catalog_of(Lists... lists) {
+    std::vector<message_type> types;
+    (append(types, lists), ...);
+    return std::make_shared<const message_catalog>(std::move(types));
+}
+
+// Whether this is a message of the inspector's own protocol, trace.capnp. Tails never show them: one of everything would
+// feed on itself.
 bool is_of_inspector(std::uint64_t type);
 
-// Its name, or the id in hexadecimal for a type that is not in the table.
-std::string message_type_name(std::uint64_t id);
-
-// The body's fields as text, without those that hold none, cut at `bytes_max`; why not, for a body that cannot be read.
-std::string body_text(const frame& f, std::size_t bytes_max);
-
-// What is attached: "float32 (64, 32, 14, 14), int32 (64)".
+// The tensors of a frame: "float32 (64, 32, 14, 14), int32 (64)".
 std::string tensors_text(const frame& f);
 
 } // namespace troupe

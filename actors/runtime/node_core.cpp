@@ -12,6 +12,7 @@
 #include "actors/runtime/actor_shell.hpp"
 #include "actors/runtime/arrival_unit.hpp"
 #include "actors/runtime/caf_order.hpp"
+#include "actors/runtime/message_types.hpp"
 #include "actors/runtime/remote_actor.hpp"
 #include "actors/runtime/tail.hpp"
 #include "transport/frame/wire.hpp"
@@ -47,10 +48,16 @@ void configure(caf::actor_system_config& config, const node_options& options) {
     destroy(system);
 }
 
+node_options with_catalog(node_options options) {
+    if (options.messages == nullptr)
+        options.messages = std::make_shared<const message_catalog>();
+    return options;
+}
+
 } // namespace
 
 node_core::node_core(node_runtime& owner, node_options options)
-    : owner_{owner}, options_{std::move(options)}, trace_{options_.trace_events},
+    : owner_{owner}, options_{with_catalog(std::move(options))}, trace_{options_.trace_events},
       tails_{std::make_unique<tail_set>(*this)} {
     TROUPE_CHECK(options_.node.value() != 0, "a node has an id");
     TROUPE_CHECK(options_.time != nullptr && options_.timers != nullptr,
@@ -293,6 +300,7 @@ void node_core::reject(const frame& f, const std::string& reason, bool is_gone) 
     answer.envelope().setCause(f.envelope().getSequence());
     answer.envelope().setCauseNode(sender.node.value());
     answer.envelope().setTraceId(f.envelope().getTraceId());
+    answer.envelope().setRun(f.envelope().getRun());
     stamp(answer.envelope(), f.to().actor, sender);
     answer.envelope().getFrom().setNode(
         f.to().node.value()); // a peer that it cannot be sent to, too

@@ -195,7 +195,8 @@ void node_core::frame_arrived(node_id from, frame_ptr f) {
         misrouted_.fetch_add(1, std::memory_order_relaxed);
         return;
     }
-    if (const message_type* type = find_message_type(f->body_type()); type && type->node_local) {
+    if (const message_type* type = options_.messages->find(f->body_type());
+        type && type->node_local) {
         reject(*f, type->name + " never leaves its node");
         return;
     }

@@ -146,10 +146,13 @@ node_id draw_node_id() {
 namespace detail {
 
 actor_context prepare_spawn(node_runtime& runtime, std::optional<actor_number> number,
-                            std::string name) {
+                            std::string name, std::uint64_t run) {
     TROUPE_CHECK(!name.empty() && name.size() <= limits::name_bytes_max,
                  "an actor has a name of bounded length");
-    return {.runtime = runtime, .self = core_of(runtime).reserve(number), .name = std::move(name)};
+    return {.runtime = runtime,
+            .self = core_of(runtime).reserve(number),
+            .name = std::move(name),
+            .run = run};
 }
 
 actor_address launch(node_runtime& runtime, std::unique_ptr<actor> created) {

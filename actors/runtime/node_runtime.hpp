@@ -38,6 +38,7 @@
 
 namespace troupe {
 
+class message_catalog;
 class node_core; // private: node_core.hpp
 
 enum class scheduling : std::uint8_t {
@@ -51,6 +52,8 @@ struct node_options {
     const clock* time = nullptr;     // required
     timer_service* timers = nullptr; // required
     endpoint* network = nullptr;     // null: a node without peers
+    // The messages of the families whose actors the node has (message_types.hpp); null: none but those of every node.
+    std::shared_ptr<const message_catalog> messages;
     scheduling mode = scheduling::threads;
     std::size_t threads = 0; // workers; 0: one per core
     std::size_t trace_events = limits::trace_events_default;
@@ -61,6 +64,7 @@ struct node_options {
 struct actor_status {
     actor_address address;
     std::string name;
+    std::uint64_t run = 0; // 0: it belongs to none
     std::uint64_t mailbox_depth = 0;
     std::uint64_t messages_handled = 0;
     std::uint64_t handler_ns = 0; // time spent in handlers
@@ -101,6 +105,9 @@ class node_runtime {
     // free.
     template <class A, class... Args>
     actor_address spawn(std::string name, Args&&... args);
+    // The same of an actor that belongs to a run: its messages bear the run's number.
+    template <class A, class... Args>
+    actor_address spawn_of_run(std::uint64_t run, std::string name, Args&&... args);
     template <class A, class... Args>
     actor_address spawn_as(actor_number number, std::string name, Args&&... args);
 

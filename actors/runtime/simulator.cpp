@@ -107,6 +107,7 @@ node_runtime& simulator::add_node(const std::string& name, peer_role role,
                                                     .time = &events_.clock(),
                                                     .timers = &node->timers,
                                                     .network = node->network.get(),
+                                                    .messages = options_.messages,
                                                     .mode = scheduling::stepped,
                                                     .trace_events = options_.trace_events});
     prepare(*node->runtime);

@@ -30,6 +30,7 @@ struct simulator_options {
     send_bounds bounds;          // of every node's queues
     duration message_time = std::chrono::microseconds{1}; // of one message; above 0
     std::size_t trace_events = 1u << 12;                  // per node
+    std::shared_ptr<const message_catalog> messages;      // as node_options::messages
 };
 
 class simulator {

@@ -86,7 +86,8 @@ void tail_set::offer(const std::string& receiver, const frame& f, const trace_ev
         return;
     const auto open = open_tails();
     for (const auto& t : *open) {
-        if (!t->filter.matches(event, receiver) || !t->filter.matches_fields(f))
+        if (!t->filter.matches(event, receiver) ||
+            !t->filter.matches_fields(f, *core_.options().messages))
             continue;
         if (take_one(t->credit))
             send(*t, receiver, f, event);
@@ -101,9 +102,9 @@ void tail_set::send(tail& to, const std::string& receiver, const frame& f,
     auto body = news.body();
     body.setTail(to.number);
     write_event(body.initEvent(), event);
-    body.setTypeName(message_type_name(event.type));
+    body.setTypeName(core_.options().messages->name_of(event.type));
     body.setActorName(receiver);
-    body.setBody(body_text(f, limits::tail_body_bytes_max));
+    body.setBody(core_.options().messages->body_text(f, limits::tail_body_bytes_max));
     body.setTensors(tensors_text(f));
     body.setDropped(to.dropped.exchange(0, std::memory_order_relaxed));
     core_.stamp(news.envelope(), well_known::inspector, to.observer);

@@ -41,6 +41,7 @@ struct trace_event {
     minibatch_id minibatch{none};
     weight_version weights{none};
     std::uint64_t bytes = 0; // message: words and tensors; compute: memory of the device
+    std::uint64_t run = 0;   // 0: of no run
     std::int64_t sent_ns = 0;
     std::int64_t enqueued_ns = 0;
     std::int64_t started_ns = 0;

@@ -20,6 +20,7 @@ inline void write_event(proto::TraceEvent::Builder to, const trace_event& event)
     to.setMinibatch(event.minibatch.value());
     to.setWeightVersion(event.weights.value());
     to.setBytes(event.bytes);
+    to.setRun(event.run);
     to.setSentNs(event.sent_ns);
     to.setEnqueuedNs(event.enqueued_ns);
     to.setStartedNs(event.started_ns);
@@ -41,6 +42,7 @@ inline trace_event read_event(proto::TraceEvent::Reader from) {
     event.minibatch = minibatch_id{from.getMinibatch()};
     event.weights = weight_version{from.getWeightVersion()};
     event.bytes = from.getBytes();
+    event.run = from.getRun();
     event.sent_ns = from.getSentNs();
     event.enqueued_ns = from.getEnqueuedNs();
     event.started_ns = from.getStartedNs();

@@ -12,6 +12,7 @@
 #include "schemas/cluster.capnp.h"
 #include "tests/bench/all_reduce_task.hpp"
 #include "tests/bench/rank_processes.hpp"
+#include "tests/support/all_messages.hpp"
 #include "transport/ucx/ucx_endpoint.hpp"
 
 using namespace troupe;
@@ -134,7 +135,8 @@ int measure(const bench_options& options, int input, int output) {
                                        .name = "rank-" + std::to_string(options.rank),
                                        .time = &clock_,
                                        .timers = &timers,
-                                       .network = network.get()}};
+                                       .network = network.get(),
+                                       .messages = test::all_messages()}};
         for (std::size_t s = 0; s < options.sizes.size(); ++s)
             node.spawn_as<reducer>(
                 reducer_of(options.rank, s).actor, "reducer-" + std::to_string(s),

@@ -14,6 +14,7 @@
 #include "kernels/cpu/cpu_device.hpp"
 #include "schemas/cluster.capnp.h"
 #include "tests/bench/rank_processes.hpp"
+#include "tests/support/all_messages.hpp"
 #include "transport/ucx/ucx_endpoint.hpp"
 
 using namespace troupe;
@@ -167,7 +168,8 @@ int measure(const bench_options& options, int input, int output) {
                                        .name = name,
                                        .time = &clock_,
                                        .timers = &timers,
-                                       .network = network.get()}};
+                                       .network = network.get(),
+                                       .messages = test::all_messages()}};
         spawn_server(node, options, compute);
         node.spawn<offering_actor>("stage", options, compute->memory(), done);
         if (!node.start().ok())

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "actors/plan/app_file.hpp"
+#include "actors/training/plan/training_app.hpp"
 #include "kernels/cpu/cpu_operations.hpp"
 #include "kernels/graph/profile.hpp"
 #include "kernels/graph/value_form.hpp"
@@ -113,7 +113,7 @@ void print_profile(compute_context& context, proto::App::Reader app, const troup
 }
 
 int run(const char* file, int minibatches, const app_settings& settings) {
-    const auto definition = load_app(file, settings);
+    const auto definition = load_training(file, settings);
     if (!definition) {
         std::fprintf(stderr, "%s\n", definition.failure().message().c_str());
         return 2;

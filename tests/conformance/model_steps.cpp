@@ -17,7 +17,7 @@
 #include <regex>
 #include <utility>
 
-#include "actors/plan/app_file.hpp"
+#include "actors/training/plan/training_app.hpp"
 #include "kernels/cpu/cpu_device.hpp"
 #include "kernels/cpu/cpu_operations.hpp"
 #include "kernels/cuda/cuda_module.hpp"
@@ -158,14 +158,15 @@ bool same_bits(const outcome& a, const outcome& b) {
 
 enum class kinks { as_they_are, smooth };
 
-result<app_definition> load(const char* file, kinks k) {
+result<training_app> load(const char* file, kinks k) {
     if (k == kinks::as_they_are)
-        return load_app(file);
+        return load_training(file);
     std::ifstream in{file};
     const std::string text{std::istreambuf_iterator<char>{in}, {}};
-    return parse_app(std::regex_replace(std::regex_replace(text, std::regex{"\\brelu\\b"}, "gelu"),
-                                        std::regex{"\\bmax_pool\\b"}, "average_pool"),
-                     file);
+    return parse_training(
+        std::regex_replace(std::regex_replace(text, std::regex{"\\brelu\\b"}, "gelu"),
+                           std::regex{"\\bmax_pool\\b"}, "average_pool"),
+        file);
 }
 
 result<problem> made(const char* app_file, kinks k, std::size_t samples, memory_pool& pool) {

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "actors/plan/app_file.hpp"
+#include "actors/training/plan/training_app.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace troupe::fuzz {
@@ -22,7 +22,7 @@ void check_answer(const result<void>& answer) {
 } // namespace
 
 bool read(std::span<const std::byte> in) {
-    const auto app = parse_app(text_of(in), file);
+    const auto app = parse_training(text_of(in), file);
     if (!app) {
         check_refusal(app.failure());
         return false;
@@ -32,7 +32,7 @@ bool read(std::span<const std::byte> in) {
     for (const std::string& note : app->notes(train_samples))
         check_refusal({errc::usage, note});
     const std::string rendered = render_app(app->app());
-    const auto again = parse_app(rendered, file);
+    const auto again = parse_training(rendered, file);
     TROUPE_CHECK(again.ok(), "what is rendered is an app file");
     TROUPE_CHECK(render_app(again->app()) == rendered, "what is rendered is the same app");
     return true;

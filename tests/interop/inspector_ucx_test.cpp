@@ -9,6 +9,7 @@
 #include "actors/cluster/cluster_actor.hpp"
 #include "actors/runtime/inspector_agent.hpp"
 #include "kernels/tensor/memory.hpp"
+#include "tests/support/all_messages.hpp"
 #include "tests/unit/actors_runtime/probe_actor.hpp"
 #include "tools/inspector/inspect.hpp"
 #include "transport/ucx/ucx_endpoint.hpp"
@@ -38,6 +39,7 @@ class real_node {
                                                             .time = &time_,
                                                             .timers = &timers_,
                                                             .network = network_.get(),
+                                                            .messages = test::all_messages(),
                                                             .threads = 1,
                                                             .trace_events = 4096});
         cluster_options cluster;

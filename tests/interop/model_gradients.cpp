@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "actors/plan/app_file.hpp"
+#include "actors/training/plan/training_app.hpp"
 #include "kernels/cpu/cpu_operations.hpp"
 #include "kernels/graph/stage_program.hpp"
 #include "kernels/graph/value_form.hpp"
@@ -27,7 +27,7 @@ void shake(weights& w, std::uint64_t seed) {
 }
 
 int run(const char* app_file, std::size_t samples, std::uint64_t seed, const char* path) {
-    const auto app = load_app(app_file);
+    const auto app = load_training(app_file);
     if (!app) {
         std::fprintf(stderr, "%s\n", app.failure().message().c_str());
         return 2;

@@ -2,7 +2,7 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
-#include "actors/plan/plan.hpp"
+#include "actors/training/plan/plan.hpp"
 #include "schemas/collective.capnp.h"
 #include "tests/sim/replicas_sim.hpp"
 
@@ -41,7 +41,7 @@ wide_run train_wide(const std::string& sync, std::uint32_t samples, const sim_fa
     BOOST_REQUIRE(run.observer().report.has_value());
     const run_report& report = *run.observer().report;
     BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
-    const plan& p = *run.observer().planned;
+    const plan p = run.planned();
     wide_run done{saved_in(folder.path()), reduction_of(p, p.stages[0])};
     for (std::size_t n = 0; n < replicas; ++n)
         for (const trace_event& e : run.node(n).trace().read(0, 1u << 16).events)

@@ -18,7 +18,7 @@ BOOST_AUTO_TEST_CASE(training_images_are_transformed_anew_every_epoch) {
     pipeline_sim run{{.faults = storm, .app = text + "checkpoint: {directory: unused}\n"}};
     run.train(folder.path());
     BOOST_REQUIRE(run.observer().report.has_value());
-    const auto app = parse_app(text, "app.yaml").value();
+    const auto app = parse_training(text, "app.yaml").value();
     check_weights(folder.path(), run.sequential({3, 3}, true, 1), {3, 3}, app.app().getModel());
 }
 

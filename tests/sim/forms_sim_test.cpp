@@ -42,14 +42,13 @@ sent_messages sent_between_stages(pipeline_sim& run, data_type type, const tenso
     like.attach(tensor::allocate(pool, type, shape).value());
     const frame_ptr one = std::move(like).finish();
     const std::uint64_t words = one->bytes() - one->tensor_bytes();
-    const actor_address source = *run.run_node().address_of("data-source");
     sent_messages sent;
     for (std::size_t n = 0; n < 2; ++n) {
         const trace_batch all = run.node(n).trace().read(0, 1u << 14);
         BOOST_REQUIRE(all.lost == 0u);
         for (const trace_event& e : all.events)
             if (e.kind == trace_kind::message && e.type == type_id_of<Body>() &&
-                (e.from_node != source.node || e.from_actor != source.actor)) {
+                e.from_node != run.run_node().node()) { // where the data source is
                 ++sent.messages;
                 sent.bytes += e.bytes - words;
             }
@@ -133,7 +132,7 @@ BOOST_AUTO_TEST_CASE(stages_with_replicas_of_their_own_round_the_same) {
         pipeline_sim run{{.seed = 4, .faults = storm, .nodes = 3, .app = text}};
         run.train(folder.path());
         BOOST_REQUIRE(run.observer().report && !run.observer().report->failure);
-        const auto app = parse_app(text, "app.yaml").value();
+        const auto app = parse_training(text, "app.yaml").value();
         check_weights(folder.path(), run.sequential({3, 3}, {2, 1}), {3, 3}, app.app().getModel());
     }
 }
@@ -148,7 +147,7 @@ BOOST_AUTO_TEST_CASE(what_is_sent_has_the_bytes_that_the_plan_says) {
         pipeline_sim run{{.seed = 3, .faults = storm, .nodes = 2, .app = text}};
         run.train({});
         BOOST_REQUIRE(run.observer().report && !run.observer().report->failure);
-        const plan& p = *run.observer().planned;
+        const plan p = run.planned();
         BOOST_TEST(p.stages[0].activation_bytes == bytes);
         BOOST_TEST(p.stages[0].gradient_bytes == bytes);
         // Behind any layer; with a scale for each sample.
@@ -305,7 +304,7 @@ BOOST_DATA_TEST_CASE(bulk_synchronous_with_rounded_pulls_is_one_device_that_roun
                           .app = text_of({.sync = sync})}};
         run.train(folder.path());
         BOOST_REQUIRE(run.observer().report && !run.observer().report->failure);
-        const auto app = parse_app(text_of(alone), "app.yaml").value();
+        const auto app = parse_training(text_of(alone), "app.yaml").value();
         check_weights(folder.path(), expected, {6}, app.app().getModel());
     }
 }

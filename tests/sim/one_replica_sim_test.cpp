@@ -59,7 +59,7 @@ BOOST_DATA_TEST_CASE(one_replica_is_plain_sgd_bit_by_bit_whatever_the_sync, bdat
     const run_report& report = *run.observer().report;
     BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
     BOOST_TEST(report.stages[0].weight_version == 18u);
-    const auto alone = parse_app(text, "app.yaml").value();
+    const auto alone = parse_training(text, "app.yaml").value();
     check_weights(folder.path(), run.sequential({6}, false, 1), {6}, alone.app().getModel());
 }
 

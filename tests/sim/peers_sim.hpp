@@ -12,6 +12,7 @@
 #include "kernels/reference/reference.hpp"
 #include "schemas/base/random.hpp"
 #include "schemas/probe.capnp.h"
+#include "tests/support/all_messages.hpp"
 
 namespace troupe::test {
 
@@ -200,15 +201,15 @@ class peers_sim {
     using maker = std::function<actor_address(node_runtime&, peer_options, std::uint32_t rank)>;
 
     peers_sim(const script& s, std::uint32_t replicas, const sim_faults& faults, const maker& make)
-        : records(replicas), sim_{{.seed = s.seed}} {
+        : records(replicas), sim_{{.seed = s.seed, .messages = all_messages()}} {
         std::vector<actor_address> peers;
         for (std::uint32_t r = 0; r < replicas; ++r) {
             node_runtime& node = sim_.add_node("node-" + std::to_string(r));
             nodes_.push_back(&node);
             auto& device = sim_.add_device(
                 node, {.name = "sim:0", .jitter = 0.3, .seed = s.seed + r}, *operations_);
-            peers.push_back(
-                make(node, {{std::shared_ptr<void>{}, &device}, {}, {tensor_shape{s.elements}}}, r));
+            peers.push_back(make(
+                node, {{std::shared_ptr<void>{}, &device}, {}, {tensor_shape{s.elements}}}, r));
         }
         for (std::uint32_t r = 0; r < replicas; ++r)
             for (std::uint32_t other = r + 1; other < replicas; ++other)

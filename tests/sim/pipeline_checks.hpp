@@ -27,7 +27,7 @@ inline void check_app(const std::string& text, const std::vector<std::size_t>& l
         const run_report& report = *run.observer().report;
         BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
         BOOST_TEST(report.epochs.size() == 3u);
-        const auto app = parse_app(text, "app.yaml").value();
+        const auto app = parse_training(text, "app.yaml").value();
         check_weights(folder.path(), run.sequential(layers, delayed, delayed ? 1 : 3), layers,
                       app.app().getModel());
         // 70 samples in batches of 8: 9 minibatches an epoch; after the pipeline has filled the lag is S-1-s.
@@ -83,7 +83,7 @@ inline void stop_and_resume(const std::vector<std::size_t>& layers, const std::s
     BOOST_REQUIRE(run.observer().report.has_value());
     const run_report& report = *run.observer().report;
     BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
-    const auto app = parse_app(text, "app.yaml").value();
+    const auto app = parse_training(text, "app.yaml").value();
     check_weights(folder.path(), run.sequential(layers, true, 1, stopped_at), layers,
                   app.app().getModel());
 }

@@ -7,10 +7,12 @@
 #include "actors/checkpoint/checkpoint_store.hpp"
 #include "actors/pipeline/layer_profiler.hpp"
 #include "actors/runtime/simulator.hpp"
-#include "actors/trainer/trainer.hpp"
-#include "actors/trainer/training_roles.hpp"
+#include "actors/training/trainer.hpp"
+#include "actors/training/training_roles.hpp"
 #include "kernels/cpu/cpu_operations.hpp"
+#include "tests/support/all_messages.hpp"
 #include "tests/support/pipeline_app.hpp"
+#include "tests/support/recorded_run.hpp"
 #include "tests/support/sequential.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -39,7 +41,9 @@ struct pipeline_sim_options {
 class pipeline_sim {
   public:
     explicit pipeline_sim(const pipeline_sim_options& options)
-        : app_{parse_app(options.app, "app.yaml").value()}, sim_{{.seed = options.seed}} {
+        : app_{parse_training(options.app, "app.yaml").value()}, sim_{
+                                                                     {.seed = options.seed,
+                                                                      .messages = all_messages()}} {
         data_ = std::make_shared<const data_sets>(
             load_data(app_.app().getData(), input_form(app_.app().getModel()).value().shape,
                       app_.app().getTrain().getSeed())
@@ -98,7 +102,8 @@ class pipeline_sim {
         if (resume)
             options.resume = std::make_shared<const loaded_checkpoint>(
                 load_checkpoint(list_checkpoints(folder).value().back()).value());
-        options.observer = &observer_;
+        options.listener =
+            run_->spawn<listening_actor>("reporter", options.run, std::ref(observer_));
         trainer_ = run_->spawn<trainer>("trainer", std::move(options));
     }
 
@@ -137,6 +142,9 @@ class pipeline_sim {
         return program.run();
     }
 
+    // The plan that its trainer makes, where nothing is measured for it.
+    plan planned() const { return make_plan({app_.app(), devices_, {}}).value(); }
+
     simulator& sim() noexcept { return sim_; }
     node_runtime& node(std::size_t n) noexcept { return *nodes_[n]; }
     std::vector<node_runtime*> all_nodes() const { // that of the trainer last
@@ -146,7 +154,7 @@ class pipeline_sim {
     }
     node_runtime& run_node() noexcept { return *run_; }
     actor_address trainer_address() const noexcept { return trainer_; }
-    const recording_observer& observer() const noexcept { return observer_; }
+    const recorded_run& observer() const noexcept { return observer_; }
 
   private:
     static std::shared_ptr<device> shared(sim_device& d) { return {std::shared_ptr<void>{}, &d}; }
@@ -166,8 +174,8 @@ class pipeline_sim {
 
     memory_pool pool_{1ull << 30};
     std::unique_ptr<operations> operations_ = make_cpu_operations(pool_);
-    app_definition app_;
-    recording_observer observer_;
+    training_app app_;
+    recorded_run observer_;
     std::shared_ptr<const data_sets> data_;
     simulator sim_;
     node_runtime* run_ = nullptr;

@@ -93,8 +93,8 @@ BOOST_AUTO_TEST_CASE(an_automatic_cut_follows_the_modelled_times_of_the_layers) 
     run.train({});
     BOOST_REQUIRE(run.observer().report.has_value());
     BOOST_TEST(!run.observer().report->failure);
-    BOOST_REQUIRE(run.observer().planned->stages.size() == 2u);
-    BOOST_TEST(run.observer().planned->stages[0].layers.count == 1u);
+    BOOST_REQUIRE(run.observer().planned->at("stages").size() == 2u);
+    BOOST_TEST(run.observer().planned->at("stages").at(0).at("layers") == 1u);
 }
 
 // As on a node that is stopped: the answers to the messages that it had not handled must not be taken for the cause.
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(stages_end_when_the_node_of_their_trainer_dies) {
 }
 
 BOOST_AUTO_TEST_CASE(a_trainer_of_two_runs_is_watched_until_both_are_over) {
-    const auto app = parse_app(pipeline_app("gpipe", {3, 3}, 1), "app.yaml").value();
+    const auto app = parse_training(pipeline_app("gpipe", {3, 3}, 1), "app.yaml").value();
     probe_log log; // outlives the actor
     pipeline_sim run{{.faults = calm, .nodes = 1, .app = pipeline_app("gpipe", {3, 3}, 1)}};
     const actor_address agent{run.node(0).node(), well_known::agent};
@@ -292,7 +292,7 @@ BOOST_AUTO_TEST_CASE(messages_of_strangers_change_nothing) {
     BOOST_REQUIRE(run.observer().report.has_value());
     const run_report& report = *run.observer().report;
     BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
-    const auto app = parse_app(text, "app.yaml").value();
+    const auto app = parse_training(text, "app.yaml").value();
     check_weights(folder.path(), run.sequential({3, 3}, true, 1), {3, 3}, app.app().getModel());
 }
 

@@ -14,6 +14,7 @@
 #include "schemas/base/random.hpp"
 #include "schemas/probe.capnp.h"
 #include "tests/sim/peers_sim.hpp"
+#include "tests/support/all_messages.hpp"
 
 namespace troupe::test {
 
@@ -138,7 +139,8 @@ class reducers_sim {
 
     reducers_sim(const reducers_script& s, const codec_ptr& how, std::uint32_t ranks,
                  const sim_faults& faults, const maker& make, std::uint32_t ranks_of_node = 1)
-        : records(ranks), sim_{{.seed = s.seed}}, ranks_of_node_{ranks_of_node} {
+        : records(ranks), sim_{{.seed = s.seed, .messages = all_messages()}}, ranks_of_node_{
+                                                                                  ranks_of_node} {
         payload_forms forms(s.shapes.size());
         if (how && how->low_rank() == nullptr)
             std::fill(forms.begin() + static_cast<std::ptrdiff_t>(s.averages), forms.end(), how);

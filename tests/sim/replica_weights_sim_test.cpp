@@ -47,7 +47,7 @@ weights_of_all train_all(const replicas_app& a, const sim_faults& faults, std::u
     BOOST_REQUIRE(run.observer().report.has_value());
     const run_report& report = *run.observer().report;
     BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
-    const auto app = parse_app(text_of(a), "app.yaml").value();
+    const auto app = parse_training(text_of(a), "app.yaml").value();
     const auto program = stage_program::whole(app.app().getModel()).value();
     const saved_tensors saved = saved_in(folder.path());
     weights_of_all all;

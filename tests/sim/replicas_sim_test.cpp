@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(local_sgd_of_one_mean_per_epoch_is_the_mean_of_runs_on_thei
     const auto saved = saved_in(folder.path());
     const auto first = run.sequential({6}, false, 1, 0, {0, 2}).weights[0];
     const auto second = run.sequential({6}, false, 1, 0, {1, 2}).weights[0];
-    const auto app = parse_app(text, "app.yaml").value();
+    const auto app = parse_training(text, "app.yaml").value();
     const auto program = stage_program::create(app.app().getModel(), {0, 6}).value();
     for (std::size_t p = 0; p < program.parameters().size(); ++p) {
         const auto one = first->parameters[p].values<float>();

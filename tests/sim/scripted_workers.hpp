@@ -16,6 +16,7 @@
 #include "kernels/reference/reference.hpp"
 #include "schemas/base/random.hpp"
 #include "schemas/probe.capnp.h"
+#include "tests/support/all_messages.hpp"
 
 namespace troupe::test {
 
@@ -217,7 +218,9 @@ struct played_server {
     played_server(const consistency& rule, std::uint64_t seed, const sim_faults& faults,
                   const std::vector<std::vector<std::uint64_t>>& shares,
                   const played_options& played = {})
-        : options{played}, logs(shares.size()), sim{{.seed = seed, .trace_events = played.trace_events}} {
+        : options{played}, logs(shares.size()), sim{{.seed = seed,
+                                                     .trace_events = played.trace_events,
+                                                     .messages = test::all_messages()}} {
         const auto workers = static_cast<std::uint32_t>(shares.size());
         const auto servers = static_cast<std::uint32_t>(workers / played.members);
         for (std::uint32_t n = 0; n < servers; ++n)

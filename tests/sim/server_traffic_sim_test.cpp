@@ -80,7 +80,7 @@ std::uint64_t check_traffic(const std::string& replicas_and_sync, std::size_t de
         run.train({});
         BOOST_REQUIRE(run.observer().report.has_value());
         BOOST_REQUIRE(!run.observer().report->failure);
-        const planned_bytes expected = planned(*run.observer().planned);
+        const planned_bytes expected = planned(run.planned());
         const bool is_compressed = replicas_and_sync.find("codec") != std::string::npos;
         const bool is_rounded = replicas_and_sync.find("pulls") != std::string::npos;
         const auto pushed = count_messages<proto::Push>(

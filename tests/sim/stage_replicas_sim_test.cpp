@@ -76,7 +76,7 @@ std::unique_ptr<pipeline_sim> run(const replicated& p, const temporary_folder& f
 void check(const replicated& p, const sim_faults& faults, std::uint64_t seed) {
     const temporary_folder folder;
     const auto sim = run(p, folder, faults, seed);
-    const auto app = parse_app(app_with(p), "app.yaml").value();
+    const auto app = parse_training(app_with(p), "app.yaml").value();
     check_weights(folder.path(), sim->sequential(p.layers, p.replicas), p.layers,
                   app.app().getModel());
     for (const stage_report& stage : sim->observer().report->stages)

@@ -156,7 +156,7 @@ counted_options of_stages(const std::vector<std::size_t>& layers,
 }
 
 void check_whole_and_resumed(const counted_options& options) {
-    const auto app = parse_app(options.app, "app.yaml").value();
+    const auto app = parse_training(options.app, "app.yaml").value();
     {
         const temporary_folder folder;
         counted_run whole{options, folder.path()};

@@ -43,7 +43,7 @@ BOOST_DATA_TEST_CASE(minibatches_that_grow_are_those_of_the_sequential_program,
     BOOST_TEST(report.stages[0].weight_version == 9u + 5u + 4u);
     BOOST_TEST(report.epochs.back().samples == 70u);
     const bool delayed = std::string{schedule} == "pipedream";
-    const auto app = parse_app(text, "app.yaml").value();
+    const auto app = parse_training(text, "app.yaml").value();
     check_weights(folder.path(), run.sequential(layers, delayed, delayed ? 1 : 3), layers,
                   app.app().getModel());
 }

@@ -1,11 +1,8 @@
-// A small app that can be cut anywhere, and an observer that keeps what its run reports.
+// A small app that can be cut anywhere.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
-
-#include "actors/trainer/trainer.hpp"
 
 namespace troupe::test {
 
@@ -37,20 +34,5 @@ inline std::string pipeline_app(const std::string& schedule, const std::vector<s
            "topology: {pipeline: {schedule: " +
            schedule + ", microbatches: 3, stages: [" + stages + "]}}\n";
 }
-
-class recording_observer final : public training_observer {
-  public:
-    void started(const plan& p) override { planned = p; }
-    void progressed(const training_progress& p) override { progress = p; }
-    void epoch_done(const epoch_report& r) override { epochs.push_back(r); }
-    void finished(const run_report& r) override { report = r; }
-    void noted(const std::string& sentence) override { notes.push_back(sentence); }
-
-    std::optional<plan> planned;
-    training_progress progress; // the latest
-    std::vector<epoch_report> epochs;
-    std::vector<std::string> notes;
-    std::optional<run_report> report;
-};
 
 } // namespace troupe::test

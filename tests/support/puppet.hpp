@@ -11,6 +11,7 @@
 #include "actors/runtime/simulator.hpp"
 #include "kernels/reference/reference.hpp"
 #include "schemas/probe.capnp.h"
+#include "tests/support/all_messages.hpp"
 
 namespace troupe::test {
 
@@ -87,7 +88,7 @@ struct puppet_stage {
     memory_pool memory{1u << 24};
     const std::unique_ptr<operations> ops = make_reference_operations();
     std::deque<part> parts; // outlive the actors
-    simulator sim{simulator_options{}};
+    simulator sim{{.messages = all_messages()}};
     node_runtime& node = sim.add_node("a");
     sim_device& compute = sim.add_device(node, {}, *ops);
 

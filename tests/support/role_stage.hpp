@@ -5,6 +5,7 @@
 #include <string>
 
 #include "actors/agent/role.hpp"
+#include "actors/training/plan/training_app.hpp"
 #include "schemas/pipeline.capnp.h"
 #include "schemas/run.capnp.h"
 #include "tests/support/pipeline_app.hpp"
@@ -25,11 +26,11 @@ struct role_stage : puppet_stage {
     // `topology`: "replicas: 2, sync: all_reduce, ", or nothing.
     explicit role_stage(const std::string& topology = {}) : app{make_app(topology)} {}
 
-    static app_definition make_app(const std::string& topology) {
+    static training_app make_app(const std::string& topology) {
         std::string text = pipeline_app("gpipe", {6}, 1);
         const std::string key = "topology: {";
         text.insert(text.find(key) + key.size(), topology);
-        return parse_app(text, "app.yaml").value();
+        return parse_training(text, "app.yaml").value();
     }
 
     role_resources resources() {
@@ -69,7 +70,7 @@ struct role_stage : puppet_stage {
         return prepared->name;
     }
 
-    const app_definition app;
+    const training_app app;
     shared_objects shared;
 };
 

@@ -7,7 +7,7 @@
 #include "actors/data/batches.hpp"
 #include "actors/data/dataset.hpp"
 #include "actors/pipeline/run_shape.hpp"
-#include "actors/plan/app_file.hpp"
+#include "actors/training/plan/training_app.hpp"
 #include "kernels/cpu/cpu_operations.hpp"
 #include "kernels/graph/stage_program.hpp"
 #include "kernels/optim/learning_rate.hpp"
@@ -17,7 +17,7 @@ namespace troupe::test {
 
 // What all replicas of an app share. Minibatches are whole: microbatches are for pipelines.
 struct serial_app {
-    explicit serial_app(const std::string& text) : app{parse_app(text, "app.yaml").value()} {
+    explicit serial_app(const std::string& text) : app{parse_training(text, "app.yaml").value()} {
         const auto train = app.app().getTrain();
         data = load_data(app.app().getData(), input_form(app.app().getModel()).value().shape,
                          train.getSeed())
@@ -29,7 +29,7 @@ struct serial_app {
     memory_pool memory{1ull << 28};
     const std::unique_ptr<operations> ops = make_cpu_operations(memory);
     compute_context context{*ops, memory};
-    app_definition app;
+    training_app app;
     data_sets data;
     run_shape shape;
     learning_rates rates;

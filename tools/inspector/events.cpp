@@ -68,7 +68,7 @@ result<actor_list> decode(proto::ActorList::Reader list) {
         out.actors.push_back({actor_number{actor.getNumber()}, bounded(actor.getName()),
                               actor.getMailboxDepth(), actor.getMessagesHandled(),
                               actor.getHandlerNs(), actor.getDeviceNs(), actor.getPaused(),
-                              std::move(workers).value()});
+                              std::move(workers).value(), actor.getRun()});
     }
     for (const auto pool : list.getPools())
         out.pools.push_back({bounded(pool.getName()), pool.getBytesInUse(),

@@ -45,6 +45,7 @@ struct actor_row {
     std::uint64_t device_ns = 0;
     bool paused = false;
     std::vector<worker_row> workers; // that it serves
+    std::uint64_t run = 0;           // 0: it belongs to none
 };
 
 struct pool_row {

@@ -21,6 +21,10 @@ object maybe(const std::optional<T>& value) {
     return value ? object(*value) : object(nullptr);
 }
 
+object maybe_run(std::uint64_t run) {
+    return run == 0 ? object(nullptr) : object(hex_text(run));
+}
+
 object maybe_id(std::uint64_t id) {
     return id == none ? object(nullptr) : object(id);
 }
@@ -63,6 +67,7 @@ std::string actors_record(const std::vector<node_rates>& nodes, duration sample)
         for (const actor_rate& a : node.actors)
             actors.push_back({{"number", a.now.number.value()},
                               {"name", a.now.name},
+                              {"run", maybe_run(a.now.run)},
                               {"mailbox_depth", a.now.mailbox_depth},
                               {"messages_handled", a.now.messages_handled},
                               {"messages_per_second", a.messages_per_second},
@@ -126,6 +131,7 @@ std::string tail_record(const tail_message& m, node_id node, const all_names& na
          {"cause", e.cause},
          {"cause_node", hex_text(e.cause_node.value())},
          {"trace", e.trace_id},
+         {"run", maybe_run(e.run)},
          {"minibatch", maybe_id(e.minibatch.value())},
          {"weights", maybe_id(e.weights.value())},
          {"queue_ns", e.started_ns - e.enqueued_ns},
@@ -211,6 +217,8 @@ std::string counter_record(std::uint32_t process, const std::string& name, std::
 std::string slice_record(const chrome_slice& s) {
     const trace_event& e = *s.event;
     object args{{"sequence", e.sequence}};
+    if (e.run != 0)
+        args["run"] = hex_text(e.run);
     if (e.minibatch.value() != none)
         args["minibatch"] = e.minibatch.value();
     if (e.weights.value() != none)

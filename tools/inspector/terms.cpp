@@ -34,6 +34,17 @@ std::optional<std::uint64_t> read_number(const std::string& text) {
     return number;
 }
 
+// "0x1f3a", as runs are printed. 0 is none.
+std::optional<std::uint64_t> read_run(const std::string& text) {
+    std::uint64_t number = 0;
+    const std::size_t digits = text.starts_with("0x") ? 2 : 0;
+    const auto [end, code] = std::from_chars(text.data() + digits, text.data() + text.size(),
+                                             number, digits > 0 ? 16 : 10);
+    if (code != std::errc{} || end != text.data() + text.size() || number == 0)
+        return std::nullopt;
+    return number;
+}
+
 result<void> set_once(std::string& to, const std::string& key, const std::string& value) {
     if (!to.empty())
         return usage(key + "= is given twice; a message has only one");
@@ -95,6 +106,17 @@ std::string* text_term(tail_terms& terms, const std::string& key) {
 result<void> add_term(tail_terms& terms, const std::string& key, const std::string& value) {
     if (std::string* term = text_term(terms, key))
         return set_once(*term, key, value);
+    if (key == "run") {
+        const auto run = read_run(value);
+        if (!run)
+            return usage(
+                "run=" + value +
+                " is no run; they are numbers such as 0x1f3a, which the view actors shows");
+        if (terms.run != 0)
+            return usage("run= is given twice; a message has only one");
+        terms.run = *run;
+        return {};
+    }
     if (key != "minibatch") {
         terms.fields.emplace_back(
             key.starts_with(body_prefix) ? key.substr(body_prefix.size()) : key, value);
@@ -168,6 +190,7 @@ void write_filter(proto::Filter::Builder to, const tail_terms& terms) {
     to.setType(terms.type);
     to.setActor(terms.actor);
     to.setMinibatch(terms.minibatch);
+    to.setRun(terms.run);
     auto fields = to.initFields(static_cast<unsigned>(terms.fields.size()));
     for (unsigned i = 0; i < fields.size(); ++i) {
         fields[i].setPath(terms.fields[i].first);

@@ -21,6 +21,7 @@ struct tail_terms {
     std::string node;               // name of the receiver's; empty: any
     std::string from;               // name, number or NODE/NAME of the sender; empty: any
     std::uint64_t minibatch = none; // none: any
+    std::uint64_t run = 0;          // 0: any
     std::vector<std::pair<std::string, std::string>>
         fields;                         // path in the body, value as it is printed
     std::vector<actor_address> senders; // what `from` means on the nodes that there are

@@ -1,7 +1,6 @@
-// check and explain: what needs no device and no cluster. What errors print, and their exit codes.
+// check, explain and evaluate: what needs no cluster. What errors print, and their exit codes.
 #include <iostream>
 
-#include "actors/plan/app_file.hpp"
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/run_setup.hpp"
 #include "tools/troupe/signals.hpp"
@@ -53,54 +52,54 @@ result<std::vector<plan_device>> devices_to_check(const check_options& options) 
     return devices_of_process(*chosen);
 }
 
-// Whether the app can be placed on these devices. Nothing is measured: where times of layers decide, all have the same.
-result<void> check_place(const std::vector<plan_device>& devices, const app_definition& app) {
-    if (devices.empty())
-        return {};
-    const std::size_t layers = count_layers(app.app().getModel());
-    if (auto made = make_plan({app.app(), devices, std::vector<double>(layers, 1)}); !made)
-        return app.at_its_place(made.failure());
-    return {};
-}
-
 } // namespace
 
-int check(const check_options& options) {
+int check(const check_options& options, job_table jobs) {
     if (options.json_schema) {
-        std::cout << app_json_schema() << std::endl;
+        std::cout << app_json_schema(app_kinds(jobs)) << std::endl;
         return 0;
     }
-    auto app = load_app(options.app.file, options.app.settings);
+    const auto app = load_app(options.app.file, options.app.settings, app_kinds(jobs));
     if (!app)
         return report(app.failure());
     if (options.print)
-        std::cout << render_app(app->app());
-    const auto data = load_samples(*app);
-    if (!data)
-        return report(data.failure());
-    if (auto enough = app->check_training((*data)->train.size()); !enough)
-        return report(enough.failure());
+        std::cout << render_app(app->root());
+    const auto opened = kind_of(*app, jobs).open(*app, job_purpose::check, false);
+    if (!opened)
+        return report(opened.failure());
+    const job& what = **opened;
     const auto devices = devices_to_check(options);
     if (!devices)
         return report(devices.failure());
-    if (auto fits = check_place(*devices, *app); !fits)
-        return report(fits.failure());
-    note_list notes{false};
-    notes.add(app->notes((*data)->train.size()));
-    notes.add((*data)->notes);
     if (!devices->empty())
-        notes.add(notes_on_precision(*devices, app->app()));
+        if (auto fits = what.check_place(*devices); !fits)
+            return report(fits.failure());
+    note_list notes{false};
+    notes.add(what.notes());
+    if (!devices->empty())
+        notes.add(what.notes_on(*devices));
     if (!options.print)
         std::cout << options.app.file << ": ok" << std::endl;
     return 0;
 }
 
-int explain(const std::string& key) {
-    auto text = explain_app_key(key);
+int explain(const std::string& key, job_table jobs) {
+    auto text = explain_app_key(key, app_kinds(jobs));
     if (!text)
         return report(text.failure());
     std::cout << *text;
     return 0;
+}
+
+int evaluate(const evaluate_options& options, job_table jobs) {
+    const auto app = load_app(options.app.file, options.app.settings, app_kinds(jobs));
+    if (!app)
+        return report(app.failure());
+    const job_kind& kind = kind_of(*app, jobs);
+    if (!kind.evaluate)
+        return report(
+            app->error_at(kind.app.key, "has nothing to evaluate: no samples are held out"));
+    return kind.evaluate(*app, options);
 }
 
 } // namespace troupe::cli

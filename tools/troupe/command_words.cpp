@@ -22,7 +22,7 @@ void add_memory(CLI::App* command, std::uint64_t& memory_mb) {
 
 } // namespace
 
-void add_evaluate(CLI::App& program, evaluate_options& options, int& code) {
+void add_evaluate(CLI::App& program, evaluate_options& options, job_table jobs, int& code) {
     auto* command = program.add_subcommand("evaluate", "Test saved weights on the test samples.");
     command->footer(
         "Examples: troupe evaluate my_app.yaml\n"
@@ -35,7 +35,7 @@ void add_evaluate(CLI::App& program, evaluate_options& options, int& code) {
                         "app's latest checkpoint.");
     add_memory(command, options.memory_mb);
     command->add_flag("--json", options.json, "Print JSON.");
-    command->callback([&] { code = evaluate(options); });
+    command->callback([&, jobs] { code = evaluate(options, jobs); });
 }
 
 void add_convert(CLI::App& program, convert_options& options, int& code) {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@
 #include "tools/troupe/cluster_access.hpp"
 
 namespace troupe::cli {
+
+struct job_kind;
+using job_table = std::span<const job_kind>; // tools/troupe/job.hpp
 
 // Which app, with what overridden.
 struct app_choice {
@@ -43,9 +47,9 @@ struct check_options {
     bool print = false;       // the whole definition with defaults filled in
     bool json_schema = false; // the schema of app files instead
 };
-int check(const check_options& options);
+int check(const check_options& options, job_table jobs);
 
-int explain(const std::string& key);
+int explain(const std::string& key, job_table jobs);
 
 struct plan_options {
     app_choice app;
@@ -59,7 +63,7 @@ struct plan_options {
     bool all_layers = false;         // of repeated blocks, too
     bool json = false;
 };
-int plan(const plan_options& options);
+int plan(const plan_options& options, job_table jobs);
 
 struct run_options {
     app_choice app;
@@ -74,7 +78,7 @@ struct run_options {
     std::uint64_t gpu_memory_mb = 0; // as of a node
     std::string trace_file;          // write a Chrome/Perfetto trace of the end of the run here
 };
-int run(const run_options& options);
+int run(const run_options& options, job_table jobs);
 
 struct node_options_cli {
     node_choice node;
@@ -82,7 +86,7 @@ struct node_options_cli {
     bool quiet = false;    // says nothing of who joins, what runs do and its end
     bool no_trace = false; // to measure what tracing costs
 };
-int node(const node_options_cli& options);
+int node(const node_options_cli& options, job_table jobs);
 
 struct evaluate_options {
     app_choice app;
@@ -90,7 +94,7 @@ struct evaluate_options {
     std::uint64_t memory_mb = 4096; // MiB: bound
     bool json = false;
 };
-int evaluate(const evaluate_options& options);
+int evaluate(const evaluate_options& options, job_table jobs);
 
 struct convert_options {
     app_choice app;

@@ -1,6 +1,7 @@
 // convert: weights between checkpoints and safetensors files.
 #include <iostream>
 
+#include "actors/training/samples.hpp"
 #include "kernels/graph/stage_program.hpp"
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/run_setup.hpp"
@@ -11,7 +12,7 @@ namespace troupe::cli {
 namespace {
 
 // As the checkpoint of a run that has yet to begin.
-result<std::filesystem::path> save_checkpoint(const app_definition& app, const std::string& folder,
+result<std::filesystem::path> save_checkpoint(const training_app& app, const std::string& folder,
                                               const weights_layout& layout,
                                               const saved_weights& saved) {
     const auto data = load_samples(app);
@@ -31,7 +32,7 @@ result<std::filesystem::path> save_checkpoint(const app_definition& app, const s
     progress.seed = app.app().getTrain().getSeed();
     progress.batch = app.app().getTrain().getBatch();
     progress.train_samples = (*data)->train.size();
-    progress.model = render_model(model);
+    progress.model = render_app(model);
     progress.vocabulary_sha256 = saved.vocabulary_sha256;
     auto writer = store->begin(progress, 1);
     if (!writer)
@@ -49,7 +50,7 @@ result<std::filesystem::path> save_checkpoint(const app_definition& app, const s
 } // namespace
 
 int convert(const convert_options& options) {
-    const auto app = load_app(options.app.file, options.app.settings);
+    const auto app = load_training(options.app.file, options.app.settings);
     if (!app)
         return report(app.failure());
     std::filesystem::path to = options.to;

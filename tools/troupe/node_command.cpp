@@ -86,7 +86,7 @@ result<void> check_reachable(const node_choice& node) {
 
 } // namespace
 
-int node(const node_options_cli& options) {
+int node(const node_options_cli& options, job_table jobs) {
     if (options.node.devices.empty())
         return report({errc::usage, "--devices: a node offers at least one device, as in cpu:1"});
     if (options.node.heartbeat.timeout < 2 * options.node.heartbeat.interval)
@@ -95,7 +95,7 @@ int node(const node_options_cli& options) {
     if (auto reachable = check_reachable(options.node); !reachable)
         return report(reachable.failure());
     node_log log; // outlives the host
-    node_host_options hosting{.node = options.node, .tracing = !options.no_trace};
+    node_host_options hosting{.jobs = jobs, .node = options.node, .tracing = !options.no_trace};
     if (!options.quiet)
         hosting.log = [&log](const std::string& sentence) { log.say(sentence); };
     auto host = node_host::start(hosting);

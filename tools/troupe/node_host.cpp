@@ -9,16 +9,16 @@
 
 #include "actors/agent/node_agent.hpp"
 #include "actors/cluster/cluster_actor.hpp"
-#include "actors/pipeline/layer_profiler.hpp"
+#include "actors/run/run_messages.hpp"
 #include "actors/runtime/inspector_agent.hpp"
 #include "actors/runtime/timers.hpp"
-#include "actors/trainer/training_roles.hpp"
 #include "kernels/cpu/cpu_device.hpp"
 #include "schemas/base/limits.hpp"
 #include "schemas/base/printable.hpp"
 #include "tools/troupe/cluster_access.hpp"
 #include "tools/troupe/device_choice.hpp"
 #include "tools/troupe/handed_over.hpp"
+#include "tools/troupe/job.hpp"
 #include "tools/troupe/signals.hpp"
 #include "transport/ucx/socket.hpp"
 #include "transport/ucx/ucx_endpoint.hpp"
@@ -221,10 +221,15 @@ result<void> node_host::parts::join(const node_host_options& options) {
     cluster.heartbeat = choice.heartbeat;
     cluster.joined = [joined](const result<void>& outcome) { joined->give(outcome); };
     runtime->spawn_as<cluster_actor>(well_known::cluster, "cluster", std::move(cluster));
+    std::vector<role> roles;
+    for (const job_kind& kind : options.jobs)
+        roles.insert(roles.end(), kind.roles.begin(), kind.roles.end());
     runtime->spawn_as<node_agent>(
         well_known::agent, "agent",
-        node_agent_options{training_roles(), devices, worker, options.log});
-    runtime->spawn_as<layer_profiler>(well_known::profiler, "profiler", devices);
+        node_agent_options{std::move(roles), devices, worker, options.log});
+    for (const job_kind& kind : options.jobs)
+        if (kind.services)
+            kind.services(*runtime, devices);
     std::vector<watched_pool> pools;
     for (const auto& d : devices)
         pools.push_back({d->name(), &d->memory()});
@@ -260,6 +265,11 @@ result<std::unique_ptr<node_host>> node_host::start(const node_host_options& opt
     node.network = p->network.get();
     node.tracing = options.tracing;
     node.trace_events = options.trace_events;
+    std::vector<message_type> messages;
+    append(messages, run_messages{});
+    for (const job_kind& kind : options.jobs)
+        messages.insert(messages.end(), kind.messages.begin(), kind.messages.end());
+    node.messages = std::make_shared<const message_catalog>(std::move(messages));
     p->runtime = std::make_unique<node_runtime>(std::move(node));
     if (auto joined = p->join(options); !joined)
         return joined.failure();

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "actors/cluster/membership.hpp"
-#include "actors/plan/plan.hpp"
+#include "actors/run/plan_device.hpp"
 #include "actors/runtime/node_runtime.hpp"
 #include "kernels/device/device.hpp"
 #include "tools/troupe/commands.hpp"
@@ -20,6 +20,7 @@
 namespace troupe::cli {
 
 struct node_host_options {
+    job_table jobs; // whose roles and services the node has
     node_choice node;
     peer_role role = peer_role::member;
     bool tracing = true;
@@ -52,8 +53,8 @@ class node_host {
     std::unique_ptr<parts> parts_;
 };
 
-// The devices of these members that stages may be placed on: one of each node in turn, so that neighbouring stages lie on
-// different nodes when there are enough.
+// The devices of these members on which actors of a run may be placed: one of each node in turn, so that neighbouring
+// stages lie on different nodes when there are enough.
 std::vector<plan_device> devices_of(const std::vector<member_info>& members);
 
 // How to look at a node; HOST stands for its machine if it listens on all addresses.

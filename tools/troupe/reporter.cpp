@@ -1,14 +1,10 @@
 #include "tools/troupe/reporter.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <set>
-#include <sstream>
 
 #include "schemas/base/quantities.hpp"
-#include "tools/troupe/plan_json.hpp"
 
 namespace troupe::cli {
 
@@ -19,37 +15,6 @@ namespace {
 constexpr duration redraw_interval = std::chrono::milliseconds{200};
 constexpr duration log_interval = std::chrono::seconds{10};
 
-json numbers(const epoch_report& r) {
-    json all = {{"epoch", r.epoch + 1},
-                {"train_loss", r.train_loss},
-                {"test_loss", r.test_loss},
-                {"samples_per_second", r.samples_per_second},
-                {"seconds", r.seconds}};
-    if (r.test_accuracy)
-        all["test_accuracy"] = *r.test_accuracy;
-    return all;
-}
-
-json histogram(const std::vector<std::uint64_t>& lags) {
-    json h = json::object();
-    for (std::size_t lag = 0; lag < lags.size(); ++lag)
-        if (lags[lag] != 0)
-            h[std::to_string(lag)] = lags[lag];
-    return h;
-}
-
-// "4 by 0, 3748 by 1", "none of 18".
-std::string lags_in_words(const std::vector<std::uint64_t>& lags) {
-    if (lags.size() == 1 && lags[0] > 0)
-        return "none of " + std::to_string(lags[0]);
-    std::string words;
-    for (std::size_t lag = 0; lag < lags.size(); ++lag)
-        if (lags[lag] != 0)
-            words += (words.empty() ? "" : ", ") + std::to_string(lags[lag]) + " by " +
-                     std::to_string(lag);
-    return words.empty() ? "none trained" : words;
-}
-
 template <class... Args>
 std::string text(const char* format, Args... args) {
     char buffer[256];
@@ -57,24 +22,38 @@ std::string text(const char* format, Args... args) {
     return buffer;
 }
 
-json memory_of(const stage_report& stage) {
-    json memory = {{"peak_bytes", stage.memory_peak_bytes},
-                   {"reserved_bytes", stage.memory_reserved_bytes},
-                   {"system_allocations", stage.system_allocations}};
-    if (stage.system_allocations_of_last_epoch)
-        memory["system_allocations_of_last_epoch"] = *stage.system_allocations_of_last_epoch;
-    return memory;
+std::string with_spaces(std::string name) {
+    std::ranges::replace(name, '_', ' ');
+    return name;
 }
 
-// "memory 12.3 MB at most, taken from the system 312 times, 0 in the last epoch".
-std::string memory_in_words(const stage_report& stage) {
-    std::string words = text("memory %.1f MB at most, taken from the system ",
-                             static_cast<double>(stage.memory_peak_bytes) / 1e6) +
-                        counted(stage.system_allocations, "time");
-    if (stage.system_allocations_of_last_epoch)
-        words +=
-            ", " + std::to_string(*stage.system_allocations_of_last_epoch) + " in the last epoch";
-    return words;
+// "train loss 0.1234", "91.54%" with its name, "123 samples/s", "1.2 s".
+std::string words_of(const named_number& n, const char* share_format) {
+    constexpr std::string_view a_second = "_per_second";
+    switch (n.style) {
+    case proto::NumberStyle::REAL:
+        return with_spaces(n.name) + text(" %.4f", n.value);
+    case proto::NumberStyle::SHARE:
+        return with_spaces(n.name) + text(share_format, 100 * n.value);
+    case proto::NumberStyle::COUNT:
+        return with_spaces(n.name) + text(" %.0f", n.value);
+    case proto::NumberStyle::RATE:
+        return text("%.0f ", n.value) +
+               with_spaces(n.name.substr(
+                   0, n.name.size() - (n.name.ends_with(a_second) ? a_second.size() : 0))) +
+               "/s";
+    case proto::NumberStyle::SECONDS:
+        return text("%.1f s", n.value);
+    }
+    return with_spaces(n.name); // of a form that a later build has
+}
+
+void add_numbers(json& to, const std::vector<named_number>& numbers) {
+    for (const named_number& n : numbers)
+        if (n.style == proto::NumberStyle::COUNT)
+            to[n.name] = static_cast<std::int64_t>(n.value);
+        else
+            to[n.name] = n.value;
 }
 
 // What names of files bring that is no UTF-8 is replaced.
@@ -100,29 +79,27 @@ void print_error(const error& why, std::ostream& out) {
 reporter::reporter(reporter_options options, std::ostream& out, std::ostream& talk)
     : options_{std::move(options)}, out_{out}, talk_{talk} {}
 
-void reporter::started(const plan& p) {
-    std::set<std::string> names;
-    for (const planned_stage& s : p.stages)
-        for (const plan_device& d : s.where)
-            names.insert(d.node_name);
-    nodes_ = names.size();
-    const std::vector<std::string> of_plan = notes_of(p, options_.of_cluster);
+void reporter::started(const run_started& news) {
+    start_ = news;
     if (options_.json) {
         std::vector<std::string> notes = options_.notes;
-        notes.insert(notes.end(), of_plan.begin(), of_plan.end());
-        json line = {{"event", "start"},          {"inspect", options_.inspect_address},
-                     {"nodes", nodes_},           {"transport", options_.transport},
-                     {"epochs", options_.epochs}, {"plan", to_json(p)},
+        notes.insert(notes.end(), news.notes.begin(), news.notes.end());
+        json line = {{"event", "start"},
+                     {"inspect", options_.inspect_address},
+                     {"nodes", news.nodes},
+                     {"transport", options_.transport},
+                     {news.milestone + "s", news.milestones},
+                     {"plan", json::parse(news.plan_json, nullptr, false)},
                      {"notes", std::move(notes)}};
-        if (!options_.resumed_from.empty())
-            line["resumed_from"] = options_.resumed_from;
+        if (!news.resumed_from.empty())
+            line["resumed_from"] = news.resumed_from;
         return queue(out_, line_of(line));
     }
-    for (const std::string& sentence : of_plan)
+    for (const std::string& sentence : news.notes)
         queue(talk_, note_line(sentence));
-    queue(out_, describe(p) + "\n");
-    if (!options_.resumed_from.empty())
-        queue(out_, "goes on from " + options_.resumed_from + "\n");
+    queue(out_, news.plan + "\n");
+    if (!news.resumed_from.empty())
+        queue(out_, "goes on from " + news.resumed_from + "\n");
     last_line_ = options_.time->now();
 }
 
@@ -131,34 +108,39 @@ void reporter::clear_progress() {
         queue(talk_, "\r\x1b[K");
 }
 
-bool reporter::progress_is_due(const training_progress& p) {
+bool reporter::progress_is_due(const run_progress& news) {
     if (options_.json)
         return false;
     const time_point now = options_.time->now();
     const bool is_due = options_.columns
-                            ? now - last_line_ >= redraw_interval || p.samples_done >= p.samples
+                            ? now - last_line_ >= redraw_interval || news.done >= news.pieces
                             : now - last_line_ >= log_interval;
     if (is_due)
         last_line_ = now;
     return is_due;
 }
 
-void reporter::progressed(const training_progress& p) {
-    if (!progress_is_due(p))
+std::string reporter::place_of(std::uint32_t milestone) const {
+    return start_.milestone + " " + std::to_string(milestone + 1) +
+           (start_.milestones > 0 ? "/" + std::to_string(start_.milestones) : "");
+}
+
+void reporter::progressed(const run_progress& news) {
+    if (!progress_is_due(news))
         return;
-    const double seconds = std::chrono::duration<double>(p.elapsed).count();
-    const double done = static_cast<double>(p.samples_done);
+    const double seconds = std::chrono::duration<double>(news.elapsed).count();
+    const double done = static_cast<double>(news.done);
+    const double pieces = static_cast<double>(news.pieces);
     const double rate = seconds > 0 ? done / seconds : 0;
-    // What is left of the whole run, evaluations aside, at this epoch's rate.
-    const double samples = static_cast<double>(p.samples);
-    const double left =
-        rate > 0 ? (samples - done + samples * (options_.epochs - p.epoch - 1)) / rate : 0;
-    const double counted = static_cast<double>(std::max<std::uint64_t>(p.counted, 1));
-    std::string line = text("epoch %u/%u  %3.0f%%  loss %.4f", p.epoch + 1, options_.epochs,
-                            100 * done / samples, p.loss_sum / counted);
-    if (p.correct)
-        line += text("  accuracy %.1f%%", 100 * static_cast<double>(*p.correct) / counted);
-    line += text("  %.0f samples/s  %.0f s left", rate, left);
+    // Work that is left of the whole run, at the rate of this milestone.
+    const double later = start_.milestones > news.milestone + 1
+                             ? pieces * (start_.milestones - news.milestone - 1)
+                             : 0;
+    const double left = rate > 0 ? (pieces - done + later) / rate : 0;
+    std::string line = place_of(news.milestone) + text("  %3.0f%%", 100 * done / pieces);
+    for (const named_number& n : news.numbers)
+        line += "  " + words_of(n, " %.1f%%");
+    line += text("  %.0f ", rate) + news.piece + text("/s  %.0f s left", left);
     progress_shown_ = options_.columns != nullptr;
     if (!progress_shown_)
         return queue(talk_, line + "\n", true);
@@ -167,127 +149,82 @@ void reporter::progressed(const training_progress& p) {
     queue(talk_, "\r\x1b[K" + line, true);
 }
 
-void reporter::epoch_done(const epoch_report& r) {
+void reporter::reached(const run_milestone& news) {
     if (options_.json) {
-        json line = {{"event", "epoch"}};
-        line.update(numbers(r));
-        return queue(out_, line.dump() + "\n");
+        json line = {{"event", start_.milestone}, {start_.milestone, news.milestone + 1}};
+        add_numbers(line, news.numbers);
+        return queue(out_, line_of(line));
     }
     clear_progress();
-    const char* bold = options_.color ? "\x1b[1m" : "";
-    const char* plain = options_.color ? "\x1b[0m" : "";
-    std::string line = text("epoch %u/%u  train loss %.4f  test loss %.4f", r.epoch + 1,
-                            options_.epochs, r.train_loss, r.test_loss);
-    if (r.test_accuracy)
-        line += text("  %stest accuracy %.2f%%%s", bold, 100 * *r.test_accuracy, plain);
-    queue(out_, line + text("  %.0f samples/s  %.1f s\n", r.samples_per_second, r.seconds));
+    std::string line = place_of(news.milestone);
+    for (const named_number& n : news.numbers) {
+        const bool is_bold = options_.color && n.style == proto::NumberStyle::SHARE;
+        line += std::string{"  "} + (is_bold ? "\x1b[1m" : "") + words_of(n, " %.2f%%") +
+                (is_bold ? "\x1b[0m" : "");
+    }
+    queue(out_, line + "\n");
     last_line_ = options_.time->now();
 }
 
-void reporter::noted(const std::string& sentence) {
+void reporter::noted(const run_note& news) {
     if (options_.json)
-        return queue(out_, line_of({{"event", "note"}, {"message", sentence}}));
+        return queue(out_, line_of({{"event", "note"}, {"message", news.sentence}}));
     clear_progress();
-    queue(talk_, note_line(sentence));
+    queue(talk_, note_line(news.sentence));
     last_line_ = options_.time->now();
 }
 
-void reporter::finished(const run_report& report) {
+void reporter::finished(const run_finished& news) {
     clear_progress();
-    if (!report.failure) {
-        queue(out_, done_text(report));
-        if (std::string doubt = doubt_text(report); !doubt.empty())
-            queue(talk_, std::move(doubt));
-    } else if (options_.json)
-        queue(out_, error_line(*report.failure));
+    if (options_.json) {
+        queue(out_, news.failure ? error_line(*news.failure) : end_json(news));
+    } else if (!news.failure) {
+        queue(out_, end_text(news));
+        for (const std::string& doubt : news.doubts)
+            queue(talk_, note_line(doubt));
+    }
     std::lock_guard guard{lock_};
-    report_ = report;
+    outcome_ = news;
     finished_.notify_all();
 }
 
-std::string reporter::done_text(const run_report& report) const {
-    if (options_.json) {
-        json line = {{"event", "done"}};
-        if (!report.epochs.empty())
-            line.update(numbers(report.epochs.back()));
-        line["nodes"] = nodes_;
-        line["transport"] = options_.transport;
-        if (report.checkpoint)
-            line["checkpoint"] = *report.checkpoint;
-        json stages = json::array();
-        for (const stage_report& s : report.stages)
-            stages.push_back({{"stage", s.stage},
-                              {"replica", s.replica},
-                              {"lost", s.lost},
-                              {"weight_version", s.weight_version},
-                              {"busy_share", s.busy_share},
-                              {"weight_version_lag", histogram(s.lags)},
-                              {"dropped", s.dropped},
-                              {"memory", memory_of(s)}});
-        line["stages"] = std::move(stages);
-        return line_of(line);
+std::string reporter::end_json(const run_finished& news) const {
+    json line = {{"event", "done"}};
+    if (!news.numbers.empty()) {
+        line[start_.milestone] = news.milestones;
+        add_numbers(line, news.numbers);
     }
-    std::ostringstream out;
-    if (options_.transport == "in-process")
-        out << "done: in this process";
-    else
-        out << "done: " << counted(nodes_, "node") << " over " << options_.transport;
-    std::set<std::uint32_t> lost;
-    for (const stage_report& s : report.stages)
-        if (s.lost)
-            lost.insert(s.replica);
-    if (!lost.empty())
-        out << ", " << counted(lost.size(), "replica") << " lost on the way";
-    if (!report.epochs.empty() && report.epochs.back().test_accuracy)
-        out << text(", test accuracy %.2f%%", 100 * *report.epochs.back().test_accuracy);
-    if (report.checkpoint)
-        out << ", checkpoint " << *report.checkpoint;
-    out << '\n';
-    const bool is_replicated = !report.stages.empty() && report.stages.back().replica > 0;
-    for (const stage_report& s : report.stages) {
-        out << "  stage " << s.stage
-            << (is_replicated ? " of replica " + std::to_string(s.replica) : std::string{});
-        if (s.lost) {
-            out << ": lost\n";
-            continue;
-        }
-        out << text(": busy %.0f%%, minibatches late in weight versions: ", 100 * s.busy_share)
-            << lags_in_words(s.lags)
-            << (s.dropped > 0 ? ", dropped as too late: " + std::to_string(s.dropped)
-                              : std::string{})
-            << "; " << memory_in_words(s) << '\n';
-    }
-    return out.str();
+    line["nodes"] = start_.nodes;
+    line["transport"] = options_.transport;
+    if (!news.saved.empty())
+        line["checkpoint"] = news.saved;
+    if (const json of_kind = json::parse(news.json, nullptr, false); of_kind.is_object())
+        line.update(of_kind);
+    return line_of(line);
 }
 
-// A training loss below it is printed as 0.
-constexpr double no_loss = 5e-5;
-
-std::string reporter::doubt_text(const run_report& report) const {
-    if (options_.json || report.epochs.empty())
-        return {};
-    const epoch_report& first = report.epochs.front();
-    const epoch_report& last = report.epochs.back();
-    const double guess = std::log(static_cast<double>(options_.classes));
-    std::string doubt;
-    if (options_.classes > 1 && std::min(last.train_loss, last.test_loss) >= guess)
-        doubt = text("the loss ends at %.4f, no better than a guess among %zu classes (%.4f)",
-                     last.test_loss, options_.classes, guess);
-    else if (report.epochs.size() > 1 && last.train_loss >= first.train_loss &&
-             last.train_loss >= no_loss)
-        doubt = text("the training loss has not fallen: %.4f in epoch %u, %.4f in epoch %u",
-                     first.train_loss, first.epoch + 1, last.train_loss, last.epoch + 1);
-    else
-        return {};
-    return note_line(doubt +
-                     "; try another learning_rate (train.optimizer), most often a lower one, "
-                     "or more epochs");
+std::string reporter::end_text(const run_finished& news) const {
+    std::string end =
+        options_.transport == "in-process"
+            ? "done: in this process"
+            : "done: " + counted(start_.nodes, "node") + " over " + options_.transport;
+    for (const std::string& remark : news.remarks)
+        end += ", " + remark;
+    for (const named_number& n : news.numbers)
+        if (n.style == proto::NumberStyle::SHARE)
+            end += ", " + words_of(n, " %.2f%%");
+    if (!news.saved.empty())
+        end += ", checkpoint " + news.saved;
+    end += '\n';
+    for (const std::string& actor : news.actors)
+        end += "  " + actor + "\n";
+    return end;
 }
 
-std::optional<run_report> reporter::wait_finished(duration patience) {
+std::optional<run_finished> reporter::wait_finished(duration patience) {
     std::unique_lock guard{lock_};
-    finished_.wait_for(guard, patience, [&] { return report_.has_value(); });
-    return report_;
+    finished_.wait_for(guard, patience, [&] { return outcome_.has_value(); });
+    return outcome_;
 }
 
 void reporter::queue(std::ostream& to, std::string text, bool is_progress) {

@@ -1,10 +1,11 @@
-// What a run prints: for people a line per epoch and its progress in between, or one JSON object per line.
+// What a run prints: for people a line for each milestone (a network's epochs) and progress in between, or one JSON object
+// per line. It knows no kind of job: what is printed is what the run says (actors/run/run_events.hpp).
 //
 // On a terminal the progress is one line that is written over. Elsewhere, in a log, it is a line of its own whenever
 // nothing was printed for a while.
 //
-// Threads: the trainer's actor calls the observer's methods, which only queue what is to be printed: who reads it may
-// not read for long, and an actor's thread may be the network's. The owner prints it (print_next) and waits for the end.
+// Threads: a listening_actor calls the listener's methods, which only queue what is to be printed: who reads it may not
+// read for long, and an actor's thread may be the network's. The owner prints it (print_next) and waits for the end.
 #pragma once
 
 #include <condition_variable>
@@ -15,7 +16,7 @@
 #include <ostream>
 #include <string>
 
-#include "actors/trainer/trainer.hpp"
+#include "actors/run/run_events.hpp"
 
 namespace troupe::cli {
 
@@ -25,12 +26,7 @@ struct reporter_options {
         columns; // how wide the terminal is now that `talk` is; null: it is none
     bool color = false;
     std::string inspect_address;
-    std::uint32_t nodes = 0;        // node processes that carry stages
     std::string transport;          // "ucx", or "in-process"
-    std::uint32_t epochs = 0;       // of the app
-    std::size_t classes = 0;        // of the data
-    std::string resumed_from;       // folder of the checkpoint; empty: the run begins anew
-    bool of_cluster = false;        // of nodes that were there before
     std::vector<std::string> notes; // with --json: what else the start notes
     const clock* time = nullptr;
 };
@@ -38,18 +34,18 @@ struct reporter_options {
 // {"event": "error", ...}
 void print_error(const error& why, std::ostream& out);
 
-class reporter final : public training_observer {
+class reporter final : public run_listener {
   public:
     reporter(reporter_options options, std::ostream& out, std::ostream& talk);
 
-    void started(const plan& p) override;
-    void progressed(const training_progress& progress) override;
-    void epoch_done(const epoch_report& report) override;
-    void noted(const std::string& sentence) override;
-    void finished(const run_report& report) override;
+    void started(const run_started& news) override;
+    void progressed(const run_progress& news) override;
+    void reached(const run_milestone& news) override;
+    void noted(const run_note& news) override;
+    void finished(const run_finished& news) override;
 
-    // The report once the run is over; then all that there is to print is queued. Waits at most so long.
-    std::optional<run_report> wait_finished(duration patience);
+    // How the run ended; then all that there is to print is queued. Waits at most so long.
+    std::optional<run_finished> wait_finished(duration patience);
 
     // Prints the first of what is queued; false if nothing is. Takes as long as the streams do.
     bool print_next();
@@ -61,10 +57,11 @@ class reporter final : public training_observer {
         bool is_progress;
     };
 
-    bool progress_is_due(const training_progress& progress);
+    bool progress_is_due(const run_progress& news);
     void clear_progress();
-    std::string done_text(const run_report& report) const;
-    std::string doubt_text(const run_report& report) const; // empty if the loss has fallen
+    std::string end_text(const run_finished& news) const;
+    std::string end_json(const run_finished& news) const;
+    std::string place_of(std::uint32_t milestone) const; // "epoch 1/4"
     void queue(std::ostream& to, std::string text, bool is_progress = false);
 
     reporter_options options_;
@@ -72,12 +69,12 @@ class reporter final : public training_observer {
     std::ostream& talk_;
     time_point last_line_;        // when the last line was queued
     bool progress_shown_ = false; // by the last piece
-    std::size_t nodes_ = 0;       // that carry stages
+    run_started start_;           // empty before that
 
     std::mutex lock_;
     std::condition_variable finished_;
     // Guarded by lock_.
-    std::optional<run_report> report_;
+    std::optional<run_finished> outcome_;
     std::deque<piece> queued_;
 };
 

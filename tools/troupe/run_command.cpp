@@ -1,12 +1,10 @@
-// run: load what the app names, bring the nodes together, train.
+// run: load what the app names, bring the nodes together, run the job.
 #include <poll.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <iostream>
 
-#include "actors/plan/app_file.hpp"
-#include "actors/trainer/trainer.hpp"
 #include "schemas/base/random.hpp"
 #include "tools/inspector/inspect.hpp"
 #include "tools/troupe/cluster_access.hpp"
@@ -27,18 +25,18 @@ bool output_takes_a_line() {
     return poll(streams, 2, 0) == 2;
 }
 
-// Prints what the run reports, up to its end, and passes stop signals on to the trainer.
-run_report watch_over(reporter& reports, node_runtime& runtime, actor_address trainer) {
+// Prints what the run reports, up to its end, and passes stop signals on to its root. Returns how it ended.
+std::optional<error> watch_over(reporter& reports, node_runtime& runtime, actor_address root) {
     int passed_on = 0;
     for (;;) {
-        const auto report = reports.wait_finished(signal_poll);
-        while ((report || output_takes_a_line()) && reports.print_next()) {
+        const auto finished = reports.wait_finished(signal_poll);
+        while ((finished || output_takes_a_line()) && reports.print_next()) {
         }
-        if (report)
-            return *report;
+        if (finished)
+            return finished->failure;
         while (passed_on < stop_signals()) {
             ++passed_on;
-            runtime.send(trainer, frame_builder<proto::StopRun>{});
+            runtime.send(root, frame_builder<proto::StopRun>{});
         }
     }
 }
@@ -57,45 +55,17 @@ int export_trace(const run_options& options, const std::string& address) {
     return inspector::inspect(inspect, std::cerr, std::cerr);
 }
 
-// The checkpoint to go on from has all epochs that the app asks for.
-int nothing_left(const run_options& options, const checkpoint_info& last) {
+int say_nothing_left(const run_options& options, const nothing_left& why) {
     if (options.json) {
         reporter nothing{{.json = true, .transport = "none"}, std::cout, std::cerr};
-        nothing.finished({.checkpoint = last.folder.string()});
+        nothing.finished(why.news);
         nothing.print_next();
     } else
-        std::cout << "nothing left to do: checkpoint " << last.folder.string() << " has "
-                  << last.progress.epochs_done
-                  << " epochs; for more, raise train.epochs in the app file" << std::endl;
+        std::cout << why.sentence << std::endl;
     return 0;
 }
 
-// What a run needs of this machine before any node: the app, its samples, its checkpoints.
-struct run_inputs {
-    app_definition app;
-    std::shared_ptr<const data_sets> data;
-    checkpoints saved;
-};
-
-result<run_inputs> load_inputs(const run_options& options) {
-    if (!options.trace_file.empty())
-        if (auto writable = inspector::check_trace_file(options.trace_file); !writable)
-            return writable.failure().in("--trace");
-    auto app = load_app(options.app.file, options.app.settings);
-    if (!app)
-        return app.failure();
-    auto data = load_samples(*app);
-    if (!data)
-        return data.failure();
-    if (auto enough = app->check_training((*data)->train.size()); !enough)
-        return enough.failure();
-    auto saved = open_checkpoints(app->app(), **data, options.resume);
-    if (!saved)
-        return saved.failure();
-    return run_inputs{std::move(*app), std::move(*data), std::move(*saved)};
-}
-
-// An error before anything trains, in both forms.
+// An error before anything runs, in both forms.
 int refuse(const run_options& options, const error& why) {
     if (options.json)
         print_error(why, std::cout);
@@ -107,10 +77,9 @@ error by_signal(const error& why) {
     return stop_signals() > 0 ? error{errc::cancelled, why.message()} : why;
 }
 
-reporter_options reporting(const run_options& options, const run_inputs& inputs,
-                           const node_host& host, const note_list& notes) {
+reporter_options reporting(const run_options& options, const node_host& host,
+                           const note_list& notes) {
     const bool alone = options.nodes == 0 && options.cluster.empty();
-    const auto& resume = inputs.saved.resume;
     return {.json = options.json,
             .columns = isatty(STDERR_FILENO) != 0
                            ? [] { return inspector::screen_of(STDERR_FILENO).columns; }
@@ -118,67 +87,68 @@ reporter_options reporting(const run_options& options, const run_inputs& inputs,
             .color = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr,
             .inspect_address = host.address(),
             .transport = alone ? "in-process" : "ucx",
-            .epochs = inputs.app.app().getTrain().getEpochs(),
-            .classes = inputs.data->train.classes,
-            .resumed_from = resume ? resume->info().folder.string() : "",
-            .of_cluster = !options.cluster.empty(),
             .notes = notes.kept(),
             .time = &host.time()};
 }
 
-actor_address spawn_trainer(const run_options& options, run_inputs inputs, run_nodes& nodes,
-                            reporter& reports) {
-    trainer_options training{.app = std::move(inputs.app)};
+// Spawns the job's root and what listens to it.
+actor_address spawn_root(const run_options& options, job& what, run_nodes& nodes,
+                         reporter& reports) {
+    node_runtime& runtime = nodes.host->runtime();
     std::uint64_t entropy = draw_node_id().value();
-    training.run = split_mix(entropy);
-    training.devices = nodes.devices;
-    training.data = std::move(inputs.data);
-    training.worker = nodes.host->worker();
-    training.store = std::move(inputs.saved.store);
-    training.resume = std::move(inputs.saved.resume);
-    training.more_memory = advice_on_memory(options);
-    training.observer = &reports;
-    return nodes.host->runtime().spawn<trainer>("trainer", std::move(training));
+    const std::uint64_t number = split_mix(entropy) >> 32 | 1; // short enough to be typed
+    return what.spawn({.runtime = runtime,
+                       .io = nodes.host->worker(),
+                       .devices = nodes.devices,
+                       .number = number,
+                       .listener = runtime.spawn_of_run<listening_actor>(number, "reporter", number,
+                                                                         std::ref(reports)),
+                       .more_memory = advice_on_memory(options),
+                       .of_cluster = !options.cluster.empty()});
 }
 
-int train(const run_options& options, run_inputs inputs, run_nodes& nodes) {
+int run_job(const run_options& options, job& what, run_nodes& nodes) {
     node_host& host = *nodes.host;
     note_list notes{options.json};
-    notes.add(inputs.app.notes(inputs.data->train.size()));
-    notes.add(inputs.data->notes);
-    notes.add(notes_on_sharing(nodes, options.nodes, inputs.app.app()));
+    notes.add(what.notes());
+    notes.add(what.notes_on_sharing(nodes, options.nodes));
     if (options.cluster.empty()) // whose processors are not known here
-        notes.add(notes_on_precision(nodes.devices, inputs.app.app()));
+        notes.add(what.notes_on(nodes.devices));
     if (!options.json)
         std::cout << "look at this run with: "
                   << attach_command(host.address(), {.access = options.access}) << '\n'
                   << std::endl;
-    reporter reports{reporting(options, inputs, host, notes), std::cout, std::cerr};
-    const actor_address trainer = spawn_trainer(options, std::move(inputs), nodes, reports);
-    const run_report done = watch_over(reports, host.runtime(), trainer);
+    reporter reports{reporting(options, host, notes), std::cout, std::cerr};
+    const actor_address root = spawn_root(options, what, nodes, reports);
+    const std::optional<error> failure = watch_over(reports, host.runtime(), root);
     if (nodes.children != nullptr)
         nodes.children->kill_at_second_signal();
     const bool traces = !options.trace_file.empty() && stop_signals() < 2;
     const int exported = traces ? export_trace(options, host.address()) : 0;
-    if (!done.failure)
+    if (!failure)
         return exported;
-    return done.failure->code() == errc::cancelled ? stopped(*done.failure) : report(*done.failure);
+    return failure->code() == errc::cancelled ? stopped(*failure) : report(*failure);
 }
 
 } // namespace
 
-int run(const run_options& options) {
-    auto inputs = load_inputs(options);
-    if (!inputs)
-        return refuse(options, inputs.failure());
-    const auto app = inputs->app.app();
-    if (const auto& resume = inputs->saved.resume;
-        resume && resume->info().progress.epochs_done >= app.getTrain().getEpochs())
-        return nothing_left(options, resume->info());
-    auto nodes = bring_together(options, app);
+int run(const run_options& options, job_table jobs) {
+    if (!options.trace_file.empty())
+        if (auto writable = inspector::check_trace_file(options.trace_file); !writable)
+            return refuse(options, writable.failure().in("--trace"));
+    const auto app = load_app(options.app.file, options.app.settings, app_kinds(jobs));
+    if (!app)
+        return refuse(options, app.failure());
+    const auto opened = kind_of(*app, jobs).open(*app, job_purpose::run, options.resume);
+    if (!opened)
+        return refuse(options, opened.failure());
+    job& what = **opened;
+    if (const auto done = what.is_done())
+        return say_nothing_left(options, *done);
+    auto nodes = bring_together(options, what, jobs);
     if (!nodes)
         return refuse(options, by_signal(nodes.failure()));
-    return train(options, std::move(*inputs), *nodes);
+    return run_job(options, what, *nodes);
 }
 
 } // namespace troupe::cli

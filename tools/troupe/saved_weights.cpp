@@ -37,7 +37,7 @@ result<loaded_checkpoint> load_latest(const fs::path& folder) {
     return load_checkpoint(found->back());
 }
 
-result<loaded_checkpoint> load(const app_definition& app, const fs::path& from) {
+result<loaded_checkpoint> load(const training_app& app, const fs::path& from) {
     if (from.empty()) {
         if (!app.app().hasCheckpoint())
             return app.error_at("", "the app saves no checkpoints; name the weights by --weights");
@@ -81,7 +81,7 @@ std::vector<named_count> batch_counts(const weights_layout& layout, std::uint64_
 
 } // namespace
 
-result<saved_weights> load_weights(const app_definition& app, const fs::path& from,
+result<saved_weights> load_weights(const training_app& app, const fs::path& from,
                                    memory_pool& memory) {
     const auto model = app.app().getModel();
     auto program = stage_program::whole(model);
@@ -101,11 +101,7 @@ result<saved_weights> load_weights(const app_definition& app, const fs::path& fr
                          saved->info().progress.vocabulary_sha256};
 }
 
-bool is_another_vocabulary(const std::string& learned, const std::string& at_hand) noexcept {
-    return !learned.empty() && !at_hand.empty() && learned != at_hand;
-}
-
-result<void> check_vocabulary(const app_definition& app, const std::string& at_hand,
+result<void> check_vocabulary(const training_app& app, const std::string& at_hand,
                               const saved_weights& saved) {
     if (!is_another_vocabulary(saved.vocabulary_sha256, at_hand))
         return {};

@@ -4,7 +4,8 @@
 #include <filesystem>
 
 #include "actors/checkpoint/checkpoint_store.hpp"
-#include "actors/plan/app_file.hpp"
+#include "actors/training/plan/training_app.hpp"
+#include "actors/training/resume.hpp"
 
 namespace troupe::cli {
 
@@ -18,14 +19,11 @@ struct saved_weights {
         vocabulary_sha256; // whose tokens they have learned; empty where a file does not say
 };
 // errc::usage where nothing is saved, errc::data for a file with other tensors than the model's.
-result<saved_weights> load_weights(const app_definition& app, const std::filesystem::path& from,
+result<saved_weights> load_weights(const training_app& app, const std::filesystem::path& from,
                                    memory_pool& memory);
 
-// Of the hashes of two vocabularies' files, of which one may not be known.
-bool is_another_vocabulary(const std::string& learned, const std::string& at_hand) noexcept;
-
 // errc::usage where the app's vocabulary file, of this hash, is not the one that the weights have learned the tokens of.
-result<void> check_vocabulary(const app_definition& app, const std::string& at_hand,
+result<void> check_vocabulary(const training_app& app, const std::string& at_hand,
                               const saved_weights& saved);
 
 // Parameters and running averages as one safetensors file, replaced at once or not at all. Beside the averages of a batch

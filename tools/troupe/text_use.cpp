@@ -22,7 +22,7 @@ bool writes_bytes(const stage_program& program) {
            program.labels().values == byte_values;
 }
 
-bool translates_rows(const app_definition& app, const stage_program& program) {
+bool translates_rows(const training_app& app, const stage_program& program) {
     const std::size_t source = app.app().getData().getTranslation().getSourceLength();
     return app.app().getModel().getLayers()[0].isEncoderDecoder() && takes_tokens(program) &&
            labels_positions(program, program.inputs()[0].info.shape[0] - source);
@@ -30,7 +30,7 @@ bool translates_rows(const app_definition& app, const stage_program& program) {
 
 } // namespace
 
-result<text_use> text_use_of(const app_definition& app, const stage_program& program) {
+result<text_use> text_use_of(const training_app& app, const stage_program& program) {
     const auto data = app.app().getData();
     const bool translates = data.isTranslation();
     const std::string makes_none = translates ? "translates nothing: " : "generates no text: ";

@@ -1,7 +1,7 @@
 // Whether a model makes text, by its data and its shapes.
 #pragma once
 
-#include "actors/plan/app_file.hpp"
+#include "actors/training/plan/training_app.hpp"
 #include "kernels/graph/stage_program.hpp"
 
 namespace troupe::cli {
@@ -15,6 +15,6 @@ enum class text_use {
 
 // Of the app's model, which `program` is the whole of. errc::usage with the place in the app file for one that makes no
 // text, or that has learned with the text that it would have to make before its eyes.
-result<text_use> text_use_of(const app_definition& app, const stage_program& program);
+result<text_use> text_use_of(const training_app& app, const stage_program& program);
 
 } // namespace troupe::cli

@@ -67,7 +67,7 @@ weights weights_of(const stage_program& program, const weights& w, const stage_p
 
 } // namespace
 
-result<translator> translator::open(const app_definition& app, const saved_weights& saved) {
+result<translator> translator::open(const training_app& app, const saved_weights& saved) {
     auto codec = sentence_codec::open(app.app().getData().getTranslation());
     if (!codec)
         return app.at_its_place(codec.failure());

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "actors/data/translation.hpp"
-#include "actors/plan/app_file.hpp"
+#include "actors/training/plan/training_app.hpp"
 #include "kernels/graph/stage_program.hpp"
 #include "tools/troupe/saved_weights.hpp"
 
@@ -12,7 +12,7 @@ namespace troupe::cli {
 class translator {
   public:
     // errc::usage where the app's vocabulary file is not there, or is not that of the training.
-    static result<translator> open(const app_definition& app, const saved_weights& saved);
+    static result<translator> open(const training_app& app, const saved_weights& saved);
 
     const sentence_codec& codec() const noexcept { return codec_; }
     std::size_t target_length() const noexcept { return decoder_.program.labels().shape[0]; }

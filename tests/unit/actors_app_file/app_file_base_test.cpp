@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "actors/plan/app_file.hpp"
+#include "actors/training/plan/training_app.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace troupe;
@@ -30,7 +30,7 @@ struct folder_of_apps {
         return file;
     }
     std::string message(const fs::path& file) const {
-        const auto loaded = load_app(file);
+        const auto loaded = load_training(file);
         BOOST_REQUIRE(!loaded.ok());
         return loaded.failure().message();
     }
@@ -43,9 +43,10 @@ BOOST_FIXTURE_TEST_SUITE(app_file_base, folder_of_apps)
 BOOST_AUTO_TEST_CASE(keys_of_a_file_hold_before_those_of_its_base) {
     write("base.yaml", base_text);
     const auto definition =
-        load_app(write("app.yaml", "base: base.yaml\n"
-                                   "train: {batch: 8, optimizer: {sgd: {learning_rate: 0.2}}}\n"
-                                   "model: {layers: [{linear: {out: 10}}]}\n"))
+        load_training(write("app.yaml",
+                            "base: base.yaml\n"
+                            "train: {batch: 8, optimizer: {sgd: {learning_rate: 0.2}}}\n"
+                            "model: {layers: [{linear: {out: 10}}]}\n"))
             .value();
     const auto app = definition.app();
     BOOST_TEST(app.getTrain().getBatch() == 8u);
@@ -60,7 +61,7 @@ BOOST_AUTO_TEST_CASE(keys_of_a_file_hold_before_those_of_its_base) {
 BOOST_AUTO_TEST_CASE(one_way_of_several_replaces_another) {
     write("base.yaml", base_text + "topology: {pipeline: {stages: 2}}\n");
     const auto with = [&](const std::string& text) {
-        return load_app(write("app.yaml", "base: base.yaml\n" + text)).value();
+        return load_training(write("app.yaml", "base: base.yaml\n" + text)).value();
     };
     BOOST_TEST(with("train: {optimizer: {adam: {learning_rate: 0.1}}}")
                    .app()
@@ -75,7 +76,8 @@ BOOST_AUTO_TEST_CASE(one_way_of_several_replaces_another) {
 }
 
 BOOST_AUTO_TEST_CASE(replicas_alone_are_of_the_whole_model_on_one_device) {
-    const auto app = load_app(write("app.yaml", base_text + "topology: {replicas: 2}\n")).value();
+    const auto app =
+        load_training(write("app.yaml", base_text + "topology: {replicas: 2}\n")).value();
     BOOST_TEST(app.app().getTopology().isSingle());
     BOOST_TEST(app.app().getTopology().getSync().isAllReduce());
     BOOST_TEST(app.app().getTopology().getReplicas() == 2u);
@@ -83,11 +85,11 @@ BOOST_AUTO_TEST_CASE(replicas_alone_are_of_the_whole_model_on_one_device) {
 
 BOOST_AUTO_TEST_CASE(file_names_start_at_the_folder_of_the_file_that_they_stand_in) {
     write("deep/base.yaml", base_text);
-    const auto of_base = load_app(write("app.yaml", "base: deep/base.yaml\n")).value();
+    const auto of_base = load_training(write("app.yaml", "base: deep/base.yaml\n")).value();
     BOOST_TEST(std::string{of_base.app().getCheckpoint().getDirectory().cStr()} ==
                (folder.path() / "deep/saved").string());
-    const auto own = load_app(write("app.yaml", "base: deep/base.yaml\n"
-                                                "checkpoint: {directory: mine}\n"))
+    const auto own = load_training(write("app.yaml", "base: deep/base.yaml\n"
+                                                     "checkpoint: {directory: mine}\n"))
                          .value();
     BOOST_TEST(std::string{own.app().getCheckpoint().getDirectory().cStr()} ==
                (folder.path() / "mine").string());
@@ -97,7 +99,7 @@ BOOST_AUTO_TEST_CASE(a_base_may_have_one_of_its_own_and_settings_hold_before_all
     write("first.yaml", base_text);
     write("second.yaml", "base: first.yaml\ntrain: {epochs: 5, seed: 9}\n");
     const auto app =
-        load_app(write("app.yaml", "base: second.yaml\ntrain: {seed: 2}\n"), {"train.batch=4"})
+        load_training(write("app.yaml", "base: second.yaml\ntrain: {seed: 2}\n"), {"train.batch=4"})
             .value();
     BOOST_TEST(app.app().getTrain().getEpochs() == 5u);
     BOOST_TEST(app.app().getTrain().getSeed() == 2u);

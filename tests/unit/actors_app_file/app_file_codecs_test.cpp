@@ -1,7 +1,7 @@
 // Which ways to agree can carry a codec.
 #include <boost/test/unit_test.hpp>
 
-#include "actors/plan/app_file.hpp"
+#include "actors/training/plan/training_app.hpp"
 
 using namespace troupe;
 
@@ -10,11 +10,11 @@ namespace {
 // What is said of replicas that agree so; of an optimizer with this momentum.
 std::string said_of(const std::string& sync, const std::string& momentum = "0") {
     const auto parsed =
-        parse_app("troupe: 1\ndata: {synthetic: {}}\n"
-                  "model: {input: [4], layers: [relu, {linear: {out: 10}}]}\n"
-                  "train: {batch: 16, optimizer: {sgd: {learning_rate: 0.1, momentum: " +
-                      momentum + "}}}\ntopology: {replicas: 2, sync: {" + sync + "}}\n",
-                  "app.yaml", {});
+        parse_training("troupe: 1\ndata: {synthetic: {}}\n"
+                       "model: {input: [4], layers: [relu, {linear: {out: 10}}]}\n"
+                       "train: {batch: 16, optimizer: {sgd: {learning_rate: 0.1, momentum: " +
+                           momentum + "}}}\ntopology: {replicas: 2, sync: {" + sync + "}}\n",
+                       "app.yaml", {});
     return parsed.ok() ? "accepted" : parsed.failure().message();
 }
 

@@ -6,12 +6,16 @@
 #include <capnp/dynamic.h>
 #include <nlohmann/json.hpp>
 
-#include "actors/plan/app_file.hpp"
-#include "actors/plan/app_file_schema.hpp"
+#include "actors/app_file/schema.hpp"
+#include "actors/training/plan/training_app.hpp"
 
 using namespace troupe;
 
 namespace {
+
+result<std::string> explain(std::string_view path) {
+    return explain_app_key(path, {&training_kind(), 1});
+}
 
 void check_documented(capnp::StructSchema schema, std::set<std::uint64_t>& seen) {
     if (!seen.insert(schema.getProto().getId()).second)
@@ -45,40 +49,37 @@ BOOST_AUTO_TEST_CASE(every_key_is_documented_and_every_list_bounded) {
 }
 
 BOOST_AUTO_TEST_CASE(a_key_is_explained_with_kind_range_and_default) {
-    BOOST_TEST(*explain_app_key("model.layers[0].conv2d.stride") ==
+    BOOST_TEST(*explain("model.layers[0].conv2d.stride") ==
                "model.layers.conv2d.stride: Step of the kernel in both directions.\n"
                "  whole number, 1 to 1024; default 1\n");
-    BOOST_TEST(*explain_app_key("train.optimizer.sgd.momentum") ==
+    BOOST_TEST(*explain("train.optimizer.sgd.momentum") ==
                "train.optimizer.sgd.momentum: Share of the last step that is kept.\n  number, 0 to "
                "0.99999; default 0\n");
-    BOOST_TEST(explain_app_key("train.warmup_minibatches")->find("whole number, 0 to 1000000000") !=
+    BOOST_TEST(explain("train.warmup_minibatches")->find("whole number, 0 to 1000000000") !=
                std::string::npos);
-    BOOST_TEST(explain_app_key("train.clip")->find("over the weights of each stage") !=
+    BOOST_TEST(explain("train.clip")->find("over the weights of each stage") != std::string::npos);
+    BOOST_TEST(explain("train.batch_growth")->find("every_epochs  Epochs between two") !=
                std::string::npos);
-    BOOST_TEST(explain_app_key("train.batch_growth")->find("every_epochs  Epochs between two") !=
-               std::string::npos);
-    BOOST_TEST(explain_app_key("train.schedule")->find("one step per minibatch") !=
-               std::string::npos);
-    BOOST_TEST(explain_app_key("model")->find("layers     Layers in order") != std::string::npos);
-    BOOST_TEST(explain_app_key("model.layers")->find("exactly one of:\n    conv2d ") !=
-               std::string::npos);
-    const std::string data = *explain_app_key("data");
+    BOOST_TEST(explain("train.schedule")->find("one step per minibatch") != std::string::npos);
+    BOOST_TEST(explain("model")->find("layers     Layers in order") != std::string::npos);
+    BOOST_TEST(explain("model.layers")->find("exactly one of:\n    conv2d ") != std::string::npos);
+    const std::string data = *explain("data");
     BOOST_TEST(data.find("exactly one of:\n    idx ") != std::string::npos);
     BOOST_TEST(data.find("and keys:\n    target  ") != std::string::npos);
-    BOOST_TEST(explain_app_key("topology")->find("default single") != std::string::npos);
-    BOOST_TEST(explain_app_key("topology.pipeline.schedule")->find("gpipe: Synchronous") !=
+    BOOST_TEST(explain("topology")->find("default single") != std::string::npos);
+    BOOST_TEST(explain("topology.pipeline.schedule")->find("gpipe: Synchronous") !=
                std::string::npos);
-    BOOST_TEST(explain_app_key("data.idx.train_images")->find("starts at the app file's folder") !=
+    BOOST_TEST(explain("data.idx.train_images")->find("starts at the app file's folder") !=
                std::string::npos);
     for (const char* path :
          {"topology.pipeline.stages.layers", "topology.pipeline.stages[1].layers",
           "topology.pipeline.stages.1.layers"})
-        BOOST_TEST(explain_app_key(path).value().starts_with(
+        BOOST_TEST(explain(path).value().starts_with(
             "topology.pipeline.stages.layers: How many of the model's layers"));
-    const std::string stages = *explain_app_key("topology.pipeline.stages");
+    const std::string stages = *explain("topology.pipeline.stages");
     BOOST_TEST(stages.find("  forms:\n    auto ") != std::string::npos);
     BOOST_TEST(stages.find("  keys of each in a list:\n    layers ") != std::string::npos);
-    BOOST_TEST(explain_app_key("")->find("checkpoint  ") != std::string::npos);
+    BOOST_TEST(explain("")->find("checkpoint  ") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_word_alone_is_explained_where_it_stands) {
@@ -87,8 +88,8 @@ BOOST_AUTO_TEST_CASE(a_word_alone_is_explained_where_it_stands) {
                                      {"ignored_label", "model.loss.cross_entropy.ignored_label"},
                                      {"adamw", "train.optimizer.adamw"},
                                      {"microbatches", "topology.pipeline.microbatches"}})
-        BOOST_TEST(explain_app_key(word).value() == explain_app_key(path).value());
-    const std::string kernels = explain_app_key("kernel").value();
+        BOOST_TEST(explain(word).value() == explain(path).value());
+    const std::string kernels = explain("kernel").value();
     BOOST_TEST(
         kernels.starts_with("\"kernel\" stands in 3 places:\n  model.layers.conv2d.kernel: "),
         kernels);
@@ -96,20 +97,19 @@ BOOST_AUTO_TEST_CASE(a_word_alone_is_explained_where_it_stands) {
 }
 
 BOOST_AUTO_TEST_CASE(an_unknown_key_is_not_explained_but_corrected) {
-    BOOST_TEST(explain_app_key("trian").failure().message() ==
-               "no key \"trian\"; did you mean \"train\"?");
-    BOOST_TEST(explain_app_key("linear.kernal").failure().message() ==
+    BOOST_TEST(explain("trian").failure().message() == "no key \"trian\"; did you mean \"train\"?");
+    BOOST_TEST(explain("linear.kernal").failure().message() ==
                "model.layers.linear: no key \"kernal\"; expected out or bias");
-    BOOST_TEST(explain_app_key("train.bacth").failure().message() ==
+    BOOST_TEST(explain("train.bacth").failure().message() ==
                "train: no key \"bacth\"; did you mean \"batch\"?");
-    BOOST_TEST(explain_app_key("topology.pipeline.stages.layer").failure().message() ==
+    BOOST_TEST(explain("topology.pipeline.stages.layer").failure().message() ==
                "topology.pipeline.stages: no key \"layer\"; did you mean \"layers\"?");
-    BOOST_TEST(explain_app_key("train.batch.x").failure().message() ==
+    BOOST_TEST(explain("train.batch.x").failure().message() ==
                "\"train.batch\" has no keys below it");
 }
 
 BOOST_AUTO_TEST_CASE(the_json_schema_holds_keys_ranges_defaults_and_choices) {
-    const auto schema = nlohmann::json::parse(app_json_schema());
+    const auto schema = nlohmann::json::parse(app_json_schema({&training_kind(), 1}));
     BOOST_TEST(schema["additionalProperties"] == false);
     BOOST_TEST(schema["required"] == nlohmann::json({"troupe", "data", "model", "train"}));
     const auto& conv = schema["definitions"]["Conv2d"]["properties"];

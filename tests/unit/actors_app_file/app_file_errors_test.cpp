@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "actors/plan/app_file.hpp"
+#include "actors/training/plan/training_app.hpp"
 #include "schemas/base/limits.hpp"
 #include "schemas/base/random.hpp"
 
@@ -17,7 +17,7 @@ const std::string model_lines = "model: {input: [4], layers: [relu, {linear: {ou
 const std::string train_line = "train: {batch: 16, optimizer: {sgd: {learning_rate: 0.1}}}\n";
 
 std::string message(const std::string& text, const app_settings& settings = {}) {
-    const auto parsed = parse_app(text, "app.yaml", settings);
+    const auto parsed = parse_training(text, "app.yaml", settings);
     if (parsed.ok())
         return "accepted";
     BOOST_TEST((parsed.failure().code() == errc::usage));
@@ -356,11 +356,12 @@ BOOST_AUTO_TEST_CASE(settings_that_do_not_fit_name_themselves) {
 }
 
 BOOST_AUTO_TEST_CASE(files_that_cannot_be_read_are_named) {
-    const auto missing = load_app("/nonexistent/app.yaml");
-    BOOST_REQUIRE(!missing.ok());
-    BOOST_TEST(missing.failure().message() == "/nonexistent/app.yaml: no such app file");
-    BOOST_TEST(load_app("/tmp").failure().message() == "/tmp: a folder, not an app file");
-    BOOST_TEST(load_app("/dev/zero").failure().message() == "/dev/zero: larger than 1048576 bytes");
+    const auto message_of = [](const char* file) {
+        return load_training(file).failure().message();
+    };
+    BOOST_TEST(message_of("/nonexistent/app.yaml") == "/nonexistent/app.yaml: no such app file");
+    BOOST_TEST(message_of("/tmp") == "/tmp: a folder, not an app file");
+    BOOST_TEST(message_of("/dev/zero") == "/dev/zero: larger than 1048576 bytes");
 }
 
 // Whatever bytes come, the loader answers.
@@ -389,12 +390,11 @@ BOOST_AUTO_TEST_CASE(mutated_files_never_crash_the_loader) {
                 break;
             }
         }
-        const auto parsed = parse_app(text, "app.yaml");
+        const auto parsed = parse_training(text, "app.yaml");
         accepted += parsed.ok();
         if (!parsed.ok())
             BOOST_REQUIRE(parsed.failure().message().starts_with("app.yaml"));
     }
     BOOST_TEST(accepted < 4000u);
 }
-
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,7 +1,7 @@
 // What an app file says that is right by its letters: noted, or refused for the data that it is given.
 #include <boost/test/unit_test.hpp>
 
-#include "actors/plan/app_file.hpp"
+#include "actors/training/plan/training_app.hpp"
 
 using namespace troupe;
 
@@ -18,7 +18,7 @@ BOOST_AUTO_TEST_SUITE(app_file_notes)
 BOOST_AUTO_TEST_CASE(what_has_no_effect_is_noted_with_its_place) {
     const auto notes = [](const std::string& topology, const app_settings& settings = {}) {
         const std::string text = "troupe: 1\ntopology: {pipeline: {" + topology + "}}\n";
-        return parse_app(text + data_line + model_lines + train_line, "app.yaml", settings)
+        return parse_training(text + data_line + model_lines + train_line, "app.yaml", settings)
             .value()
             .notes();
     };
@@ -66,7 +66,8 @@ BOOST_AUTO_TEST_CASE(what_has_no_effect_is_noted_with_its_place) {
 
 BOOST_AUTO_TEST_CASE(data_keys_without_effect_are_noted) {
     const auto notes = [](const std::string& data) {
-        return parse_app("troupe: 1\ndata: {" + data + "}\n" + model_lines + train_line, "app.yaml")
+        return parse_training("troupe: 1\ndata: {" + data + "}\n" + model_lines + train_line,
+                              "app.yaml")
             .value()
             .notes();
     };
@@ -84,9 +85,9 @@ BOOST_AUTO_TEST_CASE(data_keys_without_effect_are_noted) {
 
 BOOST_AUTO_TEST_CASE(what_is_hardly_meant_is_noted) {
     const auto notes = [](const std::string& data, const std::string& layers) {
-        return parse_app("troupe: 1\ndata: {synthetic: {" + data + "}}\n" + train_line +
-                             "model: {input: [4], layers: [" + layers + "]}\n",
-                         "app.yaml")
+        return parse_training("troupe: 1\ndata: {synthetic: {" + data + "}}\n" + train_line +
+                                  "model: {input: [4], layers: [" + layers + "]}\n",
+                              "app.yaml")
             .value()
             .notes();
     };
@@ -130,8 +131,8 @@ BOOST_AUTO_TEST_CASE(what_is_hardly_meant_is_noted) {
 }
 
 BOOST_AUTO_TEST_CASE(a_warm_up_longer_than_the_run_is_noted_where_the_samples_are_known) {
-    const auto app = parse_app("troupe: 1\n" + data_line + model_lines + train_line, "app.yaml",
-                               {"train.warmup_minibatches=13", "train.epochs=3"})
+    const auto app = parse_training("troupe: 1\n" + data_line + model_lines + train_line,
+                                    "app.yaml", {"train.warmup_minibatches=13", "train.epochs=3"})
                          .value(); // minibatches of 16
     BOOST_TEST(app.notes().empty());
     BOOST_TEST(app.notes(65).empty());
@@ -144,7 +145,7 @@ BOOST_AUTO_TEST_CASE(a_warm_up_longer_than_the_run_is_noted_where_the_samples_ar
 
 BOOST_AUTO_TEST_CASE(a_batch_that_the_samples_do_not_fill_is_noted) {
     const auto app =
-        parse_app("troupe: 1\n" + data_line + model_lines + train_line, "app.yaml").value();
+        parse_training("troupe: 1\n" + data_line + model_lines + train_line, "app.yaml").value();
     BOOST_TEST(app.notes(16).empty());
     BOOST_TEST(app.notes(15) ==
                    std::vector<std::string>{
@@ -155,7 +156,7 @@ BOOST_AUTO_TEST_CASE(a_batch_that_the_samples_do_not_fill_is_noted) {
 
 BOOST_AUTO_TEST_CASE(a_batch_norm_of_one_value_is_refused_before_training) {
     const auto app = [](const std::string& shape, const app_settings& settings) {
-        return parse_app(
+        return parse_training(
             "troupe: 1\n" + data_line + train_line + "model: {input: " + shape +
                 ", layers: [{recompute: {layers: [batch_norm]}}, {linear: {out: 10}}]}\n",
             "app.yaml", settings);

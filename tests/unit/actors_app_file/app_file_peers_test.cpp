@@ -1,7 +1,7 @@
 // What an app file may say of replicas that update on their own, and what does not go together.
 #include <boost/test/unit_test.hpp>
 
-#include "actors/plan/app_file.hpp"
+#include "actors/training/plan/training_app.hpp"
 
 using namespace troupe;
 
@@ -9,7 +9,7 @@ namespace {
 
 // Of an app with three replicas: "accepted", or what is wrong, from the key on.
 std::string peers(const std::string& sync, const std::string& pipeline) {
-    const auto parsed = parse_app(
+    const auto parsed = parse_training(
         "troupe: 1\ndata: {synthetic: {}}\nmodel: {input: [4], layers: [relu, {linear: {out: "
         "10}}]}\n"
         "train: {batch: 16, optimizer: {sgd: {learning_rate: 0.1}}}\ntopology: {replicas: 3, " +

@@ -1,7 +1,7 @@
 // What an app file may say of a parameter server, and what does not go together.
 #include <boost/test/unit_test.hpp>
 
-#include "actors/plan/app_file.hpp"
+#include "actors/training/plan/training_app.hpp"
 
 using namespace troupe;
 
@@ -10,7 +10,7 @@ namespace {
 // Of an app with so many replicas; "accepted", or what is wrong behind the key of the server.
 std::string server(const std::string& keys, unsigned replicas = 4,
                    const std::string& pipeline = "single: null") {
-    const auto parsed = parse_app(
+    const auto parsed = parse_training(
         "troupe: 1\ndata: {synthetic: {}}\nmodel: {input: [4], layers: [relu, {linear: {out: "
         "10}}]}\n"
         "train: {batch: 16, optimizer: {sgd: {learning_rate: 0.1}}}\ntopology: {replicas: " +

@@ -1,11 +1,15 @@
 // What those who know other programs are told of their words.
 #include <boost/test/unit_test.hpp>
 
-#include "actors/plan/app_file.hpp"
+#include "actors/training/plan/training_app.hpp"
 
 using namespace troupe;
 
 namespace {
+
+result<std::string> explain(std::string_view path) {
+    return explain_app_key(path, {&training_kind(), 1});
+}
 
 // What is wrong with a model and a train block of these keys besides others.
 std::string wrong(const std::string& model, const std::string& train = "batch: 1") {
@@ -16,7 +20,7 @@ std::string wrong(const std::string& model, const std::string& train = "batch: 1
                              "}\n"
                              "train: {" +
                              train + ", optimizer: {sgd: {learning_rate: 0.1}}}\n";
-    const std::string all = parse_app(text, "app.yaml").failure().message();
+    const std::string all = parse_training(text, "app.yaml").failure().message();
     return all.substr(all.find("unknown"));
 }
 
@@ -25,12 +29,12 @@ std::string wrong(const std::string& model, const std::string& train = "batch: 1
 BOOST_AUTO_TEST_SUITE(app_file_synonyms)
 
 BOOST_AUTO_TEST_CASE(words_of_other_programs_are_explained_by_what_they_stand_for) {
-    const std::string precision = explain_app_key("model.precision").value();
+    const std::string precision = explain("model.precision").value();
     for (const char* word :
          {"GradScaler", "torch.amp.GradScaler", "autocast", "amp", "fp16", "half", "float16",
           "bfloat16", "loss_scale", "mixed precision", "mixed_precision", "torch_dtype"})
-        BOOST_TEST(explain_app_key(word).value() == precision);
-    BOOST_TEST(explain_app_key("train.amp").failure().message() ==
+        BOOST_TEST(explain(word).value() == precision);
+    BOOST_TEST(explain("train.amp").failure().message() ==
                "train: no key \"amp\"; what it sets elsewhere is model.precision here");
 }
 
@@ -51,12 +55,12 @@ BOOST_AUTO_TEST_CASE(a_word_of_other_programs_comes_with_the_one_for_it) {
                meant("gelu_new", "gelu_tanh"));
     BOOST_TEST(wrong("layers: [{gelu_new: {}}]") == "unknown key; did you mean \"gelu_tanh\"?");
     BOOST_TEST(wrong("layers: [relu]", "batch_size: 4") == "unknown key; did you mean \"batch\"?");
-    BOOST_TEST(explain_app_key("train.optimizer.adam.lr")
+    BOOST_TEST(explain("train.optimizer.adam.lr")
                    .failure()
                    .message()
                    .ends_with("did you mean \"learning_rate\"?"));
     // The number of bits is not that of the model.
-    BOOST_TEST(explain_app_key("topology.sync.codec.float16")
+    BOOST_TEST(explain("topology.sync.codec.float16")
                    .failure()
                    .message()
                    .ends_with("did you mean \"f16\"?"));

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "actors/plan/app_file.hpp"
+#include "actors/training/plan/training_app.hpp"
 
 using namespace troupe;
 
@@ -22,8 +22,8 @@ model:
 train: {batch: 16, optimizer: {sgd: {learning_rate: 0.1}}}
 )";
 
-app_definition parse(const std::string& text, const app_settings& settings = {}) {
-    auto parsed = parse_app(text, "dir/app.yaml", settings);
+training_app parse(const std::string& text, const app_settings& settings = {}) {
+    auto parsed = parse_training(text, "dir/app.yaml", settings);
     BOOST_REQUIRE_MESSAGE(parsed.ok(), (parsed.ok() ? "" : parsed.failure().message()));
     return *parsed;
 }
@@ -247,7 +247,7 @@ BOOST_AUTO_TEST_CASE(the_shipped_apps_load) {
          std::filesystem::recursive_directory_iterator{TROUPE_SOURCE_ROOT "/apps"}) {
         if (file.path().extension() != ".yaml")
             continue;
-        const auto loaded = load_app(file.path());
+        const auto loaded = load_training(file.path());
         BOOST_TEST(loaded.ok(), (loaded.ok() ? "" : loaded.failure().message()));
         ++apps;
     }
@@ -261,8 +261,8 @@ BOOST_AUTO_TEST_CASE(two_models_part_at_the_first_key_that_differs) {
                          "]}\ntrain: {batch: 16, optimizer: {sgd: {learning_rate: 0.1}}}\n",
                      settings);
     };
-    const auto part = [](const app_definition& then, const app_definition& now) {
-        return model_difference(render_model(then.app().getModel()), now.app().getModel());
+    const auto part = [](const training_app& then, const training_app& now) {
+        return model_difference(render_app(then.app().getModel()), now.app().getModel());
     };
     const std::string linear = "relu, {dropout: {probability: 0.5}}, {linear: {out: 10}}";
     const auto saved = model(linear);
@@ -290,12 +290,11 @@ BOOST_AUTO_TEST_CASE(two_models_part_at_the_first_key_that_differs) {
     BOOST_TEST(model_difference("{", now) == "another model");
     BOOST_TEST(model_difference("- \"\\e\"", now) ==
                "model [\\x1b], not input, layers, loss, precision");
-    BOOST_TEST(model_difference(render_model(now) + "# of another build\n", now) ==
-               "another model");
+    BOOST_TEST(model_difference(render_app(now) + "# of another build\n", now) == "another model");
 }
 
 BOOST_AUTO_TEST_CASE(an_optimizer_is_named_by_its_word) {
-    BOOST_TEST(optimizer_word(parse(small_app).app().getTrain().getOptimizer()) == "sgd");
+    BOOST_TEST(active_key(parse(small_app).app().getTrain().getOptimizer()) == "sgd");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

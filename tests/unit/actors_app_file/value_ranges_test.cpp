@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "actors/plan/value_ranges.hpp"
+#include "actors/app_file/value_ranges.hpp"
 #include "schemas/app.capnp.h"
 
 using namespace troupe;

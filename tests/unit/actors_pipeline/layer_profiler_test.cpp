@@ -2,9 +2,10 @@
 
 #include "actors/messages.hpp"
 #include "actors/pipeline/layer_profiler.hpp"
-#include "actors/plan/app_file.hpp"
 #include "actors/runtime/simulator.hpp"
+#include "actors/training/plan/training_app.hpp"
 #include "schemas/probe.capnp.h"
+#include "tests/support/all_messages.hpp"
 #include "tests/support/held_device.hpp"
 #include "tests/support/pipeline_app.hpp"
 
@@ -22,7 +23,7 @@ struct answers {
 // Has the app's model measured by a profiler: once at the start, and at every Probe.
 class asking_actor final : public actor {
   public:
-    asking_actor(actor_context& context, answers& log, node_id of, const app_definition& app,
+    asking_actor(actor_context& context, answers& log, node_id of, const training_app& app,
                  std::string device = "held:0")
         : actor{context}, log_{log}, profiler_{of, well_known::profiler}, app_{app},
           device_{std::move(device)} {
@@ -50,16 +51,16 @@ class asking_actor final : public actor {
 
     answers& log_;
     const actor_address profiler_;
-    const app_definition& app_;
+    const training_app& app_;
     const std::string device_;
 };
 
 // A node with a device, and two others.
 struct measuring_node {
-    const app_definition app = parse_app(pipeline_app("gpipe", {6}, 1), "app.yaml").value();
+    const training_app app = parse_training(pipeline_app("gpipe", {6}, 1), "app.yaml").value();
     answers log, other; // outlive the actors
     const std::shared_ptr<held_device> compute = std::make_shared<held_device>();
-    simulator sim{simulator_options{}};
+    simulator sim{{.messages = all_messages()}};
     node_runtime& a = sim.add_node("a");
     node_runtime& b = sim.add_node("b", peer_role::client);
     node_runtime& c = sim.add_node("c", peer_role::client);

@@ -4,7 +4,10 @@
 #include "actors/agent/node_agent.hpp"
 #include "actors/messages.hpp"
 #include "actors/pipeline/stage_role.hpp"
+#include "kernels/graph/stage_program.hpp"
 #include "schemas/pipeline.capnp.h"
+#include "schemas/training.capnp.h"
+#include "tests/support/all_messages.hpp"
 #include "tests/support/held_device.hpp"
 #include "tests/support/role_stage.hpp"
 
@@ -24,7 +27,7 @@ class refusing_trainer final : public actor {
     using change = std::function<void(frame_builder<proto::ConnectStage>&)>;
 
     refusing_trainer(
-        actor_context& context, answers& log, node_id of, const app_definition& app,
+        actor_context& context, answers& log, node_id of, const training_app& app,
         change connect = [](frame_builder<proto::ConnectStage>&) {})
         : actor{context}, log_{log}, agent_{of, well_known::agent}, app_{app}, connect_{std::move(
                                                                                    connect)} {
@@ -62,16 +65,16 @@ class refusing_trainer final : public actor {
 
     answers& log_;
     const actor_address agent_;
-    const app_definition& app_;
+    const training_app& app_;
     const change connect_;
 };
 
 // A node with a device, and that of a trainer.
 struct training_node {
-    const app_definition app;
+    const training_app app;
     answers log; // outlives the actors
     const std::shared_ptr<held_device> compute = std::make_shared<held_device>();
-    simulator sim{simulator_options{}};
+    simulator sim{{.messages = all_messages()}};
     node_runtime& a = sim.add_node("a");
     node_runtime& b = sim.add_node("b", peer_role::client);
 

@@ -9,9 +9,11 @@
 
 #include "actors/agent/node_agent.hpp"
 #include "actors/runtime/timers.hpp"
-#include "actors/trainer/training_roles.hpp"
+#include "actors/training/trainer.hpp"
+#include "actors/training/training_roles.hpp"
 #include "kernels/cpu/cpu_device.hpp"
 #include "kernels/cpu/cpu_operations.hpp"
+#include "tests/support/all_messages.hpp"
 #include "tests/support/pipeline_app.hpp"
 #include "tests/support/saved_weights.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -23,17 +25,14 @@ using namespace troupe::test;
 
 namespace {
 
-class waiting_observer final : public training_observer {
+class waiting_listener final : public run_listener {
   public:
-    void started(const plan&) override {}
-    void progressed(const training_progress&) override {}
-    void epoch_done(const epoch_report&) override {}
-    void finished(const run_report& r) override {
+    void finished(const run_finished& news) override {
         std::lock_guard guard{lock_};
-        report_ = r;
+        report_ = news;
         changed_.notify_all();
     }
-    run_report wait() {
+    run_finished wait() {
         std::unique_lock guard{lock_};
         const bool ended =
             changed_.wait_for(guard, std::chrono::minutes{1}, [&] { return report_.has_value(); });
@@ -44,7 +43,7 @@ class waiting_observer final : public training_observer {
   private:
     std::mutex lock_;
     std::condition_variable changed_;
-    std::optional<run_report> report_;
+    std::optional<run_finished> report_;
 };
 
 // Something to train, and where its weights go. Outlives the nodes that it is trained on.
@@ -52,8 +51,8 @@ struct training {
     training(const std::string& schedule, const std::vector<std::size_t>& cut,
              const app_settings& settings = {})
         : layers{cut}, delayed{schedule == "pipedream"},
-          app{parse_app(pipeline_app(schedule, cut, 3) + "checkpoint: {directory: unused}\n",
-                        "app.yaml", settings)
+          app{parse_training(pipeline_app(schedule, cut, 3) + "checkpoint: {directory: unused}\n",
+                             "app.yaml", settings)
                   .value()},
           data{std::make_shared<const data_sets>(
               load_data(app.app().getData(), tensor_shape{1, 6, 6}, app.app().getTrain().getSeed())
@@ -73,9 +72,9 @@ struct training {
         options.worker = std::move(worker);
         options.store =
             std::make_shared<checkpoint_store>(checkpoint_store::open({folder.path(), 1}).value());
-        options.observer = &observer;
+        options.listener = node.spawn<listening_actor>("reporter", options.run, std::ref(listener));
         node.spawn<trainer>("trainer", std::move(options));
-        const run_report report = observer.wait();
+        const run_finished report = listener.wait();
         node.stop();
         BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
     }
@@ -92,10 +91,10 @@ struct training {
     const monotonic_clock time;
     const std::vector<std::size_t> layers;
     const bool delayed;
-    const app_definition app;
+    const training_app app;
     const std::shared_ptr<const data_sets> data;
     const temporary_folder folder;
-    waiting_observer observer;
+    waiting_listener listener;
 };
 
 // A node with one device, and peers.
@@ -107,6 +106,7 @@ struct member {
                 .time = &t.time,
                 .timers = &timers,
                 .network = network.get(),
+                .messages = all_messages(),
                 .threads = 1}} {
         node.spawn_as<node_agent>(well_known::agent, "agent",
                                   node_agent_options{training_roles(), {compute}});
@@ -148,7 +148,11 @@ BOOST_DATA_TEST_CASE(the_weights_equal_the_sequential_programs,
     for (int i = 0; i <= stages; ++i) // the last one prepares batches and writes files
         compute.push_back(t.make_device(i));
     thread_timers timers;
-    node_runtime node{{.node = node_id{1}, .name = "n", .time = &t.time, .timers = &timers}};
+    node_runtime node{{.node = node_id{1},
+                       .name = "n",
+                       .time = &t.time,
+                       .timers = &timers,
+                       .messages = all_messages()}};
     std::vector<plan_device> places;
     for (int i = 0; i < stages; ++i)
         places.push_back({node.node(), "n", compute[i]->name()});
@@ -173,7 +177,11 @@ BOOST_AUTO_TEST_CASE(a_plan_says_the_memory_that_a_stage_takes) {
         for (unsigned i = 0; i < 4; ++i)
             compute.push_back(t.make_device(i));
         thread_timers timers;
-        node_runtime node{{.node = node_id{1}, .name = "n", .time = &t.time, .timers = &timers}};
+        node_runtime node{{.node = node_id{1},
+                           .name = "n",
+                           .time = &t.time,
+                           .timers = &timers,
+                           .messages = all_messages()}};
         std::vector<plan_device> places;
         for (unsigned i = 0; i < 3; ++i)
             places.push_back({node.node(), "n", compute[i]->name()});

@@ -16,7 +16,7 @@ plan plan_of(const std::string& topology, const std::vector<plan_device>& device
     const std::string key = "topology: {", list = "[{layers: 3}, {layers: 3}]";
     text.insert(text.find(key) + key.size(), topology);
     text.replace(text.find(list), list.size(), stages);
-    const auto app = parse_app(text, "app.yaml").value();
+    const auto app = parse_training(text, "app.yaml").value();
     return make_plan({app.app(), devices, {}}).value();
 }
 

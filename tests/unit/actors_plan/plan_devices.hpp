@@ -1,7 +1,8 @@
 // A cluster of nodes with a device each.
 #pragma once
 
-#include "actors/plan/plan.hpp"
+#include "actors/training/plan/plan.hpp"
+#include "actors/training/plan/training_app.hpp"
 
 namespace troupe::test {
 

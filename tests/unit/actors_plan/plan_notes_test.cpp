@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "actors/plan/plan.hpp"
+#include "actors/training/plan/plan.hpp"
 #include "tests/support/pipeline_app.hpp"
 #include "tests/unit/actors_plan/plan_devices.hpp"
 
@@ -12,8 +12,8 @@ using namespace troupe::test;
 
 namespace {
 
-app_definition app_of(const std::vector<std::size_t>& layers) {
-    return parse_app(pipeline_app("pipedream", layers, 1), "app.yaml").value();
+training_app app_of(const std::vector<std::size_t>& layers) {
+    return parse_training(pipeline_app("pipedream", layers, 1), "app.yaml").value();
 }
 
 } // namespace
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(a_plan_says_which_device_cannot_hold_its_stages) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_advised_for_too_little_memory_can_be_done) {
-    const auto advice = [](const app_definition& app, const std::string& device) {
+    const auto advice = [](const training_app& app, const std::string& device) {
         std::vector<double> layer_ns(6, 1);
         auto devices = devices_of_nodes(6);
         for (plan_device& d : devices)
@@ -61,7 +61,8 @@ BOOST_AUTO_TEST_CASE(what_is_advised_for_too_little_memory_can_be_done) {
     // All weights are more than the bound, and a stage has one layer.
     BOOST_TEST(advice(app_of({1, 1, 1, 1, 1, 1}), "cuda:0") ==
                "use a larger bound (--gpu-memory-mb)");
-    const auto few = parse_app(pipeline_app("pipedream", {3, 3}, 1), "app.yaml", {"train.batch=1"});
+    const auto few =
+        parse_training(pipeline_app("pipedream", {3, 3}, 1), "app.yaml", {"train.batch=1"});
     BOOST_TEST(advice(*few, "cpu:0") == "use more stages or a larger bound (--memory-mb)");
 }
 
@@ -73,7 +74,7 @@ BOOST_AUTO_TEST_CASE(products_in_16_bits_take_rounded_factors_on_a_gpu) {
                              "train: {batch: 8, optimizer: {sgd: {learning_rate: 0.1}}}\n";
     const auto planned = [&](const std::string& precision, const std::string& device,
                              std::uint64_t bytes) {
-        const auto app = parse_app(text, "app.yaml", {"model.precision=" + precision}).value();
+        const auto app = parse_training(text, "app.yaml", {"model.precision=" + precision}).value();
         auto devices = devices_of_nodes(1);
         devices[0].device = device;
         devices[0].memory_bytes = bytes;
@@ -105,10 +106,10 @@ BOOST_AUTO_TEST_CASE(a_codec_with_which_replicas_send_more_is_noted) {
                              "train: {batch: 8, optimizer: {sgd: {learning_rate: 0.1}}}\n"
                              "topology: {replicas: 64}\n";
     const auto planned = [&](std::size_t replicas, const std::string& sync) {
-        const auto app =
-            parse_app(text, "app.yaml",
-                      {"topology.replicas=" + std::to_string(replicas), "topology.sync=" + sync})
-                .value();
+        const auto app = parse_training(text, "app.yaml",
+                                        {"topology.replicas=" + std::to_string(replicas),
+                                         "topology.sync=" + sync})
+                             .value();
         return make_plan({app.app(), devices_of_nodes(replicas), {}}).value();
     };
     const auto told = [](const plan& p) {

@@ -16,7 +16,7 @@ BOOST_AUTO_TEST_CASE(a_device_is_slowed_down_where_the_topology_says_so) {
         std::string text = pipeline_app("pipedream", {6}, 1);
         text.insert(text.find("{pipeline:") + 1,
                     "replicas: 2, devices: [{device: " + device + ", slow_down: 4}], ");
-        const app_definition app = parse_app(text, "app.yaml").value();
+        const training_app app = parse_training(text, "app.yaml").value();
         return make_plan({app.app(), devices_of_nodes(2), {}});
     };
     const auto p = planned("node-1/cpu:0");
@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(each_replica_of_a_stage_has_a_device_and_the_first_the_one_
     std::string text = pipeline_app("pipedream", {3, 1, 2}, 1);
     text.replace(text.find("{layers: 3}"), 11, "{layers: 3, replicas: 3}");
     text.replace(text.find("{layers: 1}"), 11, "{layers: 1, device: node-0/cpu:0}");
-    const app_definition app = parse_app(text, "app.yaml").value();
+    const training_app app = parse_training(text, "app.yaml").value();
     BOOST_TEST(!needs_layer_times(app.app(), devices_of_nodes(5)));
     const auto p = make_plan({app.app(), devices_of_nodes(5), {}});
     BOOST_REQUIRE(p.ok());
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(a_stage_with_replicas_has_so_many_times_the_rate_and_says_s
     const auto planned = [&](const std::string& rate) {
         std::string with = text;
         with.insert(with.find("schedule:"), rate);
-        const app_definition app = parse_app(with, "app.yaml").value();
+        const training_app app = parse_training(with, "app.yaml").value();
         return make_plan({app.app(), devices_of_nodes(6), {}}).value();
     };
     for (const char* rate : {"", "rate: per_sample, "}) {
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_stage_with_replicas_has_so_many_times_the_rate_and_says_s
 BOOST_AUTO_TEST_CASE(replicas_of_the_whole_have_the_rate_of_the_app) {
     std::string text = pipeline_app("pipedream", {3, 3}, 1);
     text.insert(text.find("{pipeline:") + 1, "replicas: 2, ");
-    const app_definition app = parse_app(text, "app.yaml").value();
+    const training_app app = parse_training(text, "app.yaml").value();
     const auto p = make_plan({app.app(), devices_of_nodes(4), {}});
     BOOST_REQUIRE(p.ok());
     BOOST_TEST(p->stages[0].rate_factor == 1.f);
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(what_replicas_of_a_stage_sum_is_told_as_it_is_compressed) {
     text.replace(text.find("{layers: 3}"), 11, "{layers: 3, replicas: 2}");
     text.insert(text.find("{pipeline:") + 1, "sync: {all_reduce: {}, codec: int8}, ");
     const auto tells = [&](const std::string& words) {
-        const app_definition app = parse_app(text, "app.yaml").value();
+        const training_app app = parse_training(text, "app.yaml").value();
         return describe(make_plan({app.app(), devices_of_nodes(3), {}}).value()).find(words) !=
                std::string::npos;
     };
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(what_replicas_of_a_stage_sum_is_told_as_it_is_compressed) {
     text = pipeline_app("gpipe", {6}, 1);
     text.insert(text.find("{pipeline:") + 1,
                 "replicas: 2, sync: {all_reduce: {}, codec: sufficient_factors}, ");
-    const app_definition factors = parse_app(text, "app.yaml").value();
+    const training_app factors = parse_training(text, "app.yaml").value();
     const auto of_factors = make_plan({factors.app(), devices_of_nodes(2), {}});
     BOOST_REQUIRE(of_factors.ok());
     BOOST_TEST(describe(*of_factors)
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(what_is_pushed_is_told_as_it_is_compressed) {
     const auto pushed = [](const std::string& sync) {
         std::string text = pipeline_app("gpipe", {6}, 1);
         text.insert(text.find("{pipeline:") + 1, "replicas: 2, sync: " + sync + ", ");
-        const app_definition app = parse_app(text, "app.yaml").value();
+        const training_app app = parse_training(text, "app.yaml").value();
         const auto p = make_plan({app.app(), devices_of_nodes(2), {}});
         BOOST_REQUIRE(p.ok());
         const std::string told = describe(*p);

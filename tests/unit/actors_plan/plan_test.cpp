@@ -5,7 +5,7 @@
 #include <bit>
 #include <sstream>
 
-#include "actors/plan/plan.hpp"
+#include "actors/training/plan/plan.hpp"
 #include "schemas/base/random.hpp"
 #include "tests/support/pipeline_app.hpp"
 #include "tests/unit/actors_plan/plan_devices.hpp"
@@ -15,13 +15,13 @@ using namespace troupe::test;
 
 namespace {
 
-app_definition app_of(const std::vector<std::size_t>& layers) {
-    return parse_app(pipeline_app("pipedream", layers, 1), "app.yaml").value();
+training_app app_of(const std::vector<std::size_t>& layers) {
+    return parse_training(pipeline_app("pipedream", layers, 1), "app.yaml").value();
 }
 
 // Stages of so many layers, each with the device that it names, or "".
-app_definition app_naming(const std::vector<std::size_t>& layers,
-                          const std::vector<std::string>& devices) {
+training_app app_naming(const std::vector<std::size_t>& layers,
+                        const std::vector<std::string>& devices) {
     std::string text = pipeline_app("pipedream", layers, 1);
     std::size_t at = 0;
     for (const std::string& device : devices) {
@@ -29,7 +29,7 @@ app_definition app_naming(const std::vector<std::size_t>& layers,
         if (!device.empty())
             text.insert(at, ", device: " + device);
     }
-    return parse_app(text, "app.yaml").value();
+    return parse_training(text, "app.yaml").value();
 }
 
 // The number of the device of each stage.
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(where_stages_share_devices_the_busiest_has_as_little_to_do_
     random_stream random{7};
     for (const std::vector<std::size_t>& cut :
          {std::vector<std::size_t>{2, 2, 2}, {1, 3, 1, 1}, {1, 1, 1, 2, 1}, {1, 1, 1, 1, 1, 1}}) {
-        const app_definition app = app_of(cut);
+        const training_app app = app_of(cut);
         for (int round = 0; round < 50; ++round) {
             std::vector<double> layer_ns;
             for (int l = 0; l < 6; ++l) // seconds: traffic, microseconds, decides between equals
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(where_stages_share_devices_the_busiest_has_as_little_to_do_
 }
 
 BOOST_AUTO_TEST_CASE(the_two_lightest_neighbours_of_three_share_a_device) {
-    const app_definition app = app_of({2, 2, 2});
+    const training_app app = app_of({2, 2, 2});
     const auto planned = [&](std::vector<double> layer_ns) {
         return device_of(make_plan({app.app(), devices_of_nodes(2), std::move(layer_ns)}).value());
     };
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(the_two_lightest_neighbours_of_three_share_a_device) {
 }
 
 BOOST_AUTO_TEST_CASE(stages_that_are_spelled_out_are_measured_only_to_share_several_devices) {
-    const app_definition free = app_of({2, 2, 2});
+    const training_app free = app_of({2, 2, 2});
     BOOST_TEST(!needs_layer_times(free.app(), devices_of_nodes(1)));
     BOOST_TEST(needs_layer_times(free.app(), devices_of_nodes(2)));
     BOOST_TEST(!needs_layer_times(free.app(), devices_of_nodes(3)));
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(a_stage_has_the_device_that_it_names_and_the_others_those_t
         {{"node-1/cpu:0", "node-0/cpu:0", ""}, 2, {1, 0, 0}}, // none is left
     };
     for (const auto& c : cases) {
-        const app_definition app = app_naming({2, 2, 2}, c.named);
+        const training_app app = app_naming({2, 2, 2}, c.named);
         const auto devices = devices_of_nodes(c.devices);
         BOOST_TEST(!needs_layer_times(app.app(), devices));
         const auto p = make_plan({app.app(), devices, {}});
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_stage_has_the_device_that_it_names_and_the_others_those_t
 }
 
 BOOST_AUTO_TEST_CASE(stages_that_share_the_devices_left_do_so_by_their_times) {
-    const app_definition app = app_naming({1, 2, 1, 2}, {"", "node-1/cpu:0", "", ""});
+    const training_app app = app_naming({1, 2, 1, 2}, {"", "node-1/cpu:0", "", ""});
     const auto planned = [&](std::vector<double> layer_ns) {
         return device_of(make_plan({app.app(), devices_of_nodes(3), std::move(layer_ns)}).value());
     };
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(stages_that_share_the_devices_left_do_so_by_their_times) {
 }
 
 BOOST_AUTO_TEST_CASE(a_device_that_is_not_there_is_named_with_those_that_are) {
-    const app_definition app = app_naming({2, 2, 2}, {"", "node-7/cpu:0", ""});
+    const training_app app = app_naming({2, 2, 2}, {"", "node-7/cpu:0", ""});
     BOOST_TEST(!needs_layer_times(app.app(), devices_of_nodes(2)));
     BOOST_TEST(
         make_plan({app.app(), devices_of_nodes(2), {}}).failure().message() ==
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(a_device_that_is_not_there_is_named_with_those_that_are) {
 BOOST_AUTO_TEST_CASE(minibatches_that_grow_are_planned_for_at_their_largest) {
     const auto planned = [](const std::string& more) {
         const std::string text = pipeline_app("pipedream", {3, 3}, 3, default_optimizer, more);
-        return make_plan({parse_app(text, "app.yaml").value().app(), devices_of_nodes(2), {}})
+        return make_plan({parse_training(text, "app.yaml").value().app(), devices_of_nodes(2), {}})
             .value();
     };
     const plan fixed = planned("");
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(minibatches_that_grow_are_planned_for_at_their_largest) {
 BOOST_AUTO_TEST_CASE(a_plan_says_when_products_are_rounded) {
     const auto described = [](const std::vector<std::string>& set) {
         const std::string text = pipeline_app("pipedream", {3, 3}, 3);
-        const auto app = parse_app(text, "app.yaml", set).value();
+        const auto app = parse_training(text, "app.yaml", set).value();
         return describe(make_plan({app.app(), devices_of_nodes(2), {}}).value());
     };
     BOOST_TEST(described({}).find("bf16") == std::string::npos);
@@ -208,7 +208,8 @@ plan repeating(const std::string& pipeline, std::size_t devices) {
         "train: {batch: 4, optimizer: {adam: {learning_rate: 0.1}}}\n"
         "topology: {pipeline: {" +
         pipeline + "}}\n";
-    return make_plan({parse_app(text, "app.yaml").value().app(), devices_of_nodes(devices), {}})
+    return make_plan(
+               {parse_training(text, "app.yaml").value().app(), devices_of_nodes(devices), {}})
         .value();
 }
 
@@ -297,7 +298,8 @@ BOOST_AUTO_TEST_CASE(numbers_too_large_for_any_machine_do_not_wrap) {
                              "    - global_average_pool\n    - linear: {out: 2}\n"
                              "train: {batch: 1048576, optimizer: {sgd: {learning_rate: 0.1}}}\n";
     const plan p =
-        make_plan({parse_app(text, "app.yaml").value().app(), devices_of_nodes(1), {}}).value();
+        make_plan({parse_training(text, "app.yaml").value().app(), devices_of_nodes(1), {}})
+            .value();
     BOOST_TEST(p.layers[1].kept_bytes == 1ull << 54);
     BOOST_TEST(p.stages[0].kept_bytes == UINT64_MAX);
     const planned_stage twice[] = {p.stages[0], p.stages[0]};
@@ -319,7 +321,8 @@ BOOST_AUTO_TEST_CASE(one_device_is_called_that) {
     const std::string text = pipeline_app("pipedream", {6}, 1);
     const auto planned = [](const std::string& app) {
         return describe(
-            make_plan({parse_app(app, "app.yaml").value().app(), devices_of_nodes(1), {}}).value());
+            make_plan({parse_training(app, "app.yaml").value().app(), devices_of_nodes(1), {}})
+                .value());
     };
     BOOST_TEST(planned(text).starts_with("pipedream, 1 stage, minibatches of 8\n"));
     BOOST_TEST(planned(text.substr(0, text.find("topology")))
@@ -336,7 +339,7 @@ BOOST_AUTO_TEST_CASE(a_stage_whose_checkpoint_no_message_holds_is_refused_before
         text += "    - linear: {out: 2}\n"
                 "train: {batch: 8, optimizer: {sgd: {learning_rate: 0.1, momentum: 0.9}}}\n" +
                 rest;
-        return make_plan({parse_app(text, "app.yaml").value().app(), devices_of_nodes(1), {}});
+        return make_plan({parse_training(text, "app.yaml").value().app(), devices_of_nodes(1), {}});
     };
     const std::string checkpoint = "checkpoint: {directory: unused}\n";
     const std::string two = "topology: {pipeline: {stages: [{layers: 512}, {layers: 513}]}}\n";

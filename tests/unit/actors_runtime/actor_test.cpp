@@ -11,9 +11,11 @@
 #include "actors/runtime/message_types.hpp"
 #include "actors/runtime/node_core.hpp"
 #include "actors/runtime/simulator.hpp"
+#include "tests/support/all_messages.hpp"
 #include "tests/unit/actors_runtime/probe_actor.hpp"
 
 using namespace troupe;
+using troupe::test::all_messages;
 using namespace std::chrono_literals;
 
 namespace {
@@ -341,11 +343,11 @@ BOOST_AUTO_TEST_CASE(a_handler_of_a_type_without_a_line_in_the_table_ends_the_pr
 }
 
 BOOST_AUTO_TEST_CASE(every_message_type_is_in_the_table_under_its_name) {
-    BOOST_REQUIRE(find_message_type(type_id_of<proto::Down>()) != nullptr);
-    BOOST_TEST(find_message_type(type_id_of<proto::Down>())->name == "Down");
-    BOOST_REQUIRE(find_message_type("Activation") != nullptr);
-    BOOST_TEST(find_message_type("NoSuchThing") == nullptr);
-    BOOST_TEST(message_type_name(1) == "0x0000000000000001");
+    BOOST_REQUIRE(all_messages()->find(type_id_of<proto::Down>()) != nullptr);
+    BOOST_TEST(all_messages()->find(type_id_of<proto::Down>())->name == "Down");
+    BOOST_REQUIRE(all_messages()->find("Activation") != nullptr);
+    BOOST_TEST(all_messages()->find("NoSuchThing") == nullptr);
+    BOOST_TEST(all_messages()->name_of(1) == "0x0000000000000001");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -5,9 +5,11 @@
 #include "schemas/pipeline.capnp.h"
 #include "schemas/run.capnp.h"
 #include "schemas/training.capnp.h"
+#include "tests/support/all_messages.hpp"
 #include "tests/unit/actors_runtime/probe_actor.hpp"
 
 using namespace troupe;
+using troupe::test::all_messages;
 using namespace std::chrono_literals;
 
 namespace {
@@ -77,7 +79,7 @@ class observer_actor final : public actor {
 struct inspected {
     probe_log log, meddling;
     answers kept;
-    simulator sim{{}};
+    simulator sim{{.messages = all_messages()}};
     node_runtime& node = sim.add_node("a", peer_role::member, [](node_runtime& n) {
         n.spawn_as<inspector_agent>(well_known::inspector, "inspector");
     });
@@ -311,9 +313,9 @@ BOOST_FIXTURE_TEST_CASE(numbers_in_filters_are_compared_as_numbers, inspected) {
         auto fields = scratch.initRoot<proto::Filter>().initFields(1);
         fields[0].setPath(field);
         fields[0].setValue(value);
-        return message_filter::parse(scratch.getRoot<proto::Filter>())
+        return message_filter::parse(scratch.getRoot<proto::Filter>(), *all_messages())
             .value()
-            .matches_fields(*message);
+            .matches_fields(*message, *all_messages());
     };
     BOOST_TEST(holds("options.part.train.optimizer.sgd.learningRate", "0.05"));
     BOOST_TEST(holds("options.part.train.optimizer.sgd.learningRate", "5e-2"));

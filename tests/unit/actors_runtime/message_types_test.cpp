@@ -4,14 +4,16 @@
 #include "schemas/pipeline.capnp.h"
 #include "schemas/run.capnp.h"
 #include "schemas/training.capnp.h"
+#include "tests/support/all_messages.hpp"
 
 using namespace troupe;
+using troupe::test::all_messages;
 
 namespace {
 
 template <class Body>
 std::string printed(frame_builder<Body>&& message) {
-    return body_text(*std::move(message).finish(), 4096);
+    return all_messages()->body_text(*std::move(message).finish(), 4096);
 }
 
 frame_builder<proto::Activation> activation(std::uint64_t version) {

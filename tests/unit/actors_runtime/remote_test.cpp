@@ -10,9 +10,11 @@
 #include "schemas/params.capnp.h"
 #include "schemas/peers.capnp.h"
 #include "schemas/training.capnp.h"
+#include "tests/support/all_messages.hpp"
 #include "tests/unit/actors_runtime/probe_actor.hpp"
 
 using namespace troupe;
+using troupe::test::all_messages;
 using namespace std::chrono_literals;
 
 namespace {
@@ -23,7 +25,8 @@ struct two_nodes {
     node_runtime& a = sim.add_node("a");
     node_runtime& b = sim.add_node("b");
 
-    explicit two_nodes(const simulator_options& options = {}) : sim{options} {
+    explicit two_nodes(const simulator_options& options = {.messages = all_messages()})
+        : sim{options} {
         a.connect("sim:b");
         BOOST_REQUIRE(
             sim.run_until([&] { return a.peers().size() == 1 && b.peers().size() == 1; }, 10s));
@@ -109,12 +112,12 @@ BOOST_FIXTURE_TEST_CASE(what_never_leaves_a_node_is_refused_from_a_peer_and_coun
 
 BOOST_AUTO_TEST_CASE(exactly_what_the_schemas_mark_is_node_local) {
     std::vector<std::string> marked, expected;
-    for (const message_type& type : message_types())
+    for (const message_type& type : all_messages()->all())
         if (type.node_local)
             marked.push_back(type.name);
     std::sort(marked.begin(), marked.end());
     for_each_node_local(
-        [&]<class Body>() { expected.push_back(find_message_type(type_id_of<Body>())->name); });
+        [&]<class Body>() { expected.push_back(all_messages()->find(type_id_of<Body>())->name); });
     BOOST_TEST(marked == expected, boost::test_tools::per_element());
 }
 
@@ -318,7 +321,7 @@ BOOST_FIXTURE_TEST_CASE(a_message_that_is_too_large_is_refused_to_its_sender_and
 }
 
 BOOST_AUTO_TEST_CASE(an_actor_rests_while_a_peer_that_it_sends_to_is_congested) {
-    simulator_options options;
+    simulator_options options{.messages = all_messages()};
     options.bounds.frames_soft = 8;
     options.network.faults = {.delay_min = 5ms, .delay_max = 5ms};
     two_nodes n{options};

@@ -5,7 +5,7 @@
 #include <ostream>
 #include <vector>
 
-#include "actors/trainer/run_course.hpp"
+#include "actors/training/run_course.hpp"
 
 namespace troupe {
 

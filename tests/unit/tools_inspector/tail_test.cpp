@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(a_tail_says_at_once_for_what_it_waits) {
     BOOST_TEST(seen.out.substr(type) ==
                R"("type":"Activation","from":{"node":"0x1","actor":20,"name":"data"},)"
                R"("to":{"node":"0x1","actor":30,"name":"stage-0"},"sequence":0,)"
-               R"("cause":0,"cause_node":"0x0","trace":0,"minibatch":7,)"
+               R"("cause":0,"cause_node":"0x0","trace":0,"run":null,"minibatch":7,)"
                R"("weights":null,"queue_ns":12300,"run_ns":2000,"bytes":0,"body":"x",)"
                R"("tensors":"","dropped_before":0})"
                "\n"

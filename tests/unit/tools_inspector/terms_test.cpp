@@ -30,8 +30,9 @@ BOOST_AUTO_TEST_CASE(without_words_the_actors_are_shown) {
 
 BOOST_AUTO_TEST_CASE(conditions_of_a_tail_are_told_apart) {
     const auto terms = parse_tail_terms(
-        words{"type=Activation", "actor=stage-0", "minibatch=42", "member.name=a=b"});
+        words{"type=Activation", "actor=stage-0", "minibatch=42", "member.name=a=b", "run=0x1f3a"});
     BOOST_TEST_REQUIRE(terms.ok());
+    BOOST_TEST(terms->run == 0x1f3au);
     BOOST_TEST(terms->type == "Activation");
     BOOST_TEST(terms->actor == "stage-0");
     BOOST_TEST(terms->minibatch == 42u);
@@ -77,6 +78,10 @@ BOOST_AUTO_TEST_CASE(words_that_make_no_sense_are_answered_by_a_sentence) {
                "there is no view 'tial'; the views are actors, staleness, tail, follow and export");
     BOOST_TEST(problem_of({"tail", "Activation"}) ==
                "'Activation' is no condition; write FIELD=VALUE, as in type=Activation");
+    BOOST_TEST(problem_of({"tail", "run=0"}) ==
+               "run=0 is no run; they are numbers such as 0x1f3a, which the view actors shows");
+    BOOST_TEST(problem_of({"tail", "run=0x1f3a", "run=7"}) ==
+               "run= is given twice; a message has only one");
     BOOST_TEST(problem_of({"tail", "minibatch=-1"}) ==
                "minibatch=-1 is no minibatch; they are numbers from 0");
     BOOST_TEST(problem_of({"tail", "minibatch=18446744073709551615"})

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "actors/training/plan/plan.hpp"
+#include "actors/training/training_report.hpp"
 #include "tools/troupe/reporter.hpp"
 
 using namespace troupe;
@@ -24,11 +26,10 @@ struct printed {
         : shown{{.json = json,
                  .columns =
                      columns > 0 ? [columns] { return columns; } : std::function<std::size_t()>{},
-                 .epochs = 2,
                  .time = &time},
                 out,
                 talk} {
-        shown.started({});
+        shown.started({.milestone = "epoch", .milestones = 2, .plan_json = "{}"});
         print();
     }
 
@@ -41,13 +42,14 @@ struct printed {
     void train(int seconds) {
         for (int half = 1; half <= 2 * seconds; ++half) {
             time.pass(std::chrono::milliseconds{500});
-            shown.progressed({.epoch = 0,
-                              .samples_done = static_cast<std::uint64_t>(half),
-                              .samples = 1000,
-                              .counted = static_cast<std::uint64_t>(half),
-                              .loss_sum = 1.0 * half,
-                              .correct = 0,
-                              .elapsed = std::chrono::milliseconds{500 * half}});
+            shown.progressed(
+                news_of(training_progress{.epoch = 0,
+                                          .samples_done = static_cast<std::uint64_t>(half),
+                                          .samples = 1000,
+                                          .counted = static_cast<std::uint64_t>(half),
+                                          .loss_sum = 1.0 * half,
+                                          .correct = 0,
+                                          .elapsed = std::chrono::milliseconds{500 * half}}));
             print();
         }
     }
@@ -76,7 +78,7 @@ BOOST_AUTO_TEST_CASE(a_log_gets_no_progress_beside_the_lines_of_short_epochs) {
     printed log{false, 0};
     for (std::uint32_t epoch = 0; epoch < 8; ++epoch) {
         log.train(6);
-        log.shown.epoch_done({.epoch = epoch});
+        log.shown.reached({.milestone = epoch});
         log.print();
     }
     BOOST_TEST(log.lines() == 0);
@@ -87,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_terminal_has_one_line_that_is_written_over_and_cleared) {
     terminal.train(5);
     BOOST_TEST(terminal.lines() == 0);
     BOOST_TEST(std::ranges::count(terminal.talk.str(), '\r') == 10);
-    terminal.shown.epoch_done({});
+    terminal.shown.reached({});
     terminal.print();
     BOOST_TEST(terminal.talk.str().ends_with("\r\x1b[K"));
 }
@@ -107,7 +109,8 @@ BOOST_AUTO_TEST_CASE(the_end_says_where_it_ran_and_what_was_saved) {
     set_clock time;
     std::ostringstream out;
     reporter alone{{.transport = "in-process", .time = &time}, out, out};
-    alone.finished({.epochs = {{.test_accuracy = 0.5}}, .checkpoint = "saved/epoch-0002"});
+    alone.finished(news_of(
+        run_report{.epochs = {{.test_accuracy = 0.5}}, .checkpoint = "saved/epoch-0002"}, 0));
     BOOST_TEST(alone.print_next());
     BOOST_TEST(out.str() ==
                "done: in this process, test accuracy 50.00%, checkpoint saved/epoch-0002\n");
@@ -118,7 +121,7 @@ BOOST_AUTO_TEST_CASE(replicas_that_were_lost_are_counted_at_the_end_and_say_no_f
     for (const std::uint32_t replica : {0u, 1u, 2u})
         report.stages.push_back({.replica = replica, .stage = 0, .lags = {7}, .lost = replica > 0});
     printed run{false, 0};
-    run.shown.finished(report);
+    run.shown.finished(news_of(report, 0));
     run.print();
     const std::string words = run.out.str();
     BOOST_TEST(words.find(", 2 replicas lost on the way\n") != std::string::npos, words);
@@ -127,7 +130,7 @@ BOOST_AUTO_TEST_CASE(replicas_that_were_lost_are_counted_at_the_end_and_say_no_f
                           "none of 7;") != std::string::npos,
                words);
     printed objects{true, 0};
-    objects.shown.finished(report);
+    objects.shown.finished(news_of(report, 0));
     objects.print();
     const std::string json = objects.out.str();
     BOOST_TEST(json.find("\"replica\":0,\"lost\":false") != std::string::npos, json);
@@ -138,8 +141,8 @@ BOOST_AUTO_TEST_CASE(a_loss_that_has_not_fallen_is_noted_at_the_end) {
     const auto noted = [](std::vector<epoch_report> epochs, bool json = false) {
         std::ostringstream out;
         std::ostringstream talk;
-        reporter shown{{.json = json, .classes = 10}, out, talk};
-        shown.finished({.epochs = std::move(epochs)});
+        reporter shown{{.json = json}, out, talk};
+        shown.finished(news_of(run_report{.epochs = std::move(epochs)}, 10));
         while (shown.print_next()) {
         }
         return talk.str();
@@ -175,11 +178,8 @@ BOOST_AUTO_TEST_CASE(a_start_has_the_notes_of_a_plan_behind_those_before_it) {
     const auto started = [&](bool json) {
         std::ostringstream out, talk;
         set_clock time;
-        reporter shown{
-            {.json = json, .of_cluster = true, .notes = {"\xff and more"}, .time = &time},
-            out,
-            talk};
-        shown.started(p);
+        reporter shown{{.json = json, .notes = {"\xff and more"}, .time = &time}, out, talk};
+        shown.started(news_of(p, 1, {}, true));
         while (shown.print_next()) {
         }
         return std::pair{out.str(), talk.str()};
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(a_start_has_the_notes_of_a_plan_behind_those_before_it) {
 BOOST_AUTO_TEST_CASE(json_has_objects_for_start_epoch_and_done_alone) {
     printed json{true, 0};
     json.train(60);
-    json.shown.epoch_done({});
+    json.shown.reached({});
     json.shown.finished({});
     json.print();
     BOOST_TEST(json.talk.str().empty());
@@ -209,13 +209,13 @@ BOOST_AUTO_TEST_CASE(who_reports_prints_nothing_and_the_owner_all_of_it_in_order
     printed run{true, 0};
     const std::string started = run.out.str();
     for (std::uint32_t epoch = 0; epoch < 3; ++epoch)
-        run.shown.epoch_done({.epoch = epoch});
+        run.shown.reached({.milestone = epoch});
     run.shown.finished({.failure = error{errc::lost, "node b is lost"}});
     BOOST_TEST(run.out.str() == started);
     BOOST_TEST(run.shown.wait_finished({}).has_value());
     run.print();
     std::istringstream lines{run.out.str().substr(started.size())};
-    for (const char* part : {"\"epoch\":1,", "\"epoch\":2,", "\"epoch\":3,", "node b is lost"}) {
+    for (const char* part : {"\"epoch\":1", "\"epoch\":2", "\"epoch\":3", "node b is lost"}) {
         std::string line;
         std::getline(lines, line);
         BOOST_TEST(line.find(part) != std::string::npos, line << " has " << part);
@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(progress_that_nobody_has_seen_gives_way_to_newer) {
     printed log{false, 0};
     for (std::uint64_t done : {10, 20, 30}) {
         log.time.pass(std::chrono::seconds{11});
-        log.shown.progressed({.samples_done = done, .samples = 100, .loss_sum = 1});
+        log.shown.progressed({.done = done, .pieces = 100, .piece = "samples"});
     }
     log.print();
     BOOST_TEST(log.lines() == 1);

@@ -1,0 +1,194 @@
+// Structs, unions and lists; app_file_scalars.cpp reads the values in them.
+#include "actors/app_file/reader.hpp"
+
+#include <algorithm>
+
+#include "actors/app_file/synonyms.hpp"
+#include "schemas/base/limits.hpp"
+#include "schemas/base/nearest.hpp"
+
+namespace troupe::app_file {
+
+namespace {
+
+std::string below(const std::string& path, const std::string& key) {
+    return path.empty() ? key : path + "." + key;
+}
+
+} // namespace
+
+result<void> tree_reader::read(const node& root, capnp::DynamicStruct::Builder into) {
+    if (root.what == node::kind::null)
+        return names_.fail({}, "",
+                           "empty; it needs " + alternatives(rules_of(into.getSchema()).keys()));
+    return read_struct(root, into, "");
+}
+
+error tree_reader::wrong_kind(const node& from, const std::string& path,
+                              const std::string& expected) const {
+    return names_.fail(from.where, path, "must be " + expected + ", not " + describe(from));
+}
+
+result<void> tree_reader::read_struct(const node& from, capnp::DynamicStruct::Builder into,
+                                      const std::string& path) {
+    const struct_rules rules = rules_of(into.getSchema());
+    places_.emplace(path, from.where);
+    if (rules.by_kind)
+        return read_by_kind(from, rules, into, path);
+    if (from.what == node::kind::map)
+        return read_map(from, rules, into, path);
+    if (from.what == node::kind::scalar && rules.has_union)
+        return read_word(from, rules, into, path);
+    return wrong_kind(from, path, "a map with " + alternatives(rules.keys()));
+}
+
+result<void> tree_reader::read_map(const node& from, const struct_rules& rules,
+                                   capnp::DynamicStruct::Builder into, const std::string& path) {
+    std::vector<const entry*> seen(rules.fields.size());
+    const entry* member = nullptr; // of the union
+    for (const entry& e : from.entries) {
+        const field_rules* field = rules.find(e.key);
+        // A bad key has no place in the schema; on a line of its own it is shown with what was written.
+        const std::string key_path = below(path, field ? e.key : printable(e.key));
+        if (field == nullptr)
+            return names_.fail(e.where, key_path,
+                               "unknown key; " + key_hint(words_, e.key, rules.keys()));
+        const entry*& first = seen[static_cast<std::size_t>(field - rules.fields.data())];
+        if (first != nullptr)
+            return names_.fail_repeated(e.where, key_path, first->where);
+        if (field->in_union && member != nullptr)
+            return names_.fail(e.where, key_path,
+                               "conflicts with \"" + member->key + "\" at " +
+                                   names_.name(member->where) + "; give exactly one of " +
+                                   alternatives(rules.union_keys()));
+        first = &e;
+        if (field->in_union)
+            member = &e;
+        if (auto read = read_field(e.value, *field, into, key_path); !read)
+            return read;
+    }
+    if (member == nullptr && rules.has_union && !from.word.empty()) {
+        node word;
+        word.what = node::kind::scalar;
+        word.where = from.where;
+        word.text = from.word;
+        if (auto read = read_word(word, rules, into, path); !read)
+            return read;
+    }
+    return check_complete(from, rules, seen, path);
+}
+
+result<void> tree_reader::check_complete(const node& from, const struct_rules& rules,
+                                         const std::vector<const entry*>& seen,
+                                         const std::string& path) const {
+    bool has_member = !from.word.empty();
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+        const field_rules& field = rules.fields[i];
+        if (field.required && seen[i] == nullptr)
+            return names_.fail(from.where, path, "missing key \"" + field.key + "\": " + field.doc);
+        has_member = has_member || (field.in_union && seen[i] != nullptr);
+    }
+    const bool has_other = std::ranges::any_of(seen, [](const entry* e) { return e != nullptr; });
+    if (rules.has_union && !has_member && !(rules.union_has_default && has_other))
+        return names_.fail(from.where, path,
+                           (has_other ? "incomplete" : "empty") +
+                               std::string{"; give exactly one of "} +
+                               alternatives(rules.union_keys()));
+    return {};
+}
+
+result<void> tree_reader::read_word(const node& from, const struct_rules& rules,
+                                    capnp::DynamicStruct::Builder into, const std::string& path) {
+    const field_rules* member = rules.find(from.text);
+    if (member == nullptr || !member->in_union)
+        return names_.fail(from.where, path,
+                           "unknown word " + in_quotes(from.text) + "; " +
+                               hint(words_, from.text, rules.union_keys()));
+    if (!stands_alone(*member))
+        return names_.fail(from.where, path,
+                           "\"" + member->key + "\" needs settings; write it as a key, {" +
+                               member->key + ": {...}}");
+    if (member->type().isVoid())
+        into.set(member->field, capnp::VOID);
+    else
+        into.init(member->field);
+    return {};
+}
+
+result<void> tree_reader::read_by_kind(const node& from, const struct_rules& rules,
+                                       capnp::DynamicStruct::Builder into,
+                                       const std::string& path) {
+    std::vector<std::string> words;
+    for (const field_rules& member : rules.fields) {
+        const capnp::Type type = member.type();
+        if (type.isVoid()) {
+            words.push_back(member.key);
+            if (from.what == node::kind::scalar && from.text == member.key) {
+                into.set(member.field, capnp::VOID);
+                return {};
+            }
+        } else if (is_integer(type) ? looks_like_integer(from) : from.what == node::kind::list) {
+            return read_field(from, member, into, path);
+        }
+    }
+    return wrong_kind(from, path, "\"" + alternatives(words) + "\", a whole number or a list");
+}
+
+result<void> tree_reader::read_field(const node& from, const field_rules& rules,
+                                     capnp::DynamicStruct::Builder into, const std::string& path) {
+    places_.emplace(path, from.where);
+    const capnp::Type type = rules.type();
+    if (type.isVoid()) {
+        if (from.what != node::kind::null &&
+            !(from.what == node::kind::map && from.entries.empty()))
+            return names_.fail(from.where, path, "takes no settings, but got " + describe(from));
+        into.set(rules.field, capnp::VOID);
+        return {};
+    }
+    if (from.what == node::kind::null)
+        return names_.fail(from.where, path, "has no value");
+    if (type.isStruct())
+        return read_struct(from, into.init(rules.field).as<capnp::DynamicStruct>(), path);
+    if (type.isList())
+        return read_list(from, rules, into, path);
+    std::string storage;
+    auto value = read_scalar(from, {rules, type}, path, storage);
+    if (!value)
+        return value.failure();
+    into.set(rules.field, *value);
+    return {};
+}
+
+result<void> tree_reader::read_list(const node& from, const field_rules& rules,
+                                    capnp::DynamicStruct::Builder into, const std::string& path) {
+    TROUPE_CHECK(rules.items_max.has_value(), "every list of the app schema is bounded");
+    if (from.what != node::kind::list)
+        return wrong_kind(from, path, "a list");
+    const std::size_t count = from.items.size();
+    if (count < rules.items_min.value_or(0) || count > *rules.items_max)
+        return names_.fail(
+            from.where, path,
+            "must have " +
+                range_text({double(rules.items_min.value_or(0)), double(*rules.items_max)}) +
+                " elements, not " + std::to_string(count));
+    const capnp::Type element = rules.type().asList().getElementType();
+    auto list = into.init(rules.field, static_cast<capnp::uint>(count)).as<capnp::DynamicList>();
+    for (capnp::uint i = 0; i < count; ++i) {
+        const std::string item_path = path + "[" + std::to_string(i) + "]";
+        const node& item = from.items[i];
+        if (element.isStruct()) {
+            if (auto read = read_struct(item, list[i].as<capnp::DynamicStruct>(), item_path); !read)
+                return read;
+            continue;
+        }
+        places_.emplace(item_path, item.where);
+        std::string storage;
+        auto value = read_scalar(item, {rules, element}, item_path, storage);
+        if (!value)
+            return value.failure();
+        list.set(i, *value);
+    }
+    return {};
+}
+
+} // namespace troupe::app_file

@@ -1,0 +1,104 @@
+// The news of a run, as values and as the messages of schemas/run.capnp: what its asker tells its listener.
+//
+//     send(options_.listener, event_of(options_.run, run_note{"replica 1 joins anew on node-2/cpu:0"}));
+//
+// Threads: values and pure functions; a listening_actor is an actor.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "actors/runtime/actor.hpp"
+#include "schemas/base/clock.hpp"
+#include "schemas/base/error.hpp"
+#include "schemas/run.capnp.h"
+#include "transport/frame/frame.hpp"
+
+namespace troupe {
+
+struct named_number {
+    std::string name;
+    double value = 0;
+    proto::NumberStyle style = proto::NumberStyle::REAL;
+};
+
+struct run_started {
+    std::uint32_t nodes = 0; // that carry actors of the run
+    std::string milestone;   // "epoch"
+    std::uint32_t milestones = 0;
+    std::string plan; // for people, in lines
+    std::string plan_json;
+    std::vector<std::string> notes;
+    std::string resumed_from; // empty: the run begins anew
+};
+
+struct run_progress {
+    std::uint32_t milestone = 0; // counts from 0
+    std::uint64_t done = 0;
+    std::uint64_t pieces = 0;
+    std::string piece; // "samples"
+    duration elapsed{};
+    std::vector<named_number> numbers;
+};
+
+struct run_milestone {
+    std::uint32_t milestone = 0; // counts from 0
+    std::vector<named_number> numbers;
+};
+
+struct run_note {
+    std::string sentence;
+};
+
+struct run_finished {
+    std::optional<error> failure;
+    std::string saved; // empty: no checkpoint
+    std::uint32_t milestones = 0;
+    std::vector<named_number> numbers; // of the last milestone
+    std::vector<std::string> remarks;
+    std::vector<std::string> actors;
+    std::string json; // an object, or empty
+    std::vector<std::string> doubts;
+};
+
+frame_builder<proto::RunStarted> event_of(std::uint64_t run, const run_started& e);
+frame_builder<proto::RunProgress> event_of(std::uint64_t run, const run_progress& e);
+frame_builder<proto::RunMilestone> event_of(std::uint64_t run, const run_milestone& e);
+frame_builder<proto::RunNote> event_of(std::uint64_t run, const run_note& e);
+frame_builder<proto::RunFinished> event_of(std::uint64_t run, const run_finished& e);
+
+// Whoever reads the news of a run in C++.
+class run_listener {
+  public:
+    virtual ~run_listener() = default;
+
+    virtual void started(const run_started&) {}
+    virtual void progressed(const run_progress&) {}
+    virtual void reached(const run_milestone&) {}
+    virtual void noted(const run_note&) {}
+    virtual void finished(const run_finished&) = 0; // the last call
+};
+
+// Turns the messages of one run into calls, and ends behind the last of them. Those of other runs are refused.
+//
+// Threads: calls come on the actor's thread, and must only hand the news on. `to` must outlive the actor.
+class listening_actor final : public actor {
+  public:
+    listening_actor(actor_context& context, std::uint64_t run, run_listener& to);
+
+  private:
+    template <class Event>
+    bool is_of_run(typename Event::Reader event);
+    void started(proto::RunStarted::Reader body, const frame& f);
+    void progressed(proto::RunProgress::Reader body, const frame& f);
+    void reached(proto::RunMilestone::Reader body, const frame& f);
+    void noted(proto::RunNote::Reader body, const frame& f);
+    void finished(proto::RunFinished::Reader body, const frame& f);
+
+    const std::uint64_t run_;
+    run_listener& to_;
+};
+
+} // namespace troupe

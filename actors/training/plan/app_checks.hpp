@@ -1,0 +1,32 @@
+// What an app file must satisfy beyond its schema. Internal to the app file loader.
+#pragma once
+
+#include "actors/training/plan/training_app.hpp"
+#include "schemas/base/quantities.hpp"
+
+namespace troupe::app_file {
+
+result<void> check_meaning(const training_app& definition);
+
+// How replicas agree.
+result<void> check_sync(const training_app& definition);
+result<void> check_peers(const training_app& definition); // of that what is said of peers
+// How many `stages: auto` come to is known on the devices.
+bool may_have_several_stages(proto::Topology::Reader topology);
+
+// As training_app::check_training.
+result<void> check_training(const training_app& definition,
+                            std::optional<std::uint64_t> train_samples);
+
+// As training_app::check_causal.
+result<void> check_causal(const training_app& definition);
+
+// A key whose value changes nothing beside the others, or is hardly meant.
+struct doubtful_key {
+    std::string path;
+    std::string why;
+};
+std::vector<doubtful_key> doubtful_keys(proto::App::Reader app,
+                                        std::optional<std::uint64_t> train_samples);
+
+} // namespace troupe::app_file

@@ -1,0 +1,106 @@
+// Whether replicas that update on their own can agree as the app file says.
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+
+#include "actors/peers/elastic_rule.hpp"
+#include "actors/peers/malt_graph.hpp"
+#include "actors/training/plan/app_checks.hpp"
+#include "kernels/optim/optimizer.hpp"
+
+namespace troupe::app_file {
+
+namespace {
+
+result<void> check_elastic(const training_app& definition) {
+    const auto topology = definition.app().getTopology();
+    const auto elastic = topology.getSync().getElasticAveraging();
+    const std::uint32_t replicas = topology.getReplicas();
+    const double most = elastic_rate_max(elastic.getSynchronous() ? replicas : 1);
+    if (elastic.getRate() <= static_cast<float>(most))
+        return {};
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3g", most);
+    return definition.error_at("topology.sync.elastic_averaging.rate",
+                               "must be at most " + std::string{text} + " where " +
+                                   counted(replicas, "replica") +
+                                   " meet the centre at once; with more they and the centre swing "
+                                   "ever further");
+}
+
+// Where some receive from fewer than others, of these.
+std::size_t weights_at_once(proto::MaltGraph graph, std::uint32_t replicas) {
+    std::vector<std::uint32_t> live(replicas);
+    std::iota(live.begin(), live.end(), 0u);
+    std::size_t fewest = replicas;
+    for (const std::uint32_t r : live)
+        fewest = std::min(fewest, 1 + in_degree(graph, r, live));
+    return fewest;
+}
+
+result<void> check_malt(const training_app& definition) {
+    const auto topology = definition.app().getTopology();
+    const auto malt = topology.getSync().getMalt();
+    const auto how = malt.getAggregation();
+    const std::size_t have = weights_at_once(malt.getGraph(), topology.getReplicas());
+    const auto refuse = [&](const char* key, std::size_t needs) {
+        return definition.error_at(
+            std::string{"topology.sync.malt.aggregation."} + key,
+            "needs the weights of " + std::to_string(needs) +
+                " replicas at least, and by this graph some have those of " + std::to_string(have) +
+                "; give more replicas" +
+                (malt.getGraph() == proto::MaltGraph::ALL ? "" : ", or graph: all"));
+    };
+    if (how.isMedian() && have < 3)
+        return refuse("median", 3);
+    if (how.isTrimmedMean() && have < 2 * std::size_t{how.getTrimmedMean().getTrim()} + 1)
+        return refuse("trimmed_mean", 2 * std::size_t{how.getTrimmedMean().getTrim()} + 1);
+    if (how.isKrum() && have < 2 * std::size_t{how.getKrum().getLiars()} + 3)
+        return refuse("krum", 2 * std::size_t{how.getKrum().getLiars()} + 3);
+    return {};
+}
+
+result<void> check_admm(const training_app& definition) {
+    const auto topology = definition.app().getTopology();
+    const std::uint32_t quorum = topology.getSync().getAdmm().getQuorum();
+    if (quorum > topology.getReplicas())
+        return definition.error_at("topology.sync.admm.quorum",
+                                   std::to_string(quorum) + " replicas would have to report, of " +
+                                       std::to_string(topology.getReplicas()));
+    const bool is_synchronous =
+        quorum == topology.getReplicas() || topology.getSync().getAdmm().getDelay() == 1;
+    if (!is_synchronous && may_have_several_stages(topology))
+        return definition.error_at("topology.sync.admm",
+                                   "does not go with a pipeline, whose stages would come to wait "
+                                   "for each other in a ring; make it synchronous by quorum: " +
+                                       std::to_string(topology.getReplicas()) +
+                                       " or delay: 1, or use a single stage");
+    // Beside the optimizer's step one of plain descent leaves 1 - rate * penalty of the distance from the common weights.
+    const float rate = base_learning_rate(definition.app().getTrain().getOptimizer());
+    if (rate * topology.getSync().getAdmm().getPenalty() >= 2)
+        return definition.error_at("topology.sync.admm.penalty",
+                                   "with this learning rate each update throws weights farther "
+                                   "from the common ones than they were; their product must be "
+                                   "below 2");
+    return {};
+}
+
+} // namespace
+
+result<void> check_peers(const training_app& definition) {
+    const auto topology = definition.app().getTopology();
+    if (topology.getReplicas() == 1)
+        return {};
+    switch (topology.getSync().which()) {
+    case proto::Sync::ELASTIC_AVERAGING:
+        return check_elastic(definition);
+    case proto::Sync::MALT:
+        return check_malt(definition);
+    case proto::Sync::ADMM:
+        return check_admm(definition);
+    default:
+        return {};
+    }
+}
+
+} // namespace troupe::app_file

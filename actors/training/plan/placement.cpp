@@ -1,0 +1,258 @@
+#include "actors/training/plan/placement.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "actors/collective/link_cost.hpp"
+#include "actors/pipeline/partition.hpp"
+#include "actors/pipeline/replica_sync.hpp"
+
+namespace troupe {
+
+namespace {
+
+// How many stages the app wants of this model on so many devices of a replica.
+std::size_t stage_count(proto::App::Reader app, std::size_t devices) {
+    const auto topology = app.getTopology();
+    if (topology.isSingle())
+        return 1;
+    const auto stages = topology.getPipeline().getStages();
+    switch (stages.which()) {
+    case proto::Stages::AUTO:
+        return std::min(devices, count_layers(app.getModel()));
+    case proto::Stages::COUNT:
+        return stages.getCount();
+    case proto::Stages::LIST:
+        return stages.getList().size();
+    }
+    return 1;
+}
+
+// Of every layer. Where nothing was measured only traffic costs.
+std::vector<layer_cost> layer_costs(const plan_request& request,
+                                    std::span<const layer_info> infos) {
+    std::vector<layer_cost> costs;
+    for (std::size_t l = 0; l < infos.size(); ++l) {
+        const double bytes =
+            static_cast<double>(infos[l].crossing_bytes + infos[l].crossing_gradient_bytes) *
+            request.app.getTrain().getBatch();
+        // Only the balance between cuts depends on what a link costs.
+        costs.push_back({request.layer_ns.empty() ? 0.0 : request.layer_ns[l],
+                         bytes * measured_costs.between_nodes.byte_ns});
+    }
+    return costs;
+}
+
+result<std::vector<layer_range>> cut(const plan_request& request, std::span<const layer_cost> costs,
+                                     std::size_t stages) {
+    const std::size_t layers = costs.size();
+    if (stages > layers)
+        return error{errc::usage, "topology.pipeline.stages: " + std::to_string(stages) +
+                                      " stages for " + std::to_string(layers) +
+                                      " layers; every stage needs at least one"};
+    const auto topology = request.app.getTopology();
+    if (topology.isPipeline() && topology.getPipeline().getStages().isList()) {
+        std::vector<layer_range> ranges;
+        std::size_t first = 0;
+        for (const auto stage : topology.getPipeline().getStages().getList()) {
+            ranges.push_back({first, stage.getLayers()});
+            first += stage.getLayers();
+        }
+        if (first != layers)
+            return error{errc::usage, "topology.pipeline.stages: the stages hold " +
+                                          std::to_string(first) + " layers, the model has " +
+                                          std::to_string(layers)};
+        return ranges;
+    }
+    return partition_layers(costs, stages);
+}
+
+// Which of so many devices each stage has. Stages fill the devices in order; with fewer devices than stages, neighbours
+// share one such that the busiest device has as little to do as can be.
+std::vector<std::size_t> spread(std::span<const layer_cost> stages, std::size_t devices) {
+    // Stages are to a device what layers are to a stage.
+    std::vector<std::size_t> device_of;
+    std::size_t device = 0;
+    for (const layer_range& group : partition_layers(stages, std::min(stages.size(), devices)))
+        device_of.insert(device_of.end(), group.count, device++);
+    return device_of;
+}
+
+// The number of "cpu:0" or "NODE/cpu:0" among the devices.
+result<std::size_t> find_device(const std::string& wanted, std::span<const plan_device> devices,
+                                bool of_first_replica) {
+    std::string known;
+    for (std::size_t d = 0; d < devices.size(); ++d) {
+        const std::string full = devices[d].node_name + "/" + devices[d].device;
+        if (wanted == devices[d].device || wanted == full)
+            return d;
+        known += (known.empty() ? "" : ", ") + full;
+    }
+    return error{errc::usage, "no device '" + wanted + "'; " +
+                                  (of_first_replica ? "the first replica has: " : "there are: ") +
+                                  known};
+}
+
+// The devices that stages name, and which are left for the other stages.
+struct seating {
+    std::vector<std::optional<std::size_t>> named; // by stage
+    std::vector<std::size_t> left;                 // in order; all if every device is named
+};
+
+result<seating> seat_named(proto::App::Reader app, std::span<const plan_device> devices) {
+    seating seats;
+    seats.named.resize(stage_count(app, devices.size()));
+    const auto topology = app.getTopology();
+    if (topology.isPipeline() && topology.getPipeline().getStages().isList()) {
+        const auto list = topology.getPipeline().getStages().getList();
+        for (unsigned s = 0; s < list.size(); ++s) {
+            if (list[s].getDevice().size() == 0)
+                continue;
+            auto device =
+                find_device(list[s].getDevice().cStr(), devices, topology.getReplicas() > 1);
+            if (!device)
+                return device.failure().in("topology.pipeline.stages[" + std::to_string(s) +
+                                           "].device");
+            seats.named[s] = *device;
+        }
+    }
+    for (std::size_t d = 0; d < devices.size(); ++d)
+        if (std::ranges::count(seats.named, std::optional{d}) == 0)
+            seats.left.push_back(d);
+    if (seats.left.empty())
+        for (std::size_t d = 0; d < devices.size(); ++d)
+            seats.left.push_back(d);
+    return seats;
+}
+
+// Which of these devices each stage has, by its number.
+result<std::vector<std::size_t>> place(const plan_request& request,
+                                       std::span<const plan_device> devices,
+                                       std::span<const layer_range> stages,
+                                       std::span<const layer_cost> layers) {
+    const auto seats = seat_named(request.app, devices);
+    if (!seats)
+        return seats.failure();
+    std::vector<layer_cost> others; // of the stages that name no device
+    for (std::size_t s = 0; s < stages.size(); ++s) {
+        if (seats->named[s])
+            continue;
+        layer_cost cost;
+        for (const layer_cost& layer : layers.subspan(stages[s].first, stages[s].count))
+            cost = {cost.compute_ns + layer.compute_ns, layer.link_ns};
+        others.push_back(cost);
+    }
+    std::vector<std::size_t> spread_over;
+    if (!others.empty())
+        spread_over = spread(others, seats->left.size());
+    std::vector<std::size_t> device_of;
+    auto next = spread_over.begin();
+    for (const auto& named : seats->named)
+        device_of.push_back(named ? *named : seats->left[*next++]);
+    return device_of;
+}
+
+// Each replica of a stage on a device of its own: the first on the one that the stage names, if it does, all others on those
+// that are left, in order.
+result<std::vector<std::vector<plan_device>>>
+place_replicas(const plan_request& request, std::span<const plan_device> devices,
+               std::span<const std::uint32_t> replicas) {
+    const auto seats = seat_named(request.app, devices);
+    if (!seats)
+        return seats.failure();
+    std::size_t all = 0;
+    for (const std::uint32_t r : replicas)
+        all += r;
+    if (all > devices.size())
+        return error{errc::usage, "topology.pipeline.stages: their " + std::to_string(all) +
+                                      " replicas need a device each, and the nodes have " +
+                                      std::to_string(devices.size()) +
+                                      "; start more nodes (--nodes), or give them more devices "
+                                      "(--devices cpu:N,cuda:I)"};
+    std::vector<std::vector<plan_device>> where(replicas.size());
+    auto next = seats->left.begin();
+    for (std::size_t s = 0; s < replicas.size(); ++s)
+        for (std::uint32_t r = 0; r < replicas[s]; ++r)
+            where[s].push_back(devices[r == 0 && seats->named[s] ? *seats->named[s] : *next++]);
+    return where;
+}
+
+// Of one replica; at least one.
+std::span<const plan_device> devices_of_replica(proto::App::Reader app,
+                                                std::span<const plan_device> devices) {
+    return devices.first(
+        std::max<std::size_t>(1, devices.size() / app.getTopology().getReplicas()));
+}
+
+result<void> check_replicas(const plan_request& request) {
+    const std::uint32_t replicas = request.app.getTopology().getReplicas();
+    if (replicas <= request.devices.size())
+        return {};
+    return error{errc::usage, "topology.replicas: " + std::to_string(replicas) +
+                                  " replicas need a device each, and the nodes have " +
+                                  std::to_string(request.devices.size()) +
+                                  "; start more nodes (--nodes), or give them more devices "
+                                  "(--devices cpu:N,cuda:I)"};
+}
+
+// The devices with what topology.devices says of them.
+result<std::vector<plan_device>> with_options(const plan_request& request) {
+    std::vector<plan_device> devices = request.devices;
+    const auto options = request.app.getTopology().getDevices();
+    for (unsigned i = 0; i < options.size(); ++i) {
+        const auto found = find_device(options[i].getDevice().cStr(), devices, false);
+        if (!found)
+            return found.failure().in("topology.devices[" + std::to_string(i) + "].device");
+        devices[*found].slow_down = options[i].getSlowDown();
+    }
+    return devices;
+}
+
+} // namespace
+
+bool needs_layer_times(proto::App::Reader app, std::span<const plan_device> devices) {
+    const auto topology = app.getTopology();
+    devices = devices_of_replica(app, devices);
+    if (!topology.isPipeline())
+        return false;
+    if (!topology.getPipeline().getStages().isList())
+        return stage_count(app, devices.size()) > 1;
+    const auto seats = seat_named(app, devices);
+    if (!seats)
+        return false; // make_plan says why
+    const auto others =
+        static_cast<std::size_t>(std::ranges::count(seats->named, std::optional<std::size_t>{}));
+    return seats->left.size() > 1 && others > seats->left.size();
+}
+
+result<placement> place_stages(const plan_request& request, std::span<const layer_info> layers) {
+    if (auto enough = check_replicas(request); !enough)
+        return enough.failure();
+    const auto devices = with_options(request);
+    if (!devices)
+        return devices.failure();
+    const auto own = devices_of_replica(request.app, *devices); // the first replica's
+    const std::vector<layer_cost> costs = layer_costs(request, layers);
+    auto stages = cut(request, costs, stage_count(request.app, own.size()));
+    if (!stages)
+        return stages.failure();
+    if (const auto replicas = replicas_of_stages(request.app.getTopology()); !replicas.empty()) {
+        auto where = place_replicas(request, *devices, replicas);
+        if (!where)
+            return where.failure();
+        return placement{std::move(*stages), std::move(*where)};
+    }
+    const auto device_of = place(request, own, *stages, costs);
+    if (!device_of)
+        return device_of.failure();
+    placement placed{std::move(*stages), {}};
+    for (const std::size_t first : *device_of) {
+        std::vector<plan_device> where;
+        for (std::uint32_t r = 0; r < request.app.getTopology().getReplicas(); ++r)
+            where.push_back((*devices)[r * own.size() + first]);
+        placed.where.push_back(std::move(where));
+    }
+    return placed;
+}
+
+} // namespace troupe

@@ -1,0 +1,95 @@
+#include "actors/training/plan/training_app.hpp"
+
+#include "actors/training/plan/app_checks.hpp"
+
+namespace troupe {
+
+namespace {
+
+// What PyTorch, DeepSpeed and Transformers call our words and keys.
+// Of words that stand in the same place: what a value may be, and keys.
+constexpr app_synonym values[] = {
+    {"1bit", "one_bit"},
+    {"1f1b", "pipedream"},
+    {"batchsize", "batch"},
+    {"bfloat16", "bf16"},
+    {"ddp", "all_reduce"},
+    {"dgc", "deep_gradient"},
+    {"eps", "epsilon"},
+    {"float", "f32"},
+    {"float16", "f16"},
+    {"float32", "f32"},
+    {"fp16", "f16"},
+    {"fp32", "f32"},
+    {"gelunew", "gelu_tanh"},
+    {"gradientclipping", "clip"},
+    {"half", "f16"},
+    {"lr", "learning_rate"},
+    {"mse", "mean_squared_error"},
+    {"mseloss", "mean_squared_error"},
+    {"onebit", "one_bit"},
+    {"powersgd", "power_sgd"},
+    {"swish", "silu"},
+    {"wd", "weight_decay"},
+};
+
+constexpr app_synonym keys[] = {
+    {"amp", "model.precision"},        {"autocast", "model.precision"},
+    {"bfloat16", "model.precision"},   {"dtype", "model.precision"},
+    {"float16", "model.precision"},    {"fp16", "model.precision"},
+    {"gradscaler", "model.precision"}, {"half", "model.precision"},
+    {"lossscale", "model.precision"},  {"mixedprecision", "model.precision"},
+    {"torchdtype", "model.precision"},
+};
+
+constexpr app_synonym sentences[] = {
+    {"activation", "an activation is a layer of its own, as - relu behind this one"},
+};
+
+result<void> check(const app_definition& definition) {
+    return app_file::check_meaning(training_app{definition});
+}
+
+result<training_app> as_training(result<app_definition> loaded) {
+    if (!loaded)
+        return loaded.failure();
+    return training_app{std::move(loaded).value()};
+}
+
+} // namespace
+
+result<void> training_app::check_training(std::optional<std::uint64_t> train_samples) const {
+    return app_file::check_training(*this, train_samples);
+}
+
+result<void> training_app::check_causal() const {
+    return app_file::check_causal(*this);
+}
+
+std::vector<std::string> training_app::notes(std::optional<std::uint64_t> train_samples) const {
+    std::vector<std::string> notes;
+    for (const app_file::doubtful_key& key : app_file::doubtful_keys(app(), train_samples))
+        if (is_given(key.path))
+            notes.push_back(error_at(key.path, key.why).message());
+    return notes;
+}
+
+const app_kind& training_kind() {
+    static const app_kind kind{.key = "model",
+                               .schema = capnp::Schema::from<proto::App>(),
+                               .words = {values, keys, sentences},
+                               .check = &check};
+    return kind;
+}
+
+result<training_app> load_training(const std::filesystem::path& file,
+                                   const app_settings& settings) {
+    return as_training(load_app(file, settings, {&training_kind(), 1}));
+}
+
+result<training_app> parse_training(std::string_view text, const std::filesystem::path& file,
+                                    const app_settings& settings) {
+    return as_training(parse_app(text, file, settings, {&training_kind(), 1}));
+}
+
+} // namespace troupe

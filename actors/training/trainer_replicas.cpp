@@ -1,0 +1,235 @@
+// Replicas that are lost while the run goes on, and others that take their places.
+#include <algorithm>
+#include <utility>
+
+#include "actors/messages.hpp"
+#include "actors/runtime/well_known.hpp"
+#include "actors/training/role_options.hpp"
+#include "actors/training/trainer.hpp"
+#include "schemas/base/quantities.hpp"
+
+namespace troupe {
+
+std::uint32_t trainer::replicas_left() const {
+    std::uint32_t left = 0;
+    for (std::uint32_t r = 0; r < plan_.replicas; ++r)
+        left += course_.has_lost(r) ? 0 : 1;
+    return left;
+}
+
+// The first replica evaluates, and a shard's weights are nowhere else; of several stages whose replicas share a server of
+// their node none can leave it alone.
+bool trainer::may_lose(std::size_t seat) const {
+    bool has_shard = false;
+    for (std::uint32_t s = 0; s < plan_.stages.size(); ++s)
+        has_shard = has_shard || shards()[*seat_of(replica_at(seat), s)];
+    return started_ && course_.phase() != run_phase::finished && plan_.sync.bears_loss() &&
+           replica_at(seat) > 0 && !has_shard &&
+           (!plan_.sync.node_servers || plan_.stages.size() == 1);
+}
+
+bool trainer::has_other_shards(std::size_t seat) const {
+    for (std::size_t other = 0; other < cast_.seats(); ++other)
+        if (other != seat && stage_at(other) == stage_at(seat) && shards()[other])
+            return true;
+    return false;
+}
+
+// One stage is out of its neighbours' reach.
+bool trainer::goes_on_without(std::size_t seat, const error& why) {
+    if (course_.has_lost(replica_at(seat)))
+        return true;
+    if (why.code() != errc::lost || plan_.sync.node_servers || !may_lose(seat))
+        return false;
+    lost_nodes_.insert(device_at(seat).node); // takes nobody's place
+    lose_replica(replica_at(seat), why);
+    return true;
+}
+
+bool trainer::goes_on_without_node(actor_address who, const error& why) {
+    std::set<std::uint32_t> replicas;
+    bool had_others = false; // of replicas that are lost already
+    for (std::size_t seat = 0; seat < stages().size(); ++seat) {
+        if (device_at(seat).node != who.node)
+            continue;
+        if (course_.has_lost(replica_at(seat))) {
+            had_others = true;
+            continue;
+        }
+        if (why.code() != errc::lost || !may_lose(seat))
+            return false;
+        replicas.insert(replica_at(seat));
+    }
+    if (replicas.empty() && !had_others)
+        return false;
+    lost_nodes_.insert(who.node);
+    for (const std::uint32_t replica : replicas)
+        lose_replica(replica, why);
+    return true;
+}
+
+void trainer::lose_replica(std::uint32_t replica, const error& why) {
+    std::string what;
+    std::set<node_id> nodes; // on which it was
+    const std::uint32_t worker = server_worker(plan_, 0, replica);
+    const bool was_joining = course_.lose_replica(replica);
+    const bool was_expecting = !expecting_.empty();
+    std::erase(joined_, replica);
+    for (std::uint32_t s = 0; s < plan_.stages.size(); ++s) {
+        const std::size_t seat = *seat_of(replica, s);
+        what += (what.empty() ? "" : ", ") + name_of_stage(seat);
+        report_.stages[seat].lost = true;
+        unwatch(stages()[seat]);
+        expecting_.erase(peers()[seat]);
+        nodes.insert(device_at(seat).node);
+    }
+    for (const node_id node : nodes) {
+        const auto is_used = [&](std::size_t seat) {
+            return device_at(seat).node == node && !course_.has_lost(replica_at(seat));
+        };
+        bool used = false;
+        for (std::size_t seat = 0; seat < cast_.seats(); ++seat)
+            used = used || is_used(seat);
+        if (!used)
+            unwatch({node, well_known::agent});
+    }
+    end_actors(cast_.leave(replica), replica);
+    for (const actor_address shard : shards())
+        if (shard) {
+            frame_builder<proto::WorkerLost> lost;
+            lost.body().setWorker(worker);
+            send(shard, std::move(lost));
+        }
+    lost_.emplace_back(replica, why.message() + "; it carried " + what);
+    frame_builder<proto::ReplicaLost> lost;
+    lost.body().setReplica(replica);
+    send(source_, std::move(lost));
+    if (was_joining)
+        return carry_out(course_.phase());
+    if (was_expecting && expecting_.empty() && course_.phase() == run_phase::connecting)
+        return connect();
+    go_on(minibatches_of_epoch_.value_or(0));
+}
+
+void trainer::minibatches_lost(proto::MinibatchesLost::Reader body, const frame& f) {
+    const auto lost =
+        std::ranges::find(lost_, body.getReplica(), &std::pair<std::uint32_t, std::string>::first);
+    if (f.from() != source_ || lost == lost_.end())
+        return reject("the sender is not the data source, or was not asked");
+    const std::uint64_t minibatches = body.getMinibatches();
+    tell(run_note{
+        lost->second + "; the run goes on with " + std::to_string(replicas_left()) + " of " +
+        std::to_string(plan_.replicas) + " replicas" +
+        (minibatches == 0 ? ""
+                          : "; " + counted(minibatches, "minibatch", "minibatches") +
+                                " that it had will not be trained on in this epoch") +
+        (plan_.sync.accrues() ? "; gradients that it had summed up and not pushed are lost" : "")});
+    lost_.erase(lost);
+}
+
+// ---- in their places ------------------------------------------------------------------------------------------------
+
+void trainer::node_joined(proto::NodeJoined::Reader body, const frame& f) {
+    if (f.from() != actor_address{self().node, well_known::cluster})
+        return reject("the sender is not the cluster actor of this node");
+    const auto member = body.getMember();
+    for (const auto device : member.getDevices())
+        options_.devices.push_back({.node = node_id{member.getNode()},
+                                    .node_name = member.getName().cStr(),
+                                    .device = device.getName().cStr()});
+}
+
+// Of one that has stages of this run its agent's end tells, too.
+void trainer::node_lost(proto::NodeLost::Reader body, const frame& f) {
+    if (f.from() != actor_address{self().node, well_known::cluster})
+        return reject("the sender is not the cluster actor of this node");
+    lost_nodes_.insert(node_id{body.getNode()});
+}
+
+// That no replica uses, on nodes that are there.
+std::vector<plan_device> trainer::free_devices() const {
+    std::vector<plan_device> free;
+    for (const plan_device& d : options_.devices) {
+        bool used = lost_nodes_.contains(d.node);
+        for (std::size_t seat = 0; seat < cast_.seats(); ++seat)
+            used = used || (!course_.has_lost(replica_at(seat)) && device_at(seat).node == d.node &&
+                            device_at(seat).device == d.device); // slowed down or not
+        if (!used)
+            free.push_back(d);
+    }
+    return free;
+}
+
+// It cannot be placed, or not begin: the run goes on as before.
+void trainer::give_up_newcomer(std::size_t seat, const error& why) {
+    lost_nodes_.insert(device_at(seat).node);
+    lose_replica(replica_at(seat), why);
+}
+
+// Before an epoch: where a replica is lost and there are devices for it, its stages are placed anew.
+bool trainer::let_one_join() {
+    if (plan_.sync.node_servers || course_.stopping())
+        return false;
+    std::uint32_t replica = 0;
+    while (replica < plan_.replicas && !course_.has_lost(replica))
+        ++replica;
+    const std::vector<plan_device> free = free_devices();
+    if (replica == plan_.replicas || free.size() < plan_.stages.size())
+        return false;
+    course_.join_replica(replica);
+    joined_.push_back(replica);
+    std::string where;
+    for (std::uint32_t s = 0; s < plan_.stages.size(); ++s) {
+        const std::size_t seat = *seat_of(replica, s);
+        plan_.stages[s].where[replica] = free[s];
+        report_.stages[seat].lost = false;
+        where += (where.empty() ? "" : ", ") + free[s].node_name + "/" + free[s].device;
+        cast_.move(seat, free[s]);
+        for (const std::size_t actor : cast_.actors_of(seat))
+            ask_for(actor);
+    }
+    for (const actor_address shard : shards())
+        if (shard) {
+            expecting_.insert(shard);
+            frame_builder<proto::WorkerJoined> joined;
+            joined.body().setWorker(replica);
+            send(shard, std::move(joined));
+        }
+    tell(run_note{"replica " + std::to_string(replica) + " joins anew on " + where});
+    return true;
+}
+
+// Those beside the other replicas of its stage speak with it from now on.
+void trainer::introduce(std::size_t newcomer) {
+    if (!peers()[newcomer])
+        return;
+    for (std::size_t seat = 0; seat < cast_.seats(); ++seat) {
+        if (seat == newcomer || stage_at(seat) != stage_at(newcomer) ||
+            course_.has_lost(replica_at(seat)))
+            continue;
+        expecting_.insert(peers()[seat]);
+        frame_builder<proto::PeerJoined> joined;
+        joined.body().setRank(replica_at(newcomer));
+        write_address(joined.body().initMember(), peers()[newcomer]);
+        send(peers()[seat], std::move(joined));
+    }
+}
+
+void trainer::worker_expected(proto::WorkerExpected::Reader, const frame& f) {
+    take_expected(f);
+}
+
+void trainer::peer_expected(proto::PeerExpected::Reader, const frame& f) {
+    take_expected(f);
+}
+
+void trainer::take_expected(const frame& f) {
+    const auto asked = expecting_.find(f.from());
+    if (asked == expecting_.end())
+        return reject("the sender was not asked to expect anybody");
+    expecting_.erase(asked);
+    if (expecting_.empty() && course_.phase() == run_phase::connecting)
+        connect();
+}
+
+} // namespace troupe
