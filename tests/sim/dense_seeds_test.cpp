@@ -107,9 +107,9 @@ BOOST_AUTO_TEST_CASE(all_ranks_have_the_bits_of_the_serial_sum_whatever_nodes_th
 
 BOOST_AUTO_TEST_CASE(two_nodes_with_two_ranks_each_sum_within_them_and_between_them, *seeded) {
     for (const std::uint64_t seed : seed_range{100}) {
-        const reducers_script s{.shapes = {{40, 50}, {30}}, .seed = seed, .exact = seed / 8 % 4 != 0};
-        const reducers_sim run{s, nullptr, 4, bad_weather, reducers(algorithm::HIERARCHICAL),
-                               2};
+        const reducers_script s{
+            .shapes = {{40, 50}, {30}}, .seed = seed, .exact = seed / 8 % 4 != 0};
+        const reducers_sim run{s, nullptr, 4, bad_weather, reducers(algorithm::HIERARCHICAL), 2};
         check_sums(run, s);
         for (const std::uint32_t second : {1u, 3u})
             BOOST_TEST(run.sent_to_other_nodes_by(second).messages == 0u);

@@ -207,8 +207,8 @@ class peers_sim {
             nodes_.push_back(&node);
             auto& device = sim_.add_device(
                 node, {.name = "sim:0", .jitter = 0.3, .seed = s.seed + r}, *operations_);
-            peers.push_back(
-                make(node, {{std::shared_ptr<void>{}, &device}, {}, {tensor_shape{s.elements}}}, r));
+            peers.push_back(make(
+                node, {{std::shared_ptr<void>{}, &device}, {}, {tensor_shape{s.elements}}}, r));
         }
         for (std::uint32_t r = 0; r < replicas; ++r)
             for (std::uint32_t other = r + 1; other < replicas; ++other)

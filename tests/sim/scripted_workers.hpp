@@ -217,7 +217,8 @@ struct played_server {
     played_server(const consistency& rule, std::uint64_t seed, const sim_faults& faults,
                   const std::vector<std::vector<std::uint64_t>>& shares,
                   const played_options& played = {})
-        : options{played}, logs(shares.size()), sim{{.seed = seed, .trace_events = played.trace_events}} {
+        : options{played},
+          logs(shares.size()), sim{{.seed = seed, .trace_events = played.trace_events}} {
         const auto workers = static_cast<std::uint32_t>(shares.size());
         const auto servers = static_cast<std::uint32_t>(workers / played.members);
         for (std::uint32_t n = 0; n < servers; ++n)

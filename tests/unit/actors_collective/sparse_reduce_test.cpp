@@ -12,10 +12,9 @@ using namespace troupe;
 
 namespace {
 
-constexpr sparse_algorithm algorithms[] = {sparse_algorithm::recursive_doubling,
-                                           sparse_algorithm::split_all_gather,
-                                           sparse_algorithm::split_dense,
-                                           sparse_algorithm::halving_doubling};
+constexpr sparse_algorithm algorithms[] = {
+    sparse_algorithm::recursive_doubling, sparse_algorithm::split_all_gather,
+    sparse_algorithm::split_dense, sparse_algorithm::halving_doubling};
 
 struct outcome {
     std::vector<sparse_vector> sums; // by rank

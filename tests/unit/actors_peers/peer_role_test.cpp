@@ -14,8 +14,9 @@ BOOST_AUTO_TEST_SUITE(peer_roles)
 BOOST_AUTO_TEST_CASE(every_way_to_exchange_weights_has_one_but_by_reducers) {
     for (const char* sync : {"elastic_averaging", "gossip", "malt", "admm", "hogwild"}) {
         role_stage on{"replicas: 3, sync: " + std::string{sync} + ", "};
-        BOOST_TEST(on.spawned<proto::PeerOptions>(
-                       peer_actor_role(), [](options o) { o.getPart().setReplica(1); }) == "peer-0.1");
+        BOOST_TEST(on.spawned<proto::PeerOptions>(peer_actor_role(), [](options o) {
+            o.getPart().setReplica(1);
+        }) == "peer-0.1");
     }
     for (const char* sync : {"local_sgd", "all_reduce"}) {
         role_stage on{"replicas: 3, sync: " + std::string{sync} + ", "};

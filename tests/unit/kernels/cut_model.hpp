@@ -94,8 +94,9 @@ inline void check_bit_equal(const std::vector<tensor>& a, const std::vector<tens
                    "parameter " << i << " of shape " << to_string(a[i].shape()) << " differs");
 }
 
-inline void check_finite_differences(compute_context& context, cut_model& whole, const tensor& input,
-                              const tensor& truth, const std::string& backend) {
+inline void check_finite_differences(compute_context& context, cut_model& whole,
+                                     const tensor& input, const tensor& truth,
+                                     const std::string& backend) {
     const auto analytic = whole.gradients(context, input, truth).front();
     random_stream random{3};
     for (std::size_t p = 0; p < whole.versions[0]->parameters.size(); ++p)

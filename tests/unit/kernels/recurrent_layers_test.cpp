@@ -57,9 +57,8 @@ BOOST_AUTO_TEST_CASE(an_input_that_is_no_sequence_is_refused) {
     model.gru(7, false).linear(4);
     const auto refused = stage_program::create(model.build(), {0, 2});
     BOOST_REQUIRE(!refused);
-    BOOST_TEST(
-        refused.failure().message() ==
-        "layers[0] gru: takes sequences, (positions, features), but its input is [12]");
+    BOOST_TEST(refused.failure().message() ==
+               "layers[0] gru: takes sequences, (positions, features), but its input is [12]");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -34,7 +34,8 @@ BOOST_AUTO_TEST_CASE(the_next_minibatch_is_the_first_to_come) {
     const outcome seen = look(cluster, {"follow", "minibatch=next"}, json());
     BOOST_TEST(seen.code == 0);
     BOOST_TEST(seen.shows(R"({"event":"path","minibatch":3,"complete":true)"));
-    BOOST_TEST(seen.shows(R"("equal":true,"updated_version":3,"produced_version":4,"fetched_version":null,"lag":0)"));
+    BOOST_TEST(seen.shows(
+        R"("equal":true,"updated_version":3,"produced_version":4,"fetched_version":null,"lag":0)"));
 }
 
 BOOST_AUTO_TEST_CASE(a_minibatch_that_has_gone_by_is_code_1_and_says_what_there_is) {
