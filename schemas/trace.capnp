@@ -77,7 +77,7 @@ struct ActorList {
   }
   pools @4 :List(MemoryPool);
   struct MemoryPool {
-    name @0 :Text;            # name of its device, "cpu:0"; "worker" prepares batches and files, "network" receives messages
+    name @0 :Text;            # name of its device, "cpu:0"; "io" prepares batches and files, "network" receives messages
     bytesInUse @1 :UInt64;
     bytesInUsePeak @2 :UInt64;
     bytesReserved @3 :UInt64; # held from the system: in use, or kept for reuse

@@ -43,8 +43,8 @@ struct ConnectStage {
   peers @7 :List(Run.ActorAddress);
   joins @8 :Bool;               # it replaces a lost replica: the stage starts with its peers' weights, if it has peers
   # Whether the neighbour is computed on this stage's own device, so that tensors sent to it stay in that device's memory.
-  previousIsBeside @9 :Bool;
-  nextIsBeside @10 :Bool;
+  previousIsColocated @9 :Bool;
+  nextIsColocated @10 :Bool;
   updates @11 :List(UInt64);    # restored: number of optimizer updates of each parameter so far, in the stage's order
   # Colocated actors of this stage on its node; actor 0 where there is none.
   reducer @12 :Run.ActorAddress;

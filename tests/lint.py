@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks what the compiler does not: include arrows, sizes of files and classes, columns, paths in READMEs, what the tour in
-actors/README.md names, calls that belong to tools/ alone, merges left half done.
+actors/README.md names, calls that belong to tools/ alone, merges left half done, and the format, by .clang-format.
 
 The arrows go one way: schemas <- kernels <- transport <- actors <- apps <- tools; tests sees all and nothing sees it.
 transport may include only kernels/tensor/. Between the sub-folders of kernels/, transport/ and actors/ they are what the
@@ -8,8 +8,11 @@ sub-folder's README says in the sentence that begins with "May include", or the 
 "- `NAME/` may include". Prints one line per offence, "FILE:LINE: what is wrong", and exits 1 if any.
 """
 
+import concurrent.futures
 import pathlib
 import re
+import shutil
+import subprocess
 import sys
 
 MAY_INCLUDE = {
@@ -181,6 +184,36 @@ def check_classes(root, path, seen):
             yield f"{relative}:{line}: class {name} has {methods} methods and {fields} fields: say so in LARGE_CLASSES of tests/lint.py"
 
 
+# ---- format ----
+
+CLANG_FORMAT_VERSION = "14"  # others lay out some lines differently
+AT_ONCE = 2
+
+
+def clang_format():
+    """The program of that version; None where there is none."""
+    for name in (f"clang-format-{CLANG_FORMAT_VERSION}", "clang-format"):
+        if found := shutil.which(name):
+            said = subprocess.run([found, "--version"], capture_output=True, text=True).stdout
+            if re.search(rf"version {CLANG_FORMAT_VERSION}\.", said):
+                return found
+    return None
+
+
+def check_format(root, program, files):
+    """One line for each file that clang-format would change. A tree without .clang-format has no format."""
+    def first_places(some):
+        said = subprocess.run([program, "--dry-run", "--style=file", "--fallback-style=none", *some],
+                              capture_output=True, text=True, cwd=root, check=True).stderr
+        places = re.findall(r"^(.+?):(\d+):\d+: warning: code should be clang-formatted", said, re.MULTILINE)
+        return dict(reversed(places))
+
+    names = [str(path.relative_to(root)) for path in files]
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as threads:
+        for places in threads.map(first_places, [names[i::AT_ONCE] for i in range(AT_ONCE)]):
+            yield from (f"{name}:{line}: clang-format -i {name} changes it" for name, line in sorted(places.items()))
+
+
 # ---- READMEs ----
 
 def check_readmes(root):
@@ -249,6 +282,10 @@ def check_tree(root):
         if path.suffix == ".hpp":
             offences += check_classes(root, path, classes)
     offences += [f"tests/lint.py: LARGE_CLASSES has {name}, which is no class" for name in LARGE_CLASSES if name not in classes]
+    if program := clang_format():
+        offences += check_format(root, program, files)
+    else:
+        print(f"skipped: the format, as there is no clang-format {CLANG_FORMAT_VERSION}")
     offences += check_readmes(root)
     offences += check_tour(root)
     for path in prose(root):

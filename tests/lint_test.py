@@ -40,7 +40,7 @@ class Lint(unittest.TestCase):
             with contextlib.redirect_stdout(said):
                 lint.check_tree(root)
             lint.LARGE_CLASSES = large
-            return said.getvalue().splitlines()
+            return [line for line in said.getvalue().splitlines() if not line.startswith("skipped:")]
 
     def setUp(self):
         self.large = {}
@@ -97,6 +97,11 @@ class Lint(unittest.TestCase):
     def test_columns_and_lines(self):
         self.finds("longer than 125 columns", kernels__ops__a_hpp="// " + "x" * 125 + "\n")
         self.finds("longer than 400 lines", kernels__ops__a_hpp="\n" * 401)
+
+    @unittest.skipUnless(lint.clang_format(), "there is no clang-format of the version")
+    def test_format(self):
+        self.finds("kernels/ops/a.hpp:2: clang-format -i kernels/ops/a.hpp changes it",
+                   **{".clang-format": "BasedOnStyle: LLVM\n", "kernels__ops__a_hpp": "int a;\nint  b;\nint  c;\n"})
 
     def test_calls_of_tools_alone(self):
         self.finds("getenv belongs to tools/", kernels__ops__a_hpp='const char* a = getenv("A");\n')

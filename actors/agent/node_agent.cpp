@@ -25,7 +25,7 @@ result<const role*> node_agent::find_role(proto::Spawn::Reader body) const {
             known.push_back(r.name);
         return error{errc::protocol, "node " + runtime().options().name + " has no role '" +
                                          printable(name, limits::name_bytes_max) + "', it has " +
-                                         in_a_row(known)};
+                                         join(known)};
     }
     if (found->options_type != body.getOptionsType())
         return error{errc::protocol, "node " + runtime().options().name +
@@ -66,7 +66,7 @@ result<prepared_actor> node_agent::prepare(proto::Spawn::Reader body, actor_addr
         return compute.failure();
     const role_resources on{.runtime = runtime(),
                             .compute = *compute,
-                            .worker = options_.worker,
+                            .io = options_.io,
                             .run = body.getRun(),
                             .asker = asker,
                             .shared = shared};

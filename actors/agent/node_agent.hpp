@@ -23,7 +23,7 @@ struct node_agent_options {
     std::vector<role> roles;
     std::vector<std::shared_ptr<device>> devices;
     // For actors that should not queue behind the devices' computations; may be null.
-    std::shared_ptr<device> worker = nullptr;
+    std::shared_ptr<device> io = nullptr;
     // For people: a sentence for each event of a run here. Called on the actor's thread and must only pass it on, without
     // blocking. May be empty.
     std::function<void(const std::string&)> log;

@@ -17,7 +17,7 @@ result<prepared_actor> prepare(proto::ReducerOptions::Reader from, const role_re
         return part.failure();
     if (auto fits = check_role(*part, run_role::reducer); !fits)
         return fits.failure();
-    const auto compute = device_beside(*part, on);
+    const auto compute = colocated_device(*part, on);
     if (!compute)
         return compute.failure();
     const std::string name = part->name_of(run_role::reducer);

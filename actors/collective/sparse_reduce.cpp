@@ -93,7 +93,7 @@ sparse_vector sum_of(const sparse_vector& a, const sparse_vector& b) {
     return sparse_vector::make(a.dimension, std::move(indices), std::move(values));
 }
 
-sparse_vector in_a_row(std::span<const sparse_vector> parts) {
+sparse_vector concatenated(std::span<const sparse_vector> parts) {
     std::size_t dimension = 0, numbers = 0;
     bool any_dense = false;
     for (const sparse_vector& part : parts) {
@@ -279,7 +279,7 @@ void sparse_reduction::round_to(sparse_vector rounded) {
 }
 
 sparse_vector sparse_reduction::sum() const {
-    sparse_vector sum = in_a_row(segments_);
+    sparse_vector sum = concatenated(segments_);
     return sends_dense_ ? sparse_vector::dense(sum.all()) : sum;
 }
 

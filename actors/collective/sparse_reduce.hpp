@@ -73,7 +73,7 @@ inline bool is_dense_in(const sparse_values& how, std::size_t numbers, std::size
 sparse_vector sum_of(const sparse_vector& a, const sparse_vector& b);
 
 // The concatenation of these vectors.
-sparse_vector in_a_row(std::span<const sparse_vector> parts);
+sparse_vector concatenated(std::span<const sparse_vector> parts);
 
 enum class sparse_algorithm : std::uint8_t {
     recursive_doubling,

@@ -65,7 +65,7 @@ std::optional<std::size_t> data_source::find_replica(actor_address first_stage) 
 // The replica that gets the next minibatch: the next in turn, or with dynamic assignment the one with the fewest unanswered
 // microbatches.
 std::size_t data_source::next_replica() const {
-    if (!options_.sync.deals_minibatches())
+    if (!options_.sync.assigns_dynamically())
         return feeding_->sent % options_.first_stages.size();
     std::size_t least = 0; // the first replica is never lost
     for (std::size_t r = 1; r < options_.first_stages.size(); ++r)
@@ -167,19 +167,19 @@ void data_source::prepare() {
            pass.prepared < pass.sent + (options_.ahead + 1) * options_.first_stages.size()) {
         auto slot = std::make_shared<batch>();
         const std::uint64_t index = pass.skipped + pass.prepared++;
-        work_.submit(*options_.worker, {.work = [batches = pass.batches, slot,
-                                                 index](compute_context& context) -> result<void> {
-                                            auto filled = batches->make(index, context.memory);
-                                            if (!filled)
-                                                return filled.failure();
-                                            *slot = std::move(filled).value();
-                                            return {};
-                                        },
-                                        .then =
-                                            [this, slot] {
-                                                ready_.push_back(slot);
-                                                feed();
-                                            }});
+        work_.submit(*options_.io, {.work = [batches = pass.batches, slot,
+                                             index](compute_context& context) -> result<void> {
+                                        auto filled = batches->make(index, context.memory);
+                                        if (!filled)
+                                            return filled.failure();
+                                        *slot = std::move(filled).value();
+                                        return {};
+                                    },
+                                    .then =
+                                        [this, slot] {
+                                            ready_.push_back(slot);
+                                            feed();
+                                        }});
     }
 }
 
@@ -194,7 +194,7 @@ bool data_source::may_send() const {
                options_.first_place.stages + options_.ahead;
     const std::uint64_t in_flight =
         in_flight_max(options_.schedule, options_.first_place, pass.shape);
-    if (options_.sync.deals_minibatches())
+    if (options_.sync.assigns_dynamically())
         return pass.unanswered[next_replica()] < in_flight + pass.shape.microbatches_max;
     return pass.microbatches_sent - pass.answered <
            (in_flight + std::uint64_t{options_.ahead} * pass.shape.microbatches_max) *

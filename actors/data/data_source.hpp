@@ -30,7 +30,7 @@ namespace troupe {
 
 struct data_source_options {
     std::shared_ptr<const data_sets> data;
-    std::shared_ptr<device> worker; // prepares minibatches; not a compute device
+    std::shared_ptr<device> io; // prepares minibatches; not a compute device
     proto::PipelineSchedule schedule = proto::PipelineSchedule::PIPEDREAM;
     run_shape shape;
     std::uint32_t microbatches = 1;

@@ -72,7 +72,7 @@ error no_such_member(const std::filesystem::path& path, const std::string& name,
         shown.push_back("...");
     return {errc::data, path.string() + ": " +
                             (name.empty() ? "which array?" : "no array \"" + name + "\".") +
-                            " It holds " + (names.empty() ? "none" : in_a_row(shown)) + "; write " +
+                            " It holds " + (names.empty() ? "none" : join(shown)) + "; write " +
                             path.filename().string() + ":NAME"};
 }
 

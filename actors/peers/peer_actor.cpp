@@ -173,7 +173,7 @@ void peer_actor::lay_out(const frame& f, std::function<void(tensor)> then) {
         auto row = std::make_shared<tensor>();
         submit(
             [row, parts = std::move(parts)](compute_context& context) -> result<void> {
-                auto made = in_a_row(context, parts);
+                auto made = flattened(context, parts);
                 if (!made)
                     return made.failure();
                 *row = std::move(made).value();

@@ -18,7 +18,7 @@ result<prepared_actor> prepare(proto::PeerOptions::Reader from, const role_resou
         return part.failure();
     if (auto fits = check_role(*part, run_role::peer); !fits)
         return fits.failure();
-    const auto compute = device_beside(*part, on);
+    const auto compute = colocated_device(*part, on);
     if (!compute)
         return compute.failure();
     const peer_options options{*compute, on.asker, part->shapes()};

@@ -11,7 +11,7 @@ std::size_t elements_in(std::span<const tensor_shape> shapes) noexcept {
     return elements;
 }
 
-result<tensor> in_a_row(compute_context& context, std::span<const tensor> parts) {
+result<tensor> flattened(compute_context& context, std::span<const tensor> parts) {
     std::vector<tensor> rows;
     std::size_t elements = 0;
     for (const tensor& t : parts) {

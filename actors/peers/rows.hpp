@@ -12,7 +12,7 @@ namespace troupe {
 std::size_t elements_in(std::span<const tensor_shape> shapes) noexcept;
 
 // Returns a copy: float32 of rank 1.
-result<tensor> in_a_row(compute_context& context, std::span<const tensor> parts);
+result<tensor> flattened(compute_context& context, std::span<const tensor> parts);
 
 // x + factor * y in new memory.
 result<tensor> sum_of(compute_context& context, const tensor& x, float factor, const tensor& y);

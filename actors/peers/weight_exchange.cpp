@@ -10,7 +10,10 @@ using ending = weight_exchange::ending;
 
 // An exchange in which no replica waits for another; the common weights are made from all replicas' weights.
 weight_exchange without_waiting(std::uint32_t every) {
-    return {.every = every, .at_end = ending::last_exchange, .deals = true, .has_common = true};
+    return {.every = every,
+            .at_end = ending::last_exchange,
+            .assigns_dynamically = true,
+            .has_common = true};
 }
 
 weight_exchange elastic(proto::ElasticAveraging::Reader description, std::uint32_t replicas) {
@@ -18,7 +21,7 @@ weight_exchange elastic(proto::ElasticAveraging::Reader description, std::uint32
     return {.every = description.getPeriod(),
             .overlaps = true,
             .waits = synchronous,
-            .deals = !synchronous,
+            .assigns_dynamically = !synchronous,
             .has_common = true,
             .method = elastic_rule{elastic_rate(description.getRate(), replicas), synchronous}};
 }
@@ -34,7 +37,7 @@ std::optional<weight_exchange> malt(proto::Malt::Reader description) {
 
 weight_exchange admm(proto::Admm::Reader description, std::uint32_t replicas) {
     auto exchange = without_waiting(1); // a step of the penalty after every update
-    exchange.deals = description.getQuorum() < replicas && description.getDelay() > 1;
+    exchange.assigns_dynamically = description.getQuorum() < replicas && description.getDelay() > 1;
     exchange.method = admm_rule{description.getPenalty(), description.getPeriod(),
                                 description.getQuorum(), description.getDelay()};
     return exchange;

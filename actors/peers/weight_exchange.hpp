@@ -39,7 +39,7 @@ struct weight_exchange {
     // The stage waits for the returned weights before its next update; with `overlaps`, before the one after that.
     bool waits = true;
     // Dynamic assignment of minibatches: a replica takes whichever comes next. False: fixed assignment in turns.
-    bool deals = false;
+    bool assigns_dynamically = false;
     // The weights evaluated and saved are not the replica's own.
     bool has_common = false;
     std::variant<mean_rule, elastic_rule, gossip_rule, malt_rule, admm_rule, hogwild_rule> method;

@@ -24,7 +24,7 @@ result<stage_companions> companions_of(const stage_options& options,
                                         {run_role::peer, own.peer},
                                         {run_role::shard, own.shard},
                                         {run_role::cache, own.cache}}) {
-        const bool is_due = std::ranges::count(options.beside, role) > 0;
+        const bool is_due = std::ranges::count(options.companions, role) > 0;
         if (is_due != address.operator bool() || (is_due && address.node != node))
             return error{errc::protocol, is_due
                                              ? "there is no " + std::string{name_of(role)} +

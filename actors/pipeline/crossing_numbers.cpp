@@ -62,9 +62,9 @@ std::uint64_t crossing_numbers::bytes(std::size_t samples) const {
     return sum;
 }
 
-result<void> take_in(compute_context& context, const crossing_numbers* as, std::span<tensor> sent,
-                     std::size_t samples) {
-    auto in = bring_in(context, sent);
+result<void> receive_tensors(compute_context& context, const crossing_numbers* as,
+                             std::span<tensor> sent, std::size_t samples) {
+    auto in = copy_to_device(context, sent);
     return in && as != nullptr ? as->decode(context, sent, samples) : in;
 }
 

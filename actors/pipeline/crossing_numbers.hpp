@@ -39,7 +39,7 @@ class crossing_numbers {
 };
 
 // Device work: moves tensors of another stage to the memory of the device, and decodes them by `as`; null: not encoded.
-result<void> take_in(compute_context& context, const crossing_numbers* as, std::span<tensor> sent,
-                     std::size_t samples);
+result<void> receive_tensors(compute_context& context, const crossing_numbers* as,
+                             std::span<tensor> sent, std::size_t samples);
 
 } // namespace troupe

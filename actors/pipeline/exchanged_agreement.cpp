@@ -167,8 +167,8 @@ void exchanged_agreement::add_up() {
                         auto more = addition->tensors().begin();
                         for (auto* part : {&sums->averages, &sums->parameters})
                             for (tensor& t : *part) {
-                                auto old = brought_in(context, std::exchange(t, tensor{}));
-                                auto by = brought_in(context, *more++);
+                                auto old = copied_to_device(context, std::exchange(t, tensor{}));
+                                auto by = copied_to_device(context, *more++);
                                 if (!old || !by)
                                     return old ? by.failure() : old.failure();
                                 auto sum = moved(context, std::move(old).value(), factor, *by);

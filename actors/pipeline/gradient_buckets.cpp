@@ -30,7 +30,7 @@ result<void> gradient_buckets::add(compute_context& context, std::size_t first,
     if (!bucket)
         return bucket.failure();
     // The receiver reads the bucket at once: copies to the host and the device's work on it must be done.
-    if (auto out = take_out(context, *bucket); !out)
+    if (auto out = copy_to_host(context, *bucket); !out)
         return out;
     if (auto there = context.ops.wait(); !there)
         return there;

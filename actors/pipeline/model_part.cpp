@@ -71,8 +71,8 @@ result<model_part> model_part::of(proto::ModelPart::Reader from, const std::stri
     return part;
 }
 
-std::vector<run_role> model_part::beside() const {
-    return roles_beside(sync, program->parameters().size(), program->averages().size(), replica);
+std::vector<run_role> model_part::companions() const {
+    return companion_roles(sync, program->parameters().size(), program->averages().size(), replica);
 }
 
 std::vector<tensor_shape> model_part::shapes() const {
@@ -118,7 +118,7 @@ payload_forms model_part::pushed_forms() const {
 }
 
 result<void> check_role(const model_part& part, run_role role) {
-    for (const run_role needed : part.beside())
+    for (const run_role needed : part.companions())
         if (needed == role)
             return {};
     return error{errc::protocol, "no " + std::string{name_of(role)} + " stands beside stage " +
@@ -129,17 +129,17 @@ std::shared_ptr<device> device_of(const model_part& part, const role_resources& 
     return slow_down(on.compute, part.slow_down, *on.runtime.options().time);
 }
 
-result<std::shared_ptr<device>> device_beside(const model_part& part, const role_resources& on) {
+result<std::shared_ptr<device>> colocated_device(const model_part& part, const role_resources& on) {
     if (on.compute->memory().kind() == memory_kind::host)
         return device_of(part, on);
-    if (on.worker)
-        return on.worker;
+    if (on.io)
+        return on.io;
     return error{errc::usage, "node " + on.node() + " has no worker, without which device '" +
                                   on.compute->name() + "' cannot send gradients or weights"};
 }
 
 std::shared_ptr<device> server_device(const model_part& part, const role_resources& on) {
-    return on.worker ? on.worker : device_of(part, on);
+    return on.io ? on.io : device_of(part, on);
 }
 
 } // namespace troupe

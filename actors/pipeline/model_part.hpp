@@ -38,7 +38,7 @@ struct model_part {
     // Reads a part on the node named `node`. errc::protocol for values that this build does not know or that are impossible.
     static result<model_part> of(proto::ModelPart::Reader from, const std::string& node);
 
-    std::vector<run_role> beside() const; // roles_beside()
+    std::vector<run_role> companions() const; // companion_roles()
     std::string name_of(run_role role) const { return actor_name(role, stage, replica, sync); }
 
     // Shapes of the tensors that replicas sum or exchange: averages, then parameters. Those that a backward pass has ready
@@ -61,7 +61,7 @@ result<void> check_role(const model_part& part, run_role role);
 std::shared_ptr<device> device_of(const model_part& part, const role_resources& on);
 // The device that computes numbers sent to other replicas, in host memory: the stage's device, or if that has its own
 // memory the node's worker. errc::usage where the node has no worker that this needs.
-result<std::shared_ptr<device>> device_beside(const model_part& part, const role_resources& on);
+result<std::shared_ptr<device>> colocated_device(const model_part& part, const role_resources& on);
 // The device of a parameter server's shards and caches: the node's worker, so that no push waits behind a stage's passes;
 // without one the stage's device.
 std::shared_ptr<device> server_device(const model_part& part, const role_resources& on);

@@ -41,10 +41,10 @@ struct replica_sync {
     // True if a replica of a parameter server steps by itself between two pulls, or pushes sums of gradients.
     bool accrues() const noexcept { return push_every > 1 || fetch_every > 1; }
     // True if the other replicas go on when one is lost, and another may take its place.
-    bool bears_loss() const noexcept { return deals_minibatches(); }
+    bool bears_loss() const noexcept { return assigns_dynamically(); }
     // True with dynamic assignment of minibatches: a replica gets the next one when it is free. Else replicas take turns.
-    bool deals_minibatches() const noexcept {
-        return (server && !server->is_synchronous()) || (exchange && exchange->deals);
+    bool assigns_dynamically() const noexcept {
+        return (server && !server->is_synchronous()) || (exchange && exchange->assigns_dynamically);
     }
     // Minibatches of one update at a stage with `replicas` replicas.
     std::uint32_t minibatches_per_update(std::uint32_t replicas) const noexcept {

@@ -15,8 +15,8 @@ std::string actor_name(run_role role, std::uint32_t stage, replica_place at,
            (at.replicas > 1 ? "." + std::to_string(at.replica) : std::string{});
 }
 
-std::vector<run_role> roles_beside(const replica_sync& sync, std::size_t parameters,
-                                   std::size_t averages, replica_place at) {
+std::vector<run_role> companion_roles(const replica_sync& sync, std::size_t parameters,
+                                      std::size_t averages, replica_place at) {
     std::vector<run_role> roles;
     const bool has_weights = parameters + averages > 0;
     if ((sync.sums_gradients || sync.averages_weights()) && has_weights)

@@ -24,7 +24,7 @@ std::string actor_name(run_role role, std::uint32_t stage, replica_place at,
 
 // The companions of this replica of a stage with so many parameter and running-average tensors, in the order in which they
 // are spawned, before the stage. With node_servers one cache is the companion of several replicas.
-std::vector<run_role> roles_beside(const replica_sync& sync, std::size_t parameters,
-                                   std::size_t averages, replica_place at);
+std::vector<run_role> companion_roles(const replica_sync& sync, std::size_t parameters,
+                                      std::size_t averages, replica_place at);
 
 } // namespace troupe

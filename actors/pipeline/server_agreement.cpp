@@ -91,7 +91,7 @@ bool server_agreement::take_update() {
                         if (auto clipped = clip_gradients(context, clip, gradients, std::nullopt);
                             !clipped)
                             return clipped;
-                        return take_out(context, *sum);
+                        return copy_to_host(context, *sum);
                     },
                     .then =
                         [this, sum] {
@@ -127,7 +127,7 @@ void server_agreement::push(std::vector<tensor> gradients, std::uint64_t minibat
     offer.body().setFetchesLate(static_cast<std::uint32_t>(epoch_.fetches - fetches));
     offer.body().setFetch(fetch);
     offer.envelope().setMinibatch(
-        options().sync.deals_minibatches() ? minibatch : state().traced_minibatch().value());
+        options().sync.assigns_dynamically() ? minibatch : state().traced_minibatch().value());
     for (tensor& gradient : gradients)
         offer.attach(std::move(gradient));
     stage().send(cache_, std::move(offer));
@@ -181,7 +181,7 @@ void server_agreement::step_alone(std::vector<tensor> from, std::vector<tensor> 
              if (!here)
                  return here.failure();
              for (auto* arrived : {&next->parameters, &gradients, &statistics})
-                 if (auto in = bring_in(context, *arrived); !in)
+                 if (auto in = copy_to_device(context, *arrived); !in)
                      return in;
              for (std::size_t p = 0; p < gradients.size(); ++p) {
                  tensor& weight = next->parameters[p];
@@ -233,7 +233,7 @@ void server_agreement::accrue(std::vector<tensor> gradients) {
          .work = [before = epoch_.accrued, more = gradients,
                   sums](compute_context& context, copied_weights&) mutable -> result<void> {
              for (auto* arrived : {&before, &more})
-                 if (auto in = bring_in(context, *arrived); !in)
+                 if (auto in = copy_to_device(context, *arrived); !in)
                      return in;
              for (std::size_t p = 0; p < more.size(); ++p) {
                  auto sum = tensor::allocate(context.memory, data_type::float32, before[p].shape());
@@ -243,7 +243,7 @@ void server_agreement::accrue(std::vector<tensor> gradients) {
                      return done;
                  sums->push_back(std::move(*sum));
              }
-             return take_out(context, *sums);
+             return copy_to_host(context, *sums);
          },
          .then =
              [this, sums, gradients] {

@@ -128,8 +128,8 @@ result<void> stage_actor::listen(proto::ConnectStage::Reader body) {
     for (const auto replica : body.getNext())
         watch(next_.emplace_back(read_address(replica)));
     for (const auto& [is_colocated, stage, route] :
-         {std::tuple{body.getPreviousIsBeside(), &previous_, &routes_.to_previous},
-          {body.getNextIsBeside(), &next_, &routes_.to_next}}) {
+         {std::tuple{body.getPreviousIsColocated(), &previous_, &routes_.to_previous},
+          {body.getNextIsColocated(), &next_, &routes_.to_next}}) {
         if (!is_colocated)
             continue;
         if (stage->empty() || stage->front().node != self().node)
@@ -152,7 +152,7 @@ result<void> stage_actor::listen(proto::ConnectStage::Reader body) {
          .place = options_.place,
          .replica = options_.replica,
          .warm_ups = options_.warm_ups,
-         .is_dynamic = options_.sync.deals_minibatches(),
+         .is_dynamic = options_.sync.assigns_dynamically(),
          .previous = previous_,
          .next = next_,
          .inputs =
@@ -272,7 +272,7 @@ void stage_actor::submit(stage_work w) {
                   .minibatch = w.minibatch,
                   .version = w.version,
                   .cost = w.flops,
-                  .urgency = w.urgency,
+                  .priority = w.priority,
                   .work = [work = std::move(w.work),
                            copies](compute_context& context) { return work(context, *copies); },
                   .then =
@@ -293,7 +293,7 @@ void stage_actor::copy_to_host_then(std::vector<tensor> tensors,
     auto out = std::make_shared<std::vector<tensor>>(std::move(tensors));
     submit({.label = "take out",
             .work = [out](compute_context& context,
-                          copied_weights&) { return take_out(context, *out); },
+                          copied_weights&) { return copy_to_host(context, *out); },
             .then = [out, then = std::move(then)] { then(std::move(*out)); }});
 }
 

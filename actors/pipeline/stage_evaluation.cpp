@@ -88,7 +88,7 @@ void stage_evaluation::start() {
              if (!here)
                  return here.failure();
              std::vector<tensor> inputs = arrived;
-             if (auto in = bring_in(context, inputs); !in)
+             if (auto in = copy_to_device(context, inputs); !in)
                  return in;
              auto forward = program->forward(context, **here, batch_part{}, inputs);
              if (!forward)

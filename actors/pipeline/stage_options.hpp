@@ -19,7 +19,7 @@ struct stage_options {
     replica_place replica;               // among the replicas of this stage
     std::vector<std::uint32_t> warm_ups; // by stage; empty unless stages differ in replicas
     replica_sync sync;
-    std::vector<run_role> beside; // the stage's companions; ConnectStage has their addresses
+    std::vector<run_role> companions; // the stage's companions; ConnectStage has their addresses
     // Makes the payloads that the reducer gets in place of gradients, and is used by the device
     // alone; null: the reducer gets gradients.
     std::shared_ptr<gradient_encoder> encoder;

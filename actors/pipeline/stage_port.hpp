@@ -46,7 +46,7 @@ struct stage_work {
     minibatch_id minibatch{none};
     weight_version version{none};
     double flops = 0;
-    task_urgency urgency = task_urgency::soon;
+    task_priority priority = task_priority::soon;
     std::function<result<void>(compute_context&, copied_weights&)> work;
     std::function<void()> then;
 };

@@ -49,9 +49,9 @@ std::vector<bool> which_are_set(std::span<const payload_form_ptr> forms) {
 
 // Sets the form in which the stage hands gradients to its reducer or cache.
 void set_gradients(const model_part& part, stage_options& options) {
-    if (std::ranges::count(options.beside, run_role::cache) > 0 && part.sync.sends_factors)
+    if (std::ranges::count(options.companions, run_role::cache) > 0 && part.sync.sends_factors)
         options.as_factors = which_are_set(part.pushed_forms());
-    if (std::ranges::count(options.beside, run_role::reducer) == 0)
+    if (std::ranges::count(options.companions, run_role::reducer) == 0)
         return;
     const auto exchange = part.exchange();
     if (!exchange || exchange->low_rank)
@@ -103,7 +103,7 @@ result<prepared_actor> prepare(proto::StageOptions::Reader from, const role_reso
     options.sync = part->sync;
     options.replica = part->replica;
     options.worker = from.getWorker();
-    options.beside = part->beside();
+    options.companions = part->companions();
     set_gradients(*part, options);
     return prepared<stage_actor>(on, part->name_of(run_role::stage), std::move(options));
 }

@@ -104,7 +104,7 @@ batch_part stage_actor::part_of(const instruction& i) const {
 
 result<loss_result> loss_of(compute_context& context, const stage_program& program,
                             const tensor& output, const tensor& labels, float scale) {
-    const auto here = brought_in(context, labels);
+    const auto here = copied_to_device(context, labels);
     return here ? program.loss(context, output, *here, scale) : here.failure();
 }
 
@@ -151,7 +151,7 @@ void stage_actor::start_forward(const instruction& i) {
             .minibatch = minibatch_id{state_.share().run_minibatch(i.minibatch)},
             .version = version,
             .flops = options_.program->forward_flops_per_sample() * samples,
-            .urgency = task_urgency::usual,
+            .priority = task_priority::usual,
             .work = [made, program = options_.program, used, part = part_of(i),
                      arrived = tensors_of(*activation), arrives_as = routes_.from_previous, samples,
                      labels = std::move(labels), scale, to_next = routes_.to_next,
@@ -161,7 +161,7 @@ void stage_actor::start_forward(const instruction& i) {
                 if (!here)
                     return here.failure();
                 std::vector<tensor> inputs = arrived;
-                if (auto in = take_in(context, arrives_as.get(), inputs, samples); !in)
+                if (auto in = receive_tensors(context, arrives_as.get(), inputs, samples); !in)
                     return in;
                 auto forward = program->forward(context, **here, part, inputs);
                 if (!forward)
@@ -255,7 +255,7 @@ void stage_actor::start_backward(const instruction& i) {
                 auto here = copies.on_device(context, used);
                 if (!here)
                     return here.failure();
-                if (auto in = take_in(context, arrives_as.get(), *gradients, samples); !in)
+                if (auto in = receive_tensors(context, arrives_as.get(), *gradients, samples); !in)
                     return in;
                 const stage_program::gradients_hook ready = [&](std::size_t first,
                                                                 std::span<const tensor> some) {
@@ -279,7 +279,7 @@ void stage_actor::start_backward(const instruction& i) {
                         return rest.failure();
                     made->sum = std::move(rest).value();
                     own.clear();
-                    return take_out(context, made->sum);
+                    return copy_to_host(context, made->sum);
                 }
                 made->sum = std::move(*sum);
                 if (made->sum.empty()) {
@@ -314,7 +314,7 @@ void stage_actor::finish_backward(const instruction& i, backward_outcome& made) 
 void stage_actor::finish_epoch() {
     TROUPE_CHECK(stash_.empty() && state_.gradients.empty(), "a drained pipeline holds nothing");
     const epoch_share share = state_.share();
-    if (options_.sync.deals_minibatches() || options_.stages_differ())
+    if (options_.sync.assigns_dynamically() || options_.stages_differ())
         // The versions of all stages advance by the epoch's minibatches.
         state_.weights.renumber(
             weight_version{state_.arrivals.first_version().value() + share.whole().minibatches});

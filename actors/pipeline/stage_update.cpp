@@ -26,7 +26,7 @@ void stage_actor::start_update(const instruction& i) {
                      current = std::make_shared<weights_ptr>(state_.weights.take()),
                      sum = std::make_shared<std::vector<tensor>>(std::move(state_.gradients))](
                         compute_context& context, copied_weights& copies) -> result<void> {
-                if (auto in = bring_in(context, *sum); !in)
+                if (auto in = copy_to_device(context, *sum); !in)
                     return in;
                 auto here = copies.on_device(context, std::exchange(*current, nullptr));
                 if (!here)
@@ -77,7 +77,7 @@ void stage_actor::start_norm() {
             .flops = static_cast<double>(options_.program->parameter_bytes()),
             .work = [made, parameters = options_.program->parameters().size()](
                         compute_context& context, copied_weights&) -> result<void> {
-                if (auto in = bring_in(context, made->sum); !in)
+                if (auto in = copy_to_device(context, made->sum); !in)
                     return in;
                 auto squares = squares_of(context, std::span{made->sum}.first(parameters));
                 if (!squares)

@@ -22,7 +22,7 @@ inline result<void> export_tensors(compute_context& context, std::span<tensor> a
                                    tensor_route route, const number_form* form) {
     if (auto encoded = encode_numbers(context, form, all); !encoded)
         return encoded;
-    return route == tensor_route::colocated ? result<void>{} : take_out(context, all);
+    return route == tensor_route::colocated ? result<void>{} : copy_to_host(context, all);
 }
 
 // A stage's neighbours in both directions.

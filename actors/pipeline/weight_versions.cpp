@@ -24,7 +24,7 @@ result<weights_ptr> copied_weights::on_device(compute_context& context, const we
         for (tensor& t : *part) {
             if (!t.is_host())
                 continue;
-            auto there = brought_in(context, t);
+            auto there = copied_to_device(context, t);
             if (!there)
                 return there.failure();
             copies_.emplace_back(std::exchange(t, *there), *there);

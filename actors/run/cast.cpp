@@ -95,7 +95,7 @@ std::string cast::describe(const std::vector<std::size_t>& members) const {
     std::vector<std::string> names;
     for (const std::size_t m : members)
         names.push_back(members_[m].name + " on " + where_text(members_[m].where));
-    return in_a_row(names);
+    return join(names);
 }
 
 std::vector<actor_address> cast::agents() const {

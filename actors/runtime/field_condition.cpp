@@ -145,9 +145,9 @@ result<void> field_condition::check_from(std::size_t depth, capnp::StructSchema 
         return check_from(depth + 1, kind.asStruct(), named + "." + name, known);
     }
     const auto fields = fields_of(schema);
-    return usage(named + " has no field " + name + "; " +
-                 (fields.empty() ? "it has none"
-                                 : guess(name, fields) + "its fields are " + in_a_row(fields)));
+    return usage(
+        named + " has no field " + name + "; " +
+        (fields.empty() ? "it has none" : guess(name, fields) + "its fields are " + join(fields)));
 }
 
 // Some type must be able to hold it.

@@ -31,7 +31,7 @@ result<const message_type*> find_type(const std::string& name, const message_cat
     if (type == nullptr) {
         const auto names = type_names(known);
         return usage("there is no message type " + name + "; " + guess(name, names) +
-                     "the types are " + in_a_row(names));
+                     "the types are " + join(names));
     }
     if (is_of_inspector(type->id))
         return usage(name + " is of the inspector's own messages, which are not shown");

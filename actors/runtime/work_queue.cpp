@@ -17,7 +17,7 @@ void work_queue::submit(device& on, piece p) {
     device_task task;
     task.cost_hint = p.cost;
     task.owner = owner_.self().actor.value();
-    task.urgency = p.urgency;
+    task.priority = p.priority;
     task.work = std::move(p.work);
     task.done = [submitter = owner_.self_handle(), ticket = ++ticket_](const result<void>& outcome,
                                                                        duration busy) {

@@ -35,7 +35,7 @@ class work_queue {
         minibatch_id minibatch{none}; // that the trace names it by
         weight_version version{none}; // likewise
         double cost = 0;              // as device_task::cost_hint
-        task_urgency urgency = task_urgency::usual;
+        task_priority priority = task_priority::usual;
         device_work work;
         std::function<void()> then;
         std::function<void(const error&)> failed = {}; // where given, in place of the queue's

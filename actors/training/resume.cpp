@@ -74,10 +74,10 @@ std::string advice_on_damage(const checkpoint_info& latest) {
         if (older.folder == latest.folder)
             continue;
         if (load_usable(older))
-            return "; delete " + in_a_row(damaged) + " to go on from " + older.folder.string();
+            return "; delete " + join(damaged) + " to go on from " + older.folder.string();
         damaged.push_back(older.folder.string());
     }
-    return "; there is no older one to go on from: delete " + in_a_row(damaged) +
+    return "; there is no older one to go on from: delete " + join(damaged) +
            " and train anew without --resume";
 }
 
@@ -136,9 +136,9 @@ void note_optimizer(proto::App::Reader app, const loaded_checkpoint& saved,
         constexpr std::size_t shown_max = 4;
         std::vector<std::string> few;
         std::ranges::copy(kinds | std::views::take(shown_max), std::back_inserter(few));
-        return in_a_row(few) + (kinds.size() > few.size()
-                                    ? " and " + std::to_string(kinds.size() - few.size()) + " more"
-                                    : "");
+        return join(few) + (kinds.size() > few.size()
+                                ? " and " + std::to_string(kinds.size() - few.size()) + " more"
+                                : "");
     };
     const std::string from = "--resume: " + saved.info().folder.string();
     const std::string then = printable(saved.info().progress.optimizer, limits::name_bytes_max);
@@ -170,7 +170,7 @@ result<void> load_latest(proto::App::Reader app, const data_sets& data,
                          const checkpoint_info& latest, checkpoints& out) {
     if (const auto others = other_than_saved(app, data, latest.progress); !others.empty())
         return error{errc::usage, "--resume: " + latest.folder.string() + " was saved with " +
-                                      in_a_row(others) +
+                                      join(others) +
                                       "; resume with the same, or train into another folder" +
                                       advice_on_weights(app.getModel(), data, latest)};
     auto loaded = load_usable(latest);

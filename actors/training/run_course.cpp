@@ -42,11 +42,11 @@ std::size_t run_course::answers() const {
 }
 
 // Only where every stage is asked need some not answer.
-bool run_course::is_due(std::size_t seat) const {
+bool run_course::is_due(std::size_t placement) const {
     if (phase_ != run_phase::placing && phase_ != run_phase::connecting &&
         phase_ != run_phase::training)
         return true;
-    return joining_.empty() ? !lost_.contains(seat) : joining_.contains(seat);
+    return joining_.empty() ? !lost_.contains(placement) : joining_.contains(placement);
 }
 
 bool run_course::awaits(std::size_t stage) const {
@@ -58,8 +58,8 @@ bool run_course::take(run_phase asked, std::size_t stage) {
 }
 
 bool run_course::complete() const {
-    for (std::size_t seat = 0; seat < answers(); ++seat)
-        if (is_due(seat) && !answered_.contains(seat))
+    for (std::size_t placement = 0; placement < answers(); ++placement)
+        if (is_due(placement) && !answered_.contains(placement))
             return false;
     return true;
 }

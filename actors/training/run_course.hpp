@@ -91,7 +91,7 @@ class run_course {
 
   private:
     std::size_t answers() const;
-    bool is_due(std::size_t seat) const;
+    bool is_due(std::size_t placement) const;
     run_phase after_epoch() const;
     bool is_last() const { return stopping_ || epoch_ >= options_.shape.epochs; }
 
@@ -100,8 +100,8 @@ class run_course {
     std::size_t stages_ = 0;
     std::size_t with_replicas_ = 0;
     std::set<std::size_t> answered_;
-    std::set<std::size_t> lost_;    // seats
-    std::set<std::size_t> joining_; // seats: only these are placed and connected
+    std::set<std::size_t> lost_;    // placements
+    std::set<std::size_t> joining_; // placements: only these are placed and connected
     bool stopping_ = false;
     std::uint32_t epoch_;
     std::uint64_t minibatches_done_;

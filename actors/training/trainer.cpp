@@ -68,8 +68,8 @@ void trainer::on_start() {
     carry_out(course_.phase());
 }
 
-bool trainer::take(run_phase asked, std::size_t seat) {
-    if (course_.take(asked, seat))
+bool trainer::take(run_phase asked, std::size_t placement) {
+    if (course_.take(asked, placement))
         return true;
     reject("this was not asked for, or has been answered already");
     return false;
@@ -110,10 +110,10 @@ void trainer::train() {
     for (const std::uint32_t replica : std::exchange(joined_, {})) {
         frame_builder<proto::ReplicaJoined> joined;
         joined.body().setReplica(replica);
-        write_address(joined.body().initFirstStage(), stages()[*seat_of(replica, 0)]);
+        write_address(joined.body().initFirstStage(), stages()[*placement_of(replica, 0)]);
         write_address(
             joined.body().initLastStage(),
-            stages()[*seat_of(replica, static_cast<std::uint32_t>(plan_.stages.size()) - 1)]);
+            stages()[*placement_of(replica, static_cast<std::uint32_t>(plan_.stages.size()) - 1)]);
         send(source_, std::move(joined));
     }
     const std::uint64_t skip = course_.minibatches_done_of_epoch();
@@ -135,9 +135,9 @@ void trainer::minibatch_done(proto::MinibatchDone::Reader body, const frame& f) 
     if (course_.phase() != run_phase::training)
         return reject("no epoch is running");
     bool is_last = false; // stage of a replica
-    for (std::size_t seat = 0; seat < stages().size(); ++seat)
-        is_last =
-            is_last || (stages()[seat] == f.from() && stage_at(seat) + 1 == plan_.stages.size());
+    for (std::size_t placement = 0; placement < stages().size(); ++placement)
+        is_last = is_last || (stages()[placement] == f.from() &&
+                              stage_at(placement) + 1 == plan_.stages.size());
     if (!is_last)
         return reject("the sender is not the last stage of a replica");
     if (!std::isfinite(body.getLossSum()))
@@ -154,8 +154,8 @@ void trainer::minibatch_done(proto::MinibatchDone::Reader body, const frame& f) 
 void trainer::stage_epoch_done(proto::StageEpochDone::Reader body, const frame& f) {
     if (body.getEpoch() != course_.epoch())
         return reject("this epoch is not running");
-    const auto seat = seat_of_sender(body.getReplica(), body.getStage(), f);
-    if (!seat || !take(run_phase::training, *seat))
+    const auto placement = placement_of_sender(body.getReplica(), body.getStage(), f);
+    if (!placement || !take(run_phase::training, *placement))
         return;
     std::optional<weight_version>& version = versions_[body.getStage()];
     if ((minibatches_of_epoch_ && body.getMinibatches() != *minibatches_of_epoch_) ||
@@ -164,7 +164,7 @@ void trainer::stage_epoch_done(proto::StageEpochDone::Reader body, const frame& 
     if (!course_.may_end_after(body.getMinibatches()))
         return fail({errc::protocol, "an epoch ends that has run " +
                                          std::to_string(body.getMinibatches()) + " minibatches"});
-    stage_report& stage = report_.stages[*seat];
+    stage_report& stage = report_.stages[*placement];
     if (stage.lags.size() < body.getLags().size())
         stage.lags.resize(body.getLags().size());
     for (unsigned k = 0; k < body.getLags().size(); ++k)
@@ -199,7 +199,7 @@ void trainer::evaluate() {
 void trainer::evaluation_done(proto::EvaluationDone::Reader body, const frame& f) {
     if (body.getEpoch() != course_.epoch())
         return reject("this evaluation is not running");
-    if (!seat_of_sender(0, static_cast<std::uint32_t>(plan_.stages.size() - 1), f) ||
+    if (!placement_of_sender(0, static_cast<std::uint32_t>(plan_.stages.size() - 1), f) ||
         !take(run_phase::evaluating))
         return;
     if (body.getSamples() != options_.data->test.size())
@@ -236,19 +236,19 @@ void trainer::stage_failed(proto::StageFailed::Reader body, const frame& f) {
     const error why = read_failure(body.getFailure());
     if (f.from() == source_)
         return fail(advised(why));
-    const auto seat = seat_of_sender(body.getReplica(), body.getStage(), f);
-    if (!seat)
+    const auto placement = placement_of_sender(body.getReplica(), body.getStage(), f);
+    if (!placement)
         return;
-    const std::string stage = name_of_stage(*seat);
-    if (course_.has_lost(replica_at(*seat)))
+    const std::string stage = name_of_stage(*placement);
+    if (course_.has_lost(replica_at(*placement)))
         return;
-    if (const auto other = seat_of(body.getLostReplica(), body.getLostStage()))
+    if (const auto other = placement_of(body.getLostReplica(), body.getLostStage()))
         return goes_on_without(*other, why)
                    ? void()
                    : fail(lost(why, name_of_stage(*other) + " (noticed by " + stage + ")"));
-    if (course_.is_joining(replica_at(*seat)))
-        return give_up_newcomer(*seat, why);
-    fail(advised(why.in(stage), &device_at(*seat)));
+    if (course_.is_joining(replica_at(*placement)))
+        return give_up_newcomer(*placement, why);
+    fail(advised(why.in(stage), &device_at(*placement)));
 }
 
 // `why` is of computing: what is exhausted is memory, and what is numeric the loss or the weights. What a stage makes
@@ -276,13 +276,13 @@ error trainer::advised(const error& why, const plan_device* where) const {
     return why;
 }
 
-std::string trainer::name_of_stage(std::size_t seat) const {
-    const plan_device& where = device_at(seat);
-    const std::string replica = plan_.stages[stage_at(seat)].where.size() > 1
-                                    ? " of replica " + std::to_string(replica_at(seat))
+std::string trainer::name_of_stage(std::size_t placement) const {
+    const plan_device& where = device_at(placement);
+    const std::string replica = plan_.stages[stage_at(placement)].where.size() > 1
+                                    ? " of replica " + std::to_string(replica_at(placement))
                                     : "";
-    return "stage " + std::to_string(stage_at(seat)) + replica + " on " + where.node_name + "/" +
-           where.device;
+    return "stage " + std::to_string(stage_at(placement)) + replica + " on " + where.node_name +
+           "/" + where.device;
 }
 
 // After what was under way: an epoch cut short, and its checkpoint.
@@ -335,12 +335,12 @@ void trainer::on_down(actor_address who, const error& why) {
     if (who != source_ && goes_on_without_node(who, why))
         return;
     std::string what = who == source_ ? "the data" : "";
-    for (std::size_t seat = 0; seat < stages().size(); ++seat)
-        if (who == stages()[seat] || who == agent_of(device_at(seat)))
-            what += (what.empty() ? "" : ", ") + name_of_stage(seat) +
-                    (shards()[seat] && plan_.sync.bears_loss()
+    for (std::size_t placement = 0; placement < stages().size(); ++placement)
+        if (who == stages()[placement] || who == agent_of(device_at(placement)))
+            what += (what.empty() ? "" : ", ") + name_of_stage(placement) +
+                    (shards()[placement] && plan_.sync.bears_loss()
                          ? " with a shard of its parameter server, without which no run goes on" +
-                               std::string{has_other_shards(seat)
+                               std::string{has_other_shards(placement)
                                                ? " (with parameter_server.shards: 1 only the first "
                                                  "replica has one)"
                                                : ""}

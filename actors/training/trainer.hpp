@@ -38,7 +38,7 @@ struct trainer_options {
     std::uint64_t run = 0; // drawn at random by the owner
     std::vector<plan_device> devices;
     std::shared_ptr<const data_sets> data;
-    std::shared_ptr<device> worker;          // prepares batches, reads and writes checkpoints
+    std::shared_ptr<device> io;              // prepares batches, reads and writes checkpoints
     std::shared_ptr<checkpoint_store> store; // null: nothing is saved
     std::shared_ptr<const loaded_checkpoint> resume; // null: fresh weights
     memory_advice more_memory;
@@ -76,8 +76,8 @@ class trainer final : public actor {
     } // its devices came with the plan
     void stop(proto::StopRun::Reader body, const frame& f);
 
-    bool take(run_phase asked, std::size_t seat = 0); // false: refused
-    void go_on(std::uint64_t minibatches = 0);        // if all answers are in
+    bool take(run_phase asked, std::size_t placement = 0); // false: refused
+    void go_on(std::uint64_t minibatches = 0);             // if all answers are in
     void carry_out(run_phase phase);
     void measure();
     void place();
@@ -87,18 +87,18 @@ class trainer final : public actor {
     void spawn_source();
     void restore();
     void connect();
-    void connect_stage(std::size_t seat);
+    void connect_stage(std::size_t placement);
     std::vector<actor_address> replicas_of(std::size_t stage, run_role role) const;
     std::vector<actor_address> neighbours(std::size_t stage, std::uint32_t replica) const;
-    bool is_beside(std::size_t seat, std::size_t stage) const;
+    bool is_colocated(std::size_t placement, std::size_t stage) const;
     void train();
-    bool goes_on_without(std::size_t seat, const error& why);
+    bool goes_on_without(std::size_t placement, const error& why);
     bool goes_on_without_node(actor_address who, const error& why);
-    bool may_lose(std::size_t seat) const;
+    bool may_lose(std::size_t placement) const;
     void lose_replica(std::uint32_t replica, const error& why);
     void take_expected(const frame& f);
-    void give_up_newcomer(std::size_t seat, const error& why);
-    void introduce(std::size_t seat); // to the peers of its stage
+    void give_up_newcomer(std::size_t placement, const error& why);
+    void introduce(std::size_t placement); // to the peers of its stage
     bool let_one_join();
     std::vector<plan_device> free_devices() const;
     std::uint32_t replicas_left() const;
@@ -119,25 +119,29 @@ class trainer final : public actor {
     actor_address agent_of(const plan_device& where) const;
     actor_address profiler() const;         // that measures for this run
     bool is_agent(actor_address who) const; // of a node that the run may use
-    std::optional<std::size_t> seat_of(std::uint32_t replica, std::uint32_t stage) const {
-        return cast_.seat_of(replica, stage);
+    std::optional<std::size_t> placement_of(std::uint32_t replica, std::uint32_t stage) const {
+        return cast_.placement_of(replica, stage);
     }
-    std::uint32_t replica_at(std::size_t seat) const { return cast_.seat_at(seat).replica; }
-    std::uint32_t stage_at(std::size_t seat) const { return cast_.seat_at(seat).stage; }
-    const plan_device& device_at(std::size_t seat) const;
-    // By seat; where they are.
+    std::uint32_t replica_at(std::size_t placement) const {
+        return cast_.placement_at(placement).replica;
+    }
+    std::uint32_t stage_at(std::size_t placement) const {
+        return cast_.placement_at(placement).stage;
+    }
+    const plan_device& device_at(std::size_t placement) const;
+    // By placement; where they are.
     const std::vector<actor_address>& stages() const { return cast_.all(run_role::stage); }
     const std::vector<actor_address>& shards() const { return cast_.all(run_role::shard); }
     const std::vector<actor_address>& peers() const { return cast_.all(run_role::peer); }
-    // The seat of this stage if the message is its; else answers by Rejected.
-    std::optional<std::size_t> seat_of_sender(std::uint32_t replica, std::uint32_t stage,
-                                              const frame& f);
+    // The placement of this stage if the message is its; else answers by Rejected.
+    std::optional<std::size_t> placement_of_sender(std::uint32_t replica, std::uint32_t stage,
+                                                   const frame& f);
     std::vector<weights_layout> layouts() const; // by stage
-    std::string name_of_stage(std::size_t seat) const;
+    std::string name_of_stage(std::size_t placement) const;
     std::string advice() const;
     error advised(const error& why, const plan_device* where = nullptr) const;
     error lost(const error& why, const std::string& what) const;
-    bool has_other_shards(std::size_t seat) const; // its stage's server
+    bool has_other_shards(std::size_t placement) const; // its stage's server
     checkpoint_progress how_far() const;
     std::string stopped_at_once(bool again) const;
     std::string stopped_in_order() const;

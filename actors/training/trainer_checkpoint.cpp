@@ -8,7 +8,7 @@ namespace troupe {
 
 void trainer::restore() {
     restored_ = std::make_shared<std::vector<weights_ptr>>();
-    work_.submit(*options_.worker,
+    work_.submit(*options_.io,
                  {.work = [from = std::move(options_.resume), layouts = layouts(),
                            restored = restored_](compute_context& context) -> result<void> {
                       for (const weights_layout& layout : layouts) {
@@ -34,7 +34,8 @@ void trainer::take_snapshots() {
 }
 
 void trainer::snapshot(proto::Snapshot::Reader body, const frame& f) {
-    if (!seat_of_sender(0, body.getStage(), f) || !take(run_phase::snapshotting, body.getStage()))
+    if (!placement_of_sender(0, body.getStage(), f) ||
+        !take(run_phase::snapshotting, body.getStage()))
         return;
     if (versions_[body.getStage()] != weight_version{body.getWeightVersion()})
         return fail(
@@ -97,7 +98,7 @@ void trainer::write_checkpoint() {
     std::vector<layer_range> stages;
     for (const planned_stage& stage : plan_.stages)
         stages.push_back(stage.layers);
-    work_.submit(*options_.worker,
+    work_.submit(*options_.io,
                  {.work = [store = options_.store, progress = how_far(), stages = std::move(stages),
                            layouts = layouts(), snapshots = std::move(snapshots_),
                            folder](compute_context&) -> result<void> {

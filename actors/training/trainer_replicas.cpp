@@ -19,46 +19,46 @@ std::uint32_t trainer::replicas_left() const {
 
 // The first replica evaluates, and a shard's weights are nowhere else; of several stages whose replicas share a server of
 // their node none can leave it alone.
-bool trainer::may_lose(std::size_t seat) const {
+bool trainer::may_lose(std::size_t placement) const {
     bool has_shard = false;
     for (std::uint32_t s = 0; s < plan_.stages.size(); ++s)
-        has_shard = has_shard || shards()[*seat_of(replica_at(seat), s)];
+        has_shard = has_shard || shards()[*placement_of(replica_at(placement), s)];
     return started_ && course_.phase() != run_phase::finished && plan_.sync.bears_loss() &&
-           replica_at(seat) > 0 && !has_shard &&
+           replica_at(placement) > 0 && !has_shard &&
            (!plan_.sync.node_servers || plan_.stages.size() == 1);
 }
 
-bool trainer::has_other_shards(std::size_t seat) const {
-    for (std::size_t other = 0; other < cast_.seats(); ++other)
-        if (other != seat && stage_at(other) == stage_at(seat) && shards()[other])
+bool trainer::has_other_shards(std::size_t placement) const {
+    for (std::size_t other = 0; other < cast_.placements(); ++other)
+        if (other != placement && stage_at(other) == stage_at(placement) && shards()[other])
             return true;
     return false;
 }
 
 // One stage is out of its neighbours' reach.
-bool trainer::goes_on_without(std::size_t seat, const error& why) {
-    if (course_.has_lost(replica_at(seat)))
+bool trainer::goes_on_without(std::size_t placement, const error& why) {
+    if (course_.has_lost(replica_at(placement)))
         return true;
-    if (why.code() != errc::lost || plan_.sync.node_servers || !may_lose(seat))
+    if (why.code() != errc::lost || plan_.sync.node_servers || !may_lose(placement))
         return false;
-    lost_nodes_.insert(device_at(seat).node); // takes nobody's place
-    lose_replica(replica_at(seat), why);
+    lost_nodes_.insert(device_at(placement).node); // takes nobody's place
+    lose_replica(replica_at(placement), why);
     return true;
 }
 
 bool trainer::goes_on_without_node(actor_address who, const error& why) {
     std::set<std::uint32_t> replicas;
     bool had_others = false; // of replicas that are lost already
-    for (std::size_t seat = 0; seat < stages().size(); ++seat) {
-        if (device_at(seat).node != who.node)
+    for (std::size_t placement = 0; placement < stages().size(); ++placement) {
+        if (device_at(placement).node != who.node)
             continue;
-        if (course_.has_lost(replica_at(seat))) {
+        if (course_.has_lost(replica_at(placement))) {
             had_others = true;
             continue;
         }
-        if (why.code() != errc::lost || !may_lose(seat))
+        if (why.code() != errc::lost || !may_lose(placement))
             return false;
-        replicas.insert(replica_at(seat));
+        replicas.insert(replica_at(placement));
     }
     if (replicas.empty() && !had_others)
         return false;
@@ -76,20 +76,20 @@ void trainer::lose_replica(std::uint32_t replica, const error& why) {
     const bool was_expecting = !expecting_.empty();
     std::erase(joined_, replica);
     for (std::uint32_t s = 0; s < plan_.stages.size(); ++s) {
-        const std::size_t seat = *seat_of(replica, s);
-        what += (what.empty() ? "" : ", ") + name_of_stage(seat);
-        report_.stages[seat].lost = true;
-        unwatch(stages()[seat]);
-        expecting_.erase(peers()[seat]);
-        nodes.insert(device_at(seat).node);
+        const std::size_t placement = *placement_of(replica, s);
+        what += (what.empty() ? "" : ", ") + name_of_stage(placement);
+        report_.stages[placement].lost = true;
+        unwatch(stages()[placement]);
+        expecting_.erase(peers()[placement]);
+        nodes.insert(device_at(placement).node);
     }
     for (const node_id node : nodes) {
-        const auto is_used = [&](std::size_t seat) {
-            return device_at(seat).node == node && !course_.has_lost(replica_at(seat));
+        const auto is_used = [&](std::size_t placement) {
+            return device_at(placement).node == node && !course_.has_lost(replica_at(placement));
         };
         bool used = false;
-        for (std::size_t seat = 0; seat < cast_.seats(); ++seat)
-            used = used || is_used(seat);
+        for (std::size_t placement = 0; placement < cast_.placements(); ++placement)
+            used = used || is_used(placement);
         if (!used)
             unwatch({node, well_known::agent});
     }
@@ -151,9 +151,10 @@ std::vector<plan_device> trainer::free_devices() const {
     std::vector<plan_device> free;
     for (const plan_device& d : options_.devices) {
         bool used = lost_nodes_.contains(d.node);
-        for (std::size_t seat = 0; seat < cast_.seats(); ++seat)
-            used = used || (!course_.has_lost(replica_at(seat)) && device_at(seat).node == d.node &&
-                            device_at(seat).device == d.device); // slowed down or not
+        for (std::size_t placement = 0; placement < cast_.placements(); ++placement)
+            used = used || (!course_.has_lost(replica_at(placement)) &&
+                            device_at(placement).node == d.node &&
+                            device_at(placement).device == d.device); // slowed down or not
         if (!used)
             free.push_back(d);
     }
@@ -161,9 +162,9 @@ std::vector<plan_device> trainer::free_devices() const {
 }
 
 // It cannot be placed, or not begin: the run goes on as before.
-void trainer::give_up_newcomer(std::size_t seat, const error& why) {
-    lost_nodes_.insert(device_at(seat).node);
-    lose_replica(replica_at(seat), why);
+void trainer::give_up_newcomer(std::size_t placement, const error& why) {
+    lost_nodes_.insert(device_at(placement).node);
+    lose_replica(replica_at(placement), why);
 }
 
 // Before an epoch: where a replica is lost and there are devices for it, its stages are placed anew.
@@ -180,12 +181,12 @@ bool trainer::let_one_join() {
     joined_.push_back(replica);
     std::string where;
     for (std::uint32_t s = 0; s < plan_.stages.size(); ++s) {
-        const std::size_t seat = *seat_of(replica, s);
+        const std::size_t placement = *placement_of(replica, s);
         plan_.stages[s].where[replica] = free[s];
-        report_.stages[seat].lost = false;
+        report_.stages[placement].lost = false;
         where += (where.empty() ? "" : ", ") + free[s].node_name + "/" + free[s].device;
-        cast_.move(seat, free[s]);
-        for (const std::size_t actor : cast_.actors_of(seat))
+        cast_.move(placement, free[s]);
+        for (const std::size_t actor : cast_.actors_of(placement))
             ask_for(actor);
     }
     for (const actor_address shard : shards())
@@ -203,15 +204,15 @@ bool trainer::let_one_join() {
 void trainer::introduce(std::size_t newcomer) {
     if (!peers()[newcomer])
         return;
-    for (std::size_t seat = 0; seat < cast_.seats(); ++seat) {
-        if (seat == newcomer || stage_at(seat) != stage_at(newcomer) ||
-            course_.has_lost(replica_at(seat)))
+    for (std::size_t placement = 0; placement < cast_.placements(); ++placement) {
+        if (placement == newcomer || stage_at(placement) != stage_at(newcomer) ||
+            course_.has_lost(replica_at(placement)))
             continue;
-        expecting_.insert(peers()[seat]);
+        expecting_.insert(peers()[placement]);
         frame_builder<proto::PeerJoined> joined;
         joined.body().setRank(replica_at(newcomer));
         write_address(joined.body().initMember(), peers()[newcomer]);
-        send(peers()[seat], std::move(joined));
+        send(peers()[placement], std::move(joined));
     }
 }
 

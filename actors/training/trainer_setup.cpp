@@ -80,11 +80,11 @@ void trainer::place() {
         return fail(options_.app.at_its_place(made.failure()));
     plan_ = std::move(made).value();
     cast_ = training_cast{options_.run, plan_.actors};
-    course_.set_stages(plan_.stages.size(), cast_.seats());
-    report_.stages.resize(cast_.seats());
-    for (std::size_t seat = 0; seat < cast_.seats(); ++seat) {
-        report_.stages[seat].replica = replica_at(seat);
-        report_.stages[seat].stage = stage_at(seat);
+    course_.set_stages(plan_.stages.size(), cast_.placements());
+    report_.stages.resize(cast_.placements());
+    for (std::size_t placement = 0; placement < cast_.placements(); ++placement) {
+        report_.stages[placement].replica = replica_at(placement);
+        report_.stages[placement].stage = stage_at(placement);
     }
     for (std::size_t actor = 0; actor < cast_.size(); ++actor)
         ask_for(actor);
@@ -106,7 +106,7 @@ void trainer::spawn_failed(proto::SpawnFailed::Reader body, const frame& f) {
     const error why = read_failure(body.getFailure());
     const planned_actor& who = cast_[answer->member];
     if (course_.is_joining(who.replicas[0]))
-        return give_up_newcomer(*seat_of(who.replicas[0], who.stage), why);
+        return give_up_newcomer(*placement_of(who.replicas[0], who.stage), why);
     fail(why);
 }
 
@@ -122,10 +122,10 @@ void trainer::spawned(proto::Spawned::Reader body, const frame& f) {
     if (who.role == run_role::stage)
         watch(answer->address);
     for (const std::uint32_t replica : who.replicas) {
-        const std::size_t seat = *seat_of(replica, who.stage);
-        if (cast_.is_taken(seat) && course_.take(run_phase::placing, seat) &&
+        const std::size_t placement = *placement_of(replica, who.stage);
+        if (cast_.is_taken(placement) && course_.take(run_phase::placing, placement) &&
             course_.is_joining(replica))
-            introduce(seat);
+            introduce(placement);
     }
     if (course_.phase() != run_phase::placing || !course_.complete())
         return;
@@ -146,15 +146,15 @@ void trainer::end_actors(const std::vector<std::pair<node_id, actor_address>>& a
         send({node, well_known::agent}, end_message(options_.run, addresses, why));
 }
 
-const plan_device& trainer::device_at(std::size_t seat) const {
-    return plan_.stages[stage_at(seat)].where[replica_at(seat)];
+const plan_device& trainer::device_at(std::size_t placement) const {
+    return plan_.stages[stage_at(placement)].where[replica_at(placement)];
 }
 
-std::optional<std::size_t> trainer::seat_of_sender(std::uint32_t replica, std::uint32_t stage,
-                                                   const frame& f) {
-    const auto seat = seat_of(replica, stage);
-    if (seat && *seat < stages().size() && stages()[*seat] == f.from())
-        return seat;
+std::optional<std::size_t> trainer::placement_of_sender(std::uint32_t replica, std::uint32_t stage,
+                                                        const frame& f) {
+    const auto placement = placement_of(replica, stage);
+    if (placement && *placement < stages().size() && stages()[*placement] == f.from())
+        return placement;
     reject("the sender is not this stage");
     return std::nullopt;
 }
@@ -162,7 +162,7 @@ std::optional<std::size_t> trainer::seat_of_sender(std::uint32_t replica, std::u
 void trainer::spawn_source() {
     data_source_options source;
     source.data = options_.data;
-    source.worker = options_.worker;
+    source.io = options_.io;
     source.schedule = plan_.schedule;
     source.first_place.stages = static_cast<std::uint32_t>(plan_.stages.size());
     if (!plan_.stage_replicas.empty())
@@ -184,9 +184,9 @@ void trainer::spawn_source() {
 void trainer::connect() {
     if (!expecting_.empty())
         return;
-    for (std::size_t seat = 0; seat < cast_.seats(); ++seat)
-        if (course_.awaits(seat))
-            connect_stage(seat);
+    for (std::size_t placement = 0; placement < cast_.placements(); ++placement)
+        if (course_.awaits(placement))
+            connect_stage(placement);
     restored_.reset();
 }
 
@@ -194,9 +194,9 @@ void trainer::connect() {
 std::vector<actor_address> trainer::replicas_of(std::size_t stage, run_role role) const {
     const std::vector<actor_address>& by_seat = cast_.all(role);
     std::vector<actor_address> found;
-    for (std::size_t seat = 0; seat < cast_.seats(); ++seat)
-        if (stage_at(seat) == stage && (role == run_role::stage || by_seat[seat]))
-            found.push_back(by_seat[seat]);
+    for (std::size_t placement = 0; placement < cast_.placements(); ++placement)
+        if (stage_at(placement) == stage && (role == run_role::stage || by_seat[placement]))
+            found.push_back(by_seat[placement]);
     return found;
 }
 
@@ -207,20 +207,20 @@ std::vector<actor_address> trainer::neighbours(std::size_t stage, std::uint32_t 
 }
 
 // Whether that stage of the same replica is computed on the same device. Where stages differ in replicas none is.
-bool trainer::is_beside(std::size_t seat, std::size_t stage) const {
+bool trainer::is_colocated(std::size_t placement, std::size_t stage) const {
     if (!plan_.stage_replicas.empty())
         return false;
-    for (std::size_t other = 0; other < cast_.seats(); ++other)
-        if (stage_at(other) == stage && replica_at(other) == replica_at(seat))
-            return device_at(other) == device_at(seat);
+    for (std::size_t other = 0; other < cast_.placements(); ++other)
+        if (stage_at(other) == stage && replica_at(other) == replica_at(placement))
+            return device_at(other) == device_at(placement);
     return false;
 }
 
-void trainer::connect_stage(std::size_t seat) {
+void trainer::connect_stage(std::size_t placement) {
     const std::size_t stages = plan_.stages.size();
-    const std::size_t stage = stage_at(seat);
+    const std::size_t stage = stage_at(placement);
     frame_builder<proto::ConnectStage> request;
-    const std::uint32_t replica = replica_at(seat);
+    const std::uint32_t replica = replica_at(placement);
     std::vector<actor_address> previous{source_}, next;
     if (stage > 0)
         previous = neighbours(stage - 1, replica);
@@ -240,12 +240,12 @@ void trainer::connect_stage(std::size_t seat) {
     write_addresses(body.initReducers(count(reducers)), reducers);
     write_addresses(body.initShards(count(shards)), shards);
     write_addresses(body.initPeers(count(peers)), peers);
-    write_address(body.initReducer(), cast_.all(run_role::reducer)[seat]);
-    write_address(body.initCache(), cast_.all(run_role::cache)[seat]);
-    write_address(body.initShard(), cast_.all(run_role::shard)[seat]);
-    write_address(body.initPeer(), cast_.all(run_role::peer)[seat]);
-    body.setPreviousIsBeside(stage > 0 && is_beside(seat, stage - 1));
-    body.setNextIsBeside(is_beside(seat, stage + 1));
+    write_address(body.initReducer(), cast_.all(run_role::reducer)[placement]);
+    write_address(body.initCache(), cast_.all(run_role::cache)[placement]);
+    write_address(body.initShard(), cast_.all(run_role::shard)[placement]);
+    write_address(body.initPeer(), cast_.all(run_role::peer)[placement]);
+    body.setPreviousIsColocated(stage > 0 && is_colocated(placement, stage - 1));
+    body.setNextIsColocated(is_colocated(placement, stage + 1));
     if (course_.is_joining(replica)) {
         body.setJoins(true);
         body.setWeightVersion(versions_[stage]->value());
@@ -258,12 +258,12 @@ void trainer::connect_stage(std::size_t seat) {
         for (tensor& t : from.tensors())
             request.attach(std::move(t));
     }
-    send(cast_.all(run_role::stage)[seat], std::move(request));
+    send(cast_.all(run_role::stage)[placement], std::move(request));
 }
 
 void trainer::stage_ready(proto::StageReady::Reader body, const frame& f) {
-    const auto seat = seat_of_sender(body.getReplica(), body.getStage(), f);
-    if (!seat || !take(run_phase::connecting, *seat))
+    const auto placement = placement_of_sender(body.getReplica(), body.getStage(), f);
+    if (!placement || !take(run_phase::connecting, *placement))
         return;
     if (course_.complete() && !std::exchange(started_, true))
         tell(news_of(plan_, course_.shape().epochs, report_.checkpoint, options_.of_cluster));

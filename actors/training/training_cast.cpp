@@ -8,24 +8,24 @@ namespace troupe {
 training_cast::training_cast(std::uint64_t run, std::vector<planned_actor> actors) : cast_{run} {
     for (planned_actor& actor : actors) {
         if (actor.role == run_role::stage)
-            seats_.push_back({actor.replicas[0], actor.stage});
+            placements_.push_back({actor.replicas[0], actor.stage});
         cast_.add(actor.name, actor.where);
         actors_.push_back(std::move(actor));
     }
     for (auto& of_role : addresses_)
-        of_role.resize(seats_.size());
+        of_role.resize(placements_.size());
 }
 
-std::optional<std::size_t> training_cast::seat_of(std::uint32_t replica,
-                                                  std::uint32_t stage) const {
-    const auto found = std::ranges::find(seats_, seat{replica, stage});
-    if (found == seats_.end())
+std::optional<std::size_t> training_cast::placement_of(std::uint32_t replica,
+                                                       std::uint32_t stage) const {
+    const auto found = std::ranges::find(placements_, placement{replica, stage});
+    if (found == placements_.end())
         return std::nullopt;
-    return static_cast<std::size_t>(found - seats_.begin());
+    return static_cast<std::size_t>(found - placements_.begin());
 }
 
 std::vector<std::size_t> training_cast::actors_of(std::size_t number) const {
-    const seat& of = seats_[number];
+    const placement& of = placements_[number];
     std::vector<std::size_t> found;
     for (std::size_t a = 0; a < actors_.size(); ++a)
         if (actors_[a].stage == of.stage && std::ranges::count(actors_[a].replicas, of.replica) > 0)
@@ -50,7 +50,7 @@ result<cast::answer> training_cast::enter(proto::Spawned::Reader body, actor_add
     const planned_actor& entering = actors_[answer->member];
     auto& of_role = addresses_[static_cast<std::size_t>(entering.role)];
     for (const std::uint32_t replica : entering.replicas)
-        of_role[*seat_of(replica, entering.stage)] = answer->address;
+        of_role[*placement_of(replica, entering.stage)] = answer->address;
     return answer;
 }
 

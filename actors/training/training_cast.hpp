@@ -1,8 +1,8 @@
 // Which stage of which replica the members of a training run's cast (actors/run/cast.hpp) are, or are companions of. A pure
 // value.
 //
-// Stages are numbered over all replicas, those of the first first: their seats. A seat is taken when its stage and the
-// stage's companions are there.
+// Stages are numbered over all replicas, those of the first replica first: the number is the stage's placement. A placement
+// is taken when its stage and the stage's companions are there.
 #pragma once
 
 #include <array>
@@ -17,10 +17,10 @@ namespace troupe {
 
 class training_cast {
   public:
-    struct seat {
+    struct placement {
         std::uint32_t replica = 0;
         std::uint32_t stage = 0;
-        friend bool operator==(const seat&, const seat&) = default;
+        friend bool operator==(const placement&, const placement&) = default;
     };
 
     training_cast() = default;
@@ -29,14 +29,14 @@ class training_cast {
     std::size_t size() const noexcept { return actors_.size(); }
     const planned_actor& operator[](std::size_t actor) const { return actors_[actor]; }
 
-    std::size_t seats() const noexcept { return seats_.size(); }
-    const seat& seat_at(std::size_t number) const { return seats_[number]; }
-    std::optional<std::size_t> seat_of(std::uint32_t replica, std::uint32_t stage) const;
-    // This seat's stage and its companions.
-    std::vector<std::size_t> actors_of(std::size_t seat) const;
-    bool is_taken(std::size_t seat) const;
+    std::size_t placements() const noexcept { return placements_.size(); }
+    const placement& placement_at(std::size_t number) const { return placements_[number]; }
+    std::optional<std::size_t> placement_of(std::uint32_t replica, std::uint32_t stage) const;
+    // This placement's stage and its companions.
+    std::vector<std::size_t> actors_of(std::size_t placement) const;
+    bool is_taken(std::size_t placement) const;
 
-    // Addresses by seat, of those that are there, or were until they left; else none.
+    // Addresses by placement, of those that are there, or were until they left; else none.
     const std::vector<actor_address>& all(run_role role) const {
         return addresses_[static_cast<std::size_t>(role)];
     }
@@ -52,14 +52,14 @@ class training_cast {
 
     // The actors that no other replica shares leave, and are returned; answers that come for them are wanted no more.
     std::vector<std::pair<node_id, actor_address>> leave(std::uint32_t replica);
-    // Where the actors of this seat, who have left, will be from now on. There is no stage until it enters.
-    void move(std::size_t seat, const plan_device& where);
+    // Where the actors of this placement, who have left, will be from now on. There is no stage until it enters.
+    void move(std::size_t placement, const plan_device& where);
 
   private:
     cast cast_;
     std::vector<planned_actor> actors_; // in the order of the cast
-    std::vector<seat> seats_;
-    std::array<std::vector<actor_address>, run_roles> addresses_; // by role and seat
+    std::vector<placement> placements_;
+    std::array<std::vector<actor_address>, run_roles> addresses_; // by role and placement
 };
 
 } // namespace troupe

@@ -82,7 +82,7 @@ result<void> gradient_encoder::make_state(compute_context& context) {
         auto state = options_.how->first_state(context.host_memory(), shape, at);
         if (!state)
             return state.failure();
-        if (auto in = bring_in(context, *state); !in)
+        if (auto in = copy_to_device(context, *state); !in)
             return in;
         first.push_back(std::move(*state));
         ++at.tensor;

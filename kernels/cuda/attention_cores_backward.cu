@@ -129,8 +129,8 @@ __global__ void __launch_bounds__(core_threads, columns == few_columns ? 3 : 2)
             load_strip<columns>(keys, factors);
 #pragma unroll 1
             for (unsigned j = 0; j < shape::other_steps; ++j)
-                store_scores<columns>(product_with<columns>(factors, memory.factors[0], j, width), j,
-                                      memory.strip());
+                store_scores<columns>(product_with<columns>(factors, memory.factors[0], j, width),
+                                      j, memory.strip());
             __syncwarp();
             const unsigned first_seeing = n.causal ? there(key, query, shape::others) : 0;
             const unsigned end_seeing = key < length ? there(n.queries, query, shape::others) : 0;
@@ -151,8 +151,8 @@ __global__ void __launch_bounds__(core_threads, columns == few_columns ? 3 : 2)
             load_strip<columns>(values, factors);
 #pragma unroll 1
             for (unsigned j = 0; j < shape::other_steps; ++j)
-                store_scores<columns>(product_with<columns>(factors, memory.factors[1], j, width), j,
-                                      memory.strip());
+                store_scores<columns>(product_with<columns>(factors, memory.factors[1], j, width),
+                                      j, memory.strip());
             __syncwarp();
             read_scores<columns>(memory.strip(), to_scores);
 #pragma unroll

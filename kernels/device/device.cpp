@@ -37,7 +37,7 @@ result<void> each_of(std::span<tensor> all, const Move& moved) {
 
 } // namespace
 
-result<tensor> brought_in(compute_context& context, const tensor& t) {
+result<tensor> copied_to_device(compute_context& context, const tensor& t) {
     if (context.memory.kind() == memory_kind::host ||
         (t.storage() && &t.storage()->pool() == &context.memory))
         return t;
@@ -48,11 +48,11 @@ result<tensor> taken_out(compute_context& context, const tensor& t) {
     return t.is_host() ? t : transferred(context, t, *context.host);
 }
 
-result<void> bring_in(compute_context& context, std::span<tensor> all) {
-    return each_of(all, [&](const tensor& t) { return brought_in(context, t); });
+result<void> copy_to_device(compute_context& context, std::span<tensor> all) {
+    return each_of(all, [&](const tensor& t) { return copied_to_device(context, t); });
 }
 
-result<void> take_out(compute_context& context, std::span<tensor> all) {
+result<void> copy_to_host(compute_context& context, std::span<tensor> all) {
     return each_of(all, [&](const tensor& t) { return taken_out(context, t); });
 }
 
@@ -61,7 +61,7 @@ void drain(device& d) {
     const auto done = std::make_shared<std::promise<void>>();
     d.submit({.work = [](compute_context&) -> result<void> { return {}; },
               .done = [done](const result<void>&, duration) { done->set_value(); },
-              .urgency = task_urgency::last});
+              .priority = task_priority::last});
     done->get_future().wait();
 }
 

@@ -30,13 +30,13 @@ struct compute_context {
 
 // The same elements where the device computes: itself if they are there already, or if the device computes in host memory.
 // What arrives from others comes in at the beginning of the work that it is for.
-result<tensor> brought_in(compute_context& context, const tensor& t);
+result<tensor> copied_to_device(compute_context& context, const tensor& t);
 // The same elements in host memory: itself if it is there. What goes to others is taken out at the end of the work that
 // made it; it can be read once that work is done.
 result<tensor> taken_out(compute_context& context, const tensor& t);
 // Both for many, in place.
-result<void> bring_in(compute_context& context, std::span<tensor> all);
-result<void> take_out(compute_context& context, std::span<tensor> all);
+result<void> copy_to_device(compute_context& context, std::span<tensor> all);
+result<void> copy_to_host(compute_context& context, std::span<tensor> all);
 
 // Work that fails returns an error; it reaches the completion.
 using device_work = std::function<result<void>(compute_context&)>;
@@ -47,7 +47,7 @@ using device_completion = std::function<void(result<void>, duration busy)>;
 
 // What a device with several actors' work may do first (kernels/device/task_queue.hpp): what lets go of memory and is waited
 // for by others, a backward pass, before what only asks for more.
-enum class task_urgency : std::uint8_t { last, usual, soon };
+enum class task_priority : std::uint8_t { last, usual, soon };
 
 struct device_task {
     device_work work;
@@ -56,11 +56,11 @@ struct device_task {
         0; // floating-point operations of the work; a simulated device derives its time from it
     std::uint64_t owner =
         0; // tasks of one owner are worked on in the order in which they were submitted
-    task_urgency urgency = task_urgency::usual;
+    task_priority priority = task_priority::usual;
 };
 
 // `submit` is thread-safe and never blocks. Tasks are worked on in the order of submission, on a device that several stages
-// share by their urgency. Destruction finishes what was submitted.
+// share by their priority. Destruction finishes what was submitted.
 class device {
   public:
     virtual ~device() = default;

@@ -11,7 +11,7 @@ device_task task_queue::pop() {
         const auto is_same_owner = [&](const device_task& before) {
             return before.owner == t->owner;
         };
-        if (t->urgency > next->urgency && std::none_of(tasks_.begin(), t, is_same_owner))
+        if (t->priority > next->priority && std::none_of(tasks_.begin(), t, is_same_owner))
             next = t;
     }
     device_task task = std::move(*next);

@@ -16,7 +16,7 @@ result<tensor> noise(compute_context& context, const tensor_shape& shape, std::u
     random_stream random{0, purpose};
     for (float& x : t->mutable_values<float>())
         x = static_cast<float>(random.uniform() - 0.5);
-    return brought_in(context, *t);
+    return copied_to_device(context, *t);
 }
 
 result<tensor> made_up(compute_context& context, const value_form& form, std::size_t samples) {
@@ -29,7 +29,7 @@ result<tensor> made_up(compute_context& context, const value_form& form, std::si
     random_stream random{0, ~std::uint64_t{0}};
     for (std::int32_t& token : t->mutable_values<std::int32_t>())
         token = static_cast<std::int32_t>(random.below(form.values));
-    return brought_in(context, *t);
+    return copied_to_device(context, *t);
 }
 
 // The times of one step, which is a layer or several that run as one.

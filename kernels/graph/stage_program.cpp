@@ -71,7 +71,7 @@ result<tensor> first_values(compute_context& context, const parameter_info& para
         return t;
     for (float& x : t->mutable_values<float>())
         x = static_cast<float>(parameter.initial + parameter.initial_deviation * stream.normal());
-    return brought_in(context, *t);
+    return copied_to_device(context, *t);
 }
 
 } // namespace

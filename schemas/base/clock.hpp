@@ -13,8 +13,12 @@ struct time_point {
     std::int64_t ns = 0;
 
     friend constexpr auto operator<=>(time_point, time_point) noexcept = default;
-    friend constexpr time_point operator+(time_point t, duration d) noexcept { return {t.ns + d.count()}; }
-    friend constexpr duration operator-(time_point a, time_point b) noexcept { return duration{a.ns - b.ns}; }
+    friend constexpr time_point operator+(time_point t, duration d) noexcept {
+        return {t.ns + d.count()};
+    }
+    friend constexpr duration operator-(time_point a, time_point b) noexcept {
+        return duration{a.ns - b.ns};
+    }
 };
 
 // Thread-safe. `now` never goes backwards.
@@ -28,7 +32,9 @@ class clock {
 class monotonic_clock final : public clock {
   public:
     time_point now() const noexcept override {
-        return {std::chrono::duration_cast<duration>(std::chrono::steady_clock::now().time_since_epoch()).count()};
+        return {std::chrono::duration_cast<duration>(
+                    std::chrono::steady_clock::now().time_since_epoch())
+                    .count()};
     }
 };
 

@@ -25,13 +25,19 @@ class id {
     Representation value_{};
 };
 
-using node_id = id<struct node_id_tag>;               // drawn at random when a node starts; 0 is nobody
-using actor_number = id<struct actor_number_tag>;     // unique within its node for the node's life; 0 is nobody
-using minibatch_id = id<struct minibatch_id_tag>;     // counts from 0 over the whole run
-using weight_version = id<struct weight_version_tag>; // number of updates applied before; 0 is the initialisation
-using stage_index = id<struct stage_index_tag, std::uint32_t>; // 0 is the stage that reads the data
+// Drawn at random when a node starts; 0 is nobody.
+using node_id = id<struct node_id_tag>;
+// Unique within its node for the node's life; 0 is nobody.
+using actor_number = id<struct actor_number_tag>;
+// Counts from 0 over the whole run.
+using minibatch_id = id<struct minibatch_id_tag>;
+// The number of updates applied before; 0 is the initialisation.
+using weight_version = id<struct weight_version_tag>;
+// 0 is the stage that reads the data.
+using stage_index = id<struct stage_index_tag, std::uint32_t>;
 
-inline constexpr std::uint64_t none = ~0ull; // in place of a minibatch's or a weight version's number: there is none
+// In place of a minibatch's or a weight version's number: there is none.
+inline constexpr std::uint64_t none = ~0ull;
 
 // Where a message goes to or comes from. Stays valid when the actor dies: messages to it are then answered or dropped
 // as the protocol says.
@@ -39,7 +45,8 @@ struct actor_address {
     node_id node;
     actor_number actor;
 
-    friend constexpr auto operator<=>(const actor_address&, const actor_address&) noexcept = default;
+    friend constexpr auto operator<=>(const actor_address&,
+                                      const actor_address&) noexcept = default;
     constexpr explicit operator bool() const noexcept { return actor.value() != 0; }
 };
 

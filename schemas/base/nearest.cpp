@@ -54,7 +54,7 @@ std::string guess(std::string_view wrong, const std::vector<std::string>& candid
     return best.empty() ? "" : "did you mean \"" + best + "\"? ";
 }
 
-std::string in_a_row(const std::vector<std::string>& words) {
+std::string join(const std::vector<std::string>& words) {
     std::string row;
     for (const std::string& word : words)
         row.append(row.empty() ? "" : ", ").append(word);

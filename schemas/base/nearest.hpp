@@ -14,7 +14,7 @@ std::string nearest(std::string_view wrong, const std::vector<std::string>& cand
 std::string guess(std::string_view wrong, const std::vector<std::string>& candidates);
 
 // "a, b, c"
-std::string in_a_row(const std::vector<std::string>& words);
+std::string join(const std::vector<std::string>& words);
 
 // "a, b or c"
 std::string alternatives(const std::vector<std::string>& words);

@@ -9,7 +9,7 @@ namespace troupe::conformance {
 hostile_peer::hostile_peer(ucx_world& w, node& victim, std::uint64_t id, handshake_side side,
                            claims says)
     : world_{w}, mark_{own_memory_mark::create().value()},
-      context_{ucx_context::create(says.way, true).value()},
+      context_{ucx_context::create(says.route, true).value()},
       worker_{ucx_worker::create(*context_).value()} {
     control = std::make_unique<control_connection>(connection_with(victim, side), side,
                                                    "a key for the tests");
@@ -24,7 +24,7 @@ hostile_peer::hostile_peer(ucx_world& w, node& victim, std::uint64_t id, handsha
     hello.memory = mark_.where();
     if (!says.names_its_memory)
         hello.memory->token[0] ^= std::byte{1};
-    hello.tcp = says.way == ucx_way::tcp;
+    hello.tcp = says.route == ucx_route::tcp;
     hello.ucx = ucx_here();
     exchange<hello_message>(hello);
     is_seen = exchange<sight_message>(sight_message{says.sees_memory}).memory;

@@ -17,9 +17,9 @@ class hostile_peer {
   public:
     // What it says that it can use, and does.
     struct claims {
-        ucx_way way = ucx_way::shared_memory; // of its worker
-        bool names_its_memory = true;         // else what it never had
-        bool sees_memory = true;              // the victim's
+        ucx_route route = ucx_route::shared_memory; // of its worker
+        bool names_its_memory = true;               // else what it never had
+        bool sees_memory = true;                    // the victim's
     };
 
     // Connects to the victim, or has it connect; proves the key and says hello as node `id`.

@@ -51,10 +51,10 @@ struct outcome {
 result<outcome> train(compute_context& context, const problem& p) {
     auto now = std::make_shared<weights>(*p.begin);
     for (auto* part : {&now->parameters, &now->state, &now->averages})
-        if (auto in = bring_in(context, *part); !in)
+        if (auto in = copy_to_device(context, *part); !in)
             return in.failure();
-    const auto input = brought_in(context, p.input);
-    const auto labels = brought_in(context, p.labels);
+    const auto input = copied_to_device(context, p.input);
+    const auto labels = copied_to_device(context, p.labels);
     if (!input || !labels)
         return input ? labels.failure() : input.failure();
     weights_ptr current = std::move(now);
@@ -74,7 +74,7 @@ result<outcome> train(compute_context& context, const problem& p) {
     if (!backward)
         return backward.failure();
     out.gradients = backward->weight_gradients;
-    if (auto taken = take_out(context, out.gradients); !taken)
+    if (auto taken = copy_to_host(context, out.gradients); !taken)
         return taken.failure();
     auto next = next_version(context, p.program, *p.rule, std::move(current),
                              backward->weight_gradients, 0.01f);
@@ -82,7 +82,7 @@ result<outcome> train(compute_context& context, const problem& p) {
         return next.failure();
     out.others = (*next)->tensors();
     out.others.push_back(output);
-    if (auto taken = take_out(context, out.others); !taken)
+    if (auto taken = copy_to_host(context, out.others); !taken)
         return taken.failure();
     return out;
 }

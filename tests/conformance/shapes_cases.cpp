@@ -87,8 +87,12 @@ struct transfer_case final : operation_case {
         s->output = poisoned(context, shape);
         s->gradient = poisoned(context, shape);
         auto& ops = context.ops;
-        return {[=, &ops] { return ops.run(transfer{inputs[0], s->output}); },
-                [=, &ops] { return ops.run(transfer{output_gradient, s->gradient}); },
+        return {[=, &ops] {
+                    return ops.run(transfer{inputs[0], s->output});
+                },
+                [=, &ops] {
+                    return ops.run(transfer{output_gradient, s->gradient});
+                },
                 [=] { return std::vector{s->output}; }, [=] { return std::vector{s->gradient}; }};
     }
 };

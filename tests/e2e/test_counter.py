@@ -41,7 +41,11 @@ class Counter(TroupeTest):
         tail = self.troupe("inspect", address, "tail", "type=Added", "amount=4", "--count", 3, "--json")
         self.assertEqual(tail.code, 0, str(tail))
         added = [e for e in tail.events if e.get("type") == "Added"]
-        self.assertEqual([e["actor"] for e in added], ["counter"] * 3)
+        self.assertEqual([e["to"]["name"] for e in added], ["counter"] * 3)
+        number, = {e["run"] for e in added}
+        of_run = self.troupe("inspect", address, "tail", f"run={number}", "--count", 2, "--json")
+        self.assertEqual({e["run"] for e in of_run.events if e["event"] == "message"}, {number})
+        self.assertIn(number, self.troupe("inspect", address).out)
         self.assertEqual(self.troupe("inspect", address, "export", "trace.json").code, 0)
         self.assertIn('"Added"', (self.folder / "trace.json").read_text())
         self.assertIn("counter-worker", self.troupe("inspect", address).out)

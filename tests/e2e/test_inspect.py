@@ -90,7 +90,7 @@ class Inspect(TroupeTest):
             self.assertGreater(shares[stage], 0.001, shares)
         self.assertEqual(shares["trainer"], 0)
         pools = [pool for node in nodes if node["name"] == "node-1" for pool in node["memory"]]
-        self.assertEqual([pool["name"] for pool in pools], ["cpu:0", "worker", "network"])
+        self.assertEqual([pool["name"] for pool in pools], ["cpu:0", "io", "network"])
         self.assertGreater(pools[0]["system_allocations"], 0)
         self.assertGreaterEqual(pools[0]["bytes_reserved"], pools[0]["bytes_in_use_peak"])
 

@@ -26,7 +26,7 @@ weight_exchange exchange_of(bool synchronous, std::uint32_t every) {
     return {.every = every,
             .overlaps = true,
             .waits = synchronous,
-            .deals = !synchronous,
+            .assigns_dynamically = !synchronous,
             .has_common = true};
 }
 
@@ -51,7 +51,7 @@ peers_sim::maker admm_peers(const admm_rule& rule) {
 weight_exchange every(std::uint32_t updates) {
     return {.every = updates,
             .at_end = weight_exchange::ending::last_exchange,
-            .deals = true,
+            .assigns_dynamically = true,
             .has_common = true};
 }
 

@@ -95,7 +95,7 @@ class pipeline_sim {
         options.run = 77;
         options.devices = devices_;
         options.data = data_;
-        options.worker = worker_;
+        options.io = worker_;
         if (!folder.empty())
             options.store =
                 std::make_shared<checkpoint_store>(checkpoint_store::open({folder, 1}).value());

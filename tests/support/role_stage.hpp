@@ -36,7 +36,7 @@ struct role_stage : puppet_stage {
     role_resources resources() {
         return {.runtime = node,
                 .compute = shared_device(),
-                .worker = nullptr,
+                .io = nullptr,
                 .asker = {},
                 .shared = shared};
     }

@@ -59,13 +59,13 @@ class serial_replica {
     // The gradient of its parameters by this minibatch, all in a row, without an update.
     std::vector<float> gradient(std::uint32_t epoch, std::uint64_t minibatch) {
         const auto gradients = backward(epoch, minibatch);
-        return in_a_row(std::span{gradients}.first(program_.parameters().size()));
+        return join(std::span{gradients}.first(program_.parameters().size()));
     }
 
     // Parameters and averages, all in a row.
     std::vector<float> values() const {
-        std::vector<float> all = in_a_row(latest_->parameters);
-        const std::vector<float> averages = in_a_row(latest_->averages);
+        std::vector<float> all = join(latest_->parameters);
+        const std::vector<float> averages = join(latest_->averages);
         all.insert(all.end(), averages.begin(), averages.end());
         return all;
     }
@@ -83,7 +83,7 @@ class serial_replica {
     }
 
   private:
-    static std::vector<float> in_a_row(std::span<const tensor> tensors) {
+    static std::vector<float> join(std::span<const tensor> tensors) {
         std::vector<float> all;
         for (const tensor& t : tensors)
             all.insert(all.end(), t.values<float>().begin(), t.values<float>().end());

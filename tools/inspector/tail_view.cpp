@@ -138,7 +138,7 @@ class tail_printer {
         if (nodes.empty())
             return error{errc::usage, "there is no node " + terms_.node + "; " +
                                           guess(terms_.node, names) + "the nodes are " +
-                                          in_a_row(names)};
+                                          join(names)};
         return nodes;
     }
 
@@ -173,7 +173,7 @@ class tail_printer {
             for (const auto& [number, name] : view_.cluster.names()[node.id].actors)
                 names.insert(name);
         const std::vector<std::string> list{names.begin(), names.end()};
-        return guess(wrong, list) + "now there are " + in_a_row(list);
+        return guess(wrong, list) + "now there are " + join(list);
     }
 
     void show(const observer::arrival& arrival) {

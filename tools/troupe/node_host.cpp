@@ -27,7 +27,7 @@ namespace troupe::cli {
 
 namespace {
 
-constexpr unsigned worker_index = 1024; // beyond those of the devices
+constexpr unsigned io_index = 1024; // beyond those of the devices
 
 // Asks the cluster actor of its node for the members and hands the answer over.
 class member_question final : public actor {
@@ -106,7 +106,7 @@ struct node_host::parts {
     std::unique_ptr<memory_pool> pool; // what arrives from peers
     std::vector<std::shared_ptr<device>> devices;
     std::map<std::string, std::string> models; // of GPUs, by device
-    std::shared_ptr<device> worker;
+    std::shared_ptr<device> io;
     std::unique_ptr<endpoint> network;
     std::unique_ptr<thread_timers> timers;
     std::unique_ptr<node_runtime> runtime;
@@ -120,8 +120,8 @@ struct node_host::parts {
         // What a device's worker has begun may hold memory of other devices.
         for (const auto& d : devices)
             drain(*d);
-        if (worker)
-            drain(*worker);
+        if (io)
+            drain(*io);
     }
 
     // Of batches and of what arrives: what GPUs copy from by themselves; null, for ordinary memory, without GPUs.
@@ -171,10 +171,10 @@ result<void> node_host::parts::make_devices(const node_choice& choice) {
         devices.push_back(std::move(made).value());
     }
     auto made =
-        make_cpu_device({.index = worker_index, .memory_bytes_max = bytes}, time, host_memory());
+        make_cpu_device({.index = io_index, .memory_bytes_max = bytes}, time, host_memory());
     if (!made)
         return made.failure();
-    worker = std::move(made).value();
+    io = std::move(made).value();
     return {};
 }
 
@@ -224,16 +224,15 @@ result<void> node_host::parts::join(const node_host_options& options) {
     std::vector<role> roles;
     for (const job_kind& kind : options.jobs)
         roles.insert(roles.end(), kind.roles.begin(), kind.roles.end());
-    runtime->spawn_as<node_agent>(
-        well_known::agent, "agent",
-        node_agent_options{std::move(roles), devices, worker, options.log});
+    runtime->spawn_as<node_agent>(well_known::agent, "agent",
+                                  node_agent_options{std::move(roles), devices, io, options.log});
     for (const job_kind& kind : options.jobs)
         if (kind.services)
             kind.services(*runtime, devices);
     std::vector<watched_pool> pools;
     for (const auto& d : devices)
         pools.push_back({d->name(), &d->memory()});
-    pools.push_back({"worker", &worker->memory()});
+    pools.push_back({"io", &io->memory()});
     pools.push_back({"network", pool.get()});
     runtime->spawn_as<inspector_agent>(well_known::inspector, "inspector", std::move(pools));
     if (auto started = runtime->start(); !started)
@@ -288,8 +287,8 @@ std::string node_host::address() const {
 const std::string& node_host::name() const noexcept {
     return parts_->name;
 }
-std::shared_ptr<device> node_host::worker() {
-    return parts_->worker;
+std::shared_ptr<device> node_host::io() {
+    return parts_->io;
 }
 
 result<std::vector<member_info>> node_host::members() {

@@ -42,7 +42,7 @@ class node_host {
     const std::string& name() const noexcept;
 
     // A worker for files and batches, apart from the devices.
-    std::shared_ptr<device> worker();
+    std::shared_ptr<device> io();
 
     // This node included, by name.
     result<std::vector<member_info>> members();

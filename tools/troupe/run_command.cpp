@@ -98,7 +98,7 @@ actor_address spawn_root(const run_options& options, job& what, run_nodes& nodes
     std::uint64_t entropy = draw_node_id().value();
     const std::uint64_t number = split_mix(entropy) >> 32 | 1; // short enough to be typed
     return what.spawn({.runtime = runtime,
-                       .io = nodes.host->worker(),
+                       .io = nodes.host->io(),
                        .devices = nodes.devices,
                        .number = number,
                        .listener = runtime.spawn_of_run<listening_actor>(number, "reporter", number,

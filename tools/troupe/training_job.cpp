@@ -75,7 +75,7 @@ std::vector<std::string> sharing_notes(const run_nodes& nodes, std::uint32_t chi
                         " of " + std::to_string(devices) + " devices, and " +
                         std::to_string(devices % replicas) + " nothing to do");
     if (!nodes.others.empty())
-        notes.push_back(in_a_row(nodes.others) + (nodes.others.size() == 1 ? " uses" : " use") +
+        notes.push_back(join(nodes.others) + (nodes.others.size() == 1 ? " uses" : " use") +
                         " this cluster too; runs take turns on the devices that they share");
     return notes;
 }
@@ -216,7 +216,7 @@ class training final : public job {
         options.run = run.number;
         options.devices = run.devices;
         options.data = std::move(data_);
-        options.worker = run.io;
+        options.io = run.io;
         options.store = std::move(saved_.store);
         options.resume = std::move(saved_.resume);
         options.more_memory = run.more_memory;

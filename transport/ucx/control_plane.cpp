@@ -198,8 +198,8 @@ void control_plane::on_ready(std::uint64_t id) {
         c->peer = std::make_shared<ucx_peer>(options_.bounds);
         c->peer->send_token = c->wire->secrets().send_token;
         c->peer->receive_token = c->wire->secrets().receive_token;
-        c->wire->send(
-            hello_message{self_, means_.mark(), means_.ways().rdma, means_.ways().tcp, ucx_here()});
+        c->wire->send(hello_message{self_, means_.mark(), means_.routes().rdma, means_.routes().tcp,
+                                    ucx_here()});
     }
     for (const control_message& message : arrived)
         if ((c = find(id)) != nullptr)
@@ -226,7 +226,7 @@ void control_plane::admit(connection& c, const hello_message& hello) {
         return end(c.id, other_ucx(hello.ucx));
     peer.info = hello.self;
     peer.info.address = reachable_address(hello.self.address, remote_address(c.wire->descriptor()));
-    c.ways = {hello.memory.has_value(), hello.rdma, hello.tcp};
+    c.routes = {hello.memory.has_value(), hello.rdma, hello.tcp};
     c.sees_memory = hello.memory && is_seen(*hello.memory);
     c.state = phase::sight;
     c.wire->send(sight_message{c.sees_memory});
@@ -235,11 +235,11 @@ void control_plane::admit(connection& c, const hello_message& hello) {
 void control_plane::admit(connection& c, const sight_message& sight) {
     if (c.state != phase::sight)
         return end(c.id, error{errc::protocol, "a sight out of turn"});
-    const auto way = way_between(means_.ways(), c.ways, c.sees_memory && sight.memory);
-    if (!way)
-        return end(c.id, way.failure());
+    const auto route = route_between(means_.routes(), c.routes, c.sees_memory && sight.memory);
+    if (!route)
+        return end(c.id, route.failure());
     // Called before the address is sent: the peer's first frame may overtake its own messages.
-    if (const auto ready = events_.way_found(c.peer, *way); !ready)
+    if (const auto ready = events_.route_found(c.peer, *route); !ready)
         return end(c.id, ready.failure());
     c.state = phase::worker;
     c.wire->send(worker_message{c.peer->worker->address()});

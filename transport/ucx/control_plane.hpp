@@ -26,7 +26,7 @@ class control_events {
   public:
     virtual ~control_events() = default;
     // Gives the peer its worker: its frames may begin to arrive.
-    virtual result<void> way_found(const std::shared_ptr<ucx_peer>& peer, ucx_way way) = 0;
+    virtual result<void> route_found(const std::shared_ptr<ucx_peer>& peer, ucx_route route) = 0;
     virtual void peer_accepted(const std::shared_ptr<ucx_peer>& peer) = 0;
     virtual void peer_said_alive(const std::shared_ptr<ucx_peer>& peer) = 0;
     virtual void peer_said_goodbye(const std::shared_ptr<ucx_peer>& peer, std::uint64_t frames) = 0;
@@ -87,7 +87,7 @@ class control_plane {
         std::string target; // argument of connect()
         time_point deadline;
         std::shared_ptr<ucx_peer> peer; // set from hello on
-        ucx_ways ways{};                // the peer's, set from sight on
+        ucx_routes routes{};            // the peer's, set from sight on
         bool sees_memory = false;       // this node sees the peer's memory mark; set from sight on
         bool polls_for_writing = false;
     };

@@ -1,5 +1,5 @@
 // The endpoint between processes: frames over UCX active messages, by shared memory within a machine, and between machines
-// by RDMA where both have devices for it, else by TCP (ways.hpp).
+// by RDMA where both have devices for it, else by TCP (routes.hpp).
 //
 // A TCP connection per pair of peers carries the handshake (transport/handshake/) and then stays open: its end is the sign
 // that the peer's process has died, and a goodbye on it that the peer has closed in order. Frames are sent over UCX: small

@@ -19,7 +19,7 @@ std::vector<std::string> rdma_devices() {
 
 // UCX searches for devices as for a link.
 bool finds_rdma() {
-    return ucx_context::create(ucx_way::rdma, false).ok();
+    return ucx_context::create(ucx_route::rdma, false).ok();
 }
 
 } // namespace
@@ -36,14 +36,14 @@ result<std::unique_ptr<ucx_means>> ucx_means::find(ucx_transports asked, bool lo
         return no_rdma_error(rdma_devices());
     std::unique_ptr<ucx_means> made{new ucx_means{loopback_only}};
     auto mark = own_memory_mark::create();
-    made->ways_ = ways_of(asked, {.loopback_only = loopback_only,
-                                  .has_memory_mark = mark.ok(),
-                                  .has_rdma_devices = has_rdma});
+    made->routes_ = routes_of(asked, {.loopback_only = loopback_only,
+                                      .has_memory_mark = mark.ok(),
+                                      .has_rdma_devices = has_rdma});
     if (asked == ucx_transports::shm && !mark)
         return mark.failure().in("--transport shm");
-    if (made->ways_.shared_memory)
+    if (made->routes_.shared_memory)
         made->mark_ = std::move(*mark);
-    if (auto first = made->context(likely_way(made->ways_, loopback_only)); !first)
+    if (auto first = made->context(likely_route(made->routes_, loopback_only)); !first)
         return first.failure();
     return made;
 }
@@ -52,10 +52,10 @@ std::optional<memory_mark> ucx_means::mark() const {
     return mark_ ? std::optional{mark_->where()} : std::nullopt;
 }
 
-result<ucx_context*> ucx_means::context(ucx_way way) {
-    std::unique_ptr<ucx_context>& held = contexts_.at(static_cast<std::size_t>(way));
+result<ucx_context*> ucx_means::context(ucx_route route) {
+    std::unique_ptr<ucx_context>& held = contexts_.at(static_cast<std::size_t>(route));
     if (held == nullptr) {
-        auto opened = ucx_context::create(way, loopback_only_);
+        auto opened = ucx_context::create(route, loopback_only_);
         if (!opened)
             return opened.failure();
         held = std::move(*opened);

@@ -10,8 +10,8 @@
 #include <optional>
 
 #include "transport/ucx/memory_mark.hpp"
+#include "transport/ucx/routes.hpp"
 #include "transport/ucx/ucx_worker.hpp"
-#include "transport/ucx/ways.hpp"
 
 namespace troupe {
 
@@ -20,17 +20,17 @@ class ucx_means {
     // Also opens the context of the likeliest transport, so that problems of UCX show at once.
     static result<std::unique_ptr<ucx_means>> find(ucx_transports asked, bool loopback_only);
 
-    const ucx_ways& ways() const noexcept { return ways_; }
+    const ucx_routes& routes() const noexcept { return routes_; }
     std::optional<memory_mark> mark() const;
 
     // The context of this transport, owned by this object.
-    result<ucx_context*> context(ucx_way way);
+    result<ucx_context*> context(ucx_route route);
 
   private:
     explicit ucx_means(bool loopback_only) : loopback_only_{loopback_only} {}
 
     const bool loopback_only_;
-    ucx_ways ways_;
+    ucx_routes routes_;
     std::optional<own_memory_mark> mark_; // set if shared memory is among the transports
     std::array<std::unique_ptr<ucx_context>, 3> contexts_; // by transport
 };

@@ -89,7 +89,7 @@ class ucx_node final : public endpoint, private control_events {
     void drop_worker(ucx_peer& peer);
     void abandon_everything();
 
-    result<void> way_found(const peer_ptr& peer, ucx_way way) override;
+    result<void> route_found(const peer_ptr& peer, ucx_route route) override;
     void peer_accepted(const peer_ptr& peer) override;
     void peer_said_alive(const peer_ptr& peer) override;
     void peer_said_goodbye(const peer_ptr& peer, std::uint64_t frames) override;

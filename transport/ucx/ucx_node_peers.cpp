@@ -16,9 +16,9 @@ void ucx_failed(void* peer, ucp_ep_h, ucs_status_t) {
 
 } // namespace
 
-result<void> ucx_node::way_found(const peer_ptr& peer, ucx_way way) {
+result<void> ucx_node::route_found(const peer_ptr& peer, ucx_route route) {
     std::lock_guard worker{worker_lock_};
-    const auto context = means_->context(way);
+    const auto context = means_->context(route);
     if (!context)
         return context.failure();
     auto created = ucx_worker::create(**context);

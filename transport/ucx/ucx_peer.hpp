@@ -60,7 +60,7 @@ struct ucx_peer : std::enable_shared_from_this<ucx_peer> {
     std::atomic<bool> is_dirty{false};    // in the list of peers with queued frames
 
     // Guarded by the worker lock.
-    std::unique_ptr<ucx_worker> worker; // set from way_found on
+    std::unique_ptr<ucx_worker> worker; // set from route_found on
     frame_receiver* receiver = nullptr; // receives the worker's messages
     link_state state = link_state::early;
     time_point worker_goes_by;

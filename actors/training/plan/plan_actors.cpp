@@ -24,7 +24,8 @@ void add_actors(std::vector<planned_actor>& actors, const planned_stage& stage,
     const auto add = [&](run_role role) {
         actors.push_back({role, actor_name(role, number, at, sync), where, number, {replica}});
     };
-    for (const run_role role : roles_beside(sync, stage.factor_rows.size(), stage.averages, at)) {
+    for (const run_role role :
+         companion_roles(sync, stage.factor_rows.size(), stage.averages, at)) {
         planned_actor* const shared = role == run_role::cache && sync.node_servers
                                           ? node_server(actors, number, where.node)
                                           : nullptr;
@@ -66,7 +67,7 @@ std::string describe_actors(const plan& p) {
     }
     std::string text = "actors\n";
     for (const auto& [where, names] : devices)
-        text += "  " + where + ": " + in_a_row(names) + "\n";
+        text += "  " + where + ": " + join(names) + "\n";
     return text;
 }
 

@@ -21,7 +21,7 @@ void add_shared_devices(const plan& p, std::vector<std::string>& notes) {
     std::string text;
     for (const auto& [device, numbers] : stages)
         if (numbers.size() > 1)
-            text += (text.empty() ? "" : "; ") + in_a_row(numbers) + " on " + device;
+            text += (text.empty() ? "" : "; ") + join(numbers) + " on " + device;
     if (!text.empty())
         notes.push_back("stages that share a device take turns: " + text);
 }
@@ -47,7 +47,7 @@ std::string note_of_memory(const plan& p, const std::vector<std::string>& device
         ways.emplace_back("a smaller train.batch");
     ways.push_back(std::string{"a larger bound ("} + (of_cluster ? "troupe node " : "") +
                    (a.is_gpu ? "--gpu-memory-mb)" : "--memory-mb)"));
-    return in_a_row(devices) + " may not hold what " + (is_one ? "its" : "their") +
+    return join(devices) + " may not hold what " + (is_one ? "its" : "their") +
            " stages keep: " + bytes_text(a.weights) + " of weights and gradients, " +
            bytes_text(a.activations) + " of activations" +
            (a.rounded > 0 ? ", " + bytes_text(a.rounded) + " of factors in 16 bits" : "") + "; " +
@@ -96,7 +96,7 @@ void add_larger_by_codec(const plan& p, std::vector<std::string>& notes) {
     }
     if (!larger.empty())
         notes.push_back("replicas send more per update with this codec than without it: " +
-                        in_a_row(larger) + "; remove topology.sync.codec, or choose another codec");
+                        join(larger) + "; remove topology.sync.codec, or choose another codec");
 }
 
 } // namespace

@@ -32,7 +32,7 @@ std::string where_text(const planned_stage& s) {
     std::vector<std::string> devices;
     for (const plan_device& d : s.where)
         devices.push_back(where_text(d) + slowness(d));
-    return in_a_row(devices);
+    return join(devices);
 }
 
 // Who waits for whom.
@@ -175,7 +175,7 @@ std::string describe_exchange(const plan& p, const planned_stage& s) {
         for (std::size_t k = 0; k < s.shards; ++k)
             shards.push_back(where_text(s.where[k]));
         const std::string pushed =
-            "  -> " + counted(s.shards, "shard") + " on " + in_a_row(shards) + ": Push ";
+            "  -> " + counted(s.shards, "shard") + " on " + join(shards) + ": Push ";
         const planned_push push = push_of(p, s);
         return pushed + (push.how.empty() ? "" : "at most ") + bytes_text(push.bytes) +
                describe_rhythm(p.sync) + push.how + "; Pulled " +

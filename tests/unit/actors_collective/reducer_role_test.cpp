@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(on_a_gpu_it_needs_the_nodes_worker) {
     BOOST_TEST(reducer_role().prepare(any.asReader(), resources).failure().message() ==
                "node a has no worker, without which device 'cuda:0' cannot send gradients or "
                "weights");
-    resources.worker = on.shared_device();
+    resources.io = on.shared_device();
     BOOST_TEST(reducer_role().prepare(any.asReader(), resources).ok());
 }
 

@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(numbers_are_decoded_and_tokens_stay_as_they_are) {
     std::vector<tensor> all = sent();
     const tensor tokens = all[0];
     BOOST_REQUIRE(activations.check(all, 5).ok());
-    BOOST_REQUIRE(take_in(context, &activations, all, 5).ok());
+    BOOST_REQUIRE(receive_tensors(context, &activations, all, 5).ok());
     BOOST_TEST(all[0].data() == tokens.data());
     BOOST_TEST((all[1].shape() == tensor_shape{5, 3}));
     BOOST_TEST((all[2].shape() == tensor_shape{5, 2, 4}));
@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(numbers_are_decoded_and_tokens_stay_as_they_are) {
         BOOST_TEST(x == 0.74609375f); // 0x3f3f
     std::vector<tensor> untouched = sent();
     const tensor first = untouched[1];
-    BOOST_REQUIRE(take_in(context, nullptr, untouched, 5).ok());
+    BOOST_REQUIRE(receive_tensors(context, nullptr, untouched, 5).ok());
     BOOST_TEST(untouched[1].data() == first.data());
 }
 

@@ -64,12 +64,12 @@ struct training {
 
     // Trains to the end, and stops the node that its trainer is on.
     void run(node_runtime& node, const std::vector<plan_device>& places,
-             std::shared_ptr<device> worker) {
+             std::shared_ptr<device> io) {
         trainer_options options{.app = app};
         options.run = 5;
         options.devices = places;
         options.data = data;
-        options.worker = std::move(worker);
+        options.io = std::move(io);
         options.store =
             std::make_shared<checkpoint_store>(checkpoint_store::open({folder.path(), 1}).value());
         options.listener = node.spawn<listening_actor>("reporter", options.run, std::ref(listener));

@@ -94,18 +94,18 @@ BOOST_AUTO_TEST_CASE(a_run_goes_on_without_a_replica_and_lets_another_join_befor
     options.shape.samples = per_epoch;
     run_course course{options};
     course.set_stages(2, 6);
-    const auto answer = [&](const std::vector<std::size_t>& seats) {
+    const auto answer = [&](const std::vector<std::size_t>& placements) {
         const run_phase phase = course.phase();
-        for (const std::size_t seat : seats) {
-            BOOST_TEST(course.awaits(seat));
-            BOOST_TEST(course.take(phase, seat));
+        for (const std::size_t placement : placements) {
+            BOOST_TEST(course.awaits(placement));
+            BOOST_TEST(course.take(phase, placement));
         }
     };
     for (int phase = 0; phase < 2; ++phase) {
         answer({0, 1, 2, 3, 4, 5});
         course.advance();
     }
-    answer({0, 1, 3}); // seats 2 and 3 are replica 1's
+    answer({0, 1, 3}); // placements 2 and 3 are replica 1's
     course.lose_replica(1);
     BOOST_TEST(course.has_lost(1));
     BOOST_TEST(!course.take(training, 2));
@@ -257,8 +257,8 @@ BOOST_AUTO_TEST_CASE(a_stop_while_a_replica_joins_ends_with_a_checkpoint) {
         run_course course{options};
         course.set_stages(1, 2);
         const auto answer_all = [&] {
-            for (std::size_t seat = 0; seat < 2; ++seat)
-                course.take(course.phase(), seat);
+            for (std::size_t placement = 0; placement < 2; ++placement)
+                course.take(course.phase(), placement);
             return course.advance(per_epoch);
         };
         while (course.phase() != training)

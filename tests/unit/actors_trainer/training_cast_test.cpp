@@ -60,27 +60,27 @@ BOOST_AUTO_TEST_SUITE(casts_of_runs)
 
 BOOST_AUTO_TEST_CASE(a_seat_is_taken_when_its_stage_and_all_beside_it_are_there) {
     training_cast parts = two_replicas();
-    BOOST_TEST(parts.seats() == 4u);
-    const std::size_t seat = *parts.seat_of(1, 0);
-    BOOST_TEST((parts.actors_of(seat) == std::vector<std::size_t>{4, 5}));
+    BOOST_TEST(parts.placements() == 4u);
+    const std::size_t placement = *parts.placement_of(1, 0);
+    BOOST_TEST((parts.actors_of(placement) == std::vector<std::size_t>{4, 5}));
     const asked stage{parts, 5}, peer{parts, 4};
     BOOST_TEST(stage.request != peer.request);
     BOOST_TEST((stage.whom.node == second));
     BOOST_TEST(stage.enter(parts, at(second, 20))->member == 5u);
     BOOST_TEST(!stage.enter(parts, at(second, 20)).ok()); // it has been answered
-    BOOST_TEST(!parts.is_taken(seat));
+    BOOST_TEST(!parts.is_taken(placement));
     BOOST_TEST(peer.enter(parts, at(second, 21))->is_wanted);
-    BOOST_TEST(parts.is_taken(seat));
-    BOOST_TEST((parts.all(run_role::stage)[seat] == at(second, 20)));
-    BOOST_TEST((parts.all(run_role::peer)[seat] == at(second, 21)));
-    BOOST_TEST(!parts.all(run_role::peer)[*parts.seat_of(0, 0)]);
+    BOOST_TEST(parts.is_taken(placement));
+    BOOST_TEST((parts.all(run_role::stage)[placement] == at(second, 20)));
+    BOOST_TEST((parts.all(run_role::peer)[placement] == at(second, 21)));
+    BOOST_TEST(!parts.all(run_role::peer)[*parts.placement_of(0, 0)]);
 }
 
 BOOST_AUTO_TEST_CASE(who_is_shared_stands_beside_all_of_its_replicas) {
     training_cast parts = two_replicas();
     BOOST_TEST(asked(parts, 2).enter(parts, at(first, 20)).ok());
     for (const std::uint32_t replica : {0u, 1u})
-        BOOST_TEST((parts.all(run_role::cache)[*parts.seat_of(replica, 1)] == at(first, 20)));
+        BOOST_TEST((parts.all(run_role::cache)[*parts.placement_of(replica, 1)] == at(first, 20)));
 }
 
 BOOST_AUTO_TEST_CASE(answers_for_who_has_left_are_wanted_no_more) {
@@ -91,16 +91,16 @@ BOOST_AUTO_TEST_CASE(answers_for_who_has_left_are_wanted_no_more) {
     const auto left = parts.leave(1);
     using who = std::pair<node_id, actor_address>;
     BOOST_TEST((left == std::vector<who>{{second, at(second, 21)}, {second, at(second, 20)}}));
-    BOOST_TEST(!parts.is_taken(*parts.seat_of(1, 0)));
+    BOOST_TEST(!parts.is_taken(*parts.placement_of(1, 0)));
     BOOST_TEST(parts.leave(1).empty());
     // Another takes its place elsewhere; the answer that is late still comes from where it was asked for.
-    parts.move(*parts.seat_of(1, 0), {.node = third});
+    parts.move(*parts.placement_of(1, 0), {.node = third});
     const asked again{parts, 5};
     BOOST_TEST((again.whom.node == third));
     BOOST_TEST(!stage.enter(parts, at(second, 22))->is_wanted);
-    BOOST_TEST(!parts.all(run_role::stage)[*parts.seat_of(1, 0)]);
+    BOOST_TEST(!parts.all(run_role::stage)[*parts.placement_of(1, 0)]);
     BOOST_TEST(again.enter(parts, at(third, 23))->is_wanted);
-    BOOST_TEST((parts.all(run_role::stage)[*parts.seat_of(1, 0)] == at(third, 23)));
+    BOOST_TEST((parts.all(run_role::stage)[*parts.placement_of(1, 0)] == at(third, 23)));
 }
 
 BOOST_AUTO_TEST_CASE(a_refusal_counts_where_its_request_does) {

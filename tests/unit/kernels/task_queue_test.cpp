@@ -8,20 +8,20 @@ using namespace troupe;
 
 namespace {
 
-// Of an owner and an urgency for each: in which order they come out, by their places.
-std::string order_of(std::initializer_list<std::pair<std::uint64_t, task_urgency>> tasks) {
+// Of an owner and an priority for each: in which order they come out, by their places.
+std::string order_of(std::initializer_list<std::pair<std::uint64_t, task_priority>> tasks) {
     task_queue queue;
     double place = 0;
-    for (const auto& [owner, urgency] : tasks)
-        queue.push({.cost_hint = place++, .owner = owner, .urgency = urgency});
+    for (const auto& [owner, priority] : tasks)
+        queue.push({.cost_hint = place++, .owner = owner, .priority = priority});
     std::string order;
     while (!queue.empty())
         order += std::to_string(static_cast<int>(queue.pop().cost_hint));
     return order;
 }
 
-constexpr task_urgency last = task_urgency::last, usual = task_urgency::usual,
-                       soon = task_urgency::soon;
+constexpr task_priority last = task_priority::last, usual = task_priority::usual,
+                        soon = task_priority::soon;
 
 } // namespace
 

@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(completions_come_in_the_order_of_the_work_when_its_results_
         for (int i = 0; i < 40; ++i)
             gpu->submit(
                 {[&, i](compute_context& context) -> result<void> {
-                     const auto x = brought_in(context, two);
+                     const auto x = copied_to_device(context, two);
                      if (!x)
                          return x.failure();
                      auto y = tensor::allocate(context.memory, data_type::float32, {2});
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(what_the_work_holds_is_free_when_its_completion_is_called) 
     tensor x = host_tensor(pool, {1, 2, 3});
     std::promise<bool> alone;
     gpu->submit({[x](compute_context& context) -> result<void> {
-                     const auto there = brought_in(context, x);
+                     const auto there = copied_to_device(context, x);
                      return there ? result<void>{} : there.failure();
                  },
                  [&](result<void>, duration) { alone.set_value(x.unique()); }});
@@ -128,16 +128,18 @@ BOOST_AUTO_TEST_CASE(elements_in_the_memory_of_the_device_come_back_as_they_went
     const auto gpu = made();
     const tensor x = host_tensor(pool, {1, -2, 0.5f});
     std::vector<tensor> there{x, tensor{}};
-    BOOST_TEST(
-        outcome_of(*gpu, [&](compute_context& context) { return bring_in(context, there); }).ok());
+    BOOST_TEST(outcome_of(*gpu, [&](compute_context& context) {
+                   return copy_to_device(context, there);
+               }).ok());
     BOOST_TEST(!there[0].is_host());
     BOOST_TEST(!there[1]); // none stays none
     std::vector<tensor> back = there;
-    BOOST_TEST(
-        outcome_of(*gpu, [&](compute_context& context) { return take_out(context, back); }).ok());
+    BOOST_TEST(outcome_of(*gpu, [&](compute_context& context) {
+                   return copy_to_host(context, back);
+               }).ok());
     BOOST_TEST(std::ranges::equal(back[0].values<float>(), x.values<float>()));
     BOOST_TEST(outcome_of(*gpu, [&](compute_context& context) -> result<void> {
-                   const auto same = brought_in(context, there[0]);
+                   const auto same = copied_to_device(context, there[0]);
                    BOOST_TEST(same->data() == there[0].data());
                    return {};
                }).ok());
@@ -150,7 +152,7 @@ BOOST_AUTO_TEST_CASE(work_may_read_what_it_has_made_and_go_on_with_it) {
     double squares = 0;
     tensor y;
     const auto done = outcome_of(*gpu, [&](compute_context& context) -> result<void> {
-        const auto there = brought_in(context, x);
+        const auto there = copied_to_device(context, x);
         auto sum = tensor::allocate(context.memory, data_type::float32, {3});
         if (auto added = context.ops.run(scale{*there, 2, *sum}); !added)
             return added;
@@ -219,7 +221,7 @@ BOOST_AUTO_TEST_CASE(a_bad_element_explains_what_came_of_it) {
     const auto gpu = made(1u << 20);
     for (int i = 0; i < 3; ++i) {
         const auto refused = outcome_of(*gpu, [&](compute_context& context) -> result<void> {
-            const auto there = brought_in(context, labels);
+            const auto there = copied_to_device(context, labels);
             tensor table = tensor::allocate(context.memory, data_type::float32, {3, 4}).value();
             tensor rows = tensor::allocate(context.memory, data_type::float32, {1, 4}).value();
             if (auto looked = context.ops.run(embedding_forward{*there, table, rows}); !looked)

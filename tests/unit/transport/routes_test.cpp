@@ -1,4 +1,4 @@
-#include "transport/ucx/ways.hpp"
+#include "transport/ucx/routes.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -8,17 +8,17 @@ using namespace troupe;
 
 namespace {
 
-const ucx_ways nothing{};
-const ucx_ways memory_or_tcp{.shared_memory = true, .tcp = true};
-const ucx_ways everything{.shared_memory = true, .rdma = true, .tcp = true};
-const ucx_ways memory_alone{.shared_memory = true};
-const ucx_ways rdma_alone{.rdma = true};
-const ucx_ways tcp_alone{.tcp = true};
+const ucx_routes nothing{};
+const ucx_routes memory_or_tcp{.shared_memory = true, .tcp = true};
+const ucx_routes everything{.shared_memory = true, .rdma = true, .tcp = true};
+const ucx_routes memory_alone{.shared_memory = true};
+const ucx_routes rdma_alone{.rdma = true};
+const ucx_routes tcp_alone{.tcp = true};
 
 // "TLS=tcp TCP_CONN_NB=y"
-std::string told(ucx_way way, bool loopback_only) {
+std::string told(ucx_route route, bool loopback_only) {
     std::string all;
-    for (const ucx_setting& s : settings_for(way, loopback_only))
+    for (const ucx_setting& s : settings_for(route, loopback_only))
         all += (all.empty() ? "" : " ") + s.name +
                (s.later_name.empty() ? "" : "|" + s.later_name) + "=" + s.value;
     return all;
@@ -26,41 +26,41 @@ std::string told(ucx_way way, bool loopback_only) {
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(ways)
+BOOST_AUTO_TEST_SUITE(routes)
 
 BOOST_AUTO_TEST_CASE(a_node_has_what_it_may_use_of_what_there_is) {
     using enum ucx_transports;
     struct {
         ucx_transports asked;
         bool loopback_only, has_memory_mark, has_rdma_devices;
-        ucx_ways ways;
-        ucx_way likely;
+        ucx_routes routes;
+        ucx_route likely;
     } const cases[] = {
-        {automatic, true, true, false, memory_or_tcp, ucx_way::shared_memory},
-        {automatic, true, true, true, memory_or_tcp, ucx_way::shared_memory},
-        {automatic, true, false, false, tcp_alone, ucx_way::tcp},
-        {automatic, false, true, false, memory_or_tcp, ucx_way::tcp},
-        {automatic, false, true, true, everything, ucx_way::rdma},
-        {automatic, false, false, true, {.rdma = true, .tcp = true}, ucx_way::rdma},
-        {automatic, false, false, false, tcp_alone, ucx_way::tcp},
-        {shm, true, true, true, memory_alone, ucx_way::shared_memory},
-        {shm, false, true, true, memory_alone, ucx_way::shared_memory},
-        {shm, false, false, true, nothing, ucx_way::tcp},
-        {tcp, true, true, true, tcp_alone, ucx_way::tcp},
-        {tcp, false, true, true, tcp_alone, ucx_way::tcp},
-        {rdma, true, true, true, rdma_alone, ucx_way::rdma},
-        {rdma, false, true, true, rdma_alone, ucx_way::rdma},
-        {rdma, false, true, false, nothing, ucx_way::tcp},
+        {automatic, true, true, false, memory_or_tcp, ucx_route::shared_memory},
+        {automatic, true, true, true, memory_or_tcp, ucx_route::shared_memory},
+        {automatic, true, false, false, tcp_alone, ucx_route::tcp},
+        {automatic, false, true, false, memory_or_tcp, ucx_route::tcp},
+        {automatic, false, true, true, everything, ucx_route::rdma},
+        {automatic, false, false, true, {.rdma = true, .tcp = true}, ucx_route::rdma},
+        {automatic, false, false, false, tcp_alone, ucx_route::tcp},
+        {shm, true, true, true, memory_alone, ucx_route::shared_memory},
+        {shm, false, true, true, memory_alone, ucx_route::shared_memory},
+        {shm, false, false, true, nothing, ucx_route::tcp},
+        {tcp, true, true, true, tcp_alone, ucx_route::tcp},
+        {tcp, false, true, true, tcp_alone, ucx_route::tcp},
+        {rdma, true, true, true, rdma_alone, ucx_route::rdma},
+        {rdma, false, true, true, rdma_alone, ucx_route::rdma},
+        {rdma, false, true, false, nothing, ucx_route::tcp},
     };
     for (const auto& c : cases) {
         BOOST_TEST_INFO("case " << &c - cases);
-        const ucx_ways ways =
-            ways_of(c.asked, {c.loopback_only, c.has_memory_mark, c.has_rdma_devices});
-        BOOST_TEST((ways == c.ways));
-        if (c.ways == nothing)
+        const ucx_routes routes =
+            routes_of(c.asked, {c.loopback_only, c.has_memory_mark, c.has_rdma_devices});
+        BOOST_TEST((routes == c.routes));
+        if (c.routes == nothing)
             continue; // refused before anybody asks
         BOOST_TEST_INFO("case " << &c - cases);
-        BOOST_TEST((likely_way(ways, c.loopback_only) == c.likely));
+        BOOST_TEST((likely_route(routes, c.loopback_only) == c.likely));
     }
     BOOST_TEST(looks_for_rdma(automatic, false));
     BOOST_TEST(!looks_for_rdma(automatic, true));
@@ -70,38 +70,38 @@ BOOST_AUTO_TEST_CASE(a_node_has_what_it_may_use_of_what_there_is) {
 }
 
 BOOST_AUTO_TEST_CASE(both_of_two_nodes_come_to_the_best_way_that_both_have) {
-    const ucx_ways all[] = {memory_or_tcp, everything, memory_alone, rdma_alone, tcp_alone};
-    for (const ucx_ways& a : all)
-        for (const ucx_ways& b : all)
+    const ucx_routes all[] = {memory_or_tcp, everything, memory_alone, rdma_alone, tcp_alone};
+    for (const ucx_routes& a : all)
+        for (const ucx_routes& b : all)
             for (const bool shared : {false, true}) {
-                const auto way = way_between(a, b, shared), back = way_between(b, a, shared);
-                BOOST_TEST_REQUIRE(way.ok() == back.ok());
-                if (!way) {
-                    BOOST_TEST((way.failure().code() == errc::refused));
+                const auto route = route_between(a, b, shared), back = route_between(b, a, shared);
+                BOOST_TEST_REQUIRE(route.ok() == back.ok());
+                if (!route) {
+                    BOOST_TEST((route.failure().code() == errc::refused));
                     continue;
                 }
-                BOOST_TEST((*way == *back));
+                BOOST_TEST((*route == *back));
                 const bool memory = a.shared_memory && b.shared_memory && shared;
                 const bool rdma = a.rdma && b.rdma;
-                BOOST_TEST((*way == (memory ? ucx_way::shared_memory
-                                     : rdma ? ucx_way::rdma
-                                            : ucx_way::tcp)));
+                BOOST_TEST((*route == (memory ? ucx_route::shared_memory
+                                       : rdma ? ucx_route::rdma
+                                              : ucx_route::tcp)));
             }
-    BOOST_TEST((way_between(everything, memory_or_tcp, false).value() == ucx_way::tcp));
-    BOOST_TEST((way_between(everything, everything, false).value() == ucx_way::rdma));
-    BOOST_TEST((way_between(everything, everything, true).value() == ucx_way::shared_memory));
+    BOOST_TEST((route_between(everything, memory_or_tcp, false).value() == ucx_route::tcp));
+    BOOST_TEST((route_between(everything, everything, false).value() == ucx_route::rdma));
+    BOOST_TEST((route_between(everything, everything, true).value() == ucx_route::shared_memory));
 }
 
 BOOST_AUTO_TEST_CASE(nodes_without_a_common_way_are_told_of_both) {
-    BOOST_TEST(way_between(memory_or_tcp, rdma_alone, true).failure().message() ==
+    BOOST_TEST(route_between(memory_or_tcp, rdma_alone, true).failure().message() ==
                "it sends over rdma, this node over shared memory or tcp; give --transport auto to "
                "both");
-    BOOST_TEST(way_between(tcp_alone, memory_alone, true).failure().message() ==
+    BOOST_TEST(route_between(tcp_alone, memory_alone, true).failure().message() ==
                "it sends over shared memory, this node over tcp; give --transport auto to both");
-    BOOST_TEST(way_between(memory_alone, everything, false).failure().message() ==
+    BOOST_TEST(route_between(memory_alone, everything, false).failure().message() ==
                "it shares no memory with this node, being on another machine, in another container "
                "or of another user; give --transport auto to both");
-    BOOST_TEST(way_between(tcp_alone, nothing, true).failure().message() ==
+    BOOST_TEST(route_between(tcp_alone, nothing, true).failure().message() ==
                "it sends over nothing, this node over tcp; give --transport auto to both");
 }
 
@@ -110,10 +110,10 @@ BOOST_AUTO_TEST_CASE(ucx_is_told_of_one_way_alone) {
                                "MEMORY_INVALIDATE|CMA_MEMORY_INVALIDATE=y RNDV_SCHEME=get_zcopy";
     const std::string rdma = " TCP_CONN_NB=y RNDV_SCHEME=get_zcopy";
     for (const bool loopback_only : {false, true}) {
-        BOOST_TEST(told(ucx_way::shared_memory, loopback_only) == "TLS=shm,self" + memory);
-        BOOST_TEST(told(ucx_way::rdma, loopback_only) == "TLS=rc,dc,ud" + rdma);
+        BOOST_TEST(told(ucx_route::shared_memory, loopback_only) == "TLS=shm,self" + memory);
+        BOOST_TEST(told(ucx_route::rdma, loopback_only) == "TLS=rc,dc,ud" + rdma);
         const std::string devices = loopback_only ? " NET_DEVICES=lo" : "";
-        BOOST_TEST(told(ucx_way::tcp, loopback_only) == "TLS=tcp TCP_CONN_NB=y" + devices);
+        BOOST_TEST(told(ucx_route::tcp, loopback_only) == "TLS=tcp TCP_CONN_NB=y" + devices);
     }
 }
 

@@ -76,11 +76,11 @@ BOOST_AUTO_TEST_CASE(nodes_that_may_use_all_use_what_the_other_can_and_say_so) {
     node hub = any.add("hub");
     const std::vector<std::pair<ucx_world*, std::string>> others{
         {&any, "shared memory"}, {&shm, "shared memory"}, {&tcp, "tcp"}};
-    for (const auto& [world, way] : others) {
+    for (const auto& [world, route] : others) {
         node n = world->add("n");
         world->join(n, hub);
-        BOOST_TEST(n.heard->ups()[0].over == way);
-        BOOST_TEST(hub.heard->ups().back().over == way);
+        BOOST_TEST(n.heard->ups()[0].over == route);
+        BOOST_TEST(hub.heard->ups().back().over == route);
         n.end->send(hub.id, conformance::numbered_frame(world->pool, 3, {1u << 20}));
         BOOST_TEST_REQUIRE(world->wait_for([&] { return hub.heard->frame_count() == 1; }));
         BOOST_TEST(is_numbered(*hub.heard->frames()[0].second, 3, {1u << 20}));
@@ -89,8 +89,8 @@ BOOST_AUTO_TEST_CASE(nodes_that_may_use_all_use_what_the_other_can_and_say_so) {
 }
 
 BOOST_AUTO_TEST_CASE(what_only_one_of_two_nodes_can_see_is_not_shared_memory) {
-    const hostile_peer::claims tells_lies{.way = ucx_way::tcp, .names_its_memory = false};
-    const hostile_peer::claims is_blind{.way = ucx_way::tcp, .sees_memory = false};
+    const hostile_peer::claims tells_lies{.route = ucx_route::tcp, .names_its_memory = false};
+    const hostile_peer::claims is_blind{.route = ucx_route::tcp, .sees_memory = false};
     for (const auto& claims : {tells_lies, is_blind}) {
         ucx_world w{ucx_transports::automatic};
         node a = w.add("a");

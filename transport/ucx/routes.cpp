@@ -1,4 +1,4 @@
-#include "transport/ucx/ways.hpp"
+#include "transport/ucx/routes.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,28 +9,28 @@ namespace troupe {
 
 namespace {
 
-std::string name_of(ucx_way way) {
-    switch (way) {
-    case ucx_way::shared_memory:
+std::string name_of(ucx_route route) {
+    switch (route) {
+    case ucx_route::shared_memory:
         return "shared memory";
-    case ucx_way::rdma:
+    case ucx_route::rdma:
         return "rdma";
-    case ucx_way::tcp:
+    case ucx_route::tcp:
         return "tcp";
     }
     return "nothing";
 }
 
 // "shared memory or tcp"
-std::string text(const ucx_ways& ways) {
+std::string text(const ucx_routes& routes) {
     std::string all;
-    const auto add = [&](bool has, ucx_way way) {
+    const auto add = [&](bool has, ucx_route route) {
         if (has)
-            all += (all.empty() ? "" : " or ") + name_of(way);
+            all += (all.empty() ? "" : " or ") + name_of(route);
     };
-    add(ways.shared_memory, ucx_way::shared_memory);
-    add(ways.rdma, ucx_way::rdma);
-    add(ways.tcp, ucx_way::tcp);
+    add(routes.shared_memory, ucx_route::shared_memory);
+    add(routes.rdma, ucx_route::rdma);
+    add(routes.tcp, ucx_route::tcp);
     return all.empty() ? "nothing" : all;
 }
 
@@ -56,7 +56,7 @@ bool looks_for_rdma(ucx_transports asked, bool loopback_only) {
     return asked == ucx_transports::rdma || (asked == ucx_transports::automatic && !loopback_only);
 }
 
-ucx_ways ways_of(ucx_transports asked, const ucx_surroundings& there) {
+ucx_routes routes_of(ucx_transports asked, const ucx_surroundings& there) {
     const bool any = asked == ucx_transports::automatic;
     return {
         .shared_memory = (any || asked == ucx_transports::shm) && there.has_memory_mark,
@@ -65,19 +65,20 @@ ucx_ways ways_of(ucx_transports asked, const ucx_surroundings& there) {
     };
 }
 
-ucx_way likely_way(const ucx_ways& here, bool loopback_only) {
+ucx_route likely_route(const ucx_routes& here, bool loopback_only) {
     if (here.shared_memory && (loopback_only || !here.tcp))
-        return ucx_way::shared_memory;
-    return here.rdma ? ucx_way::rdma : ucx_way::tcp;
+        return ucx_route::shared_memory;
+    return here.rdma ? ucx_route::rdma : ucx_route::tcp;
 }
 
-result<ucx_way> way_between(const ucx_ways& here, const ucx_ways& there, bool memory_is_shared) {
+result<ucx_route> route_between(const ucx_routes& here, const ucx_routes& there,
+                                bool memory_is_shared) {
     if (here.shared_memory && there.shared_memory && memory_is_shared)
-        return ucx_way::shared_memory;
+        return ucx_route::shared_memory;
     if (here.rdma && there.rdma)
-        return ucx_way::rdma;
+        return ucx_route::rdma;
     if (here.tcp && there.tcp)
-        return ucx_way::tcp;
+        return ucx_route::tcp;
     if (here.shared_memory && there.shared_memory)
         return error{errc::refused,
                      "it shares no memory with this node, being on another machine, in another "
@@ -98,12 +99,12 @@ error no_rdma_error(const std::vector<std::string>& devices) {
                              "or give --transport auto, which takes what there is"};
 }
 
-std::vector<ucx_setting> settings_for(ucx_way way, bool loopback_only) {
+std::vector<ucx_setting> settings_for(ucx_route route, bool loopback_only) {
     // A host that does not answer must not block progress of the others.
     const ucx_setting no_waiting{"TCP_CONN_NB", "y"};
     const ucx_setting never_written_by_peers{"RNDV_SCHEME", "get_zcopy"};
-    switch (way) {
-    case ucx_way::shared_memory:
+    switch (route) {
+    case ucx_route::shared_memory:
         return {
             {"TLS", "shm,self"},
             no_waiting,
@@ -114,9 +115,9 @@ std::vector<ucx_setting> settings_for(ucx_way way, bool loopback_only) {
             {"MEMORY_INVALIDATE", "y", "CMA_MEMORY_INVALIDATE"}, // from 1.20.1 on
             never_written_by_peers,
         };
-    case ucx_way::rdma:
+    case ucx_route::rdma:
         return {{"TLS", "rc,dc,ud"}, no_waiting, never_written_by_peers};
-    case ucx_way::tcp: {
+    case ucx_route::tcp: {
         std::vector<ucx_setting> settings{{"TLS", "tcp"}, no_waiting};
         if (loopback_only)
             settings.push_back({"NET_DEVICES", "lo"});

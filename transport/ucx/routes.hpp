@@ -22,15 +22,15 @@
 
 namespace troupe {
 
-enum class ucx_way : std::uint8_t { shared_memory, rdma, tcp };
+enum class ucx_route : std::uint8_t { shared_memory, rdma, tcp };
 
 // The transports that a node has and may use.
-struct ucx_ways {
+struct ucx_routes {
     bool shared_memory = false;
     bool rdma = false;
     bool tcp = false;
 
-    friend bool operator==(const ucx_ways&, const ucx_ways&) noexcept = default;
+    friend bool operator==(const ucx_routes&, const ucx_routes&) noexcept = default;
 };
 
 // The conditions in which a node looks for its transports.
@@ -42,17 +42,18 @@ struct ucx_surroundings {
 };
 
 // The available transports that `asked` allows. None if only shared memory or only RDMA is allowed and it is not available.
-ucx_ways ways_of(ucx_transports asked, const ucx_surroundings& there);
+ucx_routes routes_of(ucx_transports asked, const ucx_surroundings& there);
 
 // True if a node that is asked for this looks for RDMA devices. They are no better for peers on the same machine.
 bool looks_for_rdma(ucx_transports asked, bool loopback_only);
 
 // The transport that a node's first link is likely to use. `here` must have at least one.
-ucx_way likely_way(const ucx_ways& here, bool loopback_only);
+ucx_route likely_route(const ucx_routes& here, bool loopback_only);
 
 // The transport of a link between two nodes; both come to the same result. `memory_is_shared`: each has seen the other's
 // mark. errc::refused; the sentence refers to the other node as "it".
-result<ucx_way> way_between(const ucx_ways& here, const ucx_ways& there, bool memory_is_shared);
+result<ucx_route> route_between(const ucx_routes& here, const ucx_routes& there,
+                                bool memory_is_shared);
 
 // The error for users who ask for RDMA without usable devices; `devices`: those that the system names.
 error no_rdma_error(const std::vector<std::string>& devices);
@@ -67,7 +68,7 @@ struct ucx_setting {
 };
 
 // The settings of a UCX context that has this transport only.
-std::vector<ucx_setting> settings_for(ucx_way way, bool loopback_only);
+std::vector<ucx_setting> settings_for(ucx_route route, bool loopback_only);
 
 // For people: "shared memory", "tcp", "rdma (rc_mlx5, mlx5_0:1)", from ucp_ep_print_info's text on a connection; "unknown"
 // if that names none.
