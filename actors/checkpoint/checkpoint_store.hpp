@@ -42,7 +42,7 @@ struct checkpoint_progress {
     std::uint64_t seed = 0;
     std::uint32_t batch = 0;         // samples per minibatch from here on
     std::uint64_t train_samples = 0; // per epoch
-    // The model as text (render_model); runs are of the same model only if the texts are equal.
+    // The model as text (render_app); runs are of the same model only if the texts are equal.
     std::string model;
     // SHA-256 of the file of the vocabulary that the model was trained with; empty without one, or if unknown.
     std::string vocabulary_sha256;
