@@ -190,8 +190,8 @@ class actor {
 
     // -- sending --
     void add_handler(std::uint64_t type, handler h);
-    std::int64_t stamp(proto::Envelope::Builder envelope,
-                       actor_address to) const; // returns the time of sending
+    // Returns the time of sending.
+    std::int64_t stamp(proto::Envelope::Builder envelope, actor_address to) const;
     void route(frame_ptr f, actor_address to, std::int64_t sent_ns);
     timer_id start_timer(duration delay, timer_frame make);
 

@@ -40,8 +40,8 @@ class tail_set {
         const std::uint64_t number;
         const message_filter filter;
         std::atomic<std::uint64_t> credit;
-        std::atomic<std::uint64_t> dropped{
-            0}; // events that matched without credit since the last event sent
+        // Events that matched without credit since the last event sent.
+        std::atomic<std::uint64_t> dropped{0};
     };
     using tails = std::vector<std::shared_ptr<tail>>;
 

@@ -12,8 +12,8 @@ namespace troupe {
 
 struct thread_timers::state {
     using real_clock = std::chrono::steady_clock;
-    using key =
-        std::pair<real_clock::time_point, timer_id>; // ids put equal times in the order of setting
+    // Ids put equal times in the order of setting.
+    using key = std::pair<real_clock::time_point, timer_id>;
 
     void run() {
         std::unique_lock guard{lock};

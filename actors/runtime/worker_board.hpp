@@ -19,8 +19,8 @@ class worker_board {
     struct row {
         std::uint32_t worker = 0;
         std::uint64_t clock = 0; // number of its updates
-        std::array<std::uint64_t, late_max + 1>
-            late{};                             // late[k]: number of updates k versions late
+        // late[k]: number of updates k versions late.
+        std::array<std::uint64_t, late_max + 1> late{};
         std::optional<std::uint32_t> waits_for; // a worker
     };
 

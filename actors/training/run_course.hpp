@@ -54,13 +54,12 @@ class run_course {
 
     run_phase phase() const noexcept { return phase_; }
     bool stopping() const noexcept { return stopping_; }
-    std::uint32_t epoch() const noexcept {
-        return epoch_;
-    } // the epoch that is running, or the next one
+    // The epoch that is running, or the next one.
+    std::uint32_t epoch() const noexcept { return epoch_; }
     const run_shape& shape() const noexcept { return options_.shape; }
     std::uint64_t minibatches_done() const noexcept { return minibatches_done_; } // in all epochs
-    std::uint64_t minibatches_done_of_epoch()
-        const; // minibatches of the epoch that were done before this run resumed it
+    // Minibatches of the epoch that were done before this run resumed it.
+    std::uint64_t minibatches_done_of_epoch() const;
     // Returns whether the epoch may end after `minibatches` minibatches of this run.
     bool may_end_after(std::uint64_t minibatches) const;
 

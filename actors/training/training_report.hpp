@@ -20,8 +20,8 @@ struct training_progress {
     std::uint64_t samples = 0;      // in this epoch
     std::uint64_t counted = 0;      // labels of samples_done that count in the loss
     double loss_sum = 0;            // sum over the counted labels
-    std::optional<std::uint64_t>
-        correct;        // right outputs among the counted labels; none where labels are numbers
+    // Right outputs among the counted labels; none where labels are numbers.
+    std::optional<std::uint64_t> correct;
     duration elapsed{}; // since the epoch began
 };
 
@@ -47,8 +47,8 @@ struct stage_report {
     std::uint64_t memory_peak_bytes = 0;     // memory in use
     std::uint64_t memory_reserved_bytes = 0; // memory taken from the system
     std::uint64_t system_allocations = 0; // number of times that memory was taken from the system
-    std::optional<std::uint64_t>
-        system_allocations_of_last_epoch; // none if the last epoch is the first
+    // The number of these times in the last epoch; none if that is the first.
+    std::optional<std::uint64_t> system_allocations_of_last_epoch;
     std::uint64_t weight_version = 0;
 };
 

@@ -96,8 +96,8 @@ class chrome_trace {
         std::uint32_t number = 0;
         std::int64_t offset_ns = 0;
         std::uint32_t threads = 0;
-        std::map<std::pair<std::uint64_t, bool>, track>
-            tracks; // by actor and whether it is the actor's device work
+        // Tracks by actor, for its handlers (false) and for its device work (true).
+        std::map<std::pair<std::uint64_t, bool>, track> tracks;
         std::map<std::uint64_t, std::uint64_t>
             memory; // latest value shown, of the device that works for an actor
     };

@@ -46,8 +46,8 @@ struct stage_weights {
     std::set<std::uint64_t> backward;      // the same version
     std::optional<std::uint64_t> updated;  // the version that the update started from
     std::optional<std::uint64_t> produced; // the version that the update made
-    std::optional<std::uint64_t>
-        fetched; // instead: the version that came from a parameter server afterwards
+    // With a parameter server, instead: the version that came from it afterwards.
+    std::optional<std::uint64_t> fetched;
 
     bool equal() const { return forward.size() == 1 && forward == backward; }
     bool known() const { return !forward.empty() && !backward.empty(); }

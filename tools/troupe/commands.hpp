@@ -42,10 +42,10 @@ struct node_choice {
 
 struct check_options {
     app_choice app;
-    std::uint32_t nodes =
-        0;               // also checks the app for this number of local nodes of one device each
-    std::string devices; // or for these devices of one process; both empty: for no devices
-    bool print = false;  // prints the whole definition with defaults filled in
+    // Number of local nodes of one device each for which the app is checked, too; 0: none.
+    std::uint32_t nodes = 0;
+    std::string devices;      // or for these devices of one process; both empty: for no devices
+    bool print = false;       // prints the whole definition with defaults filled in
     bool json_schema = false; // prints the schema of app files instead
 };
 int check(const check_options& options, job_table jobs);
@@ -68,7 +68,7 @@ int plan(const plan_options& options, job_table jobs);
 
 struct run_options {
     app_choice app;
-    std::uint32_t nodes = 0; // number of node processes to start on this machine and to train on
+    std::uint32_t nodes = 0; // number of node processes to start here and train on
     std::string cluster;     // HOST:PORT of a running cluster to train on
     std::string devices; // without nodes and cluster: devices of this process; empty: one per core
     access_choice access;

@@ -43,8 +43,8 @@ struct planned_stage {
     std::string first_layer; // "layers.0 conv2d"
     std::string last_layer;
     std::vector<plan_device> where; // by replica
-    std::size_t shards =
-        0; // number of shards of its parameter server, placed beside the first replicas
+    // Number of shards of its parameter server, placed beside the first replicas.
+    std::size_t shards = 0;
     std::uint64_t parameters = 0;
     std::uint64_t parameter_bytes = 0;
     weights_layout layout{{}, {}, {}}; // includes the optimizer's state
@@ -60,8 +60,8 @@ struct planned_stage {
     std::uint64_t gradient_bytes = 0;   // gradients that come back for these activations
     double forward_flops = 0;           // per minibatch
     double backward_flops = 0;
-    std::uint32_t in_flight_max =
-        1;                          // microbatches of one replica between forward and backward pass
+    // Microbatches of one replica between forward and backward pass.
+    std::uint32_t in_flight_max = 1;
     std::uint32_t versions_max = 1; // weight versions alive at once
     // Measured time of a minibatch, forward and backward; 0 if nothing was measured.
     double compute_ns = 0;
@@ -73,8 +73,8 @@ struct planned_actor {
     std::string name; // "reducer-0.1"
     plan_device where;
     std::uint32_t stage = 0; // the stage that it is, or that it stands beside
-    std::vector<std::uint32_t>
-        replicas; // replicas of that stage: one, or several for a server that a node shares
+    // Replicas of that stage: one, or several for a server that the replicas of a node share.
+    std::vector<std::uint32_t> replicas;
 };
 
 struct plan {
@@ -84,12 +84,12 @@ struct plan {
     // Size to which minibatches grow; figures per minibatch are for this size.
     std::uint32_t batch_max = 1;
     std::uint32_t microbatches = 1;
-    std::uint32_t replicas = 1; // replicas of the whole pipeline
-    std::vector<std::uint32_t>
-        stage_replicas; // replicas of every stage, where their numbers differ
+    std::uint32_t replicas = 1; // number of replicas of the whole pipeline
+    // Numbers of replicas by stage, where they differ.
+    std::vector<std::uint32_t> stage_replicas;
     replica_sync sync;
-    number_form_ptr
-        activations; // form in which stages send them and their gradients; null: unchanged
+    // Form in which stages send activations and their gradients; null: unchanged.
+    number_form_ptr activations;
     proto::Precision precision = proto::Precision::F32; // precision of the model's matrix products
     std::uint64_t input_bytes = 0; // from the data source to the first stage, per minibatch
     std::uint64_t label_bytes = 0; // from the data source to the last stage, per minibatch

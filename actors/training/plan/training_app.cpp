@@ -7,7 +7,7 @@ namespace troupe {
 namespace {
 
 // Names that PyTorch, DeepSpeed and Transformers use for Troupe's words and keys.
-// Values and keys have separate tables.
+// Synonyms in the same place as Troupe's word: values, and keys.
 constexpr app_synonym values[] = {
     {"1bit", "one_bit"},
     {"1f1b", "pipedream"},
