@@ -144,7 +144,7 @@ std::int64_t actor::stamp(proto::Envelope::Builder envelope, actor_address to) c
 
 void actor::route(frame_ptr f, actor_address to, std::int64_t sent_ns) {
     const route_outcome outcome = core_.route(std::move(f), to, sent_ns, shell().context());
-    // What the node itself must say (heartbeats above all) goes on; it is little.
+    // Messages of the node itself (heartbeats above all) still go out; they are few.
     const bool serves_node = self_.actor < well_known::first_free;
     if (outcome.status == send_status::congested && !serves_node)
         core_.park(shell(), outcome);

@@ -46,16 +46,16 @@ namespace troupe {
 class actor_shell; // private: actor_shell.hpp
 class work_queue;
 
-// What the runtime gives to the constructor of an actor.
+// The arguments that the runtime gives to the constructor of an actor.
 struct actor_context {
     node_runtime& runtime;
     actor_address self;
     std::string name;
-    std::uint64_t run = 0; // 0: it belongs to none
+    std::uint64_t run = 0; // 0: the actor belongs to no run
 };
 
-// What a message belongs to: the message whose handler caused it, and the trace id inherited from
-// that.
+// The origin of a message: the message whose handler caused it, and the trace id inherited from
+// that message.
 struct message_cause {
     std::uint64_t sequence = 0;
     node_id node;
@@ -95,7 +95,7 @@ class actor {
 
     actor_address self() const noexcept { return self_; }
     const char* name() const noexcept { return name_.c_str(); }
-    std::uint64_t run() const noexcept { return run_; } // 0: it belongs to none
+    std::uint64_t run() const noexcept { return run_; } // 0: the actor belongs to no run
 
   protected:
     explicit actor(actor_context& context);
@@ -110,25 +110,25 @@ class actor {
         });
     }
 
-    // Sends a message. Minibatch and weight version are what the builder's envelope says;
-    // the cause is the message in hand, and so is the trace id unless the builder sets one.
+    // Sends a message. Minibatch and weight version are those of the builder's envelope; the cause
+    // is the message in hand, whose trace id is inherited unless the builder sets one.
     template <class Body>
     void send(actor_address to, frame_builder<Body>&& builder) {
         const std::int64_t sent_ns = stamp(builder.envelope(), to);
         route(std::move(builder).finish(), to, sent_ns);
     }
 
-    // The same of a message that a part of this actor has built: `finish` gives it once its envelope is stamped.
+    // The same for a message that a part of this actor has built; `finish` is called once the envelope is stamped.
     void send_built(actor_address to, proto::Envelope::Builder envelope,
                     const std::function<frame_ptr()>& finish) {
         const std::int64_t sent_ns = stamp(envelope, to);
         route(finish(), to, sent_ns);
     }
 
-    // Answers the message in hand by Rejected: ids that do not fit, a request that makes no sense.
+    // Answers the message in hand by Rejected, for example for ids that do not fit or a senseless request.
     void reject(const std::string& reason);
 
-    // The message in hand, to keep it longer than its handler runs.
+    // The message in hand; a handler may keep it longer than it runs.
     const frame_ptr& current() const noexcept { return current_; }
 
     troupe::self_handle self_handle() const;
@@ -137,8 +137,8 @@ class actor {
 
     time_point now() const noexcept;
 
-    // Posts the message to this actor once, `delay` from now. cancel: it will not be handled any
-    // more, even if it is in the mailbox already; false if it has been.
+    // Posts the message to this actor once, `delay` from now. After cancel it will not be handled,
+    // even if it is in the mailbox already; cancel returns false if it has been handled.
     template <class Body>
     timer_id after(duration delay, frame_builder<Body>&& builder) {
         auto kept = std::make_shared<frame_builder<Body>>(std::move(builder));
@@ -154,20 +154,20 @@ class actor {
     // Calls on_down once when `other` ends, when its node is lost, or at once if it does not exist.
     // Watching twice is watching once.
     void watch(actor_address other);
-    void unwatch(actor_address other); // on_down will not be called for it
+    void unwatch(actor_address other); // on_down is no longer called for it
 
     // Ends this actor after the handler in hand. What is left in its mailbox is answered by
     // Rejected.
     void quit();
     void quit(error why);
 
-    virtual void on_start() {} // before the first message
-    virtual void on_end() {}   // after the last one; messages may still be sent
+    virtual void on_start() {} // called before the first message
+    virtual void on_end() {}   // called after the last message; messages may still be sent
     virtual void on_down(actor_address, const error&) {} // a watched actor is gone
-    virtual void on_rejected(proto::Rejected::Reader, const frame&) {
-    } // somebody refused a message of ours
+    // Called when a message of this actor was refused.
+    virtual void on_rejected(proto::Rejected::Reader, const frame&) {}
 
-    // What this actor shows of its workers to inspectors; from its constructor only.
+    // Sets the board of workers that inspectors see. May be called from the constructor only.
     void show_workers(std::shared_ptr<const worker_board> board) { board_ = std::move(board); }
 
     // ---- surroundings ----
@@ -190,7 +190,8 @@ class actor {
 
     // -- sending --
     void add_handler(std::uint64_t type, handler h);
-    std::int64_t stamp(proto::Envelope::Builder envelope, actor_address to) const; // when
+    // Returns the time of sending.
+    std::int64_t stamp(proto::Envelope::Builder envelope, actor_address to) const;
     void route(frame_ptr f, actor_address to, std::int64_t sent_ns);
     timer_id start_timer(duration delay, timer_frame make);
 
@@ -200,7 +201,7 @@ class actor {
     message_cause cause() const;
 
     actor_shell& shell() const;
-    void end(); // after the last message
+    void end(); // called after the last message
 
     node_runtime& runtime_;
     node_core& core_;
@@ -210,13 +211,13 @@ class actor {
     std::shared_ptr<const worker_board> board_; // set before anybody else knows this actor
     actor_shell* shell_ = nullptr;              // owns this actor; null in its constructor
 
-    // Belongs to the handlers.
+    // The members below belong to the handlers.
     std::vector<std::pair<std::uint64_t, handler>> handlers_;
     frame_ptr current_;
-    proto::Envelope::Reader envelope_;          // of current_
+    proto::Envelope::Reader envelope_;          // envelope of current_
     std::unordered_set<actor_address> watched_; // never iterated
-    std::unordered_map<timer_id, timer_id>
-        timers_; // ours -> the service's; never iterated while running
+    // This actor's timer ids to those of the service; never iterated while running.
+    std::unordered_map<timer_id, timer_id> timers_;
     std::uint64_t next_timer_ = 1;
 
     std::atomic<std::uint64_t> device_ns_{0}; // read by any thread

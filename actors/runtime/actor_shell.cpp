@@ -52,7 +52,7 @@ bool actor_shell::cleanup(caf::error&& reason, caf::execution_unit* host) {
     const caf_turn turn{this};
     actor_->end();
 
-    // From here on deliver() says `gone`. What came before is answered, not dropped.
+    // From here on deliver() returns `gone`. Earlier messages are answered, not dropped.
     mailbox().close();
     auto& waiting = std::get<normal_queue_index>(mailbox().queue().queues());
     while (const auto element = waiting.take_front()) {
@@ -95,7 +95,7 @@ send_status actor_shell::deliver(frame_ptr f, std::int64_t now_ns, timer_id time
 caf::invoke_message_result actor_shell::consume(caf::mailbox_element& element) {
     const caf_turn turn{this};
     acquire_from_caf(&element);
-    // What deliver() made; CAF's own way to ask costs several times as much.
+    // The element was made by deliver(); CAF's own type query costs several times as much.
     using element_type = caf::mailbox_element_vals<delivery>;
     if (typeid(element) != typeid(element_type))
         return caf::event_based_actor::consume(element);
@@ -133,7 +133,7 @@ void actor_shell::handle(const frame& f, std::int64_t enqueued_ns) {
     // as reading the clock is a good part of what tracing costs.
     const std::int64_t started_ns =
         ended_ns_ != 0 ? std::max(ended_ns_, enqueued_ns) : core_.now_ns();
-    // Recorded however the handler ends.
+    // The message is recorded however the handler ends.
     struct recorder {
         actor_shell& shell;
         const frame& f;
@@ -167,7 +167,7 @@ void actor_shell::record(const frame& f, std::int64_t enqueued_ns,
         .ended_ns = ended_ns,
     };
     core_.trace().record(event);
-    // This thread is the only writer of the two.
+    // This thread is the only writer of both counts.
     handled_.store(handled_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     handler_ns_.store(handler_ns_.load(std::memory_order_relaxed) +
                           static_cast<std::uint64_t>(ended_ns - started_ns),

@@ -20,9 +20,9 @@ namespace troupe {
 
 class actor_shell final : public caf::event_based_actor {
   public:
-    // The actor has been made for a node of this core.
+    // Wraps an actor that was made for a node of this core.
     static caf::strong_actor_ptr make(node_core& core, std::unique_ptr<actor> owned);
-    // The shell behind a handle of the node's table.
+    // Returns the shell behind a handle of the node's table.
     static actor_shell& of(const caf::strong_actor_ptr& handle);
 
     actor_shell(caf::actor_config& config, node_core& core, std::unique_ptr<actor> owned);
@@ -32,16 +32,16 @@ class actor_shell final : public caf::event_based_actor {
     const char* name() const override { return actor_->name(); }
     actor_status status() const;
 
-    // Puts a frame, or the actor's start where it is null, into the mailbox. Who is woken runs on
-    // `host`, or on a worker where that is null.
+    // Puts a frame, or the actor's start where it is null, into the mailbox. An actor that is woken
+    // runs on `host`, or on a worker where that is null.
     send_status deliver(frame_ptr f, std::int64_t now_ns, timer_id timer,
                         caf::execution_unit* host);
 
-    void hold();             // one more reason to take no message
-    void release();          // one reason less
-    void release_for_ever(); // it must end, and for that take a turn
+    void hold();             // adds a reason to take no message
+    void release();          // removes one
+    void release_for_ever(); // for an actor that must take a turn to end
     void set_paused(bool paused);
-    bool add_steps(std::size_t messages); // false if it is not paused
+    bool add_steps(std::size_t messages); // returns false if the actor is not paused
 
   private:
     // -- CAF --
@@ -65,11 +65,11 @@ class actor_shell final : public caf::event_based_actor {
     node_core& core_;
     const std::unique_ptr<actor> actor_;
 
-    // Belongs to the turns.
-    std::int64_t ended_ns_ = 0; // the message before in this turn, if it was traced
+    // The members below belong to the turns.
+    std::int64_t ended_ns_ = 0; // end of the previous message of this turn, if it was traced
     bool ended_ = false;
 
-    // Any thread.
+    // The members below are used by any thread.
     std::atomic<std::uint64_t> depth_{0};
     std::atomic<std::uint64_t> handled_{0};
     std::atomic<std::uint64_t> handler_ns_{0};

@@ -1,8 +1,8 @@
-// When an actor may take messages: the part of its shell that pauses, steps and parks.
+// The part of an actor's shell that decides when it may take messages: pauses, steps and parking.
 //
 // An actor that is held swallows its turn: it tells CAF that it waits for a message, and CAF forgets it, although its
-// mailbox is not blocked and so nobody who sends to it asks for a new turn. Whoever removes the last reason does (kick).
-// hold_ counts the reasons and remembers whether a turn was swallowed, in one word, so that exactly one asks.
+// mailbox is not blocked, so no sender asks for a new turn. The caller that removes the last reason does so (kick).
+// hold_ counts the reasons and remembers whether a turn was swallowed, in one word, so that exactly one caller asks.
 #include <algorithm>
 
 #include <caf/scheduler/abstract_coordinator.hpp>
@@ -12,11 +12,11 @@
 
 namespace troupe {
 
-// In hold_: no turn is swallowed any more, because the actor must end.
+// A value of hold_ with which no turn is swallowed any more, because the actor must end.
 static constexpr std::uint32_t unstoppable = ~0u;
 
 // Messages that an actor takes before it looks again whether it is held. CAF's part of a turn costs about as much as a
-// small handler, so not 1; an actor that is parked may send for so many messages more.
+// small handler, so this is not 1; a parked actor may go on sending while it handles this number of messages.
 static constexpr std::size_t messages_per_look = 8;
 
 caf::resumable::resume_result actor_shell::resume(caf::execution_unit* host,
@@ -37,8 +37,8 @@ caf::resumable::resume_result actor_shell::resume(caf::execution_unit* host,
     return resume_later;
 }
 
-// True if this turn must not be used: whoever releases the actor asks for a new one. False if it may take a message,
-// because it is free again or paused with steps left.
+// True if this turn must not be used: the caller that releases the actor asks for a new one. False if it may be used,
+// because the actor is free again or paused with steps left.
 bool actor_shell::swallow_turn() {
     for (std::uint32_t held = hold_.load(std::memory_order_acquire);;) {
         const bool only_paused = held >> 1 == 1 && paused_.load(std::memory_order_relaxed);
@@ -47,12 +47,12 @@ bool actor_shell::swallow_turn() {
             return false;
         if (!hold_.compare_exchange_weak(held, held | 1, std::memory_order_acq_rel))
             continue;
-        // add_steps may have come in between and not seen that the turn is gone.
+        // add_steps may have been called in between without seeing that the turn is gone.
         if (!only_paused || steps_.load(std::memory_order_acquire) == 0)
             return true;
         held |= 1;
         if (!hold_.compare_exchange_strong(held, held & ~1u, std::memory_order_acq_rel))
-            return true; // somebody else took the turn back and has asked for a new one
+            return true; // another caller took the turn back and has asked for a new one
         return false;
     }
 }

@@ -12,7 +12,7 @@ namespace troupe {
 namespace {
 
 constexpr unsigned runs_max = 8;
-constexpr std::size_t messages_max = 8; // of one actor
+constexpr std::size_t messages_max = 8; // bound on the messages of one actor
 
 } // namespace
 
@@ -27,8 +27,8 @@ void arrival_unit::run() {
             system().scheduler().enqueue(woken);
             continue;
         }
-        // Whoever has the last reference destroys it: nothing of it is read here any more, its virtual table neither.
-        auto* const mine = static_cast<actor_shell*>(woken); // its deliver() is all that wakes
+        // The holder of the last reference destroys it, so none of it may be read here any more, not even its virtual table.
+        auto* const mine = static_cast<actor_shell*>(woken); // only its deliver() wakes actors
         caf::actor_control_block* const control = mine->ctrl();
         release_to_caf(mine);
         caf::intrusive_ptr_release(control);

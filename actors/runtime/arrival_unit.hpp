@@ -2,8 +2,8 @@
 //
 // To wake one of CAF's workers for every frame costs more than most handlers take (25 us against 2 on a machine of two
 // cores), and handlers never wait and never compute; so the endpoint's thread runs the actor that a frame wakes, and
-// those that this one wakes in turn, up to runs_max. What is left then, and every actor with more to do than a few
-// messages, goes to the workers. Only the endpoint's thread may use it.
+// those that this one wakes in turn, up to runs_max. Actors left then, and every actor with more to do than a few
+// messages, go to the workers. Only the endpoint's thread may use it.
 #pragma once
 
 #include <deque>

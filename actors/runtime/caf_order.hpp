@@ -1,10 +1,10 @@
 // Private to actors/runtime: tells ThreadSanitizer in which order CAF lets things happen.
 //
-// CAF is used as it is installed, compiled without ThreadSanitizer, which so does not see how messages and turns go from
-// thread to thread, and would call every handler a race. Said here and no more than CAF promises: who puts a message into
-// a mailbox comes before the handler that gets it, the turns of one actor come one after the other, and its end comes
-// after whatever anybody who held a reference did with it. What our own code shares beside that is still checked. In
-// other builds these are empty.
+// CAF is used as it is installed, compiled without ThreadSanitizer. The tool therefore does not see how messages and turns
+// go from thread to thread, and would report every handler as a race. The functions declare only what CAF guarantees: a
+// message is put into a mailbox before its handler runs, the turns of one actor follow each other, and the actor's end
+// comes after every use by a holder of a reference. Other data that threads share is still checked. In other builds the
+// functions are empty.
 #pragma once
 
 #if defined(__SANITIZE_THREAD__)
@@ -13,7 +13,7 @@
 
 namespace troupe {
 
-// What this thread did before comes before what follows acquire_from_caf of the same place, there.
+// This thread's earlier actions happen before those that follow acquire_from_caf of the same place in another thread.
 inline void release_to_caf([[maybe_unused]] const void* place) noexcept {
 #if defined(__SANITIZE_THREAD__)
     __tsan_release(const_cast<void*>(place));
@@ -26,7 +26,7 @@ inline void acquire_from_caf([[maybe_unused]] const void* place) noexcept {
 #endif
 }
 
-// Around what an actor does in one of its turns; ends before CAF may give the next turn to another thread.
+// A scope around one turn of an actor; it ends before CAF may give the next turn to another thread.
 class caf_turn {
   public:
     explicit caf_turn(const void* actor) noexcept : actor_{actor} { acquire_from_caf(actor_); }

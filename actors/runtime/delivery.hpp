@@ -1,4 +1,4 @@
-// Private to actors/runtime: what lies in the mailbox of an actor.
+// Private to actors/runtime: the contents of an actor's mailbox.
 #pragma once
 
 #include <caf/allowed_unsafe_message_type.hpp>

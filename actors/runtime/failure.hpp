@@ -13,13 +13,13 @@ namespace troupe {
 
 void write_failure(proto::Failure::Builder to, const error& why);
 
-// A sentence for people, of a peer.
+// A peer's sentence for people.
 std::string read_reason(capnp::Text::Reader from);
 
 // A code that this build does not know becomes errc::protocol.
 error read_failure(proto::Failure::Reader from);
 
-// errc::protocol.
+// Gives errc::protocol.
 error read_failure(proto::Rejected::Reader from);
 
 } // namespace troupe

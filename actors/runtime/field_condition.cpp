@@ -59,7 +59,7 @@ std::vector<std::string> enumerants_of(capnp::EnumSchema schema) {
     return names;
 }
 
-// What values of this type are, if `value` is none.
+// Returns an error that describes the values of this type if `value` is not one of them.
 result<void> check_value(capnp::Type type, const std::string& value) {
     switch (type.which()) {
     case Type::BOOL:
@@ -85,7 +85,7 @@ result<void> check_value(capnp::Type type, const std::string& value) {
         return read_number<double>(value) ? result<void>{} : usage("a number");
     case Type::ENUM:
         return check_word(value, enumerants_of(type.asEnum()));
-    default: // as text: anything can be
+    default: // any text can occur
         return {};
     }
 }
@@ -93,7 +93,8 @@ result<void> check_value(capnp::Type type, const std::string& value) {
 bool equals(capnp::DynamicValue::Reader value, capnp::Type type, const std::string& wanted) {
     switch (value.getType()) {
     case capnp::DynamicValue::TEXT:
-        return value.as<capnp::Text>() == wanted.c_str(); // without the quotes of the printed form
+        // The printed form's quotes are left out.
+        return value.as<capnp::Text>() == wanted.c_str();
     case capnp::DynamicValue::INT:
         return read_number<std::int64_t>(wanted) == value.as<std::int64_t>();
     case capnp::DynamicValue::UINT:
@@ -125,7 +126,7 @@ result<void> field_condition::check(const message_type& type, const message_cata
     return check_from(0, type.schema, type.name, known);
 }
 
-// The rest of the path, from there on.
+// The rest of the path, from this depth on.
 result<void> field_condition::check_from(std::size_t depth, capnp::StructSchema schema,
                                          const std::string& named,
                                          const message_catalog& known) const {
@@ -150,7 +151,7 @@ result<void> field_condition::check_from(std::size_t depth, capnp::StructSchema 
         (fields.empty() ? "it has none" : guess(name, fields) + "its fields are " + join(fields)));
 }
 
-// Some type must be able to hold it.
+// Checks the rest of the path in a field that holds any struct: it must fit some type.
 result<void> field_condition::check_in_any(std::size_t depth, const std::string& named,
                                            const message_catalog& known) const {
     for (const message_type& type : known.all())

@@ -15,18 +15,17 @@ namespace troupe {
 
 class field_condition {
   public:
-    // `path` in the body with dots between names, "member.name"; through a field of any struct (type_of_any) it goes on in
-    // that. `value` as it would be printed; numbers are compared as
-    // numbers.
+    // `path`: names in the body with dots between them, "member.name"; it may go on inside a field that holds any struct
+    // (type_of_any). `value`: text as it would be printed; numbers are compared as numbers.
     field_condition(const std::string& path, std::string value);
 
-    // errc::usage if no message of this type can hold it: no such field, or no such value of it.
+    // errc::usage if the condition can hold for no message of this type: there is no such field, or no such value of it.
     result<void> check(const message_type& type, const message_catalog& known) const;
 
-    // False where the body cannot be read or has no such field.
+    // Returns false if the body cannot be read or has no such field.
     bool holds(capnp::DynamicStruct::Reader body, const message_catalog& known) const;
 
-    const std::string& field() const noexcept { return path_.front(); } // the outermost one
+    const std::string& field() const noexcept { return path_.front(); } // the outermost field
 
   private:
     result<void> check_from(std::size_t depth, capnp::StructSchema schema, const std::string& named,

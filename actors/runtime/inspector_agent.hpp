@@ -1,4 +1,4 @@
-// Answers inspectors: who is on this node, what happened, and what happens now. Read-only. Spawned under its well-known
+// Answers inspectors about the node's actors, past events and current ones. Read-only. Spawned under its well-known
 // number. The protocol is in schemas/trace.capnp.
 #pragma once
 

@@ -14,7 +14,8 @@ std::vector<peer_info> told_links(std::vector<peer_info> peers) {
 void write_links(capnp::List<proto::Link>::Builder to, const std::vector<peer_info>& peers) {
     for (unsigned i = 0; i < to.size(); ++i) {
         to[i].setNode(peers[i].node.value());
-        to[i].setOver(printable(peers[i].over, limits::name_bytes_max - 3)); // and "..."
+        // Leaves room for "...".
+        to[i].setOver(printable(peers[i].over, limits::name_bytes_max - 3));
     }
 }
 

@@ -1,7 +1,7 @@
-// What frames from a node to its peers go over, in messages: Link of schemas/cluster.capnp.
+// The links over which a node sends frames to its peers, in messages: Link of schemas/cluster.capnp.
 //
 // Threads: functions of their arguments. Errors: errc::protocol for more links than a node has peers, and for text that is
-// none.
+// not valid.
 #pragma once
 
 #include <map>
@@ -13,12 +13,12 @@
 
 namespace troupe {
 
-// Those of a node's peers whose links others may want to know: no observers, and none whose endpoint does not say.
+// The peers whose links are reported to others: neither observers nor peers whose endpoint does not name the link.
 std::vector<peer_info> told_links(std::vector<peer_info> peers);
 
 void write_links(capnp::List<proto::Link>::Builder to, const std::vector<peer_info>& peers);
 
-// By peer.
+// The links by peer.
 result<std::map<node_id, std::string>> read_links(capnp::List<proto::Link>::Reader from);
 
 } // namespace troupe

@@ -16,7 +16,7 @@ error usage(std::string sentence) {
     return {errc::usage, std::move(sentence)};
 }
 
-// Those that can be looked at, by name.
+// The types that can be looked at, by name.
 std::vector<std::string> type_names(const message_catalog& known) {
     std::vector<std::string> names;
     for (const message_type& type : known.all())
@@ -46,11 +46,11 @@ result<void> check_all(const std::vector<field_condition>& conditions, const mes
     return {};
 }
 
-// That messages of some type can hold this; else why none can.
+// Checks that messages of some type can satisfy all conditions; else returns the reason why none can.
 result<void> check_any_type(const std::vector<field_condition>& conditions,
                             const message_catalog& types) {
     std::set<std::string> known;
-    std::optional<error> nearly; // of a type that has such a field
+    std::optional<error> nearly; // the error for a type that has such a field
     for (const message_type& type : types.all()) {
         if (is_of_inspector(type.id))
             continue;

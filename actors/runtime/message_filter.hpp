@@ -1,4 +1,4 @@
-// Which messages an observer wants to see: conditions on type, receiver, sender, run, minibatch and any field of
+// The filter for messages that an observer wants to see: conditions on type, receiver, sender, run, minibatch and fields of
 // the body.
 //
 // Threads: a filter is a value; matches() is const and touches only its arguments.
@@ -19,12 +19,12 @@ class message_filter {
   public:
     message_filter() = default; // matches everything
 
-    // errc::usage where no message can match: no such type, no such field, no such value of it; with the names there are.
+    // errc::usage if no message can match, as a type, field or value does not exist; the error lists the names that do.
     static result<message_filter> parse(proto::Filter::Reader from, const message_catalog& known);
 
-    // Type, receiver, sender, run and minibatch only.
+    // Checks type, receiver, sender, run and minibatch only.
     bool matches(const trace_event& event, const std::string& receiver) const;
-    // The body's fields only. False where the body cannot be read or has no such field.
+    // Checks the body's fields only. Returns false if the body cannot be read or has no such field.
     bool matches_fields(const frame& f, const message_catalog& known) const;
 
   private:

@@ -16,14 +16,14 @@ namespace troupe {
 namespace {
 
 bool is_node_local(capnp::StructSchema schema) {
-    constexpr std::uint64_t node_local_id = 0xb7a1e0c2f4d95a0a; // of the annotation
+    constexpr std::uint64_t node_local_id = 0xb7a1e0c2f4d95a0a; // id of the annotation
     for (const auto mark : schema.getProto().getAnnotations())
         if (mark.getId() == node_local_id)
             return true;
     return false;
 }
 
-// Those that every node has. Probe is of tests and benchmarks.
+// The messages that every node has. Probe is for tests and benchmarks.
 using messages_of_every_node = message_list<
     // envelope.capnp
     proto::Rejected,
@@ -42,7 +42,7 @@ using messages_of_every_node = message_list<
 
 // ---- bodies as text ----
 
-// All ones where that is the default, see schemas/README.md.
+// Returns whether a value stands for "none": all ones if that is the field's default, see schemas/README.md.
 bool is_none(capnp::DynamicValue::Reader value, capnp::StructSchema::Field field) {
     if (!field.getProto().isSlot())
         return false;
@@ -55,7 +55,7 @@ bool is_none(capnp::DynamicValue::Reader value, capnp::StructSchema::Field field
 
 } // namespace
 
-// Any struct: its type and its fields.
+// The text of a field that holds any struct: its type and its fields.
 std::string message_catalog::any_text(capnp::DynamicStruct::Reader body,
                                       capnp::StructSchema::Field field) const {
     const message_type* type = type_of_any(body, field);
@@ -75,7 +75,7 @@ std::string message_catalog::value_text(capnp::DynamicStruct::Reader body,
     return (field.getType().isFloat32() ? kj::str(value.as<float>()) : kj::str(value)).cStr();
 }
 
-// As Cap'n Proto prints a struct, but for the fields that hold none.
+// The text of a struct in Cap'n Proto's form, without fields that hold none.
 std::string message_catalog::fields_text(capnp::DynamicStruct::Reader body) const {
     std::string text;
     for (const auto field : body.getSchema().getFields()) {

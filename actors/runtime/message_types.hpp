@@ -1,8 +1,8 @@
 // The message types that a node knows, by Cap'n Proto type id: for names in traces, for printing bodies, for filters on any
-// field, and for what may come from a peer.
+// field, and for deciding which messages may come from a peer.
 //
 // A family of actors lists the messages that it brings in a header of its own folder, and whoever starts a node hands the
-// lists over; those of schemas/cluster.capnp and schemas/trace.capnp every node has.
+// lists over. Every node has the messages of schemas/cluster.capnp and schemas/trace.capnp.
 //
 //     using echo_messages = message_list<proto::Echo, proto::EchoAnswer>;
 //     node_runtime node{{..., .messages = catalog_of(echo_messages{})}};
@@ -26,7 +26,7 @@ namespace troupe {
 
 struct message_type {
     std::uint64_t id;
-    std::string name; // as in the schema: "Activation"
+    std::string name; // name in the schema: "Activation"
     capnp::StructSchema schema;
     bool node_local; // marked $nodeLocal in the schema: refused from a peer
 };
@@ -46,23 +46,23 @@ void append(std::vector<message_type>& to, message_list<Bodies...>) {
 
 class message_catalog {
   public:
-    // `of_families`: beside those that every node has; a type may occur twice.
+    // `of_families`: types in addition to those that every node has; a type may occur twice.
     explicit message_catalog(std::vector<message_type> of_families = {});
 
-    // Null for a type that is not known.
+    // Returns null for an unknown type.
     const message_type* find(std::uint64_t id) const;
     const message_type* find(std::string_view name) const;
     std::span<const message_type> all() const noexcept { return types_; } // by id
 
-    // The type of a field that holds any struct, an AnyPointer, as the field beside it says whose name ends in "Type". Null
-    // where this node does not know it, or there is no such field.
+    // The type of the struct in an AnyPointer field, which the field beside it gives whose name ends in "Type". Null if this
+    // node does not know the type, or there is no such field.
     const message_type* type_of_any(capnp::DynamicStruct::Reader body,
                                     capnp::StructSchema::Field field) const;
 
     // The type's name, or the id in hexadecimal for a type that is not known.
     std::string name_of(std::uint64_t id) const;
 
-    // The body's fields as text, without those that hold none, cut at `bytes_max`; why not, for a body that cannot be read.
+    // The body's fields as text without empty ones, cut at `bytes_max`; for an unreadable body the reason.
     std::string body_text(const frame& f, std::size_t bytes_max) const;
 
   private:
@@ -81,8 +81,8 @@ std::shared_ptr<const message_catalog> catalog_of(Lists... lists) {
     return std::make_shared<const message_catalog>(std::move(types));
 }
 
-// Whether this is a message of the inspector's own protocol, trace.capnp. Tails never show them: one of everything would
-// feed on itself.
+// Returns whether a type belongs to the inspector's own protocol, trace.capnp. Tails never show such messages: a tail of
+// all messages would otherwise show its own.
 bool is_of_inspector(std::uint64_t type);
 
 // The tensors of a frame: "float32 (64, 32, 14, 14), int32 (64)".

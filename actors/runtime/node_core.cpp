@@ -34,11 +34,11 @@ void configure(caf::actor_system_config& config, const node_options& options) {
     config.set("scheduler.max-threads", options.threads > 0 ? options.threads : cores);
     config.set("scheduler.max-throughput", limits::actor_batch_max);
     // CAF's workers look for work less often the longer they find none, and in the second of three phases they sleep
-    // without anybody who could wake them: that alone costs a message from another thread about 60 us.
+    // without a way to wake them, which delays a message from another thread by about 60 us.
     config.set("work-stealing.moderate-poll-attempts", std::size_t{0});
 }
 
-// Here CAF ends actors of its own, and none of ours: tests/sanitizers/thread.txt names it. ThreadSanitizer knows a function
+// Here CAF ends its own actors only, and tests/sanitizers/thread.txt names the function. ThreadSanitizer knows a function
 // by the calls that it makes to functions it was compiled with, hence the first.
 [[gnu::noinline]] void destroy(std::unique_ptr<caf::actor_system>& system) {
     system.reset();
@@ -150,7 +150,7 @@ actor_address node_core::launch(std::unique_ptr<actor> created) {
     actor_shell& shell = actor_shell::of(handle);
     const actor_address self = shell.self();
     trace().name_actor(self.actor, shell.name());
-    shell.deliver(nullptr, now_ns(), {}, nullptr); // its start, before any message
+    shell.deliver(nullptr, now_ns(), {}, nullptr); // delivers its start before any message
     bool late = false;
     {
         const std::unique_lock guard{table_lock_};
@@ -249,7 +249,7 @@ route_outcome node_core::route(frame_ptr f, actor_address to, std::int64_t now_n
     if (const caf::strong_actor_ptr proxy = proxy_of(to, &outcome.epoch))
         outcome.status =
             static_cast<remote_actor*>(caf::actor_cast<caf::abstract_actor*>(proxy))->deliver(f);
-    else // no such peer, or more actors of it than there may be proxies
+    else // there is no such peer, or it has as many proxies as allowed
         outcome.status = send_to_peer(to.node, f);
     if (outcome.status == send_status::gone)
         lost_.fetch_add(1, std::memory_order_relaxed);
@@ -303,10 +303,10 @@ void node_core::reject(const frame& f, const std::string& reason, bool is_gone) 
     answer.envelope().setRun(f.envelope().getRun());
     stamp(answer.envelope(), f.to().actor, sender);
     answer.envelope().getFrom().setNode(
-        f.to().node.value()); // a peer that it cannot be sent to, too
+        f.to().node.value()); // also for a peer that it cannot be sent to
     if (sender.node == options_.node)
         post(std::move(answer).finish());
-    else // without a proxy: what a peer writes as sender creates nothing here
+    else // without a proxy: a sender named by a peer must not create one here
         send_to_peer(sender.node, std::move(answer).finish());
 }
 

@@ -1,4 +1,4 @@
-// Private to actors/runtime: what node_runtime, actors, proxies and the simulator share.
+// Private to actors/runtime: the part of a node that node_runtime, actors, proxies and the simulator share.
 //
 // Locks, in the order in which they may be taken together: peers_lock_, then table_lock_. No handler, no endpoint method
 // and no attachable runs under either. post() to an actor of this node only enqueues, and so may be called under
@@ -30,11 +30,11 @@ class arrival_unit;
 class remote_actor;
 class tail_set;
 
-// Our errors inside CAF's, and back. `who` is the subject of the sentence where CAF's error has none.
+// Convert Troupe's errors to CAF's and back. `who` is the subject of the sentence where CAF's error has none.
 caf::error to_caf(const error& e);
 error from_caf(const caf::error& e, const std::string& who);
 
-// How a send went. Where the peer is congested, `epoch` says since when.
+// The outcome of a send. If the peer is congested, `epoch` says since when.
 struct route_outcome {
     send_status status = send_status::accepted;
     node_id peer;
@@ -65,7 +65,7 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
     void cut_off() noexcept { cut_off_.store(true, std::memory_order_relaxed); }
     actor_address reserve(std::optional<actor_number> number);
     actor_address launch(std::unique_ptr<actor> created);
-    void forget(actor_number number); // the last thing that an ending actor does
+    void forget(actor_number number); // the last action of an ending actor
     std::size_t runnable() const;
     void run_one(std::size_t index);
 
@@ -75,19 +75,19 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
     caf::strong_actor_ptr find(actor_number number) const; // null if there is none
 
     // -- frames --
-    // From an actor's handler; `host` is where it runs.
+    // Routes a frame from an actor's handler, which runs on `host`.
     route_outcome route(frame_ptr f, actor_address to, std::int64_t now_ns,
                         caf::execution_unit* host);
-    // From any thread; to an actor of this node also after the end. Who is woken runs on `host`, or on a worker.
+    // Callable from any thread; for actors of this node also after the end. A woken actor runs on `host` or a worker.
     void post(frame_ptr f, timer_id timer = {}, caf::execution_unit* host = nullptr);
-    // Answers by Rejected, in the name of its receiver, where that is due, and counts.
+    // Answers a frame by Rejected in the name of its receiver, if an answer is due, and counts it.
     void reject(const frame& f, const std::string& reason, bool is_gone = false);
     void count_malformed() noexcept { malformed_.fetch_add(1, std::memory_order_relaxed); }
     void count_failed() noexcept { failed_.fetch_add(1, std::memory_order_relaxed); }
 
-    // Builds a message of the node itself, or of a part of it that stands in for `from`.
+    // Stamps a message of the node itself, or of a part of it that stands in for `from`.
     void stamp(proto::Envelope::Builder envelope, actor_number from, actor_address to);
-    // The same from any thread, also after the end, when the clock may be gone; false then.
+    // The same, callable from any thread. Returns false after the end, when the clock may be gone.
     bool stamp_unless_closed(proto::Envelope::Builder envelope, actor_number from,
                              actor_address to);
 
@@ -96,7 +96,7 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
     void unwatch(actor_address watcher, actor_address target);
     void post_down(actor_address watcher, actor_address target, const error& why);
     caf::strong_actor_ptr known_proxy(actor_address remote) const; // null if there is none
-    // A remote actor has ended, as `told` knows: lets its proxy go, and tells who else here watches it.
+    // Called when a remote actor has ended, as `told` knows: drops its proxy and tells its other watchers here.
     void end_proxy(actor_address remote, actor_address told, const error& why);
     // Lets `self` rest until the peer takes frames again, unless it already does.
     void park(actor_shell& self, const route_outcome& congested);
@@ -118,19 +118,19 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
     struct peer {
         peer_info info;
         std::map<actor_number, caf::strong_actor_ptr> proxies;
-        time_point last_heard;   // when anything came from it, or it came up
-        std::uint64_t epoch = 0; // times that the peer became writable
+        time_point last_heard;   // time at which it last sent anything or came up
+        std::uint64_t epoch = 0; // number of times that the peer became writable
         std::vector<caf::strong_actor_ptr> parked;
     };
 
     static constexpr std::size_t lost_peers_max = 64;
-    error not_connected(node_id peer) const; // why
+    error not_connected(node_id peer) const; // the reason
 
     enum class local_outcome : std::uint8_t { delivered, absent, closed };
-    // table_lock_ is held.
+    // Called with table_lock_ held.
     local_outcome deliver_local(const frame_ptr& f, actor_number to, std::int64_t now_ns,
                                 timer_id timer, caf::execution_unit* host);
-    // Made if there is none yet; null without the peer, or if it has remote_actors_max already.
+    // Makes the proxy if there is none yet. Null if the peer is not there or has remote_actors_max proxies already.
     caf::strong_actor_ptr proxy_of(actor_address remote, std::uint64_t* epoch);
     void tell_listening(actor_address subscriber);
     void tell_subscriber(actor_address subscriber, const peer_info& peer);
@@ -146,8 +146,8 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
     const node_options options_;
     caf::actor_system_config config_;
     std::unique_ptr<caf::actor_system> system_; // null once stopped; changes under table_lock_
-    std::unique_ptr<arrival_unit>
-        arrivals_; // the endpoint's thread's; null where actors are stepped
+    // The execution unit of the endpoint's thread; null if actors are stepped.
+    std::unique_ptr<arrival_unit> arrivals_;
     trace_ring trace_;
     std::unique_ptr<tail_set> tails_;
     std::atomic<std::uint64_t> sequence_{0};
@@ -157,14 +157,14 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
     std::map<actor_number, caf::strong_actor_ptr> table_; // guarded by table_lock_
     std::uint64_t next_number_ = well_known::first_free.value();
     bool stopping_ = false;
-    // Nothing is delivered any more, and clock, timers and endpoint may be gone. Changes under table_lock_: whoever may
-    // come after the end uses them under it. Read without it where a late answer does no harm.
+    // Set when nothing is delivered any more, and clock, timers and endpoint may be gone. Changes under table_lock_; code
+    // that may run after the end uses these under that lock. Read without it where a late answer does no harm.
     std::atomic<bool> closed_{false};
     std::condition_variable_any table_empty_;
 
     mutable std::mutex peers_lock_;
     std::map<node_id, peer> peers_; // guarded by peers_lock_
-    // Why the last few were lost, oldest first, for who watches an actor of one too late; guarded by peers_lock_.
+    // The reasons for the latest losses, oldest first, for actors that begin to watch afterwards; guarded by peers_lock_.
     std::deque<std::pair<node_id, error>> lost_peers_;
     std::vector<actor_address> subscribers_;
     bool listening_ = false;

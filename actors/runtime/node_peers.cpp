@@ -67,7 +67,7 @@ void node_core::post_down(actor_address watcher, actor_address target, const err
     news.body().setNode(target.node.value());
     news.body().setActor(target.actor.value());
     write_failure(news.body().initFailure(), why);
-    // The sender is the actor itself where it is ours, so that its last messages and its end have one origin.
+    // A local actor is itself the sender, so that its last messages and its end have the same origin.
     stamp(news.envelope(), target.node == options_.node ? target.actor : well_known::nobody,
           watcher);
     if (watcher.node == options_.node)
@@ -80,7 +80,7 @@ void node_core::park(actor_shell& self, const route_outcome& congested) {
     const std::lock_guard guard{peers_lock_};
     const auto found = peers_.find(congested.peer);
     if (found == peers_.end() || found->second.epoch != congested.epoch)
-        return; // it has become writable in between
+        return; // the peer has become writable in between
     auto& parked = found->second.parked;
     const auto same = [&](const caf::strong_actor_ptr& p) { return p->get() == &self; };
     if (std::none_of(parked.begin(), parked.end(), same)) {
@@ -101,7 +101,7 @@ caf::strong_actor_ptr node_core::known_proxy(actor_address remote) const {
 }
 
 void node_core::end_proxy(actor_address remote, actor_address told, const error& why) {
-    caf::strong_actor_ptr last; // ended without the lock: that tells its watchers
+    caf::strong_actor_ptr last; // ended without the lock, because its end tells its watchers
     {
         const std::lock_guard guard{peers_lock_};
         const auto found = peers_.find(remote.node);
@@ -128,7 +128,7 @@ caf::strong_actor_ptr node_core::proxy_of(actor_address remote, std::uint64_t* e
     auto& proxies = found->second.proxies;
     if (const auto known = proxies.find(remote.actor); known != proxies.end())
         return known->second;
-    if (proxies.size() >= limits::remote_actors_max) // the numbers come from the peer
+    if (proxies.size() >= limits::remote_actors_max) // the numbers are chosen by the peer
         return {};
     return proxies.emplace(remote.actor, remote_actor::make(*this, remote)).first->second;
 }
@@ -204,14 +204,14 @@ void node_core::frame_arrived(node_id from, frame_ptr f) {
         reject(*f, "an observer may only look");
         return;
     }
-    // Reading a trace takes long: not on the thread that everything else of the peers comes by.
+    // Reading a trace takes long, so it does not run on the thread that brings all other frames of the peers.
     arrival_unit* const here = f->to().actor == well_known::inspector ? nullptr : arrivals_.get();
     post(std::move(f), {}, here);
     if (here != nullptr)
         here->run();
 }
 
-// Notes a sign of life from a peer, and says what it is there for.
+// Notes a sign of life from a peer, and returns the peer's role.
 peer_role node_core::hear(node_id from) {
     const time_point now = options_.time->now();
     const std::lock_guard guard{peers_lock_};
@@ -230,8 +230,8 @@ std::optional<time_point> node_core::last_heard(node_id peer) const {
     return found->second.last_heard;
 }
 
-// Peers that attached as observers get answers, and nothing else: they may ask the inspector's agent and the cluster
-// actor what they like, watch actors, and refuse what comes too late for one of their own.
+// Peers that attached as observers get answers and nothing else: they may ask the inspector's agent and the cluster
+// actor anything, watch actors, and reject messages that come too late for one of their own actors.
 bool node_core::only_looks(const frame& f) const {
     const actor_number to = f.to().actor;
     const std::uint64_t type = f.body_type();

@@ -48,11 +48,11 @@ enum class scheduling : std::uint8_t {
 
 struct node_options {
     node_id node;                    // not 0
-    std::string name;                // for people; unique within a cluster
+    std::string name;                // name for people; unique within a cluster
     const clock* time = nullptr;     // required
     timer_service* timers = nullptr; // required
     endpoint* network = nullptr;     // null: a node without peers
-    // The messages of the families whose actors the node has (message_types.hpp); null: none but those of every node.
+    // The messages of the families whose actors the node has (message_types.hpp); null: only those of every node.
     std::shared_ptr<const message_catalog> messages;
     scheduling mode = scheduling::threads;
     std::size_t threads = 0; // workers; 0: one per core
@@ -64,13 +64,13 @@ struct node_options {
 struct actor_status {
     actor_address address;
     std::string name;
-    std::uint64_t run = 0; // 0: it belongs to none
+    std::uint64_t run = 0; // 0: the actor belongs to no run
     std::uint64_t mailbox_depth = 0;
     std::uint64_t messages_handled = 0;
     std::uint64_t handler_ns = 0; // time spent in handlers
     std::uint64_t device_ns = 0;  // time that devices worked for it
     bool paused = false;
-    std::vector<worker_board::row> workers; // that it serves
+    std::vector<worker_board::row> workers; // workers that it serves
 };
 
 // Counts since the start. Nothing that is dropped goes uncounted.
@@ -105,7 +105,7 @@ class node_runtime {
     // free.
     template <class A, class... Args>
     actor_address spawn(std::string name, Args&&... args);
-    // The same of an actor that belongs to a run: its messages bear the run's number.
+    // The same for an actor that belongs to a run: its messages bear the run's number.
     template <class A, class... Args>
     actor_address spawn_of_run(std::uint64_t run, std::string name, Args&&... args);
     template <class A, class... Args>
@@ -113,9 +113,9 @@ class node_runtime {
 
     // The living actor of this name; the oldest if there are several.
     std::optional<actor_address> address_of(const std::string& name) const;
-    std::vector<actor_status> actors() const; // living, by number
+    std::vector<actor_status> actors() const; // living actors, by number
 
-    // Sends from nobody: no answer comes back.
+    // Sends without a sender, so that no answer comes back.
     template <class Body>
     void send(actor_address to, frame_builder<Body>&& builder) {
         stamp_from_nobody(builder.envelope(), to);
@@ -136,20 +136,20 @@ class node_runtime {
     void connect(const std::string& address);
     void disconnect(node_id peer, error why);
     void subscribe_peers(actor_address local);
-    std::vector<peer_info> peers() const; // up, by node id
+    std::vector<peer_info> peers() const; // peers that are up, by node id
     std::optional<time_point>
-    last_heard(node_id peer) const;     // when anything came from it; none: it is not up
+    last_heard(node_id peer) const;     // time of its last sign of life; none: it is not up
     std::string listen_address() const; // empty without a network
 
     trace_ring& trace() noexcept;
     node_statistics statistics() const;
 
-    // scheduling::stepped: how many actors have something to do, and let one of them take one
-    // message.
+    // For scheduling::stepped: the number of actors that have something to do, and a step in which
+    // one of them takes one message.
     std::size_t runnable() const;
     void run_one(std::size_t index);
-    // What a crash leaves: from now on nothing leaves this node and nothing reaches it. Call before
-    // stop().
+    // Simulates a crash: from now on nothing leaves this node and nothing reaches it. Must be
+    // called before stop().
     void cut_off();
 
   private:

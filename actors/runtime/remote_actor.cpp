@@ -11,7 +11,7 @@ namespace troupe {
 
 namespace {
 
-constexpr std::size_t watch_token_type = 0x77617463; // away from CAF's own
+constexpr std::size_t watch_token_type = 0x77617463; // differs from CAF's own types
 
 std::string describe(actor_address a) {
     return "actor " + std::to_string(a.actor.value()) + " on node " +

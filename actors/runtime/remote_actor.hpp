@@ -1,5 +1,5 @@
 // Private to actors/runtime: an actor of another node, as CAF sees it. Frames that it is given leave by the endpoint;
-// it ends when its node is lost, and whoever watches it is told in the same way as of the end of a local actor.
+// it ends when its node is lost, and its watchers are told in the same way as of the end of a local actor.
 #pragma once
 
 #include <caf/actor_proxy.hpp>
@@ -35,7 +35,7 @@ class end_watch final : public caf::attachable {
     void actor_exited(const caf::error& reason, caf::execution_unit* host) override;
     bool matches(const token& what) override;
 
-    // Selects the watch of `watcher`, which must live as long as the token.
+    // A token that selects the watch of `watcher`, which must live as long as the token.
     static token of(const actor_address& watcher);
 
   private:

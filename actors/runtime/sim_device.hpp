@@ -1,4 +1,4 @@
-// A device whose work takes modelled time: it computes at once, so that results are real, and completes when a device of
+// A device whose work takes modelled time: it computes at once, so that results are real, and completes when a device with
 // the given rate would have.
 //
 // Threads: one, that of the simulation. Times: cost_hint / rate, at least 5 us, times 1 +- jitter from the seed;

@@ -8,7 +8,7 @@
 
 namespace troupe {
 
-// Timers of one node: virtual, and at rest while the node is stopped.
+// Virtual timers of one node, which rest while the node is stopped.
 class simulator::node_timers final : public timer_service {
   public:
     explicit node_timers(event_queue& events) : events_{events} {}
@@ -37,7 +37,7 @@ class simulator::node_timers final : public timer_service {
 
     void stop() { stopped_ = true; }
 
-    // What became due meanwhile fires now, in order.
+    // Timers that became due meanwhile fire now, in order.
     void resume() {
         stopped_ = false;
         for (auto& [timer, run] : std::exchange(late_, {}))
@@ -68,7 +68,7 @@ struct simulator::sim_node {
 
     node_timers timers;
     std::unique_ptr<endpoint> network;
-    std::unique_ptr<node_runtime> runtime; // ends before what it uses
+    std::unique_ptr<node_runtime> runtime; // ends before the members that it uses
     life state = life::running;
     time_point busy_until;
     std::uint64_t trace_cursor = 0;

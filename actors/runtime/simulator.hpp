@@ -27,8 +27,8 @@ namespace troupe {
 struct simulator_options {
     std::uint64_t seed = 1;
     sim_network_options network; // its seed is replaced by one drawn from ours
-    send_bounds bounds;          // of every node's queues
-    duration message_time = std::chrono::microseconds{1}; // of one message; above 0
+    send_bounds bounds;          // bounds of every node's queues
+    duration message_time = std::chrono::microseconds{1}; // time to handle one message; above 0
     std::size_t trace_events = 1u << 12;                  // per node
     std::shared_ptr<const message_catalog> messages;      // as node_options::messages
 };
@@ -40,16 +40,16 @@ class simulator {
     simulator(const simulator&) = delete;
     simulator& operator=(const simulator&) = delete;
 
-    // A started node that listens at "sim:NAME". Ids count from 1.
+    // Adds a started node that listens at "sim:NAME". Ids count from 1.
     node_runtime& add_node(const std::string& name, peer_role role = peer_role::member);
-    // The same, with something done to it before it starts to listen: its well-known actors.
+    // The same; `prepare` is called before the node starts to listen, for example to spawn well-known actors.
     node_runtime& add_node(const std::string& name, peer_role role,
                            const std::function<void(node_runtime&)>& prepare);
-    // A device of that node, computing with `ops` in memory of its own pool.
+    // Adds a device of that node, which computes with `ops` in memory of its own pool.
     sim_device& add_device(const node_runtime& node, sim_device_options options, operations& ops);
 
-    // Runs until `done` holds, which is asked after every step, or for at most `limit` of virtual time. Returns whether
-    // it holds. Ends early if nothing can happen any more.
+    // Runs until `done` holds, which is called after every step, or for at most `limit` of virtual time. Returns whether
+    // `done` holds. Ends early if nothing can happen any more.
     bool run_until(const std::function<bool()>& done, duration limit);
     void run_for(duration time);
 
@@ -64,7 +64,7 @@ class simulator {
     event_queue& events() noexcept { return events_; }
     time_point now() const noexcept { return events_.now(); }
 
-    // Of everything that was traced on any node so far, with all times.
+    // A hash of everything that was traced on any node so far, with all times.
     std::uint64_t trace_hash();
     std::uint64_t messages_handled() const noexcept { return steps_; }
 
@@ -73,15 +73,15 @@ class simulator {
     struct sim_node;
 
     sim_node& find(const node_runtime& node);
-    bool step();      // one message, or the next event; false if nothing can happen
-    bool step_node(); // one message of a node that may take one now
+    bool step();      // handles one message, or the next event; false if nothing can happen
+    bool step_node(); // handles one message of a node that may take one now
     std::optional<time_point> next_time() const;
     void fold_trace(sim_node& node);
 
     const simulator_options options_;
     random_stream random_;
-    std::vector<std::unique_ptr<sim_device>>
-        devices_; // go last: frames on their way lie in their memory
+    // Destroyed last, because frames on their way lie in the devices' memory.
+    std::vector<std::unique_ptr<sim_device>> devices_;
     event_queue events_;
     std::unique_ptr<sim_network> network_;
     std::vector<std::unique_ptr<sim_node>> nodes_;

@@ -9,7 +9,7 @@ namespace troupe {
 
 namespace {
 
-// Takes one credit; false if there is none.
+// Takes one credit; returns false if there is none.
 bool take_one(std::atomic<std::uint64_t>& credit) {
     std::uint64_t left = credit.load(std::memory_order_relaxed);
     while (left > 0)
@@ -63,7 +63,7 @@ result<void> tail_set::open(actor_address observer, std::uint64_t number, messag
 
 void tail_set::credit(actor_address observer, std::uint64_t number, std::uint64_t more) {
     const std::lock_guard guard{lock_};
-    // Others only take credit meanwhile.
+    // Other threads can only take credit meanwhile.
     if (tail* t = find(*tails_, observer, number))
         t->credit += std::min(more, limits::tail_credit_max - t->credit.load());
 }

@@ -1,7 +1,7 @@
 // Private to actors/runtime: the open tails of a node, i.e. the observers that want to see messages as they are handled.
 //
-// any() is all that a message costs while nobody looks. An observer has credit for so many events; what matches without
-// credit is counted, not sent: a slow observer never holds up the node.
+// While no tail is open, a message costs one call of any(). An observer has credit for a number of events; matching events
+// without credit are counted and not sent, so that a slow observer never holds up the node.
 //
 // Threads: thread-safe. offer() is called on the thread of the actor that has handled the message. The set of open tails
 // is replaced as a whole, so actors filter side by side; the lock is held no longer than a pointer takes to copy.
@@ -40,7 +40,8 @@ class tail_set {
         const std::uint64_t number;
         const message_filter filter;
         std::atomic<std::uint64_t> credit;
-        std::atomic<std::uint64_t> dropped{0}; // matched without credit since the last event sent
+        // Events that matched without credit since the last event sent.
+        std::atomic<std::uint64_t> dropped{0};
     };
     using tails = std::vector<std::shared_ptr<tail>>;
 
@@ -48,7 +49,7 @@ class tail_set {
     static tail* find(const tails& in, actor_address observer, std::uint64_t number);
     template <class Condition>
     void erase_if(Condition condition);
-    void replace(tails by); // lock_ is held
+    void replace(tails by); // called with lock_ held
     void send(tail& to, const std::string& receiver, const frame& f, const trace_event& event);
 
     node_core& core_;

@@ -12,7 +12,8 @@ namespace troupe {
 
 struct thread_timers::state {
     using real_clock = std::chrono::steady_clock;
-    using key = std::pair<real_clock::time_point, timer_id>; // equal times: in the order of setting
+    // Ids put equal times in the order of setting.
+    using key = std::pair<real_clock::time_point, timer_id>;
 
     void run() {
         std::unique_lock guard{lock};
@@ -27,7 +28,7 @@ struct thread_timers::state {
                 queue.erase(queue.begin());
                 guard.unlock();
                 callback();
-                callback = nullptr; // what it holds goes without the lock
+                callback = nullptr; // its captures are destroyed without the lock
                 guard.lock();
             }
         }

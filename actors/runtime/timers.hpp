@@ -28,8 +28,8 @@ class timer_service {
     virtual bool cancel(timer_id timer) = 0;
 };
 
-// Timers on the machine's monotonic clock, with one thread of their own. Destruction drops what has
-// not fired yet and waits for a callback that is running.
+// Timers on the machine's monotonic clock, with one thread of their own. Destruction drops timers
+// that have not fired yet and waits for a callback that is running.
 class thread_timers final : public timer_service {
   public:
     thread_timers();

@@ -23,8 +23,8 @@ void trace_ring::record(const trace_event& event) noexcept {
 
     const std::uint64_t position = next_.fetch_add(1, std::memory_order_relaxed);
     slot& s = slots_[position & mask_];
-    // A writer that was held up for a whole turn of the ring may still be at this slot. Then this event is the one that
-    // goes missing: readers find the slot without it and count it as lost.
+    // A writer that was held up for a whole turn of the ring may still be at this slot. Then this event is not recorded;
+    // readers find the slot without it and count it as lost.
     std::uint64_t before = s.state.load(std::memory_order_relaxed);
     if ((before & 1) != 0 || before > 2 * position ||
         !s.state.compare_exchange_strong(before, 2 * position + 1, std::memory_order_relaxed))
@@ -42,7 +42,7 @@ trace_batch trace_ring::read(std::uint64_t cursor, std::size_t max) const {
     const std::uint64_t oldest = end > capacity() ? end - capacity() : 0;
     batch.next = std::min(cursor, end);
     if (batch.next < oldest) {
-        // Cursor 0 means "from the oldest there is"; what was gone before this reader came is lost to it all the same.
+        // Cursor 0 means "from the oldest event"; events that were gone before this reader came count as lost, too.
         batch.lost = oldest - batch.next;
         batch.next = oldest;
     }
@@ -51,7 +51,7 @@ trace_batch trace_ring::read(std::uint64_t cursor, std::size_t max) const {
         const std::uint64_t complete = 2 * batch.next + 2;
         const std::uint64_t before = s.state.load(std::memory_order_acquire);
         if (before < complete && end - batch.next <= capacity() / 2)
-            break; // being written; if it never completes, the ring's next half turn decides that it is lost
+            break; // it is being written; if it never completes, the ring's next half turn decides that it is lost
         std::array<std::uint64_t, words> content;
         for (std::size_t i = 0; i < words; ++i)
             content[i] = s.content[i].load(std::memory_order_relaxed);
@@ -89,7 +89,7 @@ std::vector<std::string> trace_ring::labels() const {
 void trace_ring::name_actor(actor_number number, const std::string& name) {
     const std::lock_guard guard{names_lock_};
     actors_.insert_or_assign(number, name);
-    if (actors_.size() > actors_max) // numbers rise; those of well-known actors stay
+    if (actors_.size() > actors_max) // numbers rise, and those of well-known actors stay
         actors_.erase(actors_.lower_bound(well_known::first_free));
 }
 

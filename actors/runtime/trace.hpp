@@ -1,4 +1,4 @@
-// The trace of a node: what its actors did lately, always on.
+// The trace of a node: the latest actions of its actors, always recorded.
 //
 // Every handled message and every piece of recorded device work is one event in a bounded ring.
 // Writers never wait for readers: a reader that is too slow loses the oldest events and is told how
@@ -30,18 +30,18 @@ enum class trace_kind : std::uint64_t {
 struct trace_event {
     trace_kind kind = trace_kind::message;
     std::uint64_t type =
-        0;             // message: Cap'n Proto type id of the body. compute: number of the label
+        0;             // message: Cap'n Proto type id of the body; compute: number of the label
     node_id from_node; // message: (from_node, sequence) names the message
     actor_number from_actor;
     actor_number to_actor;      // compute: the actor that submitted the work
-    std::uint64_t sequence = 0; // compute: of the message whose handler submitted the work
+    std::uint64_t sequence = 0; // compute: number of the message whose handler submitted the work
     std::uint64_t cause = 0;    // sequence of the message whose handler sent this one
     node_id cause_node;         // the node that gave `cause` its number
     std::uint64_t trace_id = 0;
     minibatch_id minibatch{none};
     weight_version weights{none};
-    std::uint64_t bytes = 0; // message: words and tensors; compute: memory of the device
-    std::uint64_t run = 0;   // 0: of no run
+    std::uint64_t bytes = 0; // message: size of words and tensors; compute: memory of the device
+    std::uint64_t run = 0;   // 0: no run
     std::int64_t sent_ns = 0;
     std::int64_t enqueued_ns = 0;
     std::int64_t started_ns = 0;
@@ -55,7 +55,7 @@ struct trace_batch {
     std::vector<trace_event> events;
     std::uint64_t next = 0; // the cursor to read from next
     std::uint64_t lost =
-        0; // events between the cursor asked for and the first one here that are gone
+        0; // number of overwritten events between the requested cursor and the first one here
 };
 
 class trace_ring {
@@ -65,7 +65,7 @@ class trace_ring {
 
     void record(const trace_event& event) noexcept;
 
-    // At most `max` events from `cursor` on (0: the oldest there is). Events that are being written
+    // Returns at most `max` events from `cursor` on (0: the oldest event). Events that are being written
     // at this moment are left for the next read.
     trace_batch read(std::uint64_t cursor, std::size_t max) const;
 
@@ -78,7 +78,7 @@ class trace_ring {
     std::uint64_t label(const std::string& text);
     std::vector<std::string> labels() const; // by number
 
-    // Names of actors, kept when they end: their events are still here. Of the latest `actors_max`.
+    // Names of the latest `actors_max` actors. They are kept when an actor ends, since its events are still here.
     void name_actor(actor_number number, const std::string& name);
     std::map<actor_number, std::string> actor_names() const;
 

@@ -1,4 +1,4 @@
-// Trace events as they stand in messages (schemas/trace.capnp): the writer and the reader.
+// The writer and the reader of trace events in messages (schemas/trace.capnp).
 #pragma once
 
 #include "actors/runtime/trace.hpp"

@@ -48,7 +48,7 @@ void work_queue::done(const frame& f) {
     if (p.forgotten)
         return;
     if (!p.submitted.label.empty()) {
-        // It was posted when the work ended, and may have waited since.
+        // The message was posted when the work ended, and may have waited since.
         const time_point ended{f.envelope().getSentNs()};
         owner_.trace_compute(owner_.runtime().trace().label(p.submitted.label), ended + -busy_,
                              ended, p.submitted.minibatch, p.submitted.version,

@@ -1,4 +1,4 @@
-// The device work of one actor, and what follows each piece of it in the actor.
+// The device work of one actor, and the actor's continuation of each piece of work.
 //
 //     work_queue queue_{*this, [this](const std::string&, const error& why) { quit(why); }};
 //     ...
@@ -6,7 +6,7 @@
 //                                       .work = [made](compute_context& context) { ... },
 //                                       .then = [this, made] { send_on(std::move(*made)); }});
 //
-// What the work leaves for `then` is shared by both closures: the device writes it, then the actor reads it. A piece that
+// The result of the work is shared by both closures: the device writes it, then the actor reads it in `then`. A piece that
 // has a label stands in the trace with its device time. `then` runs in the actor when the work has succeeded, in the order
 // of submission on each device; `failed` runs instead when it has failed. Both may submit more.
 //
@@ -31,18 +31,18 @@ class frame;
 class work_queue {
   public:
     struct piece {
-        std::string label;            // in the trace; empty: the trace does not have it
-        minibatch_id minibatch{none}; // that the trace names it by
-        weight_version version{none}; // likewise
-        double cost = 0;              // as device_task::cost_hint
+        std::string label;            // label in the trace; empty: the work is not traced
+        minibatch_id minibatch{none}; // minibatch in the trace
+        weight_version version{none}; // version in the trace
+        double cost = 0;              // see device_task::cost_hint
         task_priority priority = task_priority::usual;
         device_work work;
         std::function<void()> then;
-        std::function<void(const error&)> failed = {}; // where given, in place of the queue's
+        std::function<void(const error&)> failed = {}; // if given, called in place of the queue's
     };
     using failure_handler = std::function<void(const std::string& label, const error& why)>;
 
-    // Without `failed` every piece has its own.
+    // Without `failed`, every piece must have its own.
     explicit work_queue(actor& owner, failure_handler failed = nullptr);
     work_queue(const work_queue&) = delete;
     work_queue& operator=(const work_queue&) = delete;
@@ -50,9 +50,9 @@ class work_queue {
     void submit(device& on, piece p);
 
     bool is_idle() const noexcept { return pending_.empty(); }
-    // The device time of the piece whose `then` runs.
+    // The device time of the piece of work whose `then` is running.
     duration busy() const noexcept { return busy_; }
-    // What has been submitted is computed still, and nothing follows it.
+    // Submitted work is still computed, but neither `then` nor `failed` is called.
     void forget();
 
   private:

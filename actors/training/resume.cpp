@@ -22,7 +22,7 @@ bool is_another_vocabulary(const std::string& learned, const std::string& at_han
 
 namespace {
 
-// What a run that goes on must have in common with the one that saved, and has not.
+// The differences from the run that saved the checkpoint which prevent resuming it.
 std::vector<std::string> other_than_saved(proto::App::Reader app, const data_sets& data,
                                           const checkpoint_progress& saved) {
     std::vector<std::string> others;
@@ -54,7 +54,7 @@ std::vector<std::string> other_than_saved(proto::App::Reader app, const data_set
     return others;
 }
 
-// One whose numbers a run can train on from.
+// Loads a checkpoint and requires its numbers to be finite.
 result<loaded_checkpoint> load_usable(const checkpoint_info& info) {
     auto loaded = load_checkpoint(info);
     if (!loaded)
@@ -64,7 +64,7 @@ result<loaded_checkpoint> load_usable(const checkpoint_info& info) {
     return loaded;
 }
 
-// What to do about the latest checkpoint, which cannot be used: older ones may be damaged, too.
+// Advice for a latest checkpoint that cannot be used; older ones may be damaged, too.
 std::string advice_on_damage(const checkpoint_info& latest) {
     std::vector<std::string> damaged{latest.folder.string()};
     auto all = list_checkpoints(latest.folder.parent_path());
@@ -81,7 +81,7 @@ std::string advice_on_damage(const checkpoint_info& latest) {
            " and train anew without --resume";
 }
 
-// How to train on from weights that another run saved, where the model has the same.
+// Advice on training on from another run's saved weights, if they are those of the model.
 std::string advice_on_weights(proto::Model::Reader model, const data_sets& data,
                               const checkpoint_info& latest) {
     if (is_another_vocabulary(latest.progress.vocabulary_sha256, data.vocabulary_sha256))
@@ -98,7 +98,7 @@ std::string advice_on_weights(proto::Model::Reader model, const data_sets& data,
                : "";
 }
 
-// What an earlier build took for the updates of each weight may be more than its optimizer had made.
+// An earlier build's count of updates of each weight may be larger than the number its optimizer had made.
 void note_counts(proto::App::Reader app, const checkpoint_info& saved,
                  std::vector<std::string>& notes) {
     const auto optimizer = app.getTrain().getOptimizer();
@@ -113,10 +113,10 @@ void note_counts(proto::App::Reader app, const checkpoint_info& saved,
         "stage or of the whole updated by themselves");
 }
 
-// The optimizer's state that the checkpoint lacks, and what it has of another's.
+// Notes the optimizer's state that the checkpoint lacks, and state of another optimizer that it has.
 void note_optimizer(proto::App::Reader app, const loaded_checkpoint& saved,
                     std::vector<std::string>& notes) {
-    const auto kind_of = [](std::string_view name) { // of "exp_avg.layers.0.weight"
+    const auto kind_of = [](std::string_view name) { // "exp_avg" of "exp_avg.layers.0.weight"
         return printable(name.substr(0, name.find(".layers.")), limits::name_bytes_max);
     };
     const auto model = app.getModel();

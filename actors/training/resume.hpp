@@ -14,7 +14,7 @@ namespace troupe {
 struct checkpoints {
     std::shared_ptr<checkpoint_store> store;         // null: the app saves nothing
     std::shared_ptr<const loaded_checkpoint> resume; // null: the run begins anew
-    // Sentences: parts of the checkpoint that are left out, or taken as something else.
+    // One sentence for each part of the checkpoint that is left out or is taken as something else.
     std::vector<std::string> notes;
 };
 

@@ -14,7 +14,7 @@ namespace troupe {
 
 namespace {
 
-// Of a parameter server: the replicas, or with servers of their own the nodes.
+// The number of a parameter server's workers: the replicas, or, if nodes have servers of their own, the nodes.
 std::uint32_t workers_of(std::span<const plan_device> replicas, bool by_node) {
     std::set<node_id> nodes;
     for (const plan_device& where : replicas)

@@ -6,7 +6,7 @@
 
 namespace troupe {
 
-// Writes the options of this actor's role. `minibatches`: in the whole run.
+// Writes the options of this actor's role. `minibatches`: number of minibatches in the whole run.
 void write_options(proto::Spawn::Builder to, proto::App::Reader app, const plan& p,
                    const planned_actor& actor, std::uint64_t minibatches);
 

@@ -41,7 +41,7 @@ std::size_t run_course::answers() const {
     return 0;
 }
 
-// Only where every stage is asked need some not answer.
+// In phases that ask the stages of all replicas, only the joining or the remaining replicas have to answer.
 bool run_course::is_due(std::size_t placement) const {
     if (phase_ != run_phase::placing && phase_ != run_phase::connecting &&
         phase_ != run_phase::training)
@@ -104,7 +104,7 @@ run_phase run_course::advance(std::uint64_t minibatches) {
     case run_phase::training:
         TROUPE_CHECK(may_end_after(minibatches), "the caller has asked");
         minibatches_done_ += minibatches;
-        // An epoch that a stop has cut short is none to report.
+        // An epoch that a stop has cut short is not evaluated.
         return phase_ = minibatches_done_of_epoch() < options_.shape.minibatches_of(epoch_)
                             ? after_epoch()
                             : run_phase::evaluating;

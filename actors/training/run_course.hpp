@@ -42,9 +42,9 @@ struct run_course_options {
     bool measures = false;
     bool resumes = false;
     bool saves = false;
-    std::uint32_t save_every_epochs = 1; // and after the last one
+    std::uint32_t save_every_epochs = 1; // a checkpoint is also saved after the last epoch
     run_shape shape;
-    std::uint32_t epochs_done = 0; // by the run that is resumed
+    std::uint32_t epochs_done = 0; // epochs of the run that is resumed
     std::uint64_t minibatches_done = 0;
 };
 
@@ -54,14 +54,16 @@ class run_course {
 
     run_phase phase() const noexcept { return phase_; }
     bool stopping() const noexcept { return stopping_; }
-    std::uint32_t epoch() const noexcept { return epoch_; } // the one running, or the next
+    // The epoch that is running, or the next one.
+    std::uint32_t epoch() const noexcept { return epoch_; }
     const run_shape& shape() const noexcept { return options_.shape; }
-    std::uint64_t minibatches_done() const noexcept { return minibatches_done_; } // of all epochs
-    std::uint64_t minibatches_done_of_epoch() const; // before this run resumed it
-    // Whether the epoch may end after so many minibatches of this run.
+    std::uint64_t minibatches_done() const noexcept { return minibatches_done_; } // in all epochs
+    // Minibatches of the epoch that were done before this run resumed it.
+    std::uint64_t minibatches_done_of_epoch() const;
+    // Returns whether the epoch may end after `minibatches` minibatches of this run.
     bool may_end_after(std::uint64_t minibatches) const;
 
-    // How many stages the plan has, and how many with all their replicas: before the first of them is asked.
+    // Sets the number of the plan's stages, without and with their replicas. Must be called before a stage is asked.
     void set_stages(std::size_t stages, std::size_t with_replicas) noexcept {
         stages_ = stages;
         with_replicas_ = with_replicas;
@@ -73,16 +75,16 @@ class run_course {
     bool complete() const;                // all answers of this phase are in
     bool awaits(std::size_t stage) const; // its answer is due and not in
 
-    // The run goes on without a replica, of whom no answer is due any more; one that takes its place is placed and connected
-    // before the next epoch. Both only once training has begun.
-    // True if it was joining: then phase() is training again.
+    // lose_replica: the run goes on without a replica, and none of its answers is due any more. Returns true if the replica
+    // was joining: then phase() is training again. join_replica: a replica that takes the place of a lost one is placed and
+    // connected before the next epoch. It is called when training has been reached; then phase() is placing.
+    // Both may be called only once training has begun.
     bool lose_replica(std::size_t replica);
-    void join_replica(
-        std::size_t replica); // in place of training that has been reached: then phase() is placing
+    void join_replica(std::size_t replica);
     bool has_lost(std::size_t replica) const { return lost_.contains(replica * stages_); }
     bool is_joining(std::size_t replica) const { return joining_.contains(replica * stages_); }
 
-    // Goes on from a complete phase, to the one returned. After training, `minibatches`: for which the epoch may end.
+    // Goes on from a complete phase to the phase that is returned. After training, the epoch may end for `minibatches`.
     run_phase advance(std::uint64_t minibatches = 0);
 
     // A person asks the run to end. True if it ends at once.

@@ -62,7 +62,7 @@ void trainer::on_start() {
         version_ = options_.resume->info().progress.version;
         report_.checkpoint = options_.resume->info().folder.string();
     }
-    // For nodes that take the place of lost ones.
+    // New nodes may take the place of lost ones.
     if (app().getTopology().getReplicas() > 1)
         send({self().node, well_known::cluster}, frame_builder<proto::Subscribe>{});
     carry_out(course_.phase());
@@ -134,7 +134,7 @@ void trainer::train() {
 void trainer::minibatch_done(proto::MinibatchDone::Reader body, const frame& f) {
     if (course_.phase() != run_phase::training)
         return reject("no epoch is running");
-    bool is_last = false; // stage of a replica
+    bool is_last = false; // the sender is the last stage of a replica
     for (std::size_t placement = 0; placement < stages().size(); ++placement)
         is_last = is_last || (stages()[placement] == f.from() &&
                               stage_at(placement) + 1 == plan_.stages.size());
@@ -251,8 +251,8 @@ void trainer::stage_failed(proto::StageFailed::Reader body, const frame& f) {
     fail(advised(why.in(stage), &device_at(*placement)));
 }
 
-// `why` is of computing: what is exhausted is memory, and what is numeric the loss or the weights. What a stage makes
-// first are its weights, of the same size with any batch.
+// `why` is an error of computing: exhausted refers to memory, numeric to the loss or the weights. A stage makes its weights
+// first, whose size does not depend on the batch.
 error trainer::advised(const error& why, const plan_device* where) const {
     const bool is_of_weights = course_.phase() == run_phase::connecting;
     const batch_sizes& sizes = course_.shape().batch;
@@ -285,7 +285,7 @@ std::string trainer::name_of_stage(std::size_t placement) const {
            "/" + where.device;
 }
 
-// After what was under way: an epoch cut short, and its checkpoint.
+// The message of a stop after which the epoch was cut short and its checkpoint written.
 std::string trainer::stopped_in_order() const {
     const checkpoint_progress progress = how_far();
     const std::uint64_t minibatches = progress.minibatches_of_epoch;
@@ -305,7 +305,7 @@ std::string trainer::stopped_in_order() const {
 std::string trainer::stopped_at_once(bool again) const {
     const std::string stopped =
         again ? "stopped at once by a second signal; " : "stopped before training; ";
-    // Whether the worker has put it into its place is known by its WorkDone alone.
+    // Only the worker's WorkDone tells whether the checkpoint is in its place.
     if (course_.phase() == run_phase::writing)
         return stopped + "the last checkpoint may or may not have been finished" +
                (report_.checkpoint ? ", the one before it is " + *report_.checkpoint : "") +
@@ -317,7 +317,7 @@ std::string trainer::stopped_at_once(bool again) const {
            (options_.store ? "" : ": the app names no checkpoint.directory");
 }
 
-// How to go on after a loss.
+// Advice on going on after a loss.
 std::string trainer::advice() const {
     return report_.checkpoint
                ? "; the last checkpoint is " + *report_.checkpoint + ", go on from it with --resume"
@@ -326,7 +326,7 @@ std::string trainer::advice() const {
                                               "checkpoint.directory"};
 }
 
-// `why` says which node or actor it was.
+// `why` names the node or actor.
 error trainer::lost(const error& why, const std::string& what) const {
     return {errc::lost, why.message() + "; it carried " + what + advice()};
 }
@@ -356,7 +356,7 @@ void trainer::on_end() {
 void trainer::on_rejected(proto::Rejected::Reader body, const frame& f) {
     if (body.getGone())
         return; // on_down() says why
-    // Anybody may write to this actor; only those that it sends something to can have refused it.
+    // Any actor may write to this one; only an actor that it sends messages to can have refused one.
     if (f.from() == source_ || f.from() == profiler() || is_agent(f.from()) ||
         std::ranges::count(stages(), f.from()) > 0)
         fail(read_failure(body).in("a message was refused"));

@@ -42,8 +42,8 @@ struct trainer_options {
     std::shared_ptr<checkpoint_store> store; // null: nothing is saved
     std::shared_ptr<const loaded_checkpoint> resume; // null: fresh weights
     memory_advice more_memory;
-    bool of_cluster = false; // its nodes were there before the run
-    // Reads the news of the run (schemas/run.capnp); RunFinished comes whatever ends the trainer.
+    bool of_cluster = false; // the run's nodes were there before the run
+    // The actor that gets the news of the run (schemas/run.capnp). RunFinished is sent whatever ends the trainer.
     actor_address listener;
 };
 
@@ -72,12 +72,12 @@ class trainer final : public actor {
     void peer_expected(proto::PeerExpected::Reader body, const frame& f);
     void node_joined(proto::NodeJoined::Reader body, const frame& f);
     void node_lost(proto::NodeLost::Reader body, const frame& f);
-    void members_listed(proto::MemberList::Reader, const frame&) {
-    } // its devices came with the plan
+    // Ignored: the devices of the members came with the plan.
+    void members_listed(proto::MemberList::Reader, const frame&) {}
     void stop(proto::StopRun::Reader body, const frame& f);
 
-    bool take(run_phase asked, std::size_t placement = 0); // false: refused
-    void go_on(std::uint64_t minibatches = 0);             // if all answers are in
+    bool take(run_phase asked, std::size_t placement = 0); // returns false if it refused the answer
+    void go_on(std::uint64_t minibatches = 0);             // does nothing unless all answers are in
     void carry_out(run_phase phase);
     void measure();
     void place();
@@ -98,7 +98,7 @@ class trainer final : public actor {
     void lose_replica(std::uint32_t replica, const error& why);
     void take_expected(const frame& f);
     void give_up_newcomer(std::size_t placement, const error& why);
-    void introduce(std::size_t placement); // to the peers of its stage
+    void introduce(std::size_t placement); // tells the peers of its stage of it
     bool let_one_join();
     std::vector<plan_device> free_devices() const;
     std::uint32_t replicas_left() const;
@@ -114,11 +114,11 @@ class trainer final : public actor {
     }
 
     proto::App::Reader app() const { return options_.app.app(); }
-    // Whether labels are classes, so that outputs can be right.
+    // Returns whether labels are classes, so that outputs can be right.
     bool classifies() const { return app().getModel().getLoss().isCrossEntropy(); }
     actor_address agent_of(const plan_device& where) const;
-    actor_address profiler() const;         // that measures for this run
-    bool is_agent(actor_address who) const; // of a node that the run may use
+    actor_address profiler() const;         // the profiler that measures for this run
+    bool is_agent(actor_address who) const; // `who` is the agent of a node that the run may use
     std::optional<std::size_t> placement_of(std::uint32_t replica, std::uint32_t stage) const {
         return cast_.placement_of(replica, stage);
     }
@@ -129,11 +129,11 @@ class trainer final : public actor {
         return cast_.placement_at(placement).stage;
     }
     const plan_device& device_at(std::size_t placement) const;
-    // By placement; where they are.
+    // Addresses by placement, none where there is no such actor.
     const std::vector<actor_address>& stages() const { return cast_.all(run_role::stage); }
     const std::vector<actor_address>& shards() const { return cast_.all(run_role::shard); }
     const std::vector<actor_address>& peers() const { return cast_.all(run_role::peer); }
-    // The placement of this stage if the message is its; else answers by Rejected.
+    // Returns the placement of this stage if the stage sent the message; else answers by Rejected.
     std::optional<std::size_t> placement_of_sender(std::uint32_t replica, std::uint32_t stage,
                                                    const frame& f);
     std::vector<weights_layout> layouts() const; // by stage
@@ -141,7 +141,7 @@ class trainer final : public actor {
     std::string advice() const;
     error advised(const error& why, const plan_device* where = nullptr) const;
     error lost(const error& why, const std::string& what) const;
-    bool has_other_shards(std::size_t placement) const; // its stage's server
+    bool has_other_shards(std::size_t placement) const; // other placements of its stage have shards
     checkpoint_progress how_far() const;
     std::string stopped_at_once(bool again) const;
     std::string stopped_in_order() const;
@@ -149,27 +149,27 @@ class trainer final : public actor {
     trainer_options options_;
     run_course course_;
     bool finished_ = false;
-    bool started_ = false; // and told
+    bool started_ = false; // the listener was told of the start
     std::vector<double> layer_ns_;
     plan plan_;
     training_cast cast_;
     actor_address source_;
-    std::vector<std::pair<std::uint32_t, std::string>>
-        lost_; // replica and why, until the source says what they had
+    // Lost replicas with the reason, until the data source reports their minibatches.
+    std::vector<std::pair<std::uint32_t, std::string>> lost_;
     std::set<node_id> lost_nodes_;
-    std::vector<std::uint32_t> joined_; // replicas of which the source does not know yet
-    std::multiset<actor_address>
-        expecting_; // shards and peers that are yet to expect one that joins
+    std::vector<std::uint32_t> joined_; // replicas that the data source does not know of yet
+    // Shards and peers that have yet to confirm that they expect a joining replica.
+    std::multiset<actor_address> expecting_;
 
-    // Of the epoch that is running or over; what the stages report of it must agree.
+    // The minibatches of the epoch that is running or over; the reports of all stages must agree on them.
     std::optional<std::uint64_t> minibatches_of_epoch_;
     time_point epoch_began_;
     time_point training_ended_;
     training_progress progress_;
     run_report report_;
-    // By stage, after the epoch: parameter servers that drop gradients need not make as many updates as each other.
+    // Weight versions by stage after the epoch. They may differ where parameter servers drop gradients.
     std::vector<std::optional<weight_version>> versions_;
-    weight_version version_;           // of the first stage that has parameters
+    weight_version version_;           // version of the first stage that has parameters
     std::vector<frame_ptr> snapshots_; // by stage
     // Written by the worker while it restores.
     std::shared_ptr<std::vector<weights_ptr>> restored_; // by stage; null: fresh weights

@@ -27,7 +27,7 @@ void trainer::restore() {
 }
 
 void trainer::take_snapshots() {
-    // Replicas have the same weights by now; with local SGD what the optimizer keeps is each one's own.
+    // Replicas have the same weights by now; with local SGD each has its own optimizer state.
     snapshots_.assign(plan_.stages.size(), nullptr);
     for (std::size_t s = 0; s < plan_.stages.size(); ++s)
         send(stages()[s], frame_builder<proto::TakeSnapshot>{});
@@ -46,7 +46,7 @@ void trainer::snapshot(proto::Snapshot::Reader body, const frame& f) {
 
 namespace {
 
-// A stage's snapshot as the store wants it, checked against the model. The bytes live as long as the frame.
+// A stage's snapshot in the store's form, checked against the model. The bytes live as long as the frame.
 result<stage_tensors> tensors_of(const frame& f, const weights_layout& layout, layer_range layers) {
     const auto updates = f.body<proto::Snapshot>().getUpdates();
     if (auto fits = layout.check(f.tensors(), updates.size()); !fits)
@@ -117,7 +117,7 @@ void trainer::write_checkpoint() {
                       }});
 }
 
-// One checkpoint is read or written at a time. Where the run has finished meanwhile, nothing follows.
+// One checkpoint is read or written at a time. Has no effect if the run has finished meanwhile.
 void trainer::checkpoint_failed(const error& why) {
     if (course_.take(run_phase::restoring))
         return fail(why);

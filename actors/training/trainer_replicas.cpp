@@ -17,8 +17,8 @@ std::uint32_t trainer::replicas_left() const {
     return left;
 }
 
-// The first replica evaluates, and a shard's weights are nowhere else; of several stages whose replicas share a server of
-// their node none can leave it alone.
+// A replica cannot be lost if it is the first one, which evaluates, or has a shard, whose weights are nowhere else. With
+// several stages and servers of nodes, no stage can leave its node's server alone.
 bool trainer::may_lose(std::size_t placement) const {
     bool has_shard = false;
     for (std::uint32_t s = 0; s < plan_.stages.size(); ++s)
@@ -35,20 +35,20 @@ bool trainer::has_other_shards(std::size_t placement) const {
     return false;
 }
 
-// One stage is out of its neighbours' reach.
+// Called when one stage is out of its neighbours' reach.
 bool trainer::goes_on_without(std::size_t placement, const error& why) {
     if (course_.has_lost(replica_at(placement)))
         return true;
     if (why.code() != errc::lost || plan_.sync.node_servers || !may_lose(placement))
         return false;
-    lost_nodes_.insert(device_at(placement).node); // takes nobody's place
+    lost_nodes_.insert(device_at(placement).node); // its devices take no lost replica's place
     lose_replica(replica_at(placement), why);
     return true;
 }
 
 bool trainer::goes_on_without_node(actor_address who, const error& why) {
     std::set<std::uint32_t> replicas;
-    bool had_others = false; // of replicas that are lost already
+    bool had_others = false; // has stages of replicas that are lost already
     for (std::size_t placement = 0; placement < stages().size(); ++placement) {
         if (device_at(placement).node != who.node)
             continue;
@@ -70,7 +70,7 @@ bool trainer::goes_on_without_node(actor_address who, const error& why) {
 
 void trainer::lose_replica(std::uint32_t replica, const error& why) {
     std::string what;
-    std::set<node_id> nodes; // on which it was
+    std::set<node_id> nodes; // nodes of the replica
     const std::uint32_t worker = server_worker(plan_, 0, replica);
     const bool was_joining = course_.lose_replica(replica);
     const bool was_expecting = !expecting_.empty();
@@ -139,14 +139,14 @@ void trainer::node_joined(proto::NodeJoined::Reader body, const frame& f) {
                                     .device = device.getName().cStr()});
 }
 
-// Of one that has stages of this run its agent's end tells, too.
+// If the node has stages of this run, the end of its agent tells of the loss, too.
 void trainer::node_lost(proto::NodeLost::Reader body, const frame& f) {
     if (f.from() != actor_address{self().node, well_known::cluster})
         return reject("the sender is not the cluster actor of this node");
     lost_nodes_.insert(node_id{body.getNode()});
 }
 
-// That no replica uses, on nodes that are there.
+// The devices that no replica uses, on nodes that are not lost.
 std::vector<plan_device> trainer::free_devices() const {
     std::vector<plan_device> free;
     for (const plan_device& d : options_.devices) {
@@ -154,20 +154,20 @@ std::vector<plan_device> trainer::free_devices() const {
         for (std::size_t placement = 0; placement < cast_.placements(); ++placement)
             used = used || (!course_.has_lost(replica_at(placement)) &&
                             device_at(placement).node == d.node &&
-                            device_at(placement).device == d.device); // slowed down or not
+                            device_at(placement).device == d.device); // ignores slow_down
         if (!used)
             free.push_back(d);
     }
     return free;
 }
 
-// It cannot be placed, or not begin: the run goes on as before.
+// Called when the newcomer cannot be placed or cannot begin: the run goes on without it.
 void trainer::give_up_newcomer(std::size_t placement, const error& why) {
     lost_nodes_.insert(device_at(placement).node);
     lose_replica(replica_at(placement), why);
 }
 
-// Before an epoch: where a replica is lost and there are devices for it, its stages are placed anew.
+// Before an epoch, places the stages of a lost replica anew if there are devices for it.
 bool trainer::let_one_join() {
     if (plan_.sync.node_servers || course_.stopping())
         return false;
@@ -200,7 +200,7 @@ bool trainer::let_one_join() {
     return true;
 }
 
-// Those beside the other replicas of its stage speak with it from now on.
+// Tells the peers beside the other replicas of its stage to exchange messages with the newcomer's peer from now on.
 void trainer::introduce(std::size_t newcomer) {
     if (!peers()[newcomer])
         return;

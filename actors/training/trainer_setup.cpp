@@ -1,4 +1,4 @@
-// How a trainer comes to connected stages: it measures layers, makes the plan, has its actors spawned, connects the stages.
+// The trainer's setup: it measures layers, makes the plan, has its actors spawned and connects the stages.
 #include <algorithm>
 #include <map>
 
@@ -134,7 +134,7 @@ void trainer::spawned(proto::Spawned::Reader body, const frame& f) {
     go_on();
 }
 
-// Not answered. Nodes that are gone cannot be told.
+// The messages are not answered. Nodes that are gone cannot be told.
 void trainer::end_actors(const std::vector<std::pair<node_id, actor_address>>& actors,
                          std::uint32_t of_replica) {
     std::map<node_id, std::vector<actor_address>> by_node;
@@ -180,7 +180,7 @@ void trainer::spawn_source() {
     watch(source_);
 }
 
-// One that joins is told of those at work when they know it.
+// A joining replica is connected once the running actors expect it.
 void trainer::connect() {
     if (!expecting_.empty())
         return;
@@ -190,7 +190,7 @@ void trainer::connect() {
     restored_.reset();
 }
 
-// Those that are the replicas of a stage, by their numbers, or of those beside them the ones that are there.
+// The replicas of a stage, by their numbers; for another role, the existing actors beside these.
 std::vector<actor_address> trainer::replicas_of(std::size_t stage, run_role role) const {
     const std::vector<actor_address>& by_seat = cast_.all(role);
     std::vector<actor_address> found;
@@ -200,13 +200,13 @@ std::vector<actor_address> trainer::replicas_of(std::size_t stage, run_role role
     return found;
 }
 
-// Of a neighbouring stage those that a replica speaks with: the one of its number, or all where stages differ.
+// The stages of a neighbour that a replica is connected to: that of its own number, or all if stages differ in replicas.
 std::vector<actor_address> trainer::neighbours(std::size_t stage, std::uint32_t replica) const {
     std::vector<actor_address> all = replicas_of(stage, run_role::stage);
     return plan_.stage_replicas.empty() ? std::vector{all[replica]} : all;
 }
 
-// Whether that stage of the same replica is computed on the same device. Where stages differ in replicas none is.
+// Returns whether that stage of the same replica is on the same device; false if stages differ in replicas.
 bool trainer::is_colocated(std::size_t placement, std::size_t stage) const {
     if (!plan_.stage_replicas.empty())
         return false;
@@ -231,7 +231,7 @@ void trainer::connect_stage(std::size_t placement) {
     std::vector<actor_address> peers = replicas_of(stage, run_role::peer);
     for (std::uint32_t r = 0; r < peers.size(); ++r)
         if (course_.has_lost(r))
-            peers[r] = {}; // was not told to expect one that joins
+            peers[r] = {}; // a lost replica's peer was not told to expect a joining one
     auto body = request.body();
     const auto count = [](const auto& list) { return static_cast<unsigned>(list.size()); };
     write_addresses(body.initPrevious(count(previous)), previous);

@@ -32,16 +32,16 @@ class training_cast {
     std::size_t placements() const noexcept { return placements_.size(); }
     const placement& placement_at(std::size_t number) const { return placements_[number]; }
     std::optional<std::size_t> placement_of(std::uint32_t replica, std::uint32_t stage) const;
-    // This placement's stage and its companions.
+    // The numbers of this placement's stage and its companions.
     std::vector<std::size_t> actors_of(std::size_t placement) const;
     bool is_taken(std::size_t placement) const;
 
-    // Addresses by placement, of those that are there, or were until they left; else none.
+    // Addresses by placement, those of actors that have left included; none for an actor that has not entered.
     const std::vector<actor_address>& all(run_role role) const {
         return addresses_[static_cast<std::size_t>(role)];
     }
 
-    // As of cast; an actor that enters is among all() of its role.
+    // The same as the methods of cast; all() contains an actor once it has entered.
     frame_builder<proto::Spawn> ask(std::size_t actor);
     actor_address agent_of(std::size_t actor) const { return cast_.agent_of(actor); }
     std::vector<actor_address> agents() const { return cast_.agents(); }
@@ -50,9 +50,9 @@ class training_cast {
         return cast_.refuse(body, from);
     }
 
-    // The actors that no other replica shares leave, and are returned; answers that come for them are wanted no more.
+    // Removes and returns the actors that no other replica shares; answers for them are no longer wanted.
     std::vector<std::pair<node_id, actor_address>> leave(std::uint32_t replica);
-    // Where the actors of this placement, who have left, will be from now on. There is no stage until it enters.
+    // Sets the new device of this placement's actors, which have left. The placement has no stage until one enters.
     void move(std::size_t placement, const plan_device& where);
 
   private:

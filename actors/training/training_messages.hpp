@@ -13,7 +13,7 @@ using training_control_messages =
                  proto::LayerTimes, proto::ProfileFailed, proto::ReplicaLost,
                  proto::MinibatchesLost, proto::ReplicaJoined>;
 
-// All that the actors of a training run say to each other.
+// All messages between the actors of a training run.
 std::vector<message_type> training_messages();
 
 } // namespace troupe

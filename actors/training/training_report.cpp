@@ -63,7 +63,7 @@ std::string memory_in_words(const stage_report& stage) {
     return words;
 }
 
-// Names of files may bring bytes that are no UTF-8; they are replaced.
+// Bytes that are not UTF-8, which names of files may contain, are replaced.
 std::string text_of(const json& object) {
     return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -109,7 +109,7 @@ std::vector<named_number> numbers_of(const epoch_report& r) {
     return numbers;
 }
 
-// A training loss below it is printed as 0.
+// A training loss below this value is printed as 0.
 constexpr double no_loss = 5e-5;
 
 std::vector<std::string> doubts_of(const run_report& report, std::size_t classes) {

@@ -10,7 +10,7 @@
 // connect; the end says "bp":"e", or it would bind to the next slice. An arrow never points backwards in time: where the
 // clocks of two nodes do not fit well enough it is left out and counted, like one whose sender is not in the trace.
 //
-// Pure but for the stream. What has not found its other end is bounded: past 2^20 of either kind the oldest is given up.
+// Pure but for the stream. Unmatched ends of arrows are bounded: past 2^20 of either kind the oldest is given up.
 // Errors: the stream's state says whether everything could be written.
 // Source: Trace Event Format (Chromium), Perfetto's importer of it.
 #pragma once
@@ -46,10 +46,10 @@ class chrome_trace {
 
     // All nodes come before the first events: a message needs the clock of its sender.
     void add_node(node_id node, const std::string& name, clock_offset clock);
-    // In the order in which the node recorded them. The names known so far are used.
+    // Adds events, in the order in which the node recorded them. Uses the names known so far.
     void add(node_id node, const trace_page& page, const all_names& names);
-    // Leaves out what began later, on the observer's clock: nodes are read one after the other, and a message that one
-    // of them handled after another was read would miss its sender.
+    // Leaves out events that began later, on the observer's clock: nodes are read one after the other, and a message that
+    // one of them handled after another was read would miss its sender.
     void stop_at(std::int64_t ended_ns) { ended_ns_ = ended_ns; }
     // Ends the file. Arrows that still miss their sender are counted. Call once.
     chrome_counts finish();
@@ -65,7 +65,7 @@ class chrome_trace {
     };
     struct key {
         std::uint64_t node = 0;
-        std::uint64_t number = 0; // of a message, or of an actor
+        std::uint64_t number = 0; // number of a message or of an actor
 
         bool operator==(const key&) const = default;
     };
@@ -78,11 +78,11 @@ class chrome_trace {
         slice where;
         key cause; // the message whose handler sent this one; number 0: none
     };
-    struct waiting { // an arrow on the search for its start
+    struct waiting { // an arrow whose start is not known yet
         slice to;
         key from_actor;
-        std::int64_t sent_ns = 0; // device work: when it began
-        bool is_work = false;     // it leads to device work
+        std::int64_t sent_ns = 0; // device work: the time of its start
+        bool is_work = false;     // the arrow leads to device work
     };
     // One handler or device track, in as many lanes as keep its slices apart.
     struct track {
@@ -96,9 +96,10 @@ class chrome_trace {
         std::uint32_t number = 0;
         std::int64_t offset_ns = 0;
         std::uint32_t threads = 0;
-        std::map<std::pair<std::uint64_t, bool>, track> tracks; // actor, is it its device work
+        // Tracks by actor, for its handlers (false) and for its device work (true).
+        std::map<std::pair<std::uint64_t, bool>, track> tracks;
         std::map<std::uint64_t, std::uint64_t>
-            memory; // of the device that works for an actor: the last that was shown
+            memory; // latest value shown, of the device that works for an actor
     };
 
     void write(const std::string& object);

@@ -4,7 +4,7 @@
 // members that end while attached are taken off the list. Both are told in one line on `notes`. The link is lost when no
 // node is left.
 //
-// Threads: one. Errors: as observer; errc::protocol for a node that sends what cannot be read.
+// Threads: one. Errors: those of observer; errc::protocol for a node that sends an unreadable message.
 #pragma once
 
 #include <ostream>
@@ -38,54 +38,54 @@ class cluster_link {
     // Takes the nodes that have ended off the list. True if any is left.
     bool drop_departed();
 
-    // With no node left: what ended the last one. errc::cancelled if all ended in order.
+    // The error that ended the last node, when none is left. errc::cancelled if all ended in order.
     error end() const;
 
     const std::vector<linked_node>& nodes() const noexcept { return nodes_; }
     const linked_node* find(node_id node) const;
-    // Whether it was in its node's last list.
+    // Returns whether the actor was in its node's last list.
     bool is_living(actor_address actor) const;
     all_names& names() noexcept { return names_; }
     observer& view() noexcept { return view_; }
 
     result<actor_list> list_actors(node_id node);
-    // Of all nodes that answer; one that does not is noted and left out. Errors when no node is left.
+    // The lists of all nodes that answer; a node that does not is noted and left out. Fails when no node is left.
     result<std::map<node_id, actor_list>> list_all_actors();
     result<trace_page> read_trace(node_id node, std::uint64_t cursor, const tail_terms& filter);
-    // Empty, or why the node does not open the tail.
+    // Returns an empty text, or the reason for which the node does not open the tail.
     result<std::string> open_tail(node_id node, std::uint64_t tail, const tail_terms& filter,
                                   std::uint32_t credit);
 
   private:
     result<void> add(const peer_info& peer);
     result<clock_offset> measure_clock(node_id node);
-    // A node that is linked has an inspector. Where there is none any more the node is stopping, its actors before its
-    // connection: waits for the end of that, and says errc::lost.
+    // A linked node has an inspector actor. If that is gone, the node is stopping, and ends its actors before its
+    // connection: waits for the end of the connection and returns errc::lost.
     error refusal_of(node_id node, const error& failure);
     void note(const std::string& line) { notes_ << speaker_ << ": " << line << '\n' << std::flush; }
 
     observer& view_;
     std::string speaker_;
     std::ostream& notes_;
-    std::vector<linked_node> nodes_; // in the order in which they were found
-    all_names names_;                // also of nodes and actors that are gone
+    std::vector<linked_node> nodes_; // nodes in the order in which they were found
+    all_names names_;                // names, also those of nodes and actors that are gone
     std::map<node_id, std::set<actor_number>> living_;
     std::set<node_id> unreachable_;
-    std::optional<error> loss_; // of a node that did not end in order
+    std::optional<error> loss_; // the error of a node that did not end in order
 };
 
-// Whether a run is going on: while there is a trainer or a stage, which go by these names (schemas/trace.capnp). Other
-// actors may ask something, as `troupe plan --cluster` does.
+// Finds out whether a run is active: there is an actor with the name of a trainer or a stage (schemas/trace.capnp). Other
+// actors may just be asking something, as `troupe plan --cluster` does.
 class run_watch {
   public:
-    // The nodes are asked again after `interval`.
+    // Asks the nodes again after `interval`.
     run_watch(cluster_link& cluster, duration interval) : cluster_{cluster}, interval_{interval} {}
 
-    // Nodes that are lost are left out.
+    // Asks the nodes if it is time; lost nodes are left out.
     result<void> look();
     bool is_active() const noexcept { return trainers_ > 0 || !stages_.empty(); }
     std::size_t trainers() const noexcept { return trainers_; }
-    const std::set<actor_address>& stages() const noexcept { return stages_; } // of all runs
+    const std::set<actor_address>& stages() const noexcept { return stages_; } // stages of all runs
 
   private:
     cluster_link& cluster_;
@@ -95,21 +95,21 @@ class run_watch {
     std::set<actor_address> stages_;
 };
 
-// Whether a page was the last one there is for now.
+// Returns whether a page is the last one for now.
 bool caught_up(std::uint64_t cursor, const trace_page& page);
 
-// What the nodes recorded and a filter lets pass, read on from where it was left.
+// A reader of the nodes' recorded events that pass a filter; each read goes on where the one before ended.
 class trace_reader {
   public:
     trace_reader(cluster_link& cluster, tail_terms filter)
         : cluster_{cluster}, filter_{std::move(filter)} {}
 
-    // Calls take(node, page) for all that is new. Nodes that are lost are left out; an error when none is left.
+    // Calls take(node, page) for all new pages. Nodes that are lost are left out; fails when no node is left.
     result<void> read(const std::function<void(const linked_node&, const trace_page&)>& take);
 
   private:
-    static constexpr int pages_max =
-        4096; // of one node in one read: a node must not keep its reader for ever
+    // Bound on the pages of one node in one read, so that no node keeps its reader for ever.
+    static constexpr int pages_max = 4096;
 
     cluster_link& cluster_;
     tail_terms filter_;

@@ -1,4 +1,4 @@
-// What nodes report, as plain values, and their decoding from messages.
+// The reports of nodes as plain values, and their decoding from messages.
 //
 // Text is as it was sent, only bounded; printable() makes it fit for a terminal. Times are nanoseconds on the clock of
 // the node that reported them, except sent_ns, which is on the sender's.
@@ -27,7 +27,7 @@ inline constexpr std::size_t listed_pools_max = 1u << 12;
 inline constexpr std::size_t late_counts_max = worker_board::late_max + 1;
 inline constexpr std::size_t body_bytes_max = limits::tail_body_bytes_max;
 
-// A worker as its server knows it.
+// The state of a worker as its server knows it.
 struct worker_row {
     std::uint32_t worker = 0;
     std::uint64_t clock = 0;
@@ -44,8 +44,8 @@ struct actor_row {
     std::uint64_t handler_ns = 0;
     std::uint64_t device_ns = 0;
     bool paused = false;
-    std::vector<worker_row> workers; // that it serves
-    std::uint64_t run = 0;           // 0: it belongs to none
+    std::vector<worker_row> workers; // workers that it serves
+    std::uint64_t run = 0;           // 0: the actor belongs to no run
 };
 
 struct pool_row {
@@ -63,16 +63,16 @@ struct actor_list {
     std::int64_t now_ns = 0;
     std::vector<actor_row> actors;
     std::vector<pool_row> pools;
-    std::map<node_id, std::string> links; // by peer, what frames to it go over
+    std::map<node_id, std::string> links; // by peer, the link over which frames go to it
 };
 
 // One answer to ReadTrace.
 struct trace_page {
     std::int64_t now_ns = 0;
     std::uint64_t next = 0;
-    std::uint64_t older = 0;   // overwritten before this reader came
-    std::uint64_t lost = 0;    // overwritten before they were read
-    std::uint64_t invalid = 0; // left out here: their times make no sense
+    std::uint64_t older = 0;   // events overwritten before this reader came
+    std::uint64_t lost = 0;    // events overwritten before they were read
+    std::uint64_t invalid = 0; // events left out here, as their times make no sense
     std::vector<trace_event> events;
     std::vector<std::string> labels;
     std::map<std::uint64_t, std::string> types;
@@ -87,14 +87,14 @@ struct tail_message {
     std::string actor;
     std::string body;
     std::string tensors;
-    std::uint64_t dropped = 0; // before this one
+    std::uint64_t dropped = 0; // messages dropped before this one
 };
 
 result<actor_list> decode(proto::ActorList::Reader list);
 result<trace_page> decode(proto::TraceBatch::Reader batch);
 result<tail_message> decode(proto::TailEvent::Reader message);
 
-// What the events of one node mean, gathered over its pages.
+// The names that the events of one node refer to, gathered over its pages.
 struct node_names {
     std::string name;
     std::map<actor_number, std::string> actors;
@@ -108,11 +108,11 @@ struct node_names {
 
 void learn(node_names& names, const actor_list& list);
 void learn(node_names& names, const trace_page& page);
-void learn(node_names& names, const tail_message& message); // its receiver
+void learn(node_names& names, const tail_message& message); // learns its receiver
 
 using all_names = std::map<node_id, node_names>;
 
-// "a/stage 0". Printable.
+// The printable name of an actor: "a/stage 0".
 std::string name_of(const all_names& names, node_id node, actor_number actor);
 
 } // namespace troupe::inspector

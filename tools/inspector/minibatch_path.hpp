@@ -28,13 +28,13 @@ struct hop {
     actor_address from;
     actor_address to;
     std::int64_t sent_ns = 0; // turn: the end of the forward pass
-    std::optional<std::int64_t>
-        wire_ns; // from the sender's send to the receiver's mailbox; a turn has none
-    std::optional<std::int64_t> mailbox_ns; // until the receiver looked at it
-    std::optional<std::int64_t>
-        queue_ns; // from arrival (turn: the end of the forward pass) until the device began
-    std::optional<std::int64_t>
-        run_ns; // on the device; nothing for the Gradient that ends at the data source
+    // Time from the sender's send to the receiver's mailbox; none for a turn.
+    std::optional<std::int64_t> wire_ns;
+    std::optional<std::int64_t> mailbox_ns; // time until the receiver looked at it
+    // Time from arrival (turn: the end of the forward pass) until the device began.
+    std::optional<std::int64_t> queue_ns;
+    // Time on the device; none for the Gradient that ends at the data source.
+    std::optional<std::int64_t> run_ns;
     std::optional<std::uint64_t> weights; // version that the pass used
     std::uint64_t bytes = 0;
 };
@@ -42,11 +42,12 @@ struct hop {
 // The weight versions that one stage used for the minibatch.
 struct stage_weights {
     actor_address stage;
-    std::set<std::uint64_t> forward;       // one, unless something is wrong
-    std::set<std::uint64_t> backward;      // the same one
+    std::set<std::uint64_t> forward;       // one version, unless something is wrong
+    std::set<std::uint64_t> backward;      // the same version
     std::optional<std::uint64_t> updated;  // the version that the update started from
     std::optional<std::uint64_t> produced; // the version that the update made
-    std::optional<std::uint64_t> fetched;  // instead: what came from a parameter server after it
+    // With a parameter server, instead: the version that came from it afterwards.
+    std::optional<std::uint64_t> fetched;
 
     bool equal() const { return forward.size() == 1 && forward == backward; }
     bool known() const { return !forward.empty() && !backward.empty(); }
@@ -58,14 +59,14 @@ struct minibatch_path {
     std::uint64_t minibatch = 0;
     std::vector<hop> hops;             // by time
     std::vector<stage_weights> stages; // in the order in which activations reached them
-    bool complete =
-        false; // every activation became a gradient that came back, every stage has updated
-    std::int64_t total_ns = 0;                // from the first send to the last event
-    actor_address source;                     // of the run that this is of
-    std::vector<actor_address> other_sources; // of other active runs with such a minibatch
+    // Every activation became a gradient that came back, and every stage has updated.
+    bool complete = false;
+    std::int64_t total_ns = 0;                // time from the first send to the last event
+    actor_address source;                     // data source of the path's run
+    std::vector<actor_address> other_sources; // those of other active runs with such a minibatch
 };
 
-// Of the latest run that has such a minibatch, or of the one at home.
+// The path in the latest run that has such a minibatch, or in the run at known.home.
 minibatch_path join_path(std::uint64_t minibatch, const std::vector<node_trace>& traces,
                          const all_names& names, const known_runs& known = {});
 
@@ -78,9 +79,9 @@ struct minibatch_range {
 
     std::optional<std::uint64_t> oldest;
     std::optional<std::uint64_t> newest;
-    // By stage, and of each by time. Several runs may go on, and an earlier one may have had larger numbers.
+    // The latest arrival at each stage, by time: an earlier or parallel run may have larger numbers.
     std::map<actor_address, arrival> latest;
-    std::optional<std::int64_t> latest_ns; // of all
+    std::optional<std::int64_t> latest_ns; // time of the latest of all
 
     void add(node_id node, const clock_offset& clock, const std::vector<trace_event>& events);
 };

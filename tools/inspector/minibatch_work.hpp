@@ -1,4 +1,4 @@
-// What every actor did for one minibatch, from the traces of all nodes: the first half of minibatch_path.
+// The work of every actor on one minibatch, from the traces of all nodes: the first half of minibatch_path.
 //
 // Pure. Times are on the observer's clock.
 #pragma once
@@ -17,52 +17,52 @@ inline const std::uint64_t activation_type = capnp::typeId<proto::Activation>();
 inline const std::uint64_t gradient_type = capnp::typeId<proto::Gradient>();
 inline const std::uint64_t fetched_type = capnp::typeId<proto::Fetched>();
 
-// What one node recorded about the minibatch.
+// The events that one node recorded, with its clock.
 struct node_trace {
     node_id node;
     clock_offset clock;
-    std::vector<trace_event> events; // in any order; of other minibatches, too
+    std::vector<trace_event> events; // in any order; may include other minibatches
 };
 
 struct minibatch_message {
-    trace_event event; // times aligned
+    trace_event event; // with aligned times
     actor_address to;
 
     actor_address from() const { return {event.from_node, event.from_actor}; }
 };
 
-// What one actor did for the minibatch, each list by the time of its start.
+// The work of one actor on the minibatch; each list is ordered by the time of its start.
 struct actor_work {
     std::vector<minibatch_message> activations;
     std::vector<minibatch_message> gradients;
     std::vector<trace_event> forwards;
     std::vector<trace_event> backwards;
     std::vector<trace_event> updates;
-    std::optional<trace_event> fetched; // what a parameter server has made of its gradients
-    bool passes_on = false;             // somebody had an Activation from it
+    std::optional<trace_event> fetched; // weights that a parameter server made with its gradients
+    bool passes_on = false;             // another actor received an Activation from it
     std::set<std::uint64_t> sent_activation_versions;
     std::set<std::uint64_t> sent_gradient_versions;
 };
 
 using all_work = std::map<actor_address, actor_work>;
 
-// What tells several runs apart that have such a minibatch.
+// Facts that tell runs with the same minibatch number apart.
 struct known_runs {
-    std::set<actor_address> stages; // of the runs that are active
-    node_id home;                   // the active run whose data source is here comes first
+    std::set<actor_address> stages; // stages of active runs
+    node_id home;                   // node whose data source's run is preferred among active runs
 };
 
 struct work_of_run {
     all_work actors;
-    actor_address source;                     // its data source; if that is not known, any of them
-    std::vector<actor_address> other_sources; // those of the other active runs
+    actor_address source; // the run's data source; any data source if that is not known
+    std::vector<actor_address> other_sources; // data sources of the other active runs
 };
 
-// Of the latest run that has such a minibatch, or of the one at home.
+// The work in the latest run that has such a minibatch, or in the run at known.home.
 work_of_run work_on(std::uint64_t minibatch, const std::vector<node_trace>& traces,
                     const all_names& names, const known_runs& known = {});
 
-// From the first start to the last end.
+// The time from the first start to the last end.
 struct time_span {
     std::int64_t first = std::numeric_limits<std::int64_t>::max();
     std::int64_t last = std::numeric_limits<std::int64_t>::min();

@@ -3,8 +3,8 @@
 // The answers of the protocols used here have no number of their own: an observer has at most one question out at a
 // node, and gives up a node that does not answer in time, so an answer is always to the last question.
 //
-// Threads: the public methods belong to one thread; what arrives is queued by the endpoint's. Waiting ends at the latest
-// when the patience is over, when the node is lost, or when `stop` says so.
+// Threads: the public methods belong to one thread; the endpoint's queues what arrives. Waiting ends at the latest
+// when the patience is over, when the node is lost, or when `stop` returns true.
 // Errors: errc::lost when the node is gone or silent, errc::refused with its reason when it rejects the question,
 // errc::cancelled when asked to stop.
 #pragma once
@@ -49,8 +49,8 @@ class observer final : private endpoint_listener {
     result<void> start();
     result<peer_info> connect(const std::string& address);
 
-    // What decode(Answer::Reader) makes of the answer; a result<T>. A node whose answer cannot be read, or breaks the
-    // protocol, is given up.
+    // Asks and returns decode(Answer::Reader) of the answer, a result<T>. A node whose answer cannot be read or breaks the
+    // protocol is given up.
     template <class Answer, class Question, class Decode>
     auto ask(actor_address to, frame_builder<Question>&& question, const Decode& decode)
         -> decltype(decode(typename Answer::Reader{})) {
@@ -78,22 +78,22 @@ class observer final : private endpoint_listener {
         network_.send(to.node, std::move(message).finish());
     }
 
-    // What has arrived besides answers, of the one type that is wanted; waits at most `wait` for it. What is of another
-    // type is dropped.
+    // Returns the next message of this type that is no answer; waits at most `wait` for it. Messages of other types are
+    // dropped.
     std::optional<arrival> next(std::uint64_t type, duration wait);
 
-    // Waits; false if asked to stop.
+    // Waits for `length`; returns false if asked to stop.
     bool rest(duration length);
 
-    std::vector<departure> departures(); // since the last call
-    // Waits until the node's connection has ended. False if it has not in time.
+    std::vector<departure> departures(); // departures since the last call
+    // Waits until the node's connection has ended. Returns false if it has not ended in time.
     bool await_departure(node_id node);
     void give_up(node_id node, error why);
     error give_up_unreadable(node_id node, const std::string& problem); // returns errc::lost
     bool stopped() const { return options_.stop && options_.stop(); }
     const clock& time() const noexcept { return time_; }
 
-    // More than this from nodes that send without being asked ends their connection.
+    // Bound on the bytes of waiting messages; a node whose message would exceed it is disconnected.
     static constexpr std::size_t waiting_bytes_max = std::size_t{1} << 28;
 
   private:
@@ -118,7 +118,7 @@ class observer final : private endpoint_listener {
     const options options_;
     std::uint64_t sequence_ = 0;
 
-    mutable std::mutex lock_; // guards what follows
+    mutable std::mutex lock_; // guards the members below
     std::condition_variable changed_;
     std::deque<arrival> arrived_;
     std::size_t arrived_bytes_ = 0;

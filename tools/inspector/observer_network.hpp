@@ -1,4 +1,4 @@
-// The endpoint over UCX of one who looks at a cluster, with the clock and the memory that it works with.
+// The UCX endpoint of an observer of a cluster, with the clock and the memory that it works with.
 #pragma once
 
 #include <memory>
@@ -20,14 +20,14 @@ struct observer_network_options {
 
 struct observer_network {
     node_id self;
-    std::string address; // of the options, with a number for HOST
+    std::string address; // the address of the options, with a number for HOST
     monotonic_clock time;
     memory_pool pool{1u << 20}; // the protocols of an observer carry no tensors
     std::unique_ptr<endpoint> network;
 };
 
-// Not started. Blocks while HOST is looked up. Errors: of an address that is none or has no way to it, and
-// make_ucx_endpoint's.
+// Makes an endpoint without starting it. Blocks while HOST is looked up. Errors: those of an address that is invalid or
+// unreachable, and those of make_ucx_endpoint.
 result<std::unique_ptr<observer_network>>
 make_observer_network(const observer_network_options& options);
 

@@ -15,7 +15,7 @@ namespace troupe::inspector {
 
 using troupe::printable;
 
-// A name: of an actor, a node, a type.
+// The printable form of the name of an actor, a node or a type.
 inline std::string printable(std::string_view name) {
     return printable(name, 64);
 }

@@ -13,7 +13,7 @@
 
 namespace troupe::inspector {
 
-// From a node to one of its peers.
+// A link from a node to one of its peers.
 struct link_row {
     node_id to;
     std::string name; // the peer's
@@ -35,7 +35,7 @@ std::string tail_record(const tail_message& message, node_id node, const all_nam
 std::string path_record(const minibatch_path& path, const all_names& names,
                         std::uint64_t events_lost);
 
-// "event": "end" of a tail, and of an export with its file.
+// The records "event": "end" of a tail, and of an export with its file.
 std::string tail_end_record(std::uint64_t shown, std::uint64_t dropped);
 std::string export_record(const std::string& file, std::uint64_t bytes,
                           const chrome_counts& counts);
@@ -58,7 +58,7 @@ std::string process_record(std::uint32_t process, const std::string& name);
 // Threads are shown in the order of `order`, then as they appeared.
 std::string thread_record(std::uint32_t process, std::uint32_t thread, const std::string& name,
                           std::uint64_t order);
-// A number that changes over time, shown as a graph; a process has one of a name.
+// A number that changes over time, shown as a graph; its name is unique in its process.
 std::string counter_record(std::uint32_t process, const std::string& name, std::int64_t at_ns,
                            std::uint64_t value);
 std::string slice_record(const chrome_slice& slice);

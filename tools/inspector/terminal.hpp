@@ -1,4 +1,4 @@
-// The size of a terminal, and what fits on it.
+// The size of a terminal, and text cut to it.
 //
 // Threads: any.
 #pragma once
@@ -14,10 +14,10 @@ struct screen_size {
     std::size_t columns = 80;
 };
 
-// Of the terminal behind this descriptor, at this moment; 24 by 80 where it does not tell.
+// The current size of the terminal behind this descriptor; 24 by 80 where it is unknown.
 screen_size screen_of(int descriptor);
 
-// What of the lines of `text` fits, without the end of the last one: nothing wraps or scrolls.
+// The part of `text` that fits without wrapping or scrolling, without the end of its last line.
 std::string cut_to(const screen_size& to, std::string_view text);
 
 } // namespace troupe::inspector

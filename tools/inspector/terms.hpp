@@ -1,4 +1,4 @@
-// The words after the view on the command line: what to look for. Pure.
+// The words after the view on the command line, which are search terms. Pure.
 //
 // Errors: errc::usage with a sentence that says what is wrong and how it is written.
 #pragma once
@@ -18,13 +18,13 @@ namespace troupe::inspector {
 struct tail_terms {
     std::string type;               // empty: any
     std::string actor;              // name or number of the receiver; empty: any
-    std::string node;               // name of the receiver's; empty: any
+    std::string node;               // name of the receiver's node; empty: any
     std::string from;               // name, number or NODE/NAME of the sender; empty: any
     std::uint64_t minibatch = none; // none: any
     std::uint64_t run = 0;          // 0: any
     std::vector<std::pair<std::string, std::string>>
         fields;                         // path in the body, value as it is printed
-    std::vector<actor_address> senders; // what `from` means on the nodes that there are
+    std::vector<actor_address> senders; // the actors that `from` names on the current nodes
 };
 
 result<tail_terms> parse_tail_terms(std::span<const std::string> words);
@@ -32,7 +32,7 @@ result<tail_terms> parse_tail_terms(std::span<const std::string> words);
 // The actors that go by this name, number or NODE/NAME.
 std::vector<actor_address> actors_named(const std::string& said, const all_names& names);
 
-// "minibatch=42", or "minibatch=next": nothing.
+// Parses "minibatch=42", or "minibatch=next", which gives no number.
 result<std::optional<std::uint64_t>> parse_follow_terms(std::span<const std::string> words);
 
 void write_filter(proto::Filter::Builder to, const tail_terms& terms);

@@ -24,7 +24,7 @@ result<void> show_tail(view_context& view);
 result<void> show_path(view_context& view);
 result<void> export_trace(view_context& view);
 
-// What people read. Pure.
+// Text for people. Pure.
 std::string tail_line(const tail_message& m, node_id node, const all_names& names,
                       std::int64_t since_attach_ns);
 void print_staleness(std::ostream& out, const std::map<node_id, actor_list>& nodes);

@@ -21,13 +21,13 @@ namespace troupe::cli {
 struct child_options {
     std::uint32_t nodes = 1;
     access_choice access;           // without a key they listen on loopback addresses
-    std::uint64_t memory_mb = 4096; // of each
+    std::uint64_t memory_mb = 4096; // bound of each node's memory in MiB
     bool no_trace = false;
 };
 
 class child_nodes {
   public:
-    // Starts them all and waits until they listen. errc::io with what went wrong; those that started are ended.
+    // Starts all nodes and waits until they listen. errc::io with the cause of a failure; started nodes are ended then.
     static result<std::unique_ptr<child_nodes>> start(const child_options& options);
 
     child_nodes(const child_nodes&) = delete;
@@ -35,17 +35,17 @@ class child_nodes {
     // Asks them to stop, and kills those that have not after a moment.
     ~child_nodes();
 
-    // Kills them once two stop signals have come, from now on, so that nobody who ends with them waits for one that hangs.
+    // From now on, kills the nodes once two stop signals have come, so that the run does not wait for a node that hangs.
     void kill_at_second_signal();
 
-    // HOST:PORT where the first one listens: the others have joined it.
+    // HOST:PORT of the first node, which the others have joined.
     const std::string& address() const noexcept { return addresses_.front(); }
 
   private:
     child_nodes() = default;
     result<std::string> start_one(const child_options& options, std::uint32_t index);
     void signal_all(int signal);
-    bool reap(); // true when all have ended
+    bool reap(); // returns true when all processes have ended
 
     std::mutex lock_;
     std::vector<pid_t> processes_; // not yet waited for; guarded by lock_

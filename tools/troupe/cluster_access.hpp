@@ -1,4 +1,4 @@
-// How a command gets to a cluster: the key and the transport that it was given, understood.
+// A command's access to a cluster: its key and transport, parsed.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace troupe::cli {
 
-// As --key and --transport say it.
+// The values of --key and --transport.
 struct access_choice {
     std::string key_file;           // empty: no key, which only nodes on loopback addresses accept
     std::string transport = "auto"; // auto, shm, tcp, rdma
@@ -19,7 +19,7 @@ struct cluster_access {
     ucx_transports transports;
 };
 
-// errc::usage for another transport or one that this machine has not, what read_key_file() says of the file.
+// errc::usage for an unknown transport or one that this machine lacks; the errors of read_key_file() for the file.
 result<cluster_access> open_access(const access_choice& choice);
 
 } // namespace troupe::cli

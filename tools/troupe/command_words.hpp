@@ -1,4 +1,4 @@
-// Parts of the command line beside main.cpp: what several commands take, and the commands on saved weights.
+// Parts of the command line beside main.cpp: options of several commands, and the commands on saved weights.
 #pragma once
 
 #include <CLI/CLI.hpp>

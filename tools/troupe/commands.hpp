@@ -21,31 +21,32 @@ namespace troupe::cli {
 struct job_kind;
 using job_table = std::span<const job_kind>; // tools/troupe/job.hpp
 
-// Which app, with what overridden.
+// An app file and the settings that override its values.
 struct app_choice {
     std::string file;
     std::vector<std::string> settings; // --set key=value
 };
 
-// How a node takes part in a cluster.
+// The options of a node of a cluster.
 struct node_choice {
     std::string listen = "127.0.0.1:0";
-    std::string join; // HOST:PORT of any member; empty: the first node
-    std::string name; // empty: made from the address or the host's name, and the port
+    std::string join; // HOST:PORT of any member; empty: this node is the first
+    std::string name; // empty: derived from the address or the host's name, and the port
     std::string devices = "cpu:1";
     access_choice access;
-    std::uint64_t memory_mb = 4096; // MiB: bound of each device's memory in the host's
-    std::uint64_t gpu_memory_mb =
-        0; // MiB: bound of each GPU's own memory; 0: nine tenths of what is free
+    std::uint64_t memory_mb = 4096; // MiB: bound of each device's memory on the host
+    // MiB: bound of each GPU's own memory; 0: nine tenths of the free memory.
+    std::uint64_t gpu_memory_mb = 0;
     heartbeat_times heartbeat;
 };
 
 struct check_options {
     app_choice app;
-    std::uint32_t nodes = 0;  // also for so many local nodes of one device
-    std::string devices;      // or for these of one process; both empty: for no devices
-    bool print = false;       // the whole definition with defaults filled in
-    bool json_schema = false; // the schema of app files instead
+    // Number of local nodes of one device each for which the app is checked, too; 0: none.
+    std::uint32_t nodes = 0;
+    std::string devices;      // or for these devices of one process; both empty: for no devices
+    bool print = false;       // prints the whole definition with defaults filled in
+    bool json_schema = false; // prints the schema of app files instead
 };
 int check(const check_options& options, job_table jobs);
 
@@ -53,52 +54,52 @@ int explain(const std::string& key, job_table jobs);
 
 struct plan_options {
     app_choice app;
-    std::uint32_t nodes =
-        0;               // plan for so many local nodes of one device; 0: this process's devices
-    std::string devices; // of this process; empty: one per core
-    std::string cluster; // HOST:PORT: plan for the devices of a running cluster
+    // Number of local nodes of one device each to plan for; 0: this process's devices.
+    std::uint32_t nodes = 0;
+    std::string devices; // devices of this process; empty: one per core
+    std::string cluster; // HOST:PORT of a running cluster whose devices to plan for
     access_choice access;
-    std::uint64_t memory_mb = 4096;  // as of a node; of each of `nodes`
-    std::uint64_t gpu_memory_mb = 0; // as of a node
-    bool all_layers = false;         // of repeated blocks, too
+    std::uint64_t memory_mb = 4096;  // see node_choice; bound of each of `nodes`
+    std::uint64_t gpu_memory_mb = 0; // see node_choice
+    bool all_layers = false;         // also lists all layers of repeated blocks
     bool json = false;
 };
 int plan(const plan_options& options, job_table jobs);
 
 struct run_options {
     app_choice app;
-    std::uint32_t nodes = 0; // start so many node processes on this machine and train on them
-    std::string cluster;     // HOST:PORT: train on the nodes of a running cluster
-    std::string devices;     // without nodes and cluster: of this process; empty: one per core
+    std::uint32_t nodes = 0; // number of node processes to start here and train on
+    std::string cluster;     // HOST:PORT of a running cluster to train on
+    std::string devices; // without nodes and cluster: devices of this process; empty: one per core
     access_choice access;
     bool resume = false;
     bool json = false;
-    bool no_trace = false;           // to measure what tracing costs
-    std::uint64_t memory_mb = 4096;  // as of a node; of each of `nodes`
-    std::uint64_t gpu_memory_mb = 0; // as of a node
-    std::string trace_file;          // write a Chrome/Perfetto trace of the end of the run here
+    bool no_trace = false;           // for measuring the cost of tracing
+    std::uint64_t memory_mb = 4096;  // see node_choice; bound of each of `nodes`
+    std::uint64_t gpu_memory_mb = 0; // see node_choice
+    std::string trace_file;          // file for a Chrome/Perfetto trace of the end of the run
 };
 int run(const run_options& options, job_table jobs);
 
 struct node_options_cli {
     node_choice node;
     bool json = false;
-    bool quiet = false;    // says nothing of who joins, what runs do and its end
-    bool no_trace = false; // to measure what tracing costs
+    bool quiet = false;    // does not report members that join, runs or its own end
+    bool no_trace = false; // for measuring the cost of tracing
 };
 int node(const node_options_cli& options, job_table jobs);
 
 struct evaluate_options {
     app_choice app;
-    std::string weights;            // as load_weights takes them
-    std::uint64_t memory_mb = 4096; // MiB: bound
+    std::string weights;            // source of the weights, see load_weights
+    std::uint64_t memory_mb = 4096; // MiB: bound of the memory
     bool json = false;
 };
 int evaluate(const evaluate_options& options, job_table jobs);
 
 struct convert_options {
     app_choice app;
-    std::string from;   // as load_weights takes them
+    std::string from;   // source of the weights, see load_weights
     std::string to;     // a file *.safetensors, or a folder for checkpoints
     bool force = false; // replaces a file
     std::uint64_t memory_mb = 4096;
@@ -107,8 +108,8 @@ int convert(const convert_options& options);
 
 struct generate_options {
     app_choice app;
-    std::string weights;               // as load_weights takes them
-    std::optional<std::string> prompt; // what the text begins with, or sentences to translate
+    std::string weights;               // source of the weights, see load_weights
+    std::optional<std::string> prompt; // beginning of the text, or sentences to translate
     std::uint32_t length = 500;        // bytes
     double temperature = 0.8;          // 0: always the likeliest byte
     std::uint64_t seed = 1;
@@ -123,17 +124,17 @@ struct status_options {
 };
 int status(const status_options& options);
 
-// The benchmark's name and options, for the benchmarks' own program.
+// The name and options of a benchmark, for the benchmarks' own program.
 int bench(const std::vector<std::string>& given);
 
-// One line on standard error, "troupe: SENTENCE", and the exit code for it.
+// Prints one line on standard error, "troupe: SENTENCE", and returns its exit code.
 int report(const error& why);
 int exit_code(errc code) noexcept;
 
-// One line on standard error, "troupe: note: SENTENCE": nothing is wrong, but it may not be what was meant.
+// Prints one line on standard error, "troupe: note: SENTENCE", on something that may not be intended but is no error.
 void note(const std::string& sentence);
 
-// The same as report() after a stop signal.
+// The same as report(), after a stop signal.
 int stopped(const error& why);
 
 } // namespace troupe::cli

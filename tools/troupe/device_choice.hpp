@@ -1,4 +1,4 @@
-// Which devices a node offers, as its command line says, and the module that GPUs need.
+// The devices that a node offers according to its command line, and the module that GPUs need.
 #pragma once
 
 #include <memory>
@@ -14,18 +14,18 @@ struct device_choice {
     unsigned cpus = 0;
     std::vector<unsigned> gpus; // by their number on this machine
 
-    // "cuda:0", "cpu:0", "cpu:1": GPUs come first wherever nobody says which device does what
+    // "cuda:0", "cpu:0", "cpu:1": GPUs come first where devices are not assigned explicitly
     std::vector<std::string> names() const;
 };
 
-// "cpu:2,cuda:0": so many CPU devices, and these GPUs. errc::usage for anything else.
+// Parses "cpu:2,cuda:0": the number of CPU devices, and the GPUs. errc::usage for anything else.
 result<device_choice> parse_devices(const std::string& text);
 
-// The CUDA back end, if these GPUs can be used. errc::usage with a sentence that says what is missing for it: the module,
+// The CUDA back end, if these GPUs can be used. errc::usage with a sentence that names the missing part: the module,
 // the toolkit's libraries, the driver or the GPU.
 result<std::shared_ptr<cuda_module>> open_gpus(const std::vector<unsigned>& gpus);
 
-// For people: that so many CPU devices are more than this machine has cores. Empty if they are not.
+// A note for people if there are more CPU devices than this machine has cores; else empty.
 std::string note_of_cores(std::size_t devices);
 
 } // namespace troupe::cli

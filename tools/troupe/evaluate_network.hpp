@@ -1,4 +1,4 @@
-// evaluate, of a training job: the test samples through saved weights.
+// The `evaluate` command of a training job: runs the test samples through saved weights.
 #pragma once
 
 #include "actors/training/plan/training_app.hpp"
@@ -6,7 +6,7 @@
 
 namespace troupe::cli {
 
-// The exit code.
+// Returns the exit code.
 int evaluate_network(const training_app& app, const evaluate_options& options);
 
 } // namespace troupe::cli

@@ -1,4 +1,4 @@
-// How the main thread gets an answer from an actor.
+// The handover of an actor's answer to the main thread.
 #pragma once
 
 #include <condition_variable>
@@ -21,7 +21,7 @@ class handed_over {
         changed_.notify_all();
     }
 
-    // Waits until it is there or a stop signal comes.
+    // Waits until the value is there or a stop signal comes.
     result<T> wait() {
         std::unique_lock guard{lock_};
         while (!changed_.wait_for(guard, poll_interval, [&] { return value_.has_value(); }))

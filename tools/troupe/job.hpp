@@ -2,7 +2,7 @@
 // no kind.
 //
 // To add a kind: its app file's struct and key (actors/app_file/app_kind.hpp), its roles (actors/agent/role.hpp), its
-// messages (actors/runtime/message_types.hpp), a class that derives from `job`, and a row of these. tests/counter/ has a
+// messages (actors/runtime/message_types.hpp), a class that derives from `job`, and a row with these. tests/counter/ has a
 // small one.
 //
 // Threads: the owner's, which must not be an actor's; a job's actors have their own.
@@ -26,58 +26,58 @@ namespace troupe::cli {
 struct evaluate_options;
 struct run_nodes;
 
-// What is known where a job is planned.
+// The surroundings in which a job is planned.
 struct job_site {
-    node_runtime& runtime;            // of a node of the cluster
-    std::vector<plan_device> devices; // to plan for, in order of preference; not empty
-    plan_device measured_on;          // where something has to be measured first
+    node_runtime& runtime;            // runtime of a node of the cluster
+    std::vector<plan_device> devices; // devices to plan for, in order of preference; not empty
+    plan_device measured_on;          // device on which anything is measured first
     memory_advice more_memory;
-    bool of_cluster = false; // the nodes were there before
+    bool of_cluster = false; // the nodes were running before the job
 };
 
-// What a job is run with.
+// The surroundings in which a job runs.
 struct job_run {
-    node_runtime& runtime;            // of the process of `troupe run`
+    node_runtime& runtime;            // runtime of the process of `troupe run`
     std::shared_ptr<device> io;       // for files and batches, apart from the devices
     std::vector<plan_device> devices; // not empty
-    std::uint64_t number = 0;         // drawn at random
-    actor_address listener;           // of the run's news
+    std::uint64_t number = 0;         // number of the run, drawn at random
+    actor_address listener;           // gets the run's news
     memory_advice more_memory;
     bool of_cluster = false;
 };
 
 struct planned_job {
-    std::string text; // for people, in lines
-    std::string json; // an object
+    std::string text; // lines for people
+    std::string json; // a JSON object
     std::vector<std::string> notes;
 };
 
-// The checkpoint to go on from has all that the app asks for.
+// The result if the checkpoint to go on from already has all that the app asks for.
 struct nothing_left {
     std::string sentence;
     run_finished news;
 };
 
-// An app file with what it names on this machine.
+// An app file with the files that it names on this machine.
 class job {
   public:
     virtual ~job() = default;
 
-    // Sentences: what of the app file and of what it names has no effect, or is hardly meant.
+    // One sentence for each part of the app file, or of a file that it names, that has no effect or is hardly intended.
     virtual std::vector<std::string> notes() const = 0;
-    // The same of these devices, which are this machine's.
+    // Notes on these devices, which are this machine's.
     virtual std::vector<std::string> notes_on(std::span<const plan_device>) const { return {}; }
-    // The same of nodes that the job shares, or leaves idle; of so many `children` with a device each, if any.
+    // Notes on nodes that the job shares or leaves idle; `children`: number of started nodes with a device each, if any.
     virtual std::vector<std::string> notes_on_sharing(const run_nodes&,
                                                       std::uint32_t /*children*/) const {
         return {};
     }
-    // Whether one core is what it runs on where nothing else is said; else all of this machine.
+    // Returns whether the job runs on one core unless told otherwise; else it runs on all of this machine.
     virtual bool is_for_one_device() const { return false; }
 
-    // Whether it can be placed on these devices. Nothing is measured.
+    // Checks whether the job can be placed on these devices. Nothing is measured.
     virtual result<void> check_place(const std::vector<plan_device>& devices) const = 0;
-    // `all`: nothing that repeats itself is left out. May block on a measurement.
+    // `all`: the text does not abbreviate repetitions. May block on a measurement.
     virtual result<planned_job> plan(const job_site& site, bool all) = 0;
 
     virtual std::optional<nothing_left> is_done() const { return std::nullopt; }
@@ -93,21 +93,21 @@ enum class job_purpose : std::uint8_t {
 
 struct job_kind {
     app_kind app;
-    std::vector<role> roles;            // that nodes can spawn for it
-    std::vector<message_type> messages; // of its actors
-    // Actors of well-known numbers that every node has for it; may be empty.
+    std::vector<role> roles;            // roles that nodes can spawn for it
+    std::vector<message_type> messages; // messages of its actors
+    // Spawns the actors with well-known numbers that every node has for this kind; may be empty.
     std::function<void(node_runtime&, const std::vector<std::shared_ptr<device>>&)> services;
-    // Blocks on files. `resume`: it goes on from the latest checkpoint.
+    // Blocks on files. `resume`: the job goes on from the latest checkpoint.
     std::function<result<std::unique_ptr<job>>(const app_definition&, job_purpose, bool resume)>
         open;
-    // The `evaluate` command, and its exit code; empty: there is nothing to evaluate.
+    // The `evaluate` command, which returns its exit code; empty: there is nothing to evaluate.
     std::function<int(const app_definition&, const evaluate_options&)> evaluate;
 };
 
 using job_table = std::span<const job_kind>;
 
 std::vector<app_kind> app_kinds(job_table jobs);
-// The row that the app file is of.
+// The table row of the app file's kind.
 const job_kind& kind_of(const app_definition& app, job_table jobs);
 
 } // namespace troupe::cli

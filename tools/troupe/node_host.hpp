@@ -1,4 +1,4 @@
-// A node in this process, put together: endpoint, runtime, devices, and the actors of well-known numbers.
+// A node in this process, put together: endpoint, runtime, devices, and the actors with well-known numbers.
 //
 // The one place that chooses concrete parts (clock, timers, UCX, devices) for `run` and `node`.
 //
@@ -20,21 +20,21 @@
 namespace troupe::cli {
 
 struct node_host_options {
-    job_table jobs; // whose roles and services the node has
+    job_table jobs; // kinds of jobs whose roles and services the node has
     node_choice node;
     peer_role role = peer_role::member;
     bool tracing = true;
     std::size_t trace_events = limits::trace_events_default;
-    // What happens to the node, a sentence each. Called on actors' and the network's threads; must only hand it on. May be
+    // Gets a sentence for each event of the node. Called on actors' and the network's threads; must only hand it on. May be
     // empty.
     std::function<void(const std::string&)> log;
 };
 
 class node_host {
   public:
-    // Listens, and joins if there is somebody to join. Blocks until that is decided. errc::cancelled if a signal comes.
+    // Listens, and joins a cluster if one is given. Blocks until the outcome is known. errc::cancelled if a signal comes.
     static result<std::unique_ptr<node_host>> start(const node_host_options& options);
-    ~node_host(); // stops: actors, then connections, then devices
+    ~node_host(); // stops actors, then connections, then devices
 
     node_runtime& runtime() noexcept;
     const clock& time() const noexcept;
@@ -44,7 +44,7 @@ class node_host {
     // A worker for files and batches, apart from the devices.
     std::shared_ptr<device> io();
 
-    // This node included, by name.
+    // The members of the cluster by name, this node included.
     result<std::vector<member_info>> members();
 
   private:
@@ -57,10 +57,10 @@ class node_host {
 // stages lie on different nodes when there are enough.
 std::vector<plan_device> devices_of(const std::vector<member_info>& members);
 
-// How to look at a node; HOST stands for its machine if it listens on all addresses.
+// The command for inspecting a node; HOST stands for its machine if it listens on all addresses.
 std::string attach_command(const std::string& address, const node_choice& node);
 
-// Of this machine, short enough to be part of a node's name.
+// The name of this machine, short enough to be part of a node's name.
 std::string host_name();
 
 } // namespace troupe::cli

@@ -1,10 +1,10 @@
-// What a run prints: for people a line for each milestone (a network's epochs) and progress in between, or one JSON object
-// per line. It knows no kind of job: what is printed is what the run says (actors/run/run_events.hpp).
+// The output of a run: for people a line for each milestone (a network's epochs) and progress in between, or one JSON object
+// per line. It knows no kind of job and prints the news that the run sends (actors/run/run_events.hpp).
 //
 // On a terminal the progress is one line that is written over. Elsewhere, in a log, it is a line of its own whenever
 // nothing was printed for a while.
 //
-// Threads: a listening_actor calls the listener's methods, which only queue what is to be printed: who reads it may not
+// Threads: a listening_actor calls the listener's methods, which only queue text, because the reader of a stream may not
 // read for long, and an actor's thread may be the network's. The owner prints it (print_next) and waits for the end.
 #pragma once
 
@@ -22,16 +22,16 @@ namespace troupe::cli {
 
 struct reporter_options {
     bool json = false;
-    std::function<std::size_t()>
-        columns; // how wide the terminal is now that `talk` is; null: it is none
+    // The current width of the terminal that `talk` is; null: `talk` is no terminal.
+    std::function<std::size_t()> columns;
     bool color = false;
     std::string inspect_address;
     std::string transport;          // "ucx", or "in-process"
-    std::vector<std::string> notes; // with --json: what else the start notes
+    std::vector<std::string> notes; // with --json: notes for the record of the start
     const clock* time = nullptr;
 };
 
-// {"event": "error", ...}
+// Prints {"event": "error", ...}.
 void print_error(const error& why, std::ostream& out);
 
 class reporter final : public run_listener {
@@ -44,10 +44,10 @@ class reporter final : public run_listener {
     void noted(const run_note& news) override;
     void finished(const run_finished& news) override;
 
-    // How the run ended; then all that there is to print is queued. Waits at most so long.
+    // Waits at most `patience` for the end of the run and returns it; then all output is queued.
     std::optional<run_finished> wait_finished(duration patience);
 
-    // Prints the first of what is queued; false if nothing is. Takes as long as the streams do.
+    // Prints the first queued piece; returns false if there is none. Takes as long as the streams do.
     bool print_next();
 
   private:
@@ -68,12 +68,12 @@ class reporter final : public run_listener {
     std::ostream& out_;
     std::ostream& talk_;
     time_point last_line_;        // when the last line was queued
-    bool progress_shown_ = false; // by the last piece
-    run_started start_;           // empty before that
+    bool progress_shown_ = false; // the last piece was progress
+    run_started start_;           // empty before the start
 
     std::mutex lock_;
     std::condition_variable finished_;
-    // Guarded by lock_.
+    // The members below are guarded by lock_.
     std::optional<run_finished> outcome_;
     std::deque<piece> queued_;
 };

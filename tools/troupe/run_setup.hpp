@@ -1,4 +1,4 @@
-// What `run` and `plan` need before a job begins: its nodes.
+// The setup of `run` and `plan` before a job begins: its nodes.
 #pragma once
 
 #include <memory>
@@ -13,20 +13,20 @@ namespace troupe::cli {
 
 // The nodes of a run, whoever started them.
 struct run_nodes {
-    std::unique_ptr<child_nodes> children; // end last
+    std::unique_ptr<child_nodes> children; // ended last
     std::unique_ptr<node_host> host;
     std::vector<plan_device> devices; // not empty
-    std::vector<std::string> others;  // runs that use them too
+    std::vector<std::string> others;  // other runs on these nodes
 };
 
-// The devices that `run --nodes` would have, and those of `run --devices`, in a run's order; nothing is started.
+// The devices of `run --nodes` and of `run --devices`, in a run's order; nothing is started.
 std::vector<plan_device> devices_of_nodes(std::uint32_t nodes, std::uint64_t memory_bytes);
 std::vector<plan_device> devices_of_process(const device_choice& chosen);
 
-// Starts or joins what the options ask for, and this process as a client among them.
+// Starts or joins the nodes that the options ask for, with this process as a client among them.
 result<run_nodes> bring_together(const run_options& options, const job& of, job_table jobs);
 
-// What a command notes before its result: at once on standard error, or, with --json, as a list of its output.
+// The notes of a command before its result: at once on standard error, or, with --json, as a list in its output.
 class note_list {
   public:
     explicit note_list(bool is_json) : is_json_{is_json} {}
@@ -38,8 +38,8 @@ class note_list {
     std::vector<std::string> kept_;
 };
 
-// What else a user may do where the memory of a device does not suffice: the option that bounds it. Of `troupe node`, where
-// a cluster's nodes have been started already.
+// Advice for a user where the memory of a device does not suffice: the option that bounds it, that of `troupe node` if the
+// nodes are a running cluster's.
 memory_advice advice_on_memory(const run_options& options);
 
 } // namespace troupe::cli

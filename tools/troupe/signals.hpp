@@ -8,8 +8,8 @@ namespace troupe::cli {
 // Installs handlers that only note the signal. SIGPIPE is ignored: a closed pipe is an error of the write.
 void install_signal_handlers();
 
-// How many stop signals have come, and the last one's number (0: none). What comes within 0.3 s of the first belongs to
-// it: `timeout` and batch systems send one to a program and one to its group.
+// The number of stop signals so far, and the last one's number (0: none). A signal within 0.3 s of the first belongs to it,
+// since `timeout` and batch systems send one to a program and one to its group.
 int stop_signals() noexcept;
 int last_signal() noexcept;
 

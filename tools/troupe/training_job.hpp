@@ -1,4 +1,4 @@
-// The row of training jobs.
+// The table row of training jobs.
 #pragma once
 
 #include "tools/troupe/job.hpp"

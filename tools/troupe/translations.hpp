@@ -1,4 +1,4 @@
-// What a trained model makes of sentences, token by token.
+// Translation of sentences by a trained model, token by token.
 #pragma once
 
 #include "actors/data/translation.hpp"
@@ -11,16 +11,16 @@ namespace troupe::cli {
 // A model for which text_use_of says that it translates, cut behind its encoder. Threads: one at a time.
 class translator {
   public:
-    // errc::usage where the app's vocabulary file is not there, or is not that of the training.
+    // errc::usage if the app's vocabulary file is not there, or is not that of the training.
     static result<translator> open(const training_app& app, const saved_weights& saved);
 
     const sentence_codec& codec() const noexcept { return codec_; }
     std::size_t target_length() const noexcept { return decoder_.program.labels().shape[0]; }
 
     // The targets (samples, target_length()) that the model gives for the sources of these rows, int32, of
-    // (samples, source_length + target_length()): at every position the likeliest token behind its own before it, up to the
-    // end of the sentence, and padding behind that. Of the rows' own targets it sees nothing: they are overwritten, so that
-    // nobody else may hold the rows. errc::cancelled after a stop signal.
+    // (samples, source_length + target_length()): at every position the likeliest token after its own earlier ones, up to
+    // the end of the sentence, then padding. The rows' own targets are not read but overwritten, so nobody else may hold the
+    // rows. errc::cancelled after a stop signal.
     result<tensor> translate(compute_context& context, tensor rows) const;
 
   private:
@@ -33,7 +33,7 @@ class translator {
         : codec_{std::move(codec)}, encoder_{std::move(encoder)}, decoder_{std::move(decoder)} {}
 
     sentence_codec codec_;
-    part encoder_; // gives the row of tokens that it has read, too
+    part encoder_; // its outputs include the row of tokens that it has read
     part decoder_;
 };
 

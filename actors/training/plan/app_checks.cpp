@@ -47,7 +47,7 @@ result<std::vector<layer_info>> check_shapes(const training_app& definition) {
     return definition.error_at(path, message.substr(colon + 2));
 }
 
-// Data and model cut the row of tokens at the same place.
+// Data and model must cut the row of tokens at the same place.
 result<void> check_source_length(const training_app& definition) {
     const auto data = definition.app().getData();
     const auto first = definition.app().getModel().getLayers()[0];
@@ -80,7 +80,7 @@ const layer_info* neediest_layer(std::span<const layer_info> layers) {
     return most->samples_min > 1 ? &*most : nullptr;
 }
 
-// Refuses minibatches of so many samples whose smallest part is too small for this layer. `which` names them.
+// Refuses minibatches of `samples` samples whose smallest part is too small for this layer. `which` names them.
 result<void> check_parts(const training_app& definition, const layer_info& layer,
                          std::uint64_t samples, const std::string& which) {
     const auto topology = definition.app().getTopology();
@@ -98,7 +98,7 @@ result<void> check_parts(const training_app& definition, const layer_info& layer
                            (cuts ? ", or fewer topology.pipeline.microbatches" : ""));
 }
 
-// Refuses so many samples an epoch that the rest in its last minibatch is too few for this layer.
+// Refuses a number of samples whose remainder in an epoch's last minibatch is too small for this layer.
 result<void> check_rests(const training_app& definition, const layer_info& layer,
                          std::uint64_t train_samples) {
     const auto train = definition.app().getTrain();
@@ -112,7 +112,7 @@ result<void> check_rests(const training_app& definition, const layer_info& layer
                 !fits)
                 return fits;
         if (sizes.at(epoch) >= sizes.maximum || sizes.every_epochs == 0)
-            break; // it grows no more
+            break; // the batch grows no more
         epoch += sizes.every_epochs;
     }
     return {};

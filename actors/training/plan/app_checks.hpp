@@ -8,20 +8,20 @@ namespace troupe::app_file {
 
 result<void> check_meaning(const training_app& definition);
 
-// How replicas agree.
+// Checks of topology.sync, the way in which replicas agree.
 result<void> check_sync(const training_app& definition);
-result<void> check_peers(const training_app& definition); // of that what is said of peers
-// How many `stages: auto` come to is known on the devices.
+result<void> check_peers(const training_app& definition); // the part for peers
+// Returns true for `stages: auto`, too, whose number depends on the devices.
 bool may_have_several_stages(proto::Topology::Reader topology);
 
-// As training_app::check_training.
+// The same as training_app::check_training.
 result<void> check_training(const training_app& definition,
                             std::optional<std::uint64_t> train_samples);
 
-// As training_app::check_causal.
+// The same as training_app::check_causal.
 result<void> check_causal(const training_app& definition);
 
-// A key whose value changes nothing beside the others, or is hardly meant.
+// A key whose value has no effect beside the other keys, or is hardly intended.
 struct doubtful_key {
     std::string path;
     std::string why;

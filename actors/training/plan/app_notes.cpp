@@ -1,4 +1,4 @@
-// What an app file says to no effect, or hardly means.
+// Keys of an app file that have no effect or are hardly intended.
 #include <functional>
 
 #include "actors/pipeline/replica_sync.hpp"
@@ -25,7 +25,7 @@ void add_idle_data(proto::Data::Reader data, std::vector<doubtful_key>& keys) {
 
 using layer_visitor = std::function<void(proto::Layer::Reader, const std::string& path)>;
 
-// Every layer that the app file spells out and that sees the labels' positions, in blocks too: not those of an encoder.
+// Visits every layer of the app file that sees the labels' positions, in blocks too, but not an encoder's layers.
 void visit(capnp::List<proto::Layer>::Reader layers, const std::string& path,
            const layer_visitor& see) {
     for (unsigned i = 0; i < layers.size(); ++i) {
@@ -37,7 +37,7 @@ void visit(capnp::List<proto::Layer>::Reader layers, const std::string& path,
     }
 }
 
-// Where layers stand that let a position see those behind it.
+// The keys of layers that let a position see later positions.
 std::vector<std::string> layers_that_look_ahead(proto::Model::Reader model) {
     std::vector<std::string> found;
     visit(model.getLayers(), "model.layers",

@@ -1,4 +1,4 @@
-// What a model has that another has not, by the first key where their texts part.
+// The difference between two models, by the first key at which their texts differ.
 #include <algorithm>
 
 #include "actors/app_file/tree.hpp"
@@ -17,7 +17,7 @@ const node* value_of(const node& map, const std::string& key) {
     return found == map.entries.end() ? nullptr : &found->value;
 }
 
-// A value in a word: a layer by its kind, whatever its settings.
+// A short form of a value; a layer is named by its kind without its settings.
 std::string in_short(const node* value) {
     if (value == nullptr || value->what == node::kind::null)
         return "none";
@@ -55,12 +55,12 @@ std::string map_difference(const std::string& path, const node& then, const node
     return "";
 }
 
-// "PATH THEN, not NOW" of the first values that differ; empty if none do.
+// "PATH THEN, not NOW" for the first values that differ; empty if none do.
 std::string difference(const std::string& path, const node* then, const node* now) {
     if (then != nullptr && now != nullptr && then->what == now->what) {
         if (then->what == node::kind::list)
             return list_difference(path, *then, *now);
-        // Of two kinds of layers no setting is the same.
+        // Layers of two kinds have no key in common.
         if (then->what == node::kind::map &&
             std::ranges::any_of(then->entries,
                                 [&](const entry& e) { return value_of(*now, e.key) != nullptr; }))

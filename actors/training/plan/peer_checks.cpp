@@ -1,4 +1,4 @@
-// Whether replicas that update on their own can agree as the app file says.
+// Checks of topology.sync for replicas that update on their own.
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
@@ -28,7 +28,7 @@ result<void> check_elastic(const training_app& definition) {
                                    "ever further");
 }
 
-// Where some receive from fewer than others, of these.
+// The number of weights that a replica averages at once, its own included; the least where replicas differ.
 std::size_t weights_at_once(proto::MaltGraph graph, std::uint32_t replicas) {
     std::vector<std::uint32_t> live(replicas);
     std::iota(live.begin(), live.end(), 0u);
@@ -75,7 +75,8 @@ result<void> check_admm(const training_app& definition) {
                                    "for each other in a ring; make it synchronous by quorum: " +
                                        std::to_string(topology.getReplicas()) +
                                        " or delay: 1, or use a single stage");
-    // Beside the optimizer's step one of plain descent leaves 1 - rate * penalty of the distance from the common weights.
+    // In addition to the optimizer's step, a step of plain descent scales the distance from the common weights by
+    // 1 - rate * penalty.
     const float rate = base_learning_rate(definition.app().getTrain().getOptimizer());
     if (rate * topology.getSync().getAdmm().getPenalty() >= 2)
         return definition.error_at("topology.sync.admm.penalty",

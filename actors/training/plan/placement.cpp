@@ -11,7 +11,7 @@ namespace troupe {
 
 namespace {
 
-// How many stages the app wants of this model on so many devices of a replica.
+// The number of stages that the app asks for on a replica with this number of devices.
 std::size_t stage_count(proto::App::Reader app, std::size_t devices) {
     const auto topology = app.getTopology();
     if (topology.isSingle())
@@ -28,7 +28,7 @@ std::size_t stage_count(proto::App::Reader app, std::size_t devices) {
     return 1;
 }
 
-// Of every layer. Where nothing was measured only traffic costs.
+// The costs of every layer. If nothing was measured, only traffic has a cost.
 std::vector<layer_cost> layer_costs(const plan_request& request,
                                     std::span<const layer_info> infos) {
     std::vector<layer_cost> costs;
@@ -67,10 +67,10 @@ result<std::vector<layer_range>> cut(const plan_request& request, std::span<cons
     return partition_layers(costs, stages);
 }
 
-// Which of so many devices each stage has. Stages fill the devices in order; with fewer devices than stages, neighbours
-// share one such that the busiest device has as little to do as can be.
+// The device of each stage, by number. Stages fill the devices in order; with fewer devices than stages, neighbours
+// share one such that the busiest device has as little to do as possible.
 std::vector<std::size_t> spread(std::span<const layer_cost> stages, std::size_t devices) {
-    // Stages are to a device what layers are to a stage.
+    // Stages are divided among devices as layers are among stages.
     std::vector<std::size_t> device_of;
     std::size_t device = 0;
     for (const layer_range& group : partition_layers(stages, std::min(stages.size(), devices)))
@@ -93,7 +93,7 @@ result<std::size_t> find_device(const std::string& wanted, std::span<const plan_
                                   known};
 }
 
-// The devices that stages name, and which are left for the other stages.
+// The devices that stages name, and the devices left for the other stages.
 struct seating {
     std::vector<std::optional<std::size_t>> named; // by stage
     std::vector<std::size_t> left;                 // in order; all if every device is named
@@ -125,7 +125,7 @@ result<seating> seat_named(proto::App::Reader app, std::span<const plan_device> 
     return seats;
 }
 
-// Which of these devices each stage has, by its number.
+// The number of each stage's device.
 result<std::vector<std::size_t>> place(const plan_request& request,
                                        std::span<const plan_device> devices,
                                        std::span<const layer_range> stages,
@@ -133,7 +133,7 @@ result<std::vector<std::size_t>> place(const plan_request& request,
     const auto seats = seat_named(request.app, devices);
     if (!seats)
         return seats.failure();
-    std::vector<layer_cost> others; // of the stages that name no device
+    std::vector<layer_cost> others; // costs of the stages that name no device
     for (std::size_t s = 0; s < stages.size(); ++s) {
         if (seats->named[s])
             continue;
@@ -152,8 +152,8 @@ result<std::vector<std::size_t>> place(const plan_request& request,
     return device_of;
 }
 
-// Each replica of a stage on a device of its own: the first on the one that the stage names, if it does, all others on those
-// that are left, in order.
+// Places each replica of a stage on a device of its own: the first on the device that the stage names, if any, all others
+// on the devices that are left, in order.
 result<std::vector<std::vector<plan_device>>>
 place_replicas(const plan_request& request, std::span<const plan_device> devices,
                std::span<const std::uint32_t> replicas) {
@@ -177,7 +177,7 @@ place_replicas(const plan_request& request, std::span<const plan_device> devices
     return where;
 }
 
-// Of one replica; at least one.
+// The devices of one replica; at least one.
 std::span<const plan_device> devices_of_replica(proto::App::Reader app,
                                                 std::span<const plan_device> devices) {
     return devices.first(
@@ -195,7 +195,7 @@ result<void> check_replicas(const plan_request& request) {
                                   "(--devices cpu:N,cuda:I)"};
 }
 
-// The devices with what topology.devices says of them.
+// The devices with their options from topology.devices.
 result<std::vector<plan_device>> with_options(const plan_request& request) {
     std::vector<plan_device> devices = request.devices;
     const auto options = request.app.getTopology().getDevices();
@@ -219,7 +219,7 @@ bool needs_layer_times(proto::App::Reader app, std::span<const plan_device> devi
         return stage_count(app, devices.size()) > 1;
     const auto seats = seat_named(app, devices);
     if (!seats)
-        return false; // make_plan says why
+        return false; // make_plan reports the error
     const auto others =
         static_cast<std::size_t>(std::ranges::count(seats->named, std::optional<std::size_t>{}));
     return seats->left.size() > 1 && others > seats->left.size();

@@ -1,4 +1,4 @@
-// Which layers are a stage, and which devices it and its replicas have. Pure; internal to plan.
+// The layers of every stage, and the devices of the stage and its replicas. Pure; internal to plan.
 #pragma once
 
 #include <span>

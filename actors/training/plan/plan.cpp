@@ -17,7 +17,7 @@ namespace troupe {
 
 namespace {
 
-// Whether a checkpoint of the stage can be sent: its weights and the optimizer's state are one message.
+// Checks that a checkpoint of the stage can be sent: its weights and the optimizer's state are one message.
 result<void> check_snapshot(proto::App::Reader app, const planned_stage& stage,
                             std::size_t number) {
     const auto& entries = stage.layout.entries();
@@ -69,7 +69,7 @@ number_form_ptr form_of_activations(proto::Topology::Reader topology) {
     return *form;
 }
 
-// The bytes that cross behind each layer as they are sent, of a sample by itself.
+// Counts the bytes sent behind each layer for one sample, in the form in which they are sent.
 result<void> count_as_sent(proto::Model::Reader model, const number_form_ptr& form,
                            std::vector<layer_info>& layers) {
     std::vector<layer_range> each;
@@ -86,7 +86,7 @@ result<void> count_as_sent(proto::Model::Reader model, const number_form_ptr& fo
     return {};
 }
 
-// Of a minibatch, part by part.
+// The bytes sent for a minibatch, microbatch by microbatch.
 std::uint64_t sent_bytes(const crossing_numbers& values, std::uint32_t batch,
                          std::uint32_t microbatches) {
     const epoch_shape one = epoch_shape::of(batch, batch, microbatches);
@@ -96,7 +96,7 @@ std::uint64_t sent_bytes(const crossing_numbers& values, std::uint32_t batch,
     return bytes;
 }
 
-// What does not depend on the other stages.
+// The part of a stage's plan that does not depend on the other stages.
 planned_stage describe_stage(const plan_request& request, std::span<const layer_info> layers,
                              const stage_program& program) {
     const optimizer_ptr rule = make_optimizer(request.app.getTrain().getOptimizer());
@@ -126,7 +126,7 @@ planned_stage describe_stage(const plan_request& request, std::span<const layer_
 }
 
 // The gradients of a microbatch, beside the sum of those before it, are as large as a version; they are gone before the
-// next minibatch's. The optimizer's state is the latest version's alone.
+// next minibatch's. Only the latest version has optimizer state.
 std::uint64_t weight_bytes(const planned_stage& stage, std::uint32_t microbatches) {
     const std::uint64_t state_bytes = stage.layout.state_bytes();
     const std::uint64_t gradients = microbatches > 1 ? 2 : 1;
@@ -135,10 +135,10 @@ std::uint64_t weight_bytes(const planned_stage& stage, std::uint32_t microbatche
         state_bytes);
 }
 
-// A GPU rounds both factors of a product to 16 bits before it multiplies. Of linear layers, whose are the largest: input
+// A GPU rounds both factors of a product to 16 bits before it multiplies. Linear layers have the largest factors: input
 // and weights forward, each with the output's gradient on the way back.
 std::uint64_t rounded_bytes(const stage_program& program, std::uint32_t samples) {
-    std::uint64_t most = 0; // elements
+    std::uint64_t most = 0; // in elements
     for (const parameter_info& parameter : program.parameters()) {
         if (parameter.factor_rows == 0)
             continue;

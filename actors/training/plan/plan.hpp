@@ -23,19 +23,19 @@
 
 namespace troupe {
 
-// A layer as topology.pipeline.stages counts them. Bytes and operations are of a minibatch.
+// A layer as topology.pipeline.stages counts them. Bytes and operations are those of a minibatch.
 struct planned_layer {
     std::string name; // "layers.2.0.0.layers.1 attention", as its parameters are named
-    std::string
-        key; // of the app file, below model: "layers[2].repeat.layers[0].residual.layers[1]"
-    tensor_shape output; // of a sample
+    // Key in the app file below model: "layers[2].repeat.layers[0].residual.layers[1]".
+    std::string key;
+    tensor_shape output; // shape for one sample
     std::uint64_t parameters = 0;
     double forward_flops = 0;
     double backward_flops = 0;
-    std::uint64_t kept_bytes = 0; // from its forward to its backward pass
-    std::uint64_t crossing_bytes =
-        0;                 // forward and back, if a stage ends behind it; in int8 at most
-    double compute_ns = 0; // measured, forward and backward; 0 if nothing was
+    std::uint64_t kept_bytes = 0; // memory kept from its forward to its backward pass
+    // Bytes sent forward and back if a stage ends behind the layer; an upper bound with int8.
+    std::uint64_t crossing_bytes = 0;
+    double compute_ns = 0; // measured time, forward and backward; 0 if nothing was measured
 };
 
 struct planned_stage {
@@ -43,26 +43,28 @@ struct planned_stage {
     std::string first_layer; // "layers.0 conv2d"
     std::string last_layer;
     std::vector<plan_device> where; // by replica
-    std::size_t shards = 0;         // of its parameter server, beside the first replicas
+    // Number of shards of its parameter server, placed beside the first replicas.
+    std::size_t shards = 0;
     std::uint64_t parameters = 0;
     std::uint64_t parameter_bytes = 0;
-    weights_layout layout{{}, {}, {}};    // with what the optimizer keeps
-    std::size_t averages = 0;             // of its entries the last
+    weights_layout layout{{}, {}, {}}; // includes the optimizer's state
+    std::size_t averages = 0;          // number of running averages, the last entries of `layout`
     std::vector<std::size_t> factor_rows; // by parameter (parameter_info)
-    float rate_factor = 1;                // of its learning rate, beside train.optimizer's
-    std::uint64_t weight_bytes =
-        0; // all versions alive at once, gradients, and what the optimizer keeps
-    std::uint64_t kept_bytes = 0; // activations, of all microbatches in flight
-    std::uint64_t rounded_bytes =
-        0; // on a GPU meanwhile, copies in 16 bits: of one product's factors, at most
+    float rate_factor = 1; // factor of its learning rate, relative to train.optimizer's
+    // All versions alive at once, gradients, and the optimizer's state.
+    std::uint64_t weight_bytes = 0;
+    std::uint64_t kept_bytes = 0; // activations of all microbatches in flight
+    // Copies in 16 bits that a GPU needs besides: those of one product's factors, at most.
+    std::uint64_t rounded_bytes = 0;
     std::uint64_t activation_bytes = 0; // sent to the next stage per minibatch; 0 for the last
-    std::uint64_t gradient_bytes = 0;   // that come back for them
+    std::uint64_t gradient_bytes = 0;   // gradients that come back for these activations
     double forward_flops = 0;           // per minibatch
     double backward_flops = 0;
-    std::uint32_t in_flight_max = 1; // of one replica: microbatches between forward and backward
-    std::uint32_t versions_max = 1;  // weight versions alive at once
-    double compute_ns =
-        0; // measured, forward and backward of a minibatch; 0 if nothing was measured
+    // Microbatches of one replica between forward and backward pass.
+    std::uint32_t in_flight_max = 1;
+    std::uint32_t versions_max = 1; // weight versions alive at once
+    // Measured time of a minibatch, forward and backward; 0 if nothing was measured.
+    double compute_ns = 0;
 };
 
 // An actor that a node's agent spawns.
@@ -70,67 +72,70 @@ struct planned_actor {
     run_role role = run_role::stage;
     std::string name; // "reducer-0.1"
     plan_device where;
-    std::uint32_t stage = 0;             // that it is, or stands beside
-    std::vector<std::uint32_t> replicas; // of that stage: one, but of a server that a node shares
+    std::uint32_t stage = 0; // the stage that it is, or that it stands beside
+    // Replicas of that stage: one, or several for a server that the replicas of a node share.
+    std::vector<std::uint32_t> replicas;
 };
 
 struct plan {
-    bool is_pipeline = false; // else all layers are on one device, as a pipeline of one stage
+    bool is_pipeline = false; // false: all layers are on one device, as a pipeline of one stage
     proto::PipelineSchedule schedule = proto::PipelineSchedule::PIPEDREAM;
     std::uint32_t batch = 1;
-    std::uint32_t batch_max =
-        1; // to which minibatches grow; what is said per minibatch is of these
+    // Size to which minibatches grow; figures per minibatch are for this size.
+    std::uint32_t batch_max = 1;
     std::uint32_t microbatches = 1;
-    std::uint32_t replicas = 1;                // of the whole
-    std::vector<std::uint32_t> stage_replicas; // of every stage, where they differ
+    std::uint32_t replicas = 1; // number of replicas of the whole pipeline
+    // Numbers of replicas by stage, where they differ.
+    std::vector<std::uint32_t> stage_replicas;
     replica_sync sync;
-    number_form_ptr activations; // how stages send them and their gradients; null: as they are
-    proto::Precision precision = proto::Precision::F32; // of the model's products
+    // Form in which stages send activations and their gradients; null: unchanged.
+    number_form_ptr activations;
+    proto::Precision precision = proto::Precision::F32; // precision of the model's matrix products
     std::uint64_t input_bytes = 0; // from the data source to the first stage, per minibatch
     std::uint64_t label_bytes = 0; // from the data source to the last stage, per minibatch
     std::vector<planned_stage> stages;
     std::vector<planned_layer> layers;
-    // All of the run: by replica, then stage, each stage behind what stands beside it.
+    // All actors of the run, by replica, then stage; each stage follows its companions.
     std::vector<planned_actor> actors;
 };
 
 struct plan_request {
     proto::App::Reader app;
     std::vector<plan_device> devices; // in order of preference; not empty
-    std::vector<double>
-        layer_ns; // measured, forward and backward of a minibatch, one per layer; or empty
+    // Measured times of a minibatch, forward and backward, one per layer; or empty.
+    std::vector<double> layer_ns;
 };
 
-// Whether measured layer times decide something: the cut, or which stages share a device where more stages name none than
-// devices are left for them.
+// Returns whether the plan depends on measured layer times: for the cut, or for the stages that share a device where more
+// stages name none than devices are left for them.
 bool needs_layer_times(proto::App::Reader app, std::span<const plan_device> devices);
 
-// A stage that names no device gets the next that no stage names; if every device is named, all are shared. Each replica has
-// as many devices as the others, the first replica the first of them.
+// A stage that names no device gets the next device that no stage names; if every device is named, all are shared. Each
+// replica has as many devices as the others; the first replica has the first of them.
 result<plan> make_plan(const plan_request& request);
 
-// How the replicas of a stage sum, and the bytes that one of them sends at most each time (compressed: compressed_exchange).
-// Only where they do.
+// The way in which the replicas of a stage sum gradients, and the bytes that one of them sends at most each time (with
+// compression: compressed_exchange). Defined only where replicas sum.
 struct planned_reduction {
-    std::string by; // "ring"; compressed "all-gather" or as compressed_exchange::name() says
+    std::string by; // "ring"; with compression "all-gather" or compressed_exchange::name()
     std::uint64_t bytes = 0;
-    std::uint64_t bytes_without = 0; // as gradients are
-    std::size_t as_factors = 0;      // so many weights
+    std::uint64_t bytes_without = 0; // the same without compression
+    std::size_t as_factors = 0;      // number of weights whose gradients are sent as factors
 };
 planned_reduction reduction_of(const plan& p, const planned_stage& s);
 
-// What all stages need together; their places and traffic aside.
+// The sum of what the stages need, without their places and traffic.
 planned_stage total_of(std::span<const planned_stage> stages);
 
-// For people: the stages, what they need and the traffic between them.
+// Text for people: the stages, their needs and the traffic between them.
 std::string describe(const plan& p);
 
-// What of it may not be meant, a sentence each: stages that take turns on a device, devices that may not hold what their
-// stages keep, and a codec with which replicas send more than without. With the option of the command that bounds their
-// memory: of `troupe node`, if they are a cluster's.
+// Notes on parts of the plan that may not be intended, one sentence each: stages that take turns on a device, devices that
+// may not hold what their stages keep, and a codec with which replicas send more than without. A note on memory names the
+// command's option that bounds it: that of `troupe node` if the devices are a cluster's.
 std::vector<std::string> notes_of(const plan& p, bool of_cluster);
 
-// For people: a table of the layers. Those of a `repeat` block stand there once, with the sums of the others, unless `all`.
+// Text for people: a table of the layers. Layers of a `repeat` block have one row, with sums, unless `all` is set.
 std::string describe_layers(const plan& p, bool all);
 
 } // namespace troupe

@@ -8,10 +8,10 @@
 
 namespace troupe {
 
-// In the order in which they are spawned: by replica, then stage, each stage behind what stands beside it.
+// Lists the actors in the order in which they are spawned: by replica, then stage; each stage follows its companions.
 std::vector<planned_actor> list_actors(const plan& p, proto::Sync::Reader sync);
 
-// For people: a line for each device.
+// Text for people: a line for each device.
 std::string describe_actors(const plan& p);
 
 } // namespace troupe

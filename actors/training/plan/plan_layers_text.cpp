@@ -23,7 +23,7 @@ class layer_table {
             place_.push_back(numbers.try_emplace(layer.key, numbers.size()).first->second);
     }
 
-    // Layers first .. end - 1. Of blocks that are repeated each place of the app file has a row.
+    // Layers first .. end - 1. In repeated blocks, each place of the app file has one row.
     void add(std::size_t first, std::size_t end, bool all) {
         while (first < end) {
             const repetition r = all ? repetition{} : repetition_at(first, end);
@@ -57,20 +57,20 @@ class layer_table {
     }
 
   private:
-    // Layers that come several times.
+    // A repetition of layers.
     struct repetition {
         std::size_t count = 0;
         std::size_t times = 0;
     };
 
-    // The one that covers most of those that begin with this layer.
+    // The repetition that begins with this layer and covers the most layers.
     repetition repetition_at(std::size_t first, std::size_t end) const {
         repetition best;
         for (std::size_t count = 1; first + 2 * count <= end; ++count) {
             if (place_[first + count] != place_[first])
                 continue;
             const auto at = place_.begin() + static_cast<std::ptrdiff_t>(first);
-            std::size_t same = count; // layers that are those of `count` before
+            std::size_t same = count; // number of layers that repeat the first `count`
             while (first + same < end &&
                    place_[first + same] == at[static_cast<std::ptrdiff_t>(same % count)])
                 ++same;
@@ -119,7 +119,7 @@ class layer_table {
     }
 
     const plan& plan_;
-    std::vector<std::size_t> place_; // by layer: the number of its key
+    std::vector<std::size_t> place_; // by layer, the number of its key
     std::vector<row> rows_;
 };
 

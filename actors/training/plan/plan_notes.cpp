@@ -1,4 +1,4 @@
-// What of a plan may not be meant.
+// Notes on parts of a plan that may not be intended.
 #include <algorithm>
 #include <compare>
 #include <map>
@@ -12,7 +12,7 @@ namespace troupe {
 
 namespace {
 
-// Stages that have to take turns.
+// Adds a note on stages that have to take turns.
 void add_shared_devices(const plan& p, std::vector<std::string>& notes) {
     std::map<std::string, std::vector<std::string>> stages; // by device
     for (std::size_t s = 0; s < p.stages.size(); ++s)
@@ -26,7 +26,7 @@ void add_shared_devices(const plan& p, std::vector<std::string>& notes) {
         notes.push_back("stages that share a device take turns: " + text);
 }
 
-// What stages keep on a device.
+// The memory that stages keep on a device.
 struct account {
     std::uint64_t bound = 0, weights = 0, activations = 0, rounded = 0;
     bool is_gpu = false;
@@ -55,8 +55,8 @@ std::string note_of_memory(const plan& p, const std::vector<std::string>& device
            alternatives(ways);
 }
 
-// Devices whose memory is less than what their stages keep. An estimate: activations go while gradients come, and what
-// layers need meanwhile comes on top.
+// Devices whose memory is less than their stages keep. This is an estimate: activations are freed while gradients are
+// added, and the layers' temporary memory comes on top.
 void add_short_of_memory(const plan& p, bool of_cluster, std::vector<std::string>& notes) {
     std::map<std::string, account> of_device;
     for (const planned_stage& s : p.stages)
@@ -66,7 +66,7 @@ void add_short_of_memory(const plan& p, bool of_cluster, std::vector<std::string
             a.is_gpu = is_gpu(d);
             a.weights = saturated_sum(a.weights, s.weight_bytes);
             a.activations = saturated_sum(a.activations, s.kept_bytes);
-            if (a.is_gpu) // which computes one product after the other
+            if (a.is_gpu) // a GPU computes one product after the other
                 a.rounded = std::max(a.rounded, s.rounded_bytes);
         }
     std::map<account, std::vector<std::string>> short_ones;
@@ -77,8 +77,8 @@ void add_short_of_memory(const plan& p, bool of_cluster, std::vector<std::string
         notes.push_back(note_of_memory(p, devices, a, of_cluster));
 }
 
-// Stages whose replicas send more with a codec than without it: where what all send is gathered, or where a number that is
-// sent takes more bytes than it did. But for a number of each replica, as not all can be shared evenly.
+// Stages whose replicas send more with a codec than without it: where all replicas' data is gathered, or where a sent number
+// takes more bytes than before. One number per replica is tolerated, as not all can be shared evenly.
 void add_larger_by_codec(const plan& p, std::vector<std::string>& notes) {
     if (!p.sync.codec && !p.sync.sends_factors)
         return;

@@ -18,7 +18,7 @@ std::string milliseconds(double ns) {
 
 namespace {
 
-// " (slowed down 4 times)", if it is.
+// " (slowed down 4 times)" for a device that is slowed down.
 std::string slowness(const plan_device& d) {
     if (d.slow_down == 1)
         return {};
@@ -27,7 +27,7 @@ std::string slowness(const plan_device& d) {
     return text;
 }
 
-// "node-0/cpu:0", of several replicas "node-0/cpu:0, node-1/cpu:0"
+// "node-0/cpu:0", or for several replicas "node-0/cpu:0, node-1/cpu:0".
 std::string where_text(const planned_stage& s) {
     std::vector<std::string> devices;
     for (const plan_device& d : s.where)
@@ -35,7 +35,7 @@ std::string where_text(const planned_stage& s) {
     return join(devices);
 }
 
-// Who waits for whom.
+// Text on the rule by which replicas wait for each other.
 std::string describe_rule(const consistency& rule, std::uint32_t replicas) {
     const std::string gradients = std::to_string(rule.gradients_per_update(replicas));
     if (rule.is_synchronous())
@@ -90,7 +90,7 @@ std::string describe_replicas(const plan& p) {
     return text + describe(*p.sync.exchange);
 }
 
-// What a stage, or all, need: two lines.
+// Two lines on the needs of a stage, or of all.
 std::string describe_needs(const planned_stage& s, const std::string& versions,
                            const std::string& in_flight) {
     return "  " + counted(s.layers.count, "layer") + ", " + counted(s.parameters, "parameter") +
@@ -102,7 +102,7 @@ std::string describe_needs(const planned_stage& s, const std::string& versions,
            in_flight + "\n";
 }
 
-// Where it is not train.optimizer's.
+// Text on a stage's learning rate if it is not train.optimizer's.
 std::string describe_rate(const planned_stage& s) {
     if (s.rate_factor == 1 || s.parameters == 0)
         return {};
@@ -154,19 +154,19 @@ planned_push push_of(const plan& p, const planned_stage& s) {
 
 namespace {
 
-// " in bf16", where numbers are sent in a form of fewer bits.
+// " in bf16" if numbers are sent in a form with fewer bits.
 std::string in_form(const number_form_ptr& form) {
     return form ? " in " + std::string{form->name()} : std::string{};
 }
 
-// How often, and whose: " per minibatch of each replica".
+// The rhythm and the sender of pushes: " per minibatch of each replica".
 std::string describe_rhythm(const replica_sync& sync) {
     return (sync.push_every > 1 ? " per " + std::to_string(sync.push_every) + " minibatches of "
                                 : std::string{" per minibatch of "}) +
            (sync.node_servers ? "each node, summed over its replicas" : "each replica");
 }
 
-// What the replicas of a stage send each other, or nothing.
+// Text on the traffic between the replicas of a stage; empty if there is none.
 std::string describe_exchange(const plan& p, const planned_stage& s) {
     if (s.where.size() == 1 || s.parameters == 0)
         return {};

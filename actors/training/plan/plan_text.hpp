@@ -1,4 +1,4 @@
-// Parts of what is said of a plan.
+// Parts of the text that describes a plan.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ struct planned_stage;
 
 std::string milliseconds(double ns);
 
-// Of a stage's gradients on their way to servers, at most, and how they are compressed: nothing where they are not; and of
-// its weights on their way back.
+// The bytes of a stage's gradients on their way to servers, at most, and of its weights on their way back. `how`: text on
+// the compression of the gradients, empty without one.
 struct planned_push {
     std::uint64_t bytes = 0;
     std::uint64_t pulled = 0;

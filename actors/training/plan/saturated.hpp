@@ -1,4 +1,4 @@
-// Sums and products of bytes that end at the greatest number instead of wrapping: what a plan says of a model may be more
+// Sums and products of bytes that end at the greatest number instead of wrapping: a model may need more bytes in a plan
 // than any machine holds.
 #pragma once
 

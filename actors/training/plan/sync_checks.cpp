@@ -1,4 +1,4 @@
-// Whether the way in which replicas agree can be: what schemas/topology.capnp says of them beside the rest of the app file.
+// Checks of topology.sync (schemas/topology.capnp) against the rest of the app file.
 #include <algorithm>
 #include <optional>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* server_key = "topology.sync.parameter_server";
 
-// Of one replica; a shard keeps what it has not applied yet.
+// Bound on the pushes of one replica, since a shard keeps those that it has not applied yet.
 constexpr std::uint32_t pushes_per_fetch_max = 64;
 
 // A replica's gradient is its share of a mean under bsp, and no part of the server sees the whole sum.
@@ -31,7 +31,7 @@ result<void> check_clip(const training_app& definition) {
                                "out");
 }
 
-// What each rule of a parameter server needs, and what does not go with it.
+// The requirements of each rule of a parameter server, and the options that it excludes.
 class server_checks {
   public:
     explicit server_checks(const training_app& definition)
@@ -159,7 +159,7 @@ result<void> check_server(const training_app& definition) {
     return {};
 }
 
-// Shards stand beside replicas, and each keeps a tensor at least.
+// Shards stand beside replicas, and each keeps at least one tensor.
 result<void> check_shards(const training_app& definition) {
     const auto topology = definition.app().getTopology();
     if (!topology.getSync().isParameterServer())
@@ -183,7 +183,7 @@ result<void> check_shards(const training_app& definition) {
     return {};
 }
 
-// Replicas of a stage alone take turns with its minibatches, which an asynchronous pipeline alone lets them.
+// Replicas of a single stage take turns with its minibatches, which only an asynchronous pipeline allows.
 result<void> check_stage_replicas(const training_app& definition) {
     const auto topology = definition.app().getTopology();
     const std::vector<std::uint32_t> replicas = replicas_of_stages(topology);
@@ -211,7 +211,7 @@ result<void> check_stage_replicas(const training_app& definition) {
     return {};
 }
 
-// A codec is for gradients on their way.
+// A codec applies to gradients that are sent.
 result<void> check_codec(const training_app& definition) {
     const auto app = definition.app();
     const auto sync = app.getTopology().getSync();
@@ -263,7 +263,7 @@ bool may_have_several_stages(proto::Topology::Reader topology) {
 }
 
 result<void> check_sync(const training_app& definition) {
-    // Who agrees in a way that can be, with a codec or without, is looked at in detail.
+    // The first check that fails gives the error.
     for (const auto check :
          {check_codec, check_stage_replicas, check_server, check_shards, check_clip, check_peers})
         if (auto checked = check(definition); !checked)

@@ -6,8 +6,8 @@ namespace troupe {
 
 namespace {
 
-// What PyTorch, DeepSpeed and Transformers call our words and keys.
-// Of words that stand in the same place: what a value may be, and keys.
+// Names that PyTorch, DeepSpeed and Transformers use for Troupe's words and keys.
+// Synonyms in the same place as Troupe's word: values, and keys.
 constexpr app_synonym values[] = {
     {"1bit", "one_bit"},
     {"1f1b", "pipedream"},

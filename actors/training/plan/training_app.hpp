@@ -17,28 +17,28 @@ namespace troupe {
 
 class training_app : public app_definition {
   public:
-    // `definition` is of this kind.
+    // `definition` must be of this kind.
     explicit training_app(app_definition definition) : app_definition{std::move(definition)} {}
 
     // Valid as long as this object or a copy of it lives.
     proto::App::Reader app() const { return as<proto::App>(); }
 
     // errc::usage if training gives a layer fewer samples at once than it needs: in a minibatch, and, where the number of
-    // training samples is known, in the last one of an epoch. Who trains or plans to asks; the loader does not.
+    // training samples is known, in the last one of an epoch. Training and planning call it; the loader does not.
     result<void> check_training(std::optional<std::uint64_t> train_samples = {}) const;
 
-    // errc::usage, naming the layer, if one lets a position see those behind it, whose tokens it is to give.
+    // errc::usage, naming the layer, if a layer lets a position see later ones, whose tokens the model has to predict.
     result<void> check_causal() const;
 
-    // Keys that have no effect or are hardly meant, each with its place as in error_at. With the number of training samples
-    // also what depends on it.
+    // Keys that have no effect or are hardly intended, each with its place as in error_at. Keys that depend on the number
+    // of training samples are included if it is given.
     std::vector<std::string> notes(std::optional<std::uint64_t> train_samples = {}) const;
 };
 
-// The row of this kind of job.
+// The table row of this kind of job.
 const app_kind& training_kind();
 
-// load_app and parse_app for app files of this kind alone.
+// load_app and parse_app, for app files of this kind only.
 result<training_app> load_training(const std::filesystem::path& file,
                                    const app_settings& settings = {});
 result<training_app> parse_training(std::string_view text, const std::filesystem::path& file,
