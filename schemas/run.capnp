@@ -9,7 +9,7 @@
 #   asker --EndActors--> agent    nothing: these actors end, the run goes on without them
 #   asker --Release--> agent      nothing: the run is over
 #
-# The asker tells its listener how the run goes: a reporter that prints it, or any other actor. Nothing is answered.
+# The asker, the root of the run, tells a listener beside it how the run goes. Nothing is answered.
 #
 #   asker --RunStarted, RunProgress, RunMilestone, RunNote, RunFinished--> listener
 #   owner --StopRun--> asker      RunFinished, when the run has come to a good place to end

@@ -43,6 +43,8 @@ result<void> node_agent::check_request(proto::Spawn::Reader body, actor_address 
         return error{errc::exhausted, "node " + runtime().options().name + " carries " +
                                           std::to_string(hosted) +
                                           " actors of runs already; wait for other runs to end"};
+    if (body.getRun() == 0)
+        return error{errc::protocol, "a run has a number other than 0"};
     const auto run = runs_.find(body.getRun());
     if (run == runs_.end())
         return {};
@@ -139,7 +141,7 @@ void node_agent::on_down(actor_address who, const error& why) {
         if (run.asker == who)
             orphaned.push_back(number);
     for (const std::uint64_t number : orphaned)
-        end_run(number, why.in("the run's trainer is gone"));
+        end_run(number, why.in("the actor that leads the run is gone"));
 }
 
 void node_agent::end_run(std::uint64_t number, const error& why) {

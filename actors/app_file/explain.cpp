@@ -227,6 +227,9 @@ result<std::string> explain_app_key(std::string_view path, std::span<const app_k
             all += (all.empty() ? "" : "\n") + explain_path({}, kind).value();
         return all;
     }
+    for (const app_kind& kind : kinds)
+        if (rules_of(kind.schema).find(keys_of(path).front()) != nullptr)
+            return explain_of_kind(path, kind);
     auto text = explain_of_kind(path, kinds.front());
     for (const app_kind& kind : kinds.subspan(1))
         if (!text)

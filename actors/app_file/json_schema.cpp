@@ -1,5 +1,7 @@
 // The app file's rules as JSON Schema (draft 7).
+#include <algorithm>
 #include <capnp/dynamic.h>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "actors/app_file/app_file.hpp"
@@ -20,8 +22,10 @@ class schema_writer {
         json roots = json::array();
         for (const app_kind& kind : kinds) {
             roots.push_back(struct_json(kind.schema));
-            if (kinds.size() > 1) // the key that tells its kind is what the others lack
-                roots.back()["required"].push_back(kind.key);
+            json& required = roots.back()["required"]; // the key that tells its kind, too
+            const auto is_key = [&](const json& r) { return r.get<std::string>() == kind.key; };
+            if (std::none_of(required.begin(), required.end(), is_key))
+                required.push_back(kind.key);
         }
         if (kinds.size() == 1)
             out.update(roots[0]);
@@ -36,6 +40,10 @@ class schema_writer {
     json reference(capnp::StructSchema schema) {
         std::string name = schema.getProto().getDisplayName().cStr();
         name = name.substr(name.find_last_of(":.") + 1);
+        // Structs of two kinds may have the same name.
+        if (const auto [known, is_new] = ids_.emplace(name, schema.getProto().getId());
+            !is_new && known->second != schema.getProto().getId())
+            name += "_" + std::to_string(schema.getProto().getId());
         if (!definitions_.contains(name)) {
             definitions_[name] = nullptr;
             definitions_[name] = struct_json(schema);
@@ -130,6 +138,7 @@ class schema_writer {
     }
 
     json definitions_ = json::object();
+    std::map<std::string, std::uint64_t> ids_; // by name, of the first struct of this name
 };
 
 } // namespace

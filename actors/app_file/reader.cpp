@@ -1,4 +1,4 @@
-// Structs, unions and lists; app_file_scalars.cpp reads the values in them.
+// Structs, unions and lists; scalars.cpp reads the values in them.
 #include "actors/app_file/reader.hpp"
 
 #include <algorithm>

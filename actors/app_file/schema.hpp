@@ -1,4 +1,4 @@
-// The app file's rules, read from the annotations of schemas/app.capnp. Internal to the app file loader, its
+// The app file's rules, read from the annotations of the schema of a kind of job. Internal to the app file loader, its
 // documentation and its JSON Schema.
 #pragma once
 

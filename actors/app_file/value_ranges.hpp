@@ -1,4 +1,4 @@
-// Whether numbers of the app file that came from another process keep the ranges of schemas/app.capnp. Those that a user
+// Whether numbers of the app file that came from another process keep the ranges of their schema. Those that a user
 // writes are checked by the loader (app_file.hpp).
 #pragma once
 

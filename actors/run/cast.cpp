@@ -66,6 +66,8 @@ result<cast::answer> cast::enter(proto::Spawned::Reader body, actor_address from
     part& member = members_[question->member];
     const bool is_wanted = member.request == body.getRequest();
     const actor_address there = read_address(body.getAddress());
+    if (!there || there.node != from.node)
+        return error{errc::refused, "an agent has spawned an actor that is not on its node"};
     if (is_wanted)
         member.address = there;
     return answer{question->member, there, is_wanted};

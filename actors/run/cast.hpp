@@ -11,7 +11,8 @@
 //     if (!answer) return reject(answer.failure().message());
 //
 // Members are numbered in the order in which they were added.
-// Errors: errc::protocol for an answer that nobody was asked for, which the root rejects.
+// Errors: errc::protocol for an answer that nobody was asked for, which the root rejects; errc::refused for one that names
+// an actor of another node, after which the run cannot go on.
 #pragma once
 
 #include <cstdint>

@@ -104,8 +104,8 @@ frame_builder<proto::RunFinished> event_of(std::uint64_t run, const run_finished
 
 // ---- the listener's side ----
 
-listening_actor::listening_actor(actor_context& context, std::uint64_t run, run_listener& to)
-    : actor{context}, run_{run}, to_{to} {
+listening_actor::listening_actor(actor_context& context, actor_address root, run_listener& to)
+    : actor{context}, root_{root}, to_{to} {
     on<proto::RunStarted>(&listening_actor::started);
     on<proto::RunProgress>(&listening_actor::progressed);
     on<proto::RunMilestone>(&listening_actor::reached);
@@ -113,16 +113,21 @@ listening_actor::listening_actor(actor_context& context, std::uint64_t run, run_
     on<proto::RunFinished>(&listening_actor::finished);
 }
 
-template <class Event>
-bool listening_actor::is_of_run(typename Event::Reader event) {
-    if (event.getRun() == run_)
+bool listening_actor::is_of_root(const frame& f) {
+    if (f.from() == root_)
         return true;
-    reject("this is news of another run");
+    reject("the sender is not the root of this run");
     return false;
 }
 
-void listening_actor::started(proto::RunStarted::Reader body, const frame&) {
-    if (is_of_run<proto::RunStarted>(body))
+void listening_actor::on_down(actor_address, const error& why) {
+    to_.finished(
+        {.failure = error{errc::lost, "the run has ended unexpectedly: " + why.message()}});
+    quit();
+}
+
+void listening_actor::started(proto::RunStarted::Reader body, const frame& f) {
+    if (is_of_root(f))
         to_.started({.nodes = body.getNodes(),
                      .milestone = body.getMilestone().cStr(),
                      .milestones = body.getMilestones(),
@@ -132,8 +137,8 @@ void listening_actor::started(proto::RunStarted::Reader body, const frame&) {
                      .resumed_from = body.getResumedFrom().cStr()});
 }
 
-void listening_actor::progressed(proto::RunProgress::Reader body, const frame&) {
-    if (is_of_run<proto::RunProgress>(body))
+void listening_actor::progressed(proto::RunProgress::Reader body, const frame& f) {
+    if (is_of_root(f))
         to_.progressed({.milestone = body.getMilestone(),
                         .done = body.getDone(),
                         .pieces = body.getPieces(),
@@ -142,18 +147,18 @@ void listening_actor::progressed(proto::RunProgress::Reader body, const frame&) 
                         .numbers = read(body.getNumbers())});
 }
 
-void listening_actor::reached(proto::RunMilestone::Reader body, const frame&) {
-    if (is_of_run<proto::RunMilestone>(body))
+void listening_actor::reached(proto::RunMilestone::Reader body, const frame& f) {
+    if (is_of_root(f))
         to_.reached({body.getMilestone(), read(body.getNumbers())});
 }
 
-void listening_actor::noted(proto::RunNote::Reader body, const frame&) {
-    if (is_of_run<proto::RunNote>(body))
+void listening_actor::noted(proto::RunNote::Reader body, const frame& f) {
+    if (is_of_root(f))
         to_.noted({body.getSentence().cStr()});
 }
 
-void listening_actor::finished(proto::RunFinished::Reader body, const frame&) {
-    if (!is_of_run<proto::RunFinished>(body))
+void listening_actor::finished(proto::RunFinished::Reader body, const frame& f) {
+    if (!is_of_root(f))
         return;
     to_.finished({.failure = body.hasFailure() ? std::optional{read_failure(body.getFailure())}
                                                : std::nullopt,
@@ -164,6 +169,7 @@ void listening_actor::finished(proto::RunFinished::Reader body, const frame&) {
                   .actors = read(body.getActors()),
                   .json = body.getJson().cStr(),
                   .doubts = read(body.getDoubts())});
+    unwatch(root_);
     quit();
 }
 

@@ -1,6 +1,6 @@
 // The news of a run, as values and as the messages of schemas/run.capnp: what its asker tells its listener.
 //
-//     send(options_.listener, event_of(options_.run, run_note{"replica 1 joins anew on node-2/cpu:0"}));
+//     send(listener_, event_of(run(), run_note{"replica 1 joins anew on node-2/cpu:0"}));
 //
 // Threads: values and pure functions; a listening_actor is an actor.
 #pragma once
@@ -81,23 +81,26 @@ class run_listener {
     virtual void finished(const run_finished&) = 0; // the last call
 };
 
-// Turns the messages of one run into calls, and ends behind the last of them. Those of other runs are refused.
+// Turns the news of one run into calls. The root of the run spawns it, in its on_start, and tells it all; what others send
+// is refused. It ends after the last call, which comes also if the root ends without a word.
 //
 // Threads: calls come on the actor's thread, and must only hand the news on. `to` must outlive the actor.
 class listening_actor final : public actor {
   public:
-    listening_actor(actor_context& context, std::uint64_t run, run_listener& to);
+    listening_actor(actor_context& context, actor_address root, run_listener& to);
 
   private:
-    template <class Event>
-    bool is_of_run(typename Event::Reader event);
+    void on_start() override { watch(root_); }
+    void on_down(actor_address who, const error& why) override;
+
+    bool is_of_root(const frame& f);
     void started(proto::RunStarted::Reader body, const frame& f);
     void progressed(proto::RunProgress::Reader body, const frame& f);
     void reached(proto::RunMilestone::Reader body, const frame& f);
     void noted(proto::RunNote::Reader body, const frame& f);
     void finished(proto::RunFinished::Reader body, const frame& f);
 
-    const std::uint64_t run_;
+    const actor_address root_;
     run_listener& to_;
 };
 

@@ -97,6 +97,12 @@ message_catalog::message_catalog(std::vector<message_type> of_families)
     std::ranges::sort(types_, {}, &message_type::id);
     const auto twice = std::ranges::unique(types_, {}, &message_type::id);
     types_.erase(twice.begin(), twice.end());
+    std::vector<std::string_view> names;
+    for (const message_type& type : types_)
+        names.push_back(type.name);
+    std::ranges::sort(names);
+    TROUPE_CHECK(std::ranges::adjacent_find(names) == names.end(),
+                 "message types of all families have different names");
 }
 
 const message_type* message_catalog::find(std::uint64_t id) const {

@@ -4,7 +4,7 @@
 //   phase          only if                  asked           answered by
 //   measuring      the cut is left to       an agent        LayerTimes
 //                  measured layer times
-//   placing                                 agents          StagePlaced of every stage of every replica
+//   placing                                 agents          Spawned for every stage of every replica
 //   restoring      the run resumes          the worker      WorkDone
 //   connecting                              stages          StageReady of every stage of every replica
 //   training       epochs are left          data source     StageEpochDone of every stage of every replica

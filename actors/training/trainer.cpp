@@ -34,7 +34,7 @@ double mean(double sum, std::uint64_t count) {
 
 trainer::trainer(actor_context& context, trainer_options options)
     : actor{context}, options_{std::move(options)}, course_{course_of(options_)} {
-    TROUPE_CHECK(!options_.devices.empty() && options_.listener,
+    TROUPE_CHECK(!options_.devices.empty() && options_.listener != nullptr,
                  "a trainer has devices and a listener");
     on<proto::LayerTimes>(&trainer::layer_times);
     on<proto::ProfileFailed>(&trainer::profile_failed);
@@ -58,6 +58,8 @@ trainer::trainer(actor_context& context, trainer_options options)
 // ---- the course -----------------------------------------------------------------------------------------------------
 
 void trainer::on_start() {
+    listener_ = runtime().spawn_of_run<listening_actor>(run(), "reporter", self(),
+                                                        std::ref(*options_.listener));
     if (options_.resume) {
         version_ = options_.resume->info().progress.version;
         report_.checkpoint = options_.resume->info().folder.string();
@@ -363,7 +365,7 @@ void trainer::on_rejected(proto::Rejected::Reader body, const frame& f) {
 }
 
 void trainer::finish(std::optional<error> failure) {
-    if (std::exchange(finished_, true))
+    if (std::exchange(told_, told::finished) == told::finished)
         return;
     course_.fail();
     report_.failure = std::move(failure);

@@ -43,8 +43,8 @@ struct trainer_options {
     std::shared_ptr<const loaded_checkpoint> resume; // null: fresh weights
     memory_advice more_memory;
     bool of_cluster = false; // the run's nodes were there before the run
-    // The actor that gets the news of the run (schemas/run.capnp). RunFinished is sent whatever ends the trainer.
-    actor_address listener;
+    run_listener* listener =
+        nullptr; // of the run's news; must outlive the trainer and its listening_actor
 };
 
 class trainer final : public actor {
@@ -110,7 +110,7 @@ class trainer final : public actor {
     void fail(const error& why) { finish(why); }
     template <class News>
     void tell(const News& news) {
-        send(options_.listener, event_of(options_.run, news));
+        send(listener_, event_of(run(), news));
     }
 
     proto::App::Reader app() const { return options_.app.app(); }
@@ -148,12 +148,16 @@ class trainer final : public actor {
 
     trainer_options options_;
     run_course course_;
-    bool finished_ = false;
-    bool started_ = false; // the listener was told of the start
+    enum class told {
+        nothing,
+        started,
+        finished
+    } told_ = told::nothing; // to the listener, at last
     std::vector<double> layer_ns_;
     plan plan_;
     training_cast cast_;
     actor_address source_;
+    actor_address listener_;
     // Lost replicas with the reason, until the data source reports their minibatches.
     std::vector<std::pair<std::uint32_t, std::string>> lost_;
     std::set<node_id> lost_nodes_;

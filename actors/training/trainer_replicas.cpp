@@ -23,8 +23,8 @@ bool trainer::may_lose(std::size_t placement) const {
     bool has_shard = false;
     for (std::uint32_t s = 0; s < plan_.stages.size(); ++s)
         has_shard = has_shard || shards()[*placement_of(replica_at(placement), s)];
-    return started_ && course_.phase() != run_phase::finished && plan_.sync.bears_loss() &&
-           replica_at(placement) > 0 && !has_shard &&
+    return told_ == told::started && course_.phase() != run_phase::finished &&
+           plan_.sync.bears_loss() && replica_at(placement) > 0 && !has_shard &&
            (!plan_.sync.node_servers || plan_.stages.size() == 1);
 }
 

@@ -113,9 +113,9 @@ void trainer::spawn_failed(proto::SpawnFailed::Reader body, const frame& f) {
 void trainer::spawned(proto::Spawned::Reader body, const frame& f) {
     const auto answer = cast_.enter(body, f.from());
     if (!answer)
-        return reject(answer.failure().message());
-    if (!answer->address || answer->address.node != f.from().node)
-        return fail({errc::protocol, "an agent has spawned an actor that is not on its node"});
+        return answer.failure().code() == errc::refused
+                   ? fail({errc::protocol, answer.failure().message()})
+                   : reject(answer.failure().message());
     const planned_actor& who = cast_[answer->member];
     if (!answer->is_wanted)
         return end_actors({{f.from().node, answer->address}}, who.replicas[0]);
@@ -265,8 +265,10 @@ void trainer::stage_ready(proto::StageReady::Reader body, const frame& f) {
     const auto placement = placement_of_sender(body.getReplica(), body.getStage(), f);
     if (!placement || !take(run_phase::connecting, *placement))
         return;
-    if (course_.complete() && !std::exchange(started_, true))
+    if (course_.complete() && told_ == told::nothing) {
+        told_ = told::started;
         tell(news_of(plan_, course_.shape().epochs, report_.checkpoint, options_.of_cluster));
+    }
     go_on();
 }
 

@@ -60,6 +60,8 @@ class root final : public actor {
 
   private:
     void on_start() override {
+        listener_ = runtime().spawn_of_run<listening_actor>(run(), "reporter", self(),
+                                                            std::ref(run_.listener));
         for (std::uint32_t w = 0; w < counter_.getWorkers(); ++w) {
             cast_.add("worker-" + std::to_string(w), run_.devices[w % run_.devices.size()]);
             auto request = cast_.ask(w, "counter-worker");
@@ -78,7 +80,8 @@ class root final : public actor {
     void spawned(proto::Spawned::Reader body, const frame& f) {
         const auto answer = cast_.enter(body, f.from());
         if (!answer)
-            return reject(answer.failure().message());
+            return answer.failure().code() == errc::refused ? finish(answer.failure())
+                                                            : reject(answer.failure().message());
         watch(answer->address);
         if (!cast_.is_complete())
             return;
@@ -89,8 +92,9 @@ class root final : public actor {
                          .plan_json = "{}"});
         begin_round();
     }
-    void spawn_failed(proto::SpawnFailed::Reader body, const frame&) {
-        finish(read_failure(body.getFailure()));
+    void spawn_failed(proto::SpawnFailed::Reader body, const frame& f) {
+        const auto answer = cast_.refuse(body, f.from());
+        answer ? finish(read_failure(body.getFailure())) : reject(answer.failure().message());
     }
 
     void begin_round() {
@@ -110,10 +114,14 @@ class root final : public actor {
         tell(run_milestone{tally_.round() - 1, numbers()});
         tally_.is_over() ? save() : begin_round();
     }
+    // In order behind the round under way, or at once: before the first, or for the second time.
     void stop(proto::StopRun::Reader, const frame&) {
+        if (tally_.is_over())
+            return; // it is saved
+        const bool at_once = outcome_.failure || !cast_.is_complete();
         outcome_.failure =
             error{errc::cancelled, "stopped in round " + std::to_string(tally_.round() + 1)};
-        cast_.is_complete() ? tally_.end_after_this_round() : finish(outcome_.failure);
+        at_once ? finish(outcome_.failure) : tally_.end_after_this_round();
     }
 
     void save() {
@@ -135,7 +143,7 @@ class root final : public actor {
         outcome_.numbers = numbers();
         for (const actor_address agent : cast_.agents()) {
             unwatch(agent);
-            send(agent, release_message(run_.number, outcome_.failure));
+            send(agent, release_message(run(), outcome_.failure));
         }
         tell(outcome_);
         quit();
@@ -146,13 +154,14 @@ class root final : public actor {
     }
     template <class News>
     void tell(const News& news) {
-        send(run_.listener, event_of(run_.number, news));
+        send(listener_, event_of(run(), news));
     }
 
     const cli::job_run run_;
     const proto::Counter::Reader counter_;
     cast cast_;
     tally tally_;
+    actor_address listener_;
     run_finished outcome_;
     work_queue work_{*this, [this](const std::string&, const error& why) { finish(why); }};
 };

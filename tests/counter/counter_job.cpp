@@ -10,11 +10,7 @@ class counting final : public cli::job {
     explicit counting(app_definition app) : app_{std::move(app)} {}
 
     std::vector<std::string> notes() const override { return {}; }
-    result<void> check_place(const std::vector<plan_device>& devices) const override {
-        if (counter().getWorkers() < devices.size())
-            return app_.error_at("counter.workers", "fewer than there are devices");
-        return {};
-    }
+    result<void> check_place(const std::vector<plan_device>&) const override { return {}; }
     result<cli::planned_job> plan(const cli::job_site& site, bool) override {
         cast workers;
         for (std::uint32_t w = 0; w < counter().getWorkers(); ++w)

@@ -48,13 +48,12 @@ class counting_sim {
                                    .delay_max = std::chrono::milliseconds{20},
                                    .drop = 0.05,
                                    .duplicate = 0.05});
-        root_ = counter::spawn_root(
-            {.runtime = *run_node_,
-             .io = device_of(*run_node_, "io"),
-             .devices = devices_,
-             .number = 77,
-             .listener = run_node_->spawn<listening_actor>("reporter", 77u, std::ref(news_))},
-            app_.as<proto::CounterApp>().getCounter());
+        root_ = counter::spawn_root({.runtime = *run_node_,
+                                     .io = device_of(*run_node_, "io"),
+                                     .devices = devices_,
+                                     .number = 77,
+                                     .listener = news_},
+                                    app_.as<proto::CounterApp>().getCounter());
     }
 
     const heard& to_the_end() {

@@ -92,7 +92,7 @@ class pipeline_sim {
     // `resume`: from the latest checkpoint of the folder.
     void start(const std::filesystem::path& folder, bool resume = false) {
         trainer_options options{.app = app_};
-        options.run = 77;
+        options.run = run_number;
         options.devices = devices_;
         options.data = data_;
         options.io = worker_;
@@ -102,9 +102,8 @@ class pipeline_sim {
         if (resume)
             options.resume = std::make_shared<const loaded_checkpoint>(
                 load_checkpoint(list_checkpoints(folder).value().back()).value());
-        options.listener =
-            run_->spawn<listening_actor>("reporter", options.run, std::ref(observer_));
-        trainer_ = run_->spawn<trainer>("trainer", std::move(options));
+        options.listener = &observer_;
+        trainer_ = run_->spawn_of_run<trainer>(run_number, "trainer", std::move(options));
     }
 
     // What the sequential program makes of the same app, stage by stage.
@@ -157,6 +156,7 @@ class pipeline_sim {
     const recorded_run& observer() const noexcept { return observer_; }
 
   private:
+    static constexpr std::uint64_t run_number = 77;
     static std::shared_ptr<device> shared(sim_device& d) { return {std::shared_ptr<void>{}, &d}; }
 
     void connect_all() {

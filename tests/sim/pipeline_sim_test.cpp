@@ -233,11 +233,14 @@ BOOST_AUTO_TEST_CASE(only_the_node_that_started_a_run_stops_it) {
     run.start({});
     run.sim().run_until([&] { return run.observer().epochs.size() == 1; }, std::chrono::minutes{5});
     run.node(0).send(run.trainer_address(), frame_builder<proto::StopRun>{});
+    run.sim().run_until([&] { return run.run_node().statistics().frames_rejected > 0; },
+                        std::chrono::minutes{5});
+    BOOST_TEST(run.run_node().statistics().frames_rejected == 1u);
+    BOOST_TEST(!run.observer().report.has_value()); // it was refused while the run went on
     run.sim().run_until([&] { return run.observer().report.has_value(); }, std::chrono::minutes{5});
     BOOST_REQUIRE(run.observer().report.has_value());
     BOOST_TEST(!run.observer().report->failure);
     BOOST_TEST(run.observer().report->epochs.size() == 2u);
-    BOOST_TEST(run.run_node().statistics().frames_rejected == 1u);
 }
 
 // What nobody in the run sends: from a stranger, to a stage in the middle of an epoch. It changes nothing.

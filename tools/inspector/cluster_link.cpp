@@ -203,6 +203,7 @@ result<void> run_watch::look() {
     if (now < next_look_)
         return {};
     std::size_t trainers = 0;
+    bool has_runs = false;
     std::set<actor_address> stages;
     const std::vector<linked_node> nodes = cluster_.nodes();
     for (const linked_node& node : nodes) {
@@ -213,11 +214,13 @@ result<void> run_watch::look() {
             continue;
         for (const actor_row& actor : list->actors) {
             trainers += actor.name == "trainer" ? 1 : 0;
+            has_runs = has_runs || actor.run != 0;
             if (actor.name.starts_with("stage-"))
                 stages.insert({node.id, actor.number});
         }
     }
     trainers_ = trainers;
+    has_runs_ = has_runs;
     stages_ = std::move(stages);
     next_look_ = now + interval_;
     return {};

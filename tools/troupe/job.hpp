@@ -41,7 +41,7 @@ struct job_run {
     std::shared_ptr<device> io;       // for files and batches, apart from the devices
     std::vector<plan_device> devices; // not empty
     std::uint64_t number = 0;         // number of the run, drawn at random
-    actor_address listener;           // gets the run's news
+    run_listener& listener;           // of the run's news; its root spawns a listening_actor for it
     memory_advice more_memory;
     bool of_cluster = false;
 };
@@ -81,7 +81,8 @@ class job {
     virtual result<planned_job> plan(const job_site& site, bool all) = 0;
 
     virtual std::optional<nothing_left> is_done() const { return std::nullopt; }
-    // Spawns the job's root, which asks for its other actors, tells the listener, and takes StopRun (schemas/run.capnp).
+    // Spawns the job's root, an actor that asks for the others. By its listening_actor it sends RunStarted once, and
+    // RunFinished as the last; it takes StopRun (schemas/run.capnp). Called once.
     virtual actor_address spawn(const job_run& run) = 0;
 };
 

@@ -223,7 +223,11 @@ result<void> node_host::parts::join(const node_host_options& options) {
     runtime->spawn_as<cluster_actor>(well_known::cluster, "cluster", std::move(cluster));
     std::vector<role> roles;
     for (const job_kind& kind : options.jobs)
-        roles.insert(roles.end(), kind.roles.begin(), kind.roles.end());
+        for (const role& r : kind.roles) {
+            TROUPE_CHECK(std::ranges::find(roles, r.name, &role::name) == roles.end(),
+                         "roles of all kinds of jobs have different names");
+            roles.push_back(r);
+        }
     runtime->spawn_as<node_agent>(well_known::agent, "agent",
                                   node_agent_options{std::move(roles), devices, io, options.log});
     for (const job_kind& kind : options.jobs)

@@ -1,6 +1,7 @@
 #include "tools/troupe/reporter.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -48,9 +49,15 @@ std::string words_of(const named_number& n, const char* share_format) {
     return with_spaces(n.name); // of a form that a later build has
 }
 
+// What is no object counts as an empty one.
+json object_of(const std::string& text) {
+    json parsed = json::parse(text, nullptr, false);
+    return parsed.is_object() ? parsed : json::object();
+}
+
 void add_numbers(json& to, const std::vector<named_number>& numbers) {
     for (const named_number& n : numbers)
-        if (n.style == proto::NumberStyle::COUNT)
+        if (n.style == proto::NumberStyle::COUNT && std::abs(n.value) <= 1ull << 53) // not for NaN
             to[n.name] = static_cast<std::int64_t>(n.value);
         else
             to[n.name] = n.value;
@@ -86,10 +93,11 @@ void reporter::started(const run_started& news) {
         notes.insert(notes.end(), news.notes.begin(), news.notes.end());
         json line = {{"event", "start"},
                      {"inspect", options_.inspect_address},
+                     {"run", text("0x%llx", static_cast<unsigned long long>(options_.run))},
                      {"nodes", news.nodes},
                      {"transport", options_.transport},
                      {news.milestone + "s", news.milestones},
-                     {"plan", json::parse(news.plan_json, nullptr, false)},
+                     {"plan", object_of(news.plan_json)},
                      {"notes", std::move(notes)}};
         if (!news.resumed_from.empty())
             line["resumed_from"] = news.resumed_from;
@@ -198,8 +206,7 @@ std::string reporter::end_json(const run_finished& news) const {
     line["transport"] = options_.transport;
     if (!news.saved.empty())
         line["checkpoint"] = news.saved;
-    if (const json of_kind = json::parse(news.json, nullptr, false); of_kind.is_object())
-        line.update(of_kind);
+    line.update(object_of(news.json));
     return line_of(line);
 }
 

@@ -26,6 +26,7 @@ struct reporter_options {
     std::function<std::size_t()> columns;
     bool color = false;
     std::string inspect_address;
+    std::uint64_t run = 0;          // its number, by which the inspector tells runs apart
     std::string transport;          // "ucx", or "in-process"
     std::vector<std::string> notes; // with --json: notes for the record of the start
     const clock* time = nullptr;

@@ -77,7 +77,7 @@ error by_signal(const error& why) {
     return stop_signals() > 0 ? error{errc::cancelled, why.message()} : why;
 }
 
-reporter_options reporting(const run_options& options, const node_host& host,
+reporter_options reporting(const run_options& options, std::uint64_t run, const node_host& host,
                            const note_list& notes) {
     const bool alone = options.nodes == 0 && options.cluster.empty();
     return {.json = options.json,
@@ -86,23 +86,21 @@ reporter_options reporting(const run_options& options, const node_host& host,
                            : std::function<std::size_t()>{},
             .color = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr,
             .inspect_address = host.address(),
+            .run = run,
             .transport = alone ? "in-process" : "ucx",
             .notes = notes.kept(),
             .time = &host.time()};
 }
 
 // Spawns the job's root and what listens to it.
-actor_address spawn_root(const run_options& options, job& what, run_nodes& nodes,
+actor_address spawn_root(const run_options& options, job& what, std::uint64_t run, run_nodes& nodes,
                          reporter& reports) {
     node_runtime& runtime = nodes.host->runtime();
-    std::uint64_t entropy = draw_node_id().value();
-    const std::uint64_t number = split_mix(entropy) >> 32 | 1; // short enough to be typed
     return what.spawn({.runtime = runtime,
                        .io = nodes.host->io(),
                        .devices = nodes.devices,
-                       .number = number,
-                       .listener = runtime.spawn_of_run<listening_actor>(number, "reporter", number,
-                                                                         std::ref(reports)),
+                       .number = run,
+                       .listener = reports,
                        .more_memory = advice_on_memory(options),
                        .of_cluster = !options.cluster.empty()});
 }
@@ -118,8 +116,10 @@ int run_job(const run_options& options, job& what, run_nodes& nodes) {
         std::cout << "look at this run with: "
                   << attach_command(host.address(), {.access = options.access}) << '\n'
                   << std::endl;
-    reporter reports{reporting(options, host, notes), std::cout, std::cerr};
-    const actor_address root = spawn_root(options, what, nodes, reports);
+    std::uint64_t entropy = draw_node_id().value();
+    const std::uint64_t run = split_mix(entropy) >> 32 | 1; // short enough to be typed
+    reporter reports{reporting(options, run, host, notes), std::cout, std::cerr};
+    const actor_address root = spawn_root(options, what, run, nodes, reports);
     const std::optional<error> failure = watch_over(reports, host.runtime(), root);
     if (nodes.children != nullptr)
         nodes.children->kill_at_second_signal();

@@ -221,7 +221,7 @@ class training final : public job {
         options.resume = std::move(saved_.resume);
         options.more_memory = run.more_memory;
         options.of_cluster = run.of_cluster;
-        options.listener = run.listener;
+        options.listener = &run.listener;
         return run.runtime.spawn_of_run<trainer>(run.number, "trainer", std::move(options));
     }
 

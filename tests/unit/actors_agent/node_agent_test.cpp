@@ -117,6 +117,7 @@ BOOST_FIXTURE_TEST_CASE(what_cannot_be_spawned_is_answered_by_a_sentence_and_not
              b.getOptions().initAs<proto::WorkDone>();
          },
          "a deaf role fits no device"},
+        {[](proto::Spawn::Builder spawn) { spawn.setRun(0); }, "a run has a number other than 0"},
     };
     for (const auto& [make, sentence] : bad) {
         frame_builder<proto::Spawn> spawn = request(7, 5);
@@ -207,7 +208,8 @@ BOOST_FIXTURE_TEST_CASE(a_run_ends_by_its_asker_alone, agent_stage) {
     BOOST_TEST(said.back() == "the actors of a have ended: the run is done");
     act(asker, [](puppet& self) { self.quit(); }); // the agent has watched it on
     BOOST_TEST(puppets() == 0u);
-    BOOST_TEST(said.back().starts_with("the actors of a have ended: the run's trainer is gone: "),
+    BOOST_TEST(said.back().starts_with(
+                   "the actors of a have ended: the actor that leads the run is gone: "),
                said.back());
 }
 

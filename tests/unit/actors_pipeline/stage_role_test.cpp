@@ -40,6 +40,7 @@ class refusing_trainer final : public actor {
   private:
     void on_start() override {
         frame_builder<proto::Spawn> request;
+        request.body().setRun(7);
         request.body().setRole("stage");
         request.body().setDevice("held:0");
         request.body().setOptionsType(type_id_of<proto::StageOptions>());

@@ -72,8 +72,8 @@ struct training {
         options.io = std::move(io);
         options.store =
             std::make_shared<checkpoint_store>(checkpoint_store::open({folder.path(), 1}).value());
-        options.listener = node.spawn<listening_actor>("reporter", options.run, std::ref(listener));
-        node.spawn<trainer>("trainer", std::move(options));
+        options.listener = &listener;
+        node.spawn_of_run<trainer>(5, "trainer", std::move(options));
         const run_finished report = listener.wait();
         node.stop();
         BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));

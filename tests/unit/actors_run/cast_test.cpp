@@ -67,10 +67,26 @@ BOOST_AUTO_TEST_CASE(an_answer_of_another_run_or_node_is_refused) {
     frame_builder<proto::Spawned> answer;
     answer.body().setRun(run + 1);
     answer.body().setRequest(c.ask(0, "worker").body().getRequest());
+    write_address(answer.body().initAddress(), {node_id{1}, actor_number{20}});
     BOOST_TEST(!c.enter(answer.body(), c.agent_of(0)).ok());
     answer.body().setRun(run);
     BOOST_TEST(!c.enter(answer.body(), c.agent_of(1)).ok());
     BOOST_TEST(c.enter(answer.body(), c.agent_of(0)).ok());
+}
+
+BOOST_AUTO_TEST_CASE(an_actor_that_is_not_on_the_node_of_its_agent_is_not_entered) {
+    for (const actor_address there :
+         {actor_address{}, actor_address{node_id{2}, actor_number{20}}}) {
+        cast c = three();
+        frame_builder<proto::Spawned> answer;
+        answer.body().setRun(run);
+        answer.body().setRequest(c.ask(0, "worker").body().getRequest());
+        write_address(answer.body().initAddress(), there);
+        const auto entered = c.enter(answer.body(), c.agent_of(0));
+        BOOST_REQUIRE(!entered.ok());
+        BOOST_TEST((entered.failure().code() == errc::refused));
+        BOOST_TEST(!c.address_of(0));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(with_an_agent_all_members_of_its_node_are_gone) {
