@@ -21,7 +21,7 @@ namespace troupe {
 
 class app_definition;
 
-// A word of other programs, and the word or key of ours for the same. Words are compared as synonyms.hpp says.
+// A term of other programs, and the word or key of app files for the same thing. Terms are compared as in synonyms.hpp.
 struct app_synonym {
     std::string_view word;
     std::string_view ours;

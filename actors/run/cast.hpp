@@ -42,11 +42,11 @@ class cast {
     bool is_complete() const;
     std::vector<std::size_t> all() const; // members
 
-    // A new request for this member; what was asked before for it counts no more. The caller writes the options.
+    // A new request for this member, which makes earlier ones for it invalid. The caller writes the options.
     frame_builder<proto::Spawn> ask(std::size_t member, const std::string& role);
 
-    // The answer of an agent: `member` is there, or there will be none. It is not wanted where it was asked for anew, or has
-    // left, meanwhile: an actor that comes then is to be ended.
+    // The answer of an agent: `member` is there, or there will be none. `is_wanted` is false if the member has meanwhile
+    // been requested again or has left: the caller then ends the actor that was spawned.
     struct answer {
         std::size_t member = 0;
         actor_address address; // none if it is refused

@@ -63,7 +63,7 @@ class job {
   public:
     virtual ~job() = default;
 
-    // One sentence for each part of the app file, or of a file that it names, that has no effect or is hardly intended.
+    // One sentence for each part of the app file, or of a file that it names, that has no effect or is probably a mistake.
     virtual std::vector<std::string> notes() const = 0;
     // Notes on these devices, which are this machine's.
     virtual std::vector<std::string> notes_on(std::span<const plan_device>) const { return {}; }
@@ -72,7 +72,7 @@ class job {
                                                       std::uint32_t /*children*/) const {
         return {};
     }
-    // Returns whether the job runs on one core unless told otherwise; else it runs on all of this machine.
+    // True if the job runs on one core by default; otherwise on the whole machine.
     virtual bool is_for_one_device() const { return false; }
 
     // Checks whether the job can be placed on these devices. Nothing is measured.
