@@ -63,6 +63,8 @@ class counting_sim {
     }
     simulator& sim() { return sim_; }
     node_runtime& node(std::size_t n) { return *nodes_[n]; }
+    node_runtime& run_node() { return *run_node_; }
+    actor_address root() const { return root_; }
     const heard& news() const { return news_; }
 
   private:
@@ -120,6 +122,31 @@ BOOST_AUTO_TEST_CASE(messages_bear_the_number_of_their_run_and_answers_that_of_w
         }
     BOOST_TEST(seen == 3u);
     BOOST_TEST(run.node(1).actors().front().run == 0u); // the agent is of no run
+}
+
+BOOST_AUTO_TEST_CASE(news_of_others_than_its_root_are_refused) {
+    counting_sim run{4, "troupe: 1\ncounter: {workers: 3, rounds: 1000}\n"};
+    run.sim().run_until([&] { return run.news().rounds.size() > 3; }, std::chrono::minutes{5});
+    const actor_address reporter = run.run_node().address_of("reporter").value();
+    run.node(0).send(reporter, event_of(77, run_milestone{7, {}}));
+    run.node(0).send(reporter, event_of(77, run_finished{}));
+    run.sim().run_until([&] { return run.run_node().statistics().frames_rejected >= 2; },
+                        std::chrono::minutes{5});
+    BOOST_TEST(run.run_node().statistics().frames_rejected == 2u);
+    BOOST_TEST(!run.news().outcome.has_value());
+    BOOST_TEST(!run.to_the_end().outcome->failure);
+    BOOST_TEST(run.news().rounds.size() == 1000u);
+}
+
+BOOST_AUTO_TEST_CASE(a_root_that_ends_without_a_word_ends_its_run) {
+    counting_sim run{5, "troupe: 1\ncounter: {workers: 3, rounds: 1000000}\n"};
+    run.sim().run_until([&] { return run.news().rounds.size() > 3; }, std::chrono::minutes{5});
+    run.run_node().end(run.root(), {errc::numeric, "out of its mind"});
+    const auto failure = run.to_the_end().outcome->failure;
+    BOOST_REQUIRE(failure.has_value());
+    BOOST_TEST((failure->code() == errc::lost));
+    BOOST_TEST(failure->message().find("the run has ended unexpectedly: ") == 0u,
+               failure->message());
 }
 
 BOOST_AUTO_TEST_CASE(the_total_is_saved) {
