@@ -240,7 +240,7 @@ MUTATIONS = [
              "unit_collective", "sparse_bytes"),
     Mutation("a newcomer is told of peers that do not expect it",
              "actors/training/trainer_setup.cpp",
-             "            peers[r] = {}; // was not told to expect one that joins",
+             "            peers[r] = {};",
              "            (void)r;",
              "sim_losses", "lost_peers/a_newcomer_does_not_meet_what_is_left_of_a_replica_that_is_lost_meanwhile"),
     Mutation("asynchronous ADMM in a pipeline",
