@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks what the compiler does not: include arrows, sizes of files and classes, columns, paths in READMEs, what the tour in
-actors/README.md names, calls that belong to tools/ alone, merges left half done, and the format, by .clang-format.
+actors/README.md names, calls that belong to tools/ alone, merges left half done, whether the mutations of mutations.py apply,
+and the format, by .clang-format.
 
 The arrows go one way: schemas <- kernels <- transport <- actors <- apps <- tools; tests sees all and nothing sees it.
 transport may include only kernels/tensor/. Between the sub-folders of kernels/, transport/ and actors/ they are what the
@@ -11,6 +12,7 @@ sub-folder's README says in the sentence that begins with "May include", or the 
 import concurrent.futures
 import pathlib
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -272,6 +274,19 @@ def prose(root):
     return sorted({root / "README.md", *readmes, *(root / "tools/manual").glob("*.md"), *(root / ".github").glob("*.md")})
 
 
+def check_mutations(root):
+    """A row of tests/mutations.py breaks what it says only while its line stands in its file, once."""
+    table = root / "tests/mutations.py"
+    if not table.exists():
+        return
+    rows = runpy.run_path(str(table))["MUTATIONS"]
+    for row in rows:
+        file = root / row.file
+        times = file.read_text(encoding="utf-8").count(row.old) if file.is_file() else 0
+        if times != 1:
+            yield f"tests/mutations.py: \"{row.name}\": its line stands {times} times in {row.file}, not once"
+
+
 def check_tree(root):
     """Prints the offences of a tree; true if it has none."""
     offences = []
@@ -288,6 +303,7 @@ def check_tree(root):
         print(f"skipped: the format, as there is no clang-format {CLANG_FORMAT_VERSION}")
     offences += check_readmes(root)
     offences += check_tour(root)
+    offences += check_mutations(root)
     for path in prose(root):
         offences += check_prose(root, path)
     print("\n".join(offences) or f"{len(files)} files keep the rules")

@@ -53,6 +53,12 @@ class Lint(unittest.TestCase):
     def test_a_sound_tree_keeps_the_rules(self):
         self.assertEqual(self.offences(), ["3 files keep the rules"])
 
+    def test_mutations_apply(self):
+        row = ("import collections\nMUTATIONS = [collections.namedtuple('M', 'name file old')"
+               "('a column less', 'actors/data/column.hpp', '%s')]\n")
+        self.assertEqual(self.offences(**{"tests/mutations.py": row % "int first_row();"}), ["3 files keep the rules"])
+        self.finds("its line stands 0 times in actors/data/column.hpp", **{"tests/mutations.py": row % "int last_row();"})
+
     def test_arrows_between_folders(self):
         self.finds("kernels/ops/a.hpp:1: kernels/ may not include", kernels__ops__a_hpp='#include "actors/data/column.hpp"\n')
 
