@@ -283,8 +283,7 @@ std::string trainer::name_of_stage(std::size_t placement) const {
     const std::string replica = plan_.stages[stage_at(placement)].where.size() > 1
                                     ? " of replica " + std::to_string(replica_at(placement))
                                     : "";
-    return "stage " + std::to_string(stage_at(placement)) + replica + " on " + where.node_name +
-           "/" + where.device;
+    return "stage " + std::to_string(stage_at(placement)) + replica + " on " + where_text(where);
 }
 
 // The message of a stop after which the epoch was cut short and its checkpoint written.

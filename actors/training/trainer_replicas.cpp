@@ -184,7 +184,7 @@ bool trainer::let_one_join() {
         const std::size_t placement = *placement_of(replica, s);
         plan_.stages[s].where[replica] = free[s];
         report_.stages[placement].lost = false;
-        where += (where.empty() ? "" : ", ") + free[s].node_name + "/" + free[s].device;
+        where += (where.empty() ? "" : ", ") + where_text(free[s]);
         cast_.move(placement, free[s]);
         for (const std::size_t actor : cast_.actors_of(placement))
             ask_for(actor);

@@ -56,8 +56,7 @@ void trainer::profile_failed(proto::ProfileFailed::Reader body, const frame& f) 
         course_.phase() != run_phase::measuring)
         return reject("the sender does not measure for this run");
     const plan_device& where = options_.devices[0];
-    fail(advised(read_failure(body.getFailure())
-                     .in("measuring the layers on " + where.node_name + "/" + where.device),
+    fail(advised(read_failure(body.getFailure()).in("measuring the layers on " + where_text(where)),
                  &where));
 }
 

@@ -92,7 +92,7 @@ reporter_options reporting(const run_options& options, std::uint64_t run, const 
             .time = &host.time()};
 }
 
-// Spawns the job's root and what listens to it.
+// Spawns the job's root, whose news the reporter prints.
 actor_address spawn_root(const run_options& options, job& what, std::uint64_t run, run_nodes& nodes,
                          reporter& reports) {
     node_runtime& runtime = nodes.host->runtime();

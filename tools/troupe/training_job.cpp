@@ -115,8 +115,7 @@ class profile_question final : public actor {
         end(std::move(measured));
     }
     void failed(proto::ProfileFailed::Reader body, const frame&) {
-        end(read_failure(body.getFailure())
-                .in("measuring the layers on " + where_.node_name + "/" + where_.device));
+        end(read_failure(body.getFailure()).in("measuring the layers on " + where_text(where_)));
     }
     void on_down(actor_address, const error& why) override { end(why); }
     void end(result<layer_times> outcome) {

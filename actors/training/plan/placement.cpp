@@ -83,7 +83,7 @@ result<std::size_t> find_device(const std::string& wanted, std::span<const plan_
                                 bool of_first_replica) {
     std::string known;
     for (std::size_t d = 0; d < devices.size(); ++d) {
-        const std::string full = devices[d].node_name + "/" + devices[d].device;
+        const std::string full = where_text(devices[d]);
         if (wanted == devices[d].device || wanted == full)
             return d;
         known += (known.empty() ? "" : ", ") + full;
