@@ -60,7 +60,7 @@ struct ActorList {
   actors @3 :List(Actor);
   struct Actor {
     number @0 :UInt64;
-    name @1 :Text;            # actors of a run are called "trainer", "data-source" and "stage-0", "stage-1"...
+    name @1 :Text;            # actors of a run are called RUN/ROLE: "5c6879d3/trainer", "5c6879d3/stage-0"
     mailboxDepth @2 :UInt64;
     messagesHandled @3 :UInt64;
     handlerNs @4 :UInt64;     # time spent in handlers
@@ -112,7 +112,7 @@ struct TraceBatch {
   actors @7 :List(ActorName); # names of the receivers among the events; they may have ended since
   struct ActorName {
     number @0 :UInt64;
-    name @1 :Text;            # "stage-0"
+    name @1 :Text;            # "5c6879d3/stage-0"
   }
 }
 
@@ -121,7 +121,7 @@ struct TraceBatch {
 struct Filter {
   # All conditions that are set must hold; an absent condition always holds.
   type @0 :Text;              # name of a message type
-  actor @1 :Text;             # name of the receiving actor, or its number
+  actor @1 :Text;             # name of the receiving actor, with or without its run, or its number
   minibatch @2 :UInt64 = 0xffffffffffffffff;  # all ones: any
   fields @3 :List(Field);     # fields of the body
   struct Field {

@@ -5,6 +5,7 @@
 
 #include "actors/agent/on_node.hpp"
 #include "actors/messages.hpp"
+#include "actors/runtime/actor_names.hpp"
 #include "schemas/base/nearest.hpp"
 
 namespace troupe {
@@ -94,7 +95,8 @@ void node_agent::spawn(proto::Spawn::Reader body, const frame& f) {
     run.shared = shared;
     run.actors[body.getRequest()] = spawned;
     run.name = name_of_node(runtime(), asker.node);
-    log(run.name + " has placed " + prepared->name + " on " + body.getDevice().cStr());
+    log(run.name + " has placed " + name_in_run(body.getRun(), prepared->name) + " on " +
+        body.getDevice().cStr());
     watch(asker);
     frame_builder<proto::Spawned> answer;
     answer.body().setRun(body.getRun());

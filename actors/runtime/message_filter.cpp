@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "actors/runtime/actor_names.hpp"
 #include "schemas/base/limits.hpp"
 #include "schemas/base/nearest.hpp"
 
@@ -116,7 +117,8 @@ bool message_filter::matches(const trace_event& event, const std::string& receiv
         std::ranges::find(senders_, actor_address{event.from_node, event.from_actor}) ==
             senders_.end())
         return false;
-    return actor_.empty() || actor_ == receiver || actor_ == std::to_string(event.to_actor.value());
+    return actor_.empty() || is_called(receiver, actor_) ||
+           actor_ == std::to_string(event.to_actor.value());
 }
 
 bool message_filter::matches_fields(const frame& f, const message_catalog& known) const {

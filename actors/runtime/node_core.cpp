@@ -9,6 +9,7 @@
 #include <caf/scheduler/test_coordinator.hpp>
 #include <caf/send.hpp>
 
+#include "actors/runtime/actor_names.hpp"
 #include "actors/runtime/actor_shell.hpp"
 #include "actors/runtime/arrival_unit.hpp"
 #include "actors/runtime/caf_order.hpp"
@@ -193,7 +194,7 @@ void node_core::run_one(std::size_t index) {
 std::optional<actor_address> node_core::address_of(const std::string& name) const {
     const std::shared_lock guard{table_lock_};
     for (const auto& [number, handle] : table_)
-        if (actor_shell::of(handle).name() == name)
+        if (is_called(actor_shell::of(handle).name(), name))
             return actor_shell::of(handle).self();
     return std::nullopt;
 }

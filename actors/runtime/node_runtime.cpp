@@ -4,6 +4,7 @@
 
 #include <caf/system_messages.hpp>
 
+#include "actors/runtime/actor_names.hpp"
 #include "actors/runtime/actor_shell.hpp"
 #include "actors/runtime/caf_order.hpp"
 #include "actors/runtime/node_core.hpp"
@@ -151,7 +152,7 @@ actor_context prepare_spawn(node_runtime& runtime, std::optional<actor_number> n
                  "an actor has a name of bounded length");
     return {.runtime = runtime,
             .self = core_of(runtime).reserve(number),
-            .name = std::move(name),
+            .name = run == 0 ? std::move(name) : name_in_run(run, name),
             .run = run};
 }
 

@@ -63,7 +63,7 @@ struct node_options {
 // One line of the list of actors.
 struct actor_status {
     actor_address address;
-    std::string name;
+    std::string name;      // of an actor of a run "RUN/ROLE"
     std::uint64_t run = 0; // 0: the actor belongs to no run
     std::uint64_t mailbox_depth = 0;
     std::uint64_t messages_handled = 0;
@@ -105,13 +105,14 @@ class node_runtime {
     // free.
     template <class A, class... Args>
     actor_address spawn(std::string name, Args&&... args);
-    // The same for an actor that belongs to a run: its messages bear the run's number.
+    // The same for an actor that belongs to a run: its messages bear the run's number, and its name is RUN/NAME
+    // (actor_names.hpp).
     template <class A, class... Args>
     actor_address spawn_of_run(std::uint64_t run, std::string name, Args&&... args);
     template <class A, class... Args>
     actor_address spawn_as(actor_number number, std::string name, Args&&... args);
 
-    // The living actor of this name; the oldest if there are several.
+    // The living actor of this name, with or without its run; the oldest if there are several.
     std::optional<actor_address> address_of(const std::string& name) const;
     std::vector<actor_status> actors() const; // living actors, by number
 

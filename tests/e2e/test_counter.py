@@ -41,11 +41,16 @@ class Counter(TroupeTest):
         tail = self.troupe("inspect", address, "tail", "type=Added", "amount=4", "--count", 3, "--json")
         self.assertEqual(tail.code, 0, str(tail))
         added = [e for e in tail.events if e.get("type") == "Added"]
-        self.assertEqual([e["to"]["name"] for e in added], ["counter"] * 3)
-        number, = {e["run"] for e in added}
+        number = added[0]["run"].removeprefix("0x")
+        self.assertEqual([e["to"]["name"] for e in added], [f"{number}/counter"] * 3)
         of_run = self.troupe("inspect", address, "tail", f"run={number}", "--count", 2, "--json")
-        self.assertEqual({e["run"] for e in of_run.events if e["event"] == "message"}, {number})
+        self.assertEqual({e["run"] for e in of_run.events if e["event"] == "message"}, {f"0x{number}"})
         self.assertIn(number, self.troupe("inspect", address).out)
+        followed = self.troupe("inspect", address, "follow", "work=next", f"run={number}", "--json")
+        self.assertEqual(followed.code, 0, str(followed))
+        steps = followed.events[0]["steps"]
+        self.assertEqual(sorted(s["what"] for s in steps if s["what"] in ("Add", "Added")), ["Add"] * 3 + ["Added"] * 3, steps)
+        self.assertEqual({s["to"]["name"].split("/")[0] for s in steps}, {number})
         self.assertEqual(self.troupe("inspect", address, "export", "trace.json").code, 0)
         self.assertIn('"Added"', (self.folder / "trace.json").read_text())
         self.assertIn("counter-worker", self.troupe("inspect", address).out)

@@ -66,7 +66,8 @@ class Inspect(TroupeTest):
     def setUp(self):
         super().setUp()
         self.run_process = self.start("run", self.app(LONG), "--nodes", 2, "--json")
-        self.address = self.read_event(self.run_process, "start")["inspect"]
+        start = self.read_event(self.run_process, "start")
+        self.address, self.run_name = start["inspect"], start["run"].removeprefix("0x")
         self.read_event(self.run_process, "epoch")
 
     def inspect(self, *words):
@@ -74,31 +75,37 @@ class Inspect(TroupeTest):
         self.assertEqual(result.code, 0, str(result))
         return result
 
+    def name(self, role):
+        return f"{self.run_name}/{role}"
+
     def lines(self, *words):
         events = [json.loads(line) for line in self.inspect(*words, "--json").out.splitlines()]
         return [event for event in events if event["event"] == "message"]
 
     def test_actors_of_all_nodes_are_listed(self):
         text = self.inspect("actors").out
-        for name in ("trainer", "data-source", "stage-0", "stage-1", "node-0", "node-1"):
+        for name in (*map(self.name, ("trainer", "data-source", "stage-0", "stage-1")), "node-0", "node-1"):
             self.assertIn(name, text)
 
     def test_the_devices_of_stages_are_seen_to_work(self):
         nodes = json.loads(self.inspect("actors", "--json").out)["nodes"]
         shares = {actor["name"]: actor["device_busy_share"] for node in nodes for actor in node["actors"]}
         for stage in ("stage-0", "stage-1"):
-            self.assertGreater(shares[stage], 0.001, shares)
-        self.assertEqual(shares["trainer"], 0)
+            self.assertGreater(shares[self.name(stage)], 0.001, shares)
+        self.assertEqual(shares[self.name("trainer")], 0)
         pools = [pool for node in nodes if node["name"] == "node-1" for pool in node["memory"]]
         self.assertEqual([pool["name"] for pool in pools], ["cpu:0", "io", "network"])
         self.assertGreater(pools[0]["system_allocations"], 0)
         self.assertGreaterEqual(pools[0]["bytes_reserved"], pools[0]["bytes_in_use_peak"])
 
     def test_tail_shows_only_what_the_filter_wants(self):
-        messages = self.lines("tail", "type=Activation", "actor=stage-1", "--count", 20)
-        self.assertEqual(len(messages), 20)
-        for message in messages:
-            self.assertEqual((message["type"], message["to"]["name"]), ("Activation", "stage-1"), message)
+        whole = self.name("stage-1")
+        for actor in ("stage-1", whole, "node-1/stage-1", f"node-1/{whole}"):
+            with self.subTest(actor=actor):
+                messages = self.lines("tail", "type=Activation", f"actor={actor}", "--count", 20)
+                self.assertEqual(len(messages), 20)
+                for message in messages:
+                    self.assertEqual((message["type"], message["to"]["name"]), ("Activation", whole), message)
 
     def test_tail_filters_by_any_field_of_the_body(self):
         messages = self.lines("tail", "type=EvaluationBatch", "batch=2", "--count", 3)  # one of each epoch
@@ -115,7 +122,7 @@ class Inspect(TroupeTest):
 
     def test_tail_filters_by_sender_and_node(self):
         for message in self.lines("tail", "from=stage-0", "node=node-1", "--count", 5):
-            self.assertEqual((message["from"]["name"], message["to"]["name"]), ("stage-0", "stage-1"), message)
+            self.assertEqual((message["from"]["name"], message["to"]["name"]), (self.name("stage-0"), self.name("stage-1")), message)
 
     def test_tail_shows_a_weight_version_only_where_there_is_one(self):
         for sender, shown in (("data-source", False), ("stage-0", True)):
@@ -161,7 +168,7 @@ class Inspect(TroupeTest):
         self.assertIn("no run is active", tail.stderr.readline())
         self.start("run", self.app(LONG), "--cluster", address)
         shown = json.loads(self.finish(tail, 20).out.splitlines()[0])
-        self.assertEqual(shown["to"]["name"], "trainer")
+        self.assertRegex(shown["to"]["name"], "^[0-9a-f]{8}/trainer$")
 
     def test_an_exported_trace_obeys_the_viewers_rules(self):
         self.inspect("export", "trace.json", "--seconds", "0.5")
@@ -174,7 +181,7 @@ class Inspect(TroupeTest):
         self.assertEqual(result.code, 0, str(result))
         events = json.loads((self.folder / "t.json").read_text())["traceEvents"]
         names = {e["args"]["name"] for e in events if e["name"] == "thread_name"}
-        self.assertLessEqual({"trainer", "data-source", "stage-0", "stage-1"}, names)
+        self.assertLessEqual({"trainer", "data-source", "stage-0", "stage-1"}, {name.split("/")[-1] for name in names})
 
     def test_a_run_over_tcp_is_traced_over_tcp(self):
         result = self.troupe("run", self.app(), "--nodes", 2, "--transport", "tcp", "--trace", "t.json")

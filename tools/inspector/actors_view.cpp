@@ -40,7 +40,6 @@ void print_table(std::ostream& out, const std::vector<node_rates>& nodes) {
     using enum table::align;
     table rows{{{"node", left},
                 {"actor", left},
-                {"run", left},
                 {"number", right},
                 {"mailbox", right},
                 {"messages", right},
@@ -51,7 +50,6 @@ void print_table(std::ostream& out, const std::vector<node_rates>& nodes) {
     for (const node_rates& node : nodes) {
         for (const actor_rate& a : node.actors)
             rows.add({printable(node.name), printable(a.now.name),
-                      a.now.run != 0 ? hex_text(a.now.run) : "",
                       std::to_string(a.now.number.value()), std::to_string(a.now.mailbox_depth),
                       rate_text(a.messages_per_second), percent_text(a.handler_share),
                       a.now.device_ns > 0 ? percent_text(a.device_share) : "",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "actors/runtime/actor_names.hpp"
 #include "schemas/base/limits.hpp"
 #include "schemas/cluster.capnp.h"
 #include "tools/inspector/printable.hpp"
@@ -213,9 +214,9 @@ result<void> run_watch::look() {
         if (!list)
             continue;
         for (const actor_row& actor : list->actors) {
-            trainers += actor.name == "trainer" ? 1 : 0;
+            trainers += role_part(actor.name) == "trainer" ? 1 : 0;
             has_runs = has_runs || actor.run != 0;
-            if (actor.name.starts_with("stage-"))
+            if (role_part(actor.name).starts_with("stage-"))
                 stages.insert({node.id, actor.number});
         }
     }

@@ -161,8 +161,9 @@ class follower {
     bool is_silent() const { return silence_max() <= view_.cluster.view().time().now() - heard_; }
     duration silence_max() const { return view_.options.patience * patience_factor; }
     error silence() const {
-        return nothing("no minibatch has come by for " + duration_text(silence_max().count()) +
-                       "; is a run going on here?");
+        return nothing(
+            "no minibatch has come by for " + duration_text(silence_max().count()) +
+            "; is a run going on here? Of a job that does not train a network: follow work=next");
     }
 
     // Why no more of it will come; nothing while it may.
@@ -266,8 +267,11 @@ result<void> show_path(view_context& view) {
     const auto wanted = parse_follow_terms(view.options.terms);
     if (!wanted)
         return wanted.failure();
+    if (!wanted->is_minibatch)
+        return show_work(view, *wanted);
     follower follow{view};
-    const auto minibatch = *wanted ? result<std::uint64_t>{**wanted} : follow.wait_for_next();
+    const auto minibatch =
+        wanted->number ? result<std::uint64_t>{*wanted->number} : follow.wait_for_next();
     if (!minibatch)
         return minibatch.failure();
     collected found;

@@ -5,7 +5,7 @@
 //             handlers are and the device that works for it
 //   staleness workers of parameter servers: lateness of their updates, and which worker waits for which
 //   tail      messages as they are handled, filtered by type, actors, node, minibatch or any field of the body
-//   follow    the way of one minibatch through all stages and back
+//   follow    the route of one minibatch through all stages and back; of another kind of job one piece of work
 //   export    a trace file for Chrome's and Perfetto's viewers
 //
 // Exit codes: 0 done; 1 there was nothing to show or `out` did not take it; 2 the options are wrong or the file could not be
@@ -39,7 +39,8 @@ struct inspect_options {
     ucx_transports transports = ucx_transports::automatic; // the same as the nodes'
 
     view_kind view = view_kind::actors;
-    // tail: type=, actor=, node=, from=, minibatch=, FIELD=VALUE; follow: minibatch=N or =next.
+    // tail: type=, actor=, node=, from=, minibatch=, FIELD=VALUE; follow: minibatch=N or =next,
+    // work=N or =next, run=.
     std::vector<std::string> terms;
     std::string file; // export: file that is written whole or not at all
 

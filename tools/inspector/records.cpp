@@ -179,6 +179,26 @@ std::string path_record(const minibatch_path& path, const all_names& names,
                  {"events_lost", events_lost}});
 }
 
+std::string work_record(const work_path& path, const all_names& names, std::uint64_t events_lost) {
+    object steps = object::array();
+    for (const work_step& s : path.steps)
+        steps.push_back({{"kind", s.kind == trace_kind::message ? "message" : "device"},
+                         {"what", s.what},
+                         {"from", actor_object(names, s.from.node, s.from.actor)},
+                         {"to", actor_object(names, s.to.node, s.to.actor)},
+                         {"at_ns", s.begins_ns - path.steps.front().begins_ns},
+                         {"wire_ns", maybe(s.wire_ns)},
+                         {"queue_ns", s.queue_ns},
+                         {"run_ns", s.run_ns},
+                         {"bytes", s.bytes}});
+    return line({{"event", "work"},
+                 {"work", path.work},
+                 {"run", maybe_run(path.run)},
+                 {"total_ns", path.total_ns},
+                 {"steps", std::move(steps)},
+                 {"events_lost", events_lost}});
+}
+
 std::string export_record(const std::string& file, std::uint64_t bytes,
                           const chrome_counts& counts) {
     object o{{"event", "export"}, {"file", file}, {"bytes", bytes}};

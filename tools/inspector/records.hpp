@@ -10,6 +10,7 @@
 #include "schemas/base/clock.hpp"
 #include "tools/inspector/chrome_trace.hpp"
 #include "tools/inspector/minibatch_path.hpp"
+#include "tools/inspector/work_path.hpp"
 
 namespace troupe::inspector {
 
@@ -34,6 +35,7 @@ std::string tail_record(const tail_message& message, node_id node, const all_nam
                         std::int64_t since_attach_ns);
 std::string path_record(const minibatch_path& path, const all_names& names,
                         std::uint64_t events_lost);
+std::string work_record(const work_path& path, const all_names& names, std::uint64_t events_lost);
 
 // The records "event": "end" of a tail, and of an export with its file.
 std::string tail_end_record(std::uint64_t shown, std::uint64_t dropped);

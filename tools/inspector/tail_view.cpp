@@ -6,6 +6,7 @@
 
 #include <kj/exception.h>
 
+#include "actors/runtime/actor_names.hpp"
 #include "schemas/base/limits.hpp"
 #include "schemas/base/nearest.hpp"
 #include "tools/inspector/printable.hpp"
@@ -171,7 +172,8 @@ class tail_printer {
         std::set<std::string> names;
         for (const linked_node& node : nodes)
             for (const auto& [number, name] : view_.cluster.names()[node.id].actors)
-                names.insert(name);
+                names.insert(wrong.find('/') == std::string::npos ? std::string{role_part(name)}
+                                                                  : name);
         const std::vector<std::string> list{names.begin(), names.end()};
         return guess(wrong, list) + "now there are " + join(list);
     }

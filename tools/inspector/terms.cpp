@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "actors/runtime/actor_names.hpp"
 #include "schemas/base/limits.hpp"
 #include "tools/inspector/inspect.hpp"
 
@@ -34,15 +35,9 @@ std::optional<std::uint64_t> read_number(const std::string& text) {
     return number;
 }
 
-// "0x1f3a", as runs are printed. 0 is none.
-std::optional<std::uint64_t> read_run(const std::string& text) {
-    std::uint64_t number = 0;
-    const std::size_t digits = text.starts_with("0x") ? 2 : 0;
-    const auto [end, code] = std::from_chars(text.data() + digits, text.data() + text.size(),
-                                             number, digits > 0 ? 16 : 10);
-    if (code != std::errc{} || end != text.data() + text.size() || number == 0)
-        return std::nullopt;
-    return number;
+error no_run(const std::string& value) {
+    return usage("run=" + value +
+                 " is no run; they stand before the names in the view actors, as 5c6879d3");
 }
 
 result<void> set_once(std::string& to, const std::string& key, const std::string& value) {
@@ -68,8 +63,8 @@ result<void> check_view(inspect_options& options, std::span<const std::string> w
         return terms ? result<void>{} : terms.failure();
     }
     case view_kind::follow: {
-        const auto minibatch = parse_follow_terms(words);
-        return minibatch ? result<void>{} : minibatch.failure();
+        const auto wanted = parse_follow_terms(words);
+        return wanted ? result<void>{} : wanted.failure();
     }
     case view_kind::export_trace:
         if (words.size() != 1 || words[0].empty() || words[0].size() > limits::path_bytes_max)
@@ -109,32 +104,35 @@ result<void> add_term(tail_terms& terms, const std::string& key, const std::stri
     if (key == "run") {
         const auto run = read_run(value);
         if (!run)
-            return usage(
-                "run=" + value +
-                " is no run; they are numbers such as 0x1f3a, which the view actors shows");
+            return no_run(value);
         if (terms.run != 0)
             return usage("run= is given twice; a message has only one");
         terms.run = *run;
         return {};
     }
-    if (key != "minibatch") {
+    if (key != "minibatch" && key != "work") {
         terms.fields.emplace_back(
             key.starts_with(body_prefix) ? key.substr(body_prefix.size()) : key, value);
         return {};
     }
     const auto number = read_number(value);
     if (!number)
-        return usage("minibatch=" + value + " is no minibatch; they are numbers from 0");
+        return usage(key + "=" + value + " is no " +
+                     (key == "work" ? "piece of work" : "minibatch") + "; they are numbers from 0");
     if (terms.minibatch != none)
-        return usage("minibatch= is given twice; a message has only one");
+        return usage(key + "= is given twice; a message has only one");
     terms.minibatch = *number;
     return {};
 }
 
-// "actor=a/stage-0", as actors are printed, is an actor of one node.
+// "actor=a/stage-0" is an actor of one node, and so is "actor=a/5c6879d3/stage-0", as actors are printed. Alone before the
+// role, what reads as a run is one: a node that is called so is named by node=.
 result<void> split_actor(tail_terms& terms) {
     const std::size_t slash = terms.actor.find('/');
-    if (slash == std::string::npos)
+    const bool has_run = slash != std::string::npos &&
+                         terms.actor.find('/', slash + 1) == std::string::npos &&
+                         read_run(terms.actor.substr(0, slash));
+    if (slash == std::string::npos || has_run)
         return {};
     const std::string node = terms.actor.substr(0, slash);
     if (!terms.node.empty() && terms.node != node)
@@ -167,23 +165,47 @@ std::vector<actor_address> actors_named(const std::string& said, const all_names
     std::vector<actor_address> found;
     for (const auto& [node, known] : names)
         for (const auto& [number, name] : known.actors)
-            if (said == name || said == std::to_string(number.value()) ||
-                said == known.name + "/" + name)
+            if (is_called(name, said) || said == std::to_string(number.value()) ||
+                (said.starts_with(known.name + "/") &&
+                 is_called(name, said.substr(known.name.size() + 1))))
                 found.push_back({node, number});
     return found;
 }
 
-result<std::optional<std::uint64_t>> parse_follow_terms(std::span<const std::string> words) {
-    if (words.size() != 1 || !words[0].starts_with("minibatch="))
+result<follow_terms> parse_follow_terms(std::span<const std::string> words) {
+    follow_terms terms;
+    bool has_work = false;
+    for (const std::string& word : words) {
+        const auto term = split_term(word);
+        if (!term)
+            return term.failure();
+        const auto& [key, value] = *term;
+        if (key == "run" && terms.run == 0) {
+            const auto run = read_run(value);
+            if (!run)
+                return no_run(value);
+            terms.run = *run;
+        } else if ((key == "minibatch" || key == "work") && !has_work) {
+            has_work = true;
+            terms.is_minibatch = key == "minibatch";
+            terms.number = read_number(value);
+            if (!terms.number && value != "next")
+                return usage(word + " is no " +
+                             (terms.is_minibatch ? "minibatch" : "piece of work") +
+                             "; they are numbers from 0, or next");
+        } else {
+            return usage("follow takes one of minibatch= and work=, and with work= a run=, not '" +
+                         word + "' as well");
+        }
+    }
+    if (!has_work)
         return usage(
-            "follow needs a minibatch, as in: follow minibatch=42, or follow minibatch=next");
-    const std::string value = words[0].substr(words[0].find('=') + 1);
-    if (value == "next")
-        return std::optional<std::uint64_t>{};
-    const auto number = read_number(value);
-    if (!number)
-        return usage("minibatch=" + value + " is no minibatch; they are numbers from 0, or next");
-    return number;
+            "follow needs a minibatch, as in: follow minibatch=42, or follow "
+            "minibatch=next; of another kind of job a piece of work, as in: follow work=42");
+    if (terms.is_minibatch && terms.run != 0)
+        return usage("run= goes with work= only; to follow a minibatch of one of several runs, "
+                     "attach to the node of that run");
+    return terms;
 }
 
 void write_filter(proto::Filter::Builder to, const tail_terms& terms) {

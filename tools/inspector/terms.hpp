@@ -32,8 +32,15 @@ result<tail_terms> parse_tail_terms(std::span<const std::string> words);
 // The actors that go by this name, number or NODE/NAME.
 std::vector<actor_address> actors_named(const std::string& said, const all_names& names);
 
-// Parses "minibatch=42", or "minibatch=next", which gives no number.
-result<std::optional<std::uint64_t>> parse_follow_terms(std::span<const std::string> words);
+// What is followed: a minibatch of a training run, or a piece of work of a run of any kind of job.
+struct follow_terms {
+    bool is_minibatch = true;
+    std::optional<std::uint64_t> number; // none: the next one
+    std::uint64_t run = 0;               // of a piece of work; 0: of any
+};
+
+// Parses "minibatch=42", or "work=42" with or without "run=5c6879d3"; "next" stands for no number.
+result<follow_terms> parse_follow_terms(std::span<const std::string> words);
 
 void write_filter(proto::Filter::Builder to, const tail_terms& terms);
 

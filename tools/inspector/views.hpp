@@ -4,6 +4,7 @@
 #include "tools/inspector/cluster_link.hpp"
 #include "tools/inspector/inspect.hpp"
 #include "tools/inspector/minibatch_path.hpp"
+#include "tools/inspector/work_path.hpp"
 
 namespace troupe::inspector {
 
@@ -22,6 +23,7 @@ result<void> show_actors(view_context& view);
 result<void> show_staleness(view_context& view);
 result<void> show_tail(view_context& view);
 result<void> show_path(view_context& view);
+result<void> show_work(view_context& view, const follow_terms& wanted);
 result<void> export_trace(view_context& view);
 
 // Text for people. Pure.
@@ -29,5 +31,6 @@ std::string tail_line(const tail_message& m, node_id node, const all_names& name
                       std::int64_t since_attach_ns);
 void print_staleness(std::ostream& out, const std::map<node_id, actor_list>& nodes);
 void print_path(std::ostream& out, const minibatch_path& path, const all_names& names);
+void print_work(std::ostream& out, const work_path& path, const all_names& names);
 
 } // namespace troupe::inspector

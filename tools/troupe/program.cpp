@@ -289,24 +289,24 @@ void add_inspect(CLI::App& program, inspect_words& inspect, int& code) {
         "          troupe inspect 127.0.0.1:4711 export trace.json --seconds 2\n\n"
         "tail shows messages that are handled from now on and for which all conditions hold:\n"
         "  type=NAME       of the message, as in the schemas: Activation; a wrong one lists all\n"
-        "  actor=NAME      of the receiver; also its number, or NODE/NAME as it is printed\n"
+        "  actor=NAME      of the receiver: stage-1, 5c6879d3/stage-1 of that run alone, or with\n"
+        "                  its node before it, as it is printed; also its number\n"
         "  node=NAME       of the receiver's node\n"
-        "  from=NAME       of the sender, which must be there, and later of others of this name;\n"
-        "                  also its number, or NODE/NAME\n"
-        "  run=0x1f3a      of the sender, as the view actors shows it\n"
-        "  minibatch=N     that the message belongs to\n"
+        "  from=NAME       of the sender, which must be there, and later of others of this name\n"
+        "  run=5c6879d3    of the sender, as it stands before the names of its actors\n"
+        "  minibatch=N     that the message belongs to; work=N of other kinds of jobs\n"
         "  FIELD=VALUE     a field of the body, weightVersion=7 or member.name=a; write\n"
         "                  body.FIELD=VALUE for one that is named like a condition above\n"
-        "For what has passed: follow minibatch=N, and export without --seconds. They read the\n"
-        "last " +
-        std::to_string(limits::trace_events_default) + " events, which every node keeps.");
+        "For what has passed: follow minibatch=N, follow work=N [run=5c6879d3] for a run of any\n"
+        "kind of job, and export without --seconds. They read the last " +
+        std::to_string(limits::trace_events_default) + "\nevents, which every node keeps.");
     inspect_command
         ->add_option("ADDRESS", inspect.what.address,
                      "HOST:PORT of any node; the run prints it first.")
         ->required();
     inspect_command->add_option(
         "VIEW", inspect.words,
-        "actors, staleness, tail [KEY=VALUE...], follow minibatch=N, export FILE.");
+        "actors, staleness, tail [KEY=VALUE...], follow minibatch=N or work=N, export FILE.");
     inspect_command->add_option("--key", inspect.access.key_file, "File with the cluster's key.");
     add_transport(inspect_command, inspect.access.transport);
     inspect_command->add_flag("--json", inspect.what.json, "One JSON object per line.");

@@ -61,6 +61,26 @@ BOOST_AUTO_TEST_CASE(actors_are_named_as_they_are_printed) {
     BOOST_TEST(actors_named("stage", names).empty());
 }
 
+BOOST_AUTO_TEST_CASE(actors_of_a_run_are_named_with_it_or_without) {
+    const auto actor_of = [](std::string word) { return parse_tail_terms(words{word})->actor; };
+    const auto node_of = [](std::string word) { return parse_tail_terms(words{word})->node; };
+    BOOST_TEST(node_of("actor=5c6879d3/stage-0") == "");
+    BOOST_TEST(actor_of("actor=5c6879d3/stage-0") == "5c6879d3/stage-0");
+    BOOST_TEST(node_of("actor=a/5c6879d3/stage-0") == "a");
+    BOOST_TEST(actor_of("actor=a/5c6879d3/stage-0") == "5c6879d3/stage-0");
+    all_names names;
+    names[node_id{1}] = {
+        .name = "a",
+        .actors = {{actor_number{30}, "5c6879d3/stage-0"}, {actor_number{31}, "00000007/stage-0"}}};
+    const actor_address first{node_id{1}, actor_number{30}};
+    BOOST_TEST((actors_named("5c6879d3/stage-0", names) == std::vector{first}));
+    BOOST_TEST((actors_named("a/5c6879d3/stage-0", names) == std::vector{first}));
+    BOOST_TEST(actors_named("stage-0", names).size() == 2u);
+    BOOST_TEST(actors_named("a/stage-0", names).size() == 2u);
+    BOOST_TEST(parse_tail_terms(words{"run=5c6879d3"})->run == 0x5c6879d3u);
+    BOOST_TEST(parse_tail_terms(words{"run=0x5c6879d3"})->run == 0x5c6879d3u);
+}
+
 BOOST_AUTO_TEST_CASE(no_conditions_let_everything_pass) {
     const auto terms = parse_tail_terms(words{});
     BOOST_TEST_REQUIRE(terms.ok());
@@ -69,8 +89,17 @@ BOOST_AUTO_TEST_CASE(no_conditions_let_everything_pass) {
 }
 
 BOOST_AUTO_TEST_CASE(a_minibatch_to_follow_is_a_number_or_next) {
-    BOOST_TEST(parse_follow_terms(words{"minibatch=42"})->value() == 42u);
-    BOOST_TEST(!parse_follow_terms(words{"minibatch=next"})->has_value());
+    BOOST_TEST(parse_follow_terms(words{"minibatch=42"})->number.value() == 42u);
+    BOOST_TEST(!parse_follow_terms(words{"minibatch=next"})->number.has_value());
+    const auto work = parse_follow_terms(words{"work=7", "run=5c6879d3"});
+    BOOST_TEST_REQUIRE(work.ok());
+    BOOST_TEST(!work->is_minibatch);
+    BOOST_TEST(work->number.value() == 7u);
+    BOOST_TEST(work->run == 0x5c6879d3u);
+    for (const words& wrong : {words{}, words{"run=5c6879d3"}, words{"work=7", "minibatch=7"},
+                               words{"minibatch=7", "run=5c6879d3"}, words{"work=x"},
+                               words{"work=7", "run=x"}, words{"work=7", "actor=a"}})
+        BOOST_TEST(!parse_follow_terms(wrong).ok());
 }
 
 BOOST_AUTO_TEST_CASE(words_that_make_no_sense_are_answered_by_a_sentence) {
@@ -79,8 +108,8 @@ BOOST_AUTO_TEST_CASE(words_that_make_no_sense_are_answered_by_a_sentence) {
     BOOST_TEST(problem_of({"tail", "Activation"}) ==
                "'Activation' is no condition; write FIELD=VALUE, as in type=Activation");
     BOOST_TEST(problem_of({"tail", "run=0"}) ==
-               "run=0 is no run; they are numbers such as 0x1f3a, which the view actors shows");
-    BOOST_TEST(problem_of({"tail", "run=0x1f3a", "run=7"}) ==
+               "run=0 is no run; they stand before the names in the view actors, as 5c6879d3");
+    BOOST_TEST(problem_of({"tail", "run=0x1f3a", "run=0x7"}) ==
                "run= is given twice; a message has only one");
     BOOST_TEST(problem_of({"tail", "minibatch=-1"}) ==
                "minibatch=-1 is no minibatch; they are numbers from 0");
