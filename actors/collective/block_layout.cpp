@@ -35,13 +35,13 @@ block_layout block_layout::make(const codec_ptr& how, std::span<const tensor_sha
         const std::size_t elements = shapes[t].elements();
         const std::size_t unit = blocks.unit(shapes[t]);
         std::size_t first = 0;
-        for (const auto& [r, units] : deal((elements + unit - 1) / unit, layout.given_bytes)) {
+        for (const auto& [r, units] : deal((elements + unit - 1) / unit, layout.submitted_bytes)) {
             const std::size_t count = std::min(units * unit, elements - first);
             if (count == 0)
                 continue;
             const tensor_shape shape = blocks.shape_of(shapes[t], count);
             layout.owned[r].push_back({t, {first, count}, shape});
-            layout.given_bytes[r] += how->payload_bytes(shape);
+            layout.submitted_bytes[r] += how->payload_bytes(shape);
             layout.sum_bytes[r] += layout.sums->payload_bytes(shape);
             first += count;
         }
@@ -50,9 +50,9 @@ block_layout block_layout::make(const codec_ptr& how, std::span<const tensor_sha
 }
 
 std::uint64_t block_layout::bytes_sent(std::uint32_t rank) const {
-    const std::uint64_t given =
-        std::accumulate(given_bytes.begin(), given_bytes.end(), std::uint64_t{0});
-    return given - given_bytes[rank] + (ranks() - 1) * sum_bytes[rank];
+    const std::uint64_t submitted =
+        std::accumulate(submitted_bytes.begin(), submitted_bytes.end(), std::uint64_t{0});
+    return submitted - submitted_bytes[rank] + (ranks() - 1) * sum_bytes[rank];
 }
 
 std::uint64_t block_layout::bytes_sent_max() const {

@@ -28,7 +28,7 @@ struct owned_block {
 struct block_layout {
     codec_ptr sums; // encodes sums of blocks: the codec's of_sums(), or the codec itself
     std::vector<std::vector<owned_block>> owned; // by rank, in the order of tensors
-    std::vector<std::uint64_t> given_bytes;      // by owner: most bytes that each rank gives it
+    std::vector<std::uint64_t> submitted_bytes;  // by owner: most bytes that each rank submits it
     std::vector<std::uint64_t> sum_bytes;        // by owner: most bytes of its encoded sums
 
     // Cuts each tensor into one block for each rank, with equally many of the codec's units each; remaining units go to

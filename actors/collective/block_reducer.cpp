@@ -56,7 +56,7 @@ void block_reducer::begin() {
 
 // ---- blocks to their owners -----------------------------------------------------------------------------------------
 
-result<void> block_reducer::give(std::size_t first, std::span<const tensor> payloads) {
+result<void> block_reducer::submit_payloads(std::size_t first, std::span<const tensor> payloads) {
     for (std::uint32_t r = 0; r < layout_.ranks(); ++r) {
         const index_range due = blocks_in(layout_.owned[r], first, payloads.size());
         if (due.count == 0)
@@ -88,7 +88,7 @@ result<void> block_reducer::cut_for(std::uint32_t owner, index_range due, std::s
     return {};
 }
 
-result<void> block_reducer::give_zeros() {
+result<void> block_reducer::submit_zeros() {
     for (std::uint32_t r = 0; r < layout_.ranks(); ++r)
         if (r != rank() && !layout_.owned[r].empty())
             send_payloads(r, 0, 0, {});
@@ -112,7 +112,7 @@ result<void> block_reducer::keep(part_key whose, std::size_t first,
     payload_arrivals& part = parts_.try_emplace(whose, own().size()).first->second;
     if (payloads.empty() && first == 0)
         return part.take_zeros();
-    if (auto due = part.take(first, payloads); !due)
+    if (auto due = part.accept(first, payloads); !due)
         return due;
     for (std::size_t i = 0; i < payloads.size(); ++i)
         if (auto fits = options().codec->check(own()[first + i].shape, payloads[i]); !fits)
@@ -122,7 +122,7 @@ result<void> block_reducer::keep(part_key whose, std::size_t first,
 
 result<void> block_reducer::keep_sums(std::uint32_t owner, std::size_t first,
                                       std::span<const tensor> payloads) {
-    if (auto due = of_owners_[owner].encoded.take(first, payloads); !due)
+    if (auto due = of_owners_[owner].encoded.accept(first, payloads); !due)
         return due;
     for (std::size_t i = 0; i < payloads.size(); ++i)
         if (auto fits = layout_.sums->check(layout_.owned[owner][first + i].shape, payloads[i]);
@@ -135,7 +135,7 @@ result<void> block_reducer::keep_sums(std::uint32_t owner, std::size_t first,
 
 // This rank's sums come first, as other ranks wait for them.
 void block_reducer::go_on() {
-    const std::size_t first = given_by_all_from();
+    const std::size_t first = submitted_by_all_from();
     if (first < summed_from_)
         return sum_from(first);
     auto arrived = take_arrived();
@@ -152,7 +152,7 @@ void block_reducer::go_on() {
     finish_all(std::move(sums_));
 }
 
-std::size_t block_reducer::given_by_all_from() const {
+std::size_t block_reducer::submitted_by_all_from() const {
     std::size_t first = 0;
     for (std::uint32_t r = 0; r < layout_.ranks(); ++r) {
         const auto part = parts_.find({current_reduction()->id, r});

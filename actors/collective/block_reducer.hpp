@@ -37,8 +37,8 @@ class block_reducer final : public payload_reducer {
 
     void joined() override;
     void begin() override;
-    result<void> give(std::size_t first, std::span<const tensor> payloads) override;
-    result<void> give_zeros() override;
+    result<void> submit_payloads(std::size_t first, std::span<const tensor> payloads) override;
+    result<void> submit_zeros() override;
     // Appends to `parts` those of payloads first, first + 1, ... for blocks `due` of an owner.
     result<void> cut_for(std::uint32_t owner, index_range due, std::size_t first,
                          std::span<const tensor> payloads, std::vector<tensor>& parts);
@@ -50,7 +50,8 @@ class block_reducer final : public payload_reducer {
     result<void> keep(part_key whose, std::size_t first, std::span<const tensor> payloads);
     result<void> keep_sums(std::uint32_t owner, std::size_t first,
                            std::span<const tensor> payloads);
-    std::size_t given_by_all_from() const; // all ranks have given own blocks from this number on
+    std::size_t
+    submitted_by_all_from() const; // all ranks have submitted own blocks from this number on
     void sum_from(std::size_t first);
     void send_sums(std::size_t first, std::span<const tensor> payloads);
     result<std::vector<arrived_sum>> take_arrived();

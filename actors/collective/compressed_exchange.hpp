@@ -65,7 +65,7 @@ struct compressed_exchange {
     std::optional<proto::AllReduceAlgorithm> low_rank;
     std::optional<proto::AllReduceAlgorithm> half; // in 16 bits
     bool in_blocks = false;                        // none of these: all-gather
-    payload_forms forms; // by tensor: the form in which the stage gives it
+    payload_forms forms; // by tensor: the form in which the stage submits it
     // The most bytes that the busiest rank sends for a sum; of a sparse exchange bytes_sent() of sparse_reduce.hpp.
     std::uint64_t bytes = 0;
 

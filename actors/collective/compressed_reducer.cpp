@@ -33,7 +33,7 @@ void compressed_reducer::join(proto::JoinReduction::Reader body, const frame& f)
 void compressed_reducer::reduce(proto::Reduce::Reader body, const frame& f) {
     if (!stage_ || f.from() != stage_)
         return reject("the sender is not the stage of this reducer");
-    const bool is_whole = current_ && current_->given_from == 0;
+    const bool is_whole = current_ && current_->submitted_from == 0;
     const std::uint64_t due = current_ && !is_whole ? current_->id : next_id_;
     if (is_whole || body.getReduction() != due)
         return fail({errc::protocol, "reduction " + std::to_string(body.getReduction()) +
@@ -44,21 +44,21 @@ void compressed_reducer::reduce(proto::Reduce::Reader body, const frame& f) {
                                  body.getScale(),
                                  options_.shapes.size(),
                                  {}});
-    if (auto fits = check_given(body.getFirst(), f.tensors()); !fits)
+    if (auto fits = check_submitted(body.getFirst(), f.tensors()); !fits)
         return fail(fits.failure());
-    current_->given_from = body.getFirst();
-    take(body.getFirst(), {f.tensors().begin(), f.tensors().end()});
+    current_->submitted_from = body.getFirst();
+    accept(body.getFirst(), {f.tensors().begin(), f.tensors().end()});
 }
 
-result<void> compressed_reducer::check_given(std::size_t first,
-                                             std::span<const tensor> given) const {
-    const std::size_t end = current_->given_from;
-    const bool are_zeros = given.empty() && first == 0 && end == options_.shapes.size();
-    if (!are_zeros && (given.empty() || first + given.size() != end))
+result<void> compressed_reducer::check_submitted(std::size_t first,
+                                                 std::span<const tensor> submitted) const {
+    const std::size_t end = current_->submitted_from;
+    const bool are_zeros = submitted.empty() && first == 0 && end == options_.shapes.size();
+    if (!are_zeros && (submitted.empty() || first + submitted.size() != end))
         return error{errc::protocol,
                      "what is to be summed comes from the last tensor to the first"};
-    for (std::size_t i = 0; i < given.size(); ++i)
-        if (auto fits = check_tensor(first + i, given[i]); !fits)
+    for (std::size_t i = 0; i < submitted.size(); ++i)
+        if (auto fits = check_tensor(first + i, submitted[i]); !fits)
             return fits.failure().in("what is to be summed");
     return {};
 }
@@ -73,9 +73,10 @@ result<void> compressed_reducer::check_tensor(std::size_t number, const tensor& 
 }
 
 std::optional<std::vector<tensor>> compressed_reducer::collect(std::size_t first,
-                                                               std::vector<tensor> given) {
+                                                               std::vector<tensor> submitted) {
     auto& own = current_->own;
-    own.insert(own.begin(), std::move_iterator{given.begin()}, std::move_iterator{given.end()});
+    own.insert(own.begin(), std::move_iterator{submitted.begin()},
+               std::move_iterator{submitted.end()});
     if (first > 0)
         return std::nullopt;
     return std::move(own);

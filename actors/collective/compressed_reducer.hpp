@@ -2,7 +2,7 @@
 // (reducer.hpp): the base speaks schemas/collective.capnp with the stage, and runs one piece of work at a time on the
 // device.
 //
-// The stage gives payloads, which it makes during its backward pass; with a codec that has low_rank() it gives gradients.
+// The stage submits payloads, which it makes during its backward pass; with a codec that has low_rank() it submits gradients.
 //
 // Threads: an actor's. Payloads are decoded and summed on the device. Work that only adds or moves numbers runs in the
 // handler, as in a reducer: sums of numbers that are not compressed, and cutting payloads into blocks.
@@ -25,7 +25,7 @@ struct compressed_options {
     std::shared_ptr<device> compute;
     std::vector<tensor_shape> shapes;    // of the stage's averages, then of its parameters
     std::size_t averages = 0;            // number of averages
-    std::vector<payload_form_ptr> forms; // by tensor, as given and as sent; null: float32
+    std::vector<payload_form_ptr> forms; // by tensor, as submitted and as sent; null: float32
     codec_ptr codec;                     // for the parameters; null with sufficient factors
     std::uint64_t seed = 0;
 };
@@ -39,15 +39,15 @@ class compressed_reducer : public actor {
         std::uint64_t id;
         minibatch_id minibatch;
         float scale;
-        std::size_t given_from;  // tensors from this one on have been given
-        std::vector<tensor> own; // by collect()
+        std::size_t submitted_from; // tensors from this one on have been submitted
+        std::vector<tensor> own;    // by collect()
     };
 
     // Called when rank() and members() are known.
     virtual void joined() = 0;
     // Takes the stage's tensors first, first + 1, ... of the reduction under way; calls go from the last tensors to the
     // first. One call with no tensors and first = 0 stands for zeros.
-    virtual void take(std::size_t first, std::vector<tensor> given) = 0;
+    virtual void accept(std::size_t first, std::vector<tensor> submitted) = 0;
     // Takes a peer's chunk of this reduction or the next one. errc::protocol if it is not due.
     virtual result<void> arrive(proto::ReduceChunk::Reader body, std::uint32_t rank,
                                 const frame& f) = 0;
@@ -59,8 +59,8 @@ class compressed_reducer : public actor {
     bool is_current(std::uint64_t id) const noexcept { return current_ && current_->id == id; }
     bool is_busy() const noexcept { return !work_.is_idle(); }
 
-    // For reducers that begin when all tensors are there: keeps the given tensors, and returns all with the first one.
-    std::optional<std::vector<tensor>> collect(std::size_t first, std::vector<tensor> given);
+    // For reducers that begin when all tensors are there: keeps the submitted tensors, and returns all with the first one.
+    std::optional<std::vector<tensor>> collect(std::size_t first, std::vector<tensor> submitted);
     // Checks that a tensor of the stage or a peer is an operand of sum `number`.
     result<void> check_tensor(std::size_t number, const tensor& t) const;
     // Sends a peer a chunk of the reduction under way.
@@ -81,7 +81,7 @@ class compressed_reducer : public actor {
     void reduce(proto::Reduce::Reader body, const frame& f);
     void chunk(proto::ReduceChunk::Reader body, const frame& f);
     void on_rejected(proto::Rejected::Reader body, const frame& f) override;
-    result<void> check_given(std::size_t first, std::span<const tensor> given) const;
+    result<void> check_submitted(std::size_t first, std::span<const tensor> submitted) const;
     result<void> check_due(std::uint64_t reduction) const;
 
     compressed_options options_;

@@ -14,12 +14,12 @@ void gatherer::begin() {
     summed_from_ = packed().size();
 }
 
-result<void> gatherer::give(std::size_t first, std::span<const tensor> payloads) {
+result<void> gatherer::submit_payloads(std::size_t first, std::span<const tensor> payloads) {
     send_to_all(first, payloads);
     return keep({current_reduction()->id, rank()}, first, payloads);
 }
 
-result<void> gatherer::give_zeros() {
+result<void> gatherer::submit_zeros() {
     send_to_all(0, {});
     return keep({current_reduction()->id, rank()}, 0, {});
 }
@@ -43,7 +43,7 @@ result<void> gatherer::keep(part_key whose, std::size_t first, std::span<const t
     payload_arrivals& part = parts_.try_emplace(whose, packed().size()).first->second;
     if (payloads.empty() && first == 0)
         return part.take_zeros();
-    if (auto due = part.take(first, payloads); !due)
+    if (auto due = part.accept(first, payloads); !due)
         return due;
     for (std::size_t i = 0; i < payloads.size(); ++i)
         if (auto fits = check_tensor(packed()[first + i], payloads[i]); !fits)
@@ -54,7 +54,7 @@ result<void> gatherer::keep(part_key whose, std::size_t first, std::span<const t
 // ---- sums -----------------------------------------------------------------------------------------------------------
 
 void gatherer::go_on() {
-    std::size_t first = 0; // all ranks have given payloads from this number on
+    std::size_t first = 0; // all ranks have submitted payloads from this number on
     for (std::uint32_t r = 0; r < members().size(); ++r) {
         const auto part = parts_.find({current_reduction()->id, r});
         first = std::max(first, part == parts_.end() ? packed().size() : part->second.from());

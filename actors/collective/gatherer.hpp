@@ -21,8 +21,8 @@ class gatherer final : public payload_reducer {
     using part_key = std::pair<std::uint64_t, std::uint32_t>; // reduction, rank
 
     void begin() override;
-    result<void> give(std::size_t first, std::span<const tensor> payloads) override;
-    result<void> give_zeros() override;
+    result<void> submit_payloads(std::size_t first, std::span<const tensor> payloads) override;
+    result<void> submit_zeros() override;
     result<void> arrive_payloads(proto::ReduceChunk::Reader body, std::uint32_t rank,
                                  std::size_t first, std::span<const tensor> payloads) override;
     void go_on() override;

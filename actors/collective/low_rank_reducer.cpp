@@ -52,14 +52,14 @@ void low_rank_reducer::joined() {
 
 // ---- all P, and tensors that are not compressed ---------------------------------------------------------------------
 
-void low_rank_reducer::take(std::size_t first, std::vector<tensor> given) {
-    if (auto own = collect(first, std::move(given)))
+void low_rank_reducer::accept(std::size_t first, std::vector<tensor> submitted) {
+    if (auto own = collect(first, std::move(submitted)))
         begin(std::move(*own));
 }
 
 void low_rank_reducer::begin(std::vector<tensor> own) {
     has_own_ = !own.empty();
-    are_rights_given_ = layout_.rights == 0;
+    are_rights_submitted_ = layout_.rights == 0;
     auto first = std::make_shared<std::vector<tensor>>();
     submit(
         proto::ENCODE_WORK->cStr(), elements(),
@@ -87,7 +87,7 @@ void low_rank_reducer::begin(std::vector<tensor> own) {
         [this, first] {
             rounds_->begin(current_reduction()->id, options().compute->memory(),
                            current_reduction()->scale);
-            rounds_->numbers().give(layout_.rights, std::move(*first));
+            rounds_->numbers().submit(layout_.rights, std::move(*first));
             go_on();
         });
 }
@@ -108,7 +108,7 @@ void low_rank_reducer::go_on() {
 }
 
 void low_rank_reducer::step() {
-    if (!are_rights_given_ && rounds_->is_early_done())
+    if (!are_rights_submitted_ && rounds_->is_early_done())
         make_rights();
     else if (rounds_->is_done())
         multiply();
@@ -148,8 +148,8 @@ void low_rank_reducer::make_rights() {
             return {};
         },
         [this, rights] {
-            are_rights_given_ = true;
-            rounds_->numbers().give(0, std::move(*rights));
+            are_rights_submitted_ = true;
+            rounds_->numbers().submit(0, std::move(*rights));
             go_on();
         });
 }

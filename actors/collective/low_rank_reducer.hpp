@@ -19,7 +19,7 @@ class low_rank_reducer final : public compressed_reducer {
 
   private:
     void joined() override;
-    void take(std::size_t first, std::vector<tensor> given) override;
+    void accept(std::size_t first, std::vector<tensor> submitted) override;
     void begin(std::vector<tensor> own);
     result<void> arrive(proto::ReduceChunk::Reader body, std::uint32_t rank,
                         const frame& f) override;
@@ -31,7 +31,7 @@ class low_rank_reducer final : public compressed_reducer {
     low_rank_layout layout_;
     std::optional<reduction_rounds> rounds_; // with the peers
     bool has_own_ = false;                   // gradients in the reduction under way; else zeros
-    bool are_rights_given_ = false;
+    bool are_rights_submitted_ = false;
     // The codec's state, by tensor; and the bases of the sums, by number of Q. Both are used by the device.
     std::shared_ptr<std::vector<std::vector<tensor>>> state_ =
         std::make_shared<std::vector<std::vector<tensor>>>();

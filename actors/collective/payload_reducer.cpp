@@ -34,7 +34,7 @@ error not_due() {
     return {errc::protocol, "comes from a rank that sends nothing then, or twice"};
 }
 
-result<void> payload_arrivals::take(std::size_t first, std::span<const tensor> payloads) {
+result<void> payload_arrivals::accept(std::size_t first, std::span<const tensor> payloads) {
     if (payloads.empty() || first > from_ || first + payloads.size() != from_)
         return not_due();
     std::ranges::copy(payloads, payloads_.begin() + static_cast<std::ptrdiff_t>(first));
@@ -82,13 +82,13 @@ void payload_reducer::step() {
 
 // ---- tensors of the stage -------------------------------------------------------------------------------------------
 
-void payload_reducer::take(std::size_t first, std::vector<tensor> given) {
+void payload_reducer::accept(std::size_t first, std::vector<tensor> submitted) {
     if (!rounds_->is_under_way()) {
         rounds_->begin(current_reduction()->id, options().compute->memory(),
                        current_reduction()->scale);
         begin();
     }
-    auto done = give_all(first, std::move(given));
+    auto done = submit_all(first, std::move(submitted));
     if (done)
         done = rounds_->go_on();
     if (!done)
@@ -96,17 +96,17 @@ void payload_reducer::take(std::size_t first, std::vector<tensor> given) {
     step();
 }
 
-result<void> payload_reducer::give_all(std::size_t first, std::vector<tensor> given) {
-    if (given.empty()) {
-        const auto zeros = rounds_->numbers().give_zeros();
-        return zeros ? give_zeros() : zeros;
+result<void> payload_reducer::submit_all(std::size_t first, std::vector<tensor> submitted) {
+    if (submitted.empty()) {
+        const auto zeros = rounds_->numbers().submit_zeros();
+        return zeros ? submit_zeros() : zeros;
     }
     std::vector<tensor> dense, payloads;
-    for (std::size_t i = 0; i < given.size(); ++i)
-        (options().forms[first + i] ? payloads : dense).push_back(std::move(given[i]));
+    for (std::size_t i = 0; i < submitted.size(); ++i)
+        (options().forms[first + i] ? payloads : dense).push_back(std::move(submitted[i]));
     if (!dense.empty())
-        rounds_->numbers().give(place_of(dense_, first), std::move(dense));
-    return payloads.empty() ? result<void>{} : give(place_of(packed_, first), payloads);
+        rounds_->numbers().submit(place_of(dense_, first), std::move(dense));
+    return payloads.empty() ? result<void>{} : submit_payloads(place_of(packed_, first), payloads);
 }
 
 void payload_reducer::send_payloads(std::uint32_t to, std::uint32_t round, std::size_t first,

@@ -1,5 +1,5 @@
 // The base of both reducers of payloads that the stage makes (gatherer.hpp, block_reducer.hpp). Payloads are sent as soon as
-// the stage gives them, those of the last tensors first, so that most are sent while the backward pass runs. Tensors without
+// the stage submits them, those of the last tensors first, so that most are sent while the backward pass runs. Tensors without
 // a form are summed as in a reducer, in the first slices.
 //
 // The number of a payload counts the tensors that have a form.
@@ -26,7 +26,7 @@ class payload_arrivals {
     explicit payload_arrivals(std::size_t count) : payloads_(count), from_{count} {}
 
     // Takes payloads first, first + 1, ... errc::protocol if they are not due.
-    result<void> take(std::size_t first, std::span<const tensor> payloads);
+    result<void> accept(std::size_t first, std::span<const tensor> payloads);
     result<void> take_zeros();                          // instead of any payloads
     std::size_t from() const noexcept { return from_; } // number of the first payload that is there
     bool has_zeros() const noexcept { return has_zeros_; }
@@ -47,10 +47,10 @@ class payload_reducer : public compressed_reducer {
     payload_reducer(actor_context& context, compressed_options options);
 
     void joined() override;
-    // A reduction begins; calls of give() with the rank's own payloads, or one of give_zeros(), follow.
+    // A reduction begins; calls of submit_payloads() with the rank's own payloads, or one of submit_zeros(), follow.
     virtual void begin() = 0;
-    virtual result<void> give(std::size_t first, std::span<const tensor> payloads) = 0;
-    virtual result<void> give_zeros() = 0;
+    virtual result<void> submit_payloads(std::size_t first, std::span<const tensor> payloads) = 0;
+    virtual result<void> submit_zeros() = 0;
     // Takes a chunk of payloads; `first` is the number of its first payload, as the sender counts them.
     virtual result<void> arrive_payloads(proto::ReduceChunk::Reader body, std::uint32_t rank,
                                          std::size_t first, std::span<const tensor> payloads) = 0;
@@ -68,9 +68,9 @@ class payload_reducer : public compressed_reducer {
     void finish_all(std::vector<tensor> sums);
 
   private:
-    void take(std::size_t first, std::vector<tensor> given) final;
+    void accept(std::size_t first, std::vector<tensor> submitted) final;
     result<void> arrive(proto::ReduceChunk::Reader body, std::uint32_t rank, const frame& f) final;
-    result<void> give_all(std::size_t first, std::vector<tensor> given);
+    result<void> submit_all(std::size_t first, std::vector<tensor> submitted);
 
     std::vector<std::size_t> packed_, dense_; // numbers of the tensors with a form and without
     std::optional<reduction_rounds> rounds_;  // of the dense tensors

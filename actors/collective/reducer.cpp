@@ -53,14 +53,14 @@ void reducer::join(proto::JoinReduction::Reader body, const frame& f) {
 void reducer::reduce(proto::Reduce::Reader body, const frame& f) {
     if (!stage_ || f.from() != stage_)
         return reject("the sender is not the stage of this reducer");
-    const bool is_whole = current_ && rounds_->numbers().given_from() == 0;
+    const bool is_whole = current_ && rounds_->numbers().submitted_from() == 0;
     const std::uint64_t due = current_ && !is_whole ? current_->id : next_id_;
     if (is_whole || body.getReduction() != due)
         return fail({errc::protocol, "reduction " + std::to_string(body.getReduction()) +
                                          " is asked for where " + std::to_string(due) + " is due"});
     if (!current_)
         begin(f, body.getScale());
-    take(body.getFirst(), f);
+    accept(body.getFirst(), f);
 }
 
 // Local SGD: begins the mean of all replicas' weights.
@@ -71,7 +71,7 @@ void reducer::exchange(proto::Exchange::Reader, const frame& f) {
         return fail({errc::protocol, "a mean is asked for before what was asked last has ended"});
     begin(f, 1.0f / static_cast<float>(members_.size()));
     current_->of_weights = true;
-    take(0, f);
+    accept(0, f);
 }
 
 void reducer::begin(const frame& f, float scale) {
@@ -79,8 +79,8 @@ void reducer::begin(const frame& f, float scale) {
     rounds_->begin(current_->id, options_.compute->memory(), scale);
 }
 
-void reducer::take(std::size_t first, const frame& f) {
-    if (auto fits = give(first, f); !fits)
+void reducer::accept(std::size_t first, const frame& f) {
+    if (auto fits = submit(first, f); !fits)
         return fail(fits.failure());
     if (auto done = rounds_->go_on(); !done)
         return fail(done.failure().in("summing over replicas"));
@@ -88,12 +88,12 @@ void reducer::take(std::size_t first, const frame& f) {
         finish();
 }
 
-result<void> reducer::give(std::size_t first, const frame& f) {
+result<void> reducer::submit(std::size_t first, const frame& f) {
     reduction& numbers = rounds_->numbers();
     std::vector<tensor> inputs{f.tensors().begin(), f.tensors().end()};
-    const bool is_new = numbers.given_from() == options_.shapes.size();
+    const bool is_new = numbers.submitted_from() == options_.shapes.size();
     if (inputs.empty() && is_new && first == 0)
-        return numbers.give_zeros();
+        return numbers.submit_zeros();
     const auto is_due = [&](const tensor& t) {
         const std::size_t number = first + static_cast<std::size_t>(&t - &inputs[0]);
         const tensor_shape& shape = options_.shapes[number];
@@ -101,11 +101,11 @@ result<void> reducer::give(std::size_t first, const frame& f) {
                    ? options_.numbers.is_row(t, shape.elements())
                    : t.type() == data_type::float32 && t.shape() == shape;
     };
-    if (inputs.empty() || first + inputs.size() != numbers.given_from() ||
+    if (inputs.empty() || first + inputs.size() != numbers.submitted_from() ||
         !std::ranges::all_of(inputs, is_due))
         return error{errc::protocol,
                      "what is to be summed has not the shapes of the stage's weights"};
-    numbers.give(first, std::move(inputs));
+    numbers.submit(first, std::move(inputs));
     return {};
 }
 

@@ -26,7 +26,7 @@ struct reducer_options {
     std::shared_ptr<device> compute;  // sums are kept in its memory
     std::vector<tensor_shape> shapes; // of the stage's averages, then of its parameters
     std::size_t averages = 0;         // the first of these: float32 also if the others are not
-    part_numbers numbers{}; // form in which the stage gives the others, and ranks send them
+    part_numbers numbers{}; // form in which the stage submits the others, and ranks send them
 };
 
 class reducer final : public actor {
@@ -48,8 +48,8 @@ class reducer final : public actor {
     void on_rejected(proto::Rejected::Reader body, const frame& f) override;
 
     void begin(const frame& f, float scale);
-    void take(std::size_t first, const frame& f);
-    result<void> give(std::size_t first, const frame& f);
+    void accept(std::size_t first, const frame& f);
+    result<void> submit(std::size_t first, const frame& f);
     void send_part(std::uint32_t to, std::uint32_t slice, std::uint32_t round, tensor part);
     result<void> timed(const std::function<result<void>()>& add);
     void finish();

@@ -73,19 +73,19 @@ index_range reduction_plan::tensors_of(index_range elements) const {
 // ---- one reduction --------------------------------------------------------------------------------------------------
 
 reduction::reduction(const reduction_plan& plan, memory_pool& memory, float scale)
-    : plan_{plan}, memory_{memory}, scale_{scale}, given_from_{plan.shapes.size()},
+    : plan_{plan}, memory_{memory}, scale_{scale}, submitted_from_{plan.shapes.size()},
       inputs_(plan.shapes.size()), results_(plan.shapes.size()), slices_(plan.slices.size()) {
     for (slice_state& s : slices_)
         s.is_done.resize(plan.segments);
 }
 
-void reduction::give(std::size_t first, std::vector<tensor> inputs) {
+void reduction::submit(std::size_t first, std::vector<tensor> inputs) {
     for (std::size_t i = 0; i < inputs.size(); ++i)
         inputs_[first + i] = inputs[i].reshaped({inputs[i].elements()});
-    given_from_ = first;
+    submitted_from_ = first;
 }
 
-result<void> reduction::give_zeros() {
+result<void> reduction::submit_zeros() {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
         auto row = plan_.numbers_of_tensor(i).new_row(memory_, plan_.shapes[i].elements());
         if (!row)
@@ -93,12 +93,12 @@ result<void> reduction::give_zeros() {
         std::memset(row->mutable_data(), 0, row->bytes());
         inputs_[i] = std::move(*row);
     }
-    given_from_ = 0;
+    submitted_from_ = 0;
     return {};
 }
 
 bool reduction::can_start(std::size_t slice) const {
-    return plan_.tensors_of(plan_.slices[slice]).first >= given_from_;
+    return plan_.tensors_of(plan_.slices[slice]).first >= submitted_from_;
 }
 
 const reduce_transfer* reduction::next(std::size_t slice) const {
@@ -178,7 +178,7 @@ result<float*> reduction::result_of(const piece& p) {
     return results_[p.tensor].mutable_values<float>().data() + p.within.first;
 }
 
-result<void> reduction::take(std::size_t slice, const tensor& received) {
+result<void> reduction::accept(std::size_t slice, const tensor& received) {
     slice_state& s = slices_[slice];
     const reduce_transfer& t = plan_.transfers[s.next];
     const index_range elements = plan_.elements_of(slice, t.receives);

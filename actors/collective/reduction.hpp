@@ -61,17 +61,17 @@ class reduction {
 
     // Takes tensors first, first + 1, ... of this rank, with the plan's shapes, or as rows of its numbers. Calls go from the
     // last tensors to the first.
-    void give(std::size_t first, std::vector<tensor> inputs);
-    result<void> give_zeros(); // for all tensors
-    std::size_t given_from() const noexcept { return given_from_; }
-    bool can_start(std::size_t slice) const; // its tensors have been given
+    void submit(std::size_t first, std::vector<tensor> inputs);
+    result<void> submit_zeros(); // for all tensors
+    std::size_t submitted_from() const noexcept { return submitted_from_; }
+    bool can_start(std::size_t slice) const; // its tensors have been submitted
 
     // The next transfer of the slice; null when it is done.
     const reduce_transfer* next(std::size_t slice) const;
     bool has_sent(std::size_t slice) const { return slices_[slice].has_sent; }
     result<tensor> part_to_send(std::size_t slice); // a row; empty if the transfer sends nothing
-    result<void> take(std::size_t slice, const tensor& received); // the transfer's row
-    void step(std::size_t slice);                                 // to the following transfer
+    result<void> accept(std::size_t slice, const tensor& received); // the transfer's row
+    void step(std::size_t slice);                                   // to the following transfer
 
     // The sum of a tensor whose slices are done, in its shape.
     result<tensor> sum(std::size_t number);
@@ -104,7 +104,7 @@ class reduction {
     const reduction_plan& plan_;
     memory_pool& memory_;
     float scale_;
-    std::size_t given_from_;
+    std::size_t submitted_from_;
     std::vector<tensor> inputs_;  // rows
     std::vector<tensor> results_; // rows of float32; made when first written
     std::vector<slice_state> slices_;

@@ -56,7 +56,7 @@ result<void> reduction_rounds::go_on(std::size_t slice) {
                 arrived_.extract({current_->id, static_cast<std::uint32_t>(slice), t->round});
             if (arrival.empty())
                 return {}; // until the chunk arrives
-            if (auto taken = add_([&] { return numbers.take(slice, arrival.mapped()); }); !taken)
+            if (auto taken = add_([&] { return numbers.accept(slice, arrival.mapped()); }); !taken)
                 return taken;
         }
         numbers.step(slice);

@@ -37,7 +37,7 @@ class reduction_rounds {
     std::size_t slices() const noexcept { return plan_.slices.size(); }
     reduction& numbers() { return current_->numbers; }
     bool is_under_way() const noexcept { return current_.has_value(); }
-    // Takes slices as far as the given tensors and the arrived chunks allow.
+    // Takes slices as far as the submitted tensors and the arrived chunks allow.
     result<void> go_on();
     // True if all slices are done, or all of the plan's early slices.
     bool is_done() const { return current_->finished == plan_.slices.size(); }

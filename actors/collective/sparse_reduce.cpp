@@ -247,7 +247,7 @@ std::size_t sparse_reduction::elements_to_take(std::size_t segment) const {
     return segments_[transfers_[next_taken_].receives.first + segment].dimension;
 }
 
-result<void> sparse_reduction::take(std::vector<sparse_vector> received) {
+result<void> sparse_reduction::accept(std::vector<sparse_vector> received) {
     const reduce_transfer& t = transfers_[next_taken_];
     TROUPE_CHECK(next_to_send() == nullptr || next_sent_ > next_taken_,
                  "what a transfer sends is sent before what it takes is put in its place");

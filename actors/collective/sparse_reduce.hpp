@@ -44,7 +44,7 @@ struct sparse_vector {
     std::vector<std::uint32_t> indices; // of the values, ascending; empty if the vector is dense
     std::vector<float> values;
 
-    // The vector is dense if all numbers are given.
+    // The vector is dense if all numbers are submitted.
     static sparse_vector make(std::size_t dimension, std::vector<std::uint32_t> indices,
                               std::vector<float> values);
     static sparse_vector dense(std::vector<float> values);
@@ -134,7 +134,7 @@ class sparse_reduction {
     const reduce_transfer* next_to_take() const; // null: none is left
     // The dimension of this segment of the part that next_to_take() receives.
     std::size_t elements_to_take(std::size_t segment) const;
-    result<void> take(std::vector<sparse_vector> received); // errc::protocol
+    result<void> accept(std::vector<sparse_vector> received); // errc::protocol
     // The final sum of the segment that this rank computes, from its end until it is rounded; else null.
     const sparse_vector* to_round() const;
     void round_to(sparse_vector rounded);

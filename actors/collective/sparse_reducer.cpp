@@ -16,8 +16,8 @@ void sparse_reducer::joined() {
         sparse_layout::of(*options().codec, options().shapes, options().averages)));
 }
 
-void sparse_reducer::take(std::size_t first, std::vector<tensor> given) {
-    if (auto own = collect(first, std::move(given)))
+void sparse_reducer::accept(std::size_t first, std::vector<tensor> submitted) {
+    if (auto own = collect(first, std::move(submitted)))
         begin(std::move(*own));
 }
 
@@ -70,7 +70,7 @@ void sparse_reducer::go_on() {
         [parts = std::move(parts), sum = sum_, plan = plan_, is_last,
          factor = current_reduction()->scale](compute_context& context) -> result<void> {
             for (const auto& part : parts) {
-                if (auto taken = sum->numbers->take(context, part); !taken)
+                if (auto taken = sum->numbers->accept(context, part); !taken)
                     return taken;
                 auto next = sum->numbers->send(context);
                 if (!next)

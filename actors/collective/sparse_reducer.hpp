@@ -27,7 +27,7 @@ class sparse_reducer final : public compressed_reducer {
     };
 
     void joined() override;
-    void take(std::size_t first, std::vector<tensor> given) override;
+    void accept(std::size_t first, std::vector<tensor> submitted) override;
     void begin(std::vector<tensor> own);
     result<void> arrive(proto::ReduceChunk::Reader body, std::uint32_t rank,
                         const frame& f) override;

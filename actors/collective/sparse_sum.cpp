@@ -239,7 +239,7 @@ result<std::vector<sparse_sum::outgoing>> sparse_sum::send(compute_context& cont
     return list;
 }
 
-result<void> sparse_sum::take(compute_context& context, std::span<const tensor> part) {
+result<void> sparse_sum::accept(compute_context& context, std::span<const tensor> part) {
     const cpu::arithmetic_scope scope; // as for all work on a device
     for (std::size_t row = 0; row < 2; ++row) {
         const sparse_values how = plan_.form_of(row, !rows_[row].next_to_take()->adds);
@@ -251,7 +251,7 @@ result<void> sparse_sum::take(compute_context& context, std::span<const tensor> 
                 return numbers.failure();
             vectors.push_back(std::move(*numbers));
         }
-        if (auto taken = rows_[row].take(std::move(vectors)); !taken)
+        if (auto taken = rows_[row].accept(std::move(vectors)); !taken)
             return taken;
     }
     return {};

@@ -58,7 +58,7 @@ class sparse_sum {
     // The parts that can be sent now and have not been yet.
     result<std::vector<outgoing>> send(compute_context& context);
     // Takes the part of the next transfer, which has passed the plan's check. errc::protocol for numbers that no rank sends.
-    result<void> take(compute_context& context, std::span<const tensor> part);
+    result<void> accept(compute_context& context, std::span<const tensor> part);
     bool is_done() const { return rows_[0].is_done() && rows_[1].is_done(); }
     // When it is done: one tensor for each shape, multiplied with `factor`.
     result<std::vector<tensor>> sums(compute_context& context, float factor) const;

@@ -100,12 +100,12 @@ void admm_peer::report(tensor own, bool last) {
 
 void admm_peer::consensus(proto::Consensus::Reader, const frame& f) {
     if (!has_joined() || f.from() != members()[0])
-        return reject("the sender does not keep the common weights");
+        return reject("the sender does not keep the consensus");
     if (!check_row(f))
         return;
     in_turn([this, common = f.tensors()[0]] {
         if (!own_)
-            return fail({errc::protocol, "common weights arrive where nothing was reported"});
+            return fail({errc::protocol, "the consensus arrives where nothing was reported"});
         auto dual = std::make_shared<tensor>();
         submit(
             [dual, own = own_, before = dual_, common,
@@ -126,16 +126,16 @@ void admm_peer::consensus(proto::Consensus::Reader, const frame& f) {
 
 void admm_peer::read_common() {
     if (rank() > 0)
-        return fail({errc::protocol, "the common weights are not here"});
+        return fail({errc::protocol, "the consensus is not here"});
     answer_common(common_);
 }
 
-// ---- the common weights ---------------------------------------------------------------------------------------------
+// ---- the consensus --------------------------------------------------------------------------------------------------
 
 void admm_peer::take_report(proto::Report::Reader body, const frame& f) {
     const auto who = rank_of(f.from());
     if (rank() > 0 || !who)
-        return reject("the common weights are not here, or the sender is no peer of this run");
+        return reject("the consensus is not here, or the sender is no peer of this run");
     if (!check_row(f))
         return;
     in_turn([this, who = *who, last = body.getLast(), sum = f.tensors()[0]] {
@@ -182,7 +182,7 @@ void admm_peer::step_if_may() {
 
 void admm_peer::lose(std::uint32_t gone) {
     if (gone == 0)
-        return fail({errc::lost, "the first replica is lost, and with it the common weights"});
+        return fail({errc::lost, "the first replica is lost, and with it the consensus"});
     if (rank() > 0)
         return;
     in_turn([this, gone] {

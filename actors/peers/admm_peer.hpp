@@ -1,9 +1,9 @@
-// The peer of a replica under asynchronous ADMM (admm_rule.hpp), colocated with its stage. The first replica's peer keeps
-// the common weights, which are the consensus.
+// The peer of a replica under asynchronous ADMM (admm_rule.hpp), colocated with its stage. The first replica's peer keeps the
+// consensus.
 //
 // A stage hands over its weights after every update and gets them back one step of the penalty further, with the update's
-// learning rate: x - rate * (l + rho (x - z)). After every `period` updates it gets them once the common weights have
-// changed. A lost replica is not waited for; if the first one is lost, so are the common weights, and all peers end.
+// learning rate: x - rate * (l + rho (x - z)). After every `period` updates it gets the consensus, once
+// that has changed. A lost replica is not waited for; if the first one is lost, so is the consensus, and all peers end.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
-// Asynchronous ADMM: the rule for changes of the common weights, which are the consensus. Pure.
+// Asynchronous ADMM: the rule for changes of the consensus. Pure.
 //
 // Replica i minimises f_i(x) + l_i x + rho / 2 |x - z|^2 by some updates of x, reports x + l_i / rho, and waits for the
-// common weights z; then l_i becomes l_i + rho (x - z). z becomes the mean of every replica's last report when as many
+// consensus z; then l_i becomes l_i + rho (x - z). z becomes the mean of every replica's last report when as many
 // replicas as the quorum have reported since its last change (partial barrier) and no report is older than the delay allows
 // (bounded delay). It is sent to the replicas that have reported. With a quorum of all, or a delay of one, this is
 // synchronous ADMM. At the end of an epoch all replicas report and wait for all. Source: Zhang and Kwok 2014.
@@ -38,9 +38,9 @@ class admm_barrier {
     // The replica that one that has reported waits for: of those that have not, the one with the oldest report. None if a
     // step that may be made answers it.
     std::optional<std::uint32_t> waits_for(std::uint32_t replica) const noexcept;
-    // Counts a change of the common weights; returns the replicas to be sent them, in ascending order.
+    // Counts a change of the consensus; returns the replicas to which it is to be sent, in ascending order.
     std::vector<std::uint32_t> step();
-    // Changes of the common weights since the first one that included the replica's last report.
+    // Changes of the consensus since the first one that included the replica's last report.
     std::uint32_t age_of(std::uint32_t replica) const noexcept { return replicas_[replica].age; }
     bool lives(std::uint32_t replica) const noexcept { return !replicas_[replica].lost; }
 

@@ -1,4 +1,4 @@
-// Peers without a centre: the common weights are the mean over all replicas.
+// Peers without a centre: the consensus is the mean over all replicas.
 #pragma once
 
 #include <vector>

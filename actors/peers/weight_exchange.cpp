@@ -8,7 +8,7 @@ namespace {
 
 using ending = weight_exchange::ending;
 
-// An exchange in which no replica waits for another; the common weights are made from all replicas' weights.
+// An exchange in which no replica waits for another; the consensus is made from all replicas' weights.
 weight_exchange without_waiting(std::uint32_t every) {
     return {.every = every,
             .at_end = ending::last_exchange,
@@ -79,9 +79,8 @@ struct method_text {
     }
     std::string operator()(const admm_rule& rule) const {
         return "admm: each minimises for " + std::to_string(rule.period) +
-               " updates and reports; the common weights change when " +
-               std::to_string(rule.quorum) + " have and nobody is " + std::to_string(rule.delay) +
-               " changes late";
+               " updates and reports; the consensus changes when " + std::to_string(rule.quorum) +
+               " have and nobody is " + std::to_string(rule.delay) + " changes late";
     }
     std::string operator()(const hogwild_rule&) const {
         return "hogwild: they update the same weights in memory, without locks";

@@ -72,7 +72,7 @@ class agreement {
 
     // ---- between two epochs ----
 
-    // True: weight_versions::settled() are the common weights of all replicas, with the optimizer's
+    // True: weight_versions::settled() are the consensus of all replicas, with the optimizer's
     // state.
     virtual bool is_settled() const { return true; }
     virtual void settle() {} // requests that; leads to stage_port::go_on()

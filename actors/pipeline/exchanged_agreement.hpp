@@ -28,7 +28,7 @@ class exchanged_agreement final : public agreement {
     std::optional<noticed_loss> lose(actor_address who, const error& why) const override;
 
   private:
-    // The common weights of all replicas, as far as this stage has them.
+    // The consensus of all replicas, as far as this stage has them.
     enum class common : std::uint8_t { known, unknown, asked };
 
     void hand_over(bool last);

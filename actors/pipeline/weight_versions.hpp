@@ -47,7 +47,7 @@ class weight_versions {
     // Gives the latest weights another version number.
     void renumber(weight_version version);
 
-    // The weights that are evaluated and saved: between two epochs the common weights of all
+    // The weights that are evaluated and saved: between two epochs the consensus of all
     // replicas, where these are not each replica's own.
     const weights_ptr& settled() const noexcept { return common_ ? common_ : latest_; }
     void settle(weights_ptr common) { common_ = std::move(common); }

@@ -170,7 +170,7 @@ std::vector<reducers_sim::traffic> taken_in_one_loop(const reducers_script& s, c
             ++taken[r].messages;
             for (const sparse_vector& segment : part)
                 taken[r].bytes += segment.bytes();
-            BOOST_REQUIRE(all[r].take(part).ok());
+            BOOST_REQUIRE(all[r].accept(part).ok());
             moved = true;
         }
     }

@@ -11,7 +11,7 @@ using namespace troupe::test;
 
 namespace {
 
-// Two epochs of synchronous ADMM as a loop: the common weights at the end.
+// Two epochs of synchronous ADMM as a loop: the consensus at the end.
 std::vector<float> serial_common(const std::string& text, std::uint32_t replicas,
                                  std::uint64_t period, float penalty, float rate) {
     serial_app app{text};

@@ -78,7 +78,7 @@ std::size_t scatters_handled(peers_sim& run, std::size_t replicas) {
     return count;
 }
 
-// Reports to the common weights and their changes, as the nodes have traced them: replica r is on node r.
+// Reports to the consensus and its changes, as the nodes have traced them: replica r is on node r.
 struct admm_course {
     struct change {
         std::int64_t sent_ns;

@@ -88,7 +88,7 @@ class summing_stage final : public actor {
         if (sum == script_.sums)
             return;
         if (script_.has_nothing(rank_, sum))
-            return give(0, {});
+            return submit(0, {});
         auto own = script_.gradients(compute_.memory, rank_, sum);
         if (encoder_) {
             const auto gradients = std::span{own}.subspan(script_.averages);
@@ -97,12 +97,12 @@ class summing_stage final : public actor {
             std::ranges::move(*payloads, gradients.begin());
         }
         const auto last = static_cast<std::uint32_t>(own.size() - 1);
-        give(last, {own.back()});
+        submit(last, {own.back()});
         own.pop_back();
         if (!own.empty())
-            give(0, own);
+            submit(0, own);
     }
-    void give(std::uint32_t first, const std::vector<tensor>& own) {
+    void submit(std::uint32_t first, const std::vector<tensor>& own) {
         frame_builder<proto::Reduce> request;
         request.body().setReduction(record_.sums.size());
         request.body().setScale(script_.scale);

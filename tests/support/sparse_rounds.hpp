@@ -82,7 +82,7 @@ class sparse_rounds {
         if (part.empty())
             return false;
         BOOST_REQUIRE(plans_[r].check(transfers[taken++], part.mapped()).ok());
-        BOOST_REQUIRE(sums_[r].take(context, part.mapped()).ok());
+        BOOST_REQUIRE(sums_[r].accept(context, part.mapped()).ok());
         return true;
     }
 

@@ -66,7 +66,7 @@ void print_staleness(std::ostream& out, const std::map<node_id, actor_list>& nod
                           wait_text(a, w)});
         }
     if (servers == 0) {
-        out << "nobody here serves workers: no parameter server, centre or common weights of "
+        out << "nobody here serves workers: no parameter server, centre or consensus of "
                "replicas are kept here, or they have had no updates yet\n";
         return;
     }

@@ -75,7 +75,7 @@ result<void> check_admm(const training_app& definition) {
                                    "for each other in a ring; make it synchronous by quorum: " +
                                        std::to_string(topology.getReplicas()) +
                                        " or delay: 1, or use a single stage");
-    // In addition to the optimizer's step, a step of plain descent scales the distance from the common weights by
+    // In addition to the optimizer's step, a step of plain descent scales the distance from the consensus by
     // 1 - rate * penalty.
     const float rate = base_learning_rate(definition.app().getTrain().getOptimizer());
     if (rate * topology.getSync().getAdmm().getPenalty() >= 2)

@@ -62,11 +62,11 @@ BOOST_AUTO_TEST_CASE(every_element_has_one_owner_and_ranks_own_as_much_but_for_a
                         ++owners[b.tensor].at(b.elements.first + i);
                     bytes += how->payload_bytes(b.shape);
                 }
-                BOOST_TEST(bytes == layout.given_bytes[r]);
+                BOOST_TEST(bytes == layout.submitted_bytes[r]);
             }
             for (const auto& of_tensor : owners)
                 BOOST_TEST(std::ranges::count(of_tensor, 1) == std::ssize(of_tensor));
-            const auto [least, most] = std::ranges::minmax(layout.given_bytes);
+            const auto [least, most] = std::ranges::minmax(layout.submitted_bytes);
             BOOST_TEST(most - least <= unit_bytes, how->name() << " of " << ranks << " ranks");
         }
 }
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_rank_sends_the_blocks_of_others_and_the_sums_of_its_own_t
     for (std::uint32_t r = 0; r < 8; ++r) {
         const std::uint64_t rows = r < 4 ? 13 : 12;
         BOOST_TEST(signs.owned[r][0].elements.count == 64 * rows);
-        BOOST_TEST(signs.given_bytes[r] == 16 * rows);
+        BOOST_TEST(signs.submitted_bytes[r] == 16 * rows);
         BOOST_TEST(signs.bytes_sent(r) == 16 * (100 - rows) + 7 * 16 * rows);
         all += signs.bytes_sent(r);
     }

@@ -64,8 +64,8 @@ struct one_reducer : puppet_stage {
             b.attach(t);
         return b;
     }
-    void give(std::uint64_t id, const std::vector<tensor>& tensors, std::uint32_t from = 0,
-              float scale = 1) {
+    void submit(std::uint64_t id, const std::vector<tensor>& tensors, std::uint32_t from = 0,
+                float scale = 1) {
         auto b = of<proto::Reduce>(id, tensors);
         b.body().setFirst(from);
         b.body().setScale(scale);
@@ -78,9 +78,9 @@ struct one_reducer : puppet_stage {
         b.body().setRound(round);
         say(by, rank, std::move(b));
     }
-    // This rank and the first have given what they have of all, the third has not.
+    // This rank and the first have submitted what they have of all, the third has not.
     void all_but_one_give() {
-        give(0, {payload(2, 6), payload(3, 6)});
+        submit(0, {payload(2, 6), payload(3, 6)});
         chunk(first, 0, 0, {payload(10), payload(20)});
     }
     float sum_of(std::size_t reduction, std::size_t tensor, std::size_t row) {
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_SUITE(block_reducers)
 
 BOOST_FIXTURE_TEST_CASE(blocks_go_to_their_owners_and_sums_to_all, one_reducer) {
     chunk(third, 0, 0, {payload(100), payload(200)}); // before the stage has anything
-    give(0, {payload(2, 6), payload(3, 6)}, 0, 0.5f);
+    submit(0, {payload(2, 6), payload(3, 6)}, 0, 0.5f);
     for (const part* peer : {&first, &third}) {
         BOOST_REQUIRE(peer->log.got.size() == 1u);
         const auto sent = peer->log.got[0]->tensors();
@@ -137,17 +137,17 @@ BOOST_FIXTURE_TEST_CASE(blocks_go_to_their_owners_and_sums_to_all, one_reducer) 
 }
 
 BOOST_FIXTURE_TEST_CASE(what_is_ready_first_goes_first, one_reducer) {
-    give(0, {payload(3, 6)}, 1);
+    submit(0, {payload(3, 6)}, 1);
     BOOST_REQUIRE(first.log.got.size() == 1u); // while the stage has yet to give the rest
     BOOST_TEST(first.log.got[0]->body<proto::ReduceChunk>().getSlice() == 1u);
     chunk(first, 0, 0, {payload(10)}, 1);
     chunk(third, 0, 0, {payload(20), payload(100)}); // of another bucket size
-    BOOST_REQUIRE(first.log.got.size() == 2u);       // the sum of what all have given
+    BOOST_REQUIRE(first.log.got.size() == 2u);       // the sum of what all have submitted
     BOOST_TEST(first.log.got[1]->body<proto::ReduceChunk>().getSlice() == 1u);
     BOOST_TEST(value_of(first.log.got[1]->tensors()[0]) == 113.f);
     chunk(third, 0, 1, {payload(7)}, 1);
     chunk(first, 0, 0, {payload(200)});
-    give(0, {payload(400, 6)});
+    submit(0, {payload(400, 6)});
     BOOST_REQUIRE(third.log.got.size() == 4u);
     BOOST_TEST(value_of(third.log.got[3]->tensors()[0]) == 620.f);
     chunk(first, 0, 1, {payload(5), payload(6)});
@@ -175,7 +175,7 @@ BOOST_FIXTURE_TEST_CASE(what_an_encoded_sum_loses_is_added_to_the_next, one_redu
     // With 10 all are above 0, 13 in the even columns and 9 in the others: one mean of 13 * 13 + 12 * 9 over 25.
     chunk(third, 0, 0, {mixed, payload(0)});
     chunk(first, 0, 0, {payload(10), payload(0)});
-    give(0, {payload(0, 6), payload(0, 6)});
+    submit(0, {payload(0, 6), payload(0, 6)});
     const float mean = (13 * 13.f + 12 * 9) / 25;
     BOOST_REQUIRE(first.log.got.size() == 2u);
     BOOST_TEST(value_of(first.log.got[1]->tensors()[0]) == mean);
@@ -184,7 +184,7 @@ BOOST_FIXTURE_TEST_CASE(what_an_encoded_sum_loses_is_added_to_the_next, one_redu
     // Then nobody has anything: what is told is what is left, of two signs and so exact.
     for (part* peer : {&first, &third})
         chunk(*peer, 1, 0, {});
-    give(1, {});
+    submit(1, {});
     for (part* peer : {&first, &third})
         chunk(*peer, 1, 1, {payload(0), payload(0)});
     BOOST_REQUIRE(stage.log.got.size() == 2u);
@@ -197,7 +197,7 @@ BOOST_FIXTURE_TEST_CASE(what_an_encoded_sum_loses_is_added_to_the_next, one_redu
 
 BOOST_FIXTURE_TEST_CASE(a_rank_with_nothing_adds_nothing, one_reducer) {
     chunk(first, 0, 0, {});
-    give(0, {});
+    submit(0, {});
     BOOST_TEST(first.log.got[0]->tensors().empty());
     chunk(first, 1, 0, {}); // one ahead
     chunk(third, 0, 0, {payload(4), payload(5)});
@@ -206,7 +206,7 @@ BOOST_FIXTURE_TEST_CASE(a_rank_with_nothing_adds_nothing, one_reducer) {
     BOOST_REQUIRE(stage.log.got.size() == 1u);
     BOOST_TEST(sum_of(0, 0, 2) == 4.f);
     BOOST_TEST(sum_of(0, 1, 3) == 5.f);
-    give(1, {});
+    submit(1, {});
     chunk(third, 1, 0, {});
     for (part* peer : {&first, &third})
         chunk(*peer, 1, 1, {payload(1), payload(2)});
@@ -216,7 +216,7 @@ BOOST_FIXTURE_TEST_CASE(a_rank_with_nothing_adds_nothing, one_reducer) {
 }
 
 BOOST_FIXTURE_TEST_CASE(who_owns_nothing_is_given_nothing, of_one_row) {
-    give(0, {payload(1, 1), payload(2, 1)});
+    submit(0, {payload(1, 1), payload(2, 1)});
     BOOST_TEST(first.log.got.size() == 1u);
     BOOST_TEST(third.log.got.empty());
     chunk(first, 0, 0, {payload(10, 1)});
@@ -226,7 +226,7 @@ BOOST_FIXTURE_TEST_CASE(who_owns_nothing_is_given_nothing, of_one_row) {
     BOOST_REQUIRE(stage.log.got.size() == 1u);
     BOOST_TEST(sum_of(0, 0, 0) == 7.f);
     BOOST_TEST(sum_of(0, 1, 0) == 32.f);
-    give(1, {});
+    submit(1, {});
     BOOST_TEST(first.log.got.size() == 3u);
     BOOST_TEST(third.log.got.size() == 1u);
     chunk(third, 1, 1, {payload(1, 1)});
@@ -234,7 +234,7 @@ BOOST_FIXTURE_TEST_CASE(who_owns_nothing_is_given_nothing, of_one_row) {
 }
 
 BOOST_FIXTURE_TEST_CASE(an_owner_of_nothing_takes_the_sums, who_owns_nothing) {
-    give(0, {payload(1, 1), payload(2, 1)});
+    submit(0, {payload(1, 1), payload(2, 1)});
     BOOST_TEST(first.log.got.size() == 1u);
     chunk(first, 0, 1, {payload(7, 1)});
     chunk(third, 0, 1, {payload(8, 1)});
@@ -326,12 +326,12 @@ BOOST_FIXTURE_TEST_CASE(who_is_further_ahead_than_can_be_ends_it, one_reducer) {
 }
 BOOST_FIXTURE_TEST_CASE(strangers_are_refused, one_reducer) {
     chunk(stranger, 0, 0, {});
-    give(0, {payload(2, 6), payload(2, 6)});
+    submit(0, {payload(2, 6), payload(2, 6)});
     BOOST_TEST(stranger.log.rejected.size() == 1u);
     BOOST_TEST(stage.log.downs.empty());
 }
 BOOST_FIXTURE_TEST_CASE(what_a_stage_gives_that_does_not_fit_ends_it, one_reducer) {
-    give(0, {payload(1, 6), payload(1, 5)});
+    submit(0, {payload(1, 6), payload(1, 5)});
     check_ended("what is to be summed: a payload of uint8 [60]");
 }
 

@@ -65,7 +65,7 @@ struct one_gatherer : puppet_stage {
             b.attach(t);
         return b;
     }
-    void give(std::uint64_t id, const std::vector<tensor>& tensors, std::uint32_t from = 0) {
+    void submit(std::uint64_t id, const std::vector<tensor>& tensors, std::uint32_t from = 0) {
         auto b = of<proto::Reduce>(id, tensors);
         b.body().setFirst(from);
         say(stage, rank, std::move(b));
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_SUITE(gatherers)
 
 BOOST_FIXTURE_TEST_CASE(payloads_go_to_all_others_and_are_summed_with_what_comes, one_gatherer) {
     chunk(third, 0, {payload(4), payload(5)}); // before the stage has anything
-    give(0, {payload(2), payload(3)});
+    submit(0, {payload(2), payload(3)});
     for (const part* peer : {&first, &third}) {
         BOOST_REQUIRE(peer->log.got.size() == 1u);
         const auto sent = peer->log.got[0]->tensors();
@@ -129,14 +129,14 @@ BOOST_FIXTURE_TEST_CASE(payloads_go_to_all_others_and_are_summed_with_what_comes
 }
 
 BOOST_FIXTURE_TEST_CASE(what_is_ready_first_goes_first, one_gatherer) {
-    give(0, {payload(3)}, 1);
+    submit(0, {payload(3)}, 1);
     BOOST_REQUIRE(first.log.got.size() == 1u); // while the stage has yet to give the rest
     BOOST_TEST(first.log.got[0]->body<proto::ReduceChunk>().getSlice() == 1u);
     chunk(first, 0, {payload(10)}, 1);
     chunk(third, 0, {payload(20), payload(100)}); // of another bucket size
     chunk(first, 0, {payload(200)});
     BOOST_TEST(stage.log.got.empty());
-    give(0, {payload(400)});
+    submit(0, {payload(400)});
     BOOST_REQUIRE(stage.log.got.size() == 1u);
     BOOST_TEST(sum_of(0, 0) == 620.f);
     BOOST_TEST(sum_of(0, 1) == 113.f);
@@ -150,7 +150,7 @@ BOOST_FIXTURE_TEST_CASE(a_slice_of_what_is_not_compressed_that_does_not_fit_ends
 }
 
 BOOST_FIXTURE_TEST_CASE(factors_are_sent_and_their_products_summed, with_factors) {
-    give(0, {factors(2, 1, 3), factors(2, 1, 1)});
+    submit(0, {factors(2, 1, 3), factors(2, 1, 1)});
     BOOST_REQUIRE(third.log.got.size() == 1u);
     for (const tensor& t : third.log.got[0]->tensors())
         BOOST_TEST(t.bytes() == 4u * 2 * (outs + ins));
@@ -168,13 +168,13 @@ BOOST_FIXTURE_TEST_CASE(factors_of_more_samples_than_a_minibatch_has_end_it, wit
 
 BOOST_FIXTURE_TEST_CASE(a_rank_with_nothing_adds_nothing, one_gatherer) {
     chunk(first, 0, {});
-    give(0, {});
+    submit(0, {});
     chunk(first, 1, {}); // one ahead
     chunk(third, 0, {payload(4), payload(5)});
     BOOST_REQUIRE(stage.log.got.size() == 1u);
     BOOST_TEST(sum_of(0, 0) == 4.f);
     BOOST_TEST(first.log.got[0]->tensors().empty());
-    give(1, {});
+    submit(1, {});
     chunk(third, 1, {});
     BOOST_REQUIRE(stage.log.got.size() == 2u);
     BOOST_TEST(sum_of(1, 1) == 0.f);
@@ -187,7 +187,7 @@ BOOST_FIXTURE_TEST_CASE(a_payload_of_another_size_ends_it, one_gatherer) {
 BOOST_FIXTURE_TEST_CASE(a_payload_that_no_encoder_makes_ends_it, one_gatherer) {
     tensor damaged = payload(1);
     std::memset(damaged.mutable_data(), 0xff, 4);
-    give(0, {payload(2), payload(2)});
+    submit(0, {payload(2), payload(2)});
     chunk(first, 0, {payload(2), damaged});
     chunk(third, 0, {});
     check_ended("index that is too large or not in order");
@@ -220,16 +220,16 @@ BOOST_FIXTURE_TEST_CASE(who_is_further_ahead_than_can_be_ends_it, one_gatherer) 
 }
 BOOST_FIXTURE_TEST_CASE(strangers_are_refused, one_gatherer) {
     chunk(stranger, 0, {});
-    give(0, {payload(2), payload(2)});
+    submit(0, {payload(2), payload(2)});
     BOOST_TEST(stranger.log.rejected.size() == 1u);
     BOOST_TEST(stage.log.downs.empty());
 }
 BOOST_FIXTURE_TEST_CASE(what_a_stage_gives_that_does_not_fit_ends_it, one_gatherer) {
-    give(0, {payload(1), floats({1, 2})});
+    submit(0, {payload(1), floats({1, 2})});
     check_ended("what is to be summed: a payload of float32 [2]");
 }
 BOOST_FIXTURE_TEST_CASE(what_a_stage_gives_out_of_turn_ends_it, one_gatherer) {
-    give(0, {payload(1)}, 0);
+    submit(0, {payload(1)}, 0);
     check_ended("comes from the last tensor to the first");
 }
 

@@ -40,7 +40,7 @@ std::vector<float> flat(const std::vector<std::vector<float>>& tensors) {
     return all;
 }
 
-// As a stage gives it: a tensor, or a row of numbers of 16 bits.
+// As a stage submits it: a tensor, or a row of numbers of 16 bits.
 tensor as_given(const part_numbers& numbers, memory_pool& memory, const tensor& t) {
     if (!numbers.is_half())
         return t;
@@ -77,9 +77,9 @@ world sum_up(const setting& s) {
             given.push_back(std::move(t));
         }
         if (s.with_zeros && r + 1 == ranks)
-            BOOST_REQUIRE(one.give_zeros().ok());
+            BOOST_REQUIRE(one.submit_zeros().ok());
         else
-            one.give(0, std::move(given));
+            one.submit(0, std::move(given));
     }
     std::map<std::tuple<std::uint32_t, std::size_t, std::uint32_t>, tensor> under_way;
     std::vector<std::pair<std::uint32_t, std::size_t>> places;
@@ -104,7 +104,7 @@ world sum_up(const setting& s) {
                 const auto part = under_way.extract({r, slice, t->round});
                 if (part.empty())
                     continue;
-                BOOST_REQUIRE(all[r].take(slice, part.mapped()).ok());
+                BOOST_REQUIRE(all[r].accept(slice, part.mapped()).ok());
             }
             moved = true;
             all[r].step(slice);
@@ -235,9 +235,9 @@ BOOST_AUTO_TEST_CASE(what_lies_in_one_tensor_is_sent_as_it_is) {
     tensor small = tensor::allocate(memory, data_type::float32, {8}).value();
     std::ranges::fill(large.mutable_values<float>(), 1.0f);
     std::ranges::fill(small.mutable_values<float>(), 2.0f);
-    one.give(0, {large, small});
+    one.submit(0, {large, small});
     BOOST_TEST(one.part_to_send(0).value().data() == large.data());
-    BOOST_REQUIRE(one.take(0, tensor::allocate(memory, data_type::float32, {36}).value()).ok());
+    BOOST_REQUIRE(one.accept(0, tensor::allocate(memory, data_type::float32, {36}).value()).ok());
     one.step(0);
     const tensor second = one.part_to_send(0).value(); // ends in the other tensor
     BOOST_TEST(second.elements() == 36u);

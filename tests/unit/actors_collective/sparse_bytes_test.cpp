@@ -75,7 +75,7 @@ sent_by_ranks run(sparse_algorithm a, const std::vector<sparse_vector>& own,
             }
             const reduce_transfer* const t = all[r].next_to_take();
             if (t && under_way.contains({r, t->round})) {
-                BOOST_REQUIRE(all[r].take(under_way.extract({r, t->round}).mapped()).ok());
+                BOOST_REQUIRE(all[r].accept(under_way.extract({r, t->round}).mapped()).ok());
                 moved = true;
             }
         }

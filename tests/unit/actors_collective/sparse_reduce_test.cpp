@@ -51,7 +51,7 @@ outcome run(sparse_algorithm a, const std::vector<sparse_vector>& own) {
             BOOST_REQUIRE(part.mapped().size() == t->receives.count);
             for (std::size_t i = 0; i < part.mapped().size(); ++i)
                 BOOST_TEST(all[r].elements_to_take(i) == part.mapped()[i].dimension);
-            BOOST_REQUIRE(all[r].take(part.mapped()).ok());
+            BOOST_REQUIRE(all[r].accept(part.mapped()).ok());
             moved = true;
         }
     }
@@ -247,7 +247,7 @@ BOOST_AUTO_TEST_CASE(a_block_is_summed_in_the_order_of_the_ranks_from_its_owner_
 BOOST_AUTO_TEST_CASE(a_part_of_another_dimension_is_refused) {
     sparse_reduction one{sparse_algorithm::recursive_doubling, 0, 2, every(100, 10, 0)};
     one.send();
-    const auto taken = one.take({every(99, 10, 0)});
+    const auto taken = one.accept({every(99, 10, 0)});
     BOOST_REQUIRE(!taken.ok());
     BOOST_TEST(taken.failure().message() == "a part of 99 numbers where 100 are due");
 }

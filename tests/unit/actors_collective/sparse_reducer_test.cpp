@@ -47,7 +47,7 @@ struct one_rank : puppet_stage {
         }
         return t;
     }
-    void give(std::uint64_t id, const std::vector<tensor>& tensors) {
+    void submit(std::uint64_t id, const std::vector<tensor>& tensors) {
         frame_builder<proto::Reduce> b;
         b.body().setReduction(id);
         for (const tensor& t : tensors)
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_SUITE(sparse_reducers)
 
 BOOST_FIXTURE_TEST_CASE(indices_and_values_are_sent_and_summed_with_what_comes, one_rank) {
     chunk(peer, 0, {floats({0.5f, 1}), sparse({3, 17}, {7, 4})}); // before the stage has anything
-    give(0, {floats({1, 1}), sparse({16, 17}, {0, 2})});
+    submit(0, {floats({1, 1}), sparse({16, 17}, {0, 2})});
     BOOST_REQUIRE(peer.log.got.size() == 1u);
     const auto sent = peer.log.got[0]->tensors();
     BOOST_REQUIRE(sent.size() == 2u);
@@ -93,7 +93,7 @@ BOOST_FIXTURE_TEST_CASE(indices_and_values_are_sent_and_summed_with_what_comes, 
 }
 
 BOOST_FIXTURE_TEST_CASE(a_rank_with_nothing_adds_nothing, one_rank) {
-    give(0, {});
+    submit(0, {});
     BOOST_REQUIRE(peer.log.got.size() == 1u);
     for (const tensor& part : peer.log.got[0]->tensors())
         BOOST_TEST(part.bytes() == 0u);
@@ -101,7 +101,7 @@ BOOST_FIXTURE_TEST_CASE(a_rank_with_nothing_adds_nothing, one_rank) {
     chunk(peer, 1, {sparse({}, {}), sparse({}, {})}); // one ahead
     BOOST_REQUIRE(stage.log.got.size() == 1u);
     BOOST_TEST(stage.log.got[0]->tensors()[1].values<float>()[3] == 7.f);
-    give(1, {floats({1, 1}), sparse({16, 17}, {0, 2})});
+    submit(1, {floats({1, 1}), sparse({16, 17}, {0, 2})});
     BOOST_REQUIRE(stage.log.got.size() == 2u);
     BOOST_TEST(stage.log.got[1]->tensors()[1].values<float>()[17] == 2.f);
 }
@@ -124,12 +124,12 @@ BOOST_FIXTURE_TEST_CASE(a_message_without_its_parts_ends_it, one_rank) {
     check_ended("has not the elements that are due");
 }
 BOOST_FIXTURE_TEST_CASE(an_index_beyond_the_part_ends_it, one_rank) {
-    give(0, {});
+    submit(0, {});
     chunk(peer, 0, {floats({1, 2}), sparse({3, 100}, {7, 7})});
     check_ended("has an index that is too large or not in order");
 }
 BOOST_FIXTURE_TEST_CASE(an_index_twice_ends_it, one_rank) {
-    give(0, {});
+    submit(0, {});
     chunk(peer, 0, {floats({1, 2}), sparse({3, 3}, {7, 7})});
     check_ended("has an index that is too large or not in order");
 }

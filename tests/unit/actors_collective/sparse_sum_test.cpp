@@ -199,9 +199,9 @@ BOOST_AUTO_TEST_CASE(parts_that_no_rank_sends_are_refused) {
         const auto refuses = [&](const tensor& part) {
             auto one = sparse_sum::begin(context, plan, {}, lost).value();
             BOOST_REQUIRE(one.send(context).ok());
-            BOOST_REQUIRE(one.take(context, std::vector{empty, bytes(8)}).ok());
+            BOOST_REQUIRE(one.accept(context, std::vector{empty, bytes(8)}).ok());
             BOOST_REQUIRE(one.send(context).ok());
-            const auto taken = one.take(context, std::vector{empty, part});
+            const auto taken = one.accept(context, std::vector{empty, part});
             BOOST_TEST((taken.ok() || taken.failure().code() == errc::protocol));
             return !taken.ok();
         };

@@ -1,4 +1,4 @@
-// Who waits for whom before the common weights change, in every order in which reports may come.
+// Who waits for whom before the consensus changes, in every order in which reports may come.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>

@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(staleness_shows_how_late_each_worker_was_and_for_whom_it_wa
     const outcome nobody = look(cluster, {"staleness"});
     BOOST_TEST(nobody.code == 0);
     BOOST_TEST(
-        nobody.shows("nobody here serves workers: no parameter server, centre or common weights"));
+        nobody.shows("nobody here serves workers: no parameter server, centre or consensus"));
     actor_row& shard = cluster.at(1).actors[0];
     shard.workers = {{0, 12, {9, 2, 1}, 3u}, {3, 8, {0, 8}, {}}};
     const outcome seen = look(cluster, {"staleness"});
