@@ -28,6 +28,7 @@ struct Counter {
 struct CounterWorkerOptions {
   # Of the role "counter-worker".
   step @0 :UInt64;
+  worker @1 :UInt32;          # its number, from 0; in its name
 }
 
 struct Add {

@@ -44,7 +44,8 @@ result<prepared_actor> prepare(proto::CounterWorkerOptions::Reader options,
                                const role_resources& on) {
     if (options.getStep() == 0)
         return error{errc::protocol, "a counter's worker adds something"};
-    return prepared<worker>(on, "counter-worker", options.getStep());
+    return prepared<worker>(on, "counter-worker-" + std::to_string(options.getWorker()),
+                            options.getStep());
 }
 
 class root final : public actor {
@@ -66,8 +67,9 @@ class root final : public actor {
             cast_.add("worker-" + std::to_string(w), run_.devices[w % run_.devices.size()]);
             auto request = cast_.ask(w, "counter-worker");
             request.body().setOptionsType(type_id_of<proto::CounterWorkerOptions>());
-            request.body().getOptions().initAs<proto::CounterWorkerOptions>().setStep(
-                counter_.getStep());
+            auto options = request.body().getOptions().initAs<proto::CounterWorkerOptions>();
+            options.setStep(counter_.getStep());
+            options.setWorker(w);
             watch(cast_.agent_of(w));
             send(cast_.agent_of(w), std::move(request));
         }
