@@ -2,7 +2,8 @@
 // (reducer.hpp): the base speaks schemas/collective.capnp with the stage, and runs one piece of work at a time on the
 // device.
 //
-// The stage submits payloads, which it makes during its backward pass; with a codec that has low_rank() it submits gradients.
+// The stage submits payloads, which it makes during its backward pass; with a codec that has low_rank() it submits
+// gradients.
 //
 // Threads: an actor's. Payloads are decoded and summed on the device. Work that only adds or moves numbers runs in the
 // handler, as in a reducer: sums of numbers that are not compressed, and cutting payloads into blocks.

@@ -1,6 +1,6 @@
 // The base of both reducers of payloads that the stage makes (gatherer.hpp, block_reducer.hpp). Payloads are sent as soon as
-// the stage submits them, those of the last tensors first, so that most are sent while the backward pass runs. Tensors without
-// a form are summed as in a reducer, in the first slices.
+// the stage submits them, those of the last tensors first, so that most are sent while the backward pass runs. Tensors
+// without a form are summed as in a reducer, in the first slices.
 //
 // The number of a payload counts the tensors that have a form.
 #pragma once

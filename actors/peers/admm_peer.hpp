@@ -1,5 +1,5 @@
-// The peer of a replica under asynchronous ADMM (admm_rule.hpp), colocated with its stage. The first replica's peer keeps the
-// consensus.
+// The peer of a replica under asynchronous ADMM (admm_rule.hpp), colocated with its stage. The first replica's peer keeps
+// the consensus.
 //
 // A stage hands over its weights after every update and gets them back one step of the penalty further, with the update's
 // learning rate: x - rate * (l + rho (x - z)). After every `period` updates it gets the consensus, once
