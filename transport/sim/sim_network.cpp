@@ -108,7 +108,7 @@ class sim_endpoint final : public endpoint {
 } // namespace
 
 sim_network::sim_network(event_queue& events, sim_network_options options)
-    : state_{std::make_shared<state>(events, std::move(options))} {
+    : state_{std::make_shared<state>(events, options)} {
     set_faults(state_->options().faults);
 }
 
