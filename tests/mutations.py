@@ -239,7 +239,7 @@ MUTATIONS = [
              "bytes_sent_max(a, ranks, load) > 100 * allowed)",
              "unit_collective", "sparse_bytes"),
     Mutation("a newcomer is told of peers that do not expect it",
-             "actors/training/trainer_setup.cpp",
+             "actors/training/stage_connection.cpp",
              "            peers[r] = {};",
              "            (void)r;",
              "sim_losses", "lost_peers/a_newcomer_does_not_meet_what_is_left_of_a_replica_that_is_lost_meanwhile"),
