@@ -242,7 +242,7 @@ MUTATIONS = [
              "actors/training/stage_connection.cpp",
              "            peers[r] = {};",
              "            (void)r;",
-             "sim_losses", "lost_peers/a_newcomer_does_not_meet_what_is_left_of_a_replica_that_is_lost_meanwhile"),
+             "unit_trainer", "connections_of_stages/a_newcomer_does_not_know_the_peers_of_lost_replicas"),
     Mutation("asynchronous ADMM in a pipeline",
              "actors/training/plan/peer_checks.cpp",
              "!is_synchronous && may_have_several_stages(topology)",
