@@ -86,6 +86,12 @@ void run_course::join_replica(std::size_t replica) {
     phase_ = run_phase::placing;
 }
 
+std::optional<std::size_t> run_course::first_lost() const {
+    if (lost_.empty())
+        return std::nullopt;
+    return *lost_.begin() / stages_;
+}
+
 run_phase run_course::advance(std::uint64_t minibatches) {
     TROUPE_CHECK(complete() && phase_ != run_phase::finished, "a phase ends with its last answer");
     answered_.clear();

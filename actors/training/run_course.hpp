@@ -20,6 +20,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
 
 #include "actors/pipeline/run_shape.hpp"
@@ -57,6 +58,7 @@ class run_course {
     // The epoch that is running, or the next one.
     std::uint32_t epoch() const noexcept { return epoch_; }
     const run_shape& shape() const noexcept { return options_.shape; }
+    bool saves() const noexcept { return options_.saves; }                        // checkpoints
     std::uint64_t minibatches_done() const noexcept { return minibatches_done_; } // in all epochs
     // Minibatches of the epoch that were done before this run resumed it.
     std::uint64_t minibatches_done_of_epoch() const;
@@ -83,6 +85,8 @@ class run_course {
     void join_replica(std::size_t replica);
     bool has_lost(std::size_t replica) const { return lost_.contains(replica * stages_); }
     bool is_joining(std::size_t replica) const { return joining_.contains(replica * stages_); }
+    std::optional<std::size_t> first_lost() const;
+    std::size_t replicas_left() const { return (with_replicas_ - lost_.size()) / stages_; }
 
     // Goes on from a complete phase to the phase that is returned. After training, the epoch may end for `minibatches`.
     run_phase advance(std::uint64_t minibatches = 0);

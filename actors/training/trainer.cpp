@@ -1,12 +1,11 @@
 #include "actors/training/trainer.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "actors/messages.hpp"
 #include "actors/runtime/well_known.hpp"
-#include "schemas/base/nearest.hpp"
+#include "actors/training/run_sentences.hpp"
 
 namespace troupe {
 
@@ -26,16 +25,26 @@ run_course_options course_of(const trainer_options& o) {
     return c;
 }
 
-double mean(double sum, std::uint64_t count) {
-    return count > 0 ? sum / static_cast<double>(count) : 0;
+frame_builder<proto::RunEvaluation> evaluation_of(std::uint32_t epoch) {
+    frame_builder<proto::RunEvaluation> request;
+    request.body().setEpoch(epoch);
+    return request;
+}
+
+// The first stage that has parameters.
+std::size_t leader_of(const plan& p) {
+    const auto trains = [](const planned_stage& s) { return s.parameters > 0; };
+    return static_cast<std::size_t>(std::ranges::find_if(p.stages, trains) - p.stages.begin());
 }
 
 } // namespace
 
 trainer::trainer(actor_context& context, trainer_options options)
-    : actor{context}, options_{std::move(options)}, course_{course_of(options_)} {
-    TROUPE_CHECK(!options_.devices.empty() && options_.listener != nullptr,
-                 "a trainer has devices and a listener");
+    : actor{context}, options_{std::move(options)}, course_{course_of(options_)},
+      devices_{std::move(options_.devices)},
+      checkpoints_{*this, options_.io,
+                   [this](const result<std::string>& folder) { checkpoint_done(folder); }} {
+    TROUPE_CHECK(options_.listener != nullptr, "a trainer has a listener");
     on<proto::LayerTimes>(&trainer::layer_times);
     on<proto::ProfileFailed>(&trainer::profile_failed);
     on<proto::Spawned>(&trainer::spawned);
@@ -47,8 +56,8 @@ trainer::trainer(actor_context& context, trainer_options options)
     on<proto::EvaluationDone>(&trainer::evaluation_done);
     on<proto::Snapshot>(&trainer::snapshot);
     on<proto::MinibatchesLost>(&trainer::minibatches_lost);
-    on<proto::WorkerExpected>(&trainer::worker_expected);
-    on<proto::PeerExpected>(&trainer::peer_expected);
+    on<proto::WorkerExpected>(&trainer::expected<proto::WorkerExpected::Reader>);
+    on<proto::PeerExpected>(&trainer::expected<proto::PeerExpected::Reader>);
     on<proto::NodeJoined>(&trainer::node_joined);
     on<proto::NodeLost>(&trainer::node_lost);
     on<proto::MemberList>(&trainer::members_listed);
@@ -61,11 +70,11 @@ void trainer::on_start() {
     listener_ = runtime().spawn_of_run<listening_actor>(run(), "reporter", self(),
                                                         std::ref(*options_.listener));
     if (options_.resume) {
-        version_ = options_.resume->info().progress.version;
+        tally_ = epoch_tally{{.version = options_.resume->info().progress.version}};
         report_.checkpoint = options_.resume->info().folder.string();
     }
     // New nodes may take the place of lost ones.
-    if (app().getTopology().getReplicas() > 1)
+    if (options_.app.app().getTopology().getReplicas() > 1)
         send({self().node, well_known::cluster}, frame_builder<proto::Subscribe>{});
     carry_out(course_.phase());
 }
@@ -75,6 +84,15 @@ bool trainer::take(run_phase asked, std::size_t placement) {
         return true;
     reject("this was not asked for, or has been answered already");
     return false;
+}
+
+std::optional<std::size_t> trainer::placement_of_sender(std::uint32_t replica, std::uint32_t stage,
+                                                        const frame& f) {
+    const auto placement = cast_.placement_of(replica, stage);
+    if (placement && cast_.all(run_role::stage)[*placement] == f.from())
+        return placement;
+    reject("the sender is not this stage");
+    return std::nullopt;
 }
 
 void trainer::go_on(std::uint64_t minibatches) {
@@ -89,43 +107,52 @@ void trainer::carry_out(run_phase phase) {
     case run_phase::placing:
         return place();
     case run_phase::restoring:
-        return restore();
+        return checkpoints_.restore(std::move(options_.resume), plan_.stages);
     case run_phase::connecting:
         return connect();
     case run_phase::training:
         return let_one_join() ? void() : train();
     case run_phase::evaluating:
-        return evaluate();
+        return send(source_, evaluation_of(course_.epoch()));
     case run_phase::snapshotting:
-        return take_snapshots();
+        // Replicas have the same weights by now; with local SGD each has its own optimizer state.
+        for (std::size_t s = 0; s < plan_.stages.size(); ++s)
+            send(cast_.all(run_role::stage)[s], frame_builder<proto::TakeSnapshot>{});
+        return;
     case run_phase::writing:
-        return write_checkpoint();
+        return checkpoints_.write(
+            options_.store,
+            progress_of(course_, tally_.version(), options_.app.app(), *options_.data),
+            plan_.stages);
     case run_phase::finished:
-        return finish(course_.stopping() ? std::optional{error{errc::cancelled, stopped_in_order()}}
-                                         : std::nullopt);
+        return finish(course_.stopping()
+                          ? std::optional{error{errc::cancelled,
+                                                stopped_in_order({course_, report_.checkpoint})}}
+                          : std::nullopt);
     }
 }
 
 // ---- epochs -----------------------------------------------------------------------------------------------------------
 
 void trainer::train() {
-    for (const std::uint32_t replica : std::exchange(joined_, {})) {
+    const std::vector<actor_address>& stages = cast_.all(run_role::stage);
+    const auto last = static_cast<std::uint32_t>(plan_.stages.size()) - 1;
+    for (const std::uint32_t replica : changes_.tell_source()) {
         frame_builder<proto::ReplicaJoined> joined;
         joined.body().setReplica(replica);
-        write_address(joined.body().initFirstStage(), stages()[*placement_of(replica, 0)]);
-        write_address(
-            joined.body().initLastStage(),
-            stages()[*placement_of(replica, static_cast<std::uint32_t>(plan_.stages.size()) - 1)]);
+        write_address(joined.body().initFirstStage(), stages[*cast_.placement_of(replica, 0)]);
+        write_address(joined.body().initLastStage(), stages[*cast_.placement_of(replica, last)]);
         send(source_, std::move(joined));
     }
     const std::uint64_t skip = course_.minibatches_done_of_epoch();
-    minibatches_of_epoch_.reset();
-    versions_.assign(plan_.stages.size(), std::nullopt);
-    progress_ = {};
-    progress_.epoch = course_.epoch();
-    progress_.samples =
-        options_.data->train.size() - skip * course_.shape().batch.at(course_.epoch());
-    epoch_began_ = now();
+    tally_ = epoch_tally{
+        {.epoch = course_.epoch(),
+         .samples = options_.data->train.size() - skip * course_.shape().batch.at(course_.epoch()),
+         .stages = plan_.stages.size(),
+         .leader = leader_of(plan_),
+         .classifies = options_.app.app().getModel().getLoss().isCrossEntropy(),
+         .version = tally_.version(),
+         .began = now()}};
     frame_builder<proto::RunEpoch> request;
     request.body().setEpoch(course_.epoch());
     request.body().setFirstMinibatch(course_.minibatches_done());
@@ -136,21 +163,12 @@ void trainer::train() {
 void trainer::minibatch_done(proto::MinibatchDone::Reader body, const frame& f) {
     if (course_.phase() != run_phase::training)
         return reject("no epoch is running");
-    bool is_last = false; // the sender is the last stage of a replica
-    for (std::size_t placement = 0; placement < stages().size(); ++placement)
-        is_last = is_last || (stages()[placement] == f.from() &&
-                              stage_at(placement) + 1 == plan_.stages.size());
-    if (!is_last)
+    const auto placement = cast_.placement_of(f.from());
+    if (!placement || cast_.stage_at(*placement) + 1 != plan_.stages.size())
         return reject("the sender is not the last stage of a replica");
-    if (!std::isfinite(body.getLossSum()))
-        return fail({errc::protocol, "the last stage reports a loss that is not a number"});
-    progress_.samples_done += body.getSamples();
-    progress_.loss_sum += body.getLossSum();
-    progress_.counted += body.getCounted();
-    if (classifies())
-        progress_.correct = progress_.correct.value_or(0) + body.getCorrect();
-    progress_.elapsed = now() - epoch_began_;
-    tell(news_of(progress_));
+    if (auto counted = tally_.count(body, now()); !counted)
+        return fail(counted.failure());
+    tell(news_of(tally_.progress()));
 }
 
 void trainer::stage_epoch_done(proto::StageEpochDone::Reader body, const frame& f) {
@@ -159,43 +177,13 @@ void trainer::stage_epoch_done(proto::StageEpochDone::Reader body, const frame& 
     const auto placement = placement_of_sender(body.getReplica(), body.getStage(), f);
     if (!placement || !take(run_phase::training, *placement))
         return;
-    std::optional<weight_version>& version = versions_[body.getStage()];
-    if ((minibatches_of_epoch_ && body.getMinibatches() != *minibatches_of_epoch_) ||
-        (version && body.getWeightVersion() != version->value()))
-        return fail({errc::protocol, "the stages do not agree on how far the epoch went"});
+    if (auto agreed = tally_.end_stage(body, now()); !agreed)
+        return fail(agreed.failure());
     if (!course_.may_end_after(body.getMinibatches()))
         return fail({errc::protocol, "an epoch ends that has run " +
                                          std::to_string(body.getMinibatches()) + " minibatches"});
-    stage_report& stage = report_.stages[*placement];
-    if (stage.lags.size() < body.getLags().size())
-        stage.lags.resize(body.getLags().size());
-    for (unsigned k = 0; k < body.getLags().size(); ++k)
-        stage.lags[k] += body.getLags()[k];
-    stage.dropped += body.getDropped();
-    stage.busy_share = body.getEpochNs() > 0 ? static_cast<double>(body.getBusyNs()) /
-                                                   static_cast<double>(body.getEpochNs())
-                                             : 0;
-    stage.weight_version = body.getWeightVersion();
-    const auto memory = body.getMemory();
-    if (!report_.epochs.empty())
-        stage.system_allocations_of_last_epoch =
-            memory.getSystemAllocations() - stage.system_allocations;
-    stage.memory_peak_bytes = memory.getBytesInUsePeak();
-    stage.memory_reserved_bytes = memory.getBytesReserved();
-    stage.system_allocations = memory.getSystemAllocations();
-    minibatches_of_epoch_ = body.getMinibatches();
-    version = weight_version{body.getWeightVersion()};
-    const auto trains = [](const planned_stage& s) { return s.parameters > 0; };
-    if (std::ranges::find_if(plan_.stages, trains) - plan_.stages.begin() == body.getStage())
-        version_ = *version;
-    training_ended_ = now();
+    add_epoch(report_.stages[*placement], body, report_.epochs.empty());
     go_on(body.getMinibatches());
-}
-
-void trainer::evaluate() {
-    frame_builder<proto::RunEvaluation> request;
-    request.body().setEpoch(course_.epoch());
-    send(source_, std::move(request));
 }
 
 void trainer::evaluation_done(proto::EvaluationDone::Reader body, const frame& f) {
@@ -204,23 +192,38 @@ void trainer::evaluation_done(proto::EvaluationDone::Reader body, const frame& f
     if (!placement_of_sender(0, static_cast<std::uint32_t>(plan_.stages.size() - 1), f) ||
         !take(run_phase::evaluating))
         return;
-    if (body.getSamples() != options_.data->test.size())
-        return fail({errc::protocol, "the evaluation has not seen the whole test set"});
-    if (!std::isfinite(body.getLossSum()))
-        return fail({errc::protocol, "the last stage reports a test loss that is not a number"});
-    const double seconds = std::chrono::duration<double>(training_ended_ - epoch_began_).count();
-    epoch_report report;
-    report.epoch = course_.epoch();
-    report.samples = progress_.samples_done;
-    report.train_loss = mean(progress_.loss_sum, progress_.counted);
-    report.test_loss = mean(body.getLossSum(), body.getCounted());
-    if (classifies())
-        report.test_accuracy = mean(static_cast<double>(body.getCorrect()), body.getCounted());
-    report.seconds = seconds;
-    report.samples_per_second =
-        seconds > 0 ? static_cast<double>(progress_.samples_done) / seconds : 0;
-    report_.epochs.push_back(report);
-    tell(news_of(report));
+    auto report = tally_.evaluate(body, options_.data->test.size());
+    if (!report)
+        return fail(report.failure());
+    report_.epochs.push_back(*report);
+    tell(news_of(*report));
+    go_on();
+}
+
+// ---- checkpoints ------------------------------------------------------------------------------------------------------
+
+void trainer::snapshot(proto::Snapshot::Reader body, const frame& f) {
+    if (!placement_of_sender(0, body.getStage(), f) ||
+        !take(run_phase::snapshotting, body.getStage()))
+        return;
+    if (tally_.version_of(body.getStage()) != weight_version{body.getWeightVersion()})
+        return fail(
+            {errc::protocol, "a snapshot is of another weight version than the epoch ended with"});
+    checkpoints_.keep(body.getStage(), current());
+    go_on();
+}
+
+// Has no effect if the run has finished meanwhile.
+void trainer::checkpoint_done(const result<std::string>& folder) {
+    if (course_.take(run_phase::restoring))
+        return folder ? go_on() : fail(folder.failure());
+    if (!course_.take(run_phase::writing))
+        return;
+    if (!folder) {
+        const error why = folder.failure().in("saving a checkpoint");
+        return why.code() == errc::numeric ? fail_computing(why) : fail(why);
+    }
+    report_.checkpoint = *folder;
     go_on();
 }
 
@@ -229,7 +232,8 @@ void trainer::evaluation_done(proto::EvaluationDone::Reader body, const frame& f
 void trainer::stop(proto::StopRun::Reader, const frame&) {
     const bool again = course_.stopping();
     if (course_.stop())
-        return finish(error{errc::cancelled, stopped_at_once(again)});
+        return finish(
+            error{errc::cancelled, stopped_at_once({course_, report_.checkpoint}, again)});
     if (course_.phase() == run_phase::training)
         send(source_, frame_builder<proto::StopData>{});
 }
@@ -237,130 +241,56 @@ void trainer::stop(proto::StopRun::Reader, const frame&) {
 void trainer::stage_failed(proto::StageFailed::Reader body, const frame& f) {
     const error why = read_failure(body.getFailure());
     if (f.from() == source_)
-        return fail(advised(why));
+        return fail_computing(why);
     const auto placement = placement_of_sender(body.getReplica(), body.getStage(), f);
-    if (!placement)
+    if (!placement || course_.has_lost(cast_.replica_at(*placement)))
         return;
-    const std::string stage = name_of_stage(*placement);
-    if (course_.has_lost(replica_at(*placement)))
-        return;
-    if (const auto other = placement_of(body.getLostReplica(), body.getLostStage()))
-        return goes_on_without(*other, why)
+    const std::string stage = cast_.describe(*placement);
+    if (const auto other = cast_.placement_of(body.getLostReplica(), body.getLostStage())) {
+        // With servers of nodes, all replicas of a node are lost together, and the end of its agent tells of them.
+        const bool counts = !plan_.sync.node_servers || course_.has_lost(cast_.replica_at(*other));
+        return counts && goes_on_without({*other}, why)
                    ? void()
-                   : fail(lost(why, name_of_stage(*other) + " (noticed by " + stage + ")"));
-    if (course_.is_joining(replica_at(*placement)))
-        return give_up_newcomer(*placement, why);
-    fail(advised(why.in(stage), &device_at(*placement)));
-}
-
-// `why` is an error of computing: exhausted refers to memory, numeric to the loss or the weights. A stage makes its weights
-// first, whose size does not depend on the batch.
-error trainer::advised(const error& why, const plan_device* where) const {
-    const bool is_of_weights = course_.phase() == run_phase::connecting;
-    const batch_sizes& sizes = course_.shape().batch;
-    const std::uint32_t batch = sizes.at(course_.epoch());
-    const std::string key = batch > sizes.first ? "train.batch_growth.maximum" : "train.batch";
-    if (why.code() == errc::exhausted) {
-        std::vector<std::string> ways{is_of_weights || batch == 1 ? "smaller layers"
-                                                                  : "a smaller " + key};
-        if (plan_.stages.empty() || plan_.stages.size() < plan_.layers.size())
-            ways.emplace_back("more stages");
-        const bool of_gpu = where != nullptr && is_gpu(*where);
-        return {why.code(),
-                why.message() + "; use " + alternatives(ways) +
-                    (of_gpu ? options_.more_memory.of_gpus : options_.more_memory.of_host)};
+                   : fail(ended_by_loss({course_, report_.checkpoint}, why,
+                                        cast_.describe(*other) + " (noticed by " + stage + ")"));
     }
-    if (why.code() == errc::numeric)
-        return {
-            why.code(),
-            why.message() + "; a smaller learning_rate (train.optimizer) may help" +
-                (report_.checkpoint ? "; the last good checkpoint is " + *report_.checkpoint : "")};
-    return why;
-}
-
-std::string trainer::name_of_stage(std::size_t placement) const {
-    const plan_device& where = device_at(placement);
-    const std::string replica = plan_.stages[stage_at(placement)].where.size() > 1
-                                    ? " of replica " + std::to_string(replica_at(placement))
-                                    : "";
-    return "stage " + std::to_string(stage_at(placement)) + replica + " on " + where_text(where);
-}
-
-// The message of a stop after which the epoch was cut short and its checkpoint written.
-std::string trainer::stopped_in_order() const {
-    const checkpoint_progress progress = how_far();
-    const std::uint64_t minibatches = progress.minibatches_of_epoch;
-    const std::string epoch = std::to_string(progress.epochs_done + (minibatches > 0 ? 1 : 0));
-    const std::string where =
-        minibatches > 0 ? "in epoch " + epoch + " after " + std::to_string(minibatches) + " of " +
-                              std::to_string(course_.shape().minibatches_of(progress.epochs_done)) +
-                              " minibatches"
-        : progress.epochs_done > 0 ? "after epoch " + epoch
-                                   : "before the first minibatch";
-    return "stopped " + where +
-           (report_.checkpoint
-                ? ", saved in " + *report_.checkpoint + "; go on from there with --resume"
-                : "; nothing was saved: the app names no checkpoint.directory");
-}
-
-std::string trainer::stopped_at_once(bool again) const {
-    const std::string stopped =
-        again ? "stopped at once by a second signal; " : "stopped before training; ";
-    // Only the worker's WorkDone tells whether the checkpoint is in its place.
-    if (course_.phase() == run_phase::writing)
-        return stopped + "the last checkpoint may or may not have been finished" +
-               (report_.checkpoint ? ", the one before it is " + *report_.checkpoint : "") +
-               "; --resume goes on from the newest that was";
-    if (report_.checkpoint)
-        return stopped + "the last checkpoint is " + *report_.checkpoint +
-               "; go on from it with --resume";
-    return stopped + "nothing was saved" +
-           (options_.store ? "" : ": the app names no checkpoint.directory");
-}
-
-// Advice on going on after a loss.
-std::string trainer::advice() const {
-    return report_.checkpoint
-               ? "; the last checkpoint is " + *report_.checkpoint + ", go on from it with --resume"
-               : std::string{options_.store ? "; no checkpoint was saved yet"
-                                            : "; nothing was saved: the app names no "
-                                              "checkpoint.directory"};
-}
-
-// `why` names the node or actor.
-error trainer::lost(const error& why, const std::string& what) const {
-    return {errc::lost, why.message() + "; it carried " + what + advice()};
+    if (course_.is_joining(cast_.replica_at(*placement)))
+        return lose_replica(*placement, why); // the newcomer cannot begin
+    fail_computing(why.in(stage), &cast_.where(*placement));
 }
 
 void trainer::on_down(actor_address who, const error& why) {
-    if (who != source_ && goes_on_without_node(who, why))
-        return;
-    std::string what = who == source_ ? "the data" : "";
-    for (std::size_t placement = 0; placement < stages().size(); ++placement)
-        if (who == stages()[placement] || who == agent_of(device_at(placement)))
-            what += (what.empty() ? "" : ", ") + name_of_stage(placement) +
-                    (shards()[placement] && plan_.sync.bears_loss()
-                         ? " with a shard of its parameter server, without which no run goes on" +
-                               std::string{has_other_shards(placement)
-                                               ? " (with parameter_server.shards: 1 only the first "
-                                                 "replica has one)"
-                                               : ""}
-                         : "");
-    fail(lost(why, what.empty() ? "the measurement of layers" : what));
+    std::string what = "the data";
+    if (who != source_) {
+        devices_.lose(who.node);
+        if (goes_on_without(cast_.placements_on(who.node), why))
+            return;
+        what = carried_by(who, plan_, cast_);
+    }
+    fail(ended_by_loss({course_, report_.checkpoint}, why,
+                       what.empty() ? "the measurement of layers" : what));
 }
 
 // The owner waits for finished(); an actor that ends by a bug, or with its node, must not leave it waiting.
 void trainer::on_end() {
-    finish(error{errc::lost, "the trainer ended unexpectedly" + advice()});
+    finish(error{errc::lost,
+                 "the trainer ended unexpectedly" + how_to_go_on({course_, report_.checkpoint})});
 }
 
 void trainer::on_rejected(proto::Rejected::Reader body, const frame& f) {
     if (body.getGone())
         return; // on_down() says why
     // Any actor may write to this one; only an actor that it sends messages to can have refused one.
-    if (f.from() == source_ || f.from() == profiler() || is_agent(f.from()) ||
-        std::ranges::count(stages(), f.from()) > 0)
+    if (f.from() == source_ || f.from() == devices_.profiler() || devices_.has_agent(f.from()) ||
+        std::ranges::count(cast_.all(run_role::stage), f.from()) > 0)
         fail(read_failure(body).in("a message was refused"));
+}
+
+void trainer::fail_computing(const error& why, const plan_device* where) {
+    const memory_advice& more = options_.more_memory;
+    fail(advised({course_, report_.checkpoint}, why,
+                 {.more_stages = plan_.stages.empty() || plan_.stages.size() < plan_.layers.size(),
+                  .elsewhere = where != nullptr && is_gpu(*where) ? more.of_gpus : more.of_host}));
 }
 
 void trainer::finish(std::optional<error> failure) {
@@ -369,7 +299,7 @@ void trainer::finish(std::optional<error> failure) {
     course_.fail();
     report_.failure = std::move(failure);
     unwatch(source_);
-    for (const actor_address stage : stages())
+    for (const actor_address stage : cast_.all(run_role::stage))
         unwatch(stage);
     for (const actor_address agent : cast_.agents()) {
         unwatch(agent);

@@ -1,50 +1,21 @@
-// The trainer's checkpoints, which its worker reads and writes: the weights that a run starts from, and snapshots of all
-// stages, checked against the model.
-#include "actors/messages.hpp"
-#include "actors/training/trainer.hpp"
+#include "actors/training/trainer_checkpoint.hpp"
+
+#include <utility>
+
+#include "actors/app_file/app_file.hpp"
 #include "actors/update_counts.hpp"
+#include "schemas/training.capnp.h"
 
 namespace troupe {
 
-void trainer::restore() {
-    restored_ = std::make_shared<std::vector<weights_ptr>>();
-    work_.submit(*options_.io,
-                 {.work = [from = std::move(options_.resume), layouts = layouts(),
-                           restored = restored_](compute_context& context) -> result<void> {
-                      for (const weights_layout& layout : layouts) {
-                          auto made = from->restore(layout, context.memory);
-                          if (!made)
-                              return made.failure();
-                          restored->push_back(std::move(made).value());
-                      }
-                      return {};
-                  },
-                  .then =
-                      [this] {
-                          if (course_.take(run_phase::restoring))
-                              go_on();
-                      }});
-}
-
-void trainer::take_snapshots() {
-    // Replicas have the same weights by now; with local SGD each has its own optimizer state.
-    snapshots_.assign(plan_.stages.size(), nullptr);
-    for (std::size_t s = 0; s < plan_.stages.size(); ++s)
-        send(stages()[s], frame_builder<proto::TakeSnapshot>{});
-}
-
-void trainer::snapshot(proto::Snapshot::Reader body, const frame& f) {
-    if (!placement_of_sender(0, body.getStage(), f) ||
-        !take(run_phase::snapshotting, body.getStage()))
-        return;
-    if (versions_[body.getStage()] != weight_version{body.getWeightVersion()})
-        return fail(
-            {errc::protocol, "a snapshot is of another weight version than the epoch ended with"});
-    snapshots_[body.getStage()] = current();
-    go_on();
-}
-
 namespace {
+
+std::vector<weights_layout> layouts_of(const std::vector<planned_stage>& stages) {
+    std::vector<weights_layout> layouts;
+    for (const planned_stage& stage : stages)
+        layouts.push_back(stage.layout);
+    return layouts;
+}
 
 // A stage's snapshot in the store's form, checked against the model. The bytes live as long as the frame.
 result<stage_tensors> tensors_of(const frame& f, const weights_layout& layout, layer_range layers) {
@@ -78,53 +49,76 @@ result<std::string> write_all(checkpoint_store& store, const checkpoint_progress
 
 } // namespace
 
-checkpoint_progress trainer::how_far() const {
-    checkpoint_progress progress;
-    progress.epochs_done = course_.epoch();
-    progress.minibatches_done = course_.minibatches_done();
-    progress.minibatches_of_epoch = course_.minibatches_done_of_epoch();
-    progress.version = version_;
-    progress.seed = app().getTrain().getSeed();
-    progress.batch = course_.shape().batch.at(course_.epoch());
-    progress.train_samples = options_.data->train.size();
-    progress.model = render_app(app().getModel());
-    progress.vocabulary_sha256 = options_.data->vocabulary_sha256;
-    progress.optimizer = active_key(app().getTrain().getOptimizer());
-    return progress;
+trainer_checkpoint::trainer_checkpoint(actor& owner, std::shared_ptr<device> io, done_handler done)
+    : io_{std::move(io)}, done_{std::move(done)}, work_{owner,
+                                                        [this](const std::string&,
+                                                               const error& why) { done_(why); }} {}
+
+void trainer_checkpoint::restore(std::shared_ptr<const loaded_checkpoint> from,
+                                 const std::vector<planned_stage>& stages) {
+    restored_ = std::make_shared<std::vector<weights_ptr>>();
+    std::string folder = from->info().folder.string();
+    work_.submit(*io_, {.work = [from = std::move(from), layouts = layouts_of(stages),
+                                 restored = restored_](compute_context& context) -> result<void> {
+                            for (const weights_layout& layout : layouts) {
+                                auto made = from->restore(layout, context.memory);
+                                if (!made)
+                                    return made.failure();
+                                restored->push_back(std::move(made).value());
+                            }
+                            return {};
+                        },
+                        .then = [this, folder = std::move(folder)] { done_(folder); }});
 }
 
-void trainer::write_checkpoint() {
+const weights* trainer_checkpoint::restored(std::size_t stage) const {
+    return restored_ ? (*restored_)[stage].get() : nullptr;
+}
+
+void trainer_checkpoint::let_go() {
+    restored_.reset();
+}
+
+void trainer_checkpoint::keep(std::size_t stage, frame_ptr snapshot) {
+    if (snapshots_.size() <= stage)
+        snapshots_.resize(stage + 1);
+    snapshots_[stage] = std::move(snapshot);
+}
+
+void trainer_checkpoint::write(std::shared_ptr<checkpoint_store> store,
+                               const checkpoint_progress& progress,
+                               const std::vector<planned_stage>& stages) {
     auto folder = std::make_shared<std::string>();
-    std::vector<layer_range> stages;
-    for (const planned_stage& stage : plan_.stages)
-        stages.push_back(stage.layers);
-    work_.submit(*options_.io,
-                 {.work = [store = options_.store, progress = how_far(), stages = std::move(stages),
-                           layouts = layouts(), snapshots = std::move(snapshots_),
+    std::vector<layer_range> layers;
+    for (const planned_stage& stage : stages)
+        layers.push_back(stage.layers);
+    work_.submit(*io_,
+                 {.work = [store = std::move(store), progress, layers = std::move(layers),
+                           layouts = layouts_of(stages), snapshots = std::exchange(snapshots_, {}),
                            folder](compute_context&) -> result<void> {
-                      auto written = write_all(*store, progress, stages, layouts, snapshots);
+                      auto written = write_all(*store, progress, layers, layouts, snapshots);
                       if (!written)
                           return written.failure();
                       *folder = std::move(written).value();
                       return {};
                   },
-                  .then =
-                      [this, folder] {
-                          if (!course_.take(run_phase::writing))
-                              return;
-                          report_.checkpoint = *folder;
-                          go_on();
-                      }});
+                  .then = [this, folder] { done_(*folder); }});
 }
 
-// One checkpoint is read or written at a time. Has no effect if the run has finished meanwhile.
-void trainer::checkpoint_failed(const error& why) {
-    if (course_.take(run_phase::restoring))
-        return fail(why);
-    if (!course_.take(run_phase::writing))
-        return;
-    const error where = why.in("saving a checkpoint");
-    fail(why.code() == errc::numeric ? advised(where) : where);
+checkpoint_progress progress_of(const run_course& course, weight_version version,
+                                proto::App::Reader app, const data_sets& data) {
+    checkpoint_progress progress;
+    progress.epochs_done = course.epoch();
+    progress.minibatches_done = course.minibatches_done();
+    progress.minibatches_of_epoch = course.minibatches_done_of_epoch();
+    progress.version = version;
+    progress.seed = app.getTrain().getSeed();
+    progress.batch = course.shape().batch.at(course.epoch());
+    progress.train_samples = data.train.size();
+    progress.model = render_app(app.getModel());
+    progress.vocabulary_sha256 = data.vocabulary_sha256;
+    progress.optimizer = active_key(app.getTrain().getOptimizer());
+    return progress;
 }
 
 } // namespace troupe

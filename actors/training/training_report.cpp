@@ -135,6 +135,24 @@ std::vector<std::string> doubts_of(const run_report& report, std::size_t classes
 
 } // namespace
 
+void add_epoch(stage_report& to, proto::StageEpochDone::Reader epoch, bool is_first) {
+    if (to.lags.size() < epoch.getLags().size())
+        to.lags.resize(epoch.getLags().size());
+    for (unsigned k = 0; k < epoch.getLags().size(); ++k)
+        to.lags[k] += epoch.getLags()[k];
+    to.dropped += epoch.getDropped();
+    to.busy_share = epoch.getEpochNs() > 0 ? static_cast<double>(epoch.getBusyNs()) /
+                                                 static_cast<double>(epoch.getEpochNs())
+                                           : 0;
+    to.weight_version = epoch.getWeightVersion();
+    const auto memory = epoch.getMemory();
+    if (!is_first)
+        to.system_allocations_of_last_epoch = memory.getSystemAllocations() - to.system_allocations;
+    to.memory_peak_bytes = memory.getBytesInUsePeak();
+    to.memory_reserved_bytes = memory.getBytesReserved();
+    to.system_allocations = memory.getSystemAllocations();
+}
+
 run_started news_of(const plan& p, std::uint32_t epochs,
                     const std::optional<std::string>& resumed_from, bool of_cluster) {
     return {.nodes = nodes_of(p),

@@ -9,6 +9,7 @@
 #include "actors/run/run_events.hpp"
 #include "schemas/base/clock.hpp"
 #include "schemas/base/error.hpp"
+#include "schemas/training.capnp.h"
 
 namespace troupe {
 
@@ -58,6 +59,9 @@ struct run_report {
     std::optional<std::string> checkpoint; // folder of the last checkpoint saved or resumed from
     std::optional<error> failure;          // errc::cancelled after a stop
 };
+
+// Adds what a stage reports of an epoch. `is_first`: of this run.
+void add_epoch(stage_report& to, proto::StageEpochDone::Reader epoch, bool is_first);
 
 // News of the start. `epochs`: number in the whole run. `of_cluster`: as for notes_of (actors/training/plan/plan.hpp).
 run_started news_of(const plan& p, std::uint32_t epochs,

@@ -108,6 +108,8 @@ BOOST_AUTO_TEST_CASE(a_run_goes_on_without_a_replica_and_lets_another_join_befor
     answer({0, 1, 3}); // placements 2 and 3 are replica 1's
     course.lose_replica(1);
     BOOST_TEST(course.has_lost(1));
+    BOOST_TEST(course.first_lost().value() == 1u);
+    BOOST_TEST(course.replicas_left() == 2u);
     BOOST_TEST(!course.take(training, 2));
     BOOST_TEST(!course.complete());
     answer({4, 5});
@@ -117,6 +119,7 @@ BOOST_AUTO_TEST_CASE(a_run_goes_on_without_a_replica_and_lets_another_join_befor
     BOOST_TEST((course.advance() == training));
     course.join_replica(1);
     BOOST_TEST(!course.has_lost(1));
+    BOOST_TEST(!course.first_lost().has_value());
     BOOST_TEST((course.phase() == placing));
     BOOST_TEST(!course.take(placing, 0));
     BOOST_TEST(course.is_joining(1));

@@ -89,8 +89,8 @@ BOOST_AUTO_TEST_CASE(answers_for_who_has_left_are_wanted_no_more) {
     BOOST_TEST(peer.enter(parts, at(second, 20)).ok());
     BOOST_TEST(other.enter(parts, at(second, 21)).ok());
     const auto left = parts.leave(1);
-    using who = std::pair<node_id, actor_address>;
-    BOOST_TEST((left == std::vector<who>{{second, at(second, 21)}, {second, at(second, 20)}}));
+    using by_node = std::map<node_id, std::vector<actor_address>>;
+    BOOST_TEST((left == by_node{{second, {at(second, 21), at(second, 20)}}}));
     BOOST_TEST(!parts.is_taken(*parts.placement_of(1, 0)));
     BOOST_TEST(parts.leave(1).empty());
     // Another takes its place elsewhere; the answer that is late still comes from where it was asked for.
@@ -101,6 +101,19 @@ BOOST_AUTO_TEST_CASE(answers_for_who_has_left_are_wanted_no_more) {
     BOOST_TEST(!parts.all(run_role::stage)[*parts.placement_of(1, 0)]);
     BOOST_TEST(again.enter(parts, at(third, 23))->is_wanted);
     BOOST_TEST((parts.all(run_role::stage)[*parts.placement_of(1, 0)] == at(third, 23)));
+}
+
+BOOST_AUTO_TEST_CASE(placements_are_found_by_their_stage_and_by_their_node) {
+    training_cast parts = two_replicas();
+    const std::size_t placement = *parts.placement_of(1, 0);
+    BOOST_TEST(asked(parts, 5).enter(parts, at(second, 20)).ok());
+    BOOST_TEST(*parts.placement_of(at(second, 20)) == placement);
+    BOOST_TEST(!parts.placement_of(at(second, 21)).has_value());
+    BOOST_TEST((parts.placements_on(second) == std::vector{placement, *parts.placement_of(1, 1)}));
+    parts.leave(1);
+    parts.move(placement, {.node = third, .node_name = "c", .device = "cpu:0"});
+    BOOST_TEST((parts.where(placement).node == third));
+    BOOST_TEST(parts.describe(placement) == "stage 0 of replica 1 on c/cpu:0");
 }
 
 BOOST_AUTO_TEST_CASE(a_refusal_counts_where_its_request_does) {

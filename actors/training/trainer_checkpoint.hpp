@@ -1,0 +1,56 @@
+// The checkpoints of a run, which a worker reads and writes: the weights that the run starts from, and snapshots of all its
+// stages, checked against the model.
+//
+// One checkpoint is read or written at a time; `done` is called in the actor, with the checkpoint's folder or with what has
+// failed.
+//
+// Threads: its actor's; the work is done on `io`. Ownership: a member of the actor, like the work_queue that it has.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "actors/checkpoint/checkpoint_store.hpp"
+#include "actors/data/dataset.hpp"
+#include "actors/runtime/work_queue.hpp"
+#include "actors/training/plan/plan.hpp"
+#include "actors/training/run_course.hpp"
+#include "transport/frame/frame.hpp"
+
+namespace troupe {
+
+class trainer_checkpoint {
+  public:
+    using done_handler = std::function<void(const result<std::string>& folder)>;
+
+    trainer_checkpoint(actor& owner, std::shared_ptr<device> io, done_handler done);
+
+    // Makes the weights of these stages.
+    void restore(std::shared_ptr<const loaded_checkpoint> from,
+                 const std::vector<planned_stage>& stages);
+    // The weights of a stage, once they are restored; null: fresh weights.
+    const weights* restored(std::size_t stage) const;
+    void let_go(); // of the restored weights
+
+    void keep(std::size_t stage, frame_ptr snapshot);
+    // Writes the snapshots, which have been kept of all stages.
+    void write(std::shared_ptr<checkpoint_store> store, const checkpoint_progress& progress,
+               const std::vector<planned_stage>& stages);
+
+  private:
+    std::shared_ptr<device> io_;
+    done_handler done_;
+    std::vector<frame_ptr> snapshots_; // by stage
+    // By stage; written by the worker while it restores. Null: fresh weights.
+    std::shared_ptr<std::vector<weights_ptr>> restored_;
+    work_queue work_;
+};
+
+// The progress that a checkpoint of this moment has. `version`: of its weights.
+checkpoint_progress progress_of(const run_course& course, weight_version version,
+                                proto::App::Reader app, const data_sets& data);
+
+} // namespace troupe
