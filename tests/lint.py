@@ -42,7 +42,6 @@ FIELDS_MAX = 15
 LARGE_CLASSES = {
     "stage_actor": (48, 15),
     "trainer": (76, 21),
-    "ucx_node": (45, 37),
 }
 
 
