@@ -67,7 +67,7 @@ void actor::end() {
     try {
         on_end();
     } catch (const std::exception&) {
-        core_.count_failed();
+        core_.counters().add_failed();
     }
     for (const auto& [ours, theirs] : timers_)
         core_.options().timers->cancel(theirs);
@@ -93,7 +93,7 @@ void actor::dispatch(const frame& f) {
             return on_rejected(f.body<proto::Rejected>(), f);
         core_.reject(f, "actor " + name_ + " does not take messages of this type");
     } catch (const kj::Exception& malformed) {
-        core_.count_malformed();
+        core_.counters().add_malformed();
         core_.reject(f, "the message cannot be read: " +
                             std::string{malformed.getDescription().cStr()});
     }
@@ -147,7 +147,7 @@ void actor::route(frame_ptr f, actor_address to, std::int64_t sent_ns) {
     // Messages of the node itself (heartbeats above all) still go out; they are few.
     const bool serves_node = self_.actor < well_known::first_free;
     if (outcome.status == send_status::congested && !serves_node)
-        core_.park(shell(), outcome);
+        core_.peers().park(shell(), outcome.peer, outcome.epoch);
 }
 
 void actor::reject(const std::string& reason) {

@@ -63,7 +63,7 @@ bool actor_shell::cleanup(caf::error&& reason, caf::execution_unit* host) {
     }
     const bool first =
         caf::event_based_actor::cleanup(std::move(reason), host); // tells the watchers
-    core_.forget(actor_->self_.actor);
+    core_.actors().remove(actor_->self_.actor);
     return first;
 }
 
@@ -116,7 +116,7 @@ caf::invoke_message_result actor_shell::consume(caf::mailbox_element& element) {
             }
         }
     } catch (const std::exception& bug) {
-        core_.count_failed();
+        core_.counters().add_failed();
         self.quit(error{errc::lost, "actor " + self.name_ + " failed: " + bug.what()});
     }
     self.current_ = nullptr;

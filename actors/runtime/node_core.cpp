@@ -9,7 +9,6 @@
 #include <caf/scheduler/test_coordinator.hpp>
 #include <caf/send.hpp>
 
-#include "actors/runtime/actor_names.hpp"
 #include "actors/runtime/actor_shell.hpp"
 #include "actors/runtime/arrival_unit.hpp"
 #include "actors/runtime/caf_order.hpp"
@@ -59,7 +58,8 @@ node_options with_catalog(node_options options) {
 
 node_core::node_core(node_runtime& owner, node_options options)
     : owner_{owner}, options_{with_catalog(std::move(options))}, trace_{options_.trace_events},
-      tails_{std::make_unique<tail_set>(*this)} {
+      tails_{std::make_unique<tail_set>(*this)}, actors_{options_.node},
+      peers_{[this](actor_address remote) { return remote_actor::make(*this, remote); }} {
     TROUPE_CHECK(options_.node.value() != 0, "a node has an id");
     TROUPE_CHECK(options_.time != nullptr && options_.timers != nullptr,
                  "a node has a clock and timers");
@@ -74,76 +74,41 @@ node_core::node_core(node_runtime& owner, node_options options)
 
 node_core::~node_core() = default;
 
-node_statistics node_core::statistics() const {
-    return {.frames_rejected = rejected_,
-            .bodies_malformed = malformed_,
-            .frames_misrouted = misrouted_,
-            .frames_lost = lost_,
-            .actors_failed = failed_};
-}
-
 // ---- life ----
 
 result<void> node_core::start() {
     if (options_.network != nullptr)
         if (auto listening = options_.network->start(*this); !listening)
             return listening;
-    const std::lock_guard guard{peers_lock_};
-    listening_ = true;
-    for (const actor_address subscriber : subscribers_)
-        tell_listening(subscriber);
+    peers_.begin_to_listen([this](actor_address subscriber) { tell_listening(subscriber); });
     return {};
 }
 
 void node_core::stop() {
-    std::vector<caf::strong_actor_ptr> living;
     {
-        const std::unique_lock guard{table_lock_};
-        if (stopping_)
+        const auto living = actors_.begin_to_stop();
+        if (!living)
             return;
-        stopping_ = true;
-        for (const auto& [number, handle] : table_)
-            living.push_back(handle);
+        for (const auto& handle : *living)
+            owner_.end(actor_shell::of(handle).self(), stop_reason());
     }
-    for (const auto& handle : living)
-        owner_.end(actor_shell::of(handle).self(), stop_reason());
-    living.clear();
-    await_actors();
-    if (listening_ && options_.network != nullptr)
+    end_actors();
+    if (peers_.is_listening() && options_.network != nullptr)
         options_.network->close();
-
-    std::map<node_id, peer> peers; // proxies go before the system that they belong to
-    {
-        const std::lock_guard guard{peers_lock_};
-        peers.swap(peers_);
-    }
-    peers.clear();
-    std::unique_ptr<caf::actor_system> system;
-    {
-        const std::unique_lock guard{table_lock_};
-        closed_ = true;
-        system = std::move(system_);
-    }
-    end_actor_system(std::move(system));
+    peers_.clear(); // proxies go before the system that they belong to
+    actors_.close();
+    end_actor_system(std::move(system_));
 }
 
-void node_core::await_actors() {
-    if (options_.mode == scheduling::stepped) {
-        while (runnable() > 0)
-            run_one(0);
-        TROUPE_CHECK(table_.empty(),
-                     "an actor that is told to end has something to do until it has");
+void node_core::end_actors() {
+    if (options_.mode == scheduling::threads) {
+        actors_.wait_until_empty();
         return;
     }
-    std::unique_lock guard{table_lock_};
-    table_empty_.wait(guard, [this] { return table_.empty(); });
-}
-
-actor_address node_core::reserve(std::optional<actor_number> number) {
-    const std::unique_lock guard{table_lock_};
-    const actor_number mine = number ? *number : actor_number{next_number_++};
-    TROUPE_CHECK(!table_.contains(mine), "a well-known number is given once");
-    return {options_.node, mine};
+    while (runnable() > 0)
+        run_one(0);
+    TROUPE_CHECK(actors_.is_empty(),
+                 "an actor that is told to end has something to do until it has");
 }
 
 actor_address node_core::launch(std::unique_ptr<actor> created) {
@@ -152,29 +117,12 @@ actor_address node_core::launch(std::unique_ptr<actor> created) {
     const actor_address self = shell.self();
     trace().name_actor(self.actor, shell.name());
     shell.deliver(nullptr, now_ns(), {}, nullptr); // delivers its start before any message
-    bool late = false;
-    {
-        const std::unique_lock guard{table_lock_};
-        TROUPE_CHECK(table_.emplace(self.actor, handle).second, "an actor number is used once");
-        late = stopping_;
-    }
+    const bool may_live = actors_.add(self.actor, handle);
     release_to_caf(&shell);
     shell.launch(system_->dummy_execution_unit(), false, false);
-    if (late)
+    if (!may_live)
         owner_.end(self, stop_reason());
     return self;
-}
-
-void node_core::forget(actor_number number) {
-    caf::strong_actor_ptr last; // released without the lock
-    const std::unique_lock guard{table_lock_};
-    const auto found = table_.find(number);
-    if (found == table_.end())
-        return;
-    last = std::move(found->second);
-    table_.erase(found);
-    if (table_.empty())
-        table_empty_.notify_all();
 }
 
 std::size_t node_core::runnable() const {
@@ -187,30 +135,6 @@ void node_core::run_one(std::size_t index) {
     const auto chosen = scheduler.jobs.begin() + static_cast<std::ptrdiff_t>(index);
     std::rotate(scheduler.jobs.begin(), chosen, chosen + 1);
     scheduler.run_once();
-}
-
-// ---- local actors ----
-
-std::optional<actor_address> node_core::address_of(const std::string& name) const {
-    const std::shared_lock guard{table_lock_};
-    for (const auto& [number, handle] : table_)
-        if (is_called(actor_shell::of(handle).name(), name))
-            return actor_shell::of(handle).self();
-    return std::nullopt;
-}
-
-std::vector<actor_status> node_core::actors() const {
-    std::vector<actor_status> list;
-    const std::shared_lock guard{table_lock_};
-    for (const auto& [number, handle] : table_)
-        list.push_back(actor_shell::of(handle).status());
-    return list;
-}
-
-caf::strong_actor_ptr node_core::find(actor_number number) const {
-    const std::shared_lock guard{table_lock_};
-    const auto found = table_.find(number);
-    return found == table_.end() ? caf::strong_actor_ptr{} : found->second;
 }
 
 // ---- frames ----
@@ -226,8 +150,8 @@ void node_core::stamp(proto::Envelope::Builder envelope, actor_number from, acto
 
 bool node_core::stamp_unless_closed(proto::Envelope::Builder envelope, actor_number from,
                                     actor_address to) {
-    const std::shared_lock guard{table_lock_}; // until the clock has been read
-    if (closed_)
+    const auto open = actors_.keep_open(); // until the clock has been read
+    if (!open)
         return false;
     stamp(envelope, from, to);
     return true;
@@ -236,24 +160,21 @@ bool node_core::stamp_unless_closed(proto::Envelope::Builder envelope, actor_num
 route_outcome node_core::route(frame_ptr f, actor_address to, std::int64_t now_ns,
                                caf::execution_unit* host) {
     if (to.node == options_.node) {
-        local_outcome outcome{};
-        {
-            const std::shared_lock guard{table_lock_};
-            outcome = deliver_local(f, to.actor, now_ns, {}, host);
-        }
-        if (outcome == local_outcome::delivered)
+        if (actors_.deliver(f, to.actor, now_ns, host) == actor_table::outcome::delivered)
             return {};
-        reject(*f, "there is no actor " + std::to_string(to.actor.value()) + " on this node", true);
+        reject_absent(*f, to.actor);
         return {.status = send_status::gone};
     }
-    route_outcome outcome{.peer = to.node};
-    if (const caf::strong_actor_ptr proxy = proxy_of(to, &outcome.epoch))
+    const peer_table::path path = peers_.path_to(to);
+    route_outcome outcome{.peer = to.node, .epoch = path.epoch};
+    if (path.proxy)
         outcome.status =
-            static_cast<remote_actor*>(caf::actor_cast<caf::abstract_actor*>(proxy))->deliver(f);
+            static_cast<remote_actor*>(caf::actor_cast<caf::abstract_actor*>(path.proxy))
+                ->deliver(f);
     else // there is no such peer, or it has as many proxies as allowed
         outcome.status = send_to_peer(to.node, f);
     if (outcome.status == send_status::gone)
-        lost_.fetch_add(1, std::memory_order_relaxed);
+        counters_.add_lost();
     else if (outcome.status == send_status::too_large)
         reject(*f, wire::measure(*f).failure().message());
     return outcome;
@@ -262,34 +183,21 @@ route_outcome node_core::route(frame_ptr f, actor_address to, std::int64_t now_n
 void node_core::post(frame_ptr f, timer_id timer, caf::execution_unit* host) {
     const actor_address to = f->to();
     if (to.node != options_.node) {
-        if (!closed_.load(std::memory_order_acquire))
+        if (!actors_.is_closed())
             route(std::move(f), to, now_ns(), nullptr);
         return;
     }
-    local_outcome outcome{};
-    {
-        const std::shared_lock guard{table_lock_};
-        if (closed_)
-            return;
-        outcome = deliver_local(f, to.actor, now_ns(), timer, host);
-    }
-    if (outcome != local_outcome::delivered)
-        reject(*f, "there is no actor " + std::to_string(to.actor.value()) + " on this node", true);
+    if (actors_.deliver_unless_closed(f, to.actor, *options_.time, timer, host) ==
+        actor_table::outcome::absent)
+        reject_absent(*f, to.actor);
 }
 
-node_core::local_outcome node_core::deliver_local(const frame_ptr& f, actor_number to,
-                                                  std::int64_t now_ns, timer_id timer,
-                                                  caf::execution_unit* host) {
-    const auto found = table_.find(to);
-    if (found == table_.end())
-        return local_outcome::absent;
-    return actor_shell::of(found->second).deliver(f, now_ns, timer, host) == send_status::gone
-               ? local_outcome::closed
-               : local_outcome::delivered;
+void node_core::reject_absent(const frame& f, actor_number to) {
+    reject(f, "there is no actor " + std::to_string(to.value()) + " on this node", true);
 }
 
 void node_core::reject(const frame& f, const std::string& reason, bool is_gone) {
-    rejected_.fetch_add(1, std::memory_order_relaxed);
+    counters_.add_rejected();
     const actor_address sender = f.from();
     if (!sender || f.body_type() == type_id_of<proto::Rejected>() || sender == f.to())
         return;

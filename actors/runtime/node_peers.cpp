@@ -1,5 +1,4 @@
 // The part of node_core that deals with other nodes and with the end of actors.
-#include <algorithm>
 #include <optional>
 
 #include <caf/atom.hpp>
@@ -16,14 +15,36 @@
 
 namespace troupe {
 
+namespace {
+
+// Peers that attached as observers get answers and nothing else: they may ask the inspector's agent and the cluster
+// actor anything, watch actors, and reject messages that come too late for one of their own actors.
+bool only_looks(const frame& f) {
+    const actor_number to = f.to().actor;
+    const std::uint64_t type = f.body_type();
+    return to == well_known::inspector || to == well_known::watcher ||
+           (to == well_known::cluster &&
+            (type == type_id_of<proto::ListMembers>() || type == type_id_of<proto::Subscribe>() ||
+             type == type_id_of<proto::Rejected>()));
+}
+
+void kill(const caf::strong_actor_ptr& proxy, const error& why) {
+    static_cast<remote_actor*>(caf::actor_cast<caf::abstract_actor*>(proxy))
+        ->kill_proxy(nullptr, to_caf(why));
+}
+
+} // namespace
+
 // ---- supervision ----
 
 void node_core::watch(actor_address watcher, actor_address target) {
     const bool local = target.node == options_.node;
-    const caf::strong_actor_ptr found = local ? find(target.actor) : proxy_of(target, nullptr);
+    const caf::strong_actor_ptr found =
+        local ? actors_.find(target.actor) : peers_.path_to(target).proxy;
     if (!found) {
         post_down(watcher, target,
-                  local ? error{errc::lost, "there is no such actor"} : not_connected(target.node));
+                  local ? error{errc::lost, "there is no such actor"}
+                        : peers_.why_not_up(target.node));
         return;
     }
     found->get()->detach(end_watch::of(watcher));
@@ -38,17 +59,10 @@ void node_core::watch(actor_address watcher, actor_address target) {
     send_to_peer(target.node, std::move(request).finish());
 }
 
-error node_core::not_connected(node_id peer) const {
-    const std::lock_guard guard{peers_lock_};
-    const auto last = std::find_if(lost_peers_.rbegin(), lost_peers_.rend(),
-                                   [&](const auto& lost) { return lost.first == peer; });
-    return last != lost_peers_.rend() ? last->second
-                                      : error{errc::lost, "its node is not connected"};
-}
-
 void node_core::unwatch(actor_address watcher, actor_address target) {
     const bool local = target.node == options_.node;
-    const caf::strong_actor_ptr found = local ? find(target.actor) : known_proxy(target);
+    const caf::strong_actor_ptr found =
+        local ? actors_.find(target.actor) : peers_.proxy_of(target);
     if (!found)
         return;
     const bool was_watched = found->get()->detach(end_watch::of(watcher)) > 0;
@@ -76,62 +90,15 @@ void node_core::post_down(actor_address watcher, actor_address target, const err
         send_to_peer(watcher.node, std::move(news).finish());
 }
 
-void node_core::park(actor_shell& self, const route_outcome& congested) {
-    const std::lock_guard guard{peers_lock_};
-    const auto found = peers_.find(congested.peer);
-    if (found == peers_.end() || found->second.epoch != congested.epoch)
-        return; // the peer has become writable in between
-    auto& parked = found->second.parked;
-    const auto same = [&](const caf::strong_actor_ptr& p) { return p->get() == &self; };
-    if (std::none_of(parked.begin(), parked.end(), same)) {
-        parked.emplace_back(self.ctrl());
-        self.hold();
-    }
+void node_core::end_proxy(actor_address remote, actor_address told, const error& why) {
+    const caf::strong_actor_ptr last = peers_.take_proxy(remote);
+    if (!last)
+        return;
+    last->get()->detach(end_watch::of(told));
+    kill(last, why);
 }
 
 // ---- peers ----
-
-caf::strong_actor_ptr node_core::known_proxy(actor_address remote) const {
-    const std::lock_guard guard{peers_lock_};
-    const auto found = peers_.find(remote.node);
-    if (found == peers_.end())
-        return {};
-    const auto proxy = found->second.proxies.find(remote.actor);
-    return proxy == found->second.proxies.end() ? caf::strong_actor_ptr{} : proxy->second;
-}
-
-void node_core::end_proxy(actor_address remote, actor_address told, const error& why) {
-    caf::strong_actor_ptr last; // ended without the lock, because its end tells its watchers
-    {
-        const std::lock_guard guard{peers_lock_};
-        const auto found = peers_.find(remote.node);
-        if (found == peers_.end())
-            return;
-        const auto proxy = found->second.proxies.find(remote.actor);
-        if (proxy == found->second.proxies.end())
-            return;
-        last = std::move(proxy->second);
-        found->second.proxies.erase(proxy);
-    }
-    last->get()->detach(end_watch::of(told));
-    static_cast<remote_actor*>(caf::actor_cast<caf::abstract_actor*>(last))
-        ->kill_proxy(nullptr, to_caf(why));
-}
-
-caf::strong_actor_ptr node_core::proxy_of(actor_address remote, std::uint64_t* epoch) {
-    const std::lock_guard guard{peers_lock_};
-    const auto found = peers_.find(remote.node);
-    if (found == peers_.end())
-        return {};
-    if (epoch != nullptr)
-        *epoch = found->second.epoch;
-    auto& proxies = found->second.proxies;
-    if (const auto known = proxies.find(remote.actor); known != proxies.end())
-        return known->second;
-    if (proxies.size() >= limits::remote_actors_max) // the numbers are chosen by the peer
-        return {};
-    return proxies.emplace(remote.actor, remote_actor::make(*this, remote)).first->second;
-}
 
 send_status node_core::send_to_peer(node_id peer, frame_ptr f) {
     if (options_.network == nullptr || cut_off_.load(std::memory_order_relaxed))
@@ -140,12 +107,11 @@ send_status node_core::send_to_peer(node_id peer, frame_ptr f) {
 }
 
 void node_core::subscribe_peers(actor_address local) {
-    const std::lock_guard guard{peers_lock_};
-    subscribers_.push_back(local);
-    if (listening_)
-        tell_listening(local);
-    for (const auto& [node, peer] : peers_)
-        tell_subscriber(local, peer.info);
+    peers_.subscribe(
+        local, [this](actor_address subscriber) { tell_listening(subscriber); },
+        [this](actor_address subscriber, const peer_info& peer) {
+            tell_peer_up(subscriber, peer);
+        });
 }
 
 void node_core::tell_listening(actor_address subscriber) {
@@ -156,7 +122,7 @@ void node_core::tell_listening(actor_address subscriber) {
     post(std::move(news).finish());
 }
 
-void node_core::tell_subscriber(actor_address subscriber, const peer_info& peer) {
+void node_core::tell_peer_up(actor_address subscriber, const peer_info& peer) {
     frame_builder<proto::PeerUp> news;
     news.body().setNode(peer.node.value());
     news.body().setName(peer.name);
@@ -166,33 +132,18 @@ void node_core::tell_subscriber(actor_address subscriber, const peer_info& peer)
     post(std::move(news).finish());
 }
 
-std::vector<peer_info> node_core::peers() const {
-    std::vector<peer_info> list;
-    const std::lock_guard guard{peers_lock_};
-    for (const auto& [node, peer] : peers_)
-        list.push_back(peer.info);
-    return list;
-}
-
 void node_core::peer_up(const peer_info& peer) {
-    const std::lock_guard guard{peers_lock_};
-    struct peer& fresh = peers_[peer.node];
-    fresh.info = peer;
-    fresh.last_heard = options_.time->now();
-    for (const actor_address subscriber : subscribers_)
-        tell_subscriber(subscriber, peer);
-}
-
-bool node_core::fits(node_id from, const frame& f) const {
-    return f.from().node == from && f.to().node == options_.node;
+    peers_.add(peer, options_.time->now(), [this](actor_address subscriber, const peer_info& up) {
+        tell_peer_up(subscriber, up);
+    });
 }
 
 void node_core::frame_arrived(node_id from, frame_ptr f) {
     if (cut_off_.load(std::memory_order_relaxed))
         return;
-    const peer_role role = hear(from);
-    if (!fits(from, *f)) {
-        misrouted_.fetch_add(1, std::memory_order_relaxed);
+    const peer_role role = peers_.hear(from, options_.time->now());
+    if (f->from().node != from || f->to().node != options_.node) {
+        counters_.add_misrouted();
         return;
     }
     if (const message_type* type = options_.messages->find(f->body_type());
@@ -211,74 +162,21 @@ void node_core::frame_arrived(node_id from, frame_ptr f) {
         here->run();
 }
 
-// Notes a sign of life from a peer, and returns the peer's role.
-peer_role node_core::hear(node_id from) {
-    const time_point now = options_.time->now();
-    const std::lock_guard guard{peers_lock_};
-    const auto found = peers_.find(from);
-    if (found == peers_.end())
-        return peer_role::member;
-    found->second.last_heard = now;
-    return found->second.info.role;
-}
-
-std::optional<time_point> node_core::last_heard(node_id peer) const {
-    const std::lock_guard guard{peers_lock_};
-    const auto found = peers_.find(peer);
-    if (found == peers_.end())
-        return std::nullopt;
-    return found->second.last_heard;
-}
-
-// Peers that attached as observers get answers and nothing else: they may ask the inspector's agent and the cluster
-// actor anything, watch actors, and reject messages that come too late for one of their own actors.
-bool node_core::only_looks(const frame& f) const {
-    const actor_number to = f.to().actor;
-    const std::uint64_t type = f.body_type();
-    return to == well_known::inspector || to == well_known::watcher ||
-           (to == well_known::cluster &&
-            (type == type_id_of<proto::ListMembers>() || type == type_id_of<proto::Subscribe>() ||
-             type == type_id_of<proto::Rejected>()));
-}
-
 void node_core::peer_writable(node_id peer) {
-    std::vector<caf::strong_actor_ptr> parked;
-    {
-        const std::lock_guard guard{peers_lock_};
-        const auto found = peers_.find(peer);
-        if (found == peers_.end())
-            return;
-        ++found->second.epoch;
-        parked.swap(found->second.parked);
-    }
-    for (const auto& handle : parked)
+    for (const auto& handle : peers_.take_parked(peer))
         actor_shell::of(handle).release();
 }
 
 void node_core::peer_down(node_id gone, const error& why) {
-    peer last;
-    std::optional<error> reason;
-    std::vector<actor_address> subscribers;
-    {
-        const std::lock_guard guard{peers_lock_};
-        const auto found = peers_.find(gone);
-        if (found == peers_.end())
-            return;
-        last = std::move(found->second);
-        peers_.erase(found);
-        reason.emplace(errc::lost, "node " + last.info.name + " is lost: " + why.message());
-        lost_peers_.emplace_back(gone, *reason);
-        if (lost_peers_.size() > lost_peers_max)
-            lost_peers_.pop_front();
-        subscribers = subscribers_;
-    }
-    for (const auto& handle : last.parked)
+    const std::optional<peer_table::remains> left = peers_.remove(gone, why);
+    if (!left)
+        return;
+    for (const auto& handle : left->parked)
         actor_shell::of(handle).release();
     tails_->forget_node(gone);
-    for (const auto& [number, proxy] : last.proxies)
-        static_cast<remote_actor*>(caf::actor_cast<caf::abstract_actor*>(proxy))
-            ->kill_proxy(nullptr, to_caf(*reason));
-    for (const actor_address subscriber : subscribers) {
+    for (const auto& [number, proxy] : left->ended)
+        kill(proxy, left->reason);
+    for (const actor_address subscriber : left->subscribers) {
         frame_builder<proto::PeerDown> news;
         news.body().setNode(gone.value());
         write_failure(news.body().initFailure(), why);
@@ -288,12 +186,7 @@ void node_core::peer_down(node_id gone, const error& why) {
 }
 
 void node_core::connect_failed(const std::string& address, const error& why) {
-    std::vector<actor_address> subscribers;
-    {
-        const std::lock_guard guard{peers_lock_};
-        subscribers = subscribers_;
-    }
-    for (const actor_address subscriber : subscribers) {
+    for (const actor_address subscriber : peers_.subscribers()) {
         frame_builder<proto::ConnectFailed> news;
         news.body().setAddress(address);
         write_failure(news.body().initFailure(), why);

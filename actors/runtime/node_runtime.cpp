@@ -38,11 +38,11 @@ node_id node_runtime::node() const noexcept {
 }
 
 std::optional<actor_address> node_runtime::address_of(const std::string& name) const {
-    return core_->address_of(name);
+    return core_->actors().address_of(name);
 }
 
 std::vector<actor_status> node_runtime::actors() const {
-    return core_->actors();
+    return core_->actors().statuses();
 }
 
 void node_runtime::stamp_from_nobody(proto::Envelope::Builder envelope, actor_address to) {
@@ -54,7 +54,7 @@ void node_runtime::route(frame_ptr f) {
 }
 
 bool node_runtime::end(actor_address local, error why) {
-    const caf::strong_actor_ptr found = core_->find(local.actor);
+    const caf::strong_actor_ptr found = core_->actors().find(local.actor);
     if (!found)
         return false;
     auto element =
@@ -67,21 +67,21 @@ bool node_runtime::end(actor_address local, error why) {
 }
 
 bool node_runtime::pause(actor_address local) {
-    const caf::strong_actor_ptr found = core_->find(local.actor);
+    const caf::strong_actor_ptr found = core_->actors().find(local.actor);
     if (found)
         actor_shell::of(found).set_paused(true);
     return static_cast<bool>(found);
 }
 
 bool node_runtime::unpause(actor_address local) {
-    const caf::strong_actor_ptr found = core_->find(local.actor);
+    const caf::strong_actor_ptr found = core_->actors().find(local.actor);
     if (found)
         actor_shell::of(found).set_paused(false);
     return static_cast<bool>(found);
 }
 
 bool node_runtime::step(actor_address local, std::size_t messages) {
-    const caf::strong_actor_ptr found = core_->find(local.actor);
+    const caf::strong_actor_ptr found = core_->actors().find(local.actor);
     return found && actor_shell::of(found).add_steps(messages);
 }
 
@@ -100,11 +100,11 @@ void node_runtime::subscribe_peers(actor_address local) {
 }
 
 std::vector<peer_info> node_runtime::peers() const {
-    return core_->peers();
+    return core_->peers().list();
 }
 
 std::optional<time_point> node_runtime::last_heard(node_id peer) const {
-    return core_->last_heard(peer);
+    return core_->peers().last_heard(peer);
 }
 
 std::string node_runtime::listen_address() const {
@@ -117,7 +117,7 @@ trace_ring& node_runtime::trace() noexcept {
 }
 
 node_statistics node_runtime::statistics() const {
-    return core_->statistics();
+    return core_->counters().read();
 }
 
 std::size_t node_runtime::runnable() const {
@@ -151,7 +151,7 @@ actor_context prepare_spawn(node_runtime& runtime, std::optional<actor_number> n
     TROUPE_CHECK(!name.empty() && name.size() <= limits::name_bytes_max,
                  "an actor has a name of bounded length");
     return {.runtime = runtime,
-            .self = core_of(runtime).reserve(number),
+            .self = core_of(runtime).actors().reserve(number),
             .name = run == 0 ? std::move(name) : name_in_run(run, name),
             .run = run};
 }

@@ -59,7 +59,7 @@ hostile_peer::~hostile_peer() {
     world_.wait_for(
         [&] { return worker_->progress() == 0 && worker_->disconnects_pending() == 0; });
     worker_
-        ->leave_to_the_end(); // nobody knows whether the connection was set up: see ucx_node::drop_worker
+        ->leave_to_the_end(); // nobody knows whether the connection was set up: see ucx_links::drop_worker
 }
 
 void hostile_peer::advance_until(const std::function<bool()>& done) {

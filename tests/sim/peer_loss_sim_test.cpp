@@ -77,12 +77,6 @@ BOOST_AUTO_TEST_CASE(another_node_takes_the_place_of_a_lost_replica, *seeded) {
         check_newcomer(seed);
 }
 
-// By this seed another replica is lost while the newcomer is placed, and its stage on a node that is left lives until the
-// newcomer is at work.
-BOOST_AUTO_TEST_CASE(a_newcomer_does_not_meet_what_is_left_of_a_replica_that_is_lost_meanwhile) {
-    check_newcomer(500136);
-}
-
 // Asked to stop while another joins: with a checkpoint of what was trained.
 BOOST_DATA_TEST_CASE(a_stop_while_another_joins_saves, bdata::xrange(10), seed) {
     const temporary_folder folder;

@@ -1,7 +1,5 @@
 #include "transport/ucx/control_plane.hpp"
 
-#include <sys/epoll.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <utility>
@@ -31,27 +29,20 @@ error duplicate_error() {
             "the node there still holds an earlier connection of this node; try again"};
 }
 
-void poll_for(int poll, int operation, int descriptor, std::uint32_t events, std::uint64_t id) {
-    epoll_event e{};
-    e.events = events;
-    e.data.u64 = id;
-    TROUPE_CHECK(epoll_ctl(poll, operation, descriptor, &e) == 0,
-                 "the descriptor is open and watched once");
-}
-
 } // namespace
 
-control_plane::control_plane(const ucx_options& options, const ucx_means& means,
-                             control_events& events, int poll)
-    : options_{options}, means_{means}, events_{events}, poll_{poll}, self_{options.self} {}
+control_plane::control_plane(const ucx_options& options, const socket_address& listen,
+                             const ucx_means& means, control_events& events, poll_set& poll)
+    : options_{options},
+      listen_address_{listen}, means_{means}, events_{events}, poll_{poll}, self_{options.self} {}
 
-result<void> control_plane::listen(const socket_address& address) {
-    auto opened = listen_on(address);
+result<void> control_plane::listen() {
+    auto opened = listen_on(listen_address_);
     if (!opened)
         return opened.failure();
     listening_ = std::move(*opened);
     self_.address = local_address(listening_).text();
-    poll_for(poll_, EPOLL_CTL_ADD, listening_.get(), EPOLLIN, listening_id);
+    poll_.watch(listening_.get(), listening_id);
     return {};
 }
 
@@ -134,9 +125,11 @@ control_plane::connection& control_plane::add(file_descriptor socket, handshake_
 
 void control_plane::watch(connection& c, bool is_new) {
     const bool writing = c.wire->wants_to_write();
-    if (is_new || writing != c.polls_for_writing)
-        poll_for(poll_, is_new ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, c.wire->descriptor(),
-                 writing ? EPOLLIN | EPOLLOUT : EPOLLIN, c.id);
+    const auto what = writing ? readiness::reading_or_writing : readiness::reading;
+    if (is_new)
+        poll_.watch(c.wire->descriptor(), c.id, what);
+    else if (writing != c.polls_for_writing)
+        poll_.change(c.wire->descriptor(), c.id, what);
     c.polls_for_writing = writing;
 }
 
@@ -145,7 +138,7 @@ void control_plane::accept_waiting() {
         file_descriptor socket = accept_from(listening_);
         if (!socket) {
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-                poll_for(poll_, EPOLL_CTL_MOD, listening_.get(), 0, listening_id);
+                poll_.change(listening_.get(), listening_id, readiness::none);
                 listens_again_at_ = options_.time->now() + listen_pause;
             }
             return;
@@ -325,8 +318,7 @@ void control_plane::end_duplicate(connection& c) {
         return;
     }
     c.state = phase::duplicate;
-    TROUPE_CHECK(epoll_ctl(poll_, EPOLL_CTL_DEL, c.wire->descriptor(), nullptr) == 0,
-                 "connections are watched");
+    poll_.forget(c.wire->descriptor());
 }
 
 void control_plane::end(std::uint64_t id, const error& why) {
@@ -378,7 +370,7 @@ error control_plane::overdue_error(const control_connection& wire) const {
 void control_plane::expire(time_point now) {
     if (listens_again_at_ && *listens_again_at_ <= now) {
         listens_again_at_.reset();
-        poll_for(poll_, EPOLL_CTL_MOD, listening_.get(), EPOLLIN, listening_id);
+        poll_.change(listening_.get(), listening_id, readiness::reading);
     }
     std::vector<std::uint64_t> expired;
     for (const auto& [id, c] : connections_)

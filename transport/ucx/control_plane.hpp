@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "transport/ucx/control_connection.hpp"
+#include "transport/ucx/poll_set.hpp"
 #include "transport/ucx/ucx_peer.hpp"
 
 namespace troupe {
@@ -37,14 +38,14 @@ class control_events {
 
 class control_plane {
   public:
-    // `poll` is an epoll descriptor; events that it reports with data.u64 >= first_id are for this object.
-    control_plane(const ucx_options& options, const ucx_means& means, control_events& events,
-                  int poll);
+    // Ids that `poll` reports from first_id on, below those of ucx_links, are for this object.
+    control_plane(const ucx_options& options, const socket_address& listen, const ucx_means& means,
+                  control_events& events, poll_set& poll);
 
     static constexpr std::uint64_t first_id = 16;
 
     // Opens the port. errc::io.
-    result<void> listen(const socket_address& address);
+    result<void> listen();
     void stop_listening();
     std::string address() const { return self_.address; }
 
@@ -116,9 +117,10 @@ class control_plane {
     connection* find(const ucx_peer& peer);
 
     const ucx_options& options_;
+    const socket_address listen_address_;
     const ucx_means& means_;
     control_events& events_;
-    int poll_;
+    poll_set& poll_;
     peer_info self_;
     file_descriptor listening_;
     std::optional<time_point> listens_again_at_; // set if the process ran out of descriptors

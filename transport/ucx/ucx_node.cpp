@@ -1,64 +1,44 @@
 #include "transport/ucx/ucx_node.hpp"
 
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <array>
-#include <cerrno>
-
 namespace troupe {
 
 namespace {
 
 constexpr std::uint64_t wake_id = 1;
-constexpr std::uint64_t worker_id = 1ull << 63; // or-ed with its event descriptor
-constexpr unsigned progress_burst = 16;
-constexpr duration sockets_poll_interval = std::chrono::milliseconds{1};
-constexpr duration alive_interval = std::chrono::milliseconds{500};
 // Time for the control connection to report the reason.
 constexpr duration failure_grace = std::chrono::milliseconds{200};
-
-void watch_descriptor(int poll, int descriptor, std::uint64_t id) {
-    epoll_event e{};
-    e.events = EPOLLIN;
-    e.data.u64 = id;
-    TROUPE_CHECK(epoll_ctl(poll, EPOLL_CTL_ADD, descriptor, &e) == 0,
-                 "the descriptor is open and watched once");
-}
 
 } // namespace
 
 ucx_node::ucx_node(ucx_options options, const socket_address& listen,
                    std::unique_ptr<ucx_means> means)
-    : options_{std::move(options)}, listen_address_{listen}, poll_{epoll_create1(EPOLL_CLOEXEC)},
-      wake_up_{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)}, means_{std::move(means)},
-      receiver_{options_}, control_{options_, *means_, *this, poll_.get()} {}
+    : options_{std::move(options)}, links_{options_, std::move(means), poll_},
+      control_{options_, listen, links_.means(), *this, poll_}, pace_{options_.spin,
+                                                                      options_.yield_max} {}
 
 // --- any thread
 
 result<void> ucx_node::start(endpoint_listener& listener) {
-    TROUPE_CHECK(listener_ == nullptr, "an endpoint is started once");
-    if (!poll_ || !wake_up_)
+    TROUPE_CHECK(!reports_.has_listener(), "an endpoint is started once");
+    if (!poll_ || !inbox_.is_open())
         return error{errc::io, "no file descriptors are left; raise the limit with ulimit -n"};
-    if (const auto listening = control_.listen(listen_address_); !listening)
+    if (const auto listening = control_.listen(); !listening)
         return listening;
-    listener_ = &listener;
-    watch_descriptor(poll_.get(), wake_up_.get(), wake_id);
+    reports_.start(listener);
+    poll_.watch(inbox_.descriptor(), wake_id);
     thread_ = std::thread{[this] { run(); }};
     return {};
 }
 
 void ucx_node::connect(const std::string& address) {
-    command([this, address] {
-        if (!is_closing_)
+    inbox_.run([this, address] {
+        if (!is_closing())
             control_.connect(address);
     });
 }
 
 send_status ucx_node::send(node_id node, frame_ptr f) {
-    const peer_ptr peer = find(node);
+    const peer_ptr peer = peers_.find(node);
     if (peer == nullptr)
         return send_status::gone;
     const auto measured = wire::measure(*f);
@@ -83,85 +63,55 @@ send_status ucx_node::send(node_id node, frame_ptr f) {
                                              " bytes are queued for node " + peer->info.name});
         return send_status::gone;
     }
-    frames_sent_.fetch_add(1, std::memory_order_relaxed);
-    bytes_sent_.fetch_add(bytes, std::memory_order_relaxed);
+    counters_.add_sent(bytes);
     kick(peer);
     return is_congested ? send_status::congested : send_status::accepted;
 }
 
 void ucx_node::kick(const peer_ptr& peer) {
-    if (std::unique_lock worker{worker_lock_, std::try_to_lock}; worker) {
-        const bool is_done = !sender_.flush(peer) && !peer->is_writable;
-        worker.unlock();
-        if (is_done)
-            return;
-    } else if (!peer->is_dirty.exchange(true)) {
-        std::lock_guard guard{command_lock_};
-        dirty_.push_back(peer);
+    std::unique_lock worker{worker_lock_, std::try_to_lock};
+    if (!worker) {
+        inbox_.flush(peer);
+        return;
     }
-    has_commands_ = true;
-    wake();
+    const bool is_done = !links_.sender().flush(peer) && !peer->is_writable;
+    worker.unlock();
+    if (!is_done)
+        inbox_.look();
 }
 
 void ucx_node::disconnect(node_id node, error why) {
-    const peer_ptr peer = find(node);
+    const peer_ptr peer = peers_.find(node);
     if (peer == nullptr)
         return;
     {
         std::lock_guard guard{peer->queue_lock};
         peer->is_open = false;
     }
-    command([this, peer, why = std::move(why)] { take_down(peer, why); });
+    inbox_.run([this, peer, why = std::move(why)] { take_down(peer, why); });
 }
 
 void ucx_node::close() {
     std::lock_guard guard{close_lock_};
     if (!thread_.joinable())
         return;
-    command([this] { begin_closing(); });
+    inbox_.run([this] { begin_closing(); });
     thread_.join();
-}
-
-endpoint_statistics ucx_node::statistics() const {
-    return {frames_sent_, frames_received_, bytes_sent_, bytes_received_, malformed_, refused_};
-}
-
-ucx_node::peer_ptr ucx_node::find(node_id node) const {
-    std::lock_guard guard{table_lock_};
-    const auto found = peers_.find(node);
-    return found != peers_.end() ? found->second : nullptr;
-}
-
-void ucx_node::command(std::function<void()> what) {
-    {
-        std::lock_guard guard{command_lock_};
-        commands_.push_back(std::move(what));
-    }
-    has_commands_ = true;
-    wake();
-}
-
-void ucx_node::wake() {
-    if (is_asleep_.exchange(false)) {
-        const std::uint64_t one = 1;
-        TROUPE_CHECK(write(wake_up_.get(), &one, sizeof one) == sizeof one,
-                     "the counter of a wake-up has room");
-    }
 }
 
 // --- the progress thread
 
 void ucx_node::run() {
-    time_point last_work = options_.time->now();
-    while (!is_closing_ || continue_closing()) {
+    pace_.worked(options_.time->now());
+    while (!is_closing() || continue_closing()) {
         const time_point now = options_.time->now();
         if (round(now)) {
-            last_work = now;
-        } else if (now - last_work < options_.spin && now >= polls_from_) {
+            pace_.worked(now);
+        } else if (pace_.keeps_polling(now)) {
             let_others_run();
         } else {
             wait_for_events();
-            last_work = options_.time->now();
+            pace_.worked(options_.time->now());
         }
     }
     abandon_everything();
@@ -170,34 +120,35 @@ void ucx_node::run() {
 bool ucx_node::round(time_point now) {
     bool worked = run_commands();
     worked |= make_progress();
-    if (now - sockets_polled_at_ >= sockets_poll_interval)
+    if (pace_.sockets_are_due(now))
         poll_sockets(duration{});
-    if (now - said_alive_at_ >= alive_interval)
+    if (pace_.sign_of_life_is_due(now))
         say_alive(now);
     if (is_wiring_)
         say_wired();
     if (is_watching_)
         look_after_peers(now);
-    return deliver() || worked;
+    // Once it closes, the listener is told nothing more.
+    return (is_closing() ? reports_.drop() : reports_.deliver()) || worked;
+}
+
+void ucx_node::let_others_run() {
+    const time_point began = options_.time->now();
+    std::this_thread::yield();
+    pace_.yielded(began, options_.time->now());
 }
 
 bool ucx_node::run_commands() {
-    if (!has_commands_.load(std::memory_order_relaxed) || !has_commands_.exchange(false))
+    const auto asked = inbox_.take();
+    if (!asked)
         return false;
-    std::vector<std::function<void()>> commands;
-    std::vector<peer_ptr> dirty;
-    {
-        std::lock_guard guard{command_lock_};
-        commands.swap(commands_);
-        dirty.swap(dirty_);
-    }
-    for (const auto& c : commands)
-        c();
-    if (!dirty.empty()) {
+    for (const auto& command : asked->commands)
+        command();
+    if (!asked->dirty.empty()) {
         std::lock_guard worker{worker_lock_};
-        for (const peer_ptr& peer : dirty) {
+        for (const peer_ptr& peer : asked->dirty) {
             peer->is_dirty = false;
-            sender_.flush(peer);
+            links_.sender().flush(peer);
         }
     }
     return true;
@@ -210,25 +161,17 @@ bool ucx_node::make_progress() {
     std::vector<frame_receiver::failure> failures;
     {
         std::lock_guard worker{worker_lock_};
-        for (unsigned spent = 0; spent < progress_burst;) {
-            const auto [now_done, asked] = progress_links();
-            done += now_done;
-            spent += asked + 1;
-            if (now_done == 0 && done > 0)
-                break;
-        }
-        if (receiver_.is_waiting_for_memory())
-            receiver_.retry();
+        done = links_.progress();
         collect();
-        failures.swap(receiver_.failures);
-        has_writable = sender_.take_writable();
-        has_failed = std::exchange(any_failed_, false);
-        malformed_.fetch_add(std::exchange(receiver_.unattributed, 0), std::memory_order_relaxed);
-        if (any_over_)
-            retire_links();
+        failures.swap(links_.receiver().failures);
+        has_writable = links_.sender().take_writable();
+        has_failed = links_.take_failed();
+        counters_.add_malformed(std::exchange(links_.receiver().unattributed, 0));
+        if (links_.has_ended())
+            links_.retire();
     }
     for (const auto& f : failures) {
-        malformed_.fetch_add(f.why.code() == errc::protocol ? 1 : 0, std::memory_order_relaxed);
+        counters_.add_malformed(f.why.code() == errc::protocol ? 1 : 0);
         take_down(f.from, f.why);
     }
     if (has_writable || has_failed)
@@ -236,43 +179,20 @@ bool ucx_node::make_progress() {
     return done > 0;
 }
 
-// Most of many peers are quiet, and polling all their workers takes longer than the transfer of a frame, so each round
-// polls one of the quiet ones in turn. Before a sleep arm() finds the others, after it the event descriptors do. Under the
-// worker lock.
-ucx_node::links_progress ucx_node::progress_links() {
-    links_progress all;
-    const std::size_t turn = ++progress_round_ % std::max<std::size_t>(links_.size(), 1);
-    for (std::size_t i = 0; i < links_.size(); ++i) {
-        ucx_peer& peer = *links_[i];
-        const bool is_quiet = peer.is_wired && peer.state != link_state::over &&
-                              peer.in_flight == 0 && peer.transfers == 0 &&
-                              progress_round_ - peer.busy_at > options_.busy_rounds;
-        if (is_quiet && i != turn)
-            continue;
-        const unsigned now_done = peer.worker->progress();
-        if (now_done > 0)
-            peer.busy_at = progress_round_;
-        all.done += now_done;
-        ++all.asked;
-    }
-    return all;
-}
-
+// Under the worker lock.
 void ucx_node::collect() {
-    for (auto& [from, data] : receiver_.frames) {
-        frames_received_.fetch_add(1, std::memory_order_relaxed);
-        bytes_received_.fetch_add(data->bytes(), std::memory_order_relaxed);
-        reports_.push_back({from->info.node, std::move(data), nullptr});
+    for (auto& [from, data] : links_.receiver().frames) {
+        counters_.add_received(data->bytes());
+        reports_.add_frame(from->info.node, std::move(data));
     }
-    receiver_.frames.clear();
+    links_.receiver().frames.clear();
 }
 
 void ucx_node::notice_changes() {
     const time_point now = options_.time->now();
     for (const auto& [node, peer] : peers_) {
         if (peer->is_writable.exchange(false))
-            reports_.push_back(
-                {node, nullptr, [n = node](endpoint_listener& l) { l.peer_writable(n); }});
+            reports_.add([n = node](endpoint_listener& l) { l.peer_writable(n); });
         std::lock_guard worker{worker_lock_};
         if (peer->has_failed && !peer->give_up_at) {
             peer->give_up_at = now + failure_grace;
@@ -281,58 +201,48 @@ void ucx_node::notice_changes() {
     }
 }
 
-bool ucx_node::deliver() {
-    if (reports_.empty())
-        return false;
-    std::vector<report> now;
-    now.swap(reports_);
-    for (report& r : now) {
-        if (is_closing_)
-            break;
-        if (r.data != nullptr)
-            listener_->frame_arrived(r.node, std::move(r.data));
-        else
-            r.call(*listener_);
-    }
-    if (reports_.empty()) { // keeps its capacity
-        now.clear();
-        reports_.swap(now);
-    }
-    return true;
-}
-
 void ucx_node::poll_sockets(std::optional<duration> timeout) {
-    std::array<epoll_event, 64> ready;
-    timespec limit{};
-    if (timeout)
-        limit = {timeout->count() / 1'000'000'000, timeout->count() % 1'000'000'000};
-    const int count =
-        epoll_pwait2(poll_.get(), ready.data(), ready.size(), timeout ? &limit : nullptr, nullptr);
-    is_asleep_ = false;
-    for (int i = 0; i < count; ++i) {
-        const std::uint64_t id = ready[static_cast<std::size_t>(i)].data.u64;
+    const auto ready = poll_.wait(timeout);
+    inbox_.wake();
+    for (const std::uint64_t id : ready) {
         if (id == wake_id) {
-            std::uint64_t wakes = 0;
-            [[maybe_unused]] const ssize_t got = read(wake_up_.get(), &wakes, sizeof wakes);
-        } else if (id >= worker_id) {
-            note_ready(static_cast<int>(id - worker_id));
+            inbox_.clear_wake_up();
+        } else if (id >= ucx_links::first_id) {
+            std::lock_guard worker{worker_lock_};
+            links_.on_ready(id);
         } else if (id >= control_plane::first_id) {
             control_.on_ready(id);
         }
     }
-    sockets_polled_at_ = options_.time->now();
-    control_.expire(sockets_polled_at_);
-    refused_ = control_.refused();
+    const time_point now = options_.time->now();
+    pace_.sockets_polled(now);
+    control_.expire(now);
+    counters_.set_refused(control_.refused());
 }
 
-void ucx_node::watch(const ucx_worker& worker) {
-    const int descriptor = worker.event_descriptor();
-    watch_descriptor(poll_.get(), descriptor, worker_id + static_cast<std::uint64_t>(descriptor));
+void ucx_node::wait_for_events() {
+    bool may_sleep = inbox_.fall_asleep();
+    std::optional<duration> limit;
+    if (may_sleep) {
+        std::lock_guard worker{worker_lock_};
+        may_sleep = links_.arm();
+        limit = wait_limit();
+    }
+    if (may_sleep)
+        poll_sockets(limit);
+    else
+        inbox_.wake();
 }
 
-void ucx_node::forget(const ucx_worker& worker) {
-    TROUPE_CHECK(epoll_ctl(poll_.get(), EPOLL_CTL_DEL, worker.event_descriptor(), nullptr) == 0,
-                 "a worker is watched until it goes");
+// Under the worker lock.
+std::optional<duration> ucx_node::wait_limit() const {
+    sleep_reasons why;
+    why.is_under_way = links_.is_under_way() || is_wiring_ || is_closing() || is_watching_;
+    if (links_.receiver().is_waiting_for_memory())
+        why.retry = frame_receiver::retry_interval;
+    if (const auto deadline = control_.next_deadline())
+        why.time_left = *deadline - options_.time->now();
+    return sleep_limit(why);
 }
 
 } // namespace troupe

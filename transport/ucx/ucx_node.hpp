@@ -1,29 +1,27 @@
 // The endpoint itself: the progress thread that moves control messages and frames, and the methods that other threads
-// call. make_ucx_endpoint (ucx_endpoint.hpp) creates it.
+// call. make_ucx_endpoint (ucx_endpoint.hpp) creates it. It connects its parts, which do not know each other, and takes the
+// worker lock for them.
 //
-// Locks, in the order in which they are taken: worker lock (UCX), then a peer's queue_lock; table lock and command lock
-// alone. A sender that finds the worker lock free hands its frame to UCX itself; otherwise, or while UCX still has work
-// with it, the progress thread does.
+// Locks, in the order in which they are taken: worker lock (UCX), then a peer's queue_lock; those of the table of peers and
+// of the inbox alone. A sender that finds the worker lock free hands its frame to UCX itself; otherwise, or while UCX still
+// has work with it, the progress thread does.
 //
-// Why no wake-up is lost: a sender stores has_commands_, then exchanges is_asleep_; the progress thread stores is_asleep_,
-// then loads has_commands_. All of these are sequentially consistent, so at least one of the two sees the other's. is_dirty
-// is cleared before the flush and queue_lock orders push against flush, so a frame pushed too late for one flush asks for
-// another. A sender whose flush left sends in flight, a failed peer or is_writable wakes the progress thread too, and while
-// sends are in flight that sleeps 100 us at most.
+// Why no wake-up is lost stands in progress_inbox.hpp. A sender whose flush left sends in flight, a failed peer or
+// is_writable wakes the progress thread too, and while sends are in flight that sleeps 100 us at most.
 #pragma once
 
-#include <atomic>
-#include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
-#include <unordered_map>
-#include <vector>
 
 #include "transport/ucx/control_plane.hpp"
-#include "transport/ucx/frame_receiver.hpp"
-#include "transport/ucx/frame_sender.hpp"
+#include "transport/ucx/endpoint_counters.hpp"
+#include "transport/ucx/progress_inbox.hpp"
+#include "transport/ucx/progress_pace.hpp"
+#include "transport/ucx/report_queue.hpp"
 #include "transport/ucx/ucx_endpoint.hpp"
-#include "transport/ucx/ucx_means.hpp"
+#include "transport/ucx/ucx_links.hpp"
+#include "transport/ucx/up_peers.hpp"
 
 namespace troupe {
 
@@ -38,42 +36,21 @@ class ucx_node final : public endpoint, private control_events {
     send_status send(node_id peer, frame_ptr f) override;
     void disconnect(node_id peer, error why) override;
     void close() override;
-    endpoint_statistics statistics() const override;
+    endpoint_statistics statistics() const override { return counters_.read(); }
 
   private:
     using peer_ptr = std::shared_ptr<ucx_peer>;
 
-    // A report to the listener, in order: a frame, or a call.
-    struct report {
-        node_id node;
-        frame_ptr data;
-        std::function<void(endpoint_listener&)> call;
-    };
-
-    struct links_progress {
-        unsigned done = 0;
-        unsigned asked = 0; // workers polled
-    };
-
     // --- any thread
-    peer_ptr find(node_id node) const;
     void kick(const peer_ptr& peer);
-    void command(std::function<void()> what);
-    void wake();
 
     // --- the progress thread
     void run();
     bool round(time_point now); // true if there was work
     void let_others_run();
     bool run_commands();
-    bool arm();
-    void watch(const ucx_worker& worker);
-    void forget(const ucx_worker& worker);
-    void note_ready(int event_descriptor);
     bool make_progress();
-    links_progress progress_links();
     void collect();
-    bool deliver();
     void poll_sockets(std::optional<duration> timeout); // none: until an event
     void wait_for_events();
     std::optional<duration> wait_limit() const;
@@ -84,10 +61,8 @@ class ucx_node final : public endpoint, private control_events {
     void take_down(peer_ptr peer, const error& why);
     void begin_closing();
     bool continue_closing();
-    void end_link(ucx_peer& peer);
-    void retire_links();
-    void drop_worker(ucx_peer& peer);
     void abandon_everything();
+    bool is_closing() const noexcept { return close_by_.has_value(); }
 
     result<void> route_found(const peer_ptr& peer, ucx_route route) override;
     void peer_accepted(const peer_ptr& peer) override;
@@ -97,48 +72,21 @@ class ucx_node final : public endpoint, private control_events {
     void connect_failed(const std::string& address, const error& why) override;
 
     const ucx_options options_;
-    const socket_address listen_address_;
-    endpoint_listener* listener_ = nullptr;
-    file_descriptor poll_;
-    file_descriptor wake_up_;
-
+    poll_set poll_;
     std::mutex worker_lock_;
-    std::unique_ptr<ucx_means> means_;
-    std::vector<peer_ptr> links_; // every peer with a worker; guarded by the worker lock
-    frame_sender sender_;
-    frame_receiver receiver_;
-    bool any_failed_ = false;          // guarded by the worker lock
-    bool any_over_ = false;            // a link is over; guarded by the worker lock
-    std::uint64_t progress_round_ = 0; // guarded by the worker lock
-
-    mutable std::mutex table_lock_;
-    // Peers that are up; written by the progress thread.
-    std::unordered_map<node_id, peer_ptr> peers_;
-
-    std::mutex command_lock_;
-    std::vector<std::function<void()>> commands_;
-    std::vector<peer_ptr> dirty_;
-    std::atomic<bool> has_commands_{false};
-    std::atomic<bool> is_asleep_{false};
+    ucx_links links_; // guarded by the worker lock
+    up_peers peers_;
+    progress_inbox inbox_;
+    endpoint_counters counters_;
 
     // Used by the progress thread only.
     control_plane control_;
-    std::vector<report> reports_;
-    // A peer has yet to be told that UCX has set up its connection.
-    bool is_wiring_ = false;
+    report_queue reports_;
+    progress_pace pace_;
+    bool is_wiring_ = false;   // a peer has yet to be told that UCX has set up its connection
     bool is_watching_ = false; // a peer waits for a time or a last frame
-    bool is_closing_ = false;
-    time_point close_by_;
-    time_point sockets_polled_at_;
-    time_point polls_from_; // before this time it sleeps when idle
-    time_point said_alive_at_;
+    std::optional<time_point> close_by_; // set from the beginning of the end on
 
-    std::atomic<std::uint64_t> frames_sent_{0};
-    std::atomic<std::uint64_t> bytes_sent_{0};
-    std::atomic<std::uint64_t> frames_received_{0};
-    std::atomic<std::uint64_t> bytes_received_{0};
-    std::atomic<std::uint64_t> malformed_{0};
-    std::atomic<std::uint64_t> refused_{0};
     std::mutex close_lock_;
     std::thread thread_;
 };

@@ -8,68 +8,39 @@ namespace {
 constexpr duration abandon_time = std::chrono::milliseconds{500};
 constexpr duration send_allowance = std::chrono::seconds{10}; // for a busy peer
 
-void ucx_failed(void* peer, ucp_ep_h, ucs_status_t) {
-    auto& failed = *static_cast<ucx_peer*>(peer);
-    failed.has_failed = true;
-    *failed.any_failed = true;
-}
-
 } // namespace
 
 result<void> ucx_node::route_found(const peer_ptr& peer, ucx_route route) {
     std::lock_guard worker{worker_lock_};
-    const auto context = means_->context(route);
-    if (!context)
-        return context.failure();
-    auto created = ucx_worker::create(**context);
-    if (!created)
-        return created.failure();
-    peer->worker = std::move(*created);
-    peer->any_failed = &any_failed_;
-    receiver_.add(*peer);
-    links_.push_back(peer);
-    watch(*peer->worker);
-    return {};
+    return links_.add(peer, route);
 }
 
 void ucx_node::peer_accepted(const peer_ptr& peer) {
-    result<ucp_ep_h> ep = nullptr;
-    {
-        std::lock_guard worker{worker_lock_};
-        ep = peer->worker->connect(peer->worker_address, &ucx_failed, peer.get());
-        peer->ep = ep ? *ep : nullptr;
-        if (ep) {
-            peer->info.over = described_link(peer->worker->printed(*ep));
-            peer->worker->watch_wiring(*ep, &peer->is_wired);
-        }
-    }
+    std::unique_lock worker{worker_lock_};
+    const auto connected = links_.connect(*peer);
+    worker.unlock();
     is_wiring_ = true;
     {
         std::lock_guard guard{peer->queue_lock};
         peer->is_open = true;
     }
-    {
-        std::lock_guard guard{table_lock_};
-        peers_[peer->info.node] = peer;
+    peers_.add(peer);
+    reports_.add([p = peer->info](endpoint_listener& l) { l.peer_up(p); });
+    if (!connected) {
+        take_down(peer, connected.failure());
+        return;
     }
-    reports_.push_back(
-        {peer->info.node, nullptr, [p = peer->info](endpoint_listener& l) { l.peer_up(p); }});
-    if (ep) {
-        std::lock_guard worker{worker_lock_};
-        receiver_.release(*peer);
-        collect();
-    } else {
-        take_down(peer, ep.failure());
-    }
+    worker.lock();
+    links_.receiver().release(*peer);
+    collect();
 }
 
 void ucx_node::peer_said_alive(const peer_ptr& peer) {
-    reports_.push_back(
-        {{}, nullptr, [n = peer->info.node](endpoint_listener& l) { l.peer_alive(n); }});
+    reports_.add([n = peer->info.node](endpoint_listener& l) { l.peer_alive(n); });
 }
 
 void ucx_node::peer_said_goodbye(const peer_ptr& peer, std::uint64_t frames) {
-    if (is_closing_ && peer->has_said_wired) {
+    if (is_closing() && peer->has_said_wired) {
         take_down(peer, error{errc::cancelled, "both ends have closed"});
         return;
     }
@@ -88,20 +59,19 @@ void ucx_node::peer_ended(const peer_ptr& peer, const error& why) {
 }
 
 void ucx_node::connect_failed(const std::string& address, const error& why) {
-    reports_.push_back(
-        {{}, nullptr, [address, why](endpoint_listener& l) { l.connect_failed(address, why); }});
+    reports_.add([address, why](endpoint_listener& l) { l.connect_failed(address, why); });
 }
 
 // UCX sends frames one after another, so frames behind a large one wait, heartbeats too; the control connection does not.
 // The progress thread does not sleep long while frames are under way. A peer with stuck frames is not told: its heartbeats
 // then give this node up.
 void ucx_node::say_alive(time_point now) {
-    said_alive_at_ = now;
+    pace_.said_alive(now);
     std::unordered_map<const ucx_peer*, frames_under_way> sending;
     {
         std::lock_guard worker{worker_lock_};
-        if (sender_.in_flight() > 0)
-            sending = sender_.under_way();
+        if (links_.sender().in_flight() > 0)
+            sending = links_.sender().under_way();
     }
     // The peer may wait for memory as long as this node would.
     const duration allowance = options_.memory_timeout + send_allowance;
@@ -148,14 +118,7 @@ void ucx_node::look_after_peers(time_point now) {
 
 // `peer` is a copy: the caller's may belong to the connection that is dropped here.
 void ucx_node::take_down(peer_ptr peer, const error& why) {
-    bool was_up = false;
-    {
-        std::lock_guard guard{table_lock_};
-        const auto found = peers_.find(peer->info.node);
-        was_up = found != peers_.end() && found->second == peer;
-        if (was_up)
-            peers_.erase(found);
-    }
+    const bool was_up = peers_.remove(peer);
     std::deque<ucx_peer::outgoing> unsent; // freed outside the lock
     {
         std::lock_guard guard{peer->queue_lock};
@@ -165,68 +128,27 @@ void ucx_node::take_down(peer_ptr peer, const error& why) {
     if (peer->worker != nullptr) {
         std::lock_guard worker{worker_lock_};
         collect();
-        end_link(*peer);
-        retire_links();
+        links_.end_link(*peer);
+        links_.retire();
     }
-    if (why.code() != errc::cancelled && !is_closing_)
+    if (why.code() != errc::cancelled && !is_closing())
         control_.say_given_up(*peer, why);
     control_.drop(*peer, why);
     if (was_up)
-        reports_.push_back(
-            {peer->info.node, nullptr,
-             [node = peer->info.node, why](endpoint_listener& l) { l.peer_down(node, why); }});
-}
-
-// Under the worker lock, like the next functions.
-void ucx_node::end_link(ucx_peer& peer) {
-    if (peer.state == link_state::over)
-        return;
-    receiver_.remove(peer);
-    forget(*peer.worker);
-    any_over_ = true;
-    peer.worker_goes_by = options_.time->now() + options_.drain_timeout;
-}
-
-void ucx_node::retire_links() {
-    any_over_ = false;
-    const time_point now = options_.time->now();
-    std::erase_if(links_, [&](const peer_ptr& peer) {
-        if (peer->state != link_state::over)
-            return false;
-        if (peer->ep != nullptr && (peer->is_wired || peer->has_failed))
-            peer->worker->disconnect(std::exchange(peer->ep, nullptr));
-        const bool is_closing =
-            peer->worker->disconnects_pending() > 0 && now < peer->worker_goes_by;
-        any_over_ = any_over_ || is_closing;
-        if (!is_closing)
-            drop_worker(*peer);
-        return !is_closing;
-    });
-}
-
-// UCX 1.13 aborts a process, ours or the peer's, whose answer to a connection set-up is still under way when the other side
-// goes. Where that is possible, the worker is kept until the process ends.
-void ucx_node::drop_worker(ucx_peer& peer) {
-    const bool is_closed = peer.ep == nullptr && peer.worker->disconnects_pending() == 0;
-    const bool is_set_up = peer.is_wired && peer.remote_is_wired;
-    if (!is_closed || !(is_set_up || peer.was_declined))
-        peer.worker->leave_to_the_end();
-    peer.worker.reset();
-    sender_.abandon(peer);
-    receiver_.abandon(peer);
+        reports_.add(
+            [node = peer->info.node, why](endpoint_listener& l) { l.peer_down(node, why); });
 }
 
 // --- the end
 
 void ucx_node::begin_closing() {
-    is_closing_ = true;
     close_by_ = options_.time->now() + options_.drain_timeout;
     control_.stop_listening();
     control_.drop_unfinished();
     std::unique_lock worker{worker_lock_};
-    for (const peer_ptr& peer : links_)
-        if (const auto up = peers_.find(peer->info.node); up == peers_.end() || up->second != peer)
-            end_link(*peer);
+    for (const peer_ptr& peer : links_.all())
+        if (!peers_.has(peer))
+            links_.end_link(*peer);
     worker.unlock();
     for (const auto& [node, peer] : peers_) {
         std::lock_guard guard{peer->queue_lock};
@@ -252,22 +174,16 @@ bool ucx_node::continue_closing() {
     for (const peer_ptr& peer : failed)
         take_down(peer, peer->has_failed ? error{errc::lost, "UCX has given it up"}
                                          : error{errc::cancelled, "both ends have closed"});
-    return !peers_.empty() && now < close_by_;
+    return !peers_.empty() && now < *close_by_;
 }
 
 void ucx_node::abandon_everything() {
     while (!peers_.empty())
         take_down(peer_ptr{peers_.begin()->second},
                   error{errc::lost, "it has not answered the goodbye"});
-    reports_.clear();
-    const time_point until = options_.time->now() + abandon_time;
+    reports_.drop();
     std::lock_guard worker{worker_lock_};
-    for (retire_links(); !links_.empty() && options_.time->now() < until; retire_links())
-        for (const peer_ptr& peer : links_)
-            peer->worker->progress();
-    for (const peer_ptr& peer : links_)
-        drop_worker(*peer);
-    links_.clear();
+    links_.abandon(options_.time->now() + abandon_time);
 }
 
 } // namespace troupe

@@ -128,10 +128,10 @@ BOOST_FIXTURE_TEST_CASE(the_end_of_a_remote_actor_frees_its_proxy_and_is_told_to
     probe_log second_log;
     watch(worker, log);
     watch(worker, second_log);
-    BOOST_TEST(static_cast<bool>(core_of(a).known_proxy(worker)));
+    BOOST_TEST(static_cast<bool>(core_of(a).peers().proxy_of(worker)));
     b.send(worker, probe(0));
     settle();
-    BOOST_TEST(!core_of(a).known_proxy(worker));
+    BOOST_TEST(!core_of(a).peers().proxy_of(worker));
     for (const probe_log& told : {log, second_log}) {
         BOOST_REQUIRE_EQUAL(told.downs.size(), 1u);
         BOOST_TEST(told.downs[0].find("numeric: loss is not a number") != std::string::npos);
@@ -146,7 +146,7 @@ BOOST_FIXTURE_TEST_CASE(the_end_of_a_remote_actor_frees_its_proxy_and_is_told_to
 BOOST_FIXTURE_TEST_CASE(an_unwatch_of_what_was_never_addressed_makes_no_proxy, two_nodes) {
     const auto worker = b.spawn<probe_actor>("worker", other);
     core_of(a).unwatch({a.node(), actor_number{16}}, worker);
-    BOOST_TEST(!core_of(a).known_proxy(worker));
+    BOOST_TEST(!core_of(a).peers().proxy_of(worker));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_message_goes_to_another_node_and_its_answer_comes_back, two_nodes) {

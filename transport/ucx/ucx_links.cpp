@@ -1,0 +1,165 @@
+#include "transport/ucx/ucx_links.hpp"
+
+#include <algorithm>
+
+#include "transport/ucx/ucx_endpoint.hpp"
+
+namespace troupe {
+
+namespace {
+
+constexpr unsigned progress_burst = 16;
+
+void ucx_failed(void* peer, ucp_ep_h, ucs_status_t) {
+    auto& failed = *static_cast<ucx_peer*>(peer);
+    failed.has_failed = true;
+    *failed.any_failed = true;
+}
+
+std::uint64_t id_of(const ucx_worker& worker) {
+    return ucx_links::first_id + static_cast<std::uint64_t>(worker.event_descriptor());
+}
+
+} // namespace
+
+ucx_links::ucx_links(const ucx_options& options, std::unique_ptr<ucx_means> means, poll_set& poll)
+    : options_{options}, poll_{poll}, means_{std::move(means)}, receiver_{options} {}
+
+result<void> ucx_links::add(const peer_ptr& peer, ucx_route route) {
+    const auto context = means_->context(route);
+    if (!context)
+        return context.failure();
+    auto created = ucx_worker::create(**context);
+    if (!created)
+        return created.failure();
+    peer->worker = std::move(*created);
+    peer->any_failed = &any_failed_;
+    receiver_.add(*peer);
+    links_.push_back(peer);
+    poll_.watch(peer->worker->event_descriptor(), id_of(*peer->worker));
+    return {};
+}
+
+result<void> ucx_links::connect(ucx_peer& peer) {
+    const auto ep = peer.worker->connect(peer.worker_address, &ucx_failed, &peer);
+    if (!ep)
+        return ep.failure();
+    peer.ep = *ep;
+    peer.info.over = described_link(peer.worker->printed(*ep));
+    peer.worker->watch_wiring(*ep, &peer.is_wired);
+    return {};
+}
+
+// --- progress
+
+unsigned ucx_links::progress() {
+    unsigned done = 0;
+    for (unsigned spent = 0; spent < progress_burst;) {
+        const auto [now_done, asked] = progress_once();
+        done += now_done;
+        spent += asked + 1;
+        if (now_done == 0 && done > 0)
+            break;
+    }
+    if (receiver_.is_waiting_for_memory())
+        receiver_.retry();
+    return done;
+}
+
+// Most of many peers are quiet, and polling all their workers takes longer than the transfer of a frame, so each round
+// polls one of the quiet ones in turn. Before a sleep arm() finds the others, after it the event descriptors do.
+ucx_links::burst ucx_links::progress_once() {
+    burst all;
+    const std::size_t turn = ++progress_round_ % std::max<std::size_t>(links_.size(), 1);
+    for (std::size_t i = 0; i < links_.size(); ++i) {
+        ucx_peer& peer = *links_[i];
+        const bool is_quiet = peer.is_wired && peer.state != link_state::over &&
+                              peer.in_flight == 0 && peer.transfers == 0 &&
+                              progress_round_ - peer.busy_at > options_.busy_rounds;
+        if (is_quiet && i != turn)
+            continue;
+        const unsigned now_done = peer.worker->progress();
+        if (now_done > 0)
+            peer.busy_at = progress_round_;
+        all.done += now_done;
+        ++all.asked;
+    }
+    return all;
+}
+
+// No peer has this descriptor if the link has ended meanwhile.
+void ucx_links::on_ready(std::uint64_t id) {
+    for (const peer_ptr& peer : links_)
+        if (id_of(*peer->worker) == id)
+            peer->busy_at = progress_round_;
+}
+
+bool ucx_links::arm() {
+    for (const peer_ptr& peer : links_) {
+        if (peer->state == link_state::over)
+            continue; // the cause of its end may keep it busy forever
+        const ucs_status_t status = peer->worker->arm();
+        if (status == UCS_ERR_BUSY) {
+            peer->busy_at = progress_round_;
+            return false;
+        }
+        if (status != UCS_OK)
+            peer->has_failed = any_failed_ = true;
+    }
+    return !any_failed_;
+}
+
+bool ucx_links::is_under_way() const noexcept {
+    return sender_.in_flight() > 0 || receiver_.transfers() > 0 || any_over_;
+}
+
+// --- the end
+
+void ucx_links::end_link(ucx_peer& peer) {
+    if (peer.state == link_state::over)
+        return;
+    receiver_.remove(peer);
+    poll_.forget(peer.worker->event_descriptor());
+    any_over_ = true;
+    peer.worker_goes_by = options_.time->now() + options_.drain_timeout;
+}
+
+void ucx_links::retire() {
+    any_over_ = false;
+    const time_point now = options_.time->now();
+    std::erase_if(links_, [&](const peer_ptr& peer) {
+        if (peer->state != link_state::over)
+            return false;
+        if (peer->ep != nullptr && (peer->is_wired || peer->has_failed))
+            peer->worker->disconnect(std::exchange(peer->ep, nullptr));
+        const bool is_closing =
+            peer->worker->disconnects_pending() > 0 && now < peer->worker_goes_by;
+        any_over_ = any_over_ || is_closing;
+        if (!is_closing)
+            drop_worker(*peer);
+        return !is_closing;
+    });
+}
+
+// UCX 1.13 aborts a process, ours or the peer's, whose answer to a connection set-up is still under way when the other side
+// goes. Where that is possible, the worker is kept until the process ends.
+void ucx_links::drop_worker(ucx_peer& peer) {
+    const bool is_closed = peer.ep == nullptr && peer.worker->disconnects_pending() == 0;
+    const bool is_set_up = peer.is_wired && peer.remote_is_wired;
+    if (!is_closed || !(is_set_up || peer.was_declined))
+        peer.worker->leave_to_the_end();
+    peer.worker.reset();
+    sender_.abandon(peer);
+    receiver_.abandon(peer);
+}
+
+void ucx_links::abandon(time_point by) {
+    for (retire(); !links_.empty() && options_.time->now() < by; retire())
+        for (const peer_ptr& peer : links_)
+            peer->worker->progress();
+    for (const peer_ptr& peer : links_)
+        drop_worker(*peer);
+    links_.clear();
+}
+
+} // namespace troupe
