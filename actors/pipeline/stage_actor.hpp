@@ -3,7 +3,7 @@
 //
 // The executor: it accepts messages, chooses the next step (next_step.hpp) whenever the device is
 // idle, and submits work. Its state is stage_state; its parts, which do not know each other, are
-// the agreement with other replicas (agreement.hpp), the norm over all stages (shared_norm.hpp) and
+// the agreement with other replicas (agreement.hpp), the norm over all stages (stage_norm.hpp) and
 // the evaluation (stage_evaluation.hpp). At any time at most one piece of work is on the device.
 //
 // Threads: an actor's. Device work touches only its captures. Errors: a neighbour's message out of
@@ -17,10 +17,9 @@
 #include <vector>
 
 #include "actors/pipeline/agreement.hpp"
-#include "actors/pipeline/shared_norm.hpp"
 #include "actors/pipeline/stage_evaluation.hpp"
+#include "actors/pipeline/stage_norm.hpp"
 #include "actors/pipeline/stage_port.hpp"
-#include "actors/pipeline/tensor_routes.hpp"
 #include "actors/runtime/actor.hpp"
 #include "actors/runtime/work_queue.hpp"
 #include "schemas/training.capnp.h"
@@ -62,11 +61,12 @@ class stage_actor final : public actor, private stage_port {
     void to_evaluation(typename Body::Reader, const frame&) {
         evaluation_.take(current());
     }
-    void partial_norm(proto::PartialNorm::Reader body, const frame& f);
-    void global_norm(proto::GlobalNorm::Reader body, const frame& f);
+    template <class Body>
+    void to_norm(typename Body::Reader, const frame&) {
+        norm_.take(current());
+    }
     void on_down(actor_address who, const error& why) override;
     void on_rejected(proto::Rejected::Reader body, const frame& f) override;
-    bool comes_from_one_of(const std::vector<actor_address>& expected, const frame& f);
 
     // ---- set-up and ends (stage_actor.cpp) ----
     result<void> listen(proto::ConnectStage::Reader body);
@@ -82,10 +82,6 @@ class stage_actor final : public actor, private stage_port {
     void start_forward(const instruction& i);
     void start_backward(const instruction& i);
     void start_update(const instruction& i);
-    void start_norm();
-    void add_to_norm();
-    void tell_norm(double squares);
-    bool shares_norm() const;
     void skip_update();
     void submit_pass(const instruction& i, stage_work work);
     void finish_forward(const instruction& i, forward_outcome& made);
@@ -116,13 +112,9 @@ class stage_actor final : public actor, private stage_port {
 
     stage_options options_;
     stage_state state_;
-    std::vector<actor_address> previous_; // one; where stages differ in replicas, all, by replica
-    std::vector<actor_address> next_;     // likewise; empty at the last stage
-    actor_address source_;                // the data source, which sends the last stage's labels
-    stage_routes routes_;
     std::unique_ptr<agreement> agreement_; // null until the stage is connected
     stage_evaluation evaluation_;
-    shared_norm norm_; // for the next update
+    stage_norm norm_;
     std::map<pass_id, stashed> stash_;
     bool end_passed_on_ = false; // EndOfData of the epoch
     bool snapshot_due_ = false;

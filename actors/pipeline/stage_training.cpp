@@ -58,7 +58,7 @@ void stage_actor::pass_on_end() {
         state_.position.forward_minibatch < share.shape().minibatches)
         return;
     end_passed_on_ = true;
-    for (const actor_address next : next_) {
+    for (const actor_address next : state_.neighbours.next) {
         frame_builder<proto::EndOfData> onward;
         onward.body().setEpoch(share.number());
         onward.body().setMinibatches(share.whole().minibatches);
@@ -153,8 +153,9 @@ void stage_actor::start_forward(const instruction& i) {
             .flops = options_.program->forward_flops_per_sample() * samples,
             .priority = task_priority::usual,
             .work = [made, program = options_.program, used, part = part_of(i),
-                     arrived = tensors_of(*activation), arrives_as = routes_.from_previous, samples,
-                     labels = std::move(labels), scale, to_next = routes_.to_next,
+                     arrived = tensors_of(*activation),
+                     arrives_as = state_.neighbours.routes.from_previous, samples,
+                     labels = std::move(labels), scale, to_next = state_.neighbours.routes.to_next,
                      sent_as = options_.activations](compute_context& context,
                                                      copied_weights& copies) -> result<void> {
                 auto here = copies.on_device(context, used);
@@ -197,7 +198,8 @@ void stage_actor::finish_forward(const instruction& i, forward_outcome& made) {
     activation.envelope().setWeightVersion(version);
     for (tensor& output : made.forward.outputs)
         activation.attach(std::move(output));
-    send(next_[share.replica_of(minibatch, next_.size())], std::move(activation));
+    send(state_.neighbours.next[share.replica_of(minibatch, state_.neighbours.next.size())],
+         std::move(activation));
 }
 
 void stage_actor::count_loss(const instruction& i, const loss_result& loss) {
@@ -240,55 +242,57 @@ void stage_actor::start_backward(const instruction& i) {
     auto made = std::make_shared<backward_outcome>();
     // Tensors are moved into the work: it may overwrite those that nobody else holds.
     submit_pass(
-        i, {.label = proto::BACKWARD_WORK->cStr(),
-            .minibatch = minibatch_id{state_.share().run_minibatch(i.minibatch)},
-            .version = used->version,
-            .flops = options_.program->backward_flops_per_sample() * samples +
-                     (buckets && options_.encoder ? options_.program->parameter_bytes() : 0.0),
-            .work = [made, program = options_.program, used, part = part_of(i),
-                     saved = std::make_shared<saved_activations>(std::move(s.saved)),
-                     gradients = std::make_shared<std::vector<tensor>>(std::move(gradients)),
-                     sum = std::make_shared<std::vector<tensor>>(std::move(state_.gradients)),
-                     buckets, as_factors = options_.as_factors, to_previous = routes_.to_previous,
-                     arrives_as = routes_.from_next, sent_as = options_.activations,
-                     samples](compute_context& context, copied_weights& copies) -> result<void> {
-                auto here = copies.on_device(context, used);
-                if (!here)
-                    return here.failure();
-                if (auto in = receive_tensors(context, arrives_as.get(), *gradients, samples); !in)
-                    return in;
-                const stage_program::gradients_hook ready = [&](std::size_t first,
-                                                                std::span<const tensor> some) {
-                    return buckets->add(context, first, some);
-                };
-                auto backward = program->backward(context, **here, part, std::move(*saved),
-                                                  std::move(*gradients), buckets ? &ready : nullptr,
-                                                  as_factors.empty() ? nullptr : &as_factors);
-                if (!backward)
-                    return backward.failure();
-                made->input_gradients = std::move(backward->input_gradients);
-                if (auto exported =
-                        export_tensors(context, made->input_gradients, to_previous, sent_as.get());
-                    !exported)
-                    return exported;
-                std::vector<tensor> own = std::move(backward->weight_gradients);
-                if (buckets) {
-                    auto rest = buckets->rest(context,
-                                              std::span{own}.subspan(program->parameters().size()));
-                    if (!rest)
-                        return rest.failure();
-                    made->sum = std::move(rest).value();
-                    own.clear();
-                    return copy_to_host(context, made->sum);
-                }
-                made->sum = std::move(*sum);
-                if (made->sum.empty()) {
-                    made->sum = std::move(own);
-                    return {};
-                }
-                return accumulate(context, made->sum, own, as_factors);
-            },
-            .then = [this, i, made] { finish_backward(i, *made); }});
+        i,
+        {.label = proto::BACKWARD_WORK->cStr(),
+         .minibatch = minibatch_id{state_.share().run_minibatch(i.minibatch)},
+         .version = used->version,
+         .flops = options_.program->backward_flops_per_sample() * samples +
+                  (buckets && options_.encoder ? options_.program->parameter_bytes() : 0.0),
+         .work = [made, program = options_.program, used, part = part_of(i),
+                  saved = std::make_shared<saved_activations>(std::move(s.saved)),
+                  gradients = std::make_shared<std::vector<tensor>>(std::move(gradients)),
+                  sum = std::make_shared<std::vector<tensor>>(std::move(state_.gradients)), buckets,
+                  as_factors = options_.as_factors,
+                  to_previous = state_.neighbours.routes.to_previous,
+                  arrives_as = state_.neighbours.routes.from_next, sent_as = options_.activations,
+                  samples](compute_context& context, copied_weights& copies) -> result<void> {
+             auto here = copies.on_device(context, used);
+             if (!here)
+                 return here.failure();
+             if (auto in = receive_tensors(context, arrives_as.get(), *gradients, samples); !in)
+                 return in;
+             const stage_program::gradients_hook ready = [&](std::size_t first,
+                                                             std::span<const tensor> some) {
+                 return buckets->add(context, first, some);
+             };
+             auto backward = program->backward(context, **here, part, std::move(*saved),
+                                               std::move(*gradients), buckets ? &ready : nullptr,
+                                               as_factors.empty() ? nullptr : &as_factors);
+             if (!backward)
+                 return backward.failure();
+             made->input_gradients = std::move(backward->input_gradients);
+             if (auto exported =
+                     export_tensors(context, made->input_gradients, to_previous, sent_as.get());
+                 !exported)
+                 return exported;
+             std::vector<tensor> own = std::move(backward->weight_gradients);
+             if (buckets) {
+                 auto rest =
+                     buckets->rest(context, std::span{own}.subspan(program->parameters().size()));
+                 if (!rest)
+                     return rest.failure();
+                 made->sum = std::move(rest).value();
+                 own.clear();
+                 return copy_to_host(context, made->sum);
+             }
+             made->sum = std::move(*sum);
+             if (made->sum.empty()) {
+                 made->sum = std::move(own);
+                 return {};
+             }
+             return accumulate(context, made->sum, own, as_factors);
+         },
+         .then = [this, i, made] { finish_backward(i, *made); }});
     state_.gradients.clear();
 }
 
@@ -305,7 +309,8 @@ void stage_actor::finish_backward(const instruction& i, backward_outcome& made) 
     gradient.envelope().setWeightVersion(used.value());
     for (tensor& of_input : made.input_gradients)
         gradient.attach(std::move(of_input));
-    send(previous_[share.replica_of(minibatch, previous_.size())], std::move(gradient));
+    send(state_.neighbours.previous[share.replica_of(minibatch, state_.neighbours.previous.size())],
+         std::move(gradient));
     // Lags are counted once per minibatch, at its last backward pass.
     if (state_.position.backward_count + 1 == share.shape().microbatches_of(i.minibatch))
         agreement_->gradients_complete(used, s.reading);
