@@ -5,7 +5,6 @@
 
 #include "actors/messages.hpp"
 #include "actors/pipeline/stage_holdings.hpp"
-#include "actors/pipeline/stage_messages.hpp"
 #include "actors/update_counts.hpp"
 #include "schemas/collective.capnp.h"
 #include "schemas/params.capnp.h"
@@ -16,10 +15,10 @@ namespace troupe {
 
 stage_actor::stage_actor(actor_context& context, stage_options options)
     : actor{context}, options_{std::move(options)}, evaluation_{*this}, norm_{*this},
-      work_{*this, [this](const std::string& label, const error& why) {
-                const error where = why.in(label);
-                fail(why.code() == errc::exhausted ? with_holdings(where) : where);
-            }} {
+      passes_{*this}, work_{*this, [this](const std::string& label, const error& why) {
+                                const error where = why.in(label);
+                                fail(why.code() == errc::exhausted ? with_holdings(where) : where);
+                            }} {
     on<proto::ConnectStage>(&stage_actor::connect);
     on<proto::EpochBegin>(&stage_actor::begin_epoch);
     on<proto::Activation>(&stage_actor::to_arrivals<proto::Activation>);
@@ -66,7 +65,7 @@ void stage_actor::to_arrivals(typename Body::Reader, const frame& f) {
     } else if constexpr (std::is_same_v<Body, proto::Gradient>) {
         if (!comes_from(sender_among(state_.neighbours.next, f), f))
             return;
-        taken = state_.arrivals.take_gradient(current(), stash_.size());
+        taken = state_.arrivals.take_gradient(current(), passes_.in_flight());
     } else {
         if (!comes_from(sender_among(state_.neighbours.previous, f), f))
             return;
@@ -301,12 +300,9 @@ void stage_actor::end(const error& why, std::optional<std::uint32_t> lost_stage,
 }
 
 error stage_actor::with_holdings(const error& why) const {
-    kept_activations kept;
-    for (const auto& [pass, s] : stash_)
-        kept.add(s.saved, s.loss_gradient);
     return {why.code(),
-            why.message() +
-                describe_holdings(state_, kept, options_.program->layout(options_.rule->state()))};
+            why.message() + describe_holdings(state_, passes_.kept(),
+                                              options_.program->layout(options_.rule->state()))};
 }
 
 // A stage reports which neighbour is lost: the trainer may still reach both ends of a lost link.

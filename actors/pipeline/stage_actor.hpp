@@ -3,15 +3,15 @@
 //
 // The executor: it accepts messages, chooses the next step (next_step.hpp) whenever the device is
 // idle, and submits work. Its state is stage_state; its parts, which do not know each other, are
-// the agreement with other replicas (agreement.hpp), the norm over all stages (stage_norm.hpp) and
-// the evaluation (stage_evaluation.hpp). At any time at most one piece of work is on the device.
+// the passes (stage_passes.hpp), the norm over all stages (stage_norm.hpp), the agreement with other
+// replicas (agreement.hpp) and the evaluation (stage_evaluation.hpp). At any time at most one piece
+// of work is on the device.
 //
 // Threads: an actor's. Device work touches only its captures. Errors: a neighbour's message out of
 // order, work that fails and weights that do not fit end the stage: it sends the trainer StageFailed
 // with the reason.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -19,6 +19,7 @@
 #include "actors/pipeline/agreement.hpp"
 #include "actors/pipeline/stage_evaluation.hpp"
 #include "actors/pipeline/stage_norm.hpp"
+#include "actors/pipeline/stage_passes.hpp"
 #include "actors/pipeline/stage_port.hpp"
 #include "actors/runtime/actor.hpp"
 #include "actors/runtime/work_queue.hpp"
@@ -31,23 +32,6 @@ class stage_actor final : public actor, private stage_port {
     stage_actor(actor_context& context, stage_options options);
 
   private:
-    // A microbatch between its forward and its backward pass.
-    struct stashed {
-        saved_activations saved;
-        tensor loss_gradient;             // last stage only
-        std::uint64_t reading = 0;        // agreement::reading() before the forward pass
-        std::uint64_t sender_version = 0; // the Activation's, echoed in the Gradient
-    };
-    // The results of a pass; written on the device's thread, then read by the actor.
-    struct forward_outcome {
-        forward_result forward;
-        loss_result loss;
-    };
-    struct backward_outcome {
-        std::vector<tensor> input_gradients;
-        std::vector<tensor> sum; // of weight gradients, over microbatches
-    };
-
     // ---- messages (stage_actor.cpp) ----
     void connect(proto::ConnectStage::Reader body, const frame& f);
     void begin_epoch(proto::EpochBegin::Reader body, const frame& f);
@@ -79,17 +63,12 @@ class stage_actor final : public actor, private stage_port {
     // ---- training (stage_training.cpp) ----
     step what_is_next(std::optional<instruction>& next) const;
     void start(const instruction& i);
-    void start_forward(const instruction& i);
-    void start_backward(const instruction& i);
     void start_update(const instruction& i);
     void skip_update();
+    void take_gradients(const instruction& i, pass_gradients made);
     void submit_pass(const instruction& i, stage_work work);
-    void finish_forward(const instruction& i, forward_outcome& made);
-    void finish_backward(const instruction& i, backward_outcome& made);
-    void count_loss(const instruction& i, const loss_result& loss);
     void pass_on_end();
     void finish_epoch();
-    batch_part part_of(const instruction& i) const;
 
     // ---- stage_port ----
     const stage_options& options() const override { return options_; }
@@ -115,7 +94,7 @@ class stage_actor final : public actor, private stage_port {
     std::unique_ptr<agreement> agreement_; // null until the stage is connected
     stage_evaluation evaluation_;
     stage_norm norm_;
-    std::map<pass_id, stashed> stash_;
+    stage_passes passes_;
     bool end_passed_on_ = false; // EndOfData of the epoch
     bool snapshot_due_ = false;
     work_queue work_;

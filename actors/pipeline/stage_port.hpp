@@ -1,6 +1,6 @@
-// The interface of a stage to its parts: its agreement with other replicas, and its evaluation.
-// Parts do not know each other; they share the stage's state, and act through the stage, the
-// executor (stage_actor.hpp).
+// The interface of a stage to its parts: its passes, its norm, its agreement with other replicas, and
+// its evaluation. Parts do not know each other; they share the stage's state, and act through the
+// stage, the executor (stage_actor.hpp).
 //
 // Threads: the stage's.
 #pragma once
