@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <string>
-#include <tuple>
 
 #include "actors/messages.hpp"
 #include "actors/pipeline/stage_holdings.hpp"
-#include "actors/pipeline/stage_messages.hpp"
 #include "actors/update_counts.hpp"
 #include "schemas/collective.capnp.h"
 #include "schemas/params.capnp.h"
@@ -16,19 +14,19 @@
 namespace troupe {
 
 stage_actor::stage_actor(actor_context& context, stage_options options)
-    : actor{context}, options_{std::move(options)}, evaluation_{*this},
-      work_{*this, [this](const std::string& label, const error& why) {
-                const error where = why.in(label);
-                fail(why.code() == errc::exhausted ? with_holdings(where) : where);
-            }} {
+    : actor{context}, options_{std::move(options)}, evaluation_{*this}, norm_{*this},
+      passes_{*this}, work_{*this, [this](const std::string& label, const error& why) {
+                                const error where = why.in(label);
+                                fail(why.code() == errc::exhausted ? with_holdings(where) : where);
+                            }} {
     on<proto::ConnectStage>(&stage_actor::connect);
     on<proto::EpochBegin>(&stage_actor::begin_epoch);
     on<proto::Activation>(&stage_actor::to_arrivals<proto::Activation>);
     on<proto::Gradient>(&stage_actor::to_arrivals<proto::Gradient>);
     on<proto::Labels>(&stage_actor::to_arrivals<proto::Labels>);
     on<proto::EndOfData>(&stage_actor::end_data);
-    on<proto::PartialNorm>(&stage_actor::partial_norm);
-    on<proto::GlobalNorm>(&stage_actor::global_norm);
+    on<proto::PartialNorm>(&stage_actor::to_norm<proto::PartialNorm>);
+    on<proto::GlobalNorm>(&stage_actor::to_norm<proto::GlobalNorm>);
     on<proto::TakeSnapshot>(&stage_actor::snapshot);
     on<proto::EvaluationBatch>(&stage_actor::to_evaluation<proto::EvaluationBatch>);
     on<proto::EvaluationLabels>(&stage_actor::to_evaluation<proto::EvaluationLabels>);
@@ -51,11 +49,6 @@ bool stage_actor::comes_from(actor_address expected, const frame& f) {
     return false;
 }
 
-bool stage_actor::comes_from_one_of(const std::vector<actor_address>& expected, const frame& f) {
-    const auto sender = std::ranges::find(expected, f.from());
-    return comes_from(sender == expected.end() ? actor_address{} : *sender, f);
-}
-
 template <class Body>
 void stage_actor::to_agreement(typename Body::Reader, const frame& f) {
     if (!agreement_ || !agreement_->take(current()))
@@ -66,15 +59,15 @@ template <class Body>
 void stage_actor::to_arrivals(typename Body::Reader, const frame& f) {
     result<void> taken;
     if constexpr (std::is_same_v<Body, proto::Labels>) {
-        if (!comes_from(source_, f))
+        if (!comes_from(state_.neighbours.source, f))
             return;
         taken = state_.arrivals.take_labels(current());
     } else if constexpr (std::is_same_v<Body, proto::Gradient>) {
-        if (!comes_from_one_of(next_, f))
+        if (!comes_from(sender_among(state_.neighbours.next, f), f))
             return;
-        taken = state_.arrivals.take_gradient(current(), stash_.size());
+        taken = state_.arrivals.take_gradient(current(), passes_.in_flight());
     } else {
-        if (!comes_from_one_of(previous_, f))
+        if (!comes_from(sender_among(state_.neighbours.previous, f), f))
             return;
         taken = state_.arrivals.take_activation(current());
     }
@@ -119,51 +112,34 @@ void stage_actor::connect(proto::ConnectStage::Reader body, const frame& f) {
             .then = [this, initial] { start_with(std::move(*initial)); }});
 }
 
-// Sets the neighbours, the routes to them, and the checks of their messages.
+// Sets the neighbours and the checks of their messages.
 result<void> stage_actor::listen(proto::ConnectStage::Reader body) {
-    if (body.getPrevious().size() == 0 || (body.getNext().size() == 0) != options_.is_last())
-        return error{errc::protocol, "the neighbours of this stage are not there"};
-    for (const auto replica : body.getPrevious())
-        watch(previous_.emplace_back(read_address(replica)));
-    for (const auto replica : body.getNext())
-        watch(next_.emplace_back(read_address(replica)));
-    for (const auto& [is_colocated, stage, route] :
-         {std::tuple{body.getPreviousIsColocated(), &previous_, &routes_.to_previous},
-          {body.getNextIsColocated(), &next_, &routes_.to_next}}) {
-        if (!is_colocated)
-            continue;
-        if (stage->empty() || stage->front().node != self().node)
-            return error{errc::protocol, "a stage of another node is not on this stage's device"};
-        *route = tensor_route::colocated;
-    }
-    const number_form_ptr& form = options_.activations;
+    auto named = neighbours_of(options_, body, self().node);
+    if (!named)
+        return named.failure();
+    const stage_neighbours& own = state_.neighbours = std::move(named).value();
+    for (const auto* neighbours : {&own.previous, &own.next})
+        for (const actor_address who : *neighbours)
+            watch(who);
     const auto& program = options_.program;
-    if (form && !options_.is_first())
-        routes_.from_previous = std::make_shared<const crossing_numbers>(
-            crossing_numbers::activations(form, program->inputs()));
-    if (form && !options_.is_last())
-        routes_.from_next = std::make_shared<const crossing_numbers>(
-            crossing_numbers::gradients(form, program->outputs()));
-    source_ = read_address(body.getSource());
-    evaluation_.connect(previous_[0], next_.empty() ? actor_address{} : next_[0], source_,
-                        routes_.to_next);
     state_.arrivals = stage_arrivals{
         {.schedule = options_.schedule,
          .place = options_.place,
          .replica = options_.replica,
          .warm_ups = options_.warm_ups,
          .is_dynamic = options_.sync.assigns_dynamically(),
-         .previous = previous_,
-         .next = next_,
+         .previous = own.previous,
+         .next = own.next,
          .inputs =
-             [program, as = routes_.from_previous](std::span<const tensor> all,
-                                                   std::uint32_t samples) {
+             [program, as = own.routes.from_previous](std::span<const tensor> all,
+                                                      std::uint32_t samples) {
                  return as ? as->check(all, samples) : program->check_inputs(all, samples);
              },
          .labels = [program](std::span<const tensor> all,
                              std::uint32_t samples) { return program->check_labels(all, samples); },
          .gradients =
-             [program, as = routes_.from_next](std::span<const tensor> all, std::uint32_t samples) {
+             [program, as = own.routes.from_next](std::span<const tensor> all,
+                                                  std::uint32_t samples) {
                  return as ? as->check(all, samples) : program->check_gradients(all, samples);
              }}};
     return {};
@@ -193,7 +169,7 @@ void stage_actor::tell_ready() {
 // ---- an epoch -----------------------------------------------------------------------------------------------------
 
 void stage_actor::begin_epoch(proto::EpochBegin::Reader body, const frame& f) {
-    if (!comes_from_one_of(previous_, f))
+    if (!comes_from(sender_among(state_.neighbours.previous, f), f))
         return;
     const weights_ptr& latest = state_.weights.latest();
     if (!latest && !state_.arrivals.is_running())
@@ -207,7 +183,7 @@ void stage_actor::begin_epoch(proto::EpochBegin::Reader body, const frame& f) {
     state_.counts = {.began = now()};
     state_.weights.unsettle();
     end_passed_on_ = false;
-    for (const actor_address next : next_) {
+    for (const actor_address next : state_.neighbours.next) {
         frame_builder<proto::EpochBegin> onward;
         onward.body().setEpoch(body.getEpoch());
         onward.body().setFirstMinibatch(body.getFirstMinibatch());
@@ -221,7 +197,7 @@ void stage_actor::begin_epoch(proto::EpochBegin::Reader body, const frame& f) {
 }
 
 void stage_actor::end_data(proto::EndOfData::Reader, const frame& f) {
-    if (!comes_from_one_of(previous_, f))
+    if (!comes_from(sender_among(state_.neighbours.previous, f), f))
         return;
     const auto ended = state_.arrivals.take_end(f);
     if (!ended)
@@ -324,33 +300,20 @@ void stage_actor::end(const error& why, std::optional<std::uint32_t> lost_stage,
 }
 
 error stage_actor::with_holdings(const error& why) const {
-    kept_activations kept;
-    for (const auto& [pass, s] : stash_)
-        kept.add(s.saved, s.loss_gradient);
     return {why.code(),
-            why.message() +
-                describe_holdings(state_, kept, options_.program->layout(options_.rule->state()))};
+            why.message() + describe_holdings(state_, passes_.kept(),
+                                              options_.program->layout(options_.rule->state()))};
 }
 
 // A stage reports which neighbour is lost: the trainer may still reach both ends of a lost link.
 void stage_actor::on_down(actor_address who, const error& why) {
-    const error lost{errc::lost, why.message()};
-    const std::uint32_t stage = options_.place.stage;
-    for (const auto& [neighbours, number] :
-         {std::pair{&next_, stage + 1}, {&previous_, stage - 1}}) {
-        const auto found = std::ranges::find(*neighbours, who);
-        if (found == neighbours->end() || number >= options_.place.stages)
-            continue;
-        return end(lost, number,
-                   options_.stages_differ()
-                       ? static_cast<std::uint32_t>(found - neighbours->begin())
-                       : options_.replica.replica);
-    }
+    if (const auto lost = state_.neighbours.place_of(who, options_))
+        return end({errc::lost, why.message()}, lost->stage, lost->replica);
     const auto noticed = agreement_ ? agreement_->lose(who, why) : std::nullopt;
     if (!noticed)
         return; // the data source is colocated with the trainer and ends with it
     if (noticed->replica)
-        return end({errc::lost, noticed->why.message()}, stage, *noticed->replica);
+        return end({errc::lost, noticed->why.message()}, options_.place.stage, *noticed->replica);
     fail(noticed->why);
 }
 
@@ -359,8 +322,7 @@ void stage_actor::on_rejected(proto::Rejected::Reader body, const frame& f) {
     // neighbour.
     if (body.getGone())
         return;
-    if (std::ranges::count(previous_, f.from()) > 0 || std::ranges::count(next_, f.from()) > 0 ||
-        (agreement_ && agreement_->is_companion(f.from())))
+    if (state_.neighbours.has(f.from()) || (agreement_ && agreement_->is_companion(f.from())))
         fail(read_failure(body).in("a neighbour refused a message"));
     else if (f.from() == options_.trainer)
         fail(read_failure(body).in("the trainer refused a message"));

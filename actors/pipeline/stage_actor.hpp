@@ -3,24 +3,24 @@
 //
 // The executor: it accepts messages, chooses the next step (next_step.hpp) whenever the device is
 // idle, and submits work. Its state is stage_state; its parts, which do not know each other, are
-// the agreement with other replicas (agreement.hpp), the norm over all stages (shared_norm.hpp) and
-// the evaluation (stage_evaluation.hpp). At any time at most one piece of work is on the device.
+// the passes (stage_passes.hpp), the norm over all stages (stage_norm.hpp), the agreement with other
+// replicas (agreement.hpp) and the evaluation (stage_evaluation.hpp). At any time at most one piece
+// of work is on the device.
 //
 // Threads: an actor's. Device work touches only its captures. Errors: a neighbour's message out of
 // order, work that fails and weights that do not fit end the stage: it sends the trainer StageFailed
 // with the reason.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "actors/pipeline/agreement.hpp"
-#include "actors/pipeline/shared_norm.hpp"
 #include "actors/pipeline/stage_evaluation.hpp"
+#include "actors/pipeline/stage_norm.hpp"
+#include "actors/pipeline/stage_passes.hpp"
 #include "actors/pipeline/stage_port.hpp"
-#include "actors/pipeline/tensor_routes.hpp"
 #include "actors/runtime/actor.hpp"
 #include "actors/runtime/work_queue.hpp"
 #include "schemas/training.capnp.h"
@@ -32,23 +32,6 @@ class stage_actor final : public actor, private stage_port {
     stage_actor(actor_context& context, stage_options options);
 
   private:
-    // A microbatch between its forward and its backward pass.
-    struct stashed {
-        saved_activations saved;
-        tensor loss_gradient;             // last stage only
-        std::uint64_t reading = 0;        // agreement::reading() before the forward pass
-        std::uint64_t sender_version = 0; // the Activation's, echoed in the Gradient
-    };
-    // The results of a pass; written on the device's thread, then read by the actor.
-    struct forward_outcome {
-        forward_result forward;
-        loss_result loss;
-    };
-    struct backward_outcome {
-        std::vector<tensor> input_gradients;
-        std::vector<tensor> sum; // of weight gradients, over microbatches
-    };
-
     // ---- messages (stage_actor.cpp) ----
     void connect(proto::ConnectStage::Reader body, const frame& f);
     void begin_epoch(proto::EpochBegin::Reader body, const frame& f);
@@ -62,11 +45,12 @@ class stage_actor final : public actor, private stage_port {
     void to_evaluation(typename Body::Reader, const frame&) {
         evaluation_.take(current());
     }
-    void partial_norm(proto::PartialNorm::Reader body, const frame& f);
-    void global_norm(proto::GlobalNorm::Reader body, const frame& f);
+    template <class Body>
+    void to_norm(typename Body::Reader, const frame&) {
+        norm_.take(current());
+    }
     void on_down(actor_address who, const error& why) override;
     void on_rejected(proto::Rejected::Reader body, const frame& f) override;
-    bool comes_from_one_of(const std::vector<actor_address>& expected, const frame& f);
 
     // ---- set-up and ends (stage_actor.cpp) ----
     result<void> listen(proto::ConnectStage::Reader body);
@@ -79,21 +63,12 @@ class stage_actor final : public actor, private stage_port {
     // ---- training (stage_training.cpp) ----
     step what_is_next(std::optional<instruction>& next) const;
     void start(const instruction& i);
-    void start_forward(const instruction& i);
-    void start_backward(const instruction& i);
     void start_update(const instruction& i);
-    void start_norm();
-    void add_to_norm();
-    void tell_norm(double squares);
-    bool shares_norm() const;
     void skip_update();
+    void take_gradients(const instruction& i, pass_gradients made);
     void submit_pass(const instruction& i, stage_work work);
-    void finish_forward(const instruction& i, forward_outcome& made);
-    void finish_backward(const instruction& i, backward_outcome& made);
-    void count_loss(const instruction& i, const loss_result& loss);
     void pass_on_end();
     void finish_epoch();
-    batch_part part_of(const instruction& i) const;
 
     // ---- stage_port ----
     const stage_options& options() const override { return options_; }
@@ -116,14 +91,10 @@ class stage_actor final : public actor, private stage_port {
 
     stage_options options_;
     stage_state state_;
-    std::vector<actor_address> previous_; // one; where stages differ in replicas, all, by replica
-    std::vector<actor_address> next_;     // likewise; empty at the last stage
-    actor_address source_;                // the data source, which sends the last stage's labels
-    stage_routes routes_;
     std::unique_ptr<agreement> agreement_; // null until the stage is connected
     stage_evaluation evaluation_;
-    shared_norm norm_; // for the next update
-    std::map<pass_id, stashed> stash_;
+    stage_norm norm_;
+    stage_passes passes_;
     bool end_passed_on_ = false; // EndOfData of the epoch
     bool snapshot_due_ = false;
     work_queue work_;

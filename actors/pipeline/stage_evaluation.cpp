@@ -9,17 +9,10 @@
 
 namespace troupe {
 
-void stage_evaluation::connect(actor_address previous, actor_address next, actor_address source,
-                               tensor_route to_next) {
-    previous_ = previous;
-    next_ = next;
-    source_ = source;
-    to_next_ = to_next;
-}
-
 void stage_evaluation::take(const frame_ptr& f) {
     const bool is_labels = f->body_type() == type_id_of<proto::EvaluationLabels>();
-    if (!stage_.comes_from(is_labels ? source_ : previous_, *f))
+    const stage_neighbours& neighbours = stage_.state().neighbours;
+    if (!stage_.comes_from(is_labels ? neighbours.source : neighbours.first_previous(), *f))
         return;
     if (auto accepted = accept(f); !accepted)
         return stage_.fail(accepted.failure());
@@ -82,7 +75,8 @@ void stage_evaluation::start() {
          .flops = options.program->forward_flops_per_sample() * static_cast<double>(samples),
          .work = [made, program = options.program,
                   used = for_passes(*stage_.state().weights.settled()),
-                  arrived = tensors_of(*front), labels = std::move(labels), to_next = to_next_](
+                  arrived = tensors_of(*front), labels = std::move(labels),
+                  to_next = stage_.state().neighbours.routes.to_next](
                      compute_context& context, copied_weights& copies) -> result<void> {
              auto here = copies.on_device(context, used);
              if (!here)
@@ -117,7 +111,7 @@ void stage_evaluation::start() {
                  onward.body().setBatch(batch);
                  for (tensor& output : made->outputs)
                      onward.attach(std::move(output));
-                 stage_.send(next_, std::move(onward));
+                 stage_.send(stage_.state().neighbours.next.front(), std::move(onward));
              }});
 }
 
@@ -147,7 +141,7 @@ void stage_evaluation::report() {
         frame_builder<proto::EndOfEvaluation> onward;
         onward.body().setEpoch(body.getEpoch());
         onward.body().setBatches(body.getBatches());
-        stage_.send(next_, std::move(onward));
+        stage_.send(stage_.state().neighbours.next.front(), std::move(onward));
     }
     waiting_.clear();
     labels_.clear();

@@ -7,7 +7,6 @@
 #include <deque>
 
 #include "actors/pipeline/stage_port.hpp"
-#include "actors/pipeline/tensor_routes.hpp"
 #include "kernels/graph/model_loss.hpp"
 
 namespace troupe {
@@ -15,10 +14,6 @@ namespace troupe {
 class stage_evaluation {
   public:
     explicit stage_evaluation(stage_port& stage) : stage_{stage} {}
-
-    // Sets the neighbours in the first replica; `next` is none at the last stage.
-    void connect(actor_address previous, actor_address next, actor_address source,
-                 tensor_route to_next);
 
     // Accepts EvaluationBatch, EvaluationLabels and EndOfEvaluation.
     void take(const frame_ptr& f);
@@ -33,8 +28,6 @@ class stage_evaluation {
     void report();
 
     stage_port& stage_;
-    actor_address previous_, next_, source_;
-    tensor_route to_next_ = tensor_route::by_host;
     std::deque<frame_ptr> waiting_; // EvaluationBatch and EndOfEvaluation in the order of arrival
     std::deque<frame_ptr> labels_;
     std::uint64_t next_batch_ = 0;

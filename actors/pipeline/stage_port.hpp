@@ -1,6 +1,6 @@
-// The interface of a stage to its parts: its agreement with other replicas, and its evaluation.
-// Parts do not know each other; they share the stage's state, and act through the stage, the
-// executor (stage_actor.hpp).
+// The interface of a stage to its parts: its passes, its norm, its agreement with other replicas, and
+// its evaluation. Parts do not know each other; they share the stage's state, and act through the
+// stage, the executor (stage_actor.hpp).
 //
 // Threads: the stage's.
 #pragma once
@@ -13,6 +13,7 @@
 #include "actors/pipeline/gradient_buckets.hpp"
 #include "actors/pipeline/stage_arrivals.hpp"
 #include "actors/pipeline/stage_counts.hpp"
+#include "actors/pipeline/stage_neighbours.hpp"
 #include "actors/pipeline/stage_options.hpp"
 #include "actors/pipeline/weight_versions.hpp"
 
@@ -21,6 +22,7 @@ namespace troupe {
 // The state of a stage between two messages. Each fact has one place: parts read all of it, and each
 // field is written by the part that it belongs to.
 struct stage_state {
+    stage_neighbours neighbours; // once the stage is connected
     weight_versions weights;
     stage_arrivals arrivals;
     schedule_position position; // instructions of the epoch that have ended

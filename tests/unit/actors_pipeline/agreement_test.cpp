@@ -6,118 +6,14 @@
 #include "schemas/collective.capnp.h"
 #include "schemas/params.capnp.h"
 #include "schemas/peers.capnp.h"
-#include "tests/support/puppet.hpp"
-#include "tests/unit/kernels/models.hpp"
+#include "tests/unit/actors_pipeline/played_stage.hpp"
 
 using namespace troupe;
 using namespace troupe::test;
 
 namespace {
 
-constexpr std::uint64_t own_number = 5, reducer_number = 6, cache_number = 7, peer_number = 8;
-
-actor_address number(std::uint64_t actor, std::uint64_t node = 1) {
-    return {node_id{node}, actor_number{actor}};
-}
-
-// The stage that an agreement is a part of, as the test plays it.
-struct played_stage final : stage_port {
-    puppet_stage world; // for a device and memory
-    stage_options its_options;
-    stage_state its_state;
-    std::vector<std::pair<actor_address, frame_ptr>> sent;
-    std::deque<stage_work> work;
-    std::vector<std::string> failures;
-    std::size_t ready = 0, went_on = 0, rejected = 0;
-
-    played_stage() {
-        model_builder model{3};
-        model.linear(2);
-        its_options.program =
-            std::make_shared<const stage_program>(stage_program::whole(model.build()).value());
-        its_options.compute = world.shared_device();
-        its_options.replica = {1, 2};
-        its_options.rates = [](const run_position& at) { return static_cast<float>(at.minibatch); };
-        auto first = std::make_shared<weights>();
-        first->version = weight_version{100};
-        first->parameters = {world.floats({1, 2, 3, 4, 5, 6}), world.floats({7, 8})};
-        first->updates = {100, 100};
-        its_state.weights.set(std::move(first));
-    }
-    ~played_stage() override { sent.clear(); }
-
-    const stage_options& options() const override { return its_options; }
-    stage_state& state() override { return its_state; }
-    actor_address address() const override { return number(own_number); }
-    void watch(actor_address) override {}
-    bool comes_from(actor_address expected, const frame& f) override {
-        rejected += f.from() == expected ? 0 : 1;
-        return f.from() == expected;
-    }
-    void submit(stage_work w) override { work.push_back(std::move(w)); }
-    void copy_to_host_then(std::vector<tensor> tensors,
-                           std::function<void(std::vector<tensor>)> then) override {
-        then(std::move(tensors));
-    }
-    gradient_buckets::hand_over to_gradients_ready() override {
-        return [](std::size_t, std::vector<tensor>) {};
-    }
-    void tell_ready() override { ++ready; }
-    void go_on() override { ++went_on; }
-    void fail(const error& why) override { failures.push_back(why.message()); }
-    void send_built(actor_address to, proto::Envelope::Builder,
-                    const std::function<frame_ptr()>& finish) override {
-        sent.emplace_back(to, finish());
-    }
-
-    void begin_epoch(std::uint64_t minibatches) {
-        arrival_rules rules;
-        rules.replica = its_options.replica;
-        rules.previous = {number(1)};
-        its_state.arrivals = stage_arrivals{std::move(rules)};
-        frame_builder<proto::EpochBegin> b;
-        b.body().setEpoch(4);
-        b.body().setFirstMinibatch(40);
-        b.body().setMinibatches(minibatches);
-        b.body().setSamplesPerMinibatch(8);
-        b.body().setSamplesInLast(8);
-        b.body().setMicrobatches(1);
-        BOOST_TEST_REQUIRE(bool(its_state.arrivals.begin(b.body(), weight_version{100})));
-        its_state.position = {};
-    }
-    void do_work() {
-        stage_work w = std::move(work.front());
-        work.pop_front();
-        compute_context context{*world.ops, world.memory};
-        copied_weights copies;
-        BOOST_TEST_REQUIRE(bool(w.work(context, copies)));
-        w.then();
-    }
-    std::vector<tensor> gradients(float value) {
-        return {world.floats(std::vector<float>(6, value)), world.floats({value, value})};
-    }
-    template <class Body>
-    typename Body::Reader last_to(std::uint64_t actor) {
-        BOOST_TEST_REQUIRE(!sent.empty());
-        BOOST_TEST_REQUIRE((sent.back().first == number(actor)));
-        BOOST_TEST_REQUIRE(sent.back().second->body_type() == type_id_of<Body>());
-        return sent.back().second->body<Body>();
-    }
-    float weight() { return its_state.weights.latest()->parameters[0].values<float>()[0]; }
-};
-
-template <class Body>
-frame_ptr from(std::uint64_t actor, const std::vector<tensor>& tensors,
-               const std::function<void(typename Body::Builder)>& fill = {}) {
-    frame_builder<Body> b;
-    if (fill)
-        fill(b.body());
-    b.envelope().getFrom().setNode(1);
-    b.envelope().getFrom().setActor(actor);
-    for (const tensor& t : tensors)
-        b.attach(t);
-    return std::move(b).finish();
-}
+constexpr std::uint64_t reducer_number = 6, cache_number = 7, peer_number = 8;
 
 // Of replicas 0 and 1; the stage is replica 1.
 frame_builder<proto::ConnectStage> connection(std::uint64_t companion) {

@@ -1,0 +1,237 @@
+#include "actors/pipeline/stage_passes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "actors/pipeline/stage_messages.hpp"
+#include "schemas/pipeline.capnp.h"
+#include "schemas/training.capnp.h"
+
+namespace troupe {
+
+bool stage_passes::has_inputs(const instruction& i) const {
+    const stage_arrivals& arrivals = state().arrivals;
+    if (i.what == pass::forward)
+        return arrivals.has_activation() && (!options().is_last() || arrivals.has_labels());
+    return options().is_last() || arrivals.has_gradient(i);
+}
+
+kept_activations stage_passes::kept() const {
+    kept_activations kept;
+    for (const auto& [pass, s] : stash_)
+        kept.add(s.saved, s.loss_gradient);
+    return kept;
+}
+
+std::uint32_t stage_passes::samples_of(const instruction& i) const {
+    return state().arrivals.shape().rows_of(i.minibatch, i.microbatch).count;
+}
+
+batch_part stage_passes::part_of(const instruction& i) const {
+    const epoch_share& share = state().share();
+    const sample_range rows = share.shape().rows_of(i.minibatch, i.microbatch);
+    const std::uint64_t samples =
+        options().sync.sums_gradients && !options().stages_differ()
+            ? samples_of_round(share.whole(), options().replica.replicas, i.minibatch)
+            : share.shape().samples_of(i.minibatch);
+    return {.training = true,
+            .seed = options().seed,
+            .minibatch = share.run_minibatch(i.minibatch),
+            .first_row = rows.first,
+            .share = static_cast<float>(rows.count) / static_cast<float>(samples)};
+}
+
+// ---- forward --------------------------------------------------------------------------------------------------------
+
+result<stage_work> stage_passes::forward(const instruction& i, std::uint64_t reading) {
+    stage_arrivals& arrivals = state().arrivals;
+    const weight_version version = state().weights.latest()->version;
+    TROUPE_CHECK(version.value() ==
+                     arrivals.first_version().value() +
+                         version_used(options().schedule, options().place, i.minibatch),
+                 "a forward pass uses the version that the delayed-version equation says");
+    const frame_ptr activation = arrivals.next_activation();
+    tensor labels;
+    float scale = 0; // of the loss gradient
+    if (options().is_last()) {
+        const auto arrived = arrivals.next_labels(i);
+        if (!arrived)
+            return arrived.failure();
+        labels = (*arrived)->tensors()[0];
+        const std::uint64_t counted = (*arrived)->body<proto::Labels>().getCounted();
+        scale = 1.0f / static_cast<float>(std::max<std::uint64_t>(counted, 1));
+    }
+    const std::uint32_t samples = samples_of(i);
+    const pass_id pass{i.minibatch, i.microbatch};
+    const weights_ptr used = state().weights.hold(pass);
+    stash_[pass] = {.reading = reading,
+                    .sender_version = activation->body<proto::Activation>().getWeightVersion()};
+    auto made = std::make_shared<forward_outcome>();
+    return stage_work{
+        .label = proto::FORWARD_WORK->cStr(),
+        .minibatch = minibatch_id{state().share().run_minibatch(i.minibatch)},
+        .version = version,
+        .flops = options().program->forward_flops_per_sample() * samples,
+        .priority = task_priority::usual,
+        .work = [made, program = options().program, used, part = part_of(i),
+                 arrived = tensors_of(*activation),
+                 arrives_as = state().neighbours.routes.from_previous, samples,
+                 labels = std::move(labels), scale, to_next = state().neighbours.routes.to_next,
+                 sent_as = options().activations](compute_context& context,
+                                                  copied_weights& copies) -> result<void> {
+            auto here = copies.on_device(context, used);
+            if (!here)
+                return here.failure();
+            std::vector<tensor> inputs = arrived;
+            if (auto in = receive_tensors(context, arrives_as.get(), inputs, samples); !in)
+                return in;
+            auto forward = program->forward(context, **here, part, inputs);
+            if (!forward)
+                return forward.failure();
+            made->forward = std::move(forward).value();
+            if (!labels)
+                return export_tensors(context, made->forward.outputs, to_next, sent_as.get());
+            auto loss = loss_of(context, *program, made->forward.outputs[0], labels, scale);
+            if (!loss)
+                return loss.failure();
+            made->loss = std::move(loss).value();
+            if (!std::isfinite(made->loss.loss_sum))
+                return not_finite(context, *program, **here, part, inputs,
+                                  "the loss of minibatch " + std::to_string(part.minibatch));
+            return {};
+        },
+        .then = [this, i, made] { finish_forward(i, *made); }};
+}
+
+void stage_passes::finish_forward(const instruction& i, forward_outcome& made) {
+    const pass_id pass{i.minibatch, i.microbatch};
+    stashed& s = stash_.at(pass);
+    s.saved = std::move(made.forward.saved);
+    if (options().is_last()) {
+        s.loss_gradient = std::move(made.loss.gradient);
+        return count_loss(i, made.loss);
+    }
+    const epoch_share& share = state().share();
+    const std::uint64_t minibatch = share.run_minibatch(i.minibatch);
+    const std::uint64_t version = state().weights.held(pass)->version.value();
+    auto activation = microbatch_message<proto::Activation>(minibatch, i.microbatch);
+    activation.body().setWeightVersion(version);
+    activation.envelope().setWeightVersion(version);
+    for (tensor& output : made.forward.outputs)
+        activation.attach(std::move(output));
+    const auto& next = state().neighbours.next;
+    stage_.send(next[share.replica_of(minibatch, next.size())], std::move(activation));
+}
+
+void stage_passes::count_loss(const instruction& i, const loss_result& loss) {
+    loss_result& sums = state().counts.of_minibatch;
+    sums.loss_sum += loss.loss_sum;
+    sums.counted += loss.counted;
+    sums.correct += loss.correct;
+    const epoch_share& share = state().share();
+    if (i.microbatch + 1 < share.shape().microbatches_of(i.minibatch))
+        return;
+    const std::uint64_t minibatch = share.run_minibatch(i.minibatch);
+    frame_builder<proto::MinibatchDone> done;
+    done.body().setMinibatch(minibatch);
+    done.body().setSamples(share.shape().samples_of(i.minibatch));
+    done.body().setLossSum(sums.loss_sum);
+    done.body().setCorrect(sums.correct);
+    done.body().setCounted(sums.counted);
+    done.envelope().setMinibatch(minibatch);
+    stage_.send(options().trainer, std::move(done));
+    sums = {};
+}
+
+// ---- backward -------------------------------------------------------------------------------------------------------
+
+result<stage_work> stage_passes::backward(const instruction& i,
+                                          std::shared_ptr<gradient_buckets> buckets,
+                                          std::function<void(pass_gradients)> take) {
+    const pass_id pass{i.minibatch, i.microbatch};
+    stashed& s = stash_.at(pass);
+    const weights_ptr used = state().weights.held(pass);
+    std::vector<tensor> gradients{std::move(s.loss_gradient)};
+    if (!options().is_last()) {
+        const auto arrived = state().arrivals.next_gradient(i, used->version);
+        if (!arrived)
+            return arrived.failure();
+        gradients = tensors_of(**arrived);
+    }
+    const std::uint32_t samples = samples_of(i);
+    auto made = std::make_shared<backward_outcome>();
+    // Tensors are moved into the work: it may overwrite those that nobody else holds.
+    return stage_work{
+        .label = proto::BACKWARD_WORK->cStr(),
+        .minibatch = minibatch_id{state().share().run_minibatch(i.minibatch)},
+        .version = used->version,
+        .flops = options().program->backward_flops_per_sample() * samples +
+                 (buckets && options().encoder ? options().program->parameter_bytes() : 0.0),
+        .work = [made, program = options().program, used, part = part_of(i),
+                 saved = std::make_shared<saved_activations>(std::move(s.saved)),
+                 gradients = std::make_shared<std::vector<tensor>>(std::move(gradients)),
+                 sum = std::make_shared<std::vector<tensor>>(std::exchange(state().gradients, {})),
+                 buckets, as_factors = options().as_factors,
+                 to_previous = state().neighbours.routes.to_previous,
+                 arrives_as = state().neighbours.routes.from_next, sent_as = options().activations,
+                 samples](compute_context& context, copied_weights& copies) -> result<void> {
+            auto here = copies.on_device(context, used);
+            if (!here)
+                return here.failure();
+            if (auto in = receive_tensors(context, arrives_as.get(), *gradients, samples); !in)
+                return in;
+            const stage_program::gradients_hook ready = [&](std::size_t first,
+                                                            std::span<const tensor> some) {
+                return buckets->add(context, first, some);
+            };
+            auto backward = program->backward(context, **here, part, std::move(*saved),
+                                              std::move(*gradients), buckets ? &ready : nullptr,
+                                              as_factors.empty() ? nullptr : &as_factors);
+            if (!backward)
+                return backward.failure();
+            made->input_gradients = std::move(backward->input_gradients);
+            if (auto exported =
+                    export_tensors(context, made->input_gradients, to_previous, sent_as.get());
+                !exported)
+                return exported;
+            std::vector<tensor> own = std::move(backward->weight_gradients);
+            if (buckets) {
+                auto rest =
+                    buckets->rest(context, std::span{own}.subspan(program->parameters().size()));
+                if (!rest)
+                    return rest.failure();
+                made->sum = std::move(rest).value();
+                own.clear();
+                return copy_to_host(context, made->sum);
+            }
+            made->sum = std::move(*sum);
+            if (made->sum.empty()) {
+                made->sum = std::move(own);
+                return {};
+            }
+            return accumulate(context, made->sum, own, as_factors);
+        },
+        .then = [this, i, made, take = std::move(take)] { finish_backward(i, *made, take); }};
+}
+
+void stage_passes::finish_backward(const instruction& i, backward_outcome& made,
+                                   const std::function<void(pass_gradients)>& take) {
+    const pass_id pass{i.minibatch, i.microbatch};
+    const stashed s = std::move(stash_.extract(pass).mapped());
+    const weight_version used = state().weights.held(pass)->version;
+    state().weights.let_go(pass);
+    take({std::move(made.sum), used, s.reading});
+    const epoch_share& share = state().share();
+    const std::uint64_t minibatch = share.run_minibatch(i.minibatch);
+    auto gradient = microbatch_message<proto::Gradient>(minibatch, i.microbatch);
+    gradient.body().setWeightVersion(s.sender_version);
+    gradient.envelope().setWeightVersion(used.value());
+    for (tensor& of_input : made.input_gradients)
+        gradient.attach(std::move(of_input));
+    const auto& previous = state().neighbours.previous;
+    stage_.send(previous[share.replica_of(minibatch, previous.size())], std::move(gradient));
+}
+
+} // namespace troupe
