@@ -38,8 +38,6 @@ CONFLICT = re.compile(r"^(<<<<<<<|>>>>>>>)( |$)")
 
 METHODS_MAX = 40
 FIELDS_MAX = 15
-# Classes past that: methods, fields. These numbers may only fall.
-LARGE_CLASSES = {}
 
 
 # ---- lines and includes ----
@@ -168,17 +166,13 @@ def class_sizes(text):
         yield text.count("\n", 0, found.start()) + 1, found.group(1), methods, fields
 
 
-def check_classes(root, path, seen):
+def check_classes(root, path):
     relative = path.relative_to(root)
     for line, name, methods, fields in class_sizes(path.read_text(encoding="utf-8")):
-        seen.add(name)
-        methods_max, fields_max = LARGE_CLASSES.get(name, (METHODS_MAX, FIELDS_MAX))
-        if methods > methods_max:
-            yield f"{relative}:{line}: class {name} has {methods} methods, more than {methods_max}; split it"
-        if fields > fields_max:
-            yield f"{relative}:{line}: class {name} has {fields} fields, more than {fields_max}; split it"
-        if name in LARGE_CLASSES and (methods < methods_max > METHODS_MAX or fields < fields_max > FIELDS_MAX):
-            yield f"{relative}:{line}: class {name} has {methods} methods and {fields} fields: say so in LARGE_CLASSES of tests/lint.py"
+        if methods > METHODS_MAX:
+            yield f"{relative}:{line}: class {name} has {methods} methods, more than {METHODS_MAX}; split it"
+        if fields > FIELDS_MAX:
+            yield f"{relative}:{line}: class {name} has {fields} fields, more than {FIELDS_MAX}; split it"
 
 
 # ---- format ----
@@ -285,13 +279,12 @@ def check_mutations(root):
 def check_tree(root):
     """Prints the offences of a tree; true if it has none."""
     offences = []
-    stated, classes = {}, set()
+    stated = {}
     files = [path for folder in MAY_INCLUDE for path in sorted((root / folder).rglob("*")) if path.suffix in CODE]
     for path in files:
         offences += check_file(root, path, stated)
         if path.suffix == ".hpp":
-            offences += check_classes(root, path, classes)
-    offences += [f"tests/lint.py: LARGE_CLASSES has {name}, which is no class" for name in LARGE_CLASSES if name not in classes]
+            offences += check_classes(root, path)
     if program := clang_format():
         offences += check_format(root, program, files)
     else:

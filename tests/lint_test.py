@@ -36,14 +36,9 @@ class Lint(unittest.TestCase):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="utf-8")
             said = io.StringIO()
-            large, lint.LARGE_CLASSES = lint.LARGE_CLASSES, self.large
             with contextlib.redirect_stdout(said):
                 lint.check_tree(root)
-            lint.LARGE_CLASSES = large
             return [line for line in said.getvalue().splitlines() if not line.startswith("skipped:")]
-
-    def setUp(self):
-        self.large = {}
 
     def finds(self, what, **changed):
         said = self.offences(**changed)
@@ -88,12 +83,6 @@ class Lint(unittest.TestCase):
         body = "".join(others.format(i) for i in range(50)) + "    big() : a_{1}, b_{2} {}\n    int a_ = 0, b_ = 0;\n"
         text = f"enum class kind {{ a }};\nclass other;\nclass big {{\n{body}}};\n"
         self.assertEqual(list(lint.class_sizes(text)), [(3, "big", 1, 2)])
-
-    def test_a_large_class_that_shrinks_is_said_to(self):
-        self.large = {"big": (40, 20)}
-        fields = "".join(f"    int f{i};\n" for i in range(19))
-        self.finds("class big has 0 methods and 19 fields: say so", kernels__ops__a_hpp=f"class big {{\n{fields}}};\n")
-        self.finds("LARGE_CLASSES has big, which is no class")
 
     def test_paths_of_readmes_exist(self):
         self.finds("actors/data/README.md:1: there is no data/row.hpp", actors__data__README_md="`data/row.hpp` and `column.hpp`. May include: `kernels/`.\n")
