@@ -6,7 +6,7 @@ using Tensor = import "tensor.capnp";
 $Cxx.namespace("troupe::proto");
 
 struct Envelope {
-  # Written by the sender's runtime when the message leaves the actor, except minibatch, weightVersion and a new traceId,
+  # Written by the sender's runtime when the message leaves the actor, except work, stateVersion and a new traceId,
   # which the actor's handler sets. Immutable after that.
   version @0 :UInt16 = 1;     # version of this envelope; a receiver rejects unknown versions
   from :group { node @1 :UInt64; actor @2 :UInt64; }   # actor 0: not sent by an actor (but by a node itself, or a test)
@@ -15,8 +15,10 @@ struct Envelope {
   cause @6 :UInt64;           # sequence of the message whose handler sent this one, on the sender's node; 0: none
   causeNode @7 :UInt64;       # the node whose sequence `cause` refers to
   traceId @8 :UInt64;         # the piece of work this message belongs to; inherited from the cause unless set
-  minibatch @9 :UInt64 = 0xffffffffffffffff;   # the minibatch this message is about; all ones: none
-  weightVersion @10 :UInt64 = 0xffffffffffffffff;  # the weight version this message was computed with; all ones: none
+  work @9 :UInt64 = 0xffffffffffffffff;  # the piece of work this message is about: of a training run a minibatch; all ones:
+                              # none
+  stateVersion @10 :UInt64 = 0xffffffffffffffff;  # the version of the run's state this message was computed with: of a training
+                              # run that of the weights; all ones: none
   sentNs @11 :Int64;          # the sender's clock at sending, for transmission times
   run @12 :UInt64;            # the run of the sender, or of the cause; 0: of no run
 }

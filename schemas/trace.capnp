@@ -35,8 +35,8 @@ struct TraceEvent {
   cause @6 :UInt64;           # sequence of the message whose handler sent this one; 0: none
   causeNode @7 :UInt64;
   traceId @8 :UInt64;
-  minibatch @9 :UInt64 = 0xffffffffffffffff;       # all ones: none
-  weightVersion @10 :UInt64 = 0xffffffffffffffff;  # all ones: none
+  work @9 :UInt64 = 0xffffffffffffffff;            # as in the envelope; all ones: none
+  stateVersion @10 :UInt64 = 0xffffffffffffffff;   # likewise
   bytes @11 :UInt64;          # message: words and tensors. compute: memory that the device held from the system at that time
   sentNs @12 :Int64;          # time on the clock of the sender's node
   enqueuedNs @13 :Int64;      # arrival in the mailbox; queue time is startedNs - enqueuedNs
@@ -122,7 +122,7 @@ struct Filter {
   # All conditions that are set must hold; an absent condition always holds.
   type @0 :Text;              # name of a message type
   actor @1 :Text;             # name of the receiving actor, with or without its run, or its number
-  minibatch @2 :UInt64 = 0xffffffffffffffff;  # all ones: any
+  work @2 :UInt64 = 0xffffffffffffffff;  # all ones: any
   fields @3 :List(Field);     # fields of the body
   struct Field {
     path @0 :Text;            # "minibatch", "member.name"

@@ -40,7 +40,7 @@ void compressed_reducer::reduce(proto::Reduce::Reader body, const frame& f) {
                                          " is asked for where " + std::to_string(due) + " is due"});
     if (!current_)
         current_.emplace(running{next_id_++,
-                                 minibatch_id{f.envelope().getMinibatch()},
+                                 minibatch_id{f.envelope().getWork()},
                                  body.getScale(),
                                  options_.shapes.size(),
                                  {}});
@@ -85,7 +85,7 @@ std::optional<std::vector<tensor>> compressed_reducer::collect(std::size_t first
 void compressed_reducer::finish(std::vector<tensor> sums) {
     frame_builder<proto::Reduced> reduced;
     reduced.body().setReduction(current_->id);
-    reduced.envelope().setMinibatch(current_->minibatch.value());
+    reduced.envelope().setWork(current_->minibatch.value());
     current_.reset();
     for (tensor& sum : sums)
         reduced.attach(std::move(sum));
@@ -100,7 +100,7 @@ void compressed_reducer::send_chunk(std::uint32_t to, std::uint32_t slice, std::
     chunk.body().setReduction(current_->id);
     chunk.body().setSlice(slice);
     chunk.body().setRound(round);
-    chunk.envelope().setMinibatch(current_->minibatch.value());
+    chunk.envelope().setWork(current_->minibatch.value());
     for (const tensor& part : parts)
         chunk.attach(part);
     send(members_[to], std::move(chunk));
@@ -144,7 +144,7 @@ void compressed_reducer::submit(const char* label, std::size_t elements, device_
                                 std::function<void()> then) {
     TROUPE_CHECK(work_.is_idle(), "one piece of work at a time");
     work_.submit(*options_.compute, {.label = label,
-                                     .minibatch = current_->minibatch,
+                                     .number = current_->minibatch,
                                      .cost = static_cast<double>(elements),
                                      .work = std::move(work),
                                      .then = std::move(then)});

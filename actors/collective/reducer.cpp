@@ -75,7 +75,7 @@ void reducer::exchange(proto::Exchange::Reader, const frame& f) {
 }
 
 void reducer::begin(const frame& f, float scale) {
-    current_.emplace(running{next_id_++, minibatch_id{f.envelope().getMinibatch()}});
+    current_.emplace(running{next_id_++, minibatch_id{f.envelope().getWork()}});
     rounds_->begin(current_->id, options_.compute->memory(), scale);
 }
 
@@ -116,7 +116,7 @@ void reducer::send_part(std::uint32_t to, std::uint32_t slice, std::uint32_t rou
     chunk.body().setReduction(current_->id);
     chunk.body().setSlice(slice);
     chunk.body().setRound(round);
-    chunk.envelope().setMinibatch(current_->minibatch.value());
+    chunk.envelope().setWork(current_->minibatch.value());
     chunk.attach(std::move(part));
     send(members_[to], std::move(chunk));
 }
@@ -137,7 +137,7 @@ void reducer::finish() {
     const running done = *current_;
     current_.reset();
     const auto answer = [&](auto message) {
-        message.envelope().setMinibatch(done.minibatch.value());
+        message.envelope().setWork(done.minibatch.value());
         for (tensor& sum : *sums)
             message.attach(std::move(sum));
         send(stage_, std::move(message));

@@ -102,7 +102,7 @@ void parameter_cache::offer(proto::Offer::Reader body, const frame& f) {
     if (body.getFetch())
         return advance();
     push({body.getEpoch(), pushes_++, body.getMinibatch(), body.getFetchesLate(),
-          f.envelope().getMinibatch()},
+          f.envelope().getWork()},
          {{gradients.begin(), gradients.end()}});
     who->asked.reset(); // no answer is due
 }
@@ -167,7 +167,7 @@ void parameter_cache::offer_all() {
         ids.minibatch = ids.minibatch == none ? body.getMinibatch()
                                               : std::max(ids.minibatch, body.getMinibatch());
         ids.fetches_late = std::max(ids.fetches_late, body.getFetchesLate());
-        ids.name = m.asked->envelope().getMinibatch();
+        ids.name = m.asked->envelope().getWork();
         if (!m.asked->tensors().empty())
             offered.emplace_back(m.asked->tensors().begin(), m.asked->tensors().end());
     }
@@ -204,7 +204,7 @@ void parameter_cache::submit(const char* label, std::uint64_t name, device_work 
     for (const tensor_shape& shape : options_.shapes)
         elements += static_cast<double>(shape.elements());
     work_.submit(*options_.compute, {.label = label,
-                                     .minibatch = minibatch_id{name},
+                                     .number = minibatch_id{name},
                                      .cost = elements,
                                      .work = std::move(work),
                                      .then = [this, then = std::move(then)] {
@@ -231,8 +231,8 @@ void parameter_cache::send_push(const push_ids& ids, std::span<const tensor> con
         push.body().setClock(ids.clock);
         push.body().setMinibatch(ids.minibatch);
         push.body().setWeightVersion(used[k]);
-        push.envelope().setMinibatch(ids.name);
-        push.envelope().setWeightVersion(used[k]);
+        push.envelope().setWork(ids.name);
+        push.envelope().setStateVersion(used[k]);
         if (!contents.empty())
             for (const tensor& t :
                  contents.subspan(options_.ranges[k].first, options_.ranges[k].count))
@@ -252,7 +252,7 @@ void parameter_cache::send_pull(actor_address shard, std::uint32_t epoch, std::u
     pull.body().setWorker(worker_);
     pull.body().setEpoch(epoch);
     pull.body().setClock(clock);
-    pull.envelope().setMinibatch(minibatch);
+    pull.envelope().setWork(minibatch);
     send(shard, std::move(pull));
 }
 
@@ -300,8 +300,8 @@ void parameter_cache::send_fetched(const fetched_weights& what) {
         fetched.body().setWeightVersion(fetched_.back()[0]);
         write_counts(fetched.body().initUpdates(static_cast<unsigned>(what.updates.size())),
                      what.updates);
-        fetched.envelope().setMinibatch(answers_.asked()->minibatch);
-        fetched.envelope().setWeightVersion(fetched_.back()[0]);
+        fetched.envelope().setWork(answers_.asked()->minibatch);
+        fetched.envelope().setStateVersion(fetched_.back()[0]);
         for (const tensor& t : what.parameters)
             fetched.attach(t);
         for (const tensor& t : answers_.state())

@@ -246,7 +246,7 @@ void parameter_shard::apply(const std::vector<arrived_push>& pushes) {
     results->mean_square = std::move(mean_square_);
     work_.submit(*options_.compute,
                  {.label = proto::APPLY_WORK->cStr(),
-                  .minibatch = minibatch_id{at.minibatch},
+                  .number = minibatch_id{at.minibatch},
                   .version = weight_version{ledger_.version()},
                   .cost = static_cast<double>(weight_bytes),
                   .work = [rules = options_.rules, rate = options_.rates(at), results,
@@ -314,8 +314,8 @@ void parameter_shard::answer(worker_state& worker) {
     answer.body().setWeightVersion(ledger_.version());
     answer.body().setStaleness(worker.staleness);
     answer.body().setDropped(std::exchange(worker.dropped, 0));
-    answer.envelope().setMinibatch(pull->envelope().getMinibatch());
-    answer.envelope().setWeightVersion(ledger_.version());
+    answer.envelope().setWork(pull->envelope().getWork());
+    answer.envelope().setStateVersion(ledger_.version());
     for (const tensor& t : sent())
         answer.attach(t);
     if (options_.rules.compensation.compensates) {

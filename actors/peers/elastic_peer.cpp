@@ -82,7 +82,7 @@ void elastic_peer::meet(proto::Meet::Reader, const frame& f) {
         return reject("the centre is not here, or the sender is no peer of this run");
     if (!check_row(f))
         return;
-    in_turn([this, who = *who, own = f.tensors()[0], minibatch = f.envelope().getMinibatch()] {
+    in_turn([this, who = *who, own = f.tensors()[0], minibatch = f.envelope().getWork()] {
         if (!round_.arrive(who))
             return; // lost meanwhile
         visitors_[who].own = own;
@@ -134,7 +134,7 @@ void elastic_peer::move_centre(std::vector<std::uint32_t> ranks) {
                 board_->took(ranks[i], ++moved.meetings, moves_before - moved.met_at);
                 moved.met_at = moves_;
                 frame_builder<proto::Met> met;
-                met.envelope().setMinibatch(moved.minibatch);
+                met.envelope().setWork(moved.minibatch);
                 met.attach(std::move((*pulls)[i]));
                 send(members()[ranks[i]], std::move(met));
             }

@@ -69,7 +69,7 @@ void gossip_peer::meet(proto::Meet::Reader, const frame& f) {
     in_turn([this, who = *who, f = current()] {
         const auto tell = [this, who, f](std::optional<tensor> moved) {
             frame_builder<proto::Met> met;
-            met.envelope().setMinibatch(f->envelope().getMinibatch());
+            met.envelope().setWork(f->envelope().getWork());
             if (moved)
                 met.attach(std::move(*moved));
             send(members()[who], std::move(met));

@@ -56,7 +56,7 @@ void peer_actor::take_exchange(proto::Exchange::Reader body, const frame& f) {
     if (!comes_from_stage(f))
         return;
     is_asked_ = true;
-    minibatch_ = minibatch_id{f.envelope().getMinibatch()};
+    minibatch_ = minibatch_id{f.envelope().getWork()};
     rate_ = body.getRate();
     lay_out(f, [this, last = body.getLast()](tensor own) { exchange(std::move(own), last); });
 }
@@ -199,7 +199,7 @@ void peer_actor::go_on() {
 void peer_actor::submit(device_work work, std::function<void()> then) {
     TROUPE_CHECK(work_.is_idle(), "one piece of work at a time");
     work_.submit(*options_.compute, {.label = proto::EXCHANGE_WORK->cStr(),
-                                     .minibatch = minibatch_,
+                                     .number = minibatch_,
                                      .cost = static_cast<double>(elements_),
                                      .work = std::move(work),
                                      .then = [this, then = std::move(then)] {

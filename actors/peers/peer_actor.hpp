@@ -73,7 +73,7 @@ class peer_actor : public actor {
     template <class Body>
     frame_builder<Body> message() const {
         frame_builder<Body> b;
-        b.envelope().setMinibatch(minibatch_.value());
+        b.envelope().setWork(minibatch_.value());
         return b;
     }
 

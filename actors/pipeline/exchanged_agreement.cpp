@@ -105,7 +105,7 @@ void exchanged_agreement::hand_over(bool last) {
     frame_builder<proto::Exchange> exchange;
     exchange.body().setLast(last);
     exchange.body().setRate(options().rates({s.share().number(), minibatch}));
-    exchange.envelope().setMinibatch(minibatch);
+    exchange.envelope().setWork(minibatch);
     send_weights(std::move(exchange));
     if (options().sync.exchange->overlaps)
         stage().go_on();
@@ -153,7 +153,7 @@ void exchanged_agreement::add_up() {
     course_.add();
     auto next = std::make_shared<weights_ptr>();
     const weight_version version = state().weights.latest()->version;
-    const minibatch_id minibatch{addition_->envelope().getMinibatch()};
+    const minibatch_id minibatch{addition_->envelope().getWork()};
     stage().submit({.label = proto::EXCHANGE_WORK->cStr(),
                     .minibatch = minibatch,
                     .version = version,

@@ -126,7 +126,7 @@ void server_agreement::push(std::vector<tensor> gradients, std::uint64_t minibat
     offer.body().setMinibatch(minibatch);
     offer.body().setFetchesLate(static_cast<std::uint32_t>(epoch_.fetches - fetches));
     offer.body().setFetch(fetch);
-    offer.envelope().setMinibatch(
+    offer.envelope().setWork(
         options().sync.assigns_dynamically() ? minibatch : state().traced_minibatch().value());
     for (tensor& gradient : gradients)
         offer.attach(std::move(gradient));
@@ -268,7 +268,7 @@ void server_agreement::push_or_step(const std::vector<tensor>& gradients) {
         wish.body().setClock(epoch_.pushes);
         wish.body().setMinibatch(state().update_position().minibatch);
         wish.body().setPush(false);
-        wish.envelope().setMinibatch(state().traced_minibatch().value());
+        wish.envelope().setWork(state().traced_minibatch().value());
         stage().send(cache_, std::move(wish));
     }
     if (!fetch)

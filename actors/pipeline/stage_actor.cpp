@@ -230,7 +230,7 @@ void stage_actor::tell_snapshot() {
     answer->body().setWeightVersion(version);
     write_counts(answer->body().initUpdates(static_cast<unsigned>(settled->updates.size())),
                  settled->updates);
-    answer->envelope().setWeightVersion(version);
+    answer->envelope().setStateVersion(version);
     copy_to_host_then(settled->tensors(), [this, answer](std::vector<tensor> tensors) {
         for (tensor& t : tensors)
             answer->attach(std::move(t));
@@ -245,7 +245,7 @@ void stage_actor::submit(stage_work w) {
     auto copies = std::make_shared<copied_weights>();
     work_.submit(*options_.compute,
                  {.label = std::move(w.label),
-                  .minibatch = w.minibatch,
+                  .number = w.minibatch,
                   .version = w.version,
                   .cost = w.flops,
                   .priority = w.priority,

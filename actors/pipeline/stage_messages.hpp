@@ -20,7 +20,7 @@ frame_builder<Body> microbatch_message(std::uint64_t minibatch, std::uint32_t mi
     frame_builder<Body> message;
     message.body().setMinibatch(minibatch);
     message.body().setMicrobatch(microbatch);
-    message.envelope().setMinibatch(minibatch);
+    message.envelope().setWork(minibatch);
     return message;
 }
 

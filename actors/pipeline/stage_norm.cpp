@@ -56,7 +56,7 @@ void stage_norm::add_up() {
     frame_builder<proto::PartialNorm> partial;
     partial.body().setMinibatch(minibatch());
     partial.body().setSquares(*squares);
-    partial.envelope().setMinibatch(minibatch());
+    partial.envelope().setWork(minibatch());
     stage_.send(stage_.state().neighbours.previous.front(), std::move(partial));
 }
 
@@ -67,7 +67,7 @@ void stage_norm::tell(double squares) {
     frame_builder<proto::GlobalNorm> all;
     all.body().setMinibatch(minibatch());
     all.body().setSquares(squares);
-    all.envelope().setMinibatch(minibatch());
+    all.envelope().setWork(minibatch());
     stage_.send(stage_.state().neighbours.next.front(), std::move(all));
 }
 

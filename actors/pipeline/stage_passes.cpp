@@ -118,7 +118,7 @@ void stage_passes::finish_forward(const instruction& i, forward_outcome& made) {
     const std::uint64_t version = state().weights.held(pass)->version.value();
     auto activation = microbatch_message<proto::Activation>(minibatch, i.microbatch);
     activation.body().setWeightVersion(version);
-    activation.envelope().setWeightVersion(version);
+    activation.envelope().setStateVersion(version);
     for (tensor& output : made.forward.outputs)
         activation.attach(std::move(output));
     const auto& next = state().neighbours.next;
@@ -140,7 +140,7 @@ void stage_passes::count_loss(const instruction& i, const loss_result& loss) {
     done.body().setLossSum(sums.loss_sum);
     done.body().setCorrect(sums.correct);
     done.body().setCounted(sums.counted);
-    done.envelope().setMinibatch(minibatch);
+    done.envelope().setWork(minibatch);
     stage_.send(options().trainer, std::move(done));
     sums = {};
 }
@@ -227,7 +227,7 @@ void stage_passes::finish_backward(const instruction& i, backward_outcome& made,
     const std::uint64_t minibatch = share.run_minibatch(i.minibatch);
     auto gradient = microbatch_message<proto::Gradient>(minibatch, i.microbatch);
     gradient.body().setWeightVersion(s.sender_version);
-    gradient.envelope().setWeightVersion(used.value());
+    gradient.envelope().setStateVersion(used.value());
     for (tensor& of_input : made.input_gradients)
         gradient.attach(std::move(of_input));
     const auto& previous = state().neighbours.previous;

@@ -60,7 +60,7 @@ void summed_agreement::give(std::size_t first, std::vector<tensor> own) {
     request.body().setReduction(reduction_);
     request.body().setScale(options().scale_of_sum());
     request.body().setFirst(static_cast<std::uint32_t>(first));
-    request.envelope().setMinibatch(state().traced_minibatch().value());
+    request.envelope().setWork(state().traced_minibatch().value());
     for (tensor& t : own)
         request.attach(std::move(t));
     stage().send(reducer_, std::move(request));

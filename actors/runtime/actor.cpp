@@ -199,9 +199,8 @@ void actor::unwatch(actor_address other) {
 
 // ---- surroundings ----
 
-void actor::trace_compute(std::uint64_t label, time_point started, time_point ended,
-                          minibatch_id minibatch, weight_version weights,
-                          std::uint64_t device_bytes) {
+void actor::trace_compute(std::uint64_t label, time_point started, time_point ended, work_id work,
+                          state_version state, std::uint64_t device_bytes) {
     const message_cause because = cause();
     core_.trace().record({.kind = trace_kind::compute,
                           .type = label,
@@ -210,8 +209,8 @@ void actor::trace_compute(std::uint64_t label, time_point started, time_point en
                           .sequence = because.sequence,
                           .cause_node = because.node,
                           .trace_id = because.trace_id,
-                          .minibatch = minibatch,
-                          .weights = weights,
+                          .work = work,
+                          .state = state,
                           .bytes = device_bytes,
                           .run = run_,
                           .started_ns = started.ns,

@@ -110,7 +110,7 @@ class actor {
         });
     }
 
-    // Sends a message. Minibatch and weight version are those of the builder's envelope; the cause
+    // Sends a message. Piece of work and state version are those of the builder's envelope; the cause
     // is the message in hand, whose trace id is inherited unless the builder sets one.
     template <class Body>
     void send(actor_address to, frame_builder<Body>&& builder) {
@@ -176,9 +176,8 @@ class actor {
 
     // Records device work of this actor in the trace and counts its time. `label` comes from
     // runtime().trace().label(text); `device_bytes` is the memory that the device holds then.
-    void trace_compute(std::uint64_t label, time_point started, time_point ended,
-                       minibatch_id minibatch, weight_version weights,
-                       std::uint64_t device_bytes = 0);
+    void trace_compute(std::uint64_t label, time_point started, time_point ended, work_id work,
+                       state_version state, std::uint64_t device_bytes = 0);
 
   private:
     friend class actor_shell;

@@ -81,7 +81,7 @@ result<message_filter> message_filter::parse(proto::Filter::Reader from,
                                              const message_catalog& known) {
     message_filter filter;
     filter.actor_ = from.getActor();
-    filter.minibatch_ = from.getMinibatch();
+    filter.work_ = from.getWork();
     filter.run_ = from.getRun();
     if (from.getFields().size() > limits::filter_fields_max)
         return usage("a filter has at most " + std::to_string(limits::filter_fields_max) +
@@ -109,7 +109,7 @@ result<message_filter> message_filter::parse(proto::Filter::Reader from,
 bool message_filter::matches(const trace_event& event, const std::string& receiver) const {
     if (type_ != 0 && (event.kind != trace_kind::message || event.type != type_))
         return false;
-    if (minibatch_ != none && event.minibatch.value() != minibatch_)
+    if (work_ != none && event.work.value() != work_)
         return false;
     if (run_ != 0 && event.run != run_)
         return false;

@@ -38,8 +38,8 @@ struct trace_event {
     std::uint64_t cause = 0;    // sequence of the message whose handler sent this one
     node_id cause_node;         // the node that gave `cause` its number
     std::uint64_t trace_id = 0;
-    minibatch_id minibatch{none};
-    weight_version weights{none};
+    work_id work{none};
+    state_version state{none};
     std::uint64_t bytes = 0; // message: size of words and tensors; compute: memory of the device
     std::uint64_t run = 0;   // 0: no run
     std::int64_t sent_ns = 0;

@@ -17,8 +17,8 @@ inline void write_event(proto::TraceEvent::Builder to, const trace_event& event)
     to.setCause(event.cause);
     to.setCauseNode(event.cause_node.value());
     to.setTraceId(event.trace_id);
-    to.setMinibatch(event.minibatch.value());
-    to.setWeightVersion(event.weights.value());
+    to.setWork(event.work.value());
+    to.setStateVersion(event.state.value());
     to.setBytes(event.bytes);
     to.setRun(event.run);
     to.setSentNs(event.sent_ns);
@@ -39,8 +39,8 @@ inline trace_event read_event(proto::TraceEvent::Reader from) {
     event.cause = from.getCause();
     event.cause_node = node_id{from.getCauseNode()};
     event.trace_id = from.getTraceId();
-    event.minibatch = minibatch_id{from.getMinibatch()};
-    event.weights = weight_version{from.getWeightVersion()};
+    event.work = work_id{from.getWork()};
+    event.state = state_version{from.getStateVersion()};
     event.bytes = from.getBytes();
     event.run = from.getRun();
     event.sent_ns = from.getSentNs();

@@ -51,7 +51,7 @@ void work_queue::done(const frame& f) {
         // The message was posted when the work ended, and may have waited since.
         const time_point ended{f.envelope().getSentNs()};
         owner_.trace_compute(owner_.runtime().trace().label(p.submitted.label), ended + -busy_,
-                             ended, p.submitted.minibatch, p.submitted.version,
+                             ended, p.submitted.number, p.submitted.version,
                              p.on->memory().statistics().bytes_reserved);
     }
     if (body.hasFailure()) {

@@ -31,10 +31,10 @@ class frame;
 class work_queue {
   public:
     struct piece {
-        std::string label;            // label in the trace; empty: the work is not traced
-        minibatch_id minibatch{none}; // minibatch in the trace
-        weight_version version{none}; // version in the trace
-        double cost = 0;              // see device_task::cost_hint
+        std::string label;           // label in the trace; empty: the work is not traced
+        work_id number{none};        // of the piece of work, in the trace; as in an envelope
+        state_version version{none}; // version in the trace
+        double cost = 0;             // see device_task::cost_hint
         task_priority priority = task_priority::usual;
         device_work work;
         std::function<void()> then;

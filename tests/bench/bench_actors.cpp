@@ -26,7 +26,7 @@ namespace {
 frame_builder<proto::Probe> probe(std::uint64_t number) {
     frame_builder<proto::Probe> b;
     b.body().setNumber(number);
-    b.envelope().setMinibatch(number);
+    b.envelope().setWork(number);
     return b;
 }
 

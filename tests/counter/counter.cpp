@@ -33,7 +33,7 @@ class worker final : public actor {
         frame_builder<proto::Added> answer;
         answer.body().setRound(body.getRound());
         answer.body().setAmount(step_);
-        answer.envelope().setMinibatch(body.getRound()); // the piece of work that it belongs to
+        answer.envelope().setWork(body.getRound()); // the piece of work that it belongs to
         send(f.from(), std::move(answer));
     }
 
@@ -103,7 +103,7 @@ class root final : public actor {
         for (std::size_t w = 0; w < cast_.size(); ++w) {
             frame_builder<proto::Add> add;
             add.body().setRound(tally_.round());
-            add.envelope().setMinibatch(tally_.round());
+            add.envelope().setWork(tally_.round());
             send(cast_.address_of(w), std::move(add));
         }
     }

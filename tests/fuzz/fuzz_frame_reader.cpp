@@ -39,7 +39,7 @@ std::vector<std::string> sound_inputs() {
     std::vector<std::string> all;
     for (const std::size_t reason_bytes : {10, 700, 9000}) { // one segment and several
         frame_builder<proto::Rejected> b;
-        b.envelope().setMinibatch(42);
+        b.envelope().setWork(42);
         b.body().setReason(std::string(reason_bytes, 'r'));
         b.attach(made(data_type::uint8, {3}));
         b.attach(made(data_type::float32, {2, 5}));

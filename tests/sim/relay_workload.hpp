@@ -57,7 +57,7 @@ class relay_actor final : public actor {
         frame_builder<proto::Probe> next;
         next.body().setNumber(body.getNumber());
         next.body().setHops(body.getHops() - 1);
-        next.envelope().setMinibatch(body.getNumber());
+        next.envelope().setWork(body.getNumber());
         send({peers_.empty() ? self().node : peers_[random_.below(peers_.size())], self().actor},
              std::move(next));
     }

@@ -158,7 +158,7 @@ std::vector<float> compensated(const played_server& run, std::size_t shard) {
             if (e.type == type_id_of<proto::Push>()) {
                 const std::uint64_t of_first = run.logs[w].pushes[0];
                 const std::uint64_t clock = number < of_first ? number : number - of_first;
-                pushes.push_back({e.started_ns, e.weights.value(), common_gradient(w, clock)});
+                pushes.push_back({e.started_ns, e.state.value(), common_gradient(w, clock)});
                 ++number;
             }
     }

@@ -138,7 +138,7 @@ struct puppet_stage {
         return static_cast<std::size_t>(
             std::ranges::count_if(node.trace().read(0, 1u << 12).events, [&](const trace_event& e) {
                 return e.kind == trace_kind::compute && e.type == number &&
-                       e.minibatch.value() == minibatch;
+                       e.work.value() == minibatch;
             }));
     }
 };

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t stages_max = 1u << 16;
 
 std::optional<std::uint64_t> version_of(const trace_event& e) {
-    return e.weights.value() == none ? std::nullopt : std::optional{e.weights.value()};
+    return e.state.value() == none ? std::nullopt : std::optional{e.state.value()};
 }
 
 // Gives each message, in the order in which an actor took them from its mailbox, the first pass that began after that and
@@ -184,11 +184,10 @@ minibatch_path join_path(std::uint64_t minibatch, const std::vector<node_trace>&
 void minibatch_range::add(node_id node, const clock_offset& clock,
                           const std::vector<trace_event>& events) {
     for (const trace_event& e : events) {
-        if (e.kind != trace_kind::message || e.type != activation_type ||
-            e.minibatch.value() == none)
+        if (e.kind != trace_kind::message || e.type != activation_type || e.work.value() == none)
             continue;
-        oldest = std::min(oldest.value_or(none), e.minibatch.value());
-        newest = std::max(newest.value_or(0), e.minibatch.value());
+        oldest = std::min(oldest.value_or(none), e.work.value());
+        newest = std::max(newest.value_or(0), e.work.value());
         const std::int64_t at_ns = e.started_ns - clock.offset_ns;
         latest_ns = std::max(latest_ns.value_or(at_ns), at_ns);
         const actor_address stage{node, e.to_actor};
@@ -196,7 +195,7 @@ void minibatch_range::add(node_id node, const clock_offset& clock,
             continue; // a node may name as many as it likes
         const auto [known, is_new] = latest.try_emplace(stage);
         if (is_new || known->second.at_ns < at_ns)
-            known->second = {e.minibatch.value(), at_ns};
+            known->second = {e.work.value(), at_ns};
     }
 }
 

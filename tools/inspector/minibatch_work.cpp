@@ -21,10 +21,10 @@ void put_message(const trace_event& e, actor_address to, all_work& work) {
     (e.type == activation_type ? work[to].activations : work[to].gradients).push_back(m);
     actor_work& sender = work[m.from()];
     sender.passes_on = sender.passes_on || e.type == activation_type;
-    if (e.weights.value() != none)
+    if (e.state.value() != none)
         (e.type == activation_type ? sender.sent_activation_versions
                                    : sender.sent_gradient_versions)
-            .insert(e.weights.value());
+            .insert(e.state.value());
 }
 
 all_work sort_events(std::uint64_t minibatch, const std::vector<node_trace>& traces,
@@ -38,7 +38,7 @@ all_work sort_events(std::uint64_t minibatch, const std::vector<node_trace>& tra
     for (const node_trace& trace : traces) {
         const auto known = names.find(trace.node);
         for (trace_event e : trace.events) {
-            if (e.minibatch.value() != minibatch)
+            if (e.work.value() != minibatch)
                 continue;
             const auto sender = offsets.find(e.from_node);
             e.sent_ns -= sender == offsets.end() ? trace.clock.offset_ns : sender->second;

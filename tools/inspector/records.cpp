@@ -132,8 +132,8 @@ std::string tail_record(const tail_message& m, node_id node, const all_names& na
          {"cause_node", hex_text(e.cause_node.value())},
          {"trace", e.trace_id},
          {"run", maybe_run(e.run)},
-         {"minibatch", maybe_id(e.minibatch.value())},
-         {"weights", maybe_id(e.weights.value())},
+         {"minibatch", maybe_id(e.work.value())},
+         {"weights", maybe_id(e.state.value())},
          {"queue_ns", e.started_ns - e.enqueued_ns},
          {"run_ns", e.ended_ns - e.started_ns},
          {"bytes", e.bytes},
@@ -239,10 +239,10 @@ std::string slice_record(const chrome_slice& s) {
     object args{{"sequence", e.sequence}};
     if (e.run != 0)
         args["run"] = hex_text(e.run);
-    if (e.minibatch.value() != none)
-        args["minibatch"] = e.minibatch.value();
-    if (e.weights.value() != none)
-        args["weights"] = e.weights.value();
+    if (e.work.value() != none)
+        args["minibatch"] = e.work.value();
+    if (e.state.value() != none)
+        args["weights"] = e.state.value();
     if (e.kind == trace_kind::message) {
         args["from_node"] = hex_text(e.from_node.value());
         args["from_actor"] = e.from_actor.value();

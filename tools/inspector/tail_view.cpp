@@ -278,10 +278,10 @@ std::string tail_line(const tail_message& m, node_id node, const all_names& name
     std::string line = time.data();
     line += "  " + printable(m.type) + "  " + name_of(names, e.from_node, e.from_actor) + " -> " +
             name_of(names, node, e.to_actor);
-    if (e.minibatch.value() != none)
-        line += "  minibatch " + std::to_string(e.minibatch.value());
-    if (e.weights.value() != none)
-        line += "  weights " + std::to_string(e.weights.value());
+    if (e.work.value() != none)
+        line += "  minibatch " + std::to_string(e.work.value());
+    if (e.state.value() != none)
+        line += "  weights " + std::to_string(e.state.value());
     line += "  queue " + duration_text(e.started_ns - e.enqueued_ns) + "  run " +
             duration_text(e.ended_ns - e.started_ns) + "  " + bytes_text(e.bytes);
     if (!m.body.empty())

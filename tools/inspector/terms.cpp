@@ -211,7 +211,7 @@ result<follow_terms> parse_follow_terms(std::span<const std::string> words) {
 void write_filter(proto::Filter::Builder to, const tail_terms& terms) {
     to.setType(terms.type);
     to.setActor(terms.actor);
-    to.setMinibatch(terms.minibatch);
+    to.setWork(terms.minibatch);
     to.setRun(terms.run);
     auto fields = to.initFields(static_cast<unsigned>(terms.fields.size()));
     for (unsigned i = 0; i < fields.size(); ++i) {

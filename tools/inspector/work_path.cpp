@@ -53,7 +53,7 @@ std::vector<timed_step> steps_of(std::uint64_t work, const std::vector<node_trac
     for (const node_trace& trace : traces) {
         const auto known = names.find(trace.node);
         for (const trace_event& e : trace.events) {
-            if (e.minibatch.value() != work || e.run == 0 ||
+            if (e.work.value() != work || e.run == 0 ||
                 !seen.insert(identity_of(e, trace.node)).second)
                 continue;
             const auto sender = offsets.find(e.from_node);
@@ -87,7 +87,7 @@ work_path follow_work(std::uint64_t work, std::uint64_t run, const std::vector<n
 
 void work_range::add(const std::vector<trace_event>& events, std::uint64_t run) {
     for (const trace_event& e : events) {
-        const std::uint64_t work = e.minibatch.value();
+        const std::uint64_t work = e.work.value();
         if (work == none || e.run == 0 || (run != 0 && e.run != run))
             continue;
         oldest_ = std::min(oldest_.value_or(work), work);

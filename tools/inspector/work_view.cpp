@@ -80,7 +80,7 @@ class work_follower {
             trace = traces_.insert(trace, {node.id, node.clock, {}});
         bool news = false;
         for (const trace_event& e : page.events) {
-            const std::uint64_t work = e.minibatch.value();
+            const std::uint64_t work = e.work.value();
             if (work == none || (wanted_.number ? work != *wanted_.number : !(work > before_)))
                 continue;
             if (trace->events.size() >= events_max) {

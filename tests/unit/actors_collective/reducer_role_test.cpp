@@ -58,7 +58,7 @@ class far_device final : public device {
   private:
     class far_memory final : public memory_source {
       public:
-        std::byte* accept(std::size_t) override { return nullptr; }
+        std::byte* take(std::size_t) override { return nullptr; }
         void give_back(std::byte*, std::size_t) override {}
     };
     const std::string name_ = "cuda:0";

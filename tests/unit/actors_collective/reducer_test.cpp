@@ -25,7 +25,7 @@ frame_builder<proto::ReduceChunk> chunk(std::uint64_t reduction, std::uint32_t r
 frame_builder<proto::Reduce> request(std::uint64_t reduction, const std::vector<tensor>& parts) {
     frame_builder<proto::Reduce> b;
     b.body().setReduction(reduction);
-    b.envelope().setMinibatch(minibatch);
+    b.envelope().setWork(minibatch);
     for (const tensor& t : parts)
         b.attach(t);
     return b;
@@ -79,10 +79,10 @@ BOOST_AUTO_TEST_SUITE(reducers)
 BOOST_FIXTURE_TEST_CASE(what_it_sends_and_works_on_tells_the_minibatch, one_reducer) {
     check_sums(0);
     check_sums(1);
-    BOOST_TEST(stage.log.got[0]->envelope().getMinibatch() == minibatch);
+    BOOST_TEST(stage.log.got[0]->envelope().getWork() == minibatch);
     BOOST_REQUIRE(peer.log.got.size() == 4u);
     for (const frame_ptr& f : peer.log.got)
-        BOOST_TEST(f->envelope().getMinibatch() == minibatch);
+        BOOST_TEST(f->envelope().getWork() == minibatch);
     BOOST_TEST(traced(proto::SUM_WORK->cStr(), minibatch) == 2u * 2); // what each round brings
 }
 

@@ -85,7 +85,7 @@ struct one_cache : puppet_stage {
         frame_builder<proto::Offer> offer;
         offer.body().setClock(clock);
         offer.body().setMinibatch(42);
-        offer.envelope().setMinibatch(42);
+        offer.envelope().setWork(42);
         return with(std::move(offer), {a, b, c});
     }
     void offer(std::uint64_t clock) { say(stage, cache, offered(clock)); }
@@ -133,7 +133,7 @@ BOOST_FIXTURE_TEST_CASE(what_the_shards_answer_is_put_together_in_the_stages_ord
     for (const part* shard : {&first, &second}) {
         BOOST_REQUIRE(shard->log.got.size() == 2u);
         for (const frame_ptr& f : shard->log.got)
-            BOOST_TEST(f->envelope().getMinibatch() == 42u);
+            BOOST_TEST(f->envelope().getWork() == 42u);
     }
     say(second, cache, pulled(1, {b, c}));
     say(first, cache, pulled(1, {a}));
@@ -147,7 +147,7 @@ BOOST_FIXTURE_TEST_CASE(what_the_shards_answer_is_put_together_in_the_stages_ord
     BOOST_TEST(stage.log.all<proto::EpochFinished>().size() == 1u);
     const auto fetched = stage.log.all<proto::Fetched>();
     BOOST_REQUIRE(fetched.size() == 2u);
-    BOOST_TEST(fetched[0]->envelope().getMinibatch() == 42u);
+    BOOST_TEST(fetched[0]->envelope().getWork() == 42u);
     BOOST_TEST(fetched[0]->body<proto::Fetched>().getUpdates().size() == 0u);
     BOOST_TEST((read_counts(fetched[1]->body<proto::Fetched>().getUpdates()) ==
                 std::vector<std::uint64_t>{5, 6, 4}));
@@ -172,7 +172,7 @@ BOOST_FIXTURE_TEST_CASE(called_back_it_drops_the_answer_and_asks_again_while_it_
     const frame_ptr again = first.log.all<proto::Pull>()[1];
     BOOST_TEST(again->body<proto::Pull>().getEpoch() == 3u);
     BOOST_TEST(again->body<proto::Pull>().getClock() == 1u);
-    BOOST_TEST(again->envelope().getMinibatch() == 42u);
+    BOOST_TEST(again->envelope().getWork() == 42u);
     say(second, cache, pulled(1, {b, c}));
     BOOST_TEST(stage.log.all<proto::Fetched>().empty());
     say(first, cache, pulled(1, {newer}));

@@ -47,7 +47,7 @@ frame_builder<proto::Push> push(const push_ids& ids, const std::vector<tensor>& 
 frame_builder<proto::Pull> pull(std::uint32_t worker, std::uint32_t epoch, std::uint64_t clock) {
     auto b = of_worker<proto::Pull>(worker, epoch);
     b.body().setClock(clock);
-    b.envelope().setMinibatch(42);
+    b.envelope().setWork(42);
     return b;
 }
 
@@ -135,7 +135,7 @@ BOOST_FIXTURE_TEST_CASE(a_push_that_comes_again_is_applied_once, one_shard) {
     say(one, shard, push({.clock = 1, .version = 1}, {gradient}));
     say(one, shard, push({}, {gradient}));
     BOOST_REQUIRE(one.log.all<proto::Pulled>().size() == 1u);
-    BOOST_TEST(one.log.got[0]->envelope().getMinibatch() == 42u);
+    BOOST_TEST(one.log.got[0]->envelope().getWork() == 42u);
     finish_both();
     say(one, shard, push({.clock = 1, .version = 1}, {gradient}));
     check_keeps(2, {-2, -4});

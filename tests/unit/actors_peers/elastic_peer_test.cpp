@@ -13,7 +13,7 @@ template <class Body>
 frame_builder<Body> with(frame_builder<Body> b, const std::vector<tensor>& tensors) {
     for (const tensor& t : tensors)
         b.attach(t);
-    b.envelope().setMinibatch(42);
+    b.envelope().setWork(42);
     return b;
 }
 
@@ -84,7 +84,7 @@ BOOST_FIXTURE_TEST_CASE(what_the_centre_gains_the_replica_loses, one_centre) {
     const auto exchanged = stage.log.all<proto::Exchanged>();
     BOOST_REQUIRE(exchanged.size() == 1u);
     BOOST_TEST(exchanged[0]->body<proto::Exchanged>().getFactor() == -1.0f);
-    BOOST_TEST(exchanged[0]->envelope().getMinibatch() == 42u);
+    BOOST_TEST(exchanged[0]->envelope().getWork() == 42u);
     BOOST_TEST(values_of(exchanged[0]->tensors()[0]) == (numbers{0, 1}));
     BOOST_TEST(values_of(exchanged[0]->tensors()[1]) == numbers{1});
     BOOST_TEST(centre() == (numbers{1, 3, 7}));

@@ -105,7 +105,7 @@ BOOST_FIXTURE_TEST_CASE(the_envelope_says_where_from_because_of_what_and_in_whic
         node.spawn<probe_actor>("sender", other, [&](probe_actor& self, auto, const frame&) {
             first = self.current();
             auto b = probe(1);
-            b.envelope().setMinibatch(42);
+            b.envelope().setWork(42);
             self.send(receiver, std::move(b));
         });
     auto b = probe(0);
@@ -119,8 +119,8 @@ BOOST_FIXTURE_TEST_CASE(the_envelope_says_where_from_because_of_what_and_in_whic
     BOOST_TEST(second->envelope().getCause() == first->envelope().getSequence());
     BOOST_TEST(second->envelope().getCauseNode() == node.node().value());
     BOOST_TEST(second->envelope().getTraceId() == 77u);
-    BOOST_TEST(second->envelope().getMinibatch() == 42u);
-    BOOST_TEST(second->envelope().getWeightVersion() == none);
+    BOOST_TEST(second->envelope().getWork() == 42u);
+    BOOST_TEST(second->envelope().getStateVersion() == none);
     BOOST_TEST(second->envelope().getSequence() > first->envelope().getSequence());
 }
 

@@ -175,8 +175,8 @@ BOOST_FIXTURE_TEST_CASE(an_actor_shows_the_workers_that_it_serves, inspected) {
 BOOST_FIXTURE_TEST_CASE(the_trace_has_one_event_per_handled_message, inspected) {
     for (std::uint64_t i = 0; i < 50; ++i) {
         auto b = probe(i);
-        b.envelope().setMinibatch(i);
-        b.envelope().setWeightVersion(2 * i);
+        b.envelope().setWork(i);
+        b.envelope().setStateVersion(2 * i);
         node.send(worker, std::move(b));
     }
     settle();
@@ -189,8 +189,8 @@ BOOST_FIXTURE_TEST_CASE(the_trace_has_one_event_per_handled_message, inspected) 
     BOOST_REQUIRE_EQUAL(batch.getEvents().size(), 50u);
     for (unsigned i = 0; i < 50; ++i) {
         const auto e = batch.getEvents()[i];
-        BOOST_TEST(e.getMinibatch() == i);
-        BOOST_TEST(e.getWeightVersion() == 2 * i);
+        BOOST_TEST(e.getWork() == i);
+        BOOST_TEST(e.getStateVersion() == 2 * i);
         BOOST_TEST(e.getToActor() == worker.actor.value());
         BOOST_TEST(e.getBytes() > 0u);
         BOOST_TEST(e.getSentNs() <= e.getEnqueuedNs());
@@ -218,7 +218,7 @@ BOOST_FIXTURE_TEST_CASE(device_work_is_in_the_trace_under_its_label, inspected) 
             BOOST_TEST(batch.getLabels()[static_cast<unsigned>(e.getType())].cStr() ==
                        "forward conv2d");
             BOOST_TEST(e.getEndedNs() - e.getStartedNs() == 150);
-            BOOST_TEST(e.getMinibatch() == 7u);
+            BOOST_TEST(e.getWork() == 7u);
             BOOST_TEST(e.getSequence() > 0u);
         }
     BOOST_TEST(found == 1u);

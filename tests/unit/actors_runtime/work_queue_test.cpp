@@ -47,7 +47,7 @@ struct one_worker : puppet_stage {
     }
     work_queue::piece piece(const std::string& label, std::uint64_t minibatch = 0) {
         return {.label = label,
-                .minibatch = minibatch_id{minibatch},
+                .number = minibatch_id{minibatch},
                 .cost = 1e9,
                 .work = [](compute_context&) -> result<void> { return {}; },
                 .then = [this, label] { log.lines.push_back(label); }};

@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(a_minibatch_that_has_gone_by_is_code_1_and_says_what_there_
     two_nodes cluster{100};
     for (const std::uint64_t node : {1u, 2u})
         std::erase_if(cluster.at(node).events, [](const trace_event& e) {
-            return e.minibatch.value() < 10 || e.minibatch.value() == none;
+            return e.work.value() < 10 || e.work.value() == none;
         });
     const outcome seen = look(cluster, {"follow", "minibatch=5"});
     BOOST_TEST(seen.code == 1);
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_minibatch_of_which_only_the_last_answer_is_left_has_gone_
     two_nodes cluster{100};
     for (const std::uint64_t node : {1u, 2u})
         std::erase_if(cluster.at(node).events, [](const trace_event& e) {
-            return e.minibatch.value() == 5 &&
+            return e.work.value() == 5 &&
                    (e.kind == trace_kind::compute || e.to_actor.value() != pipeline_trace::source);
         });
     const outcome seen = look(cluster, {"follow", "minibatch=5"});
@@ -64,8 +64,7 @@ BOOST_AUTO_TEST_CASE(a_minibatch_of_which_only_the_last_answer_is_left_has_gone_
 
 BOOST_AUTO_TEST_CASE(what_is_left_of_a_minibatch_that_has_gone_by_is_shown_at_once) {
     two_nodes cluster{100};
-    std::erase_if(cluster.at(1).events,
-                  [](const trace_event& e) { return e.minibatch.value() == 5; });
+    std::erase_if(cluster.at(1).events, [](const trace_event& e) { return e.work.value() == 5; });
     const outcome seen = look(cluster, {"follow", "minibatch=5"});
     BOOST_TEST(seen.code == 0);
     BOOST_TEST(seen.shows("minibatch 5: "));
@@ -77,7 +76,7 @@ BOOST_AUTO_TEST_CASE(the_clock_of_a_sender_that_remembers_nothing_is_taken_into_
     two_nodes cluster{100};
     const auto look_without_sender = [&] {
         std::erase_if(cluster.at(1).events,
-                      [](const trace_event& e) { return e.minibatch.value() == 5; });
+                      [](const trace_event& e) { return e.work.value() == 5; });
         return look(cluster, {"follow", "minibatch=5"}, json());
     };
     BOOST_TEST(look_without_sender().shows(R"("wire_ns":50000)"));
@@ -106,7 +105,7 @@ BOOST_AUTO_TEST_CASE(a_minibatch_that_one_of_two_runs_has_yet_to_reach_is_waited
     two_nodes cluster{100};
     for (const std::uint64_t node : {1u, 2u})
         std::erase_if(cluster.at(node).events,
-                      [](const trace_event& e) { return e.minibatch.value() == 20; });
+                      [](const trace_event& e) { return e.work.value() == 20; });
     BOOST_TEST(look(cluster, {"follow", "minibatch=20"}).says("minibatch 20 has passed"));
     add_second_run(cluster, 10);
     std::atomic<bool> stop{false};
@@ -127,7 +126,7 @@ BOOST_AUTO_TEST_CASE(a_minibatch_that_both_of_two_runs_have_passed_has_passed) {
     add_second_run(cluster, 90);
     for (const std::uint64_t node : {1u, 2u})
         std::erase_if(cluster.at(node).events,
-                      [](const trace_event& e) { return e.minibatch.value() == 5; });
+                      [](const trace_event& e) { return e.work.value() == 5; });
     BOOST_TEST(look(cluster, {"follow", "minibatch=5"}).says("minibatch 5 has passed"));
 }
 

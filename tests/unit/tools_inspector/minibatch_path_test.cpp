@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(a_backward_pass_with_another_version_is_said_loudly) {
     trace.run(42, 7);
     for (trace_event& e : trace.traces[1].events)
         if (e.kind == trace_kind::compute && e.type == 1)
-            e.weights = weight_version{9};
+            e.state = weight_version{9};
     const minibatch_path path = joined(trace, 42);
     BOOST_TEST(!path.stages[1].equal());
     BOOST_TEST(printed(path, trace.names).find("backward with 9 (NOT EQUAL)") != std::string::npos);
@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_CASE(as_many_actors_as_a_node_likes_to_name_are_joined_in_time) 
         e.from_actor = actor_number{actors - i};
         e.to_actor = actor_number{actors - i + 1};
         e.sequence = i + 1;
-        e.minibatch = minibatch_id{42};
+        e.work = minibatch_id{42};
         e.started_ns = e.ended_ns = static_cast<std::int64_t>(i);
         trace.events.push_back(e);
     }

@@ -106,8 +106,8 @@ class pipeline_trace {
         e.cause = cause;
         e.cause_node = sender_[cause];
         sender_[e.sequence] = e.from_node;
-        e.minibatch = minibatch_id{minibatch};
-        e.weights = weight_version{weights};
+        e.work = minibatch_id{minibatch};
+        e.state = weight_version{weights};
         e.bytes = 1000;
         e.sent_ns = now_ - 500; // before its sender's handler ended
         e.enqueued_ns = e.sent_ns + wire_ns;
@@ -127,8 +127,8 @@ class pipeline_trace {
         e.to_actor = actor_of(stage);
         e.sequence = sequence_ + 1; // recorded under the message that reports it
         e.cause_node = node_of(stage);
-        e.minibatch = minibatch_id{minibatch};
-        e.weights = weight_version{weights};
+        e.work = minibatch_id{minibatch};
+        e.state = weight_version{weights};
         e.started_ns = now_ + queue_ns;
         e.ended_ns = now_ = e.started_ns + run_ns;
         record(stage, e);

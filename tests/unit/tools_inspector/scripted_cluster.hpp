@@ -189,9 +189,9 @@ class scripted_cluster : public endpoint {
             std::min<std::size_t>(begin + question.getMaxEvents(), n.events.size());
         std::vector<trace_event> events(n.events.begin() + static_cast<std::ptrdiff_t>(begin),
                                         n.events.begin() + static_cast<std::ptrdiff_t>(end));
-        const std::uint64_t minibatch = question.getFilter().getMinibatch();
+        const std::uint64_t minibatch = question.getFilter().getWork();
         std::erase_if(events, [&](const trace_event& e) {
-            return minibatch != none && e.minibatch.value() != minibatch;
+            return minibatch != none && e.work.value() != minibatch;
         });
         b.body().setNextCursor(end);
         auto list = b.body().initEvents(static_cast<unsigned>(events.size()));

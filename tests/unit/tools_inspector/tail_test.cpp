@@ -17,7 +17,7 @@ frame_ptr tail_event(std::uint64_t minibatch, const std::string& body, std::uint
     b.body().setActorName("stage-0");
     b.body().setBody(body);
     b.body().setDropped(dropped);
-    b.body().getEvent().setMinibatch(minibatch);
+    b.body().getEvent().setWork(minibatch);
     b.body().getEvent().setToActor(30);
     b.body().getEvent().setFromNode(1);
     b.body().getEvent().setFromActor(20);

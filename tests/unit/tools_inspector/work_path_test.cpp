@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(all_messages_and_device_work_of_a_piece_of_work_are_its_ste
     std::size_t expected = 0;
     for (const node_trace& t : trace.traces)
         for (const trace_event& e : t.events)
-            expected += e.minibatch.value() == 1 ? 1 : 0;
+            expected += e.work.value() == 1 ? 1 : 0;
     BOOST_TEST(path.run == run);
     BOOST_TEST_REQUIRE(path.steps.size() == expected);
     BOOST_TEST(std::ranges::is_sorted(path.steps, {}, &work_step::begins_ns));
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_piece_of_work_that_is_not_there_is_code_1_and_says_what_t
     make_run(cluster, run);
     for (const std::uint64_t node : {1u, 2u})
         std::erase_if(cluster.at(node).events,
-                      [](const trace_event& e) { return e.minibatch.value() < 10; });
+                      [](const trace_event& e) { return e.work.value() < 10; });
     const outcome seen = look(cluster, {"follow", "work=5"});
     BOOST_TEST(seen.code == 1);
     BOOST_TEST(seen.says("piece of work 5 has passed and is no longer remembered, or never was; "

@@ -24,7 +24,7 @@ tensor filled(data_type type, tensor_shape shape, int value) {
 
 frame_ptr example(std::size_t reason_bytes = 10) {
     frame_builder<proto::Rejected> b;
-    b.envelope().setMinibatch(42);
+    b.envelope().setWork(42);
     b.body().setReason(std::string(reason_bytes, 'r'));
     b.attach(filled(data_type::uint8, {3}, 1));
     b.attach(filled(data_type::float32, {2, 5}, 2));
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(a_frame_comes_back_as_it_was) {
         BOOST_TEST_REQUIRE(read.ok());
         const frame_ptr f = *read;
         BOOST_TEST(f->body_type() == type_id_of<proto::Rejected>());
-        BOOST_TEST(f->envelope().getMinibatch() == 42u);
+        BOOST_TEST(f->envelope().getWork() == 42u);
         BOOST_TEST(f->body<proto::Rejected>().getReason().size() == reason);
         BOOST_TEST_REQUIRE(f->tensors().size() == 4u);
         for (std::size_t i = 0; i < 4; ++i) {
