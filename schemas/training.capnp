@@ -46,7 +46,7 @@ struct ConnectStage {
   previousIsColocated @9 :Bool;
   nextIsColocated @10 :Bool;
   updates @11 :List(UInt64);    # restored: number of optimizer updates of each parameter so far, in the stage's order
-  # Colocated actors of this stage on its node; actor 0 where there is none.
+  # Colocated actors of this stage, on its node and of its run; actor 0 where there is none.
   reducer @12 :Run.ActorAddress;
   cache @13 :Run.ActorAddress;  # cache of the stage's parameter server
   shard @14 :Run.ActorAddress;  # shard of the stage's parameter server

@@ -93,6 +93,8 @@ result<void> parameter_shard::check_push(proto::Push::Reader body, const frame& 
     const consistency& rule = options_.rules.rule;
     // Under these rules a worker waits until its last push has been applied or dropped.
     const bool waits = rule.staleness || rule.bound || rule.backups;
+    if (!latest_ && !ledger_.is_updating())
+        return error{errc::protocol, "comes before this shard has weights"};
     if (ledger_.clocks().is_done(worker) || body.getClock() != ledger_.pushes(worker) ||
         (waits && ledger_.unapplied(worker) > 0))
         return error{errc::protocol, "comes out of turn"};

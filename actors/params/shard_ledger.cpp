@@ -80,12 +80,9 @@ std::optional<std::vector<arrived_push>> shard_ledger::next() {
     const auto end = arrived_.begin() + static_cast<std::ptrdiff_t>(count);
     under_way_.assign(arrived_.begin(), end);
     arrived_.erase(arrived_.begin(), end);
-    if (rule_.backups) // with workers finished since, fewer were needed than have arrived
-        for (; !arrived_.empty(); arrived_.pop_front()) {
-            ++dropped_;
-            --workers_[arrived_.front().worker].unapplied;
-            clocks_.tick(arrived_.front().worker);
-        }
+    // One more push, or one worker less, completes an update exactly: none has arrived beside it that
+    // would have to be dropped.
+    TROUPE_CHECK(!rule_.backups || arrived_.empty(), "an update is made as soon as it is due");
     std::ranges::stable_sort(under_way_, {}, &arrived_push::worker);
     return under_way_;
 }

@@ -46,8 +46,9 @@ class shard_ledger {
     // Records a push of a worker that has not finished; false if the rule drops it.
     bool push(const arrived_push& arrived);
     // The pushes of the next update, in the order of their sum, if one is due and none is under way. It is then under way
-    // until applied() or skipped().
+    // until applied() or skipped(). With backup workers it must be asked for after every push, finish and loss.
     std::optional<std::vector<arrived_push>> next();
+    bool is_updating() const noexcept { return !under_way_.empty(); }
     // `change`: the largest change of a weight; used by value-bounded only.
     void applied(double change = 0);
     void skipped(); // no new version: its gradients are dropped

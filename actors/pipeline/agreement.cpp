@@ -1,6 +1,7 @@
 #include "actors/pipeline/agreement.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "actors/messages.hpp"
 #include "actors/pipeline/exchanged_agreement.hpp"
@@ -14,16 +15,24 @@ void agreement::gradients_complete(weight_version used, std::uint64_t) {
     state().counts.count_lag(state().weights.latest()->version.value() - used.value());
 }
 
+namespace {
+
+std::array<std::pair<run_role, actor_address>, 4> by_role(const stage_companions& own) {
+    return {std::pair{run_role::reducer, own.reducer},
+            {run_role::peer, own.peer},
+            {run_role::shard, own.shard},
+            {run_role::cache, own.cache}};
+}
+
+} // namespace
+
 result<stage_companions> companions_of(const stage_options& options,
                                        proto::ConnectStage::Reader body, node_id node) {
     stage_companions own{.reducer = read_address(body.getReducer()),
                          .cache = read_address(body.getCache()),
                          .shard = read_address(body.getShard()),
                          .peer = read_address(body.getPeer())};
-    for (const auto& [role, address] : {std::pair{run_role::reducer, own.reducer},
-                                        {run_role::peer, own.peer},
-                                        {run_role::shard, own.shard},
-                                        {run_role::cache, own.cache}}) {
+    for (const auto& [role, address] : by_role(own)) {
         const bool is_due = std::ranges::count(options.companions, role) > 0;
         if (is_due != address.operator bool() || (is_due && address.node != node))
             return error{errc::protocol, is_due
@@ -35,6 +44,14 @@ result<stage_companions> companions_of(const stage_options& options,
     if (options.sync.averages_weights())
         own.peer = own.reducer;
     return own;
+}
+
+result<void> check_run(const stage_companions& own, const node_runtime& node, std::uint64_t run) {
+    for (const auto& [role, address] : by_role(own))
+        if (address && node.run_of(address).value_or(run) != run)
+            return error{errc::protocol, "the " + std::string{name_of(role)} +
+                                             " named for this stage is not an actor of its run"};
+    return {};
 }
 
 std::unique_ptr<agreement> make_agreement(stage_port& stage, const stage_companions& own) {

@@ -13,6 +13,7 @@
 
 #include "actors/pipeline/next_step.hpp"
 #include "actors/pipeline/stage_port.hpp"
+#include "actors/runtime/node_runtime.hpp"
 
 namespace troupe {
 
@@ -100,6 +101,10 @@ class agreement {
 // require, on `node`.
 result<stage_companions> companions_of(const stage_options& options,
                                        proto::ConnectStage::Reader body, node_id node);
+
+// errc::protocol if one of these is an actor of another run than `run`. One that has ended passes: its
+// loss is told to those who watch it.
+result<void> check_run(const stage_companions& own, const node_runtime& node, std::uint64_t run);
 
 // The agreement of the kind that the companions imply.
 std::unique_ptr<agreement> make_agreement(stage_port& stage, const stage_companions& own);

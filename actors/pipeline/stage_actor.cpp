@@ -88,6 +88,8 @@ void stage_actor::connect(proto::ConnectStage::Reader body, const frame& f) {
     const auto companions = companions_of(options_, body, self().node);
     if (!companions)
         return fail(companions.failure());
+    if (auto fits = check_run(*companions, runtime(), run()); !fits)
+        return fail(fits.failure());
     agreement_ = make_agreement(*this, *companions);
     if (auto connected = agreement_->connect(body); !connected)
         return fail(connected.failure());

@@ -30,6 +30,7 @@ class actor_shell final : public caf::event_based_actor {
 
     actor_address self() const noexcept { return actor_->self_; }
     const char* name() const override { return actor_->name(); }
+    std::uint64_t run() const noexcept { return actor_->run(); }
     actor_status status() const;
 
     // Puts a frame, or the actor's start where it is null, into the mailbox. An actor that is woken

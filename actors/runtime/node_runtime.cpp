@@ -45,6 +45,13 @@ std::vector<actor_status> node_runtime::actors() const {
     return core_->actors().statuses();
 }
 
+std::optional<std::uint64_t> node_runtime::run_of(actor_address local) const {
+    if (local.node != node())
+        return std::nullopt;
+    const caf::strong_actor_ptr found = core_->find(local.actor);
+    return found ? std::optional{actor_shell::of(found).run()} : std::nullopt;
+}
+
 void node_runtime::stamp_from_nobody(proto::Envelope::Builder envelope, actor_address to) {
     core_->stamp(envelope, well_known::nobody, to);
 }

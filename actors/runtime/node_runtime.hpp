@@ -115,6 +115,8 @@ class node_runtime {
     // The living actor of this name, with or without its run; the oldest if there are several.
     std::optional<actor_address> address_of(const std::string& name) const;
     std::vector<actor_status> actors() const; // living actors, by number
+    // The run of an actor of this node, 0 if it belongs to none; nothing if it is not living here.
+    std::optional<std::uint64_t> run_of(actor_address local) const;
 
     // Sends without a sender, so that no answer comes back.
     template <class Body>

@@ -53,18 +53,17 @@ frame_builder<proto::Pull> pull(std::uint32_t worker, std::uint32_t epoch, std::
 
 constexpr consistency asynchronous{}, synchronous{.staleness = 0};
 
-// One parameter of two elements, zeros, with a rate of 1; both workers have a cache.
-struct one_shard : puppet_stage {
+// For one parameter of two elements, with a rate of 1, before it has weights; both workers have a cache.
+struct empty_shard : puppet_stage {
     part& one = add<proto::Pulled, proto::WorkerDoneTaken, proto::ShardRead>("one");
     part& two = add<proto::Pulled, proto::WorkerDoneTaken, proto::ShardRead>("two");
     part& stranger = add<>("stranger");
     part& trainer = add<proto::WorkerExpected>("trainer");
     actor_address shard;
     const tensor gradient = floats({1, 2});
-    static constexpr std::uint64_t first_updates = 30; // the first version is 0
 
-    explicit one_shard(consistency rule = asynchronous, codec_ptr codec = nullptr,
-                       aggregation how = {}, unsigned counts = 1) {
+    explicit empty_shard(consistency rule = asynchronous, codec_ptr codec = nullptr,
+                         aggregation how = {}) {
         parameter_shard_options options;
         options.rules.rule = rule;
         options.rules.how = how;
@@ -77,6 +76,20 @@ struct one_shard : puppet_stage {
         options.compute = shared_device();
         shard = node.spawn<parameter_shard>("shard", std::move(options));
         watch(one, shard);
+    }
+    void check_ended(const std::string& sentence) {
+        BOOST_REQUIRE(one.log.downs.size() == 1u);
+        BOOST_TEST(one.log.downs[0].find(sentence) != std::string::npos, one.log.downs[0]);
+    }
+};
+
+// The same, with zeros.
+struct one_shard : empty_shard {
+    static constexpr std::uint64_t first_updates = 30; // the first version is 0
+
+    explicit one_shard(consistency rule = asynchronous, codec_ptr codec = nullptr,
+                       aggregation how = {}, unsigned counts = 1)
+        : empty_shard{rule, std::move(codec), how} {
         frame_builder<proto::KeepShard> keep;
         auto updates = keep.body().initUpdates(counts);
         for (unsigned i = 0; i < counts; ++i)
@@ -104,10 +117,6 @@ struct one_shard : puppet_stage {
         BOOST_TEST(body.getUpdates()[0] == first_updates + version);
         BOOST_TEST(values_of(read.back()->tensors()[0]) == values,
                    boost::test_tools::per_element());
-    }
-    void check_ended(const std::string& sentence) {
-        BOOST_REQUIRE(one.log.downs.size() == 1u);
-        BOOST_TEST(one.log.downs[0].find(sentence) != std::string::npos, one.log.downs[0]);
     }
 };
 
@@ -181,6 +190,13 @@ BOOST_FIXTURE_TEST_CASE(an_epoch_that_is_over_does_not_begin_again, one_shard) {
     say(one, shard, push({}, {gradient})); // of epoch 0
     BOOST_TEST(one.log.rejected.size() == 1u);
     check_keeps(0, {0, 0});
+}
+
+// Of what arrives before, backup workers would have some dropped that nobody is told of.
+BOOST_AUTO_TEST_CASE(a_push_before_there_are_weights_ends_it) {
+    empty_shard s{{.backups = 1}};
+    s.say(s.one, s.shard, push({}, {s.gradient}));
+    s.check_ended("push 0 of worker 0: comes before this shard has weights");
 }
 
 BOOST_AUTO_TEST_CASE(a_push_that_does_not_fit_ends_it) {

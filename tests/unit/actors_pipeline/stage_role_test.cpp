@@ -9,6 +9,7 @@
 #include "schemas/training.capnp.h"
 #include "tests/support/all_messages.hpp"
 #include "tests/support/held_device.hpp"
+#include "tests/support/puppet.hpp"
 #include "tests/support/role_stage.hpp"
 
 using namespace troupe;
@@ -160,6 +161,37 @@ BOOST_AUTO_TEST_CASE(a_stage_takes_no_other_actors_beside_it_than_it_has) {
     BOOST_TEST(told("", [&](builder& request, const training_node& n) {
                    here(request.body().initCache(), n);
                }) == "this stage has no cache beside it, but is told of one");
+}
+
+// An actor of another run on the same node must not be drawn into this one.
+BOOST_AUTO_TEST_CASE(a_stage_takes_no_actors_of_another_run_beside_it) {
+    const auto told = [](const std::function<actor_address(training_node&)>& reducer) {
+        training_node n{"replicas: 2, sync: all_reduce, "};
+        const actor_address named = reducer(n);
+        n.b.spawn<refusing_trainer>("trainer", n.log, n.a.node(), n.app,
+                                    [&](frame_builder<proto::ConnectStage>& request) {
+                                        write_address(request.body().initReducer(), named);
+                                    });
+        n.settle();
+        return n.log.empty() ? std::string{} : n.log[0];
+    };
+    puppet_log log;
+    const auto of_run = [&](std::uint64_t run) {
+        return [&log, run](training_node& n) {
+            return n.a.spawn_of_run<puppet_of<>>(run, "reducer", log);
+        };
+    };
+    const std::string refusal = "the reducer named for this stage is not an actor of its run";
+    BOOST_TEST(told(of_run(8)) == refusal);
+    BOOST_TEST(told([](training_node& n) {
+                   return actor_address{n.a.node(), well_known::agent};
+               }) == refusal);
+    // Of its own run: what is wrong next is that there is no other replica's.
+    BOOST_TEST(told(of_run(7)) == "there is not one reducer for each replica");
+    // One that has ended, perhaps: its loss is told to those who watch it.
+    BOOST_TEST(told([](training_node& n) {
+                   return actor_address{n.a.node(), actor_number{999}};
+               }) == "there is not one reducer for each replica");
 }
 
 BOOST_AUTO_TEST_CASE(a_stage_is_named_by_its_number_and_of_several_by_its_replica) {
