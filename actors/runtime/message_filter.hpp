@@ -1,5 +1,5 @@
-// The filter for messages that an observer wants to see: conditions on type, receiver, sender, run, piece of work and fields of
-// the body.
+// The filter for messages that an observer wants to see: conditions on type, receiver, sender, run, piece of work and
+// fields of the body.
 //
 // Threads: a filter is a value; matches() is const and touches only its arguments.
 #pragma once
