@@ -48,7 +48,7 @@ std::vector<actor_status> node_runtime::actors() const {
 std::optional<std::uint64_t> node_runtime::run_of(actor_address local) const {
     if (local.node != node())
         return std::nullopt;
-    const caf::strong_actor_ptr found = core_->find(local.actor);
+    const caf::strong_actor_ptr found = core_->actors().find(local.actor);
     return found ? std::optional{actor_shell::of(found).run()} : std::nullopt;
 }
 
