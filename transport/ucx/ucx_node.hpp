@@ -77,7 +77,6 @@ class ucx_node final : public endpoint, private control_events {
     ucx_links links_; // guarded by the worker lock
     up_peers peers_;
     progress_inbox inbox_;
-    endpoint_counters counters_;
 
     // Used by the progress thread only.
     control_plane control_;
@@ -87,6 +86,7 @@ class ucx_node final : public endpoint, private control_events {
     bool is_watching_ = false; // a peer waits for a time or a last frame
     std::optional<time_point> close_by_; // set from the beginning of the end on
 
+    endpoint_counters counters_; // far from what the progress thread asks all the time
     std::mutex close_lock_;
     std::thread thread_;
 };
