@@ -7,6 +7,7 @@
 #include "actors/pipeline/exchanged_agreement.hpp"
 #include "actors/pipeline/server_agreement.hpp"
 #include "actors/pipeline/summed_agreement.hpp"
+#include "actors/runtime/node_runtime.hpp"
 #include "schemas/collective.capnp.h"
 
 namespace troupe {

@@ -13,9 +13,10 @@
 
 #include "actors/pipeline/next_step.hpp"
 #include "actors/pipeline/stage_port.hpp"
-#include "actors/runtime/node_runtime.hpp"
 
 namespace troupe {
+
+class node_runtime;
 
 // The actors on a stage's node that connect it to its other replicas; number 0: there is none.
 struct stage_companions {
