@@ -204,7 +204,7 @@ result<void> run_watch::look() {
     if (now < next_look_)
         return {};
     std::size_t trainers = 0;
-    bool has_runs = false;
+    std::set<std::uint64_t> runs;
     std::set<actor_address> stages;
     const std::vector<linked_node> nodes = cluster_.nodes();
     for (const linked_node& node : nodes) {
@@ -215,13 +215,14 @@ result<void> run_watch::look() {
             continue;
         for (const actor_row& actor : list->actors) {
             trainers += role_part(actor.name) == "trainer" ? 1 : 0;
-            has_runs = has_runs || actor.run != 0;
+            if (actor.run != 0)
+                runs.insert(actor.run);
             if (role_part(actor.name).starts_with("stage-"))
                 stages.insert({node.id, actor.number});
         }
     }
     trainers_ = trainers;
-    has_runs_ = has_runs;
+    runs_ = std::move(runs);
     stages_ = std::move(stages);
     next_look_ = now + interval_;
     return {};

@@ -83,16 +83,17 @@ class run_watch {
 
     // Asks the nodes if it is time; lost nodes are left out.
     result<void> look();
-    bool is_active() const noexcept { return has_runs_ || trainers_ > 0 || !stages_.empty(); }
+    bool is_active() const noexcept { return !runs_.empty() || trainers_ > 0 || !stages_.empty(); }
     std::size_t trainers() const noexcept { return trainers_; }
     const std::set<actor_address>& stages() const noexcept { return stages_; } // stages of all runs
+    const std::set<std::uint64_t>& runs() const noexcept { return runs_; }     // of any kind of job
 
   private:
     cluster_link& cluster_;
     const duration interval_;
     time_point next_look_;
     std::size_t trainers_ = 0;
-    bool has_runs_ = false; // of any kind of job
+    std::set<std::uint64_t> runs_;
     std::set<actor_address> stages_;
 };
 

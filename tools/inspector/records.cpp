@@ -188,7 +188,7 @@ std::string work_record(const work_path& path, const all_names& names, std::uint
                          {"to", actor_object(names, s.to.node, s.to.actor)},
                          {"at_ns", s.begins_ns - path.steps.front().begins_ns},
                          {"wire_ns", maybe(s.wire_ns)},
-                         {"queue_ns", s.queue_ns},
+                         {"queue_ns", maybe(s.queue_ns)},
                          {"run_ns", s.run_ns},
                          {"bytes", s.bytes}});
     return line({{"event", "work"},

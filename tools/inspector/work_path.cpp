@@ -7,7 +7,7 @@ namespace troupe::inspector {
 
 namespace {
 
-constexpr std::size_t runs_max = 1u << 12; // that a work_range tells apart
+constexpr std::size_t runs_max = 1u << 12; // that work_ranges tell apart
 
 struct timed_step {
     work_step step;
@@ -23,16 +23,16 @@ timed_step step_of(const trace_event& e, const node_trace& trace, std::int64_t s
     s.kind = e.kind;
     s.to = {trace.node, e.to_actor};
     s.what = names != nullptr ? names->type_of(e) : node_names{}.type_of(e);
-    s.queue_ns = e.started_ns - e.enqueued_ns;
     s.run_ns = e.ended_ns - e.started_ns;
     if (e.kind == trace_kind::message) {
         s.from = {e.from_node, e.from_actor};
         s.begins_ns = e.sent_ns - sender_offset_ns;
         s.wire_ns = e.enqueued_ns - offset - s.begins_ns;
+        s.queue_ns = e.started_ns - e.enqueued_ns;
         s.bytes = e.bytes;
-    } else {
+    } else { // nobody records when device work was submitted
         s.from = s.to;
-        s.begins_ns = e.enqueued_ns - offset;
+        s.begins_ns = e.started_ns - offset;
     }
     return made;
 }
@@ -85,21 +85,19 @@ work_path follow_work(std::uint64_t work, std::uint64_t run, const std::vector<n
     return path;
 }
 
-void work_range::add(const std::vector<trace_event>& events, std::uint64_t run) {
+void work_ranges::add(const std::vector<trace_event>& events) {
     for (const trace_event& e : events) {
         const std::uint64_t work = e.work.value();
-        if (work == none || e.run == 0 || (run != 0 && e.run != run))
+        if (work == none || e.run == 0 || (by_run_.size() >= runs_max && !by_run_.contains(e.run)))
             continue;
-        oldest_ = std::min(oldest_.value_or(work), work);
-        newest_ = std::max(newest_.value_or(work), work);
-        if (by_run_.size() < runs_max || by_run_.contains(e.run))
-            by_run_[e.run] = std::max(by_run_[e.run], work);
+        range& its = by_run_.try_emplace(e.run, range{work, work}).first->second;
+        its = {std::min(its.oldest, work), std::max(its.newest, work)};
     }
 }
 
-std::optional<std::uint64_t> work_range::newest_of(std::uint64_t run) const {
+std::optional<std::uint64_t> work_ranges::newest_of(std::uint64_t run) const {
     const auto found = by_run_.find(run);
-    return found == by_run_.end() ? std::nullopt : std::optional{found->second};
+    return found == by_run_.end() ? std::nullopt : std::optional{found->second.newest};
 }
 
 } // namespace troupe::inspector

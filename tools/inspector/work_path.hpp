@@ -15,14 +15,14 @@ namespace troupe::inspector {
 
 struct work_step {
     trace_kind kind = trace_kind::message;
-    std::string what;                    // type of the message, or name of the device work
-    actor_address from;                  // device work: the same as `to`
-    actor_address to;                    // receiver, or the actor that the device worked for
-    std::int64_t begins_ns = 0;          // when the message was sent, or the device work submitted
-    std::optional<std::int64_t> wire_ns; // messages: from the send to the receiver's mailbox
-    std::int64_t queue_ns = 0;           // in the mailbox, or before the device
-    std::int64_t run_ns = 0;             // in the handler, or on the device
-    std::uint64_t bytes = 0;             // messages: words and tensors
+    std::string what;           // type of the message, or name of the device work
+    actor_address from;         // device work: the same as `to`
+    actor_address to;           // receiver, or the actor that the device worked for
+    std::int64_t begins_ns = 0; // when the message was sent, or the device work began
+    // Messages: from the send to the receiver's mailbox, and in that.
+    std::optional<std::int64_t> wire_ns, queue_ns;
+    std::int64_t run_ns = 0; // in the handler, or on the device
+    std::uint64_t bytes = 0; // messages: words and tensors
 };
 
 struct work_path {
@@ -38,21 +38,23 @@ struct work_path {
 work_path follow_work(std::uint64_t work, std::uint64_t run, const std::vector<node_trace>& traces,
                       const all_names& names);
 
-// The pieces of work of runs among the events that have been added.
-class work_range {
+// The oldest and the newest piece of work of each run among the events that have been added. Runs count alike, so that
+// numbers of different runs say nothing of each other.
+class work_ranges {
   public:
-    // Adds events; those of other runs than `run` are passed over if that is not 0.
-    void add(const std::vector<trace_event>& events, std::uint64_t run);
+    struct range {
+        std::uint64_t oldest = 0;
+        std::uint64_t newest = 0;
+    };
 
-    std::optional<std::uint64_t> oldest() const { return oldest_; }
-    std::optional<std::uint64_t> newest() const { return newest_; }
-    // The newest one of this run; none if it has none.
+    void add(const std::vector<trace_event>& events);
+
+    const std::map<std::uint64_t, range>& by_run() const noexcept { return by_run_; }
+    // None if the run has none.
     std::optional<std::uint64_t> newest_of(std::uint64_t run) const;
 
   private:
-    std::optional<std::uint64_t> oldest_;
-    std::optional<std::uint64_t> newest_;
-    std::map<std::uint64_t, std::uint64_t> by_run_;
+    std::map<std::uint64_t, range> by_run_;
 };
 
 } // namespace troupe::inspector

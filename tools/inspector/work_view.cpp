@@ -11,7 +11,10 @@ namespace troupe::inspector {
 namespace {
 
 constexpr duration poll = std::chrono::milliseconds{50};
-constexpr int patience_factor = 6;           // a piece of work may take longer than an answer
+constexpr int patience_factor = 6; // a piece of work may take longer than an answer
+// No more of a piece of work comes when the run is so many further, or has begun a later one and nothing has come for so long.
+constexpr std::uint64_t in_flight_max = 64;
+constexpr duration quiet = std::chrono::milliseconds{500};
 constexpr std::size_t events_max = 1u << 20; // of one piece of work on one node
 
 error nothing(std::string sentence) {
@@ -23,104 +26,134 @@ class work_follower {
   public:
     work_follower(view_context& view, const follow_terms& wanted)
         : view_{view}, wanted_{wanted}, reader_{view.cluster, {.run = wanted.run}},
-          runs_{view.cluster, view.options.interval}, heard_{view.cluster.view().time().now()} {}
+          runs_{view.cluster, view.options.interval}, heard_{now()} {}
 
-    // Reads until the piece of work is there and a later one of its run has begun, or nothing more of it will come.
+    // Reads until the piece of work is whole, or nothing more of it will come.
     result<work_path> collect() {
-        for (bool first = true;; first = false) {
-            const auto news = look();
-            if (!news)
-                return news.failure();
-            if (!wanted_.number && !first && seen_.newest() != before_)
-                wanted_.number = seen_.newest();
-            if (first) {
-                before_ = seen_.newest();
-                if (!wanted_.number)
-                    traces_.clear(); // none of it can be the next one
-            }
-            const work_path path = wanted_.number ? path_of(*wanted_.number) : work_path{};
-            if (!path.steps.empty() && !*news &&
-                (seen_.newest_of(path.run) > wanted_.number || !runs_.is_active() || is_silent()))
+        for (bool is_first = true;; is_first = false) {
+            if (auto looked = look(); !looked)
+                return looked.failure();
+            if (!wanted_.number)
+                is_first ? remember_what_was() : choose_next();
+            work_path path = wanted_.number ? follow_work(*wanted_.number, wanted_.run, traces_,
+                                                          view_.cluster.names())
+                                            : work_path{};
+            const bool is_there = !path.steps.empty();
+            if (is_there && is_whole(path.run))
                 return path;
-            if (path.steps.empty())
+            if (!is_there)
                 if (auto over = why_over())
                     return *over;
-            if (path.steps.empty() || !first)
+            if (!is_there || !is_first)
                 say_once();
             if (!view_.cluster.view().rest(poll))
-                return path.steps.empty()
-                           ? result<work_path>{error{errc::cancelled,
-                                                     "stopped before the piece of work came by"}}
-                           : result<work_path>{path};
+                return is_there
+                           ? result<work_path>{std::move(path)}
+                           : error{errc::cancelled, "stopped before the piece of work came by"};
         }
     }
     std::uint64_t lost() const noexcept { return lost_; }
 
   private:
-    // Returns whether there are new events of the piece of work.
-    result<bool> look() {
-        bool news = false;
-        auto looked = runs_.look();
-        if (looked)
-            looked = reader_.read([&](const linked_node& node, const trace_page& page) {
-                const auto newest = seen_.newest();
-                seen_.add(page.events, wanted_.run);
-                if (seen_.newest() != newest)
-                    heard_ = view_.cluster.view().time().now();
-                lost_ += page.lost + page.invalid;
-                news = keep(node, page) || news;
-            });
-        return looked ? result<bool>{news} : looked.failure();
+    result<void> look() {
+        if (auto looked = runs_.look(); !looked)
+            return looked.failure();
+        return reader_.read([&](const linked_node& node, const trace_page& page) {
+            seen_.add(page.events);
+            lost_ += page.lost + page.invalid;
+            if (keep(node, page))
+                heard_ = now();
+        });
     }
 
-    // Before it is known which piece of work is meant, only what comes from now on can be of it.
+    // What the nodes hold already is not the next one.
+    void remember_what_was() {
+        before_ = seen_;
+        traces_.clear();
+    }
+
+    // The first newer piece of work of a run that is active.
+    void choose_next() {
+        for (const std::uint64_t run : runs_.runs())
+            if ((wanted_.run == 0 || wanted_.run == run) &&
+                seen_.newest_of(run) > before_.newest_of(run)) {
+                wanted_.number = seen_.newest_of(run);
+                wanted_.run = run;
+                return;
+            }
+    }
+
+    // Keeps the events that may be of it. Returns whether there are any.
     bool keep(const linked_node& node, const trace_page& page) {
         auto trace = std::ranges::find(traces_, node.id, &node_trace::node);
         if (trace == traces_.end())
             trace = traces_.insert(trace, {node.id, node.clock, {}});
-        bool news = false;
+        bool any = false;
         for (const trace_event& e : page.events) {
-            const std::uint64_t work = e.work.value();
-            if (work == none || (wanted_.number ? work != *wanted_.number : !(work > before_)))
+            if (e.work.value() == none ||
+                (wanted_.number ? e.work.value() != *wanted_.number
+                                : !(e.work.value() > before_.newest_of(e.run))))
                 continue;
             if (trace->events.size() >= events_max) {
                 ++lost_;
                 continue;
             }
             trace->events.push_back(e);
-            news = true;
+            any = true;
         }
-        return news;
+        return any;
     }
 
-    work_path path_of(std::uint64_t work) const {
-        return follow_work(work, wanted_.run, traces_, view_.cluster.names());
+    bool is_whole(std::uint64_t run) const {
+        const std::uint64_t newest = seen_.newest_of(run).value_or(0);
+        const bool is_past = newest > *wanted_.number;
+        return (is_past && newest - *wanted_.number >= in_flight_max) ||
+               !runs_.runs().contains(run) || is_silent(is_past ? quiet : silence_max());
     }
 
+    // Why it will not come; nothing while it may.
     std::optional<error> why_over() const {
         const std::string what =
-            wanted_.number ? "piece of work " + std::to_string(*wanted_.number) : "piece of work";
-        const std::string of = wanted_.run != 0 ? " of run " + run_text(wanted_.run) : "";
-        if (wanted_.number && seen_.newest() > wanted_.number)
-            return nothing(what + of +
-                           " has passed and is no longer remembered, or never was; the " +
-                           "nodes remember " + std::to_string(*seen_.oldest()) + " to " +
-                           std::to_string(*seen_.newest()));
-        if (!runs_.is_active())
-            return nothing("no run is active, and no " + what + of + " is remembered");
-        if (is_silent())
-            return nothing("no " + what + of + " has come by for " +
+            (wanted_.number ? "piece of work " + std::to_string(*wanted_.number)
+                            : "piece of work") +
+            (wanted_.run != 0 ? " of run " + run_text(wanted_.run) : "");
+        const std::set<std::uint64_t>& active = runs_.runs();
+        if (active.empty() || (wanted_.run != 0 && !active.contains(wanted_.run)))
+            return nothing((active.empty() ? "no run is active" : "that run is not active") +
+                           std::string{", and no "} + what + " is remembered" + remembered());
+        const auto has_passed = [&](std::uint64_t run) {
+            return (wanted_.run != 0 && wanted_.run != run) ||
+                   seen_.newest_of(run) >= *wanted_.number + in_flight_max;
+        };
+        if (wanted_.number && *wanted_.number < none - in_flight_max &&
+            std::ranges::all_of(active, has_passed))
+            return nothing(what + " has passed and is no longer remembered, or never was" +
+                           remembered());
+        if (is_silent(silence_max()))
+            return nothing("no " + what + " has come by for " +
                            duration_text(silence_max().count()));
         return std::nullopt;
     }
 
-    bool is_silent() const { return silence_max() <= view_.cluster.view().time().now() - heard_; }
+    // "; the nodes remember 10 to 99 of run 5c6879d3"
+    std::string remembered() const {
+        std::string text;
+        for (const auto& [run, range] : seen_.by_run())
+            if ((wanted_.run == 0 || wanted_.run == run) && text.size() < 200)
+                text += (text.empty() ? "; the nodes remember " : ", ") +
+                        std::to_string(range.oldest) + " to " + std::to_string(range.newest) +
+                        " of run " + run_text(run);
+        return text;
+    }
+
+    time_point now() const { return view_.cluster.view().time().now(); }
+    bool is_silent(duration limit) const { return limit <= now() - heard_; }
     duration silence_max() const { return view_.options.patience * patience_factor; }
 
     void say_once() {
         if (!std::exchange(said_, true))
             view_.note("waiting for " +
-                       (wanted_.number ? "piece of work " + std::to_string(*wanted_.number)
+                       (wanted_.number ? "all of piece of work " + std::to_string(*wanted_.number)
                                        : std::string{"the next piece of work"}) +
                        "; stop with Ctrl-C");
     }
@@ -129,10 +162,10 @@ class work_follower {
     follow_terms wanted_;
     trace_reader reader_;
     run_watch runs_;
-    time_point heard_; // when a later piece of work was last seen
-    work_range seen_;
-    std::optional<std::uint64_t> before_; // the newest one at the first look
-    std::vector<node_trace> traces_;      // of the pieces of work that may be meant
+    time_point heard_; // when an event of what is wanted last came
+    work_ranges seen_;
+    work_ranges before_;             // at the first look
+    std::vector<node_trace> traces_; // of the pieces of work that may be meant
     std::uint64_t lost_ = 0;
     bool said_ = false;
 };
@@ -157,8 +190,9 @@ void print_work(std::ostream& out, const work_path& path, const all_names& names
         rows.add({duration_text(s.begins_ns - path.steps.front().begins_ns), s.what,
                   is_message ? name_of(names, s.from.node, s.from.actor) : "(device)",
                   name_of(names, s.to.node, s.to.actor),
-                  s.wire_ns ? duration_text(*s.wire_ns) : "-", duration_text(s.queue_ns),
-                  duration_text(s.run_ns), s.bytes > 0 ? bytes_text(s.bytes) : "-"});
+                  s.wire_ns ? duration_text(*s.wire_ns) : "-",
+                  s.queue_ns ? duration_text(*s.queue_ns) : "-", duration_text(s.run_ns),
+                  s.bytes > 0 ? bytes_text(s.bytes) : "-"});
     }
     rows.print(out);
     out << std::flush;

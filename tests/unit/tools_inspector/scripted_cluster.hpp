@@ -125,6 +125,7 @@ class scripted_cluster : public endpoint {
         for (unsigned i = 0; i < list.size(); ++i) {
             n.actors[i].messages_handled += n.handled_per_list;
             list[i].setNumber(n.actors[i].number.value());
+            list[i].setRun(n.actors[i].run);
             list[i].setName(n.actors[i].name);
             list[i].setMailboxDepth(n.actors[i].mailbox_depth);
             list[i].setMessagesHandled(n.actors[i].messages_handled);
