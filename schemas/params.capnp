@@ -99,7 +99,7 @@ struct Fetched $nodeLocal {
 
 struct Push {
   # Cache to a shard. Applied once, or dropped by the consistency rule. Not answered itself: the Pull that follows is
-  # answered.
+  # answered. One that comes before the shard has weights (KeepShard) ends the shard.
   worker @0 :UInt32;
   epoch @1 :UInt32;
   clock @2 :UInt64;

@@ -4,7 +4,7 @@
     tests/tidy.py [--build DIR] [--since COMMIT] [FILE...]
 
 FILE: a source of the tree; without any those that differ from COMMIT, and without that all but those of tests/. DIR is `build`
-unless given, and must have been configured. A file takes some seconds of one core; as many run at a time as there are cores.
+unless given, and must have been built, as headers are generated there. A file takes some seconds of one core; as many run at a time as there are cores.
 Prints what was found, and a line "N files, N with findings". Exit code 0 if there is nothing to mend, 1 if there is, 2 if it
 cannot begin.
 """
@@ -69,6 +69,8 @@ def tidy(folder, name, directory):
     done = subprocess.run(["clang-tidy", "--quiet", "-p", folder, ROOT / name], cwd=ROOT, capture_output=True, text=True)
     if done.returncode < 0:
         return [f"{name}: clang-tidy ended by signal {-done.returncode}"]
+    if missing := re.search(r"'([^']+)' file not found", done.stdout):
+        return [f"{name}: not looked at, as {missing[1]} is not there; build first"]
     found = [match for line in done.stdout.splitlines() if (match := FINDING.match(line))]
     places = ((pathlib.Path(directory, match[1]).resolve(), match) for match in found)
     return [f"{path.relative_to(ROOT)}:{match[2]}:{match[3]}: {match[4]} [{match[5].split(',')[0]}]"

@@ -50,8 +50,8 @@ class block_reducer final : public payload_reducer {
     result<void> keep(part_key whose, std::size_t first, std::span<const tensor> payloads);
     result<void> keep_sums(std::uint32_t owner, std::size_t first,
                            std::span<const tensor> payloads);
-    std::size_t
-    submitted_by_all_from() const; // all ranks have submitted own blocks from this number on
+    // The number from which on all ranks have submitted their own blocks.
+    std::size_t submitted_by_all_from() const;
     void sum_from(std::size_t first);
     void send_sums(std::size_t first, std::span<const tensor> payloads);
     result<std::vector<arrived_sum>> take_arrived();

@@ -35,27 +35,27 @@ std::shared_ptr<gradient_buckets> summed_agreement::begin_sum(const instruction&
         gradient_buckets::options{options().encoder, s.share().number(), options().as_factors});
 }
 
-// If a sum has begun, gives the reducer the tensors that are left, if any; averages come first.
+// If a sum has begun, submits the tensors that are left to the reducer, if any; averages come first.
 void summed_agreement::take_gradients(std::vector<tensor> sum) {
     if (now_ == phase::adding_up)
         return agreement::take_gradients(std::move(sum));
     std::ranges::rotate(sum, sum.end() - averages());
     if (!sum.empty())
-        give(0, std::move(sum));
+        submit(0, std::move(sum));
 }
 
-// A replica that has no minibatch for the update gives the reducer no tensors.
+// A replica that has no minibatch for the update submits no tensors to the reducer.
 bool summed_agreement::take_update() {
     if (now_ == phase::summed)
         return false;
     TROUPE_CHECK(state().gradients.empty(), "what there is to sum went with the backward pass");
     begin();
-    give(0, {});
+    submit(0, {});
     return true;
 }
 
 // Averages come before parameters: in a backward pass they are ready last.
-void summed_agreement::give(std::size_t first, std::vector<tensor> own) {
+void summed_agreement::submit(std::size_t first, std::vector<tensor> own) {
     frame_builder<proto::Reduce> request;
     request.body().setReduction(reduction_);
     request.body().setScale(options().scale_of_sum());
@@ -69,8 +69,9 @@ void summed_agreement::give(std::size_t first, std::vector<tensor> own) {
 bool summed_agreement::take(const frame_ptr& f) {
     if (f->body_type() == type_id_of<proto::GradientsReady>()) {
         if (stage().comes_from(stage().address(), *f) && now_ == phase::summing)
-            give(options().program->averages().size() + f->body<proto::GradientsReady>().getFirst(),
-                 tensors_of(*f));
+            submit(options().program->averages().size() +
+                       f->body<proto::GradientsReady>().getFirst(),
+                   tensors_of(*f));
         return true;
     }
     if (f->body_type() != type_id_of<proto::Reduced>())

@@ -29,7 +29,7 @@ class summed_agreement final : public agreement {
         summed,    // the stage's gradients are those of all replicas
     };
     void begin();
-    void give(std::size_t first, std::vector<tensor> own);
+    void submit(std::size_t first, std::vector<tensor> own);
     std::ptrdiff_t averages() const;
 
     actor_address reducer_;

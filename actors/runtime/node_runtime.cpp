@@ -155,11 +155,13 @@ namespace detail {
 
 actor_context prepare_spawn(node_runtime& runtime, std::optional<actor_number> number,
                             std::string name, std::uint64_t run) {
-    TROUPE_CHECK(!name.empty() && name.size() <= limits::name_bytes_max,
-                 "an actor has a name of bounded length");
+    TROUPE_CHECK(!name.empty(), "an actor has a name");
+    if (run != 0)
+        name = name_in_run(run, name);
+    TROUPE_CHECK(name.size() <= limits::name_bytes_max, "an actor has a name of bounded length");
     return {.runtime = runtime,
             .self = core_of(runtime).actors().reserve(number),
-            .name = run == 0 ? std::move(name) : name_in_run(run, name),
+            .name = std::move(name),
             .run = run};
 }
 

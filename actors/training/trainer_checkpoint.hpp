@@ -31,12 +31,12 @@ class trainer_checkpoint {
     // Makes the weights of these stages.
     void restore(std::shared_ptr<const loaded_checkpoint> from,
                  const std::vector<planned_stage>& stages);
-    // The weights of a stage, once they are restored; null: fresh weights.
+    // The weights of a stage; null: fresh weights. After restore() it may be called only when `done` has been.
     const weights* restored(std::size_t stage) const;
     void let_go(); // of the restored weights
 
     void keep(std::size_t stage, frame_ptr snapshot);
-    // Writes the snapshots, which have been kept of all stages.
+    // Writes the snapshots, which have been kept of all stages, and lets go of them.
     void write(std::shared_ptr<checkpoint_store> store, const checkpoint_progress& progress,
                const std::vector<planned_stage>& stages);
 

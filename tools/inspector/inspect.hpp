@@ -4,7 +4,7 @@
 //   actors    every actor of every node: mailbox depth, messages per second, how busy its
 //             handlers are and the device that works for it
 //   staleness workers of parameter servers: lateness of their updates, and which worker waits for which
-//   tail      messages as they are handled, filtered by type, actors, node, minibatch or any field of the body
+//   tail      messages as they are handled, filtered by type, actors, node, run, piece of work or any field of the body
 //   follow    the route of one minibatch through all stages and back; of another kind of job one piece of work
 //   export    a trace file for Chrome's and Perfetto's viewers
 //
@@ -39,8 +39,8 @@ struct inspect_options {
     ucx_transports transports = ucx_transports::automatic; // the same as the nodes'
 
     view_kind view = view_kind::actors;
-    // tail: type=, actor=, node=, from=, minibatch=, FIELD=VALUE; follow: minibatch=N or =next,
-    // work=N or =next, run=.
+    // tail: type=, actor=, node=, from=, run=, minibatch= or work=, FIELD=VALUE; follow: minibatch=N or
+    // =next, work=N or =next with or without run=.
     std::vector<std::string> terms;
     std::string file; // export: file that is written whole or not at all
 
@@ -55,7 +55,8 @@ struct inspect_options {
     duration seconds{};      // --seconds: length of an export; 0: the events that the nodes hold
     // Time between two samples of actors or staleness, or between two checks of follow or tail whether a run is active.
     duration interval = std::chrono::seconds{1};
-    // A node that does not answer for this time is lost. follow gives up when no minibatch comes by for six times as long.
+    // A node that does not answer for this time is lost. follow gives up when nothing of what it follows comes by for
+    // six times as long.
     duration patience = std::chrono::seconds{5};
 
     std::function<bool()> stop; // returns whether to end; null: never

@@ -125,6 +125,17 @@ result<void> add_term(tail_terms& terms, const std::string& key, const std::stri
     return {};
 }
 
+// Writes the run before a role as the names have it: people copy "0x5c6879d3" from JSON.
+void write_run_as_shown(std::string& name) {
+    const std::size_t role = name.rfind('/');
+    if (role == std::string::npos || role == 0)
+        return;
+    const std::size_t before = name.rfind('/', role - 1);
+    const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+    if (const auto run = read_run(std::string_view{name}.substr(begin, role - begin)))
+        name.replace(begin, role - begin, run_text(*run));
+}
+
 // "actor=a/stage-0" is an actor of one node, and so is "actor=a/5c6879d3/stage-0", as actors are printed. Alone before the
 // role, what reads as a run is one: a node that is called so is named by node=.
 result<void> split_actor(tail_terms& terms) {
@@ -153,6 +164,8 @@ result<tail_terms> parse_tail_terms(std::span<const std::string> words) {
         if (auto added = add_term(terms, term->first, term->second); !added)
             return added.failure();
     }
+    write_run_as_shown(terms.actor);
+    write_run_as_shown(terms.from);
     if (auto split = split_actor(terms); !split)
         return split.failure();
     if (terms.fields.size() > limits::filter_fields_max)

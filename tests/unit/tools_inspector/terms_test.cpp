@@ -66,6 +66,9 @@ BOOST_AUTO_TEST_CASE(actors_of_a_run_are_named_with_it_or_without) {
     const auto node_of = [](std::string word) { return parse_tail_terms(words{word})->node; };
     BOOST_TEST(node_of("actor=5c6879d3/stage-0") == "");
     BOOST_TEST(actor_of("actor=5c6879d3/stage-0") == "5c6879d3/stage-0");
+    BOOST_TEST(actor_of("actor=0x5C6879D3/stage-0") == "5c6879d3/stage-0");
+    BOOST_TEST(actor_of("actor=a/0x7/stage-0") == "00000007/stage-0");
+    BOOST_TEST(parse_tail_terms(words{"from=a/0x7/stage-0"})->from == "a/00000007/stage-0");
     BOOST_TEST(node_of("actor=a/5c6879d3/stage-0") == "a");
     BOOST_TEST(actor_of("actor=a/5c6879d3/stage-0") == "5c6879d3/stage-0");
     all_names names;
