@@ -3,8 +3,8 @@
 // its parts: the actors of the node (actor_table.hpp), its peers (peer_table.hpp), its counters.
 //
 // Locks, in the order in which they may be taken together: that of the peers, then that of the actors. No handler, no
-// endpoint method but address() and no attachable runs under either. post() to an actor of this node only enqueues, and so may be called
-// under the lock of the peers; to an actor of a peer it takes that lock itself.
+// endpoint method but address() and no attachable runs under either. post() to an actor of this node only enqueues, and so
+// may be called under the lock of the peers; to an actor of a peer it takes that lock itself.
 #pragma once
 
 #include <atomic>

@@ -12,7 +12,8 @@ namespace {
 
 constexpr duration poll = std::chrono::milliseconds{50};
 constexpr int patience_factor = 6; // a piece of work may take longer than an answer
-// No more of a piece of work comes when the run is so many further, or has begun a later one and nothing has come for so long.
+// No more of a piece of work comes when the run is so many further, or when it has begun a later one and nothing has come
+// for so long.
 constexpr std::uint64_t in_flight_max = 64;
 constexpr duration quiet = std::chrono::milliseconds{500};
 constexpr std::size_t events_max = 1u << 20; // of one piece of work on one node

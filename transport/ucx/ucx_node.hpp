@@ -1,6 +1,6 @@
 // The endpoint itself: the progress thread that moves control messages and frames, and the methods that other threads
-// call. make_ucx_endpoint (ucx_endpoint.hpp) creates it. It connects its parts, which share the poll_set and otherwise do not
-// know each other, and takes the worker lock for them.
+// call. make_ucx_endpoint (ucx_endpoint.hpp) creates it. It connects its parts, which share the poll_set and otherwise do
+// not know each other, and takes the worker lock for them.
 //
 // Locks, in the order in which they are taken: worker lock (UCX), then a peer's queue_lock; those of the table of peers and
 // of the inbox alone. A sender that finds the worker lock free hands its frame to UCX itself; otherwise, or while UCX still
