@@ -59,6 +59,7 @@ RUN = {
     "troupe inspect 127.0.0.1:4711": [],
     "troupe inspect 127.0.0.1:4711 follow minibatch=next": [],
     "troupe inspect 127.0.0.1:4711 follow minibatch=42": [],
+    "troupe inspect 127.0.0.1:4711 follow work=42": [],
     "troupe inspect 127.0.0.1:4711 export trace.json --seconds 2": [],
     "troupe inspect 127.0.0.1:4711 export trace.json": [],
 }

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "actors/runtime/actor_names.hpp"
 #include "tools/inspector/printable.hpp"
 
 namespace troupe::inspector {
@@ -22,7 +23,7 @@ object maybe(const std::optional<T>& value) {
 }
 
 object maybe_run(std::uint64_t run) {
-    return run == 0 ? object(nullptr) : object(hex_text(run));
+    return run == 0 ? object(nullptr) : object("0x" + run_text(run));
 }
 
 object maybe_id(std::uint64_t id) {
@@ -238,7 +239,7 @@ std::string slice_record(const chrome_slice& s) {
     const trace_event& e = *s.event;
     object args{{"sequence", e.sequence}};
     if (e.run != 0)
-        args["run"] = hex_text(e.run);
+        args["run"] = maybe_run(e.run);
     if (e.work.value() != none)
         args["minibatch"] = e.work.value();
     if (e.state.value() != none)

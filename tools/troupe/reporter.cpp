@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "actors/runtime/actor_names.hpp"
 #include "schemas/base/quantities.hpp"
 
 namespace troupe::cli {
@@ -93,7 +94,7 @@ void reporter::started(const run_started& news) {
         notes.insert(notes.end(), news.notes.begin(), news.notes.end());
         json line = {{"event", "start"},
                      {"inspect", options_.inspect_address},
-                     {"run", text("0x%llx", static_cast<unsigned long long>(options_.run))},
+                     {"run", "0x" + run_text(options_.run)},
                      {"nodes", news.nodes},
                      {"transport", options_.transport},
                      {news.milestone + "s", news.milestones},

@@ -121,6 +121,12 @@ BOOST_AUTO_TEST_CASE(what_has_passed_is_shown_at_once) {
     BOOST_TEST(as_json.shows(R"({"event":"work","work":1,"run":"0x5c6879d3","total_ns":)"));
 }
 
+BOOST_AUTO_TEST_CASE(json_has_a_run_as_the_names_of_its_actors_have_it) {
+    two_nodes cluster{100};
+    make_run(cluster, 0x0ea85bb9);
+    BOOST_TEST(look(cluster, {"follow", "work=1"}, json()).shows(R"("run":"0x0ea85bb9")"));
+}
+
 // Of a minibatch that goes on while later ones have begun.
 BOOST_AUTO_TEST_CASE(what_is_under_way_is_waited_for) {
     two_nodes cluster{3};
