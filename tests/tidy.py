@@ -3,8 +3,9 @@
 
     tests/tidy.py [--build DIR] [--since COMMIT] [FILE...]
 
-FILE: a source of the tree; without any those that differ from COMMIT, and without that all but those of tests/. DIR is `build`
-unless given, and must have been built, as headers are generated there. A file takes some seconds of one core; as many run at a time as there are cores.
+FILE: a source of the tree; without any those that differ from COMMIT, with one for each header that does, and without COMMIT
+all but those of tests/. DIR is `build` unless given, and must have been built, as headers are generated there. A file takes
+some seconds of one core; as many run at a time as there are cores.
 Prints what was found, and a line "N files, N with findings". Exit code 0 if there is nothing to mend, 1 if there is, 2 if it
 cannot begin.
 """
@@ -49,6 +50,13 @@ def changed_since(commit):
     return done.stdout.split()
 
 
+def includer_of(header, commands):
+    """A source that includes the header: its own if it has one. None if no source does by itself."""
+    own = header.removesuffix(".hpp") + ".cpp"
+    line = f'#include "{header}"'
+    return own if own in commands else next((name for name in commands if line in (ROOT / name).read_text(encoding="utf-8")), None)
+
+
 def chosen_of(arguments, commands):
     if arguments.files:
         names = [str(pathlib.Path(name).resolve().relative_to(ROOT)) for name in arguments.files]
@@ -56,7 +64,10 @@ def chosen_of(arguments, commands):
             refuse(f"{unknown[0]} is no source that {arguments.build} builds")
         return names
     if arguments.since:
-        return [name for name in changed_since(arguments.since) if name in commands]
+        changed = changed_since(arguments.since)
+        headers = [name for name in changed if name.endswith(".hpp")]
+        return sorted({name for name in changed if name in commands} |
+                      {name for name in (includer_of(header, commands) for header in headers) if name})
     return sorted(name for name in commands if not name.startswith("tests/"))
 
 

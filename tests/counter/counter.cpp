@@ -44,8 +44,7 @@ result<prepared_actor> prepare(proto::CounterWorkerOptions::Reader options,
                                const role_resources& on) {
     if (options.getStep() == 0)
         return error{errc::protocol, "a counter's worker adds something"};
-    return prepared<worker>(on, "counter-worker-" + std::to_string(options.getWorker()),
-                            options.getStep());
+    return prepared<worker>(on, "worker-" + std::to_string(options.getWorker()), options.getStep());
 }
 
 class root final : public actor {

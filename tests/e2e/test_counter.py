@@ -53,7 +53,7 @@ class Counter(TroupeTest):
         self.assertEqual({s["to"]["name"].split("/")[0] for s in steps}, {number})
         self.assertEqual(self.troupe("inspect", address, "export", "trace.json").code, 0)
         self.assertIn('"Added"', (self.folder / "trace.json").read_text())
-        self.assertIn("counter-worker", self.troupe("inspect", address).out)
+        self.assertIn(f"{number}/worker-2", self.troupe("inspect", address).out)
         run.send_signal(signal.SIGINT)
         ended = self.finish(run)
         self.assertEqual(ended.code, 130, str(ended))

@@ -214,6 +214,8 @@ result<void> run_watch::look() {
         if (!list)
             continue;
         for (const actor_row& actor : list->actors) {
+            if (run_ != 0 && actor.run != run_)
+                continue;
             trainers += role_part(actor.name) == "trainer" ? 1 : 0;
             if (actor.run != 0)
                 runs.insert(actor.run);

@@ -78,12 +78,14 @@ class cluster_link {
 // actors may just be asking something, as `troupe plan --cluster` does.
 class run_watch {
   public:
-    // Asks the nodes again after `interval`.
-    run_watch(cluster_link& cluster, duration interval) : cluster_{cluster}, interval_{interval} {}
+    // Asks the nodes again after `interval`. Of other runs than `run` it knows nothing if that is not 0.
+    run_watch(cluster_link& cluster, duration interval, std::uint64_t run = 0)
+        : cluster_{cluster}, interval_{interval}, run_{run} {}
 
     // Asks the nodes if it is time; lost nodes are left out.
     result<void> look();
-    bool is_active() const noexcept { return !runs_.empty() || trainers_ > 0 || !stages_.empty(); }
+    bool is_active() const noexcept { return !runs_.empty() || is_training(); }
+    bool is_training() const noexcept { return trainers_ > 0 || !stages_.empty(); }
     std::size_t trainers() const noexcept { return trainers_; }
     const std::set<actor_address>& stages() const noexcept { return stages_; } // stages of all runs
     const std::set<std::uint64_t>& runs() const noexcept { return runs_; }     // of any kind of job
@@ -91,6 +93,7 @@ class run_watch {
   private:
     cluster_link& cluster_;
     const duration interval_;
+    const std::uint64_t run_;
     time_point next_look_;
     std::size_t trainers_ = 0;
     std::set<std::uint64_t> runs_;

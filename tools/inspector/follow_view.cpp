@@ -1,6 +1,7 @@
 // follow: the traces of all nodes, joined into the way of one minibatch.
 #include <algorithm>
 
+#include "actors/runtime/actor_names.hpp"
 #include "tools/inspector/printable.hpp"
 #include "tools/inspector/records.hpp"
 #include "tools/inspector/views.hpp"
@@ -21,7 +22,8 @@ error nothing(std::string sentence) {
 // Which minibatches the nodes have in their traces, kept up to date.
 class minibatch_watch {
   public:
-    explicit minibatch_watch(cluster_link& cluster) : reader_{cluster, {.type = "Activation"}} {}
+    minibatch_watch(cluster_link& cluster, std::uint64_t run)
+        : reader_{cluster, {.type = "Activation", .run = run}} {}
 
     result<void> look() {
         return reader_.read([&](const linked_node& node, const trace_page& page) {
@@ -58,8 +60,10 @@ struct collected {
 
 class follower {
   public:
-    explicit follower(view_context& view)
-        : view_{view}, watch_{view.cluster}, runs_{view.cluster, view.options.interval},
+    // `run`: of which; 0: of any.
+    follower(view_context& view, std::uint64_t run)
+        : view_{view}, run_{run}, watch_{view.cluster, run}, runs_{view.cluster,
+                                                                   view.options.interval, run},
           heard_{view.cluster.view().time().now()}, home_{view.cluster.nodes().front().id} {}
 
     // The latest of those that are first seen to be on their way from now on. An earlier run may have had larger numbers.
@@ -70,8 +74,8 @@ class follower {
         while (!watch_.seen().newest) {
             if (auto looked = runs_.look(); !looked)
                 return looked.failure();
-            if (!runs_.is_active())
-                return nothing("no run is active: no minibatch will come by");
+            if (!runs_.is_training())
+                return nothing(no_run() + ": no minibatch will come by");
             if (is_silent())
                 return silence();
             say_once("the next minibatch");
@@ -85,7 +89,7 @@ class follower {
 
     // Reads until the path is complete, or nothing more of it will come.
     result<minibatch_path> collect(std::uint64_t minibatch, collected& found) {
-        trace_reader reader{view_.cluster, {.minibatch = minibatch}};
+        trace_reader reader{view_.cluster, {.minibatch = minibatch, .run = run_}};
         minibatch_path path;
         path.minibatch = minibatch;
         for (;;) {
@@ -158,6 +162,12 @@ class follower {
         });
     }
 
+    std::string no_run() const {
+        return run_ != 0 ? "run " + run_text(run_) + " is not active, or trains no network"
+               : runs_.is_active()
+                   ? "no run that is active trains a network (follow work= is for others)"
+                   : "no run is active";
+    }
     bool is_silent() const { return silence_max() <= view_.cluster.view().time().now() - heard_; }
     duration silence_max() const { return view_.options.patience * patience_factor; }
     error silence() const {
@@ -169,8 +179,8 @@ class follower {
     // Why no more of it will come; nothing while it may.
     std::optional<error> why_over(const minibatch_path& path) const {
         const std::string name = "minibatch " + std::to_string(path.minibatch);
-        if (!runs_.is_active())
-            return nothing("no run is active, and " + name + " is not remembered; " + remembered());
+        if (!runs_.is_training())
+            return nothing(no_run() + ", and " + name + " is not remembered; " + remembered());
         if (has_passed(path))
             return nothing(name + " has passed and is no longer remembered; " + remembered());
         return is_silent() ? std::optional{silence()} : std::nullopt;
@@ -190,6 +200,7 @@ class follower {
     }
 
     view_context& view_;
+    const std::uint64_t run_;
     minibatch_watch watch_;
     run_watch runs_;
     time_point heard_;   // when a minibatch was last seen to come by
@@ -231,7 +242,7 @@ std::string note_on_runs(const minibatch_path& path, const all_names& names) {
     return "note: this is minibatch " + std::to_string(path.minibatch) + " of the run of " +
            name(path.source) + "; the run of " + name(path.other_sources.front()) +
            (others > 1 ? " and " + std::to_string(others - 1) + " more have" : " has") +
-           " one, too; to see that, attach to the node of that run";
+           " one, too; to see that, give run= or attach to the node of that run";
 }
 
 } // namespace
@@ -269,7 +280,7 @@ result<void> show_path(view_context& view) {
         return wanted.failure();
     if (!wanted->is_minibatch)
         return show_work(view, *wanted);
-    follower follow{view};
+    follower follow{view, wanted->run};
     const auto minibatch =
         wanted->number ? result<std::uint64_t>{*wanted->number} : follow.wait_for_next();
     if (!minibatch)

@@ -152,9 +152,13 @@ class tail_printer {
             "waiting for messages" + printable(conditions, 256) + "; stop with Ctrl-C";
         if (!runs_.is_active())
             line += "; no run is active";
-        const std::string minibatch = "minibatch=" + std::to_string(terms_.minibatch);
+        else if (terms_.run != 0 && !runs_.runs().contains(terms_.run))
+            line += "; run " + run_text(terms_.run) + " is not active";
         if (terms_.minibatch != none)
-            line += "; what has passed is shown by: follow " + minibatch;
+            line +=
+                "; what has passed is shown by: follow " +
+                std::string{runs_.is_training() || !runs_.is_active() ? "minibatch=" : "work="} +
+                std::to_string(terms_.minibatch);
         if (!terms_.actor.empty() && !is_there(terms_.actor, nodes))
             line +=
                 "; no actor is called " + terms_.actor + ": " + actors_there(terms_.actor, nodes);

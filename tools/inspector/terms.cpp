@@ -125,15 +125,17 @@ result<void> add_term(tail_terms& terms, const std::string& key, const std::stri
     return {};
 }
 
-// Writes the run before a role as the names have it: people copy "0x5c6879d3" from JSON.
-void write_run_as_shown(std::string& name) {
+// Writes the run before a role as the names have it: people copy "0x5c6879d3" from JSON. Returns the run, if there is one.
+std::optional<std::uint64_t> write_run_as_shown(std::string& name) {
     const std::size_t role = name.rfind('/');
     if (role == std::string::npos || role == 0)
-        return;
+        return std::nullopt;
     const std::size_t before = name.rfind('/', role - 1);
     const std::size_t begin = before == std::string::npos ? 0 : before + 1;
-    if (const auto run = read_run(std::string_view{name}.substr(begin, role - begin)))
+    const auto run = read_run(std::string_view{name}.substr(begin, role - begin));
+    if (run)
         name.replace(begin, role - begin, run_text(*run));
+    return run;
 }
 
 // "actor=a/stage-0" is an actor of one node, and so is "actor=a/5c6879d3/stage-0", as actors are printed. Alone before the
@@ -148,6 +150,8 @@ result<void> split_actor(tail_terms& terms) {
     const std::string node = terms.actor.substr(0, slash);
     if (!terms.node.empty() && terms.node != node)
         return usage("actor=" + terms.actor + " is not on node " + terms.node);
+    if (node.empty() || slash + 1 == terms.actor.size())
+        return usage("actor=" + terms.actor + " names no actor; write NODE/NAME or RUN/NAME");
     terms.node = node;
     terms.actor.erase(0, slash + 1);
     return {};
@@ -164,8 +168,11 @@ result<tail_terms> parse_tail_terms(std::span<const std::string> words) {
         if (auto added = add_term(terms, term->first, term->second); !added)
             return added.failure();
     }
-    write_run_as_shown(terms.actor);
-    write_run_as_shown(terms.from);
+    for (std::string* name : {&terms.actor, &terms.from}) {
+        const auto run = write_run_as_shown(*name);
+        if (run && terms.run != 0 && *run != terms.run)
+            return usage(*name + " is no actor of run " + run_text(terms.run));
+    }
     if (auto split = split_actor(terms); !split)
         return split.failure();
     if (terms.fields.size() > limits::filter_fields_max)
@@ -207,17 +214,14 @@ result<follow_terms> parse_follow_terms(std::span<const std::string> words) {
                              (terms.is_minibatch ? "minibatch" : "piece of work") +
                              "; they are numbers from 0, or next");
         } else {
-            return usage("follow takes one of minibatch= and work=, and with work= a run=, not '" +
-                         word + "' as well");
+            return usage("follow takes one of minibatch= and work=, and a run=, not '" + word +
+                         "' as well");
         }
     }
     if (!has_work)
         return usage(
             "follow needs a minibatch, as in: follow minibatch=42, or follow "
             "minibatch=next; of another kind of job a piece of work, as in: follow work=42");
-    if (terms.is_minibatch && terms.run != 0)
-        return usage("run= goes with work= only; to follow a minibatch of one of several runs, "
-                     "attach to the node of that run");
     return terms;
 }
 

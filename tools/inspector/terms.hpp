@@ -36,10 +36,10 @@ std::vector<actor_address> actors_named(const std::string& said, const all_names
 struct follow_terms {
     bool is_minibatch = true;
     std::optional<std::uint64_t> number; // none: the next one
-    std::uint64_t run = 0;               // of a piece of work; 0: of any
+    std::uint64_t run = 0;               // 0: of any
 };
 
-// Parses "minibatch=42", or "work=42" with or without "run=5c6879d3"; "next" stands for no number.
+// Parses "minibatch=42" or "work=42", with or without "run=5c6879d3"; "next" stands for no number.
 result<follow_terms> parse_follow_terms(std::span<const std::string> words);
 
 void write_filter(proto::Filter::Builder to, const tail_terms& terms);

@@ -120,7 +120,8 @@ class work_follower {
             (wanted_.run != 0 ? " of run " + run_text(wanted_.run) : "");
         const std::set<std::uint64_t>& active = runs_.runs();
         if (active.empty() || (wanted_.run != 0 && !active.contains(wanted_.run)))
-            return nothing((active.empty() ? "no run is active" : "that run is not active") +
+            return nothing((active.empty() ? "no run is active"
+                                           : "run " + run_text(wanted_.run) + " is not active") +
                            std::string{", and no "} + what + " is remembered" + remembered());
         const auto has_passed = [&](std::uint64_t run) {
             return (wanted_.run != 0 && wanted_.run != run) ||
@@ -156,6 +157,7 @@ class work_follower {
             view_.note("waiting for " +
                        (wanted_.number ? "all of piece of work " + std::to_string(*wanted_.number)
                                        : std::string{"the next piece of work"}) +
+                       (wanted_.run != 0 ? " of run " + run_text(wanted_.run) : "") +
                        "; stop with Ctrl-C");
     }
 

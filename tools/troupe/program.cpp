@@ -293,12 +293,12 @@ void add_inspect(CLI::App& program, inspect_words& inspect, int& code) {
         "                  its node before it, as it is printed; also its number\n"
         "  node=NAME       of the receiver's node\n"
         "  from=NAME       of the sender, which must be there, and later of others of this name\n"
-        "  run=5c6879d3    of the sender, as it stands before the names of its actors\n"
+        "  run=5c6879d3    that the message belongs to, as it stands before the names of actors\n"
         "  minibatch=N     that the message belongs to; work=N of other kinds of jobs\n"
         "  FIELD=VALUE     a field of the body, weightVersion=7 or member.name=a; write\n"
         "                  body.FIELD=VALUE for one that is named like a condition above\n"
-        "For what has passed: follow minibatch=N, follow work=N [run=5c6879d3] for a run of any\n"
-        "kind of job, and export without --seconds. They read the last " +
+        "For what has passed: follow minibatch=N or, of any kind of job, work=N, both with or\n"
+        "without run=5c6879d3, and export without --seconds. They read the last " +
         std::to_string(limits::trace_events_default) + "\nevents, which every node keeps.");
     inspect_command
         ->add_option("ADDRESS", inspect.what.address,

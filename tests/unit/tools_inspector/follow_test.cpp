@@ -139,12 +139,33 @@ BOOST_AUTO_TEST_CASE(of_two_runs_that_of_the_node_attached_to_is_shown_and_the_o
     BOOST_TEST(first.shows("a/stage-0: "));
     BOOST_TEST(first.talk ==
                "troupe inspect: note: this is minibatch 1 of the run of a/data; the run of b/data "
-               "has one, too; to see that, attach to the node of that run\n");
+               "has one, too; to see that, give run= or attach to the node of that run\n");
     inspect_options options;
     options.address = "b:1";
     const outcome second = look(cluster, {"follow", "minibatch=1"}, options);
     BOOST_TEST(second.shows("b/stage-0: "));
     BOOST_TEST(second.says("minibatch 1 of the run of b/data; the run of a/data has one"));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_is_named_is_followed_alone) {
+    two_nodes cluster{3};
+    add_second_run(cluster, 3);
+    const auto run_of = [](actor_number actor) { return actor.value() < 1'000'000 ? 1u : 2u; };
+    for (const std::uint64_t node : {1u, 2u}) {
+        for (actor_row& a : cluster.at(node).actors)
+            a.run = run_of(a.number);
+        for (trace_event& e : cluster.at(node).events)
+            e.run = run_of(e.to_actor);
+    }
+    const outcome first = look(cluster, {"follow", "minibatch=1", "run=0x1"});
+    BOOST_TEST(first.shows("a/stage-0: "));
+    BOOST_TEST(first.talk == "");
+    const outcome second = look(cluster, {"follow", "minibatch=1", "run=0x2"});
+    BOOST_TEST(second.shows("b/stage-0: "));
+    BOOST_TEST(second.talk == "");
+    const outcome third = look(cluster, {"follow", "minibatch=1", "run=0x3"});
+    BOOST_TEST(third.code == 1);
+    BOOST_TEST(third.says("run 00000003 is not active, or trains no network"));
 }
 
 BOOST_AUTO_TEST_CASE(without_a_run_there_is_nothing_to_wait_for) {

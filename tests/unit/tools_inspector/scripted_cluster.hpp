@@ -191,8 +191,9 @@ class scripted_cluster : public endpoint {
         std::vector<trace_event> events(n.events.begin() + static_cast<std::ptrdiff_t>(begin),
                                         n.events.begin() + static_cast<std::ptrdiff_t>(end));
         const std::uint64_t minibatch = question.getFilter().getWork();
+        const std::uint64_t run = question.getFilter().getRun();
         std::erase_if(events, [&](const trace_event& e) {
-            return minibatch != none && e.work.value() != minibatch;
+            return (minibatch != none && e.work.value() != minibatch) || (run != 0 && e.run != run);
         });
         b.body().setNextCursor(end);
         auto list = b.body().initEvents(static_cast<unsigned>(events.size()));

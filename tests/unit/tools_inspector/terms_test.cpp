@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(a_minibatch_to_follow_is_a_number_or_next) {
     BOOST_TEST(work->number.value() == 7u);
     BOOST_TEST(work->run == 0x5c6879d3u);
     for (const words& wrong : {words{}, words{"run=5c6879d3"}, words{"work=7", "minibatch=7"},
-                               words{"minibatch=7", "run=5c6879d3"}, words{"work=x"},
+                               words{"work=7", "run=0x1", "run=0x1"}, words{"work=x"},
                                words{"work=7", "run=x"}, words{"work=7", "actor=a"}})
         BOOST_TEST(!parse_follow_terms(wrong).ok());
 }
@@ -122,6 +122,13 @@ BOOST_AUTO_TEST_CASE(words_that_make_no_sense_are_answered_by_a_sentence) {
                "type= is given twice; a message has only one");
     BOOST_TEST(problem_of({"tail", "node=a", "actor=b/stage-0"}) ==
                "actor=b/stage-0 is not on node a");
+    BOOST_TEST(problem_of({"tail", "actor=5c6879d3/stage-0", "run=0x7"}) ==
+               "5c6879d3/stage-0 is no actor of run 00000007");
+    BOOST_TEST(problem_of({"tail", "from=b/5c6879d3/stage-0", "run=0x7"}) ==
+               "b/5c6879d3/stage-0 is no actor of run 00000007");
+    for (const std::string actor : {"b/", "/stage-0"})
+        BOOST_TEST(problem_of({"tail", "actor=" + actor}) ==
+                   "actor=" + actor + " names no actor; write NODE/NAME or RUN/NAME");
     BOOST_TEST(problem_of({"tail", "type="}) == "type= needs a value");
     BOOST_TEST(problem_of({"tail", "x=" + std::string(2000, 'a')}) ==
                "a condition is longer than 1024 bytes");

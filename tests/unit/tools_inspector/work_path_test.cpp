@@ -194,8 +194,8 @@ BOOST_AUTO_TEST_CASE(a_piece_of_work_that_is_not_there_is_code_1_and_says_what_t
                          "the nodes remember 10 to 99 of run 5c6879d3"));
     const outcome other = look(cluster, {"follow", "work=5", "run=00000007"});
     BOOST_TEST(other.code == 1);
-    BOOST_TEST(other.says("that run is not active, and no piece of work 5 of run 00000007 is "
-                          "remembered"));
+    BOOST_TEST(other.says("run 00000007 is not active, and no piece of work 5 of run 00000007 "
+                          "is remembered"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
