@@ -139,6 +139,15 @@ class Inspect(TroupeTest):
         for part in ("stage-0", "stage-1", "forward", "backward", "equal"):
             self.assertIn(part, text)
 
+    def test_follow_work_shows_all_messages_and_device_work_of_a_minibatch_in_order(self):
+        path = json.loads(self.inspect("follow", "work=next", f"run={self.run_name}", "--json").out)
+        what = [step["what"] for step in path["steps"]]
+        for stage in ("stage-0", "stage-1"):
+            done = [step["what"] for step in path["steps"] if step["kind"] == "device" and step["to"]["name"] == self.name(stage)]
+            self.assertEqual(done, ["forward", "backward", "update"], path)
+        self.assertLess(what.index("Activation"), what.index("Gradient"), what)
+        self.assertLess(path["total_ns"], 60e9)    # of one minibatch, not since the start of the machine
+
     def interrupt_when_it_waits(self, *words):
         process = self.start("inspect", self.address, *words, "--json")
         line = process.stderr.readline()
