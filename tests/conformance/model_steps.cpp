@@ -7,6 +7,7 @@
 //
 // Ends with 77, "skipped", where there is no GPU.
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -14,7 +15,8 @@
 #include <fstream>
 #include <future>
 #include <iterator>
-#include <regex>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "actors/training/plan/training_app.hpp"
@@ -156,17 +158,30 @@ bool same_bits(const outcome& a, const outcome& b) {
     return a.loss == b.loss && same_bits(a.gradients, b.gradients) && same_bits(a.others, b.others);
 }
 
+// The text with `to` in place of each word that is `from`.
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+    const auto is_of_word = [&](std::size_t at) {
+        return at < text.size() &&
+               (std::isalnum(static_cast<unsigned char>(text[at])) || text[at] == '_');
+    };
+    for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at)) {
+        const bool is_word = !(at > 0 && is_of_word(at - 1)) && !is_of_word(at + from.size());
+        if (is_word)
+            text.replace(at, from.size(), to);
+        at += is_word ? to.size() : from.size();
+    }
+    return text;
+}
+
 enum class kinks { as_they_are, smooth };
 
 result<training_app> load(const char* file, kinks k) {
     if (k == kinks::as_they_are)
         return load_training(file);
     std::ifstream in{file};
-    const std::string text{std::istreambuf_iterator<char>{in}, {}};
-    return parse_training(
-        std::regex_replace(std::regex_replace(text, std::regex{"\\brelu\\b"}, "gelu"),
-                           std::regex{"\\bmax_pool\\b"}, "average_pool"),
-        file);
+    std::string text{std::istreambuf_iterator<char>{in}, {}};
+    text = replaced(std::move(text), "relu", "gelu");
+    return parse_training(replaced(std::move(text), "max_pool", "average_pool"), file);
 }
 
 result<problem> made(const char* app_file, kinks k, std::size_t samples, memory_pool& pool) {

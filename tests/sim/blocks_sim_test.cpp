@@ -38,9 +38,7 @@ wide_run train_wide(const std::string& sync, std::uint32_t samples, const sim_fa
     pipeline_sim run{
         {.seed = seed, .faults = faults, .nodes = replicas, .app = wide_app(sync, samples)}};
     run.train(folder.path());
-    BOOST_REQUIRE(run.observer().report.has_value());
-    const run_report& report = *run.observer().report;
-    BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
+    good_report(run);
     const plan p = run.planned();
     wide_run done{saved_in(folder.path()), reduction_of(p, p.stages[0])};
     for (std::size_t n = 0; n < replicas; ++n)

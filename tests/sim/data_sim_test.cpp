@@ -1,8 +1,7 @@
 // What a pipeline is fed with is what one loop over the data set would take.
 #include <boost/test/unit_test.hpp>
 
-#include "tests/sim/pipeline_sim.hpp"
-#include "tests/support/saved_weights.hpp"
+#include "tests/sim/pipeline_checks.hpp"
 
 using namespace troupe;
 using namespace troupe::test;
@@ -18,8 +17,7 @@ BOOST_AUTO_TEST_CASE(training_images_are_transformed_anew_every_epoch) {
     pipeline_sim run{{.faults = storm, .app = text + "checkpoint: {directory: unused}\n"}};
     run.train(folder.path());
     BOOST_REQUIRE(run.observer().report.has_value());
-    const auto app = parse_training(text, "app.yaml").value();
-    check_weights(folder.path(), run.sequential({3, 3}, true, 1), {3, 3}, app.app().getModel());
+    check_saved(run, folder.path(), {.layers = {3, 3}, .delayed = true});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "kernels/reference/reference.hpp"
+#include "schemas/params.capnp.h"
 #include "tests/sim/server_sim.hpp"
 #include "tests/support/passing_operations.hpp"
 #include "tests/support/seeds.hpp"
@@ -96,10 +97,7 @@ BOOST_AUTO_TEST_CASE(the_server_has_the_sum_of_all_gradients_and_a_replica_all_o
                           }}};
         run.train({});
         BOOST_TEST_CONTEXT("push_every " << push << ", fetch_every " << fetch) {
-            BOOST_REQUIRE(run.observer().report.has_value());
-            const run_report& report = *run.observer().report;
-            BOOST_REQUIRE_MESSAGE(!report.failure,
-                                  (report.failure ? report.failure->message() : ""));
+            const run_report& report = good_report(run);
             BOOST_TEST(first.minibatches + second.minibatches == 2u * 21);
             BOOST_TEST(first.has_all_of_its_own);
             BOOST_TEST(second.has_all_of_its_own);

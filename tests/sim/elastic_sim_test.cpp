@@ -26,7 +26,7 @@ std::vector<float> serial_centre(const std::string& text, std::uint32_t replicas
     std::vector<float> centre = all[0].values();
     for (std::uint32_t epoch = 0; epoch < 2; ++epoch) {
         std::vector<std::vector<float>> pulls(replicas);
-        const std::uint64_t minibatches = app.shape.minibatches_of(epoch);
+        const std::uint64_t minibatches = app.minibatches_of(epoch);
         const std::uint64_t rounds = (minibatches + replicas - 1) / replicas;
         const auto subtract = [&](std::uint32_t r) {
             auto own = all[r].values();
@@ -91,9 +91,9 @@ class nesterov_by_hand {
     std::vector<float> x_, v_;
 };
 
-std::vector<float> in_order(const saved_tensors& saved, const stage_program& program) {
+std::vector<float> in_order(const saved_tensors& saved, const serial_app& app) {
     std::vector<float> all;
-    for (const auto& parameter : program.parameters())
+    for (const auto& parameter : app.parameters())
         all.insert(all.end(), saved.at(parameter.name).begin(), saved.at(parameter.name).end());
     return all;
 }
@@ -113,11 +113,10 @@ BOOST_DATA_TEST_CASE(synchronous_is_bit_equal_to_the_loop_of_its_paper,
         .samples = 70,
         .optimizer = std::string{"sgd: {learning_rate: 0.05, momentum: "} + momentum + "}"};
     const auto centre = serial_centre<serial_replica>(text_of(app), 4, period, 0.25f);
-    serial_app whole{text_of(app)};
-    const serial_replica any{whole};
+    const serial_app whole{text_of(app)};
     for (const sim_faults& faults : {calm, storm}) {
         const auto run = train(app, faults, period);
-        BOOST_TEST((in_order(run.weights, any.program()) == centre));
+        BOOST_TEST((in_order(run.weights, whole) == centre));
     }
 }
 
@@ -131,9 +130,8 @@ BOOST_DATA_TEST_CASE(eamsgd_is_the_loop_of_its_paper_with_the_momentum_written_o
         .optimizer = "sgd: {learning_rate: 0.05, momentum: 0.9, nesterov: true}"};
     const auto centre = serial_centre<nesterov_by_hand>(text_of(app), 4, period, 0.25f);
     const auto farthest_from_centre = [&] {
-        serial_app whole{text_of(app)};
-        const serial_replica any{whole};
-        const auto saved = in_order(train(app, storm, period).weights, any.program());
+        const serial_app whole{text_of(app)};
+        const auto saved = in_order(train(app, storm, period).weights, whole);
         float most = 0;
         for (std::size_t i = 0; i < centre.size(); ++i)
             most = std::max(most, std::abs(saved[i] - centre[i]));
@@ -150,8 +148,7 @@ BOOST_AUTO_TEST_CASE(with_a_rate_of_nothing_replicas_train_by_themselves_and_the
         const replicas_app app{
             .sync = elastic(std::string{"rate: 1e-38, period: 1, synchronous: "} + how)};
         serial_app whole{text_of(app)};
-        const serial_replica any{whole};
-        BOOST_TEST((in_order(train(app).weights, any.program()) == any.values()));
+        BOOST_TEST((in_order(train(app).weights, whole) == serial_replica{whole}.values()));
     }
     const auto alone = train({.sync = "{local_sgd: {period: 1000000}}"});
     const auto elastic_losses =

@@ -7,8 +7,11 @@
 #include <limits>
 
 #include "actors/messages.hpp"
+#include "actors/training/plan/plan.hpp"
+#include "kernels/codec/number_form.hpp"
 #include "schemas/base/quantities.hpp"
 #include "schemas/pipeline.capnp.h"
+#include "schemas/training.capnp.h"
 #include "tests/sim/server_sim.hpp"
 #include "tests/support/spawn_answer.hpp"
 
@@ -20,8 +23,9 @@ namespace {
 
 const std::vector<std::string> forms{"bf16", "int8"};
 
-proto::NumberForm form_of(const std::string& name) {
-    return name == "bf16" ? proto::NumberForm::BF16 : proto::NumberForm::INT8;
+number_form_ptr form_of(const std::string& name) {
+    return make_number_form(name == "bf16" ? proto::NumberForm::BF16 : proto::NumberForm::INT8)
+        .value();
 }
 
 std::string with_activations(std::string text, const std::string& form) {
@@ -61,11 +65,11 @@ sent_messages sent_between_stages(pipeline_sim& run, data_type type, const tenso
 BOOST_AUTO_TEST_SUITE(forms_in_the_simulator)
 
 BOOST_DATA_TEST_CASE(activations_are_rounded_between_stages_and_nowhere_else,
-                     bdata::xrange(2) * bdata::xrange(cuts.size()), f, cut) {
+                     bdata::xrange(2) * bdata::xrange(cuts().size()), f, cut) {
     for (const char* schedule : {"pipedream", "gpipe"})
         for (const sim_faults& faults : {calm, storm})
-            check_app(with_activations(pipeline_app(schedule, cuts[cut], 3), forms[f]), cuts[cut],
-                      faults, 3);
+            check_app(with_activations(pipeline_app(schedule, cuts()[cut], 3), forms[f]),
+                      cuts()[cut], faults, 3);
 }
 
 // Several values cross, some of which nothing before is trained for.
@@ -92,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_form_of_f32_changes_no_bit_and_others_do) {
         const temporary_folder folder;
         pipeline_sim sim{{.faults = calm, .nodes = 2, .app = with_activations(text_of(app), form)}};
         sim.train(folder.path());
-        BOOST_REQUIRE(sim.observer().report && !sim.observer().report->failure);
+        good_report(sim);
         return saved_in(folder.path());
     };
     const auto plain = train(app);
@@ -114,7 +118,7 @@ BOOST_AUTO_TEST_CASE(where_stages_are_changes_no_number) {
                  .app = with_activations(pipeline_app("pipedream", {1, 3, 2}, 2), form) +
                         "checkpoint: {directory: unused}\n"}};
             sim.train(folder.path());
-            BOOST_REQUIRE(sim.observer().report && !sim.observer().report->failure);
+            good_report(sim);
             return saved_in(folder.path());
         };
         const auto apart = run(3, 1);
@@ -131,9 +135,8 @@ BOOST_AUTO_TEST_CASE(stages_with_replicas_of_their_own_round_the_same) {
         const temporary_folder folder;
         pipeline_sim run{{.seed = 4, .faults = storm, .nodes = 3, .app = text}};
         run.train(folder.path());
-        BOOST_REQUIRE(run.observer().report && !run.observer().report->failure);
-        const auto app = parse_training(text, "app.yaml").value();
-        check_weights(folder.path(), run.sequential({3, 3}, {2, 1}), {3, 3}, app.app().getModel());
+        good_report(run);
+        check_saved(run, folder.path(), {.layers = {3, 3}, .delayed = true, .replicas = {2, 1}});
     }
 }
 
@@ -146,7 +149,7 @@ BOOST_AUTO_TEST_CASE(what_is_sent_has_the_bytes_that_the_plan_says) {
         replace(text, "train_samples: 70", "train_samples: 64");
         pipeline_sim run{{.seed = 3, .faults = storm, .nodes = 2, .app = text}};
         run.train({});
-        BOOST_REQUIRE(run.observer().report && !run.observer().report->failure);
+        good_report(run);
         const plan p = run.planned();
         BOOST_TEST(p.stages[0].activation_bytes == bytes);
         BOOST_TEST(p.stages[0].gradient_bytes == bytes);
@@ -270,9 +273,7 @@ BOOST_DATA_TEST_CASE(payloads_of_no_sender_end_the_run_with_a_sentence,
                                                      static_cast<lie>(what));
                       }}};
     run.train({}, std::chrono::minutes{5});
-    BOOST_REQUIRE(run.observer().report.has_value());
-    BOOST_REQUIRE(run.observer().report->failure.has_value());
-    const error& failure = *run.observer().report->failure;
+    const error& failure = failure_of(run);
     BOOST_TEST(failure.message().find((stage == 0 ? "activation" : "gradient") +
                                       std::string{" of minibatch 0 microbatch 0: "} +
                                       sentences.at(static_cast<lie>(what))) != std::string::npos,
@@ -288,10 +289,6 @@ BOOST_DATA_TEST_CASE(bulk_synchronous_with_rounded_pulls_is_one_device_that_roun
                      bdata::xrange(2) * bdata::xrange(3), f, keys) {
     const replicas_app alone{.replicas = 1, .batch = 16, .microbatches = 2};
     pipeline_sim one{{.faults = calm, .nodes = 1, .app = text_of(alone)}};
-    const sequential_result expected =
-        one.sequential({6}, false, 2, [&](sequential_trainer& program) {
-            program.round_weights(form_of(forms[f]));
-        });
     const char* const servers[] = {"shards: 2", "shards: 1", "node_servers: true"};
     const std::string sync =
         server_with("bsp", std::string{servers[keys]} + ", pulls: " + forms[f]);
@@ -303,9 +300,9 @@ BOOST_DATA_TEST_CASE(bulk_synchronous_with_rounded_pulls_is_one_device_that_roun
                           .devices_of_node = keys == 2 ? 2u : 1u,
                           .app = text_of({.sync = sync})}};
         run.train(folder.path());
-        BOOST_REQUIRE(run.observer().report && !run.observer().report->failure);
-        const auto app = parse_training(text_of(alone), "app.yaml").value();
-        check_weights(folder.path(), expected, {6}, app.app().getModel());
+        good_report(run);
+        check_saved(one, folder.path(),
+                    {.layers = {6}, .microbatches = 2, .pulls = form_of(forms[f])});
     }
 }
 

@@ -2,11 +2,13 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "actors/checkpoint/checkpoint_store.hpp"
 #include "actors/messages.hpp"
 #include "schemas/base/limits.hpp"
 #include "schemas/base/printable.hpp"
 #include "schemas/pipeline.capnp.h"
-#include "tests/sim/pipeline_sim.hpp"
+#include "schemas/training.capnp.h"
+#include "tests/sim/pipeline_checks.hpp"
 #include "tests/support/spawn_answer.hpp"
 
 namespace bdata = boost::unit_test::data;
@@ -126,9 +128,7 @@ BOOST_DATA_TEST_CASE(a_refusal_ends_a_run_with_a_sentence_that_can_be_printed,
                           node.spawn_as<refusing_agent>(well_known::agent, "agent", refused.places);
                       }}};
     run.train({}, std::chrono::minutes{5});
-    BOOST_REQUIRE(run.observer().report.has_value());
-    BOOST_REQUIRE(run.observer().report->failure.has_value());
-    const std::string& sentence = run.observer().report->failure->message();
+    const std::string& sentence = failure_of(run).message();
     BOOST_TEST(sentence.substr(0, 200).find(std::string{refused.by} + ": no\\x1b[2J\\x07") !=
                    std::string::npos,
                sentence.substr(0, 200));
@@ -145,9 +145,7 @@ BOOST_DATA_TEST_CASE(a_snapshot_without_a_count_of_updates_for_each_parameter_en
                           node.spawn_as<idle_agent>(well_known::agent, "agent", counts);
                       }}};
     run.train(folder.path(), std::chrono::minutes{5});
-    BOOST_REQUIRE(run.observer().report.has_value());
-    BOOST_REQUIRE(run.observer().report->failure.has_value());
-    BOOST_TEST(run.observer().report->failure->message() ==
+    BOOST_TEST(failure_of(run).message() ==
                "saving a checkpoint: a snapshot does not fit the model: there are " +
                    std::to_string(counts) + " counts of updates, this stage has 6 parameters");
     BOOST_TEST(list_checkpoints(folder.path())->empty());

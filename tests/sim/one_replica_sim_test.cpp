@@ -28,7 +28,7 @@ const std::vector<std::string> every_sync = [] {
                                    server_with("bsp", "aggregation: median"),
                                    server_with("bsp", "aggregation: {trimmed_mean: {trim: 1}}"),
                                    server_with("bsp", "aggregation: {krum: {liars: 1}}")};
-    for (const std::string& algorithm : algorithms)
+    for (const std::string& algorithm : algorithms())
         syncs.push_back(all_reduce_by(algorithm));
     for (const char* rule : {"bsp", "{ssp: {staleness: 2}}", "asp", "{value_bounded: {bound: 0.1}}",
                              "{softsync: {splits: 1}}", "{backup_workers: {backups: 1}}"})
@@ -55,12 +55,9 @@ BOOST_DATA_TEST_CASE(one_replica_is_plain_sgd_bit_by_bit_whatever_the_sync, bdat
     const temporary_folder folder;
     pipeline_sim run{{.faults = storm, .nodes = 1, .app = text}};
     run.train(folder.path());
-    BOOST_REQUIRE(run.observer().report.has_value());
-    const run_report& report = *run.observer().report;
-    BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
+    const run_report& report = good_report(run);
     BOOST_TEST(report.stages[0].weight_version == 18u);
-    const auto alone = parse_training(text, "app.yaml").value();
-    check_weights(folder.path(), run.sequential({6}, false, 1), {6}, alone.app().getModel());
+    check_saved(run, folder.path(), {.layers = {6}});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

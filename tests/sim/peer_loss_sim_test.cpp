@@ -2,6 +2,7 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "actors/checkpoint/checkpoint_store.hpp"
 #include "tests/sim/loss_sim.hpp"
 #include "tests/support/seeds.hpp"
 
@@ -35,7 +36,7 @@ void check_newcomer(std::uint64_t seed) {
                                       .sync = methods_that_bear_loss[seed % 5],
                                       .samples = 400,
                                       .optimizer = "sgd: {learning_rate: 0.02}"})}};
-    run.run_node().spawn_as<announcer>(well_known::cluster, "cluster");
+    spawn_announcer(run);
     run.start({});
     run.sim().run_until([&] { return run.observer().progress.samples_done >= 100; },
                         std::chrono::minutes{5});
@@ -48,8 +49,7 @@ void check_newcomer(std::uint64_t seed) {
         kill(run, seed % 2 ? last + 1 : last - (is_pipeline ? 2 : 1));
     }
     run_until_over(run);
-    const run_report& report = *run.observer().report;
-    BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
+    const run_report& report = good_report(run);
     BOOST_TEST(run.observer().epochs.size() == 2u);
     if (when >= 20)
         return;
@@ -86,7 +86,7 @@ BOOST_DATA_TEST_CASE(a_stop_while_another_joins_saves, bdata::xrange(10), seed) 
          .nodes = 3,
          .spare_nodes = 1,
          .app = text_of({.replicas = 3, .sync = "{gossip: {period: 1}}", .samples = 800})}};
-    run.run_node().spawn_as<announcer>(well_known::cluster, "cluster");
+    spawn_announcer(run);
     run.start(folder.path());
     run.sim().run_until([&] { return run.observer().progress.samples_done >= 100; },
                         std::chrono::minutes{5});
@@ -96,8 +96,7 @@ BOOST_DATA_TEST_CASE(a_stop_while_another_joins_saves, bdata::xrange(10), seed) 
     run.sim().run_for(std::chrono::microseconds{seed * 20});
     run.run_node().send(run.trainer_address(), frame_builder<proto::StopRun>{});
     run_until_over(run);
-    BOOST_REQUIRE(run.observer().report->failure.has_value());
-    BOOST_TEST((run.observer().report->failure->code() == errc::cancelled));
+    BOOST_TEST((failure_of(run).code() == errc::cancelled));
     const auto saved = list_checkpoints(folder.path()).value();
     BOOST_REQUIRE(!saved.empty());
     BOOST_TEST(saved.back().progress.epochs_done == 1u);
@@ -110,7 +109,7 @@ BOOST_AUTO_TEST_CASE(a_newcomer_that_cannot_be_placed_is_left_out) {
          .nodes = 3,
          .spare_nodes = 1,
          .app = text_of({.replicas = 3, .sync = "{gossip: {period: 1}}", .samples = 800})}};
-    run.run_node().spawn_as<announcer>(well_known::cluster, "cluster");
+    spawn_announcer(run);
     run.start({});
     run.sim().run_until([&] { return run.observer().progress.samples_done >= 100; },
                         std::chrono::minutes{5});

@@ -2,7 +2,10 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "actors/checkpoint/checkpoint_store.hpp"
+#include "actors/training/plan/training_app.hpp"
 #include "schemas/pipeline.capnp.h"
+#include "schemas/training.capnp.h"
 #include "tests/sim/pipeline_checks.hpp"
 #include "tests/support/other_process.hpp"
 #include "tests/unit/actors_runtime/probe_actor.hpp"
@@ -14,13 +17,13 @@ using namespace troupe::test;
 BOOST_AUTO_TEST_SUITE(pipelines_in_the_simulator)
 
 BOOST_DATA_TEST_CASE(pipedream_is_bit_equal_to_the_delayed_version_equation,
-                     bdata::xrange(cuts.size()), cut) {
-    check_run("pipedream", cuts[cut], calm, 1);
+                     bdata::xrange(cuts().size()), cut) {
+    check_run("pipedream", cuts()[cut], calm, 1);
 }
 
 BOOST_DATA_TEST_CASE(gpipe_is_bit_equal_to_one_process_with_the_same_microbatches,
-                     bdata::xrange(cuts.size()), cut) {
-    check_run("gpipe", cuts[cut], calm, 1);
+                     bdata::xrange(cuts().size()), cut) {
+    check_run("gpipe", cuts()[cut], calm, 1);
 }
 
 BOOST_AUTO_TEST_CASE(every_optimizer_keeps_its_state_per_version) {
@@ -70,7 +73,7 @@ BOOST_AUTO_TEST_CASE(gradients_are_means_over_the_labels_that_count) {
 
 BOOST_DATA_TEST_CASE(the_equalities_hold_under_delay_loss_duplication_and_reordering,
                      bdata::xrange(1, 13), seed) {
-    check_run(seed % 3 == 0 ? "gpipe" : "pipedream", cuts[1 + seed % 4], storm, seed);
+    check_run(seed % 3 == 0 ? "gpipe" : "pipedream", cuts()[1 + seed % 4], storm, seed);
 }
 
 BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_trace_and_another_seed_another) {
@@ -91,10 +94,9 @@ BOOST_AUTO_TEST_CASE(an_automatic_cut_follows_the_modelled_times_of_the_layers) 
     text.replace(text.find("[{layers"), std::string::npos, "auto}}\n");
     pipeline_sim run{{.faults = calm, .nodes = 2, .app = text, .flops_per_second = 1e6}};
     run.train({});
-    BOOST_REQUIRE(run.observer().report.has_value());
-    BOOST_TEST(!run.observer().report->failure);
-    BOOST_REQUIRE(run.observer().planned->at("stages").size() == 2u);
-    BOOST_TEST(run.observer().planned->at("stages").at(0).at("layers") == 1u);
+    good_report(run);
+    BOOST_REQUIRE(run.observer().planned_layers.size() == 2u);
+    BOOST_TEST(run.observer().planned_layers[0] == 1u);
 }
 
 // As on a node that is stopped: the answers to the messages that it had not handled must not be taken for the cause.
@@ -112,13 +114,11 @@ BOOST_DATA_TEST_CASE(a_stage_that_ends_ends_the_run_with_its_reason, bdata::xran
     BOOST_TEST_REQUIRE(node.pause(stage));
     run.sim().run_for(std::chrono::milliseconds{100});
     node.end(stage, error{errc::cancelled, name + " was stopped"});
-    run.sim().run_until([&] { return run.observer().report.has_value(); }, std::chrono::minutes{5});
-    BOOST_REQUIRE(run.observer().report.has_value());
-    const auto& failure = run.observer().report->failure;
-    BOOST_REQUIRE(failure);
-    BOOST_TEST((failure->code() == errc::lost));
-    BOOST_TEST(failure->message().find(name + " was stopped") != std::string::npos,
-               failure->message());
+    run.run_to_the_end();
+    const error& failure = failure_of(run);
+    BOOST_TEST((failure.code() == errc::lost));
+    BOOST_TEST(failure.message().find(name + " was stopped") != std::string::npos,
+               failure.message());
 }
 
 BOOST_AUTO_TEST_CASE(a_killed_node_ends_the_run_with_its_name) {
@@ -127,11 +127,8 @@ BOOST_AUTO_TEST_CASE(a_killed_node_ends_the_run_with_its_name) {
     run.sim().run_until([&] { return run.observer().epochs.size() == 2; }, std::chrono::minutes{5});
     run.sim().kill(run.node(1));
     run.sim().run_until([&] { return run.observer().report.has_value(); }, std::chrono::seconds{5});
-    BOOST_REQUIRE(run.observer().report.has_value());
-    BOOST_REQUIRE(run.observer().report->failure.has_value());
-    BOOST_TEST((run.observer().report->failure->code() == errc::lost));
-    BOOST_TEST(run.observer().report->failure->message().find("stage 1 on node-1/sim:0") !=
-               std::string::npos);
+    BOOST_TEST((failure_of(run).code() == errc::lost));
+    BOOST_TEST(failure_of(run).message().find("stage 1 on node-1/sim:0") != std::string::npos);
     // The survivor gives its stage up.
     run.sim().run_for(std::chrono::seconds{5});
     BOOST_TEST(!run.node(0).address_of("stage-0").has_value());
@@ -189,8 +186,8 @@ BOOST_AUTO_TEST_CASE(a_trainer_of_two_runs_is_watched_until_both_are_over) {
 }
 
 BOOST_DATA_TEST_CASE(a_stopped_run_goes_on_from_its_checkpoint_bit_by_bit,
-                     bdata::xrange(cuts.size()), cut) {
-    stop_and_resume(cuts[cut], "schedule: {polynomial: {}}, warmup_minibatches: 15", 9, 18);
+                     bdata::xrange(cuts().size()), cut) {
+    stop_and_resume(cuts()[cut], "schedule: {polynomial: {}}, warmup_minibatches: 15", 9, 18);
 }
 
 // The second stop comes when the checkpoint of the first stands in its place, but the trainer does not know it yet.
@@ -207,9 +204,8 @@ BOOST_AUTO_TEST_CASE(a_second_stop_does_not_deny_what_was_being_saved) {
     };
     stop([&] { return run.observer().epochs.size() == 1; });
     stop([&] { return !list_checkpoints(folder.path()).value().empty(); });
-    run.sim().run_until([&] { return run.observer().report.has_value(); }, std::chrono::minutes{5});
-    BOOST_REQUIRE(run.observer().report.has_value());
-    const std::string& sentence = run.observer().report->failure->message();
+    run.run_to_the_end();
+    const std::string& sentence = failure_of(run).message();
     BOOST_TEST(sentence.find("stopped at once by a second signal; ") == 0u, sentence);
     BOOST_TEST(sentence.find("may or may not have been finished") != std::string::npos, sentence);
     BOOST_TEST(sentence.find("nothing was saved") == std::string::npos, sentence);
@@ -220,10 +216,9 @@ BOOST_AUTO_TEST_CASE(a_link_that_only_two_stages_lose_ends_the_run) {
     run.start({});
     run.sim().run_until([&] { return run.observer().epochs.size() == 1; }, std::chrono::minutes{5});
     run.sim().partition(run.node(0), run.node(1));
-    run.sim().run_until([&] { return run.observer().report.has_value(); }, std::chrono::minutes{5});
-    BOOST_REQUIRE(run.observer().report.has_value());
-    BOOST_TEST((run.observer().report->failure->code() == errc::lost));
-    const std::string& sentence = run.observer().report->failure->message();
+    run.run_to_the_end();
+    BOOST_TEST((failure_of(run).code() == errc::lost));
+    const std::string& sentence = failure_of(run).message();
     BOOST_TEST(sentence.find("stage 0 on node-0/sim:0") != std::string::npos, sentence);
     BOOST_TEST(sentence.find("stage 1 on node-1/sim:0") != std::string::npos, sentence);
 }
@@ -237,10 +232,8 @@ BOOST_AUTO_TEST_CASE(only_the_node_that_started_a_run_stops_it) {
                         std::chrono::minutes{5});
     BOOST_TEST(run.run_node().statistics().frames_rejected == 1u);
     BOOST_TEST(!run.observer().report.has_value()); // it was refused while the run went on
-    run.sim().run_until([&] { return run.observer().report.has_value(); }, std::chrono::minutes{5});
-    BOOST_REQUIRE(run.observer().report.has_value());
-    BOOST_TEST(!run.observer().report->failure);
-    BOOST_TEST(run.observer().report->epochs.size() == 2u);
+    run.run_to_the_end();
+    BOOST_TEST(good_report(run).epochs.size() == 2u);
 }
 
 // What nobody in the run sends: from a stranger, to a stage in the middle of an epoch. It changes nothing.
@@ -291,12 +284,9 @@ BOOST_AUTO_TEST_CASE(messages_of_strangers_change_nothing) {
     run.run_node().send(source, frame_builder<proto::RunEpoch>{});
     run.run_node().send(source, frame_builder<proto::RunEvaluation>{});
     run.run_node().send(source, frame_builder<proto::StopData>{});
-    run.sim().run_until([&] { return run.observer().report.has_value(); }, std::chrono::minutes{5});
-    BOOST_REQUIRE(run.observer().report.has_value());
-    const run_report& report = *run.observer().report;
-    BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
-    const auto app = parse_training(text, "app.yaml").value();
-    check_weights(folder.path(), run.sequential({3, 3}, true, 1), {3, 3}, app.app().getModel());
+    run.run_to_the_end();
+    good_report(run);
+    check_saved(run, folder.path(), {.layers = {3, 3}, .delayed = true});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

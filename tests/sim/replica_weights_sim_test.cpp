@@ -4,6 +4,9 @@
 
 #include <deque>
 
+#include "actors/training/plan/training_app.hpp"
+#include "kernels/cpu/cpu_operations.hpp"
+#include "kernels/graph/stage_program.hpp"
 #include "tests/sim/recording_operations.hpp"
 #include "tests/sim/replicas_sim.hpp"
 
@@ -44,11 +47,8 @@ weights_of_all train_all(const replicas_app& a, const sim_faults& faults, std::u
                       .app = text_of(a),
                       .operations_of = [&](std::size_t d) -> operations& { return recorders[d]; }}};
     run.train(folder.path());
-    BOOST_REQUIRE(run.observer().report.has_value());
-    const run_report& report = *run.observer().report;
-    BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
-    const auto app = parse_training(text_of(a), "app.yaml").value();
-    const auto program = stage_program::whole(app.app().getModel()).value();
+    good_report(run);
+    const auto program = stage_program::whole(run.app().app().getModel()).value();
     const saved_tensors saved = saved_in(folder.path());
     weights_of_all all;
     for (const auto& parameter : program.parameters())
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_SUITE(weights_of_replicas)
 
 // 70 samples leave some replicas without a minibatch in the last round.
 BOOST_DATA_TEST_CASE(sums_leave_all_replicas_with_the_same_bits_in_any_weather,
-                     bdata::make(algorithms) * bdata::make({2u, 3u, 4u}), algorithm, replicas) {
+                     bdata::make(algorithms()) * bdata::make({2u, 3u, 4u}), algorithm, replicas) {
     const replicas_app app{.replicas = replicas, .sync = all_reduce_by(algorithm), .samples = 70};
     const auto still = train_all(app, calm, 1, 1);
     check_same(still);
@@ -90,7 +90,7 @@ BOOST_DATA_TEST_CASE(sums_leave_all_replicas_with_the_same_bits_in_any_weather,
 }
 
 BOOST_DATA_TEST_CASE(two_nodes_with_two_replicas_each_are_one_with_larger_minibatches,
-                     bdata::make(algorithms), algorithm) {
+                     bdata::make(algorithms()), algorithm) {
     const replicas_app app{
         .replicas = 4, .sync = all_reduce_by(algorithm), .samples = 70, .batch = 4};
     const auto still = train_all(app, calm, 1, 2);

@@ -2,6 +2,10 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "actors/agent/node_agent.hpp"
+#include "actors/training/plan/training_app.hpp"
+#include "actors/training/training_roles.hpp"
+#include "kernels/graph/stage_program.hpp"
 #include "schemas/collective.capnp.h"
 #include "tests/sim/replicas_sim.hpp"
 #include "tests/support/held_device.hpp"
@@ -35,7 +39,7 @@ outcome run_it(const std::string& text, const sim_faults& faults) {
     const temporary_folder folder;
     pipeline_sim run{{.seed = 3, .faults = faults, .nodes = 3, .app = text}};
     run.train(folder.path());
-    BOOST_REQUIRE(run.observer().report && !run.observer().report->failure);
+    good_report(run);
     const auto events = run.node(0).trace().read(0, 1u << 16).events;
     const auto handed = std::ranges::count_if(
         events, [](const trace_event& e) { return e.type == type_id_of<proto::GradientsReady>(); });
@@ -48,7 +52,7 @@ BOOST_AUTO_TEST_SUITE(replicas_in_the_simulator)
 
 // Gradients of two are summed in either order with the same bits.
 BOOST_DATA_TEST_CASE(two_replicas_are_bit_equal_to_one_with_two_microbatches_of_a_batch_as_large,
-                     bdata::make(algorithms), algorithm) {
+                     bdata::make(algorithms()), algorithm) {
     const auto replicated = train({.sync = all_reduce_by(algorithm)});
     const auto alone = train({.replicas = 1, .batch = 16, .microbatches = 2});
     BOOST_TEST((replicated.weights == alone.weights));
@@ -58,7 +62,7 @@ BOOST_DATA_TEST_CASE(two_replicas_are_bit_equal_to_one_with_two_microbatches_of_
 }
 
 BOOST_DATA_TEST_CASE(the_sum_over_replicas_is_the_gradient_of_one_minibatch_of_all_their_samples,
-                     bdata::make({2u, 3u, 4u, 5u, 7u}) * bdata::make(algorithms), replicas,
+                     bdata::make({2u, 3u, 4u, 5u, 7u}) * bdata::make(algorithms()), replicas,
                      algorithm) {
     // 70 samples leave a last round with fewer minibatches, one of them short; of 7 replicas some have one minibatch less.
     const auto replicated =
@@ -99,7 +103,8 @@ BOOST_AUTO_TEST_CASE(stages_and_replicas_compose) {
 }
 
 BOOST_DATA_TEST_CASE(delay_loss_duplication_and_order_change_no_bit, bdata::xrange(1, 17), seed) {
-    const std::string& algorithm = algorithms[static_cast<std::size_t>(seed) % algorithms.size()];
+    const std::string& algorithm =
+        algorithms()[static_cast<std::size_t>(seed) % algorithms().size()];
     const replicas_app app{
         .schedule = seed % 2 ? "pipedream" : "gpipe",
         .layers = seed % 3 ? std::vector<std::size_t>{2, 4} : std::vector<std::size_t>{6},
@@ -120,7 +125,7 @@ BOOST_DATA_TEST_CASE(delay_loss_duplication_and_order_change_no_bit, bdata::xran
 BOOST_AUTO_TEST_CASE(no_storm_of_a_thousand_changes_a_bit, *seeded) {
     std::map<std::string, saved_tensors> calm_weights;
     for (const std::uint64_t seed : seed_range{1000, 1000}) {
-        const std::string& algorithm = algorithms[seed % algorithms.size()];
+        const std::string& algorithm = algorithms()[seed % algorithms().size()];
         const bool cut = seed % 7 == 0;
         const replicas_app app{
             .schedule = seed % 2 ? "pipedream" : "gpipe",
@@ -200,12 +205,11 @@ BOOST_AUTO_TEST_CASE(local_sgd_of_one_mean_per_epoch_is_the_mean_of_runs_on_thei
     const temporary_folder folder;
     pipeline_sim run{{.faults = calm, .nodes = 2, .app = text}};
     run.train(folder.path());
-    BOOST_REQUIRE(run.observer().report && !run.observer().report->failure);
+    good_report(run);
     const auto saved = saved_in(folder.path());
-    const auto first = run.sequential({6}, false, 1, 0, {0, 2}).weights[0];
-    const auto second = run.sequential({6}, false, 1, 0, {1, 2}).weights[0];
-    const auto app = parse_training(text, "app.yaml").value();
-    const auto program = stage_program::create(app.app().getModel(), {0, 6}).value();
+    const auto first = run.sequential({.layers = {6}, .share = {0, 2}})[0];
+    const auto second = run.sequential({.layers = {6}, .share = {1, 2}})[0];
+    const auto program = stage_program::create(run.app().app().getModel(), {0, 6}).value();
     for (std::size_t p = 0; p < program.parameters().size(); ++p) {
         const auto one = first->parameters[p].values<float>();
         const auto two = second->parameters[p].values<float>();
@@ -226,12 +230,10 @@ BOOST_AUTO_TEST_CASE(a_killed_node_ends_the_run_with_its_replica) {
                         std::chrono::minutes{5});
     run.sim().kill(run.node(1));
     run.sim().run_until([&] { return run.observer().report.has_value(); }, std::chrono::seconds{5});
-    BOOST_REQUIRE(run.observer().report.has_value());
-    BOOST_REQUIRE(run.observer().report->failure.has_value());
-    BOOST_TEST((run.observer().report->failure->code() == errc::lost));
-    BOOST_TEST(run.observer().report->failure->message().find(
-                   "stage 0 of replica 1 on node-1/sim:0") != std::string::npos,
-               run.observer().report->failure->message());
+    const error& failure = failure_of(run);
+    BOOST_TEST((failure.code() == errc::lost));
+    BOOST_TEST(failure.message().find("stage 0 of replica 1 on node-1/sim:0") != std::string::npos,
+               failure.message());
     run.sim().run_for(std::chrono::seconds{5});
     BOOST_TEST(!run.node(0).address_of("stage-0.0").has_value());
     BOOST_TEST(!run.node(0).address_of("reducer-0.0").has_value());
@@ -259,9 +261,7 @@ BOOST_AUTO_TEST_CASE(a_run_whose_actors_cannot_all_be_spawned_leaves_none_behind
                  node.spawn_as<node_agent>(well_known::agent, "agent", std::move(options));
              }}};
         run.train({});
-        BOOST_REQUIRE(run.observer().report.has_value());
-        BOOST_REQUIRE(run.observer().report->failure.has_value());
-        BOOST_TEST(run.observer().report->failure->message() ==
+        BOOST_TEST(failure_of(run).message() ==
                    (has_device ? "node node-1 has no role 'reducer', it has stage"
                                : "node node-1 has no device 'sim:0'"));
         run.sim().run_for(std::chrono::seconds{5});

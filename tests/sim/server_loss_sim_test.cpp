@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "kernels/cpu/cpu_operations.hpp"
 #include "tests/sim/loss_sim.hpp"
 #include "tests/sim/server_sim.hpp"
 #include "tests/support/passing_operations.hpp"
@@ -61,7 +62,7 @@ BOOST_AUTO_TEST_CASE(another_node_takes_the_place_of_a_lost_replica, *seeded) {
                     "topology: {devices: [{device: node-1/sim:0, slow_down: 2}], ");
         pipeline_sim run{
             {.seed = seed + 1, .faults = storm, .nodes = 3, .spare_nodes = 1, .app = text}};
-        run.run_node().spawn_as<announcer>(well_known::cluster, "cluster");
+        spawn_announcer(run);
         run.start({});
         run.sim().run_until([&] { return run.observer().progress.samples_done >= 100; },
                             std::chrono::minutes{5});
@@ -74,8 +75,7 @@ BOOST_AUTO_TEST_CASE(another_node_takes_the_place_of_a_lost_replica, *seeded) {
             kill(run, 3);
         }
         run_until_over(run);
-        const run_report& report = *run.observer().report;
-        BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
+        const run_report& report = good_report(run);
         if (when >= 20) {
             BOOST_TEST(report.epochs.size() == 2u);
             continue;
@@ -99,8 +99,7 @@ BOOST_AUTO_TEST_CASE(a_lost_shard_or_a_method_that_needs_all_ends_the_run) {
                             std::chrono::minutes{5});
         kill(run, 1);
         run_until_over(run);
-        BOOST_REQUIRE(run.observer().report->failure.has_value());
-        BOOST_TEST((run.observer().report->failure->code() == errc::lost));
+        BOOST_TEST((failure_of(run).code() == errc::lost));
         BOOST_TEST(run.observer().notes.empty());
     }
 }
@@ -121,9 +120,7 @@ BOOST_AUTO_TEST_CASE(servers_of_nodes_sum_what_their_replicas_push, *seeded) {
                                           .batch = 4,
                                           .optimizer = "sgd: {learning_rate: 0.02}"})}};
         run.train(folder.path());
-        BOOST_REQUIRE(run.observer().report.has_value());
-        const run_report& report = *run.observer().report;
-        BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
+        const run_report& report = good_report(run);
         return trained{report, saved_in(folder.path())};
     };
     const auto alone = train(

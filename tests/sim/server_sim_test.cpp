@@ -18,9 +18,7 @@ std::uint64_t latest_beside_a_slow_replica(const std::string& sync, std::uint64_
                       .app = text_of({.sync = sync, .samples = 330}),
                       .slow_last = 1e7}};
     run.train({}, std::chrono::hours{10});
-    BOOST_REQUIRE(run.observer().report.has_value());
-    BOOST_REQUIRE(!run.observer().report->failure);
-    return lags_of(*run.observer().report).second;
+    return lags_of(good_report(run)).second;
 }
 
 } // namespace
@@ -234,11 +232,9 @@ BOOST_AUTO_TEST_CASE(a_lost_node_ends_the_run_with_its_replica) {
                         std::chrono::minutes{5});
     run.sim().kill(run.node(2));
     run.sim().run_until([&] { return run.observer().report.has_value(); }, std::chrono::seconds{5});
-    BOOST_REQUIRE(run.observer().report.has_value());
-    BOOST_REQUIRE(run.observer().report->failure.has_value());
-    BOOST_TEST(run.observer().report->failure->message().find(
-                   "stage 0 of replica 2 on node-2/sim:0") != std::string::npos,
-               run.observer().report->failure->message());
+    const std::string& sentence = failure_of(run).message();
+    BOOST_TEST(sentence.find("stage 0 of replica 2 on node-2/sim:0") != std::string::npos,
+               sentence);
     run.sim().run_for(std::chrono::seconds{5});
     for (const char* gone : {"stage-0.0", "cache-0.0", "shard-0.0"})
         BOOST_TEST(!run.node(0).address_of(gone).has_value());

@@ -60,9 +60,7 @@ std::unique_ptr<pipeline_sim> run_app(const std::string& app, std::size_t device
     auto sim = std::make_unique<pipeline_sim>(
         pipeline_sim_options{.seed = seed, .faults = faults, .nodes = devices, .app = app});
     sim->train(folder.path());
-    BOOST_REQUIRE(sim->observer().report.has_value());
-    const run_report& report = *sim->observer().report;
-    BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
+    good_report(*sim);
     return sim;
 }
 
@@ -76,9 +74,7 @@ std::unique_ptr<pipeline_sim> run(const replicated& p, const temporary_folder& f
 void check(const replicated& p, const sim_faults& faults, std::uint64_t seed) {
     const temporary_folder folder;
     const auto sim = run(p, folder, faults, seed);
-    const auto app = parse_training(app_with(p), "app.yaml").value();
-    check_weights(folder.path(), sim->sequential(p.layers, p.replicas), p.layers,
-                  app.app().getModel());
+    check_saved(*sim, folder.path(), {.layers = p.layers, .delayed = true, .replicas = p.replicas});
     for (const stage_report& stage : sim->observer().report->stages)
         BOOST_TEST(stage.weight_version == 9u * p.epochs); // minibatches
 }

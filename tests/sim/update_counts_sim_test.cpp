@@ -7,6 +7,10 @@
 #include <numeric>
 #include <set>
 
+#include "actors/checkpoint/checkpoint_store.hpp"
+#include "actors/training/plan/training_app.hpp"
+#include "kernels/cpu/cpu_operations.hpp"
+#include "kernels/graph/stage_program.hpp"
 #include "tests/sim/loss_sim.hpp"
 #include "tests/sim/sequential_updates.hpp"
 #include "tests/sim/server_sim.hpp"
@@ -53,7 +57,7 @@ class counted_run {
                                       return memory_.devices[d];
                                   }}} {
         if (options.spare_nodes > 0)
-            sim_.run_node().spawn_as<announcer>(well_known::cluster, "cluster");
+            spawn_announcer(sim_);
         sim_.start(folder, resume);
     }
 
@@ -66,13 +70,12 @@ class counted_run {
                              std::chrono::minutes{5});
         sim_.run_node().send(sim_.trainer_address(), frame_builder<proto::StopRun>{});
         run_until_over(sim_);
-        BOOST_TEST((sim_.observer().report->failure->code() == errc::cancelled));
+        BOOST_TEST((failure_of(sim_).code() == errc::cancelled));
         check_updates();
     }
     void finish() {
         run_until_over(sim_);
-        const run_report& report = *sim_.observer().report;
-        BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
+        good_report(sim_);
         check_updates();
     }
     void check_updates() const {
@@ -116,13 +119,13 @@ class counted_run {
 };
 
 // The counts of the latest checkpoint are those of what a sequential program has made.
-void check_saved(const std::filesystem::path& folder, const sequential_parameters& expected,
-                 proto::Model::Reader model) {
+void check_saved_counts(const std::filesystem::path& folder, const sequential_parameters& expected,
+                        const training_app& app) {
     const auto infos = list_checkpoints(folder).value();
     BOOST_REQUIRE(!infos.empty());
     const loaded_checkpoint saved = load_checkpoint(infos.back()).value();
     memory_pool memory{1ull << 24};
-    const auto program = stage_program::whole(model).value();
+    const auto program = stage_program::whole(app.app().getModel()).value();
     const auto restored = saved.restore(program.layout({}), memory).value();
     for (std::size_t p = 0; p < program.parameters().size(); ++p)
         BOOST_TEST(restored->updates[p] ==
@@ -156,12 +159,11 @@ counted_options of_stages(const std::vector<std::size_t>& layers,
 }
 
 void check_whole_and_resumed(const counted_options& options) {
-    const auto app = parse_training(options.app, "app.yaml").value();
     {
         const temporary_folder folder;
         counted_run whole{options, folder.path()};
         whole.finish();
-        check_saved(folder.path(), whole.parameters(), app.app().getModel());
+        check_saved_counts(folder.path(), whole.parameters(), whole.sim().app());
     }
     const temporary_folder folder;
     counted_options rest = options;
@@ -169,12 +171,12 @@ void check_whole_and_resumed(const counted_options& options) {
         counted_run begun{options, folder.path()};
         begun.stop_in_second_epoch();
         rest.first = begun.parameters();
-        check_saved(folder.path(), rest.first, app.app().getModel());
+        check_saved_counts(folder.path(), rest.first, begun.sim().app());
     }
     counted_run resumed{rest, folder.path(), true};
     resumed.finish();
     BOOST_TEST(resumed.updates() > 0u);
-    check_saved(folder.path(), resumed.parameters(), app.app().getModel());
+    check_saved_counts(folder.path(), resumed.parameters(), resumed.sim().app());
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "actors/checkpoint/checkpoint_store.hpp"
 #include "tests/sim/pipeline_checks.hpp"
 
 namespace bdata = boost::unit_test::data;
@@ -19,33 +20,30 @@ BOOST_AUTO_TEST_CASE(every_update_has_the_rate_of_its_place_in_the_run) {
 }
 
 BOOST_DATA_TEST_CASE(gradients_are_clipped_by_the_norm_over_all_stages_or_of_each,
-                     bdata::make({"gpipe", "pipedream"}) * bdata::xrange(cuts.size()), schedule,
+                     bdata::make({"gpipe", "pipedream"}) * bdata::xrange(cuts().size()), schedule,
                      cut) {
-    check_run(schedule, cuts[cut], calm, 1, default_optimizer, "clip: {norm: 0.3}");
-    check_run(schedule, cuts[cut], storm, 2, default_optimizer, "clip: {norm: 0.3}");
+    check_run(schedule, cuts()[cut], calm, 1, default_optimizer, "clip: {norm: 0.3}");
+    check_run(schedule, cuts()[cut], storm, 2, default_optimizer, "clip: {norm: 0.3}");
 }
 
 // 70 samples in minibatches of 8, 16 and 20.
 BOOST_DATA_TEST_CASE(minibatches_that_grow_are_those_of_the_sequential_program,
-                     bdata::make({"gpipe", "pipedream"}) * bdata::xrange(cuts.size()), schedule,
+                     bdata::make({"gpipe", "pipedream"}) * bdata::xrange(cuts().size()), schedule,
                      cut) {
     const temporary_folder folder;
-    const auto& layers = cuts[cut];
+    const auto& layers = cuts()[cut];
     const std::string text = pipeline_app(schedule, layers, 3, default_optimizer,
                                           "batch_growth: {every_epochs: 1, maximum: 20}, "
                                           "schedule: {polynomial: {}}, warmup_minibatches: 12") +
                              "checkpoint: {directory: unused}\n";
     pipeline_sim run{{.faults = calm, .nodes = layers.size(), .app = text}};
     run.train(folder.path());
-    BOOST_REQUIRE(run.observer().report.has_value());
-    const run_report& report = *run.observer().report;
-    BOOST_REQUIRE_MESSAGE(!report.failure, (report.failure ? report.failure->message() : ""));
+    const run_report& report = good_report(run);
     BOOST_TEST(report.stages[0].weight_version == 9u + 5u + 4u);
     BOOST_TEST(report.epochs.back().samples == 70u);
     const bool delayed = std::string{schedule} == "pipedream";
-    const auto app = parse_training(text, "app.yaml").value();
-    check_weights(folder.path(), run.sequential(layers, delayed, delayed ? 1 : 3), layers,
-                  app.app().getModel());
+    check_saved(run, folder.path(),
+                {.layers = layers, .delayed = delayed, .microbatches = delayed ? 1u : 3u});
 }
 
 BOOST_AUTO_TEST_CASE(gradients_are_clipped_by_value) {
@@ -69,14 +67,14 @@ BOOST_AUTO_TEST_CASE(a_norm_over_all_stages_has_the_same_bits_in_any_cut) {
     };
     const std::string clip = "clip: {norm: 0.3}";
     const loaded_checkpoint whole = trained({6}, clip);
-    for (std::size_t cut = 1; cut < cuts.size(); ++cut)
-        BOOST_TEST(same(trained(cuts[cut], clip), whole));
+    for (std::size_t cut = 1; cut < cuts().size(); ++cut)
+        BOOST_TEST(same(trained(cuts()[cut], clip), whole));
     BOOST_TEST(!same(trained({6}, ""), whole));
 }
 
 BOOST_DATA_TEST_CASE(a_run_whose_minibatches_grow_goes_on_in_the_middle_of_an_epoch,
                      bdata::xrange(2), cut) {
-    stop_and_resume(cuts[cut], "batch_growth: {every_epochs: 1, maximum: 12}", 9, 15);
+    stop_and_resume(cuts()[cut], "batch_growth: {every_epochs: 1, maximum: 12}", 9, 15);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -16,6 +16,7 @@
 #include "tests/support/all_messages.hpp"
 #include "tests/support/pipeline_app.hpp"
 #include "tests/support/saved_weights.hpp"
+#include "tests/support/sequential.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "transport/ucx/ucx_endpoint.hpp"
 
@@ -83,9 +84,10 @@ struct training {
         memory_pool pool{1u << 28};
         const auto ops = make_cpu_operations(pool);
         compute_context context{*ops, pool};
-        sequential_trainer sequential{context, app.app(), data->train,
-                                      layers,  delayed,   delayed ? 1u : 3u};
-        check_weights(folder.path(), sequential.run(), layers, app.app().getModel());
+        const auto expected = train_sequentially(
+            context, app, data->train,
+            {.layers = layers, .delayed = delayed, .microbatches = delayed ? 1u : 3u});
+        check_weights(folder.path(), expected, layers, app.app().getModel());
     }
 
     const monotonic_clock time;
