@@ -10,17 +10,17 @@ namespace {
 
 // Assigns a tensor's units to ranks: pairs of rank and number of units, in the order of the tensor's elements. All ranks get
 // equally many, and remaining units go to the ranks with the least load, which come last as the last unit may be smaller.
-std::vector<std::pair<std::uint32_t, std::size_t>> deal(std::size_t units,
-                                                        std::span<const std::uint64_t> load) {
+std::vector<std::pair<std::uint32_t, std::size_t>> assign(std::size_t units,
+                                                          std::span<const std::uint64_t> load) {
     std::vector<std::uint32_t> ranks(load.size());
     std::iota(ranks.begin(), ranks.end(), 0u);
     std::ranges::stable_sort(ranks, {}, [&](std::uint32_t r) { return load[r]; });
     const std::size_t left = units % ranks.size();
     std::ranges::rotate(ranks, ranks.begin() + static_cast<std::ptrdiff_t>(left));
-    std::vector<std::pair<std::uint32_t, std::size_t>> dealt;
+    std::vector<std::pair<std::uint32_t, std::size_t>> shares;
     for (const std::uint32_t r : ranks)
-        dealt.emplace_back(r, units / ranks.size() + (dealt.size() + left >= ranks.size()));
-    return dealt;
+        shares.emplace_back(r, units / ranks.size() + (shares.size() + left >= ranks.size()));
+    return shares;
 }
 
 } // namespace
@@ -35,7 +35,8 @@ block_layout block_layout::make(const codec_ptr& how, std::span<const tensor_sha
         const std::size_t elements = shapes[t].elements();
         const std::size_t unit = blocks.unit(shapes[t]);
         std::size_t first = 0;
-        for (const auto& [r, units] : deal((elements + unit - 1) / unit, layout.submitted_bytes)) {
+        for (const auto& [r, units] :
+             assign((elements + unit - 1) / unit, layout.submitted_bytes)) {
             const std::size_t count = std::min(units * unit, elements - first);
             if (count == 0)
                 continue;

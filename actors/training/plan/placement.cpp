@@ -94,14 +94,14 @@ result<std::size_t> find_device(const std::string& wanted, std::span<const plan_
 }
 
 // The devices that stages name, and the devices left for the other stages.
-struct seating {
+struct device_choice {
     std::vector<std::optional<std::size_t>> named; // by stage
     std::vector<std::size_t> left;                 // in order; all if every device is named
 };
 
-result<seating> seat_named(proto::App::Reader app, std::span<const plan_device> devices) {
-    seating seats;
-    seats.named.resize(stage_count(app, devices.size()));
+result<device_choice> choose_named(proto::App::Reader app, std::span<const plan_device> devices) {
+    device_choice chosen;
+    chosen.named.resize(stage_count(app, devices.size()));
     const auto topology = app.getTopology();
     if (topology.isPipeline() && topology.getPipeline().getStages().isList()) {
         const auto list = topology.getPipeline().getStages().getList();
@@ -113,16 +113,16 @@ result<seating> seat_named(proto::App::Reader app, std::span<const plan_device> 
             if (!device)
                 return device.failure().in("topology.pipeline.stages[" + std::to_string(s) +
                                            "].device");
-            seats.named[s] = *device;
+            chosen.named[s] = *device;
         }
     }
     for (std::size_t d = 0; d < devices.size(); ++d)
-        if (std::ranges::count(seats.named, std::optional{d}) == 0)
-            seats.left.push_back(d);
-    if (seats.left.empty())
+        if (std::ranges::count(chosen.named, std::optional{d}) == 0)
+            chosen.left.push_back(d);
+    if (chosen.left.empty())
         for (std::size_t d = 0; d < devices.size(); ++d)
-            seats.left.push_back(d);
-    return seats;
+            chosen.left.push_back(d);
+    return chosen;
 }
 
 // The number of each stage's device.
@@ -130,12 +130,12 @@ result<std::vector<std::size_t>> place(const plan_request& request,
                                        std::span<const plan_device> devices,
                                        std::span<const layer_range> stages,
                                        std::span<const layer_cost> layers) {
-    const auto seats = seat_named(request.app, devices);
-    if (!seats)
-        return seats.failure();
+    const auto chosen = choose_named(request.app, devices);
+    if (!chosen)
+        return chosen.failure();
     std::vector<layer_cost> others; // costs of the stages that name no device
     for (std::size_t s = 0; s < stages.size(); ++s) {
-        if (seats->named[s])
+        if (chosen->named[s])
             continue;
         layer_cost cost;
         for (const layer_cost& layer : layers.subspan(stages[s].first, stages[s].count))
@@ -144,11 +144,11 @@ result<std::vector<std::size_t>> place(const plan_request& request,
     }
     std::vector<std::size_t> spread_over;
     if (!others.empty())
-        spread_over = spread(others, seats->left.size());
+        spread_over = spread(others, chosen->left.size());
     std::vector<std::size_t> device_of;
     auto next = spread_over.begin();
-    for (const auto& named : seats->named)
-        device_of.push_back(named ? *named : seats->left[*next++]);
+    for (const auto& named : chosen->named)
+        device_of.push_back(named ? *named : chosen->left[*next++]);
     return device_of;
 }
 
@@ -157,9 +157,9 @@ result<std::vector<std::size_t>> place(const plan_request& request,
 result<std::vector<std::vector<plan_device>>>
 place_replicas(const plan_request& request, std::span<const plan_device> devices,
                std::span<const std::uint32_t> replicas) {
-    const auto seats = seat_named(request.app, devices);
-    if (!seats)
-        return seats.failure();
+    const auto chosen = choose_named(request.app, devices);
+    if (!chosen)
+        return chosen.failure();
     std::size_t all = 0;
     for (const std::uint32_t r : replicas)
         all += r;
@@ -170,10 +170,10 @@ place_replicas(const plan_request& request, std::span<const plan_device> devices
                                       "; start more nodes (--nodes), or give them more devices "
                                       "(--devices cpu:N,cuda:I)"};
     std::vector<std::vector<plan_device>> where(replicas.size());
-    auto next = seats->left.begin();
+    auto next = chosen->left.begin();
     for (std::size_t s = 0; s < replicas.size(); ++s)
         for (std::uint32_t r = 0; r < replicas[s]; ++r)
-            where[s].push_back(devices[r == 0 && seats->named[s] ? *seats->named[s] : *next++]);
+            where[s].push_back(devices[r == 0 && chosen->named[s] ? *chosen->named[s] : *next++]);
     return where;
 }
 
@@ -217,12 +217,12 @@ bool needs_layer_times(proto::App::Reader app, std::span<const plan_device> devi
         return false;
     if (!topology.getPipeline().getStages().isList())
         return stage_count(app, devices.size()) > 1;
-    const auto seats = seat_named(app, devices);
-    if (!seats)
+    const auto chosen = choose_named(app, devices);
+    if (!chosen)
         return false; // make_plan reports the error
     const auto others =
-        static_cast<std::size_t>(std::ranges::count(seats->named, std::optional<std::size_t>{}));
-    return seats->left.size() > 1 && others > seats->left.size();
+        static_cast<std::size_t>(std::ranges::count(chosen->named, std::optional<std::size_t>{}));
+    return chosen->left.size() > 1 && others > chosen->left.size();
 }
 
 result<placement> place_stages(const plan_request& request, std::span<const layer_info> layers) {
