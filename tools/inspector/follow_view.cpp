@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "actors/runtime/actor_names.hpp"
+#include "tools/inspector/following.hpp"
 #include "tools/inspector/printable.hpp"
 #include "tools/inspector/records.hpp"
 #include "tools/inspector/views.hpp"
@@ -9,15 +10,6 @@
 namespace troupe::inspector {
 
 namespace {
-
-constexpr duration poll = std::chrono::milliseconds{50};
-constexpr int patience_factor = 6;           // a minibatch may take longer than an answer
-constexpr std::uint64_t in_flight_max = 64;  // minibatches that a pipeline works on at a time
-constexpr std::size_t events_max = 1u << 20; // of one minibatch on one node
-
-error nothing(std::string sentence) {
-    return {errc::data, std::move(sentence)};
-}
 
 // Which minibatches the nodes have in their traces, kept up to date.
 class minibatch_watch {
@@ -49,7 +41,7 @@ struct collected {
         auto trace = std::ranges::find(traces, node.id, &node_trace::node);
         if (trace == traces.end())
             trace = traces.insert(trace, {node.id, node.clock, {}});
-        const bool fits = trace->events.size() + page.events.size() <= events_max;
+        const bool fits = trace->events.size() + page.events.size() <= followed_events_max;
         if (fits)
             trace->events.insert(trace->events.end(), page.events.begin(), page.events.end());
         else
@@ -75,11 +67,11 @@ class follower {
             if (auto looked = runs_.look(); !looked)
                 return looked.failure();
             if (!runs_.is_training())
-                return nothing(no_run() + ": no minibatch will come by");
+                return nothing_to_show(no_run() + ": no minibatch will come by");
             if (is_silent())
                 return silence();
             say_once("the next minibatch");
-            if (!view_.cluster.view().rest(poll))
+            if (!view_.cluster.view().rest(follow_poll))
                 return error{errc::cancelled, "stopped before a minibatch came by"};
             if (auto looked = watch_.look(); !looked)
                 return looked.failure();
@@ -112,7 +104,7 @@ class follower {
                 return any ? result<minibatch_path>{std::move(path)} : *over;
             say_once(any ? "the rest of minibatch " + std::to_string(minibatch)
                          : "minibatch " + std::to_string(minibatch) + present_text());
-            if (!view_.cluster.view().rest(poll))
+            if (!view_.cluster.view().rest(follow_poll))
                 return any ? result<minibatch_path>{std::move(path)}
                            : error{errc::cancelled, "stopped before the minibatch came by"};
         }
@@ -169,9 +161,9 @@ class follower {
                    : "no run is active";
     }
     bool is_silent() const { return silence_max() <= view_.cluster.view().time().now() - heard_; }
-    duration silence_max() const { return view_.options.patience * patience_factor; }
+    duration silence_max() const { return view_.options.patience * follow_patience_factor; }
     error silence() const {
-        return nothing(
+        return nothing_to_show(
             "no minibatch has come by for " + duration_text(silence_max().count()) +
             "; is a run going on here? Of a job that does not train a network: follow work=next");
     }
@@ -180,9 +172,11 @@ class follower {
     std::optional<error> why_over(const minibatch_path& path) const {
         const std::string name = "minibatch " + std::to_string(path.minibatch);
         if (!runs_.is_training())
-            return nothing(no_run() + ", and " + name + " is not remembered; " + remembered());
+            return nothing_to_show(no_run() + ", and " + name + " is not remembered; " +
+                                   remembered());
         if (has_passed(path))
-            return nothing(name + " has passed and is no longer remembered; " + remembered());
+            return nothing_to_show(name + " has passed and is no longer remembered; " +
+                                   remembered());
         return is_silent() ? std::optional{silence()} : std::nullopt;
     }
 

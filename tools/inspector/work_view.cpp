@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "actors/runtime/actor_names.hpp"
+#include "tools/inspector/following.hpp"
 #include "tools/inspector/printable.hpp"
 #include "tools/inspector/records.hpp"
 #include "tools/inspector/views.hpp"
@@ -10,17 +11,8 @@ namespace troupe::inspector {
 
 namespace {
 
-constexpr duration poll = std::chrono::milliseconds{50};
-constexpr int patience_factor = 6; // a piece of work may take longer than an answer
-// No more of a piece of work comes when the run is so many further, or when it has begun a later one and nothing has come
-// for so long.
-constexpr std::uint64_t in_flight_max = 64;
+// No more of a piece of work comes when its run has begun a later one and nothing has come for so long.
 constexpr duration quiet = std::chrono::milliseconds{500};
-constexpr std::size_t events_max = 1u << 20; // of one piece of work on one node
-
-error nothing(std::string sentence) {
-    return {errc::data, std::move(sentence)};
-}
 
 // What kinds of jobs call a piece of work differs, and so this view calls it that.
 class work_follower {
@@ -47,7 +39,7 @@ class work_follower {
                     return *over;
             if (!is_there || !is_first)
                 say_once();
-            if (!view_.cluster.view().rest(poll))
+            if (!view_.cluster.view().rest(follow_poll))
                 return is_there
                            ? result<work_path>{std::move(path)}
                            : error{errc::cancelled, "stopped before the piece of work came by"};
@@ -95,7 +87,7 @@ class work_follower {
                 (wanted_.number ? e.work.value() != *wanted_.number
                                 : !(e.work.value() > before_.newest_of(e.run))))
                 continue;
-            if (trace->events.size() >= events_max) {
+            if (trace->events.size() >= followed_events_max) {
                 ++lost_;
                 continue;
             }
@@ -120,20 +112,21 @@ class work_follower {
             (wanted_.run != 0 ? " of run " + run_text(wanted_.run) : "");
         const std::set<std::uint64_t>& active = runs_.runs();
         if (active.empty() || (wanted_.run != 0 && !active.contains(wanted_.run)))
-            return nothing((active.empty() ? "no run is active"
-                                           : "run " + run_text(wanted_.run) + " is not active") +
-                           std::string{", and no "} + what + " is remembered" + remembered());
+            return nothing_to_show(
+                (active.empty() ? "no run is active"
+                                : "run " + run_text(wanted_.run) + " is not active") +
+                std::string{", and no "} + what + " is remembered" + remembered());
         const auto has_passed = [&](std::uint64_t run) {
             return (wanted_.run != 0 && wanted_.run != run) ||
                    seen_.newest_of(run) >= *wanted_.number + in_flight_max;
         };
         if (wanted_.number && *wanted_.number < none - in_flight_max &&
             std::ranges::all_of(active, has_passed))
-            return nothing(what + " has passed and is no longer remembered, or never was" +
-                           remembered());
+            return nothing_to_show(what + " has passed and is no longer remembered, or never was" +
+                                   remembered());
         if (is_silent(silence_max()))
-            return nothing("no " + what + " has come by for " +
-                           duration_text(silence_max().count()));
+            return nothing_to_show("no " + what + " has come by for " +
+                                   duration_text(silence_max().count()));
         return std::nullopt;
     }
 
@@ -150,7 +143,7 @@ class work_follower {
 
     time_point now() const { return view_.cluster.view().time().now(); }
     bool is_silent(duration limit) const { return limit <= now() - heard_; }
-    duration silence_max() const { return view_.options.patience * patience_factor; }
+    duration silence_max() const { return view_.options.patience * follow_patience_factor; }
 
     void say_once() {
         if (!std::exchange(said_, true))
