@@ -30,6 +30,8 @@ frame_ptr example(std::size_t reason_bytes = 10) {
     b.attach(filled(data_type::float32, {2, 5}, 2));
     b.attach(filled(data_type::int32, {0, 7}, 3));
     b.attach(filled(data_type::int32, {}, 4));
+    b.attach(filled(data_type::float64, {3}, 5));
+    b.attach(filled(data_type::int64, {1, 2}, 6));
     return std::move(b).finish();
 }
 
