@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_frame_comes_back_as_it_was) {
         BOOST_TEST(f->body_type() == type_id_of<proto::Rejected>());
         BOOST_TEST(f->envelope().getWork() == 42u);
         BOOST_TEST(f->body<proto::Rejected>().getReason().size() == reason);
-        BOOST_TEST_REQUIRE(f->tensors().size() == 4u);
+        BOOST_TEST_REQUIRE(f->tensors().size() == 6u);
         for (std::size_t i = 0; i < 4; ++i) {
             BOOST_TEST((f->tensors()[i].shape() == sent->tensors()[i].shape()));
             BOOST_TEST((f->tensors()[i].type() == sent->tensors()[i].type()));
