@@ -1,0 +1,52 @@
+#include "actors/scheduled/data_pieces.hpp"
+
+#include <algorithm>
+
+namespace troupe::scheduled {
+
+namespace {
+
+error bad(const std::string& sentence) {
+    return {errc::protocol, "a piece of a matrix: " + sentence};
+}
+
+// A row's entries are stored one after the other, from the first row's to the last one's.
+result<void> check_rows(const matrix_piece& m, std::uint64_t columns) {
+    if (m.starts.size() != m.targets.size() + 1)
+        return bad("its rows are not as many as its targets");
+    if (m.indices.size() != m.values.size())
+        return bad("its indices are not as many as its values");
+    if (m.starts.front() != 0 || m.starts.back() != static_cast<std::int64_t>(m.values.size()) ||
+        !std::ranges::is_sorted(m.starts))
+        return bad("its rows do not lie one behind the other");
+    const auto is_outside = [&](std::int32_t j) {
+        return j < 0 || static_cast<std::uint64_t>(j) >= columns;
+    };
+    if (std::ranges::any_of(m.indices, is_outside))
+        return bad("it has a column that the matrix has not");
+    return {};
+}
+
+} // namespace
+
+result<matrix_piece> read_matrix_piece(const payload& piece, std::uint64_t columns) {
+    auto starts = read<std::int64_t>(piece, 0, "the starts of the rows of a piece");
+    auto indices = read<std::int32_t>(piece, 1, "the indices of a piece");
+    auto values = read<float>(piece, 2, "the values of a piece");
+    auto targets = read<double>(piece, 3, "the targets of a piece");
+    for (const error* failure :
+         {starts ? nullptr : &starts.failure(), indices ? nullptr : &indices.failure(),
+          values ? nullptr : &values.failure(), targets ? nullptr : &targets.failure()})
+        if (failure != nullptr)
+            return *failure;
+    const matrix_piece m{*starts, *indices, *values, *targets};
+    if (m.is_sparse()) {
+        if (auto rows = check_rows(m, columns); !rows)
+            return rows.failure();
+    } else if (m.values.size() != m.rows() * columns) {
+        return bad("its values do not fill its rows");
+    }
+    return m;
+}
+
+} // namespace troupe::scheduled

@@ -1,0 +1,201 @@
+// A program of scheduled parameters: what a user writes, and the actors of this folder run. Variables are divided among
+// schedulers, the data among workers. The run is a sequence of numbered phases. In each, a scheduler chooses what is updated
+// together (`schedule`), all workers compute for it on their shares of the data (`push`), and the scheduler folds what comes
+// back into the variables (`pull`). Phase k is scheduler k mod S's.
+//
+// Staleness: a worker computes phase k when it has applied the deltas of exactly the phases below k - window, in order; the
+// deltas of the `window` phases before k are in flight, and `pull` is given them. This depends on no timing: the same seed,
+// workers, schedulers and window give the same bits, whatever the network does and whoever is lost and replaced.
+//
+// A probe is a phase that changes nothing: every worker computes a part of it for every scheduler (`probe`), each scheduler
+// judges its part (`judge`), and from the judgements of all each of them concludes the same (`conclude`): how good the
+// variables are, and whether the run is over.
+//
+// Least squares by coordinate descent, one variable at a time, without intercept:
+//
+//     class one_at_a_time final : public scheduler_part {
+//         result<phase> schedule(std::uint64_t number, random_stream& random) override {
+//             if (number % 1000 == 999)
+//                 return phase{number, true, {}};
+//             const std::int64_t chosen[] = {static_cast<std::int64_t>(random.below(columns_))};
+//             auto content = payload_of(memory_, std::span{chosen});
+//             if (!content)
+//                 return content.failure();
+//             return phase{number, false, std::move(*content)};
+//         }
+//         result<payload> pull(const phase& p, in_flight, std::span<const payload> partials) override {
+//             double product = 0, square = 0;                  // x_j' r and x_j' x_j, over all rows
+//             for (const payload& partial : partials) ...
+//             return payload_of(memory_, chosen, delta);
+//         }
+//         ...
+//     class rows final : public worker_part {
+//         result<payload> push(const phase& p, compute_context&) override;              // x_j' r, x_j' x_j of its rows
+//         result<void> apply(const phase_deltas& deltas) override;                      // r -= x_j delta
+//         ...
+//
+// Threads: a part is called by one thread at a time, its actor's or a device's; it starts no threads, and reads neither clock
+// nor files. Ownership: tensors in payloads are immutable once they have been handed over; they are in host memory.
+// Errors: a failure that a part returns ends the run with its sentence. What comes from other actors of the run may be of
+// another build: parts check the number, types and sizes of the tensors in payloads (payload.hpp) before they use them.
+//
+// Source: STRADS, "Primitives for dynamic big model parallelism", Lee et al., NIPS 2014; the staleness, which is of a
+// fixed size here, and the correction for phases in flight are Troupe's.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <capnp/any.h>
+#include <capnp/schema.h>
+
+#include "actors/run/run_events.hpp"
+#include "actors/scheduled/payload.hpp"
+#include "actors/scheduled/run_settings.hpp"
+#include "kernels/device/device.hpp"
+#include "schemas/base/error.hpp"
+#include "schemas/base/random.hpp"
+
+namespace troupe::scheduled {
+
+struct phase {
+    std::uint64_t number = 0;
+    bool is_probe = false;
+    payload content; // what every worker is told
+};
+
+// What a phase has changed. Of a probe: nothing.
+struct phase_deltas {
+    std::uint64_t number = 0;
+    payload changes;
+};
+
+// The deltas of the phases number - window to number - 1, in order: known to the one who pulls phase `number`, and not yet
+// applied by the workers that computed it.
+using in_flight = std::span<const phase_deltas>;
+
+// The outcome of a probe.
+struct standing {
+    std::vector<named_number> numbers; // of this milestone: objective, gap
+    bool is_done = false;              // the run is over: what stop.gap asks for is reached
+};
+
+// State by names that are unique within a part. Everything that differs from a newly made part must be in it.
+struct saved_part {
+    std::vector<std::string> names;
+    std::vector<tensor> tensors; // one for each name
+};
+
+class scheduler_part {
+  public:
+    virtual ~scheduler_part() = default;
+
+    // The phase of this number, which is this scheduler's. Called in order, when all phases below number - window have been
+    // pulled or absorbed, and no others. `random` depends on the run's seed and on the number alone.
+    virtual result<phase> schedule(std::uint64_t number, random_stream& random) = 0;
+
+    // Folds the partial results of all workers, in their order, into the variables, and returns what has changed. Called in
+    // the order of phases.
+    virtual result<payload> pull(const phase& p, in_flight deltas,
+                                 std::span<const payload> partials) = 0;
+    // A phase of another scheduler has been pulled. Called in the order of phases, between the calls of pull.
+    virtual result<void> absorb(const phase_deltas& /*deltas*/) { return {}; }
+
+    // This scheduler's part of a probe, for all schedulers, from what each worker's `probe` has computed for it.
+    virtual result<payload> judge(std::uint64_t number, in_flight deltas,
+                                  std::span<const payload> partials) = 0;
+    // From the judgements of all schedulers, in their order; takes the place of pull for a probe. All conclude the same.
+    virtual result<standing> conclude(std::uint64_t number,
+                                      std::span<const payload> judgements) = 0;
+
+    virtual result<saved_part> save() const = 0;
+    // Of a newly made part with the same site as the one that was saved.
+    virtual result<void> load(const saved_part& saved) = 0;
+};
+
+class worker_part {
+  public:
+    virtual ~worker_part() = default;
+
+    // A piece of its share of the data, in the order of rows (data_pieces.hpp); the last one is followed by data_is_complete.
+    virtual result<void> take_data(const payload& piece) = 0;
+    virtual result<void> data_is_complete() = 0;
+
+    virtual result<void> apply(const phase_deltas& deltas) = 0; // each phase's once, in order
+    virtual result<payload> push(const phase& p, compute_context& context) = 0;
+    // What a scheduler needs of this worker for a probe; called once for each of them, in order.
+    virtual result<payload> probe(const phase& p, std::uint32_t scheduler,
+                                  compute_context& context) = 0;
+
+    // What follows from the data need not be saved.
+    virtual result<saved_part> save() const = 0;
+    // Called after data_is_complete.
+    virtual result<void> load(const saved_part& saved) = 0;
+};
+
+// Shape of the data of a run.
+struct data_shape {
+    std::uint64_t rows = 0;
+    std::uint64_t columns = 0;
+    std::uint64_t entries = 0; // that are stored: rows * columns if it is dense
+    bool is_sparse = false;
+};
+
+struct number_range {
+    std::uint64_t first = 0;
+    std::uint64_t count = 0;
+    friend bool operator==(const number_range&, const number_range&) = default;
+};
+
+// What a part is made from. Readers are valid during the call of the maker only.
+struct program_site {
+    capnp::AnyPointer::Reader settings; // a struct of the program's schema
+    schedule_settings schedule;
+    stop_settings stop;
+    memory_pool* memory = nullptr; // for the payloads that the part makes; outlives it
+    bool unit_norm = false;        // data.scale: every column is divided by its Euclidean norm
+    std::uint64_t seed = 0;
+    data_shape data; // of the whole run
+    std::uint32_t workers = 0;
+    std::vector<number_range> variables; // of each scheduler; without gaps from 0 on
+};
+
+struct scheduler_site : program_site {
+    std::uint32_t scheduler = 0;
+};
+
+struct worker_site : program_site {
+    std::uint32_t worker = 0;
+    number_range rows;         // of this worker
+    std::uint64_t entries = 0; // in these rows
+};
+
+// What a program leaves behind: files in a folder that exists.
+struct result_site : program_site {
+    std::filesystem::path directory;
+    std::vector<std::string> column_names; // empty: they have none
+};
+
+// A row of the table of programs.
+struct program {
+    std::string name; // the key under `program` in app files
+    std::string doc;
+    capnp::StructSchema settings;
+    // What the schema cannot say, before data is read and memory taken; errors are "KEY: SENTENCE", with the key below the
+    // program's. May be empty.
+    std::function<result<void>(const program_site&)> check;
+    std::function<result<std::unique_ptr<scheduler_part>>(const scheduler_site&)> make_scheduler;
+    std::function<result<std::unique_ptr<worker_part>>(const worker_site&)> make_worker;
+    // Writes the result from what the schedulers have saved last, in their order. Returns the files' names. Blocks on files.
+    std::function<result<std::vector<std::string>>(const result_site&, std::span<const saved_part>)>
+        write_result;
+};
+
+using program_table = std::vector<program>;
+
+} // namespace troupe::scheduled

@@ -1,0 +1,40 @@
+// What the app file says about a run of a program, apart from the program's own settings. Plain values; ranges and defaults
+// stand in schemas/program_app.capnp.
+#pragma once
+
+#include <cstdint>
+
+namespace troupe::scheduled {
+
+enum class schedule_kind : std::uint8_t {
+    dynamic,  // sets drawn by priority
+    cyclic,   // one set after the other, in order
+    rotation, // blocks of variables pass from worker to worker
+};
+
+// What keeps variables that are updated together from disturbing each other.
+enum class coupling : std::uint8_t {
+    exact, // what others have changed is subtracted
+    check, // variables that are correlated are not updated together
+};
+
+struct schedule_settings {
+    schedule_kind kind = schedule_kind::dynamic;
+    std::uint32_t window =
+        2; // phases that may be computed before the deltas of earlier ones are applied
+    std::uint32_t set = 0; // variables of a phase; 0: sized by work
+    coupling couple = coupling::exact;
+    double rho = 0.1;        // with check: the largest correlation within what is in flight
+    double base_width = 0.1; // share of a priority that every variable has
+    std::uint32_t blocks_per_worker = 2; // of rotation
+};
+
+// A run is over at the first of these; 0: no bound.
+struct stop_settings {
+    double gap = 0;           // relative to the objective where all variables are 0
+    std::uint32_t sweeps = 0; // probes
+    std::uint64_t phases = 0;
+    double seconds = 0;
+};
+
+} // namespace troupe::scheduled
