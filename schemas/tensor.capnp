@@ -8,6 +8,8 @@ enum DataType {
   float32 @0;
   uint8 @1;
   int32 @2;
+  float64 @3;
+  int64 @4;
 }
 
 enum Codec {

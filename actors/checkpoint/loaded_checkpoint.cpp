@@ -57,7 +57,10 @@ result<tensor> copy_checked(const named_tensor& saved, const tensor_shape& wante
         return error{errc::data, "the checkpoint's " + saved.name + " is " +
                                      std::string{to_string(saved.type)} + " " +
                                      to_string(saved.shape) + ", but the model wants float32 " +
-                                     to_string(wanted)};
+                                     to_string(wanted) +
+                                     (saved.type == data_type::float64
+                                          ? "; convert it first, in PyTorch by tensor.float()"
+                                          : "")};
     auto copy = tensor::allocate(memory, data_type::float32, wanted);
     if (copy && !saved.bytes.empty())
         std::memcpy(copy->mutable_data(), saved.bytes.data(), saved.bytes.size());

@@ -52,6 +52,8 @@ struct stored_type {
 constexpr stored_type stored_types[] = {{"F32", 4, data_type::float32},
                                         {"U8", 1, data_type::uint8},
                                         {"I32", 4, data_type::int32},
+                                        {"F64", 8, data_type::float64},
+                                        {"I64", 8, data_type::int64},
                                         {"F16", 2, data_type::float32, from_half},
                                         {"BF16", 2, data_type::float32, from_bfloat}};
 constexpr std::size_t count_bytes = 8;
@@ -101,9 +103,10 @@ result<void> add_tensor(const header_entry& entry, std::span<const std::byte> el
     }
     const auto* type = std::ranges::find(stored_types, entry.type, &stored_type::name);
     if (type == std::end(stored_types))
-        return bad(named(entry.name) + " has elements of type " + printable(entry.type, 16) +
-                   "; F32, F16, BF16, I32 and U8 can be read: convert it first, in PyTorch by "
-                   "tensor.float()");
+        return bad(
+            named(entry.name) + " has elements of type " + printable(entry.type, 16) +
+            "; F64, F32, F16, BF16, I64, I32 and U8 can be read: convert it first, in PyTorch "
+            "by tensor.float()");
     auto bytes = checked_bytes(entry, type->bytes, elements);
     if (!bytes)
         return bytes.failure();
@@ -115,6 +118,17 @@ result<void> add_tensor(const header_entry& entry, std::span<const std::byte> el
     const std::vector<std::size_t> dimensions{entry.shape.begin(), entry.shape.end()};
     view.tensors.push_back({entry.name, type->as, tensor_shape{std::span{dimensions}}, *bytes});
     return {};
+}
+
+template <class Number>
+bool all_finite(std::span<const std::byte> bytes) noexcept {
+    for (std::size_t at = 0; at < bytes.size(); at += sizeof(Number)) {
+        Number value = 0; // copied, as a file's bytes may be unaligned
+        std::memcpy(&value, bytes.data() + at, sizeof value);
+        if (!std::isfinite(value))
+            return false;
+    }
+    return true;
 }
 
 } // namespace
@@ -171,15 +185,9 @@ result<safetensors_view> parse_safetensors(std::span<const std::byte> file) {
 
 const named_tensor* first_not_finite(std::span<const named_tensor> tensors) noexcept {
     const auto is_finite = [](const named_tensor& t) {
-        if (t.type != data_type::float32)
-            return true;
-        for (std::size_t at = 0; at < t.bytes.size(); at += sizeof(float)) {
-            float value = 0; // copied, as a file's bytes may be unaligned
-            std::memcpy(&value, t.bytes.data() + at, sizeof value);
-            if (!std::isfinite(value))
-                return false;
-        }
-        return true;
+        if (t.type == data_type::float32)
+            return all_finite<float>(t.bytes);
+        return t.type != data_type::float64 || all_finite<double>(t.bytes);
     };
     const auto found = std::ranges::find_if_not(tensors, is_finite);
     return found == tensors.end() ? nullptr : &*found;

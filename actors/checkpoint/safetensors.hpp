@@ -9,7 +9,7 @@
 // The reader trusts nothing: header size, JSON structure, names, types, shapes against offsets, overlaps and holes are
 // checked before anything is used. It reads files that PyTorch writes: F16 and BF16 are widened exactly to float32, and the
 // counts of PyTorch's batch norms, I64 scalars whose names end with "num_batches_tracked", are skipped, as nothing here
-// depends on them. Other types are refused.
+// depends on them. Types without a data_type are refused.
 // Errors: errc::data, without the name of the file.
 #pragma once
 

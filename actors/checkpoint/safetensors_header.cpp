@@ -20,6 +20,10 @@ std::string_view type_name(data_type type) {
         return "U8";
     case data_type::int32:
         return "I32";
+    case data_type::float64:
+        return "F64";
+    case data_type::int64:
+        return "I64";
     }
     TROUPE_CHECK(false, "every element type has a name in files");
 }

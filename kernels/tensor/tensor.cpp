@@ -13,6 +13,10 @@ std::string_view to_string(data_type type) noexcept {
         return "uint8";
     case data_type::int32:
         return "int32";
+    case data_type::float64:
+        return "float64";
+    case data_type::int64:
+        return "int64";
     }
     return "unknown";
 }

@@ -21,10 +21,12 @@
 
 namespace troupe {
 
-enum class data_type : std::uint8_t { float32, uint8, int32 };
+enum class data_type : std::uint8_t { float32, uint8, int32, float64, int64 };
 
 constexpr std::size_t size_of(data_type type) noexcept {
-    return type == data_type::uint8 ? 1 : 4;
+    return type == data_type::uint8                                 ? 1
+           : type == data_type::float64 || type == data_type::int64 ? 8
+                                                                    : 4;
 }
 std::string_view to_string(data_type type) noexcept;
 

@@ -74,6 +74,10 @@ proto::DataType to_proto(data_type type) noexcept {
         return proto::DataType::UINT8;
     case data_type::int32:
         return proto::DataType::INT32;
+    case data_type::float64:
+        return proto::DataType::FLOAT64;
+    case data_type::int64:
+        return proto::DataType::INT64;
     }
     check_failed("known data type", __FILE__, __LINE__, "every data type has a schema value");
 }
@@ -86,6 +90,10 @@ result<data_type> from_proto(proto::DataType type) {
         return data_type::uint8;
     case proto::DataType::INT32:
         return data_type::int32;
+    case proto::DataType::FLOAT64:
+        return data_type::float64;
+    case proto::DataType::INT64:
+        return data_type::int64;
     }
     return error{errc::protocol,
                  "unknown tensor data type " + std::to_string(static_cast<int>(type))};

@@ -97,7 +97,7 @@ void spoil(made_file& file, random_stream& random, std::uint64_t way) {
         full.end = one_of(random, huge);
         break;
     case 7:
-        full.type = random.below(2) == 0 ? "F64" : "I64";
+        full.type = random.below(2) == 0 ? "BOOL" : "I16";
         break;
     case 8: // a hole
         full.begin = "1";

@@ -14,12 +14,16 @@ namespace {
 
 const std::vector<float> numbers = {1, 2, 3, 4, 5, 6};
 const std::vector<std::uint8_t> octets = {7, 8, 9};
+const std::vector<double> doubles = {0.1, -1e300};
+const std::vector<std::int64_t> counts = {-1, std::int64_t{1} << 62};
 
 std::vector<named_tensor> some_tensors() {
     return {
         {"layers.0.weight", data_type::float32, {2, 3}, std::as_bytes(std::span{numbers})},
         {"scalar", data_type::float32, tensor_shape{}, std::as_bytes(std::span{numbers}.first(1))},
         {"empty", data_type::int32, {0, 5}, {}},
+        {"doubles", data_type::float64, {2}, std::as_bytes(std::span{doubles})},
+        {"counts", data_type::int64, {1, 2}, std::as_bytes(std::span{counts})},
         {"bytes", data_type::uint8, {3}, std::as_bytes(std::span{octets})}};
 }
 
@@ -179,14 +183,9 @@ BOOST_AUTO_TEST_CASE(json_of_another_structure_is_refused) {
         {"{\"__metadata__\":{\"a\":1}}", "its header has a number where none belongs"},
         {"{\"__metadata__\":{\"a\":\"1\",\"a\":\"2\"}}", "its header has a repeated metadata key"},
         {"{\"__metadata__\":\"a\"}", "its header has a text where none belongs"},
-        {"{\"a\":{\"dtype\":\"F64\",\"shape\":[],\"data_offsets\":[0,0]}}",
-         "tensor \"a\" has elements of type F64; F32, F16, BF16, I32 and U8 can be read: convert "
-         "it "
-         "first, in PyTorch by tensor.float()"},
-        {"{\"a\":{\"dtype\":\"I64\",\"shape\":[],\"data_offsets\":[0,0]}}",
-         "tensor \"a\" has elements of type I64; F32, F16, BF16, I32 and U8 can be read: convert "
-         "it "
-         "first, in PyTorch by tensor.float()"},
+        {"{\"a\":{\"dtype\":\"BOOL\",\"shape\":[],\"data_offsets\":[0,0]}}",
+         "tensor \"a\" has elements of type BOOL; F64, F32, F16, BF16, I64, I32 and U8 can be "
+         "read: convert it first, in PyTorch by tensor.float()"},
         {"{\"num_batches_tracked\":{\"dtype\":\"I64\",\"shape\":[],\"data_offsets\":[0,4]}}",
          "tensor \"num_batches_tracked\" needs 8 bytes, but has 4"},
         {"{\"\xff\":{}}", "its header has JSON that is malformed at byte 3"}};
@@ -273,6 +272,11 @@ BOOST_AUTO_TEST_CASE(numbers_that_are_not_finite_are_found) {
         tensors.back() = {"last", data_type::float32, {3}, std::as_bytes(std::span{values})};
         BOOST_TEST((first_not_finite(tensors) == &tensors.back()));
         tensors.back().bytes = tensors.back().bytes.first(8);
+        BOOST_TEST((first_not_finite(tensors) == nullptr));
+        const std::vector<double> wide = {1e300, 0, broken};
+        tensors.back() = {"last", data_type::float64, {3}, std::as_bytes(std::span{wide})};
+        BOOST_TEST((first_not_finite(tensors) == &tensors.back()));
+        tensors.back().bytes = tensors.back().bytes.first(16);
         BOOST_TEST((first_not_finite(tensors) == nullptr));
     }
 }

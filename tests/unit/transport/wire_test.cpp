@@ -30,6 +30,8 @@ frame_ptr example(std::size_t reason_bytes = 10) {
     b.attach(filled(data_type::float32, {2, 5}, 2));
     b.attach(filled(data_type::int32, {0, 7}, 3));
     b.attach(filled(data_type::int32, {}, 4));
+    b.attach(filled(data_type::float64, {3}, 5));
+    b.attach(filled(data_type::int64, {1, 2}, 6));
     return std::move(b).finish();
 }
 
@@ -79,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_frame_comes_back_as_it_was) {
         BOOST_TEST(f->body_type() == type_id_of<proto::Rejected>());
         BOOST_TEST(f->envelope().getWork() == 42u);
         BOOST_TEST(f->body<proto::Rejected>().getReason().size() == reason);
-        BOOST_TEST_REQUIRE(f->tensors().size() == 4u);
+        BOOST_TEST_REQUIRE(f->tensors().size() == 6u);
         for (std::size_t i = 0; i < 4; ++i) {
             BOOST_TEST((f->tensors()[i].shape() == sent->tensors()[i].shape()));
             BOOST_TEST((f->tensors()[i].type() == sent->tensors()[i].type()));
