@@ -37,10 +37,10 @@
 # All ranks, the owner included, use the decoded values of the encoded sums. Every rank computes the owners for itself
 # (actors/collective/block_layout.hpp).
 #
-# All ranks select the same one of these methods (actors/collective/compressed_exchange.hpp).
+# All ranks select the same one of these methods (actors/collective/compressed_sum.hpp).
 #
-# Ids: `reduction` counts from 0 over the run, the same on all ranks; a reducer works on one at a time, and its peers may be
-# at most one ahead of it. It ends at a rank with Reduced. An Exchange counts as a reduction, too. `slice` counts within a
+# Ids: `reduction` counts from 0 over the run, the same on all ranks; a reducer works on one at a time, and the others may
+# be at most one ahead of it. It ends at a rank with Reduced. An Exchange counts as a reduction, too. `slice` counts within a
 # reduction, `round` within a slice.
 
 using Cxx = import "/capnp/c++.capnp";
@@ -56,7 +56,7 @@ struct ReducerOptions {
 }
 
 struct JoinReduction $nodeLocal {
-  # Stage to its reducer, before it reports to the trainer that it is ready: the addresses of its peers. Not answered.
+  # Stage to its reducer, before it reports to the trainer that it is ready: the addresses of all ranks. Not answered.
   rank @0 :UInt32;              # the receiver's rank, which is the stage's replica number
   members @1 :List(Run.ActorAddress);  # reducers by rank
 }
@@ -81,7 +81,7 @@ struct GradientsReady $nodeLocal {
 struct Reduced $nodeLocal {
   # Reducer to its stage, the answer to Reduce.
   reduction @0 :UInt64;
-}                               # attachments: the sums, which are no longer written by anyone; peers may still read them
+}                               # attachments: the sums, which are no longer written by anyone; others may still read them
 
 struct ReduceChunk {
   # Reducer to a reducer of another replica, as the rounds of the algorithm prescribe, or when gathered data is ready.

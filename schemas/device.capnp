@@ -11,7 +11,7 @@ struct Failure {
 }
 
 struct WorkDone $nodeLocal {
-  # A device or background worker to the actor that submitted the work, once per submission, in order of submission. Never
+  # A device or background thread to the actor that submitted the work, once per submission, in order of submission. Never
   # leaves the node. The actor keeps the results under the ticket.
   ticket @0 :UInt64;            # counts from 1 per actor
   failure @1 :Failure;          # null: success

@@ -254,7 +254,7 @@ MUTATIONS = [
              "encoder = std::make_shared<gradient_encoder>(*encoder_)](compute",
              "unit_collective", "block_reducers"),
     Mutation("gathered where blocks send less",
-             "actors/collective/compressed_exchange.cpp",
+             "actors/collective/compressed_sum.cpp",
              "if (gathered > bytes_of_dense(ranks, load.numbers) && in_blocks < gathered)",
              "if (false)",
              "unit_collective", "block_layouts"),

@@ -49,7 +49,7 @@ class shared_objects {
 struct role_resources {
     node_runtime& runtime;
     std::shared_ptr<device> compute; // the device that the request names
-    std::shared_ptr<device> io;      // the node's worker thread; null: it has none
+    std::shared_ptr<device> io;      // the node's background thread; null: it has none
     std::uint64_t run = 0;           // the number of the run
     actor_address asker;             // the actor that leads the run
     shared_objects& shared;          // shared by the run's actors on this node

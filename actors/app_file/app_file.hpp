@@ -34,7 +34,7 @@ namespace troupe {
 // A loaded and checked app file.
 class app_definition {
   public:
-    // What the file says, defaults filled in. Valid as long as this object or a copy of it lives.
+    // The content of the file, defaults filled in. Valid as long as this object or a copy of it lives.
     capnp::DynamicStruct::Reader root() const noexcept;
 
     // The same as the struct of its kind, which must be T.

@@ -37,7 +37,7 @@ struct app_kind {
     std::string key;            // of the app file: a file that has it at the top is of this kind
     capnp::StructSchema schema; // of the whole file; it has the keys `troupe`, `base` and `key`
     app_words words = {};
-    // What the schema cannot say; errors as app_definition::error_at makes them.
+    // A check of what the schema cannot express; errors as app_definition::error_at makes them.
     result<void> (*check)(const app_definition&) = nullptr;
 };
 

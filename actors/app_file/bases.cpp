@@ -38,7 +38,7 @@ entry* find(node& map, std::string_view key) {
     return found == map.entries.end() ? nullptr : &*found;
 }
 
-// What `over`, at `path` and of this schema, leaves of `below`.
+// `below` with the values of `over`, which lies over it at `path`; both are of this schema.
 result<node> joined(node below, node over, capnp::StructSchema schema, const std::string& path,
                     const sources& names) {
     if (below.what != node::kind::map || over.what != node::kind::map)

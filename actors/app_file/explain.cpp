@@ -161,7 +161,7 @@ result<std::string> explain_path(const std::vector<std::string>& keys, const app
             const auto below = struct_below(field->type());
             if (!below)
                 return error{errc::usage, "\"" + known + "\" has no keys below it"};
-            // Who writes a list writes its elements' keys, not the name of its form.
+            // An author of a list writes its elements' keys, not the name of its form.
             const auto element = element_of(field->type());
             schema = element && !rules_of(*below).find(key) ? *element : *below;
         }
@@ -181,7 +181,7 @@ result<std::string> explain_path(const std::vector<std::string>& keys, const app
     return out;
 }
 
-// Of a path that begins somewhere below the top: of every place where it goes on.
+// Explains a path that begins somewhere below the top, at every place where it goes on.
 result<std::string> explain_below(const std::vector<std::string>& keys, const app_kind& kind,
                                   error why) {
     std::vector<std::string> places;

@@ -20,11 +20,11 @@ class tree_reader {
 
     result<void> read(const node& root, capnp::DynamicStruct::Builder into);
 
-    // Where every value that was read stands, by its path.
+    // The place of every value that was read, by its path.
     std::map<std::string, place, std::less<>> take_places() { return std::move(places_); }
 
   private:
-    // Where a value goes: a field of a struct, or an element of a list.
+    // The target of a value: a field of a struct, or an element of a list.
     struct target {
         const field_rules& rules;
         capnp::Type type;

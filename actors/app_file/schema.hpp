@@ -11,7 +11,7 @@
 
 namespace troupe::app_file {
 
-// What the schema says about one key.
+// The rules of the schema for one key.
 struct field_rules {
     capnp::StructSchema::Field field;
     std::string key; // snake_case
@@ -58,7 +58,7 @@ struct number_range {
 };
 number_range range_of(const field_rules& rules, capnp::Type type);
 
-// What an absent key means, as it would be written; empty if there is no such value.
+// The value that an absent key stands for, as it would be written; empty if there is none.
 std::string default_text(const field_rules& rules);
 
 bool is_integer(capnp::Type type);

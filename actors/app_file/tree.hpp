@@ -11,7 +11,7 @@
 
 namespace troupe::app_file {
 
-// Where a value was written: in the file, or in one of the --set arguments.
+// The place where a value was written: in the file, or in one of the --set arguments.
 struct place {
     int setting = -1; // index of the --set argument; -1 is the file
     int line = 0;     // of the file, from 1; 0 is the file as a whole
@@ -19,7 +19,7 @@ struct place {
     int file = 0; // index into sources::files
 };
 
-// What places are called in messages.
+// The names of places in messages.
 struct sources {
     std::vector<std::string> files; // the app file, its base, the base's base, ...
     std::vector<std::string> setting_keys;
@@ -40,7 +40,7 @@ struct node {
     std::string text;    // of a scalar
     std::vector<node> items;
     std::vector<entry> entries; // in the order of the file; a key may occur twice
-    // Of a map that --set has made of a word: the word, which names the union's member as long as no key does.
+    // The word of which --set has made this map, if it has: it names the union's member as long as no key does.
     std::string word;
 };
 
@@ -62,7 +62,7 @@ bool is_one_line(std::string_view text);
 // A text from outside for a message: printable and shortened.
 std::string printable(std::string_view text);
 std::string in_quotes(std::string_view text); // the same in double quotes
-// What a value is, for messages: `the text "x"`, "a list".
+// A description of a value for messages: `the text "x"`, "a list".
 std::string describe(const node& value);
 
 } // namespace troupe::app_file

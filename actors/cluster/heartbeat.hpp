@@ -7,8 +7,8 @@
 #include <map>
 #include <vector>
 
-#include "schemas/base/clock.hpp"
 #include "schemas/base/ids.hpp"
+#include "schemas/base/time_source.hpp"
 
 namespace troupe {
 

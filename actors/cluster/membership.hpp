@@ -1,4 +1,4 @@
-// The members of the cluster as one node knows them. A plain value: no actor, no clock, no network.
+// The members of the cluster as one node knows them. A plain value: no actor, no time source, no network.
 //
 // Errors: a newcomer that is not admitted gets a sentence for its user.
 #pragma once

@@ -20,7 +20,8 @@ compressed_reducer::compressed_reducer(actor_context& context, compressed_option
 void compressed_reducer::join(proto::JoinReduction::Reader body, const frame& f) {
     const auto members = body.getMembers();
     if (stage_ || body.getRank() >= members.size())
-        return reject("this reducer has its peers already, or the stage is none of them");
+        return reject(
+            "this reducer knows the other ranks already, or the stage is none of the ranks");
     stage_ = f.from();
     rank_ = body.getRank();
     for (const auto member : members)
@@ -92,7 +93,7 @@ void compressed_reducer::finish(std::vector<tensor> sums) {
     send(stage_, std::move(reduced));
 }
 
-// ---- peers ----------------------------------------------------------------------------------------------------------
+// ---- other ranks ----------------------------------------------------------------------------------------------------
 
 void compressed_reducer::send_chunk(std::uint32_t to, std::uint32_t slice, std::uint32_t round,
                                     std::span<const tensor> parts) {
@@ -117,7 +118,7 @@ void compressed_reducer::chunk(proto::ReduceChunk::Reader body, const frame& f) 
         fail(taken.failure().in("reduction " + std::to_string(body.getReduction())));
 }
 
-// A peer can be one reduction ahead: for the one after that it needs chunks that this rank has yet to send.
+// Another rank can be one reduction ahead: for the one after that it needs chunks that this rank has yet to send.
 result<void> compressed_reducer::check_due(std::uint64_t reduction) const {
     const std::uint64_t oldest = current_ ? current_->id : next_id_;
     if (reduction < oldest || reduction > next_id_)

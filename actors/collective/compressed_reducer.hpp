@@ -7,7 +7,7 @@
 //
 // Threads: an actor's. Payloads are decoded and summed on the device. Work that only adds or moves numbers runs in the
 // handler, as in a reducer: sums of numbers that are not compressed, and cutting payloads into blocks.
-// Errors: a message that does not fit or that a peer refuses, and work that fails, end it; its stage watches it.
+// Errors: a message that does not fit or that another rank refuses, and work that fails, end it; its stage watches it.
 #pragma once
 
 #include <memory>
@@ -49,7 +49,7 @@ class compressed_reducer : public actor {
     // Takes the stage's tensors first, first + 1, ... of the reduction under way; calls go from the last tensors to the
     // first. One call with no tensors and first = 0 stands for zeros.
     virtual void accept(std::size_t first, std::vector<tensor> submitted) = 0;
-    // Takes a peer's chunk of this reduction or the next one. errc::protocol if it is not due.
+    // Takes another rank's chunk of this reduction or the next one. errc::protocol if it is not due.
     virtual result<void> arrive(proto::ReduceChunk::Reader body, std::uint32_t rank,
                                 const frame& f) = 0;
 
@@ -62,9 +62,9 @@ class compressed_reducer : public actor {
 
     // For reducers that begin when all tensors are there: keeps the submitted tensors, and returns all with the first one.
     std::optional<std::vector<tensor>> collect(std::size_t first, std::vector<tensor> submitted);
-    // Checks that a tensor of the stage or a peer is an operand of sum `number`.
+    // Checks that a tensor of the stage or another rank is an operand of sum `number`.
     result<void> check_tensor(std::size_t number, const tensor& t) const;
-    // Sends a peer a chunk of the reduction under way.
+    // Sends another rank a chunk of the reduction under way.
     void send_chunk(std::uint32_t to, std::uint32_t slice, std::uint32_t round,
                     std::span<const tensor> parts);
     // Runs `add`, which adds or cuts numbers in the handler, and puts it in the trace.

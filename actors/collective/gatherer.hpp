@@ -1,7 +1,7 @@
 // One rank of an all-reduce of compressed gradients by all-gather: each rank's payloads go to all others, and every rank
 // decodes and sums them in the order of the ranks, so that all end with the same bits; with factors, which each rank
 // multiplies itself, only on processors of one kind. For payloads that cannot be summed on the way, and where all-gather is
-// the fastest exchange (compressed_exchange.hpp).
+// the fastest way (compressed_sum.hpp).
 //
 // Payloads are summed as soon as those of all ranks are there.
 #pragma once

@@ -6,8 +6,8 @@
 // A rank without gradients adds zeros, and keeps the errors of its encoding for the next sum.
 #pragma once
 
-#include "actors/collective/compressed_exchange.hpp"
 #include "actors/collective/compressed_reducer.hpp"
+#include "actors/collective/compressed_sum.hpp"
 #include "actors/collective/reduction_rounds.hpp"
 
 namespace troupe {
@@ -29,7 +29,7 @@ class low_rank_reducer final : public compressed_reducer {
     void multiply();
 
     low_rank_layout layout_;
-    std::optional<reduction_rounds> rounds_; // with the peers
+    std::optional<reduction_rounds> rounds_; // with the other ranks
     bool has_own_ = false;                   // gradients in the reduction under way; else zeros
     bool are_rights_submitted_ = false;
     // The codec's state, by tensor; and the bases of the sums, by number of Q. Both are used by the device.

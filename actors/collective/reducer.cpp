@@ -27,7 +27,8 @@ reducer::reducer(actor_context& context, reducer_options options)
 void reducer::join(proto::JoinReduction::Reader body, const frame& f) {
     const auto members = body.getMembers();
     if (stage_ || body.getRank() >= members.size())
-        return reject("this reducer has its peers already, or the stage is none of them");
+        return reject(
+            "this reducer knows the other ranks already, or the stage is none of the ranks");
     stage_ = f.from();
     for (const auto member : members)
         members_.push_back(read_address(member));
@@ -151,7 +152,7 @@ void reducer::finish() {
 
 // ---- arrivals -------------------------------------------------------------------------------------------------------
 
-// A peer can be one reduction ahead: for the one after that it needs chunks that this rank has yet to send.
+// Another rank can be one reduction ahead: for the one after that it needs chunks that this rank has yet to send.
 void reducer::chunk(proto::ReduceChunk::Reader body, const frame& f) {
     const auto member = std::ranges::find(members_, f.from());
     if (member == members_.end())

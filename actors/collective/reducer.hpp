@@ -6,7 +6,7 @@
 // end, and the device may have a backward pass to run.
 //
 // Threads: an actor's.
-// Errors: a chunk that does not fit or that a peer refuses, and memory that is used up, end it; its stage watches it.
+// Errors: a chunk that does not fit or that another rank refuses, and memory that is used up, end it; its stage watches it.
 #pragma once
 
 #include <memory>
@@ -58,7 +58,7 @@ class reducer final : public actor {
     reducer_options options_;
     actor_address stage_;
     std::vector<actor_address> members_;     // reducers by rank, this one among them
-    std::optional<reduction_rounds> rounds_; // with the peers
+    std::optional<reduction_rounds> rounds_; // with the other ranks
     std::optional<running> current_;
     std::uint64_t next_id_ = 0;
 };

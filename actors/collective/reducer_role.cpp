@@ -21,26 +21,26 @@ result<prepared_actor> prepare(proto::ReducerOptions::Reader from, const role_re
     if (!compute)
         return compute.failure();
     const std::string name = part->name_of(run_role::reducer);
-    const auto exchange = part->exchange();
-    if (!exchange)
+    const auto sum = part->chosen_sum();
+    if (!sum)
         return prepared<reducer>(on, name,
                                  reducer_options{part->sync.algorithm, *compute, part->shapes()});
     const compressed_options options{.compute = *compute,
                                      .shapes = part->shapes(),
                                      .averages = part->program->averages().size(),
-                                     .forms = exchange->forms,
+                                     .forms = sum->forms,
                                      .codec = part->sync.codec,
                                      .seed = part->codec_seed()};
-    if (exchange->low_rank)
+    if (sum->low_rank)
         return prepared<low_rank_reducer>(on, name, options);
-    if (exchange->half)
+    if (sum->half)
         return prepared<reducer>(on, name,
                                  reducer_options{part->sync.algorithm, *compute, options.shapes,
                                                  options.averages,
                                                  part_numbers{part->sync.codec->half()}});
-    if (exchange->sparse)
-        return prepared<sparse_reducer>(on, name, options, *exchange->sparse);
-    if (exchange->in_blocks)
+    if (sum->sparse)
+        return prepared<sparse_reducer>(on, name, options, *sum->sparse);
+    if (sum->in_blocks)
         return prepared<block_reducer>(on, name, options);
     return prepared<gatherer>(on, name, options);
 }

@@ -1,7 +1,7 @@
 // One rank's share of one all-reduce: its numbers, and the progress of each slice through the rounds. No actor.
 //
-// The inputs of this rank are never written: peers may still read parts that were sent. A partial sum is a new tensor, a
-// final sum lies in the results. A part within one tensor is sent without a copy; a part of several tensors, or of results
+// The inputs of this rank are never written: other ranks may still read parts that were sent. A partial sum is a new tensor,
+// a final sum lies in the results. A part within one tensor is sent without a copy; a part of several tensors, or of results
 // that are sent in 16 bits, is copied to a row first.
 //
 // Threads: none of its own. Memory: numbers are summed in host memory, on the caller's thread.
@@ -75,7 +75,7 @@ class reduction {
 
     // The sum of a tensor whose slices are done, in its shape.
     result<tensor> sum(std::size_t number);
-    // One tensor for each shape, when all slices are done. Nobody else writes them; peers may still read them.
+    // One tensor for each shape, when all slices are done. Nobody else writes them; other ranks may still read them.
     result<std::vector<tensor>> sums() &&;
 
   private:

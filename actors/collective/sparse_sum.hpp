@@ -18,7 +18,7 @@
 #include <memory>
 #include <vector>
 
-#include "actors/collective/compressed_exchange.hpp"
+#include "actors/collective/compressed_sum.hpp"
 #include "actors/collective/sparse_reduce.hpp"
 #include "kernels/device/device.hpp"
 

@@ -8,7 +8,7 @@
 
 namespace troupe {
 
-// The minibatches of one pass, made by the worker one at a time, so that the first one may draw the order of all.
+// The minibatches of one pass, made by the background thread one at a time, so that the first one may draw the order of all.
 class data_source::pass_batches {
   public:
     pass_batches(const data_source_options& o, bool training, std::uint32_t epoch)
@@ -160,7 +160,7 @@ void data_source::replica_joined(proto::ReplicaJoined::Reader body, const frame&
     lost_.erase(body.getReplica());
 }
 
-// Keeps the worker ahead of what is sent by `ahead` minibatches per replica.
+// Keeps the background thread ahead of what is sent by `ahead` minibatches per replica.
 void data_source::prepare() {
     feeding& pass = *feeding_;
     while (pass.prepared < pass.shape.minibatches &&

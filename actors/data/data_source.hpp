@@ -1,11 +1,12 @@
 // The actor that feeds a pipeline. It takes the place of a stage -1, speaks the data source's side of
 // schemas/pipeline.capnp, and takes orders from a trainer (schemas/training.capnp).
 //
-// A worker thread of its own prepares minibatches ahead of use and draws an epoch's order, so that the pipeline never waits
-// for them. Microbatches are sent ahead as far as the first stage can have in flight, plus `ahead`. Preparation of the next
-// minibatches overlaps with training.
+// A background thread of its own prepares minibatches ahead of use and draws an epoch's order, so that the pipeline never
+// waits for them. Microbatches are sent ahead as far as the first stage can have in flight, plus `ahead`. Preparation of
+// the next minibatches overlaps with training.
 //
-// Threads: its actor's. The worker touches the data set, which is immutable, and pass_batches, which is the worker's alone.
+// Threads: its actor's. The background thread touches the data set, which is immutable, and pass_batches, which it alone
+// uses.
 // Errors: a failed preparation (memory) ends the run: it sends StageFailed to the trainer, as a stage does.
 #pragma once
 
@@ -58,12 +59,12 @@ class data_source final : public actor {
     struct feeding {
         bool training = false;
         std::uint32_t epoch = 0;
-        std::shared_ptr<pass_batches> batches; // used by the worker only
+        std::shared_ptr<pass_batches> batches; // used by the background thread only
         // Training: the shape of the epoch after `skipped`.
         epoch_shape shape;
         std::uint64_t first_minibatch = 0;
         std::uint64_t skipped = 0;  // minibatches of the plan that are not repeated
-        std::uint64_t prepared = 0; // requested from the worker
+        std::uint64_t prepared = 0; // requested from the background thread
         std::uint64_t sent = 0;     // minibatches, or evaluation batches
         std::uint64_t answered = 0; // microbatches, or evaluation batches
         std::uint64_t microbatches_sent = 0;

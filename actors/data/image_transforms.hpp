@@ -1,7 +1,7 @@
 // Transforms of images when they are put into a minibatch.
 //
 // All images are normalised. Training images may also be shifted, with black in the uncovered pixels, and mirrored, by a
-// pure function of seed, epoch and sample number: the same seed gives the same minibatches, whichever worker makes them and
+// pure function of seed, epoch and sample number: the same seed gives the same minibatches, whichever thread makes them and
 // in whatever order.
 #pragma once
 

@@ -21,7 +21,7 @@ namespace {
 // measured, as no time would pass.
 result<std::vector<std::uint64_t>> layer_times(const device& where, compute_context& context,
                                                proto::ProfileModel::Reader request,
-                                               const clock& time,
+                                               const time_source& time,
                                                const std::atomic<bool>& given_up) {
     std::vector<std::uint64_t> nanoseconds;
     if (!where.modelled_time(0)) {

@@ -91,15 +91,15 @@ std::vector<tensor_shape> model_part::parameter_shapes() const {
     return shapes;
 }
 
-std::optional<compressed_exchange> model_part::exchange() const {
-    return choose_exchange({.shapes = shapes(),
-                            .averages = program->averages().size(),
-                            .codec = sync.codec,
-                            .sends_factors = sync.sends_factors,
-                            .factor_rows = factor_rows_of(*program),
-                            .samples_max = samples_max,
-                            .algorithm = sync.algorithm},
-                           replica.replicas);
+std::optional<compressed_sum> model_part::chosen_sum() const {
+    return choose_compressed_sum({.shapes = shapes(),
+                                  .averages = program->averages().size(),
+                                  .codec = sync.codec,
+                                  .sends_factors = sync.sends_factors,
+                                  .factor_rows = factor_rows_of(*program),
+                                  .samples_max = samples_max,
+                                  .algorithm = sync.algorithm},
+                                 replica.replicas);
 }
 
 std::vector<shard_range> model_part::shard_ranges() const {
@@ -134,7 +134,8 @@ result<std::shared_ptr<device>> colocated_device(const model_part& part, const r
         return device_of(part, on);
     if (on.io)
         return on.io;
-    return error{errc::usage, "node " + on.node() + " has no worker, without which device '" +
+    return error{errc::usage, "node " + on.node() +
+                                  " has no background thread, without which device '" +
                                   on.compute->name() + "' cannot send gradients or weights"};
 }
 

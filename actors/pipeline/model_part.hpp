@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "actors/agent/role.hpp"
-#include "actors/collective/compressed_exchange.hpp"
+#include "actors/collective/compressed_sum.hpp"
 #include "actors/params/shard_answers.hpp"
 #include "actors/pipeline/run_roles.hpp"
 #include "kernels/graph/stage_program.hpp"
@@ -45,8 +45,8 @@ struct model_part {
     // last come first.
     std::vector<tensor_shape> shapes() const;
     std::vector<tensor_shape> parameter_shapes() const;
-    // The exchange by which the reducer sums compressed gradients; nullopt where they are not compressed.
-    std::optional<compressed_exchange> exchange() const;
+    // How the reducers sum compressed gradients; nullopt where they are not compressed.
+    std::optional<compressed_sum> chosen_sum() const;
     // The parameters of each shard, by shard. The part must have one.
     std::vector<shard_range> shard_ranges() const;
     // The forms of gradients pushed to the shards, by parameter.
@@ -60,10 +60,10 @@ result<void> check_role(const model_part& part, run_role role);
 // The device that the stage computes on: the one that the request names, slowed down as the part says.
 std::shared_ptr<device> device_of(const model_part& part, const role_resources& on);
 // The device that computes numbers sent to other replicas, in host memory: the stage's device, or if that has its own
-// memory the node's worker. errc::usage where the node has no worker that this needs.
+// memory the node's background thread. errc::usage where the node has none and this needs it.
 result<std::shared_ptr<device>> colocated_device(const model_part& part, const role_resources& on);
-// The device of a parameter server's shards and caches: the node's worker, so that no push waits behind a stage's passes;
-// without one the stage's device.
+// The device of a parameter server's shards and caches: the node's background thread, so that no push waits behind a
+// stage's passes; without one the stage's device.
 std::shared_ptr<device> server_device(const model_part& part, const role_resources& on);
 
 } // namespace troupe

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernels/graph/model_loss.hpp"
-#include "schemas/base/clock.hpp"
+#include "schemas/base/time_source.hpp"
 #include "schemas/training.capnp.h"
 
 namespace troupe {

@@ -36,7 +36,7 @@ struct stage_neighbours {
     }
 };
 
-// Those that a trainer names for a stage on `node`.
+// The neighbours that a trainer names for a stage on `node`.
 result<stage_neighbours> neighbours_of(const stage_options& options,
                                        proto::ConnectStage::Reader body, node_id node);
 

@@ -53,12 +53,12 @@ void set_gradients(const model_part& part, stage_options& options) {
         options.as_factors = which_are_set(part.pushed_forms());
     if (std::ranges::count(options.companions, run_role::reducer) == 0)
         return;
-    const auto exchange = part.exchange();
-    if (!exchange || exchange->low_rank)
+    const auto sum = part.chosen_sum();
+    if (!sum || sum->low_rank)
         return;
     const std::size_t averages = part.program->averages().size();
     if (part.sync.sends_factors)
-        options.as_factors = which_are_set(std::span{exchange->forms}.subspan(averages));
+        options.as_factors = which_are_set(std::span{sum->forms}.subspan(averages));
     else
         options.encoder = std::make_shared<gradient_encoder>(
             gradient_encoder::options{.how = part.sync.codec,

@@ -27,7 +27,7 @@ inline std::string where_text(const plan_device& d) {
     return d.node_name + "/" + d.device;
 }
 
-// What else a user may do where the memory of a device does not suffice: ", or ...", or nothing.
+// Advice for a user where the memory of a device does not suffice: ", or ...", or nothing.
 struct memory_advice {
     std::string of_host; // a processor's
     std::string of_gpus;

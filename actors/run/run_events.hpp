@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "actors/runtime/actor.hpp"
-#include "schemas/base/clock.hpp"
 #include "schemas/base/error.hpp"
+#include "schemas/base/time_source.hpp"
 #include "schemas/run.capnp.h"
 #include "transport/frame/frame.hpp"
 
@@ -69,7 +69,7 @@ frame_builder<proto::RunMilestone> event_of(std::uint64_t run, const run_milesto
 frame_builder<proto::RunNote> event_of(std::uint64_t run, const run_note& e);
 frame_builder<proto::RunFinished> event_of(std::uint64_t run, const run_finished& e);
 
-// Whoever reads the news of a run in C++.
+// A reader of a run's events in C++.
 class run_listener {
   public:
     virtual ~run_listener() = default;

@@ -17,9 +17,9 @@
 // An actor takes one message at a time, in the order of its mailbox, on any thread: the
 // endpoint's, which runs the actor that a peer's frame wakes, or one of CAF's workers. A handler
 // never waits and never computes: it submits work to a device and posts the completion to itself.
-// One that blocks silences the whole node for its peers, heartbeats included.
+// A handler that blocks silences the whole node for its peers, heartbeats included.
 //
-// What goes wrong: a body that cannot be read (kj::Exception) and a type that nobody handles are
+// Errors: a body that cannot be read (kj::Exception) and a type that nobody handles are
 // answered by Rejected, and the actor lives on; so a handler reads what it needs before it changes
 // anything. Any other exception is a bug: the actor ends, and its watchers are told.
 //
@@ -63,7 +63,7 @@ struct message_cause {
     std::uint64_t run = 0;
 };
 
-// A way back to an actor for other threads: device workers, timers. Copyable, thread-safe; outlives
+// A way back to an actor for other threads: those of devices, timers. Copyable, thread-safe; outlives
 // actor and runtime (what is posted then is dropped). The posted message names as its cause the one
 // during which the handle was made.
 class self_handle {

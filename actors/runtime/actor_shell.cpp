@@ -130,7 +130,7 @@ void actor_shell::handle(const frame& f, std::int64_t enqueued_ns) {
         return;
     }
     // Between two messages of one turn there is only CAF: the end of one is the start of the next,
-    // as reading the clock is a good part of what tracing costs.
+    // as reading the time is a good part of what tracing costs.
     const std::int64_t started_ns =
         ended_ns_ != 0 ? std::max(ended_ns_, enqueued_ns) : core_.now_ns();
     // The message is recorded however the handler ends.

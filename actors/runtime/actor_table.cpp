@@ -59,7 +59,7 @@ actor_table::outcome actor_table::deliver(const frame_ptr& f, actor_number to, s
 }
 
 actor_table::outcome actor_table::deliver_unless_closed(const frame_ptr& f, actor_number to,
-                                                        const clock& time, timer_id timer,
+                                                        const time_source& time, timer_id timer,
                                                         caf::execution_unit* host) const {
     const std::shared_lock guard{lock_};
     if (closed_)

@@ -46,8 +46,8 @@ class actor_table {
     // For a sender whose life keeps the table open, such as an actor of this node.
     outcome deliver(const frame_ptr& f, actor_number to, std::int64_t now_ns,
                     caf::execution_unit* host) const;
-    // For everybody else: the clock may be gone once the table is closed, and is read only if it is not.
-    outcome deliver_unless_closed(const frame_ptr& f, actor_number to, const clock& time,
+    // For everybody else: the time source may be gone once the table is closed, and is read only if it is not.
+    outcome deliver_unless_closed(const frame_ptr& f, actor_number to, const time_source& time,
                                   timer_id timer, caf::execution_unit* host) const;
 
     // -- the end --
@@ -56,10 +56,10 @@ class actor_table {
     bool is_empty() const;
     void wait_until_empty();
     void close();
-    // As long as what this returns owns its lock, the table stays open, and clock, timers and endpoint are there. It owns
-    // none if the table is closed.
+    // As long as the returned lock is owned, the table stays open, and time source, timers and endpoint are there. It is not
+    // owned if the table is closed.
     std::shared_lock<std::shared_mutex> keep_open() const;
-    // Without the lock, for where an answer that is late does no harm.
+    // Reads without the lock: for uses where a late answer does no harm.
     bool is_closed() const noexcept { return closed_.load(std::memory_order_acquire); }
 
   private:

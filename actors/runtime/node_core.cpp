@@ -62,7 +62,7 @@ node_core::node_core(node_runtime& owner, node_options options)
       peers_{[this](actor_address remote) { return remote_actor::make(*this, remote); }} {
     TROUPE_CHECK(options_.node.value() != 0, "a node has an id");
     TROUPE_CHECK(options_.time != nullptr && options_.timers != nullptr,
-                 "a node has a clock and timers");
+                 "a node has a time source and timers");
     configure(config_, options_);
     system_ = std::make_unique<caf::actor_system>(config_);
     // CAF leaves a reference to the system's logger in a thread-local of this thread, and the end of the system waits for
@@ -150,7 +150,7 @@ void node_core::stamp(proto::Envelope::Builder envelope, actor_number from, acto
 
 bool node_core::stamp_unless_closed(proto::Envelope::Builder envelope, actor_number from,
                                     actor_address to) {
-    const auto open = actors_.keep_open(); // until the clock has been read
+    const auto open = actors_.keep_open(); // until the time has been read
     if (!open)
         return false;
     stamp(envelope, from, to);

@@ -79,7 +79,7 @@ class node_core final : public endpoint_listener, public std::enable_shared_from
 
     // Stamps a message of the node itself, or of a part of it that stands in for `from`.
     void stamp(proto::Envelope::Builder envelope, actor_number from, actor_address to);
-    // The same, callable from any thread. Returns false after the end, when the clock may be gone.
+    // The same, callable from any thread. Returns false after the end, when the time source may be gone.
     bool stamp_unless_closed(proto::Envelope::Builder envelope, actor_number from,
                              actor_address to);
 

@@ -1,7 +1,7 @@
 // The runtime of one node: its actors, their threads, and the frames between them and to other
 // nodes.
 //
-//     node_runtime node{{.node = draw_node_id(), .name = "a", .time = &clock, .timers = &timers, .network = &ucx}};
+//     node_runtime node{{.node = draw_node_id(), .name = "a", .time = &time, .timers = &timers, .network = &ucx}};
 //     const actor_address stage = node.spawn<stage_actor>("stage 0", options); // include actor.hpp for this
 //     node.start();                                                            // listen, take part
 //     ...
@@ -14,7 +14,7 @@
 //
 // Threads: all methods are thread-safe except start and stop, which belong to the owner, on any one
 // thread, and must not be called from an actor. Under scheduling::stepped nothing runs by itself: the owner calls
-// run_one, and everything belongs to its thread. Ownership: clock, timers and endpoint must outlive
+// run_one, and everything belongs to its thread. Ownership: time source, timers and endpoint must outlive
 // the runtime. Devices may outlive it: what they post then is dropped. Errors: a handler that
 // throws is a bug; its actor ends, and everybody who watches it is told.
 #pragma once
@@ -29,10 +29,10 @@
 #include "actors/runtime/trace.hpp"
 #include "actors/runtime/well_known.hpp"
 #include "actors/runtime/worker_board.hpp"
-#include "schemas/base/clock.hpp"
 #include "schemas/base/error.hpp"
 #include "schemas/base/ids.hpp"
 #include "schemas/base/limits.hpp"
+#include "schemas/base/time_source.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/frame/frame.hpp"
 
@@ -47,11 +47,11 @@ enum class scheduling : std::uint8_t {
 };
 
 struct node_options {
-    node_id node;                    // not 0
-    std::string name;                // name for people; unique within a cluster
-    const clock* time = nullptr;     // required
-    timer_service* timers = nullptr; // required
-    endpoint* network = nullptr;     // null: a node without peers
+    node_id node;                      // not 0
+    std::string name;                  // name for people; unique within a cluster
+    const time_source* time = nullptr; // required
+    timer_service* timers = nullptr;   // required
+    endpoint* network = nullptr;       // null: a node without peers
     // The messages of the families whose actors the node has (message_types.hpp); null: only those of every node.
     std::shared_ptr<const message_catalog> messages;
     scheduling mode = scheduling::threads;

@@ -19,9 +19,9 @@
 
 #include <caf/actor_control_block.hpp>
 
-#include "schemas/base/clock.hpp"
 #include "schemas/base/error.hpp"
 #include "schemas/base/ids.hpp"
+#include "schemas/base/time_source.hpp"
 #include "transport/endpoint.hpp"
 
 namespace troupe {
@@ -40,7 +40,7 @@ class peer_table {
         std::uint64_t epoch = 0;     // number of times that the peer became writable
     };
 
-    // What a peer leaves behind.
+    // The remains of a peer that is gone.
     struct remains {
         proxies ended;
         std::vector<caf::strong_actor_ptr> parked;

@@ -12,7 +12,7 @@ constexpr duration task_time_min = std::chrono::microseconds{5};
 
 } // namespace
 
-sim_device::sim_device(sim_device_options options, operations& ops, const clock& time,
+sim_device::sim_device(sim_device_options options, operations& ops, const time_source& time,
                        timer_service& timers)
     : options_{std::move(options)}, ops_{ops}, time_{time}, timers_{timers}, random_{options_.seed},
       memory_{options_.memory_bytes} {}

@@ -23,7 +23,7 @@ struct sim_device_options {
 
 class sim_device final : public device {
   public:
-    sim_device(sim_device_options options, operations& ops, const clock& time,
+    sim_device(sim_device_options options, operations& ops, const time_source& time,
                timer_service& timers);
 
     void submit(device_task task) override;
@@ -34,7 +34,7 @@ class sim_device final : public device {
   private:
     const sim_device_options options_;
     operations& ops_;
-    const clock& time_;
+    const time_source& time_;
     timer_service& timers_;
     random_stream random_;
     memory_pool memory_;

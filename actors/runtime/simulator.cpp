@@ -104,7 +104,7 @@ node_runtime& simulator::add_node(const std::string& name, peer_role role,
     node->runtime =
         std::make_unique<node_runtime>(node_options{.node = number,
                                                     .name = name,
-                                                    .time = &events_.clock(),
+                                                    .time = &events_.time(),
                                                     .timers = &node->timers,
                                                     .network = node->network.get(),
                                                     .messages = options_.messages,
@@ -121,7 +121,7 @@ sim_device& simulator::add_device(const node_runtime& node, sim_device_options o
     sim_node& owner = find(node);
     options.seed = random_.next();
     return *devices_.emplace_back(
-        std::make_unique<sim_device>(std::move(options), ops, events_.clock(), owner.timers));
+        std::make_unique<sim_device>(std::move(options), ops, events_.time(), owner.timers));
 }
 
 simulator::sim_node& simulator::find(const node_runtime& node) {

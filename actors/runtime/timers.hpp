@@ -8,8 +8,8 @@
 #include <functional>
 #include <memory>
 
-#include "schemas/base/clock.hpp"
 #include "schemas/base/ids.hpp"
+#include "schemas/base/time_source.hpp"
 
 namespace troupe {
 

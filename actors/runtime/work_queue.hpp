@@ -19,9 +19,9 @@
 #include <string>
 
 #include "kernels/device/device.hpp"
-#include "schemas/base/clock.hpp"
 #include "schemas/base/error.hpp"
 #include "schemas/base/ids.hpp"
+#include "schemas/base/time_source.hpp"
 
 namespace troupe {
 

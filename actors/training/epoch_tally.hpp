@@ -1,4 +1,4 @@
-// What the stages report of one epoch: how far it has got, the weight versions that it ends with, and its figures. A pure
+// The reports of the stages on one epoch: how far it has got, the weight versions that it ends with, and its figures. A pure
 // value, made anew for each epoch.
 //
 //     tally_ = epoch_tally{{.epoch = 3, .stages = 2, ...}};

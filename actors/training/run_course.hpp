@@ -5,12 +5,12 @@
 //   measuring      the cut is left to       an agent        LayerTimes
 //                  measured layer times
 //   placing                                 agents          Spawned for every stage of every replica
-//   restoring      the run resumes          the worker      WorkDone
+//   restoring      the run resumes          own thread      WorkDone
 //   connecting                              stages          StageReady of every stage of every replica
 //   training       epochs are left          data source     StageEpochDone of every stage of every replica
 //   evaluating     the epoch is whole       data source     EvaluationDone of the first replica's last stage
 //   snapshotting   a checkpoint is due      stages          Snapshot of every stage of the first replica
-//   writing                                 the worker      WorkDone
+//   writing                                 own thread      WorkDone
 //   finished       (then training again,    nobody
 //                  or this)
 //

@@ -21,7 +21,7 @@ class run_devices {
 
     void join(proto::Member::Reader member);
     void lose(node_id node) { lost_.insert(node); } // no lost replica's place is taken there
-    // Those on nodes that are not lost, without the devices in use.
+    // The devices on nodes that are not lost, without those in use.
     std::vector<plan_device> free(const std::vector<plan_device>& used) const;
 
   private:

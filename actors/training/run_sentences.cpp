@@ -26,7 +26,7 @@ std::string stopped_in_order(const run_standing& run) {
 std::string stopped_at_once(const run_standing& run, bool again) {
     const std::string stopped =
         again ? "stopped at once by a second signal; " : "stopped before training; ";
-    // Only the worker's WorkDone tells whether the checkpoint is in its place.
+    // Only the background thread's WorkDone tells whether the checkpoint is in its place.
     if (run.course.phase() == run_phase::writing)
         return stopped + "the last checkpoint may or may not have been finished" +
                (run.checkpoint ? ", the one before it is " + *run.checkpoint : "") +

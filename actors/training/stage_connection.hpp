@@ -1,4 +1,5 @@
-// What a trainer tells the stages and the data source of each other, once all actors of the run are there. Pure.
+// The messages by which a trainer tells the stages and the data source of each other, once all actors of the run are there.
+// Pure.
 #pragma once
 
 #include "actors/data/data_source.hpp"

@@ -1,5 +1,5 @@
-// The checkpoints of a run, which a worker reads and writes: the weights that the run starts from, and snapshots of all its
-// stages, checked against the model.
+// The checkpoints of a run, which a background thread reads and writes: the weights that the run starts from, and snapshots
+// of all its stages, checked against the model.
 //
 // One checkpoint is read or written at a time; `done` is called in the actor, with the checkpoint's folder or with what has
 // failed.
@@ -44,7 +44,7 @@ class trainer_checkpoint {
     std::shared_ptr<device> io_;
     done_handler done_;
     std::vector<frame_ptr> snapshots_; // by stage
-    // By stage; written by the worker while it restores. Null: fresh weights.
+    // By stage; written by the background thread while it restores. Null: fresh weights.
     std::shared_ptr<std::vector<weights_ptr>> restored_;
     work_queue work_;
 };

@@ -1,5 +1,5 @@
-// Which stage of which replica the members of a training run's cast (actors/run/cast.hpp) are, or are companions of, and on
-// which devices they are. A pure value.
+// The cast of a training run (actors/run/cast.hpp): which stage of which replica each member is, or is a companion of, and
+// on which device it is. A pure value.
 //
 // Stages are numbered over all replicas, those of the first replica first: the number is the stage's placement. A placement
 // is taken when its stage and the stage's companions are there.

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "actors/run/run_events.hpp"
-#include "schemas/base/clock.hpp"
 #include "schemas/base/error.hpp"
+#include "schemas/base/time_source.hpp"
 #include "schemas/training.capnp.h"
 
 namespace troupe {

@@ -63,7 +63,7 @@ result<void> sufficient_factors::decode(compute_context& context, const tensor& 
     return context.ops.run(matrix_multiply{{parts[0], true}, {parts[1]}, factor, addend, output});
 }
 
-payload_forms factors_to_peers(std::span<const tensor_shape> shapes,
+payload_forms factors_to_ranks(std::span<const tensor_shape> shapes,
                                std::span<const std::size_t> factor_rows, std::size_t samples_max,
                                std::uint32_t ranks) {
     return forms_of_factors(shapes, factor_rows, samples_max,

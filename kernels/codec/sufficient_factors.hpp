@@ -42,7 +42,7 @@ class sufficient_factors final : public payload_form {
 
 // Selects, among tensors with factor_rows (parameter_info), those whose factors, for minibatches of up to `samples_max`
 // samples, are fewer numbers to send than the whole gradient in an all-reduce of `ranks` ranks.
-payload_forms factors_to_peers(std::span<const tensor_shape> shapes,
+payload_forms factors_to_ranks(std::span<const tensor_shape> shapes,
                                std::span<const std::size_t> factor_rows, std::size_t samples_max,
                                std::uint32_t ranks);
 // Selects those whose factors are fewer numbers than the whole gradient: for a server, which sends whole weights back either

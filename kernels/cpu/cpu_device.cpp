@@ -18,7 +18,7 @@ namespace {
 
 class cpu_device final : public device {
   public:
-    cpu_device(const cpu_device_options& options, const clock& time,
+    cpu_device(const cpu_device_options& options, const time_source& time,
                std::unique_ptr<memory_source> source)
         : name_{"cpu:" + std::to_string(options.index)}, time_{time},
           memory_{options.memory_bytes_max, std::move(source), memory_kind::host},
@@ -84,9 +84,9 @@ class cpu_device final : public device {
     }
 
     const std::string name_;
-    const clock& time_;
+    const time_source& time_;
     memory_pool memory_;
-    std::unique_ptr<operations> ops_; // used by the worker only
+    std::unique_ptr<operations> ops_; // used by its thread only
 
     std::mutex lock_;
     std::condition_variable wake_;
@@ -99,7 +99,7 @@ class cpu_device final : public device {
 } // namespace
 
 result<std::unique_ptr<device>> make_cpu_device(const cpu_device_options& options,
-                                                const clock& time,
+                                                const time_source& time,
                                                 std::unique_ptr<memory_source> source) {
     if (!source)
         source = std::make_unique<buffer_memory>();

@@ -1,4 +1,4 @@
-// A CPU device: one worker thread that computes with the CPU back end, in memory of its own pool.
+// A CPU device: one thread that computes with the CPU back end, in memory of its own pool.
 //
 // Parallelism comes from several devices, not from threads inside one operation.
 #pragma once
@@ -19,7 +19,7 @@ struct cpu_device_options {
 // errc::usage for a core that this process may not run on. `time` measures the work and must outlive the device. Memory
 // comes from `source`, where it is other than the system's: what GPUs copy from and to.
 result<std::unique_ptr<device>> make_cpu_device(const cpu_device_options& options,
-                                                const clock& time,
+                                                const time_source& time,
                                                 std::unique_ptr<memory_source> source = nullptr);
 
 } // namespace troupe

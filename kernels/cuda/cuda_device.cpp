@@ -20,7 +20,7 @@ constexpr std::size_t ahead_max = 4; // pieces of work in the stream that are no
 
 class cuda_device final : public device {
   public:
-    cuda_device(const cuda_device_options& options, const clock& time, cudaStream_t stream,
+    cuda_device(const cuda_device_options& options, const time_source& time, cudaStream_t stream,
                 std::unique_ptr<cuda::stream_memory> source)
         : index_{static_cast<int>(options.index)}, name_{"cuda:" + std::to_string(options.index)},
           time_{time}, stream_{stream}, memory_{options.memory_bytes_max, std::move(source),
@@ -160,7 +160,7 @@ class cuda_device final : public device {
 
     const int index_;
     const std::string name_;
-    const clock& time_;
+    const time_source& time_;
     const cudaStream_t stream_;
     const owned_stream owner_{stream_}; // before what gives memory back in its order
     memory_pool memory_;
@@ -184,7 +184,7 @@ class cuda_device final : public device {
 } // namespace
 
 result<std::unique_ptr<device>> make_cuda_device(const cuda_device_options& options,
-                                                 const clock& time) {
+                                                 const time_source& time) {
     int devices = 0;
     if (auto counted = cuda::checked(cudaGetDeviceCount(&devices)); !counted)
         return counted.failure();

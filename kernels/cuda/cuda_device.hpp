@@ -23,6 +23,6 @@ struct cuda_device_options {
 
 // errc::usage for a GPU that is not there. `time` measures the work and must outlive the device.
 result<std::unique_ptr<device>> make_cuda_device(const cuda_device_options& options,
-                                                 const clock& time);
+                                                 const time_source& time);
 
 } // namespace troupe

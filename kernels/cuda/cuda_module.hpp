@@ -29,7 +29,7 @@ class cuda_module {
     virtual std::string cudnn_version() const = 0;
 
     virtual result<std::unique_ptr<device>> make_device(const cuda_device_options& options,
-                                                        const clock& time) const = 0;
+                                                        const time_source& time) const = 0;
 
     // Of the host, where GPUs copy from and to by themselves, by way of this one: for what comes from the network.
     virtual std::unique_ptr<memory_source> pinned_memory(unsigned gpu) const = 0;

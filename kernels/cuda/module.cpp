@@ -56,7 +56,7 @@ class module final : public cuda_module {
     }
 
     result<std::unique_ptr<device>> make_device(const cuda_device_options& options,
-                                                const clock& time) const override {
+                                                const time_source& time) const override {
         return make_cuda_device(options, time);
     }
 

@@ -1,7 +1,7 @@
 // A device computes: work is submitted in order and its completion is called back.
 //
-// A CPU device is one worker thread, a CUDA device will be a GPU with streams, a simulated device runs the work at once
-// and completes it after a modelled time. Actors submit work and turn the completion into a message; they never wait.
+// A CPU device is one thread, a CUDA device a GPU with streams; a simulated device runs the work at once and completes it
+// after a modelled time. Actors submit work and turn the completion into a message; they never wait.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 #include "kernels/ops/precision.hpp"
 #include "kernels/tensor/tensor.hpp"
-#include "schemas/base/clock.hpp"
+#include "schemas/base/time_source.hpp"
 
 namespace troupe {
 

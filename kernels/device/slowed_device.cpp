@@ -11,7 +11,7 @@ namespace {
 
 class slowed_device final : public device {
   public:
-    slowed_device(std::shared_ptr<device> real, double factor, const clock& time)
+    slowed_device(std::shared_ptr<device> real, double factor, const time_source& time)
         : real_{std::move(real)}, factor_{factor}, time_{time} {}
 
     void submit(device_task task) override {
@@ -40,12 +40,13 @@ class slowed_device final : public device {
   private:
     const std::shared_ptr<device> real_;
     const double factor_;
-    const clock& time_;
+    const time_source& time_;
 };
 
 } // namespace
 
-std::shared_ptr<device> slow_down(std::shared_ptr<device> real, double factor, const clock& time) {
+std::shared_ptr<device> slow_down(std::shared_ptr<device> real, double factor,
+                                  const time_source& time) {
     TROUPE_CHECK(factor >= 1, "devices are slowed down, never sped up");
     if (factor == 1)
         return real;

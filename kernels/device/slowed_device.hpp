@@ -10,7 +10,8 @@
 
 namespace troupe {
 
-// `factor` is at least 1. The clock must outlive the device.
-std::shared_ptr<device> slow_down(std::shared_ptr<device> real, double factor, const clock& time);
+// `factor` is at least 1. The time source must outlive the device.
+std::shared_ptr<device> slow_down(std::shared_ptr<device> real, double factor,
+                                  const time_source& time);
 
 } // namespace troupe

@@ -41,7 +41,7 @@ struct step_time {
 // Keeps the shortest time of each step.
 class stopwatch {
   public:
-    stopwatch(const clock& time, const std::atomic<bool>* given_up)
+    stopwatch(const time_source& time, const std::atomic<bool>* given_up)
         : time_{time}, given_up_{given_up}, last_{time.now()} {}
 
     void start() { last_ = time_.now(); }
@@ -56,7 +56,7 @@ class stopwatch {
     }
 
   private:
-    const clock& time_;
+    const time_source& time_;
     const std::atomic<bool>* given_up_;
     time_point last_;
 };
@@ -97,7 +97,8 @@ result<void> time_once(compute_context& context, const graph_range& run,
 } // namespace
 
 result<std::vector<layer_time>> profile_layers(compute_context& context, proto::Model::Reader model,
-                                               const profile_options& options, const clock& time) {
+                                               const profile_options& options,
+                                               const time_source& time) {
     auto graph = build_graph(model);
     if (!graph)
         return graph.failure();

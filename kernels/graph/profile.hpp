@@ -26,6 +26,7 @@ struct layer_time {
 // Runs forward and backward passes of the whole model with synthetic inputs. The time of fused layers is divided among them
 // by their floating-point operations. Errors: as stage_program's.
 result<std::vector<layer_time>> profile_layers(compute_context& context, proto::Model::Reader model,
-                                               const profile_options& options, const clock& time);
+                                               const profile_options& options,
+                                               const time_source& time);
 
 } // namespace troupe

@@ -18,7 +18,7 @@
 
 namespace troupe {
 
-// What kind of failure it is. The command line maps it to its exit code.
+// The kind of a failure. The command line maps it to its exit code.
 enum class errc : std::uint8_t {
     usage,       // the command line or app file is wrong: the user mends it and tries again
     data,        // an input file is missing, truncated or not what it claims to be

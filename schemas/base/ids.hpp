@@ -31,19 +31,19 @@ using node_id = id<struct node_id_tag>;
 using actor_number = id<struct actor_number_tag>;
 // A piece of work of a run, by which its messages are traced and followed. Counts from 0 over the whole run.
 using work_id = id<struct work_id_tag>;
-// What a training run calls it.
+// The name of a piece of work in a training run.
 using minibatch_id = work_id;
 // A version of the state of a run, or of a part of it. Counts from 0.
 using state_version = id<struct state_version_tag>;
-// Of the weights of a stage: the number of updates applied before; 0 is the initialisation.
+// A version of the weights of a stage: the number of updates applied before; 0 is the initialisation.
 using weight_version = state_version;
 // 0 is the stage that reads the data.
 using stage_index = id<struct stage_index_tag, std::uint32_t>;
 
-// In place of the number of a piece of work or a version: there is none.
+// Stands for the number of a piece of work or a version where there is none.
 inline constexpr std::uint64_t none = ~0ull;
 
-// Where a message goes to or comes from. Stays valid when the actor dies: messages to it are then answered or dropped
+// The receiver or the sender of a message. Stays valid when the actor dies: messages to it are then answered or dropped
 // as the protocol says.
 struct actor_address {
     node_id node;

@@ -114,12 +114,12 @@ struct workload {
 
 // Per message handled: one way counts the stream, ping-pong both directions.
 figure measure(const workload& w) {
-    const monotonic_clock clock;
+    const monotonic_time time;
     thread_timers timers;
     std::vector<std::promise<void>> done(w.pairs);
     node_runtime node{{.node = node_id{1},
                        .name = "bench",
-                       .time = &clock,
+                       .time = &time,
                        .timers = &timers,
                        .threads = w.threads,
                        .tracing = w.tracing}};
@@ -132,7 +132,7 @@ figure measure(const workload& w) {
     std::vector<actor_address> echoes;
     for (std::size_t i = 0; i < w.pairs; ++i)
         echoes.push_back(node.spawn<echo_actor>("echo", w.window));
-    const time_point start = clock.now();
+    const time_point start = time.now();
     const std::clock_t processor_start = std::clock();
     for (std::size_t i = 0; i < w.pairs; ++i)
         node.spawn<source_actor>("source", echoes[i], w.messages, w.window, done[i]);
@@ -140,7 +140,7 @@ figure measure(const workload& w) {
         d.get_future().wait();
     const double processor_ns =
         1e9 * static_cast<double>(std::clock() - processor_start) / CLOCKS_PER_SEC;
-    const auto elapsed_ns = static_cast<double>((clock.now() - start).count());
+    const auto elapsed_ns = static_cast<double>((time.now() - start).count());
     node.stop();
     const auto handled =
         static_cast<double>((w.window > 1 ? w.messages : 2 * w.messages) * w.pairs);

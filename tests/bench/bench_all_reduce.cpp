@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t first_reducer = 1000; // of each node, one per size
 
-const monotonic_clock clock_;
+const monotonic_time time_;
 
 struct bench_options {
     std::uint32_t rank = 0;
@@ -121,19 +121,19 @@ class asking_actor final : public actor {
 int measure(const bench_options& options, int input, int output) {
     memory_pool arrivals{4ull << 30};
     thread_timers timers;
-    const std::shared_ptr<device> compute = make_cpu_device({}, clock_).value();
+    const std::shared_ptr<device> compute = make_cpu_device({}, time_).value();
     ucx_options ucx;
     ucx.self = {node_id{options.rank + 1}, "rank-" + std::to_string(options.rank), "127.0.0.1:0",
                 peer_role::member};
     ucx.pool = &arrivals;
-    ucx.time = &clock_;
+    ucx.time = &time_;
     ucx.transports = options.transports;
     const auto network = make_ucx_endpoint(std::move(ucx)).value();
     std::promise<void> done;
     {
         node_runtime node{node_options{.node = node_id{options.rank + 1},
                                        .name = "rank-" + std::to_string(options.rank),
-                                       .time = &clock_,
+                                       .time = &time_,
                                        .timers = &timers,
                                        .network = network.get(),
                                        .messages = test::all_messages()}};

@@ -24,7 +24,7 @@ constexpr std::size_t acknowledge_every = 8; // frames of a stream
 constexpr std::size_t under_way_max = 32;
 constexpr std::size_t under_way_bytes_max = 256u << 20;
 
-const monotonic_clock clock_;
+const monotonic_time time_;
 
 // What a frame is for, in the sequence of its body.
 enum class purpose : std::uint64_t { ping, stream, acknowledgement };
@@ -49,7 +49,7 @@ class node : public endpoint_listener {
         options.self.name = "bench";
         options.self.address = "127.0.0.1:0";
         options.pool = &pool;
-        options.time = &clock_;
+        options.time = &time_;
         options.transports = transports;
         options.bounds.bytes_soft = 1ull << 31;
         auto made = make_ucx_endpoint(std::move(options));
@@ -108,10 +108,10 @@ double latency_us(node& n, const tensor& payload, std::size_t rounds) {
     bool done = false;
     time_point sent;
     n.on_frame = [&](node_id from, frame_ptr f) {
-        times.push_back((clock_.now() - sent).count());
+        times.push_back((time_.now() - sent).count());
         f.reset();
         if (times.size() < rounds) {
-            sent = clock_.now();
+            sent = time_.now();
             n.end->send(from, make_frame(purpose::ping, payload));
             return;
         }
@@ -120,7 +120,7 @@ double latency_us(node& n, const tensor& payload, std::size_t rounds) {
         n.changed.notify_all();
     };
     times.reserve(rounds);
-    sent = clock_.now();
+    sent = time_.now();
     n.end->send(n.peer, make_frame(purpose::ping, payload));
     n.wait([&] { return done; });
     times.erase(times.begin(),
@@ -153,11 +153,11 @@ double bandwidth_gbs(node& n, const tensor& payload, std::size_t frames) {
         done = true;
         n.changed.notify_all();
     };
-    const time_point start = clock_.now();
+    const time_point start = time_.now();
     n.end->send(n.peer, make_frame(purpose::ping, {}));
     n.wait([&] { return done; });
     return static_cast<double>(frames) * static_cast<double>(payload.bytes()) /
-           static_cast<double>((clock_.now() - start).count());
+           static_cast<double>((time_.now() - start).count());
 }
 
 int measure(ucx_transports transports, const char* name, const std::string& address,

@@ -19,7 +19,7 @@ using namespace troupe;
 
 namespace {
 
-double best_seconds(const troupe::clock& time, const std::function<result<void>()>& run) {
+double best_seconds(const time_source& time, const std::function<result<void>()>& run) {
     double best = 1e9;
     for (int i = 0; i < 25; ++i) {
         const time_point start = time.now();
@@ -30,7 +30,7 @@ double best_seconds(const troupe::clock& time, const std::function<result<void>(
 }
 
 // Read and written. Of operands as large as those of the cases.
-double memcpy_bytes_per_second(const troupe::clock& time) {
+double memcpy_bytes_per_second(const time_source& time) {
     const std::vector<char> from(12 << 20, 1);
     std::vector<char> to(from.size());
     const double seconds = best_seconds(time, [&]() -> result<void> {
@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
     memory_pool pool{4ull << 30};
     const auto ops = make_cpu_operations(pool);
     compute_context context{*ops, pool};
-    const monotonic_clock time;
+    const monotonic_time time;
     const double peak = bench::sgemm_peak_flops(time);
     const double copied = memcpy_bytes_per_second(time);
     std::printf("sgemm peak, one thread: %.1f GFLOP/s\n", peak * 1e-9);

@@ -26,7 +26,7 @@ constexpr actor_number shard_number{1000}; // of the first node
 constexpr actor_number cache_number{1001};
 constexpr std::size_t state_per_parameter = 1; // momentum
 
-const monotonic_clock clock_;
+const monotonic_time time_;
 
 struct bench_options {
     std::uint32_t rank = 0;
@@ -154,19 +154,19 @@ void spawn_server(node_runtime& node, const bench_options& options,
 int measure(const bench_options& options, int input, int output) {
     memory_pool arrivals{4ull << 30};
     thread_timers timers;
-    const std::shared_ptr<device> compute = make_cpu_device({}, clock_).value();
+    const std::shared_ptr<device> compute = make_cpu_device({}, time_).value();
     const std::string name = "worker-" + std::to_string(options.rank);
     ucx_options ucx;
     ucx.self = {node_id{options.rank + 1}, name, "127.0.0.1:0", peer_role::member};
     ucx.pool = &arrivals;
-    ucx.time = &clock_;
+    ucx.time = &time_;
     ucx.transports = options.transports;
     const auto network = make_ucx_endpoint(std::move(ucx)).value();
     std::promise<void> done;
     {
         node_runtime node{node_options{.node = node_id{options.rank + 1},
                                        .name = name,
-                                       .time = &clock_,
+                                       .time = &time_,
                                        .timers = &timers,
                                        .network = network.get(),
                                        .messages = test::all_messages()}};
@@ -188,15 +188,15 @@ int measure(const bench_options& options, int input, int output) {
 void print_memcpy() {
     const std::size_t bytes = 256u << 20;
     std::vector<std::byte> from(bytes), to(bytes);
-    time_point began = clock_.now();
+    time_point began = time_.now();
     constexpr int copies = 8;
     for (int i = 0; i <= copies; ++i) {
         if (i == 1)
-            began = clock_.now(); // both have been touched
+            began = time_.now(); // both have been touched
         std::memcpy(to.data(), from.data(), bytes);
         from[static_cast<std::size_t>(i)] = to[bytes - 1];
     }
-    const double ns = static_cast<double>((clock_.now() - began).count());
+    const double ns = static_cast<double>((time_.now() - began).count());
     std::printf("{\"memcpy_gb_per_s\": %.3f}\n", static_cast<double>(bytes) * copies / ns);
     std::fflush(stdout);
 }

@@ -87,7 +87,7 @@ class pinging_actor final : public actor {
 
 // A node of its own process.
 struct bench_node {
-    monotonic_clock time;
+    monotonic_time time;
     memory_pool pool{1u << 28};
     thread_timers timers;
     std::unique_ptr<endpoint> network;

@@ -47,7 +47,7 @@ struct training_times {
 };
 
 training_times train(compute_context& context, proto::App::Reader app, const stage_program& program,
-                     int minibatches, const troupe::clock& time) {
+                     int minibatches, const time_source& time) {
     const std::size_t batch = app.getTrain().getBatch();
     const optimizer_ptr rule = make_optimizer(app.getTrain().getOptimizer());
     const float rate = base_learning_rate(app.getTrain().getOptimizer());
@@ -89,7 +89,7 @@ struct kind_cost {
     double flops = 0;
 };
 
-void print_profile(compute_context& context, proto::App::Reader app, const troupe::clock& time) {
+void print_profile(compute_context& context, proto::App::Reader app, const time_source& time) {
     const std::size_t batch = app.getTrain().getBatch();
     const auto times =
         profile_layers(context, app.getModel(), {.batch = batch, .repetitions = 3}, time).value();
@@ -119,7 +119,7 @@ int run(const char* file, int minibatches, const app_settings& settings) {
         return 2;
     }
     const proto::App::Reader app = definition->app();
-    const monotonic_clock time;
+    const monotonic_time time;
     const double peak = bench::sgemm_peak_flops(time);
     const std::uint64_t resident_before = resident_bytes("VmRSS");
     memory_pool pool{std::uint64_t{16} << 30};

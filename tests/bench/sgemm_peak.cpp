@@ -8,7 +8,7 @@
 
 namespace troupe::bench {
 
-double sgemm_peak_flops(const clock& time) {
+double sgemm_peak_flops(const time_source& time) {
     const cpu::arithmetic_scope one_thread;
     constexpr dnnl::memory::dim n = 1024;
     const std::vector<float> a(n * n, 1), b(n * n, 1);

@@ -34,7 +34,7 @@ def last_line(output):
 def one_node(build):
     """Alone, and while the same runs on another core: two that compute at once take from each other what cores share."""
     alone = contenders.model_training(build, APP, SETTINGS, STEPS, 1)
-    alone.name = "one node without exchange"
+    alone.name = "one node without sums"
     longer = [word.replace("train.epochs=2", "train.epochs=1000000") for word in alone.command]
     longer[longer.index("-c") + 1] = str(min(1, os.cpu_count() - 1))
     return [alone, Contender(f"{alone.name}, another beside it", alone.command, alone.read, server=longer)]

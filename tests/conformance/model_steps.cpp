@@ -230,7 +230,7 @@ int run(int count, char** words) {
         std::printf("skipped: %s\n", gpus.failure().message().c_str());
         return skipped;
     }
-    const monotonic_clock time;
+    const monotonic_time time;
     const auto gpu = (*module)->make_device({}, time).value();
     const auto cpu = make_cpu_device({.memory_bytes_max = 16ull << 30}, time).value();
     memory_pool pool{16ull << 30};

@@ -23,7 +23,7 @@ struct small_node : node {
         options.self.address = "127.0.0.1:0";
         options.key = "a key for the tests";
         options.pool = &pool;
-        options.time = &clock;
+        options.time = &time;
         options.memory_timeout = memory_timeout;
         options.backlog_bytes_max = backlog_bytes_max;
         end = make_ucx_endpoint(std::move(options)).value();
@@ -34,7 +34,7 @@ struct small_node : node {
         heard->forget_frames();
     }
     memory_pool pool{8u << 20};
-    shifted_clock clock;
+    shifted_time time;
 };
 
 // Lets go of every frame as it comes.
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_peer_is_not_given_up_for_memory_while_its_frames_get_some
         a.end->send(b.id, numbered_frame(big.pool, i, {5u << 20}));
     for (std::size_t i = 0; i < count; ++i) {
         BOOST_TEST_REQUIRE(big.wait_for([&] { return b.heard->frame_count() == 1; }));
-        b.clock.shift(
+        b.time.shift(
             20s); // a slow reader: all together wait longer than the time-out, none of them does
         b.heard->forget_frames();
     }
@@ -121,12 +121,12 @@ BOOST_AUTO_TEST_CASE(large_frames_that_one_peer_has_announced_take_memory_in_tur
     ucx_shm_world w;
     node a = w.add("a");
     memory_pool pool{256u << 20};
-    const monotonic_clock clock;
+    const monotonic_time time;
     ucx_options options;
     options.self = {node_id{999}, "b", "127.0.0.1:0", peer_role::member};
     options.key = "a key for the tests";
     options.pool = &pool;
-    options.time = &clock;
+    options.time = &time;
     counting_listener heard;
     const auto b = make_ucx_endpoint(std::move(options)).value();
     BOOST_TEST_REQUIRE(b->start(heard).ok());

@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
     if (argc != 3)
         return 2;
     memory_pool pool{2ull << 30};
-    const monotonic_clock clock;
+    const monotonic_time time;
     const handshake_nonce random = random_nonce();
     std::uint64_t id = 0;
     std::memcpy(&id, random.data(), sizeof id);
@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
     options.self.address = "127.0.0.1:0";
     options.key = argv[2];
     options.pool = &pool;
-    options.time = &clock;
+    options.time = &time;
     options.transports = transports_of(argv[1]);
     auto made = make_ucx_endpoint(std::move(options));
     if (!made.ok())

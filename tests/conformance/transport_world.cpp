@@ -260,7 +260,7 @@ result<std::unique_ptr<endpoint>> ucx_world::make(const node_settings& settings,
     options.self.address = settings.address.empty() ? "127.0.0.1:0" : settings.address;
     options.key = settings.key;
     options.pool = &pool;
-    options.time = &clock_;
+    options.time = &time_;
     options.transports = transports_;
     options.bounds = settings.bounds;
     options.handshake_timeout = settings.handshake_timeout;
@@ -279,9 +279,9 @@ std::unique_ptr<echo_peer> ucx_world::start_echo() {
 }
 
 bool ucx_world::wait_for(const std::function<bool()>& condition) {
-    const time_point limit = clock_.now() + 30s;
+    const time_point limit = time_.now() + 30s;
     while (!condition()) {
-        if (clock_.now() > limit)
+        if (time_.now() > limit)
             return false;
         std::this_thread::sleep_for(
             200us); // the other side is a process: there is no time to inject

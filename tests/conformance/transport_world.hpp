@@ -120,8 +120,8 @@ class sim_world final : public world {
     std::uint64_t nodes_total_ = 100;
 };
 
-// The machine's clock, which a test may put forward.
-class shifted_clock final : public clock {
+// The machine's time, which a test may put forward.
+class shifted_time final : public time_source {
   public:
     time_point now() const noexcept override {
         return machine_.now() + std::chrono::nanoseconds{shift_ns_.load()};
@@ -129,7 +129,7 @@ class shifted_clock final : public clock {
     void shift(duration by) noexcept { shift_ns_ += by.count(); }
 
   private:
-    monotonic_clock machine_;
+    monotonic_time machine_;
     std::atomic<std::int64_t> shift_ns_{0};
 };
 
@@ -141,11 +141,11 @@ class ucx_world : public world {
     bool wait_for(const std::function<bool()>& condition) override;
     void settle() override;
     std::string nobody() const override { return "127.0.0.1:9"; }
-    void pass(duration time) { clock_.shift(time); }
+    void pass(duration by) { time_.shift(by); }
 
   private:
     ucx_transports transports_;
-    shifted_clock clock_;
+    shifted_time time_;
 };
 
 struct ucx_shm_world : ucx_world {

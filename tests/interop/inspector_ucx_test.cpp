@@ -55,7 +55,7 @@ class real_node {
     std::string address() const { return node_->listen_address(); }
 
   private:
-    monotonic_clock time_;
+    monotonic_time time_;
     thread_timers timers_;
     memory_pool pool_{1u << 24};
     std::unique_ptr<endpoint> network_;

@@ -6,8 +6,8 @@
 #include <functional>
 #include <vector>
 
-#include "actors/collective/compressed_exchange.hpp"
 #include "actors/collective/compressed_reducer.hpp"
+#include "actors/collective/compressed_sum.hpp"
 #include "actors/messages.hpp"
 #include "actors/runtime/simulator.hpp"
 #include "kernels/reference/reference.hpp"

@@ -12,7 +12,7 @@ namespace {
 
 using samples = std::map<node_id, actor_list>;
 
-// To nodes that the inspector reaches: it knows their names.
+// The links to nodes that the inspector reaches: it knows their names.
 std::vector<link_row> links_of(const cluster_link& cluster, const actor_list& node) {
     std::vector<link_row> links;
     for (const auto& [to, over] : node.links)
@@ -105,7 +105,7 @@ void print_tables(std::ostream& out, const std::vector<node_rates>& nodes) {
     print_links(out, nodes);
 }
 
-// On a terminal the tables are written over.
+// Writes the tables over the old ones on a terminal.
 void redraw(std::ostream& out, const std::vector<node_rates>& nodes, const screen_size& size) {
     std::ostringstream text;
     print_tables(text, nodes);

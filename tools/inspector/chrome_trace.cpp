@@ -156,7 +156,7 @@ void chrome_trace::add_arrow(key cause, waiting arrow) {
     }
 }
 
-// What an actor sends while it handles the cause leaves from that slice. A message that was sent later
+// A message that an actor sends while it handles the cause leaves from that slice. One that was sent later
 // reports that device work has ended, and leaves from that if it is known. Device work is recorded under
 // the message that submitted it or, once it has ended, under the one that reports it; the cause of that
 // one submitted it.

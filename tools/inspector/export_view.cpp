@@ -21,7 +21,7 @@ namespace {
 constexpr duration poll = std::chrono::milliseconds{20};
 constexpr std::uint64_t large_file_bytes = 200'000'000; // more than viewers read with ease
 
-// What has come between a name and a file of it; errno has the reason.
+// The error of a call on the file `name`; errno has the reason.
 error failed(const std::string& name, const char* what) {
     return {errc::io, printable(name, 512) + " " + what + ": " + std::strerror(errno)};
 }
@@ -87,7 +87,7 @@ class exporter {
     }
 
   private:
-    // What the nodes hold at this moment.
+    // Records the events that the nodes hold at this moment.
     result<void> record_held() {
         page_list held;
         std::int64_t began = std::numeric_limits<std::int64_t>::max();
@@ -106,7 +106,7 @@ class exporter {
         return check_stream();
     }
 
-    // What happens from now on.
+    // Records the events from now on.
     result<void> record_live() {
         const auto skip = [](const linked_node&, const trace_page&) {};
         if (auto read = reader_.read(skip); !read)

@@ -11,7 +11,7 @@ namespace troupe::inspector {
 
 namespace {
 
-// Which minibatches the nodes have in their traces, kept up to date.
+// The minibatches that the nodes have in their traces, kept up to date.
 class minibatch_watch {
   public:
     minibatch_watch(cluster_link& cluster, std::uint64_t run)

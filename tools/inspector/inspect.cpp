@@ -66,8 +66,8 @@ int inspect(const inspect_options& given, std::ostream& out, std::ostream& talk)
     return inspect_over(*own.network, own.self, own.time, options, out, talk);
 }
 
-int inspect_over(endpoint& network, node_id self, const clock& time, const inspect_options& options,
-                 std::ostream& out, std::ostream& talk) {
+int inspect_over(endpoint& network, node_id self, const time_source& time,
+                 const inspect_options& options, std::ostream& out, std::ostream& talk) {
     observer view{
         network, time, {.self = self, .patience = options.patience, .stop = options.stop}};
     if (auto started = view.start(); !started)

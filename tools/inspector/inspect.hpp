@@ -23,8 +23,8 @@
 #include <string>
 #include <vector>
 
-#include "schemas/base/clock.hpp"
 #include "schemas/base/error.hpp"
+#include "schemas/base/time_source.hpp"
 #include "tools/inspector/terminal.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/ucx/ucx_endpoint.hpp"
@@ -74,7 +74,7 @@ result<void> check_trace_file(const std::string& name);
 int inspect(const inspect_options& options, std::ostream& out, std::ostream& talk);
 
 // The same over any endpoint that has not been started; `self` is the node id that the endpoint goes by. Closes it.
-int inspect_over(endpoint& network, node_id self, const clock& time, const inspect_options& options,
-                 std::ostream& out, std::ostream& talk);
+int inspect_over(endpoint& network, node_id self, const time_source& time,
+                 const inspect_options& options, std::ostream& out, std::ostream& talk);
 
 } // namespace troupe::inspector

@@ -72,7 +72,7 @@ all_work sort_events(std::uint64_t minibatch, const std::vector<node_trace>& tra
     return work;
 }
 
-// By actor, one number for all that an Activation or a Gradient joins: the actors of one run.
+// Numbers runs: by actor, the same number for all that an Activation or a Gradient joins.
 std::map<actor_address, std::size_t> runs_of(const all_work& work) {
     std::map<actor_address, std::size_t> run;
     for (const auto& [address, w] : work)

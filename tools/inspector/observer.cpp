@@ -25,7 +25,7 @@ error interrupted() {
 
 } // namespace
 
-observer::observer(endpoint& network, const clock& time, options o)
+observer::observer(endpoint& network, const time_source& time, options o)
     : network_{network}, time_{time}, options_{std::move(o)} {}
 
 observer::~observer() {
@@ -136,8 +136,8 @@ std::uint64_t observer::stamp(actor_address to, proto::Envelope::Builder envelop
     return sequence_;
 }
 
-result<frame_ptr> observer::exchange(actor_address to, std::uint64_t sequence, frame_ptr question,
-                                     std::uint64_t answer) {
+result<frame_ptr> observer::send_and_wait(actor_address to, std::uint64_t sequence,
+                                          frame_ptr question, std::uint64_t answer) {
     if (network_.send(to.node, std::move(question)) == send_status::gone)
         return error{errc::lost, name_of(to.node) + " is gone"};
     auto answered = [&]() -> result<frame_ptr> {

@@ -18,7 +18,7 @@
 
 #include <kj/exception.h>
 
-#include "schemas/base/clock.hpp"
+#include "schemas/base/time_source.hpp"
 #include "transport/endpoint.hpp"
 
 namespace troupe::inspector {
@@ -41,7 +41,7 @@ class observer final : private endpoint_listener {
         error why;
     };
 
-    observer(endpoint& network, const clock& time, options o);
+    observer(endpoint& network, const time_source& time, options o);
     ~observer() override; // closes the endpoint
     observer(const observer&) = delete;
     observer& operator=(const observer&) = delete;
@@ -56,7 +56,7 @@ class observer final : private endpoint_listener {
         -> decltype(decode(typename Answer::Reader{})) {
         const std::uint64_t sequence = stamp(to, question.envelope());
         const auto answer =
-            exchange(to, sequence, std::move(question).finish(), type_id_of<Answer>());
+            send_and_wait(to, sequence, std::move(question).finish(), type_id_of<Answer>());
         if (!answer)
             return answer.failure();
         std::string problem;
@@ -91,7 +91,7 @@ class observer final : private endpoint_listener {
     void give_up(node_id node, error why);
     error give_up_unreadable(node_id node, const std::string& problem); // returns errc::lost
     bool stopped() const { return options_.stop && options_.stop(); }
-    const clock& time() const noexcept { return time_; }
+    const time_source& time() const noexcept { return time_; }
 
     // Bound on the bytes of waiting messages; a node whose message would exceed it is disconnected.
     static constexpr std::size_t waiting_bytes_max = std::size_t{1} << 28;
@@ -104,8 +104,8 @@ class observer final : private endpoint_listener {
     void connect_failed(const std::string& address, const error& why) override;
 
     std::uint64_t stamp(actor_address to, proto::Envelope::Builder envelope);
-    result<frame_ptr> exchange(actor_address to, std::uint64_t sequence, frame_ptr question,
-                               std::uint64_t answer);
+    result<frame_ptr> send_and_wait(actor_address to, std::uint64_t sequence, frame_ptr question,
+                                    std::uint64_t answer);
     result<frame_ptr> wait_for_answer(actor_address to, std::uint64_t sequence,
                                       std::uint64_t answer);
     std::string name_of(node_id node) const;
@@ -114,7 +114,7 @@ class observer final : private endpoint_listener {
     frame_ptr take_if(const std::function<bool(const arrival&)>& wanted);
 
     endpoint& network_;
-    const clock& time_;
+    const time_source& time_;
     const options options_;
     std::uint64_t sequence_ = 0;
 

@@ -1,11 +1,11 @@
-// The UCX endpoint of an observer of a cluster, with the clock and the memory that it works with.
+// The UCX endpoint of an observer of a cluster, with the time source and the memory that it works with.
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "kernels/tensor/memory.hpp"
-#include "schemas/base/clock.hpp"
+#include "schemas/base/time_source.hpp"
 #include "transport/ucx/ucx_endpoint.hpp"
 
 namespace troupe::inspector {
@@ -21,7 +21,7 @@ struct observer_network_options {
 struct observer_network {
     node_id self;
     std::string address; // the address of the options, with a number for HOST
-    monotonic_clock time;
+    monotonic_time time;
     memory_pool pool{1u << 20}; // the protocols of an observer carry no tensors
     std::unique_ptr<endpoint> network;
 };

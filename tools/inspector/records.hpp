@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "schemas/base/clock.hpp"
+#include "schemas/base/time_source.hpp"
 #include "tools/inspector/chrome_trace.hpp"
 #include "tools/inspector/minibatch_path.hpp"
 #include "tools/inspector/work_path.hpp"

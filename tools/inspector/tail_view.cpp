@@ -73,7 +73,7 @@ class tail_printer {
         return {};
     }
 
-    // Of these, at those that are new.
+    // Opens a tail at each of these nodes that is new.
     result<void> open_at(const std::vector<linked_node>& nodes) {
         for (const linked_node& node : nodes) {
             if (!opened_.insert(node.id).second)
@@ -214,7 +214,7 @@ class tail_printer {
         give_credit(node.id);
     }
 
-    // In portions, so that credit costs little.
+    // Credit is given in portions, so that it costs little.
     void give_credit(node_id node) {
         std::uint32_t& used = used_[node];
         if (++used < credit_ / 2)

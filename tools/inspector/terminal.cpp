@@ -8,7 +8,7 @@ namespace troupe::inspector {
 
 namespace {
 
-// Of UTF-8: as many of its characters.
+// The first `count` characters of a line of UTF-8.
 std::string_view first_characters(std::string_view line, std::size_t count) {
     for (std::size_t i = 0; i < line.size(); ++i) {
         const bool begins = (static_cast<unsigned char>(line[i]) & 0xc0u) != 0x80u;

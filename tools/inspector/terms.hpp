@@ -32,7 +32,7 @@ result<tail_terms> parse_tail_terms(std::span<const std::string> words);
 // The actors that go by this name, number or NODE/NAME.
 std::vector<actor_address> actors_named(const std::string& said, const all_names& names);
 
-// What is followed: a minibatch of a training run, or a piece of work of a run of any kind of job.
+// The thing that is followed: a minibatch of a training run, or a piece of work of a run of any kind of job.
 struct follow_terms {
     bool is_minibatch = true;
     std::optional<std::uint64_t> number; // none: the next one

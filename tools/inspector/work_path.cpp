@@ -37,7 +37,7 @@ timed_step step_of(const trace_event& e, const node_trace& trace, std::int64_t s
     return made;
 }
 
-// What names an event in every copy of it.
+// The key that is the same in every copy of an event.
 auto identity_of(const trace_event& e, node_id recorded_by) {
     return std::tuple{recorded_by, e.kind, e.to_actor,  e.from_node,
                       e.sequence,  e.type, e.started_ns};

@@ -14,7 +14,7 @@ namespace {
 // No more of a piece of work comes when its run has begun a later one and nothing has come for so long.
 constexpr duration quiet = std::chrono::milliseconds{500};
 
-// What kinds of jobs call a piece of work differs, and so this view calls it that.
+// The view calls a piece of work just that, as each kind of job has a name of its own for it.
 class work_follower {
   public:
     work_follower(view_context& view, const follow_terms& wanted)
@@ -59,7 +59,7 @@ class work_follower {
         });
     }
 
-    // What the nodes hold already is not the next one.
+    // The work that the nodes hold already is not the next one.
     void remember_what_was() {
         before_ = seen_;
         traces_.clear();

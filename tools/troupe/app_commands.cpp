@@ -42,7 +42,7 @@ int stopped(const error& why) {
 
 namespace {
 
-// That the app is checked for, or none.
+// The devices that the app is checked for, or none.
 result<std::vector<plan_device>> devices_to_check(const check_options& options) {
     if (options.devices.empty())
         return devices_of_nodes(options.nodes, 0);

@@ -11,7 +11,7 @@ namespace troupe::cli {
 
 namespace {
 
-// As the checkpoint of a run that has yet to begin.
+// Saves the weights as the checkpoint of a run that has yet to begin.
 result<std::filesystem::path> save_checkpoint(const training_app& app, const std::string& folder,
                                               const weights_layout& layout,
                                               const saved_weights& saved) {

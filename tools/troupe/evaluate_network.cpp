@@ -19,7 +19,7 @@ namespace troupe::cli {
 
 namespace {
 
-// What is tested.
+// The model that is tested.
 struct trained_model {
     const stage_program& program;
     const weights& w;
@@ -89,7 +89,7 @@ result<test_sums> evaluate_batches(compute_context& context, const trained_model
     return sum;
 }
 
-// What is printed.
+// The figures that are printed.
 struct evaluation {
     test_sums sums;
     std::size_t samples;

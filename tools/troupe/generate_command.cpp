@@ -46,7 +46,7 @@ result<std::uint8_t> next_byte(compute_context& context, const stage_program& pr
     auto tokens = tensor::allocate(context.memory, data_type::int32, {1, positions});
     if (!tokens)
         return tokens.failure();
-    // What follows the text changes nothing before it: the model is causal.
+    // The tokens after the text change nothing before them: the model is causal.
     auto values = tokens->mutable_values<std::int32_t>();
     std::ranges::fill(values, 0);
     std::ranges::transform(text.substr(text.size() - seen), values.begin(),
@@ -80,7 +80,7 @@ int write_on(compute_context& context, const stage_program& program, const weigh
     return 0;
 }
 
-// What of a sentence, which stands at `place`, the model does not read.
+// Notes how much of a sentence, which stands at `place`, the model does not read.
 void note_lost(const encoded_sentence& sentence, const std::string& place) {
     if (sentence.cut > 0)
         note(place + ": of its " + std::to_string(sentence.own) +

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <optional>
 
-#include "schemas/base/clock.hpp"
 #include "schemas/base/error.hpp"
+#include "schemas/base/time_source.hpp"
 #include "tools/troupe/signals.hpp"
 
 namespace troupe::cli {

@@ -28,7 +28,8 @@ std::string time_of_day() {
     return text;
 }
 
-// What the node's actors say, for standard error: they hand it over, the command's own thread writes it as it is read.
+// The log of the node's actors on standard error: they hand over sentences, which the command's own thread writes as they
+// are read.
 class node_log {
   public:
     void say(const std::string& sentence) {

@@ -100,7 +100,7 @@ std::string attach_command(const std::string& address, const node_choice& node) 
 }
 
 struct node_host::parts {
-    monotonic_clock time;
+    monotonic_time time;
     std::shared_ptr<cuda_module> gpus; // if there are devices of it: they and the pool come from it
     unsigned first_gpu = 0;
     std::unique_ptr<memory_pool> pool; // what arrives from peers
@@ -117,14 +117,14 @@ struct node_host::parts {
             runtime->stop();
         runtime.reset();
         network.reset();
-        // What a device's worker has begun may hold memory of other devices.
+        // Work that a device's thread has begun may hold memory of other devices.
         for (const auto& d : devices)
             drain(*d);
         if (io)
             drain(*io);
     }
 
-    // Of batches and of what arrives: what GPUs copy from by themselves; null, for ordinary memory, without GPUs.
+    // The memory of batches and of what arrives: GPUs copy from it by themselves. Null, for ordinary memory, without GPUs.
     std::unique_ptr<memory_source> host_memory() const {
         return gpus ? gpus->pinned_memory(first_gpu) : nullptr;
     }
@@ -282,7 +282,7 @@ result<std::unique_ptr<node_host>> node_host::start(const node_host_options& opt
 node_runtime& node_host::runtime() noexcept {
     return *parts_->runtime;
 }
-const clock& node_host::time() const noexcept {
+const time_source& node_host::time() const noexcept {
     return parts_->time;
 }
 std::string node_host::address() const {

@@ -1,6 +1,6 @@
 // A node in this process, put together: endpoint, runtime, devices, and the actors with well-known numbers.
 //
-// The one place that chooses concrete parts (clock, timers, UCX, devices) for `run` and `node`.
+// The one place that chooses concrete parts (time source, timers, UCX, devices) for `run` and `node`.
 //
 // Threads: the owner's, which must not be an actor's.
 #pragma once
@@ -37,11 +37,11 @@ class node_host {
     ~node_host(); // stops actors, then connections, then devices
 
     node_runtime& runtime() noexcept;
-    const clock& time() const noexcept;
+    const time_source& time() const noexcept;
     std::string address() const; // HOST:PORT
     const std::string& name() const noexcept;
 
-    // A worker for files and batches, apart from the devices.
+    // A background thread for files and batches, apart from the devices.
     std::shared_ptr<device> io();
 
     // The members of the cluster by name, this node included.

@@ -9,7 +9,7 @@ namespace troupe::cli {
 
 namespace {
 
-// What `run --nodes` would have, or what is there.
+// The devices that `run --nodes` would have, or those of the cluster or process.
 std::vector<plan_device> devices_for(const plan_options& options, const run_nodes& nodes) {
     return options.nodes > 0 ? devices_of_nodes(options.nodes, options.memory_mb << 20)
                              : nodes.devices;
@@ -27,7 +27,7 @@ int plan(const plan_options& options, job_table jobs) {
     job& what = **opened;
     note_list notes{options.json};
     notes.add(what.notes());
-    // What has to be measured is measured on a device of the cluster, or on one of this process.
+    // Layers that have to be measured are measured on a device of the cluster, or on one of this process.
     run_options as_run;
     as_run.cluster = options.cluster;
     as_run.access = options.access;

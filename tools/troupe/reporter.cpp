@@ -50,7 +50,7 @@ std::string words_of(const named_number& n, const char* share_format) {
     return with_spaces(n.name); // of a form that a later build has
 }
 
-// What is no object counts as an empty one.
+// Text that is no object counts as an empty one.
 json object_of(const std::string& text) {
     json parsed = json::parse(text, nullptr, false);
     return parsed.is_object() ? parsed : json::object();
@@ -64,7 +64,7 @@ void add_numbers(json& to, const std::vector<named_number>& numbers) {
             to[n.name] = n.value;
 }
 
-// What names of files bring that is no UTF-8 is replaced.
+// Bytes in names of files that are no UTF-8 are replaced.
 std::string line_of(const json& object) {
     return object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }

@@ -29,7 +29,7 @@ struct reporter_options {
     std::uint64_t run = 0;          // its number, by which the inspector tells runs apart
     std::string transport;          // "ucx", or "in-process"
     std::vector<std::string> notes; // with --json: notes for the record of the start
-    const clock* time = nullptr;
+    const time_source* time = nullptr;
 };
 
 // Prints {"event": "error", ...}.

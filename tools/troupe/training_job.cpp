@@ -171,7 +171,7 @@ class training final : public job {
         return app().getTopology().isSingle() && app().getTopology().getReplicas() == 1;
     }
 
-    // Where times of layers decide, all have the same.
+    // All layers take the same time here, where times decide.
     result<void> check_place(const std::vector<plan_device>& devices) const override {
         const std::size_t layers = count_layers(app().getModel());
         if (auto made = make_plan({app(), devices, std::vector<double>(layers, 1)}); !made)

@@ -51,7 +51,7 @@ class growing_targets {
     std::vector<bool> ended_;
 };
 
-// What these layers have of a model's weights, behind those of the layers before.
+// The part of a model's weights that these layers have, behind those of the layers before.
 weights weights_of(const stage_program& program, const weights& w, const stage_program* before) {
     const auto taken = [](const std::vector<tensor>& from, std::size_t first, std::size_t count) {
         const auto begin = from.begin() + static_cast<std::ptrdiff_t>(first);
@@ -74,7 +74,7 @@ result<translator> translator::open(const training_app& app, const saved_weights
     if (auto same = check_vocabulary(app, codec->vocabulary_sha256(), saved); !same)
         return same.failure();
     const auto model = app.app().getModel();
-    // What cuts the source out of the row, and the encoder.
+    // The layers that are computed once: the one that cuts the source out of the row, and the encoder.
     const std::size_t read_once =
         1 + count_nodes(model.getLayers()[0].getEncoderDecoder().getEncoder());
     const layer_range parts[] = {{0, read_once}, {read_once, count_layers(model) - read_once}};

@@ -1,8 +1,8 @@
 // Mutual proof of the cluster's key, and the authenticated messages that follow: bytes in, bytes out. handshake.md is the
 // specification; the cryptography is libsodium's.
 //
-// No socket, clock or randomness of its own: the owner of the connection moves the bytes, watches the time and draws the
-// nonce. Errors: errc::refused for a wrong key or version, errc::protocol if the other side is no Troupe node.
+// No socket, time source or randomness of its own: the owner of the connection moves the bytes, watches the time and draws
+// the nonce. Errors: errc::refused for a wrong key or version, errc::protocol if the other side is no Troupe node.
 //
 // Threads: one at a time per object.
 #pragma once

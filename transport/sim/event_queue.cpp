@@ -26,7 +26,7 @@ bool event_queue::run_next() {
         return false;
     // Removed before it runs: the action may schedule and cancel.
     auto event = events_.extract(events_.begin());
-    clock_.advance_to(event.key().at);
+    time_.advance_to(event.key().at);
     event.mapped()();
     return true;
 }
@@ -37,7 +37,7 @@ std::size_t event_queue::run_until(time_point until) {
         run_next();
         ++count;
     }
-    clock_.advance_to(until);
+    time_.advance_to(until);
     return count;
 }
 

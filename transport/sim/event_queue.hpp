@@ -13,7 +13,7 @@
 #include <map>
 #include <optional>
 
-#include "schemas/base/clock.hpp"
+#include "schemas/base/time_source.hpp"
 
 namespace troupe {
 
@@ -34,8 +34,8 @@ class event_queue {
     event_queue(const event_queue&) = delete;
     event_queue& operator=(const event_queue&) = delete;
 
-    const troupe::clock& clock() const noexcept { return clock_; }
-    time_point now() const noexcept { return clock_.now(); }
+    const time_source& time() const noexcept { return time_; }
+    time_point now() const noexcept { return time_.now(); }
 
     event_id schedule_at(time_point at, action run);
     event_id schedule_after(duration delay, action run) {
@@ -56,7 +56,7 @@ class event_queue {
     std::size_t run_for(duration d) { return run_until(now() + d); }
 
   private:
-    virtual_clock clock_;
+    virtual_time time_;
     std::map<event_id, action> events_;
     std::uint64_t scheduled_total_ = 0;
 };

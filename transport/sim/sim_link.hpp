@@ -1,6 +1,6 @@
 // The layer that makes a simulated link reliable: sequence numbers, acknowledgements, retransmission. Both directions of a
-// connection have a reliable_sender at one end and a reliable_receiver at the other. Without clock or network, so that it
-// can be tested alone.
+// connection have a reliable_sender at one end and a reliable_receiver at the other. Without time source or network, so
+// that it can be tested alone.
 //
 // Threads: one.
 #pragma once

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "schemas/base/clock.hpp"
+#include "schemas/base/time_source.hpp"
 #include "transport/ucx/ucx_peer.hpp"
 #include "transport/ucx/ucx_worker.hpp"
 
@@ -90,7 +90,7 @@ class frame_receiver {
 
     const ucx_options& options_;
     memory_pool& pool_;
-    const clock& time_;
+    const time_source& time_;
     std::vector<std::shared_ptr<ucx_peer>> waiting_; // peers that wait for room
     std::unordered_map<arrival*, std::shared_ptr<arrival>> transfers_;
 };

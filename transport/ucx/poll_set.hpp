@@ -9,7 +9,7 @@
 #include <optional>
 #include <span>
 
-#include "schemas/base/clock.hpp"
+#include "schemas/base/time_source.hpp"
 #include "transport/ucx/socket.hpp"
 
 namespace troupe {

@@ -1,5 +1,5 @@
 // When the progress thread does what: polls the sockets, says that it is alive, goes on polling or sleeps, and for how long.
-// Values and decisions about times alone; the caller reads the clock.
+// Values and decisions about times alone; the caller reads the time.
 //
 // Threads: the progress thread.
 #pragma once
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "schemas/base/clock.hpp"
+#include "schemas/base/time_source.hpp"
 
 namespace troupe {
 

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "schemas/base/clock.hpp"
+#include "schemas/base/time_source.hpp"
 
 namespace troupe {
 

@@ -6,7 +6,7 @@ namespace troupe {
 
 result<std::unique_ptr<endpoint>> make_ucx_endpoint(ucx_options options) {
     TROUPE_CHECK(options.pool != nullptr && options.time != nullptr,
-                 "an endpoint has a pool and a clock");
+                 "an endpoint has a pool and a time source");
     TROUPE_CHECK(options.self.node.value() != 0 && !options.self.name.empty(),
                  "a node has an id and a name");
     const auto listen = resolve(options.self.address);

@@ -16,7 +16,7 @@
 #include <memory>
 #include <string>
 
-#include "schemas/base/clock.hpp"
+#include "schemas/base/time_source.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/send_window.hpp"
 
@@ -35,7 +35,7 @@ struct ucx_options {
     peer_info self;
     std::string key;             // the cluster's key; may be empty on a loopback address only
     memory_pool* pool = nullptr; // memory for received tensors; must outlive every received frame
-    const clock* time = nullptr; // for time-outs; must outlive the endpoint
+    const time_source* time = nullptr; // for time-outs; must outlive the endpoint
     ucx_transports transports = ucx_transports::automatic;
     duration connect_timeout = std::chrono::seconds{5}; // from connect() to peer_up
     // Time for a peer to identify itself, once connected.

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "schemas/base/clock.hpp"
+#include "schemas/base/time_source.hpp"
 #include "transport/ucx/frame_receiver.hpp"
 #include "transport/ucx/frame_sender.hpp"
 #include "transport/ucx/poll_set.hpp"

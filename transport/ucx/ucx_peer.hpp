@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "schemas/base/clock.hpp"
+#include "schemas/base/time_source.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/frame/wire.hpp"
 #include "transport/send_window.hpp"

@@ -1,4 +1,4 @@
-// What an app file must satisfy beyond its schema. Internal to training_app.
+// The checks of an app file beyond its schema. Internal to training_app.
 #pragma once
 
 #include "actors/training/plan/training_app.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "actors/collective/all_reduce.hpp"
-#include "actors/collective/compressed_exchange.hpp"
+#include "actors/collective/compressed_sum.hpp"
 #include "actors/pipeline/crossing_numbers.hpp"
 #include "actors/pipeline/run_shape.hpp"
 #include "actors/training/plan/placement.hpp"
@@ -287,9 +287,8 @@ planned_reduction reduction_of(const plan& p, const planned_stage& s) {
                                          .algorithm = p.sync.algorithm};
     const auto algorithm = choose(p.sync.algorithm, ranks, elements);
     const std::uint64_t bytes = sizeof(float) * elements_sent_max(algorithm, ranks, elements);
-    if (const auto exchange = choose_exchange(gradients, ranks))
-        return {exchange->name(), exchange->bytes, bytes,
-                p.sync.sends_factors ? exchange->gathered() : 0};
+    if (const auto sum = choose_compressed_sum(gradients, ranks))
+        return {sum->name(), sum->bytes, bytes, p.sync.sends_factors ? sum->gathered() : 0};
     return {std::string{name_of(algorithm)}, bytes, bytes, 0};
 }
 

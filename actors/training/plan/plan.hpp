@@ -1,5 +1,5 @@
-// From an app definition and a cluster's devices to a placed topology: which layers run on which device and what flows
-// between them. Pure; nothing is started.
+// The plan: a placed topology, made from an app definition and a cluster's devices. It says which layers run on which device
+// and what flows between them. Pure; nothing is started.
 //
 //     plan_request request{app, devices};
 //     if (needs_layer_times(app, devices)) request.layer_ns = measured;
@@ -115,9 +115,9 @@ bool needs_layer_times(proto::App::Reader app, std::span<const plan_device> devi
 result<plan> make_plan(const plan_request& request);
 
 // The way in which the replicas of a stage sum gradients, and the bytes that one of them sends at most each time (with
-// compression: compressed_exchange). Defined only where replicas sum.
+// compression: compressed_sum). Defined only where replicas sum.
 struct planned_reduction {
-    std::string by; // "ring"; with compression "all-gather" or compressed_exchange::name()
+    std::string by; // "ring"; with compression "all-gather" or compressed_sum::name()
     std::uint64_t bytes = 0;
     std::uint64_t bytes_without = 0; // the same without compression
     std::size_t as_factors = 0;      // number of weights whose gradients are sent as factors

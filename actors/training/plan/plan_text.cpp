@@ -167,7 +167,7 @@ std::string describe_rhythm(const replica_sync& sync) {
 }
 
 // Text on the traffic between the replicas of a stage; empty if there is none.
-std::string describe_exchange(const plan& p, const planned_stage& s) {
+std::string describe_traffic(const plan& p, const planned_stage& s) {
     if (s.where.size() == 1 || s.parameters == 0)
         return {};
     if (p.sync.server) {
@@ -221,7 +221,7 @@ std::string describe(const plan& p) {
     text += "  -> stage " + std::to_string(p.stages.size() - 1) + ": Labels " +
             bytes_text(p.label_bytes) + "\n";
     for (std::size_t s = 0; s < p.stages.size(); ++s) {
-        text += describe_stage(p, s) + describe_exchange(p, p.stages[s]);
+        text += describe_stage(p, s) + describe_traffic(p, p.stages[s]);
         if (s + 1 < p.stages.size())
             text += "  -> stage " + std::to_string(s + 1) + ": Activation " +
                     bytes_text(p.stages[s].activation_bytes) + " per minibatch" +

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "actors/collective/block_layout.hpp"
-#include "actors/collective/compressed_exchange.hpp"
+#include "actors/collective/compressed_sum.hpp"
 #include "kernels/codec/codecs.hpp"
 
 using namespace troupe;
@@ -92,37 +92,37 @@ BOOST_AUTO_TEST_CASE(no_codec_with_blocks_sends_more_than_none) {
         for (const std::size_t units : {std::size_t{128}, std::size_t{412}, std::size_t{1}})
             for (std::uint32_t ranks = 2; ranks <= 64; ++ranks) {
                 const auto shapes = network(units);
-                const auto exchange = choose_exchange({.shapes = shapes, .codec = how}, ranks);
-                BOOST_REQUIRE(exchange.has_value());
+                const auto sum = choose_compressed_sum({.shapes = shapes, .codec = how}, ranks);
+                BOOST_REQUIRE(sum.has_value());
                 // Of threshold all numbers are counted, which cannot all be shared evenly.
                 const std::uint64_t uneven = how->name() == "threshold" ? 4 * ranks : 0;
-                BOOST_TEST(exchange->bytes <= dense_bytes(shapes, ranks) + uneven,
-                           how->name() << " with " << ranks << " ranks by " << exchange->name());
-                BOOST_TEST(exchange->in_blocks == (exchange->name() != "all-gather"));
+                BOOST_TEST(sum->bytes <= dense_bytes(shapes, ranks) + uneven,
+                           how->name() << " with " << ranks << " ranks by " << sum->name());
+                BOOST_TEST(sum->in_blocks == (sum->name() != "all-gather"));
             }
 }
 
 BOOST_AUTO_TEST_CASE(blocks_are_chosen_where_they_are_faster) {
     const auto chosen = [](const codec_ptr& how, std::uint32_t ranks,
                            const std::vector<tensor_shape>& shapes) {
-        return choose_exchange({.shapes = shapes, .codec = how}, ranks).value();
+        return choose_compressed_sum({.shapes = shapes, .codec = how}, ranks).value();
     };
     for (const codec_ptr& how : codecs_with_blocks()) {
         BOOST_TEST(!chosen(how, 2, network(412)).in_blocks); // as many bytes in two rounds
         // A second round takes longer; but threshold might send as much as three times all numbers.
         BOOST_TEST(chosen(how, 4, {{100, 100}}).in_blocks == (how->name() == "threshold"));
         for (const std::uint32_t ranks : {4u, 8u, 64u}) {
-            const auto exchange = chosen(how, ranks, network(412));
-            BOOST_TEST(exchange.name() == "blocks summed and encoded again by their owners");
+            const auto sum = chosen(how, ranks, network(412));
+            BOOST_TEST(sum.name() == "blocks summed and encoded again by their owners");
             const codec_ptr sums = how->blocks()->of_sums() ? how->blocks()->of_sums() : how;
             std::uint64_t payloads = 0; // given, and of sums
             for (const tensor_shape& shape : network(412))
                 payloads += how->payload_bytes(shape) + sums->payload_bytes(shape);
             // 2 n (P - 1) / P and what units and norms of their own add.
             const double even = static_cast<double>(payloads) * (ranks - 1) / ranks;
-            BOOST_TEST(static_cast<double>(exchange.bytes) >= even);
-            BOOST_TEST(static_cast<double>(exchange.bytes) <= 1.15 * even,
-                       how->name() << ' ' << exchange.bytes << " of " << even);
+            BOOST_TEST(static_cast<double>(sum.bytes) >= even);
+            BOOST_TEST(static_cast<double>(sum.bytes) <= 1.15 * even,
+                       how->name() << ' ' << sum.bytes << " of " << even);
         }
     }
     // 64 replicas send 2.6 MB each where no codec sends 10.4.
@@ -133,14 +133,13 @@ BOOST_AUTO_TEST_CASE(blocks_are_chosen_where_they_are_faster) {
 BOOST_AUTO_TEST_CASE(averages_are_no_blocks) {
     const codec_ptr how = codecs_with_blocks()[0];
     const std::vector<tensor_shape> shapes{{700}, {1000, 1000}};
-    const auto exchange =
-        choose_exchange({.shapes = shapes, .averages = 1, .codec = how}, 8).value();
-    BOOST_TEST(exchange.in_blocks);
-    BOOST_TEST(exchange.gathered() == 1u);
+    const auto sum =
+        choose_compressed_sum({.shapes = shapes, .averages = 1, .codec = how}, 8).value();
+    BOOST_TEST(sum.in_blocks);
+    BOOST_TEST(sum.gathered() == 1u);
     const auto blocks = block_layout::make(how, std::span{shapes}.subspan(1), 8);
     const auto algorithm = choose(proto::AllReduceAlgorithm::AUTO, 8, 700);
-    BOOST_TEST(exchange.bytes ==
-               blocks.bytes_sent_max() + 4 * elements_sent_max(algorithm, 8, 700));
+    BOOST_TEST(sum.bytes == blocks.bytes_sent_max() + 4 * elements_sent_max(algorithm, 8, 700));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "actors/collective/compressed_exchange.hpp"
+#include "actors/collective/compressed_sum.hpp"
 #include "actors/collective/gatherer.hpp"
 #include "kernels/codec/codecs.hpp"
 #include "kernels/codec/sufficient_factors.hpp"

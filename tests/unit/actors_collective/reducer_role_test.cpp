@@ -74,9 +74,10 @@ BOOST_AUTO_TEST_CASE(on_a_gpu_it_needs_the_nodes_worker) {
     write_part(any.initAs<proto::ReducerOptions>().initPart(), on.app.app());
     role_resources resources = on.resources();
     resources.compute = std::make_shared<far_device>();
-    BOOST_TEST(reducer_role().prepare(any.asReader(), resources).failure().message() ==
-               "node a has no worker, without which device 'cuda:0' cannot send gradients or "
-               "weights");
+    BOOST_TEST(
+        reducer_role().prepare(any.asReader(), resources).failure().message() ==
+        "node a has no background thread, without which device 'cuda:0' cannot send gradients or "
+        "weights");
     resources.io = on.shared_device();
     BOOST_TEST(reducer_role().prepare(any.asReader(), resources).ok());
 }

@@ -6,7 +6,7 @@
 #include <map>
 #include <random>
 
-#include "actors/collective/compressed_exchange.hpp"
+#include "actors/collective/compressed_sum.hpp"
 #include "kernels/codec/codecs.hpp"
 
 using namespace troupe;
@@ -111,17 +111,17 @@ BOOST_AUTO_TEST_CASE(no_plan_of_sparse_sums_sends_more_than_one_without_a_codec)
                           make_deep_gradient_codec({.ratio = ratio, .values = form}),
                           make_deep_gradient_codec(
                               {.ratio = ratio, .warmup_epochs = 3, .values = form})}) {
-                        const auto exchange =
-                            choose_exchange({.shapes = shapes, .codec = how}, ranks).value();
-                        BOOST_TEST(exchange.bytes <= without,
+                        const auto sum =
+                            choose_compressed_sum({.shapes = shapes, .codec = how}, ranks).value();
+                        BOOST_TEST(sum.bytes <= without,
                                    how->name()
                                        << " " << ratio << " in form " << static_cast<int>(form)
-                                       << " of " << ranks << " ranks: " << exchange.name() << ", "
-                                       << exchange.bytes << " of " << without);
+                                       << " of " << ranks << " ranks: " << sum.name() << ", "
+                                       << sum.bytes << " of " << without);
                         // Wherever the numbers lie, and in the warm-up, too.
                         const auto load = sparse_layout::of(*how, shapes, 0).load;
-                        if (exchange.sparse)
-                            BOOST_TEST(bytes_sent_max(*exchange.sparse, ranks, load) <= without);
+                        if (sum.sparse)
+                            BOOST_TEST(bytes_sent_max(*sum.sparse, ranks, load) <= without);
                     }
         }
 }
@@ -225,7 +225,8 @@ BOOST_AUTO_TEST_CASE(rounded_sums_are_sent_once_in_their_form) {
 
 BOOST_AUTO_TEST_CASE(rounded_values_go_where_a_rank_owns_a_sum_or_to_all) {
     const auto name = [](std::uint32_t ranks, float ratio, SparseValues form) {
-        return choose_exchange({.shapes = wider(), .codec = make_top_codec(ratio, form)}, ranks)
+        return choose_compressed_sum({.shapes = wider(), .codec = make_top_codec(ratio, form)},
+                                     ranks)
             ->name();
     };
     BOOST_TEST(name(4, 0.01f, SparseValues::F32) == "sparse all-reduce by recursive doubling");
@@ -238,7 +239,7 @@ BOOST_AUTO_TEST_CASE(rounded_values_go_where_a_rank_owns_a_sum_or_to_all) {
     const codec_ptr warm = make_deep_gradient_codec({.ratio = 0.001f, .warmup_epochs = 2});
     for (std::uint32_t ranks = 11; ranks <= 64; ++ranks)
         BOOST_TEST(
-            (choose_exchange({.shapes = wider(), .codec = warm}, ranks)->sparse.has_value()));
+            (choose_compressed_sum({.shapes = wider(), .codec = warm}, ranks)->sparse.has_value()));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(stages_with_as_many_replicas_each_warm_up_as_one_pipeline) 
     for (std::uint32_t r : {1u, 2u, 5u})
         BOOST_TEST(warm_ups(std::vector{r, r, r, r}) == (std::vector<std::uint32_t>{3, 2, 1, 0}),
                    boost::test_tools::per_element());
-    // PipeDream's 2-1: three workers, two of them at the first stage.
+    // PipeDream's 2-1: three devices, two of them at the first stage.
     BOOST_TEST(warm_ups(std::vector{2u, 1u}) == (std::vector<std::uint32_t>{1, 0}),
                boost::test_tools::per_element());
     BOOST_TEST(warm_ups(std::vector{15u, 1u}) == (std::vector<std::uint32_t>{1, 0}),

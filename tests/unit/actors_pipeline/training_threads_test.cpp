@@ -1,4 +1,4 @@
-// The pipeline's equalities on real devices, with a worker thread per stage and no simulated time: on one node, and on
+// The pipeline's equalities on real devices, with a thread per stage and no simulated time: on one node, and on
 // two over UCX.
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -90,7 +90,7 @@ struct training {
         check_weights(folder.path(), expected, layers, app.app().getModel());
     }
 
-    const monotonic_clock time;
+    const monotonic_time time;
     const std::vector<std::size_t> layers;
     const bool delayed;
     const training_app app;
@@ -207,15 +207,15 @@ BOOST_AUTO_TEST_CASE(a_plan_says_the_memory_that_a_stage_takes) {
 BOOST_DATA_TEST_CASE(they_equal_them_over_a_network_too, bdata::make({"pipedream", "gpipe"}),
                      schedule) {
     training t{schedule, {3, 3}};
-    const auto worker = t.make_device(0);
+    const auto background = t.make_device(0);
     {
         member first{t, 1}, second{t, 2};
         first.node.connect(second.node.listen_address());
         while (first.node.peers().empty() || second.node.peers().empty())
             std::this_thread::yield();
-        t.run(first.node, {first.place(), second.place()}, worker);
+        t.run(first.node, {first.place(), second.place()}, background);
     }
-    drain(*worker);
+    drain(*background);
     t.check_against_the_sequential_program();
 }
 

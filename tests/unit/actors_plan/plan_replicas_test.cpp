@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(each_replica_of_a_stage_has_a_device_and_the_first_the_one_
             of_stage.push_back(d.node.value() - 1);
     }
     BOOST_TEST((numbers == std::vector<std::vector<std::uint64_t>>{{1, 2, 3}, {0}, {4}}));
-    BOOST_TEST(p->stages[0].versions_max == 2u); // of five workers three: 1F1B-RR holds two each
+    BOOST_TEST(p->stages[0].versions_max == 2u); // of five devices three: 1F1B-RR holds two each
     BOOST_TEST(p->stages[1].versions_max == 2u);
     BOOST_TEST(describe(*p).find("stages with replicas of their own") != std::string::npos);
     BOOST_TEST(describe(*p).find("<-> its replicas: ReduceChunk") != std::string::npos);

@@ -66,14 +66,14 @@ struct fan {
     static constexpr std::size_t receivers = 20;
     static constexpr std::uint64_t each = 20;
 
-    monotonic_clock clock;
+    monotonic_time time;
     thread_timers timers;
     one_peer_endpoint network;
     probe_log fan_log;
     std::array<probe_log, receivers> logs;
     node_runtime node{{.node = here,
                        .name = "a",
-                       .time = &clock,
+                       .time = &time,
                        .timers = &timers,
                        .network = &network,
                        .threads = 2}};

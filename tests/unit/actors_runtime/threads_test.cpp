@@ -13,19 +13,19 @@ using namespace std::chrono_literals;
 namespace {
 
 struct real_node {
-    monotonic_clock clock;
+    monotonic_time time;
     thread_timers timers;
     probe_log log;
     node_runtime node{{.node = node_id{1},
                        .name = "a",
-                       .time = &clock,
+                       .time = &time,
                        .timers = &timers,
                        .threads = 2,
                        .trace_events = 1u << 14}};
 };
 
-// A clock that lets one reader, on the thread that asked for it, take its time.
-class slow_clock final : public clock {
+// A time source that lets one reader, on the thread that asked for it, take its time.
+class slow_time final : public time_source {
   public:
     time_point now() const noexcept override {
         if (std::this_thread::get_id() == slow_.load() && !entered_.exchange(true)) {
@@ -180,8 +180,8 @@ BOOST_AUTO_TEST_CASE(a_timer_service_runs_callbacks_in_order_and_drops_what_is_c
     BOOST_TEST(fired.back() == 2);
 }
 
-BOOST_AUTO_TEST_CASE(a_node_does_not_end_while_a_device_reads_its_clock) {
-    slow_clock time;
+BOOST_AUTO_TEST_CASE(a_node_does_not_end_while_a_device_reads_the_time) {
+    slow_time time;
     thread_timers timers;
     probe_log log;
     std::promise<self_handle> given;
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(a_node_does_not_end_while_a_device_reads_its_clock) {
         handle.post(probe(1));
     }};
     time.reading.get_future().wait();
-    // Who owns the clock may destroy it once the node has stopped: so it must not stop before, however long that takes.
+    // The owner of the time source may destroy it once the node has stopped: so it must not stop before that.
     std::promise<void> stopped;
     auto too_early = std::async(std::launch::async, [&, has_stopped = stopped.get_future()] {
         const bool early = has_stopped.wait_for(100ms) == std::future_status::ready;
@@ -231,14 +231,14 @@ BOOST_FIXTURE_TEST_CASE(a_node_stops_while_its_actors_talk, real_node) {
 }
 
 BOOST_AUTO_TEST_CASE(a_node_can_be_stopped_while_the_thread_that_made_it_lives_on) {
-    monotonic_clock clock;
+    monotonic_time time;
     thread_timers timers;
     probe_log log;
     std::unique_ptr<node_runtime> node;
     std::promise<void> made, stopped;
     std::thread maker{[&] {
         node = std::make_unique<node_runtime>(
-            node_options{.node = node_id{1}, .name = "a", .time = &clock, .timers = &timers});
+            node_options{.node = node_id{1}, .name = "a", .time = &time, .timers = &timers});
         node->spawn<probe_actor>("a", log);
         made.set_value();
         stopped.get_future().wait();

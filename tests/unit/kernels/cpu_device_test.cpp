@@ -13,7 +13,7 @@ using namespace troupe;
 BOOST_AUTO_TEST_SUITE(cpu_devices)
 
 BOOST_AUTO_TEST_CASE(work_runs_in_order_on_one_thread_and_each_completion_follows_its_work) {
-    const monotonic_clock time;
+    const monotonic_time time;
     std::vector<int> events; // written by the worker only until it is joined
     std::vector<std::thread::id> threads;
     {
@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(work_runs_in_order_on_one_thread_and_each_completion_follow
 }
 
 BOOST_AUTO_TEST_CASE(a_failure_reaches_its_completion_and_later_work_still_runs) {
-    const monotonic_clock time;
+    const monotonic_time time;
     auto cpu = make_cpu_device({.memory_bytes_max = 1 << 20}, time).value();
     std::promise<errc> failed;
     std::promise<bool> worked;
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(a_failure_reaches_its_completion_and_later_work_still_runs)
 
 BOOST_AUTO_TEST_CASE(
     a_device_that_is_slowed_down_takes_so_many_times_as_long_for_the_same_results) {
-    const monotonic_clock time;
+    const monotonic_time time;
     const std::shared_ptr<device> cpu =
         make_cpu_device({.memory_bytes_max = 1 << 20}, time).value();
     BOOST_TEST(slow_down(cpu, 1, time) == cpu);
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(
 }
 
 BOOST_AUTO_TEST_CASE(the_work_has_let_go_of_its_tensors_when_its_completion_is_called) {
-    const monotonic_clock time;
+    const monotonic_time time;
     auto cpu = make_cpu_device({.memory_bytes_max = 1 << 20}, time).value();
     tensor t = tensor::allocate(cpu->memory(), data_type::float32, {4}).value();
     std::promise<bool> unique;
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(the_work_has_let_go_of_its_tensors_when_its_completion_is_c
 }
 
 BOOST_AUTO_TEST_CASE(a_core_that_does_not_exist_is_refused_by_name) {
-    const monotonic_clock time;
+    const monotonic_time time;
     auto refused = make_cpu_device({.index = 1, .core = 100000}, time);
     BOOST_REQUIRE(!refused);
     BOOST_TEST(refused.failure().message().starts_with("cpu:1 cannot run on core 100000"));

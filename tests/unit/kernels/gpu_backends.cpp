@@ -16,7 +16,7 @@ namespace {
 
 constexpr int skipped = 77;
 
-const monotonic_clock clock_of_device;
+const monotonic_time time_of_device;
 
 // Open for as long as the program runs.
 const cuda_module& gpu_module() {
@@ -29,7 +29,7 @@ const cuda_module& gpu_module() {
 
 class device_operations final : public operations {
   public:
-    device_operations() : gpu_{gpu_module().make_device({}, clock_of_device).value()} {}
+    device_operations() : gpu_{gpu_module().make_device({}, time_of_device).value()} {}
 
     std::string_view name() const noexcept override { return "cuda"; }
     std::size_t channel_block(std::size_t) const noexcept override { return 1; }

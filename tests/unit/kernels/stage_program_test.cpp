@@ -262,7 +262,7 @@ BOOST_AUTO_TEST_CASE(profiling_times_every_layer) {
     const auto ops = make_reference_operations();
     compute_context context{*ops, pool};
     auto model = conv_net(8);
-    const monotonic_clock time;
+    const monotonic_time time;
     const auto times =
         profile_layers(context, model.build(), {.batch = 2, .repetitions = 1}, time).value();
     BOOST_REQUIRE(times.size() == 9u);

@@ -13,7 +13,7 @@ using namespace troupe;
 
 namespace {
 
-const monotonic_clock time_of_tests;
+const monotonic_time time_of_tests;
 
 std::unique_ptr<device> made(std::uint64_t bytes = 64u << 20) {
     return make_cuda_device({.memory_bytes_max = bytes, .host_bytes_max = 64u << 20}, time_of_tests)

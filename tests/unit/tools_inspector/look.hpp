@@ -22,7 +22,7 @@ struct outcome {
 
 inline outcome look(scripted_cluster& cluster, const std::vector<std::string>& view,
                     inspect_options options = {}) {
-    const monotonic_clock time;
+    const monotonic_time time;
     options.address = options.address.empty() ? "a:1" : options.address;
     options.interval = std::chrono::milliseconds{1};
     options.patience = std::chrono::milliseconds{20};

@@ -7,7 +7,7 @@
 
 #include "actors/runtime/trace_messages.hpp"
 #include "actors/runtime/well_known.hpp"
-#include "schemas/base/clock.hpp"
+#include "schemas/base/time_source.hpp"
 #include "schemas/cluster.capnp.h"
 #include "tests/unit/tools_inspector/pipeline_trace.hpp"
 #include "transport/endpoint.hpp"
@@ -117,7 +117,7 @@ class scripted_cluster : public endpoint {
 
     frame_builder<proto::ActorList> list_of(node& n) {
         frame_builder<proto::ActorList> b;
-        n.now_ns = n.list_takes_ns > 0 ? n.now_ns + n.list_takes_ns : monotonic_clock{}.now().ns;
+        n.now_ns = n.list_takes_ns > 0 ? n.now_ns + n.list_takes_ns : monotonic_time{}.now().ns;
         b.body().setNode(n.info.node.value());
         b.body().setNodeName(n.info.name);
         b.body().setNowNs(n.now_ns);

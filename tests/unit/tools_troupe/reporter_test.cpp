@@ -12,7 +12,7 @@ using namespace troupe::cli;
 
 namespace {
 
-class set_clock final : public clock {
+class given_time final : public time_source {
   public:
     time_point now() const noexcept override { return now_; }
     void pass(duration d) { now_ = now_ + d; }
@@ -55,7 +55,7 @@ struct printed {
     }
     long lines() const { return std::ranges::count(talk.str(), '\n'); }
 
-    set_clock time;
+    given_time time;
     std::ostringstream out;
     std::ostringstream talk;
     reporter shown;
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(a_line_of_progress_is_cut_to_less_than_the_terminals_width)
 }
 
 BOOST_AUTO_TEST_CASE(the_end_says_where_it_ran_and_what_was_saved) {
-    set_clock time;
+    given_time time;
     std::ostringstream out;
     reporter alone{{.transport = "in-process", .time = &time}, out, out};
     alone.finished(news_of(
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(a_start_has_the_notes_of_a_plan_behind_those_before_it) {
     p.stages = {stage};
     const auto started = [&](bool json) {
         std::ostringstream out, talk;
-        set_clock time;
+        given_time time;
         reporter shown{{.json = json, .notes = {"\xff and more"}, .time = &time}, out, talk};
         shown.started(news_of(p, 1, {}, true));
         while (shown.print_next()) {

@@ -1,4 +1,4 @@
-// The choice of an exchange: how ranks sum gradients that a codec compresses, or that linear layers give as sufficient
+// The choice of a compressed sum: how ranks sum gradients that a codec compresses, or that linear layers give as sufficient
 // factors. Pure; all ranks, and the plan, make the same choice.
 //
 //   sparse         payloads of indices and values are summed by the rounds of sparse_reduce.hpp
@@ -60,13 +60,13 @@ struct compressed_gradients {
     proto::AllReduceAlgorithm algorithm = proto::AllReduceAlgorithm::AUTO; // wanted for 16 bits
 };
 
-struct compressed_exchange {
+struct compressed_sum {
     std::optional<sparse_algorithm> sparse;
     std::optional<proto::AllReduceAlgorithm> low_rank;
     std::optional<proto::AllReduceAlgorithm> half; // in 16 bits
     bool in_blocks = false;                        // none of these: all-gather
     payload_forms forms; // by tensor: the form in which the stage submits it
-    // The most bytes that the busiest rank sends for a sum; of a sparse exchange bytes_sent() of sparse_reduce.hpp.
+    // The most bytes that the busiest rank sends for a sum; of a sparse sum bytes_sent() of sparse_reduce.hpp.
     std::uint64_t bytes = 0;
 
     std::string name() const;     // "all-gather", "sparse all-reduce by recursive doubling"
@@ -74,7 +74,7 @@ struct compressed_exchange {
 };
 
 // nullopt where no tensor is compressed: there is no codec, and no factors are smaller.
-std::optional<compressed_exchange> choose_exchange(const compressed_gradients& gradients,
-                                                   const rank_nodes& ranks);
+std::optional<compressed_sum> choose_compressed_sum(const compressed_gradients& gradients,
+                                                    const rank_nodes& ranks);
 
 } // namespace troupe

@@ -1,4 +1,4 @@
-// Time, as an interface: what ships on real clocks is simulated on virtual ones.
+// Time, as an interface: what ships in real time is simulated in virtual time.
 #pragma once
 
 #include <chrono>
@@ -22,14 +22,14 @@ struct time_point {
 };
 
 // Thread-safe. `now` never goes backwards.
-class clock {
+class time_source {
   public:
-    virtual ~clock() = default;
+    virtual ~time_source() = default;
     virtual time_point now() const noexcept = 0;
 };
 
 // The machine's monotonic clock (CLOCK_MONOTONIC): comparable between processes of one machine.
-class monotonic_clock final : public clock {
+class monotonic_time final : public time_source {
   public:
     time_point now() const noexcept override {
         return {std::chrono::duration_cast<duration>(
@@ -38,8 +38,8 @@ class monotonic_clock final : public clock {
     }
 };
 
-// A clock that a test or the simulator moves by hand. One thread.
-class virtual_clock final : public clock {
+// Time that a test or the simulator moves by hand. One thread.
+class virtual_time final : public time_source {
   public:
     time_point now() const noexcept override { return now_; }
     void advance_to(time_point t) noexcept {

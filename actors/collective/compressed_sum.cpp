@@ -1,4 +1,4 @@
-#include "actors/collective/compressed_exchange.hpp"
+#include "actors/collective/compressed_sum.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -45,7 +45,7 @@ std::size_t low_rank_layout::elements_of_step() const {
     return std::max(of[0], of[1]);
 }
 
-std::string compressed_exchange::name() const {
+std::string compressed_sum::name() const {
     if (low_rank)
         return "all-reduce of factors by " + std::string{troupe::name_of(*low_rank)};
     if (half)
@@ -55,7 +55,7 @@ std::string compressed_exchange::name() const {
     return in_blocks ? "blocks summed and encoded again by their owners" : "all-gather";
 }
 
-std::size_t compressed_exchange::gathered() const {
+std::size_t compressed_sum::gathered() const {
     return forms.size() - static_cast<std::size_t>(std::ranges::count(forms, nullptr));
 }
 
@@ -103,73 +103,72 @@ bool blocks_are_better(const payload_load& load, const block_layout& blocks,
     return time_of(2, in_blocks, 2 + 1.0 / ranks) < time_of(1, gathered, ranks);
 }
 
-compressed_exchange low_rank_exchange(const compressed_gradients& g, const rank_nodes& ranks) {
+compressed_sum low_rank_sum(const compressed_gradients& g, const rank_nodes& ranks) {
     const auto layout = low_rank_layout::of(*g.codec->low_rank(), g.shapes, g.averages);
     const auto algorithm =
         choose(proto::AllReduceAlgorithm::AUTO, ranks, layout.elements_of_step());
     std::size_t elements = 0;
     for (const tensor_shape& shape : layout.shapes)
         elements += shape.elements();
-    compressed_exchange exchange;
-    exchange.low_rank = algorithm;
-    exchange.forms.resize(g.shapes.size());
-    exchange.bytes = sizeof(float) * elements_sent_max(algorithm, ranks, elements);
-    return exchange;
+    compressed_sum sum;
+    sum.low_rank = algorithm;
+    sum.forms.resize(g.shapes.size());
+    sum.bytes = sizeof(float) * elements_sent_max(algorithm, ranks, elements);
+    return sum;
 }
 
 // Chooses an all-reduce of the averages in float32 and of the parameters in 16 bits.
-void sum_in_half(compressed_exchange& exchange, const compressed_gradients& g,
-                 const rank_nodes& ranks) {
+void sum_in_half(compressed_sum& sum, const compressed_gradients& g, const rank_nodes& ranks) {
     std::size_t averages = 0, parameters = 0;
     for (std::size_t t = 0; t < g.shapes.size(); ++t)
         (t < g.averages ? averages : parameters) += g.shapes[t].elements();
-    exchange.half = choose(g.algorithm, ranks, averages + parameters / 2); // by bytes
-    exchange.bytes = sizeof(float) * elements_sent_max(*exchange.half, ranks, averages) +
-                     2 * elements_sent_max(*exchange.half, ranks, parameters);
+    sum.half = choose(g.algorithm, ranks, averages + parameters / 2); // by bytes
+    sum.bytes = sizeof(float) * elements_sent_max(*sum.half, ranks, averages) +
+                2 * elements_sent_max(*sum.half, ranks, parameters);
 }
 
 } // namespace
 
-std::optional<compressed_exchange> choose_exchange(const compressed_gradients& g,
-                                                   const rank_nodes& ranks) {
+std::optional<compressed_sum> choose_compressed_sum(const compressed_gradients& g,
+                                                    const rank_nodes& ranks) {
     if (g.codec && g.codec->low_rank())
-        return low_rank_exchange(g, ranks);
-    compressed_exchange exchange;
-    exchange.forms.resize(g.averages); // not compressed
+        return low_rank_sum(g, ranks);
+    compressed_sum sum;
+    sum.forms.resize(g.averages); // not compressed
     if (g.sends_factors) {
         const auto parameters = std::span{g.shapes}.subspan(g.averages);
-        std::ranges::copy(factors_to_peers(parameters, g.factor_rows, g.samples_max, ranks.ranks()),
-                          std::back_inserter(exchange.forms));
+        std::ranges::copy(factors_to_ranks(parameters, g.factor_rows, g.samples_max, ranks.ranks()),
+                          std::back_inserter(sum.forms));
     } else {
-        exchange.forms.resize(g.shapes.size(), g.codec);
+        sum.forms.resize(g.shapes.size(), g.codec);
     }
-    if (exchange.gathered() == 0)
+    if (sum.gathered() == 0)
         return std::nullopt;
     const bool is_less = ranks.ranks() > 2; // than an all-gather, which rounds once
     if (g.codec && g.codec->half() && (is_less || g.algorithm != proto::AllReduceAlgorithm::AUTO)) {
-        sum_in_half(exchange, g, ranks);
-        return exchange;
+        sum_in_half(sum, g, ranks);
+        return sum;
     }
     if (g.codec) {
         const sparse_load load = sparse_layout::of(*g.codec, g.shapes, g.averages).load;
         if (load.dimension > 0)
-            exchange.sparse = choose_sparse(ranks.ranks(), load);
-        if (exchange.sparse) {
-            exchange.bytes = bytes_sent(*exchange.sparse, ranks.ranks(), load);
-            return exchange;
+            sum.sparse = choose_sparse(ranks.ranks(), load);
+        if (sum.sparse) {
+            sum.bytes = bytes_sent(*sum.sparse, ranks.ranks(), load);
+            return sum;
         }
     }
-    const payload_load load = payload_load::of(exchange.forms, g.shapes);
-    exchange.bytes = load.bytes_to_gather(ranks.ranks());
+    const payload_load load = payload_load::of(sum.forms, g.shapes);
+    sum.bytes = load.bytes_to_gather(ranks.ranks());
     if (g.codec && g.codec->blocks()) {
         const auto parameters = std::span{g.shapes}.subspan(g.averages);
         const auto blocks = block_layout::make(g.codec, parameters, ranks.ranks());
-        exchange.in_blocks = blocks_are_better(load, blocks);
-        if (exchange.in_blocks)
-            exchange.bytes = blocks.bytes_sent_max();
+        sum.in_blocks = blocks_are_better(load, blocks);
+        if (sum.in_blocks)
+            sum.bytes = blocks.bytes_sent_max();
     }
-    exchange.bytes += bytes_of_dense(ranks, load.dense);
-    return exchange;
+    sum.bytes += bytes_of_dense(ranks, load.dense);
+    return sum;
 }
 
 } // namespace troupe
