@@ -138,20 +138,6 @@ class worker_part {
     virtual result<void> load(const saved_part& saved) = 0;
 };
 
-// Shape of the data of a run.
-struct data_shape {
-    std::uint64_t rows = 0;
-    std::uint64_t columns = 0;
-    std::uint64_t entries = 0; // that are stored: rows * columns if it is dense
-    bool is_sparse = false;
-};
-
-struct number_range {
-    std::uint64_t first = 0;
-    std::uint64_t count = 0;
-    friend bool operator==(const number_range&, const number_range&) = default;
-};
-
 // What a part is made from. Readers are valid during the call of the maker only.
 struct program_site {
     capnp::AnyPointer::Reader settings; // a struct of the program's schema

@@ -1,0 +1,355 @@
+#include "actors/scheduled/scheduler_actor.hpp"
+
+namespace troupe::scheduled {
+
+namespace {
+
+constexpr std::uint64_t phases_between_reports = 64;
+
+} // namespace
+
+scheduler_actor::scheduler_actor(actor_context& context, scheduler_actor_options options)
+    : actor{context}, options_{std::move(options)}, ledger_{options_.shape},
+      work_{*this, [this](const std::string&, const error& why) { quit(why); }} {
+    on<proto::StartProgram>(&scheduler_actor::start);
+    on<proto::BeginPhases>(&scheduler_actor::begin);
+    on<proto::MarkPhase>(&scheduler_actor::mark);
+    on<proto::Partial>(&scheduler_actor::take_partial);
+    on<proto::Deltas>(&scheduler_actor::take_deltas);
+}
+
+bool scheduler_actor::is_of_leader(const frame& f) {
+    if (f.from() == options_.leader)
+        return true;
+    reject("only the leader of the run may send this");
+    return false;
+}
+
+// ---- from the leader ----
+
+void scheduler_actor::start(proto::StartProgram::Reader body, const frame& f) {
+    if (!is_of_leader(f))
+        return;
+    auto to = run_incarnation::of(body);
+    if (to.number <= run_.number || to.workers.size() != options_.shape.workers ||
+        to.schedulers.size() != options_.shape.schedulers)
+        return reject("not an incarnation of this run that can follow");
+    if (!body.hasState() && run_.number > 0)
+        return reject("a scheduler that has begun starts anew from a saved state only");
+    auto state = read_state(body.getState(), f.tensors());
+    if (!state)
+        return reject(state.failure().message());
+    work_.forget();
+    run_ = std::move(to);
+    course_ = course::waiting;
+    to_mark_ = phase_mark::none;
+    ledger_ = phase_ledger{options_.shape, state->number};
+    ledger_.restore(std::move(state->deltas));
+    restored_ = std::move(state->phases);
+    milestones_ = state->milestones;
+    const auto kept = std::make_shared<saved_part>(std::move(state->part));
+    work_.submit(
+        *options_.compute,
+        {.label = "load",
+         .work = [part = options_.part, kept, is_restored = body.hasState()](
+                     compute_context&) { return is_restored ? part->load(*kept) : result<void>{}; },
+         .then =
+             [this] {
+                 frame_builder<proto::ProgramReady> ready;
+                 ready.body().setIncarnation(run_.number);
+                 send(options_.leader, std::move(ready));
+             }});
+}
+
+void scheduler_actor::begin(proto::BeginPhases::Reader body, const frame& f) {
+    if (!is_of_leader(f))
+        return;
+    if (body.getIncarnation() != run_.number || course_ != course::waiting || !work_.is_idle())
+        return reject("this incarnation does not wait to begin");
+    course_ = course::idle;
+    for (phase& chosen : std::exchange(restored_, {})) {
+        send_phase(chosen, phase_mark::none);
+        ledger_.scheduled(std::move(chosen));
+    }
+    go_on();
+}
+
+void scheduler_actor::mark(proto::MarkPhase::Reader body, const frame& f) {
+    if (!is_of_leader(f))
+        return;
+    if (run_.age_of(body.getIncarnation()) != message_age::current)
+        return;
+    to_mark_ = std::max(to_mark_, static_cast<phase_mark>(body.getMark()));
+}
+
+// ---- messages of phases ----
+
+template <class Body>
+std::optional<phase_header> scheduler_actor::header_of(Body body) {
+    const message_age age = run_.age_of(body.getIncarnation());
+    if (age == message_age::past || course_ == course::ended)
+        return std::nullopt;
+    if (age == message_age::future || body.getMark() > proto::Mark::STOP) {
+        reject("not of this incarnation of the run");
+        return std::nullopt;
+    }
+    return phase_header{body.getNumber(), body.getProbe(), static_cast<phase_mark>(body.getMark())};
+}
+
+void scheduler_actor::take_partial(proto::Partial::Reader body, const frame& f) {
+    const auto header = header_of(body);
+    if (!header)
+        return;
+    const auto worker = run_.worker(f.from());
+    if (!worker)
+        return reject("the sender is no worker of this run");
+    auto taken = ledger_.take_partial(*worker, *header, {f.tensors().begin(), f.tensors().end()});
+    taken ? go_on() : reject(taken.failure().message());
+}
+
+void scheduler_actor::take_deltas(proto::Deltas::Reader body, const frame& f) {
+    const auto header = header_of(body);
+    if (!header)
+        return;
+    const auto scheduler = run_.scheduler(f.from());
+    if (!scheduler)
+        return reject("the sender is no scheduler of this run");
+    auto taken = ledger_.take_deltas(*scheduler, *header, {f.tensors().begin(), f.tensors().end()});
+    taken ? go_on() : reject(taken.failure().message());
+}
+
+// ---- the course of phases ----
+
+void scheduler_actor::go_on() {
+    while (course_ == course::idle) {
+        const step next = ledger_.next();
+        switch (next.what) {
+        case step::wait:
+            return;
+        case step::schedule:
+            schedule(next.number);
+            break;
+        case step::save:
+            save();
+            break;
+        case step::stop:
+            if (ledger_.owns(next.number))
+                send_deltas(ledger_.header(next.number), {}); // the others do not know of it
+            end(false);
+            break;
+        case step::pull:
+            pull(next.number);
+            break;
+        case step::absorb:
+            absorb(next.number);
+            break;
+        case step::judge:
+            judge(next.number);
+            break;
+        case step::conclude:
+            conclude(next.number);
+            break;
+        }
+    }
+}
+
+template <class T>
+void scheduler_actor::compute(const char* label, std::uint64_t number,
+                              std::function<result<T>()> work, std::function<void(T&)> then) {
+    course_ = course::busy;
+    const auto made = std::make_shared<std::optional<T>>();
+    work_.submit(*options_.compute,
+                 {.label = label,
+                  .number = work_id{number},
+                  .version = state_version{ledger_.folded()},
+                  .work = [made, work = std::move(work)](compute_context&) -> result<void> {
+                      auto value = work();
+                      if (!value)
+                          return value.failure();
+                      *made = std::move(*value);
+                      return {};
+                  },
+                  .then =
+                      [this, made, then = std::move(then)] {
+                          course_ = course::idle;
+                          then(**made);
+                          go_on();
+                      }});
+}
+
+void scheduler_actor::schedule(std::uint64_t number) {
+    compute<phase>(
+        "schedule", number,
+        [part = options_.part, number, seed = options_.seed] {
+            random_stream random{seed, number};
+            return part->schedule(number, random);
+        },
+        [this, number](phase& chosen) {
+            chosen.number = number;
+            const phase_mark mark = std::exchange(to_mark_, phase_mark::none);
+            send_phase(chosen, mark);
+            ledger_.scheduled(std::move(chosen), mark);
+        });
+}
+
+void scheduler_actor::save() {
+    compute<saved_part>(
+        "save", ledger_.folded(), [part = options_.part] { return part->save(); },
+        [this](saved_part& part) {
+            send_state(std::move(part), frame_builder<proto::StateSaved>{});
+            ledger_.saved();
+        });
+}
+
+void scheduler_actor::pull(std::uint64_t number) {
+    const auto partials = ledger_.partials(number);
+    compute<payload>(
+        "pull", number,
+        [part = options_.part, own = ledger_.own(number), deltas = ledger_.in_flight(number),
+         all = std::vector<payload>{partials.begin(), partials.end()}] {
+            return part->pull(own, deltas, all);
+        },
+        [this, number](payload& changes) {
+            send_deltas(ledger_.header(number), changes);
+            folded(std::move(changes));
+        });
+}
+
+void scheduler_actor::absorb(std::uint64_t number) {
+    struct nothing {};
+    const phase_deltas deltas{number, ledger_.arrived_deltas(number)};
+    compute<nothing>(
+        "absorb", number,
+        [part = options_.part, deltas]() -> result<nothing> {
+            auto absorbed = part->absorb(deltas);
+            return absorbed ? result<nothing>{nothing{}} : absorbed.failure();
+        },
+        [this, changes = deltas.changes](nothing&) { folded(changes); });
+}
+
+void scheduler_actor::judge(std::uint64_t number) {
+    const auto partials = ledger_.partials(number);
+    compute<payload>(
+        "judge", number,
+        [part = options_.part, number, deltas = ledger_.in_flight(number),
+         all = std::vector<payload>{partials.begin(), partials.end()}] {
+            return part->judge(number, deltas, all);
+        },
+        [this, number](payload& judgement) {
+            send_deltas(ledger_.header(number), judgement);
+            ledger_.judged(std::move(judgement));
+        });
+}
+
+void scheduler_actor::conclude(std::uint64_t number) {
+    const auto judgements = ledger_.judgements(number);
+    compute<standing>(
+        "conclude", number,
+        [part = options_.part, number,
+         all = std::vector<payload>{judgements.begin(), judgements.end()}] {
+            return part->conclude(number, all);
+        },
+        [this, number](standing& now) {
+            ++milestones_;
+            if (options_.shape.scheduler == 0) {
+                frame_builder<proto::ProbeDone> news;
+                news.body().setIncarnation(run_.number);
+                news.body().setNumber(number);
+                news.body().setDone(now.is_done);
+                write_numbers(news.body().initNumbers(static_cast<capnp::uint>(now.numbers.size())),
+                              now.numbers);
+                news.envelope().setWork(number);
+                send(options_.leader, std::move(news));
+            }
+            const bool is_last = options_.stop.sweeps > 0 && milestones_ >= options_.stop.sweeps;
+            if (now.is_done || is_last)
+                return end(true);
+            folded({});
+        });
+}
+
+void scheduler_actor::folded(payload changes) {
+    ledger_.folded(std::move(changes));
+    const std::uint64_t done = ledger_.folded();
+    if (options_.shape.scheduler == 0 && done % phases_between_reports == 0) {
+        frame_builder<proto::PhasesDone> news;
+        news.body().setIncarnation(run_.number);
+        news.body().setNumber(done);
+        send(options_.leader, std::move(news));
+    }
+    if (options_.stop.phases > 0 && done >= options_.stop.phases)
+        end(true);
+}
+
+void scheduler_actor::end(bool is_done) {
+    compute<saved_part>(
+        "save", ledger_.folded(), [part = options_.part] { return part->save(); },
+        [this, is_done](saved_part& part) {
+            frame_builder<proto::ProgramEnded> ended;
+            ended.body().setDone(is_done);
+            send_state(std::move(part), std::move(ended));
+            course_ = course::ended;
+        });
+}
+
+void scheduler_actor::on_rejected(proto::Rejected::Reader body, const frame&) {
+    if (!body.getGone()) // else its end is reported to the leader
+        quit(read_failure(body).in("a message was refused"));
+}
+
+// ---- sending ----
+
+void scheduler_actor::send_phase(const phase& chosen, phase_mark mark) {
+    const phase_deltas* due = ledger_.due_with(chosen.number);
+    for (const actor_address worker : run_.workers) {
+        frame_builder<proto::Phase> message;
+        auto body = message.body();
+        body.setIncarnation(run_.number);
+        body.setNumber(chosen.number);
+        body.setProbe(chosen.is_probe);
+        body.setMark(static_cast<proto::Mark>(mark));
+        body.setContent(static_cast<std::uint16_t>(chosen.content.size()));
+        message.envelope().setWork(chosen.number);
+        message.envelope().setStateVersion(ledger_.folded());
+        for (const tensor& t : chosen.content)
+            message.attach(t);
+        if (due != nullptr)
+            for (const tensor& t : due->changes)
+                message.attach(t);
+        send(worker, std::move(message));
+    }
+}
+
+void scheduler_actor::send_deltas(const phase_header& of, const payload& deltas) {
+    for (std::uint32_t s = 0; s < run_.schedulers.size(); ++s) {
+        if (s == options_.shape.scheduler)
+            continue;
+        frame_builder<proto::Deltas> message;
+        auto body = message.body();
+        body.setIncarnation(run_.number);
+        body.setNumber(of.number);
+        body.setProbe(of.is_probe);
+        body.setMark(static_cast<proto::Mark>(of.mark));
+        message.envelope().setWork(of.number);
+        for (const tensor& t : deltas)
+            message.attach(t);
+        send(run_.schedulers[s], std::move(message));
+    }
+}
+
+template <class Message>
+void scheduler_actor::send_state(saved_part part, frame_builder<Message> message) {
+    message.body().setIncarnation(run_.number);
+    saved_state state{.number = ledger_.folded(),
+                      .part = std::move(part),
+                      .phases = ledger_.own_phases(),
+                      .deltas = ledger_.recent_deltas(),
+                      .milestones = milestones_};
+    std::vector<tensor> tensors;
+    write_state(message.body().initState(), state, tensors);
+    for (tensor& t : tensors)
+        message.attach(std::move(t));
+    send(options_.leader, std::move(message));
+}
+
+} // namespace troupe::scheduled
