@@ -74,7 +74,7 @@ frame_builder<proto::RunMilestone> event_of(std::uint64_t run, const run_milesto
     frame_builder<proto::RunMilestone> made;
     made.body().setRun(run);
     made.body().setMilestone(e.milestone);
-    write(made.body().initNumbers(count(e.numbers)), e.numbers);
+    write_numbers(made.body().initNumbers(count(e.numbers)), e.numbers);
     return made;
 }
 

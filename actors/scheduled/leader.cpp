@@ -143,8 +143,10 @@ void leader::ended(proto::ProgramEnded::Reader body, const frame& f) {
     const auto who = sender(body.getIncarnation(), f);
     if (!who)
         return;
-    if (course_ != course::running || is_worker(*who))
-        return reject("the sender does not end this run");
+    if (is_worker(*who))
+        return reject("a worker does not end the run");
+    if (course_ != course::running)
+        return; // an actor is lost: the end will be computed again
     auto state = read_state(body.getState(), f.tensors());
     if (!state)
         return reject(state.failure().message());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "actors/agent/role.hpp"
+#include "actors/scheduled/balance.hpp"
 #include "actors/scheduled/program.hpp"
 #include "schemas/program_app.capnp.h"
 #include "schemas/scheduled.capnp.h"
@@ -16,14 +17,6 @@ namespace troupe::scheduled {
 
 schedule_settings read_schedule(proto::ProgramSchedule::Reader from);
 stop_settings read_stop(proto::ProgramStop::Reader from);
-
-// The shares of a run: what each worker and each scheduler has.
-struct run_shares {
-    data_shape data;
-    std::vector<number_range> rows;      // of each worker
-    std::vector<std::uint64_t> entries;  // in these rows
-    std::vector<number_range> variables; // of each scheduler
-};
 
 // What leads to a run: the app file, its program, and the shares.
 struct program_run {
