@@ -175,8 +175,10 @@ void leader::ready(proto::ProgramReady::Reader body, const frame& f) {
     const auto who = sender(body.getIncarnation(), f);
     if (!who)
         return;
-    if (course_ != course::starting || answered_[*who])
-        return reject("the sender was not asked to start");
+    if (course_ != course::starting)
+        return; // another actor is lost: it will be asked to start again
+    if (answered_[*who])
+        return reject("the sender is ready already");
     answered_[*who] = true;
     if (std::ranges::count(answered_, false) == 0)
         begin();
