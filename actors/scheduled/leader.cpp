@@ -3,6 +3,7 @@
 #include "actors/scheduled/leader.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "actors/messages.hpp"
 
@@ -104,7 +105,7 @@ void leader::phases_done(proto::PhasesDone::Reader body, const frame& f) {
         return;
     report_.phases = std::max(report_.phases, body.getNumber());
     tell(run_progress{.milestone = report_.milestones,
-                      .done = report_.phases,
+                      .done = report_.phases - std::min(report_.phases, report_.milestone_phase),
                       .pieces = 0,
                       .piece = "phases",
                       .elapsed = now() - report_.milestone_began,
@@ -125,6 +126,7 @@ void leader::probe_done(proto::ProbeDone::Reader body, const frame& f) {
     tell(run_milestone{report_.milestones, report_.numbers});
     ++report_.milestones;
     report_.milestone_began = now();
+    report_.milestone_phase = report_.phases;
 }
 
 void leader::state_saved(proto::StateSaved::Reader body, const frame& f) {
@@ -187,9 +189,7 @@ void leader::write_result() {
          },
          .then =
              [this, out] {
-                 report_.saved = out->site.directory.string();
-                 for (const std::string& file : out->files)
-                     report_.files.push_back(file);
+                 report_.files = out->files;
                  finish(report_.failure);
              }});
 }
@@ -219,15 +219,16 @@ void leader::finish(std::optional<error> failure) {
         remarks.push_back(std::to_string(report_.losses) + (report_.losses == 1
                                                                 ? " actor lost on the way"
                                                                 : " actors lost on the way"));
+    const nlohmann::json json{{"result", report_.files}, {"phases", report_.phases}};
     std::vector<std::string> lines;
     for (const std::string& file : report_.files)
-        lines.push_back("result: " + file);
+        lines.push_back("result " + file);
     tell(run_finished{.failure = std::move(failure),
-                      .saved = report_.saved,
                       .milestones = report_.milestones,
                       .numbers = report_.numbers,
                       .remarks = std::move(remarks),
-                      .actors = std::move(lines)});
+                      .actors = std::move(lines),
+                      .json = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)});
     quit();
 }
 

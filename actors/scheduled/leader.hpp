@@ -113,11 +113,11 @@ class leader final : public actor {
         std::uint32_t losses = 0;
         std::optional<std::uint64_t> last_probe;
         time_point milestone_began;
+        std::uint64_t milestone_phase = 0; // phases before it
         std::vector<named_number> numbers; // of the last milestone
         std::optional<error> failure;      // why it was stopped
         bool is_out_of_time = false;
-        std::string saved; // folder of the result
-        std::vector<std::string> files;
+        std::vector<std::string> files; // of the result
     };
 
     const leader_options options_;

@@ -123,10 +123,9 @@ bool reporter::progress_is_due(const run_progress& news) {
     if (options_.json)
         return false;
     const time_point now = options_.time->now();
-    const bool is_due = options_.columns
-                            ? now - last_line_ >= redraw_interval ||
-                                  (news.pieces > 0 && news.done >= news.pieces)
-                            : now - last_line_ >= log_interval;
+    const bool is_due = options_.columns ? now - last_line_ >= redraw_interval ||
+                                               (news.pieces > 0 && news.done >= news.pieces)
+                                         : now - last_line_ >= log_interval;
     if (is_due)
         last_line_ = now;
     return is_due;
