@@ -53,6 +53,7 @@ struct ProgramRun {
   sparse @10 :Bool;
   workers @11 :UInt32;
   variables @12 :List(NumberRange);  # of each scheduler
+  moduleSha256 @13 :Text;       # of the program's module; empty: it is part of troupe
 }
 
 struct SchedulerOptions {

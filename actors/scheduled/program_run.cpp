@@ -43,6 +43,7 @@ void write_run(proto::ProgramRun::Builder to, const program_run& run) {
     to.setProgram(run.what->name);
     to.getSettings().set(run.app.getProgram().getSettings());
     to.setSettingsType(run.what->settings.getProto().getId());
+    to.setModuleSha256(run.what->module_sha256);
     to.setSchedule(run.app.getSchedule());
     to.setStop(run.app.getStop());
     to.setUnitNorm(run.app.getData().getScale() == proto::ColumnScale::UNIT_NORM);
@@ -91,8 +92,9 @@ result<const program*> find_program(proto::ProgramRun::Reader from, const progra
     if (found == programs.end())
         return error{errc::usage, node + " has no program \"" +
                                       name.substr(0, limits::name_bytes_max) +
-                                      "\"; start it with --program, as this one was"};
-    if (found->settings.getProto().getId() != from.getSettingsType())
+                                      "\"; start the node with --program FILE, as the run was"};
+    if (found->settings.getProto().getId() != from.getSettingsType() ||
+        found->module_sha256 != from.getModuleSha256().cStr())
         return error{errc::usage, node + " has another version of the program \"" + name +
                                       "\"; start all nodes with the same build and modules"};
     return &*found;
