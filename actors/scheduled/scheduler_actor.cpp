@@ -5,12 +5,14 @@ namespace troupe::scheduled {
 namespace {
 
 constexpr std::uint64_t phases_between_reports = 64;
+constexpr duration handler_cost_max = std::chrono::microseconds{20};
 
 } // namespace
 
 scheduler_actor::scheduler_actor(actor_context& context, scheduler_actor_options options)
     : actor{context}, options_{std::move(options)}, ledger_{options_.shape},
       work_{*this, [this](const std::string&, const error& why) { quit(why); }} {
+    costs_.fill(duration::max());
     on<proto::StartProgram>(&scheduler_actor::start);
     on<proto::BeginPhases>(&scheduler_actor::begin);
     on<proto::MarkPhase>(&scheduler_actor::mark);
@@ -153,13 +155,27 @@ void scheduler_actor::go_on() {
     }
 }
 
+// What took a few microseconds the last time is computed in the handler: handing it to a device would take longer.
 template <class T>
-void scheduler_actor::compute(const char* label, std::uint64_t number,
+void scheduler_actor::compute(step::kind kind, std::uint64_t number,
                               std::function<result<T>()> work, std::function<void(T&)> then) {
+    static constexpr const char* labels[] = {"",     "schedule", "save",  "end",
+                                             "pull", "absorb",   "judge", "conclude"};
+    duration& cost = costs_[kind];
+    if (cost < handler_cost_max) {
+        const time_point began = now();
+        auto value = work();
+        cost = now() - began;
+        if (!value) {
+            course_ = course::ended;
+            return quit(value.failure());
+        }
+        return then(*value);
+    }
     course_ = course::busy;
     const auto made = std::make_shared<std::optional<T>>();
     work_.submit(*options_.compute,
-                 {.label = label,
+                 {.label = labels[kind],
                   .number = work_id{number},
                   .version = state_version{ledger_.folded()},
                   .work = [made, work = std::move(work)](compute_context&) -> result<void> {
@@ -170,48 +186,80 @@ void scheduler_actor::compute(const char* label, std::uint64_t number,
                       return {};
                   },
                   .then =
-                      [this, made, then = std::move(then)] {
+                      [this, kind, made, then = std::move(then)] {
+                          costs_[kind] = work_.busy();
                           course_ = course::idle;
                           then(**made);
                           go_on();
                       }});
 }
 
+namespace {
+
+result<phase> choose(scheduler_part& part, std::uint64_t number, std::uint64_t seed) {
+    random_stream random{seed, number};
+    auto chosen = part.schedule(number, random);
+    if (chosen)
+        chosen->number = number;
+    return chosen;
+}
+
+} // namespace
+
 void scheduler_actor::schedule(std::uint64_t number) {
     compute<phase>(
-        "schedule", number,
+        step::schedule, number,
         [part = options_.part, number, seed = options_.seed] {
-            random_stream random{seed, number};
-            return part->schedule(number, random);
+            return choose(*part, number, seed);
         },
-        [this, number](phase& chosen) {
-            chosen.number = number;
-            const phase_mark mark = std::exchange(to_mark_, phase_mark::none);
-            send_phase(chosen, mark);
-            ledger_.scheduled(std::move(chosen), mark);
-        });
+        [this](phase& chosen) { send_chosen(std::move(chosen)); });
+}
+
+void scheduler_actor::send_chosen(phase chosen) {
+    const phase_mark mark = std::exchange(to_mark_, phase_mark::none);
+    send_phase(chosen, mark);
+    ledger_.scheduled(std::move(chosen), mark);
 }
 
 void scheduler_actor::save() {
     compute<saved_part>(
-        "save", ledger_.folded(), [part = options_.part] { return part->save(); },
+        step::save, ledger_.folded(), [part = options_.part] { return part->save(); },
         [this](saved_part& part) {
             send_state(std::move(part), frame_builder<proto::StateSaved>{});
             ledger_.saved();
         });
 }
 
+// Together with the choice of the phase that becomes possible by it, if that is an own one.
 void scheduler_actor::pull(std::uint64_t number) {
+    struct pulled {
+        payload changes;
+        std::optional<phase> chosen;
+    };
     const auto partials = ledger_.partials(number);
-    compute<payload>(
-        "pull", number,
+    const std::uint64_t next = number + options_.shape.window + 1;
+    compute<pulled>(
+        step::pull, number,
         [part = options_.part, own = ledger_.own(number), deltas = ledger_.in_flight(number),
-         all = std::vector<payload>{partials.begin(), partials.end()}] {
-            return part->pull(own, deltas, all);
+         all = std::vector<payload>{partials.begin(), partials.end()}, next,
+         is_own = ledger_.owns(next), seed = options_.seed]() -> result<pulled> {
+            auto changes = part->pull(own, deltas, all);
+            if (!changes)
+                return changes.failure();
+            pulled made{std::move(*changes), {}};
+            if (!is_own)
+                return made;
+            auto chosen = choose(*part, next, seed);
+            if (!chosen)
+                return chosen.failure();
+            made.chosen = std::move(*chosen);
+            return made;
         },
-        [this, number](payload& changes) {
-            send_deltas(ledger_.header(number), changes);
-            folded(std::move(changes));
+        [this, number](pulled& made) {
+            send_deltas(ledger_.header(number), made.changes);
+            folded(std::move(made.changes));
+            if (course_ == course::idle && made.chosen)
+                send_chosen(std::move(*made.chosen));
         });
 }
 
@@ -219,7 +267,7 @@ void scheduler_actor::absorb(std::uint64_t number) {
     struct nothing {};
     const phase_deltas deltas{number, ledger_.arrived_deltas(number)};
     compute<nothing>(
-        "absorb", number,
+        step::absorb, number,
         [part = options_.part, deltas]() -> result<nothing> {
             auto absorbed = part->absorb(deltas);
             return absorbed ? result<nothing>{nothing{}} : absorbed.failure();
@@ -230,7 +278,7 @@ void scheduler_actor::absorb(std::uint64_t number) {
 void scheduler_actor::judge(std::uint64_t number) {
     const auto partials = ledger_.partials(number);
     compute<payload>(
-        "judge", number,
+        step::judge, number,
         [part = options_.part, number, deltas = ledger_.in_flight(number),
          all = std::vector<payload>{partials.begin(), partials.end()}] {
             return part->judge(number, deltas, all);
@@ -244,7 +292,7 @@ void scheduler_actor::judge(std::uint64_t number) {
 void scheduler_actor::conclude(std::uint64_t number) {
     const auto judgements = ledger_.judgements(number);
     compute<standing>(
-        "conclude", number,
+        step::conclude, number,
         [part = options_.part, number,
          all = std::vector<payload>{judgements.begin(), judgements.end()}] {
             return part->conclude(number, all);
@@ -283,7 +331,7 @@ void scheduler_actor::folded(payload changes) {
 
 void scheduler_actor::end(bool is_done) {
     compute<saved_part>(
-        "save", ledger_.folded(), [part = options_.part] { return part->save(); },
+        step::stop, ledger_.folded(), [part = options_.part] { return part->save(); },
         [this, is_done](saved_part& part) {
             frame_builder<proto::ProgramEnded> ended;
             ended.body().setDone(is_done);

@@ -2,6 +2,7 @@
 // work of its device and into the messages of schemas/scheduled.capnp.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 
@@ -57,8 +58,9 @@ class scheduler_actor final : public actor {
 
     // Work of the part that leaves a value: `then` is called with it, and the scheduler goes on.
     template <class T>
-    void compute(const char* label, std::uint64_t number, std::function<result<T>()> work,
+    void compute(step::kind kind, std::uint64_t number, std::function<result<T>()> work,
                  std::function<void(T&)> then);
+    void send_chosen(phase chosen);
     void send_phase(const phase& chosen, phase_mark mark);
     void send_deltas(const phase_header& of, const payload& deltas);
     template <class Message>
@@ -76,6 +78,7 @@ class scheduler_actor final : public actor {
         restored_; // phases that were under way in the state to start from; sent when the phases begin
     phase_mark to_mark_ = phase_mark::none; // the next phase that is chosen
     std::uint32_t milestones_ = 0;          // probes that have been concluded
+    std::array<duration, 8> costs_{};       // of the last step of each kind
     work_queue work_;
 };
 
