@@ -131,7 +131,7 @@ struct ProgramStop {
   sweeps @1 :UInt64 = 0 $A.min(0) $A.max(1000000000000)
       $A.doc("Number of sweeps; in one sweep as many variables change as there are, or all data is visited once. 0: no "
           "bound.");
-  phases @2 :UInt64 = 0 $A.min(0) $A.max(1000000000000000) $A.doc("Number of phases. 0: no bound.");
+  phases @2 :UInt64 = 0 $A.min(0) $A.max(1000000000000) $A.doc("Number of phases. 0: no bound.");
   seconds @3 :Float64 = 0 $A.min(0) $A.max(1000000000) $A.doc("Duration of the run in seconds. 0: no bound.");
 }
 
