@@ -185,4 +185,14 @@ struct program {
 
 using program_table = std::vector<program>;
 
+// Makers of parts that need no more than their site.
+template <class Part>
+result<std::unique_ptr<scheduler_part>> scheduler_of(const scheduler_site& site) {
+    return std::unique_ptr<scheduler_part>{std::make_unique<Part>(site)};
+}
+template <class Part>
+result<std::unique_ptr<worker_part>> worker_of(const worker_site& site) {
+    return std::unique_ptr<worker_part>{std::make_unique<Part>(site)};
+}
+
 } // namespace troupe::scheduled

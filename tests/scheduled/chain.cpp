@@ -191,13 +191,8 @@ program chain_program() {
             .doc = "For tests: every number depends on everything before it.",
             .settings = capnp::Schema::from<proto::ChainSettings>(),
             .check = {},
-            .make_scheduler =
-                [](const scheduler_site& site) -> result<std::unique_ptr<scheduler_part>> {
-                return std::unique_ptr<scheduler_part>{std::make_unique<chain_scheduler>(site)};
-            },
-            .make_worker = [](const worker_site& site) -> result<std::unique_ptr<worker_part>> {
-                return std::unique_ptr<worker_part>{std::make_unique<chain_worker>(site)};
-            },
+            .make_scheduler = &scheduler_of<chain_scheduler>,
+            .make_worker = &worker_of<chain_worker>,
             .write_result = &write};
 }
 
