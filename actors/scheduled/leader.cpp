@@ -189,7 +189,8 @@ void leader::write_result() {
          },
          .then =
              [this, out] {
-                 report_.files = out->files;
+                 for (const std::string& file : out->files)
+                                  report_.files.push_back((out->site.directory / file).string());
                  finish(report_.failure);
              }});
 }

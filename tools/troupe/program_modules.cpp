@@ -95,23 +95,22 @@ std::string build_of_this_program() {
     return found;
 }
 
-result<scheduled::program_table> open_program_modules(const std::vector<std::string>& files,
-                                                      const scheduled::program_table& known) {
-    scheduled::program_table opened;
-    for (const std::string& file : files) {
+result<std::shared_ptr<const scheduled::program_table>>
+programs_with(scheduled::program_table shipped, const std::vector<std::string>& modules) {
+    const auto all = std::make_shared<scheduled::program_table>(std::move(shipped));
+    for (const std::string& file : modules) {
         auto row = open_one(file);
         if (!row)
             return row.failure().in("--program");
-        const auto has_its_name = [&](const scheduled::program& p) { return p.name == row->name; };
-        if (std::ranges::any_of(known, has_its_name) || std::ranges::any_of(opened, has_its_name))
+        if (std::ranges::find(*all, row->name, &scheduled::program::name) != all->end())
             return error{errc::usage, "--program: " + file + ": there is a program \"" + row->name +
                                           "\" already; give this one another name"};
         const app_member member{row->name, row->settings, row->doc};
         if (auto readable = check_members({&member, 1}); !readable)
             return readable.failure().in("--program: " + file);
-        opened.push_back(std::move(*row));
+        all->push_back(std::move(*row));
     }
-    return opened;
+    return std::shared_ptr<const scheduled::program_table>{all};
 }
 
 } // namespace troupe::cli

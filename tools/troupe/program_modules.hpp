@@ -2,6 +2,7 @@
 // line of a process names them, never an app file or a peer.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,9 +13,9 @@ namespace troupe::cli {
 // The number that the linker has given this program; a module names the one that it was compiled for.
 std::string build_of_this_program();
 
-// The rows of these modules, which stay loaded until the process ends. errc::usage with the file if it is no module, is one of
-// another build, or has the name of a program that is in `known` or in an earlier module.
-result<scheduled::program_table> open_program_modules(const std::vector<std::string>& files,
-                                                      const scheduled::program_table& known);
+// These programs, and those of modules, which stay loaded until the process ends. errc::usage with the file if it is no module,
+// is one of another build, or has the name of another program.
+result<std::shared_ptr<const scheduled::program_table>>
+programs_with(scheduled::program_table shipped, const std::vector<std::string>& modules);
 
 } // namespace troupe::cli
