@@ -70,6 +70,10 @@ result<target_vector> read_targets(const std::string& name) {
         return read_npy_targets(name);
     case table_format::idx:
         return read_idx_targets(name);
+    case table_format::matrix_market:
+    case table_format::libsvm:
+        return error{errc::data, name + ": line 1: a matrix, where targets belong; give a file "
+                                        "with one number a line"};
     default:
         return read_text_targets(name);
     }

@@ -2,7 +2,7 @@
 
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
+#include <limits>
 
 #include "schemas/base/printable.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t shown_bytes_max = 40;
 
 // Any number of the format, also one that is not finite.
-std::optional<double> any_number(std::string_view text) noexcept {
+std::optional<double> any_number(std::string_view text) {
     if (text.size() > 1 && text[0] == '+' && text[1] != '-')
         text.remove_prefix(1);
     double number = 0;
@@ -21,9 +21,12 @@ std::optional<double> any_number(std::string_view text) noexcept {
     const auto [stopped, failed] = std::from_chars(text.data(), end, number);
     if (stopped != end || failed == std::errc::invalid_argument)
         return std::nullopt;
-    if (failed == std::errc::result_out_of_range) // too large, or as good as 0; this is rare
-        return std::strtod(std::string{text}.c_str(), nullptr);
-    return number;
+    if (failed == std::errc{})
+        return number;
+    long double wide = 0; // too large, or as good as 0
+    if (std::from_chars(text.data(), end, wide).ec != std::errc{})
+        return std::numeric_limits<double>::infinity();
+    return static_cast<double>(wide);
 }
 
 } // namespace
@@ -36,12 +39,12 @@ std::string_view trimmed(std::string_view text) noexcept {
     return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-std::optional<double> text_number(std::string_view text) noexcept {
+std::optional<double> text_number(std::string_view text) {
     const auto number = any_number(text);
     return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
-std::optional<float> text_float(std::string_view text) noexcept {
+std::optional<float> text_float(std::string_view text) {
     const auto number = any_number(text);
     if (!number)
         return std::nullopt;

@@ -118,6 +118,10 @@ BOOST_AUTO_TEST_CASE(wrong_targets_are_refused_with_their_key) {
         "data.matrix.targets: y: byte 136: element 1 is not a finite number; clean the data");
     BOOST_TEST(said(plain("y", "1\nx\n")).find("y: line 2: column 0: \"x\" is not a number") !=
                std::string::npos);
+    BOOST_TEST(
+        said(plain("y", "1 1:1\n2 1:1\n")) ==
+        "data.matrix.targets: y: line 1: a matrix, where targets belong; give a file with one "
+        "number a line");
     BOOST_TEST(said("/nonexistent/y", errc::io) ==
                "data.matrix.targets: /nonexistent/y: no such file");
     BOOST_TEST(refused(with_targets(plain("bad", "1,x\n"), plain("y", "1\n")))
