@@ -9,6 +9,13 @@
 
 namespace troupe::scheduled {
 
+namespace {
+
+const char* const course_names[] = {"spawning", "dealing", "starting",
+                                    "running",  "writing", "finished"};
+
+} // namespace
+
 leader::leader(actor_context& context, leader_options options)
     : actor{context}, options_{std::move(options)}, cast_{options_.run}, devices_{options_.devices},
       dealer_{std::make_shared<share_dealer>(options_.data, options_.what.shares.rows)},
@@ -28,6 +35,14 @@ leader::leader(actor_context& context, leader_options options)
     on<proto::CommitDue>(&leader::commit_is_due);
     on<proto::TimeIsUp>(&leader::time_is_up);
     on<proto::StopRun>(&leader::stop);
+    show_facts(facts_);
+    enter(course::spawning);
+    facts_->set({{"commit", "none"}, {"losses", "0"}});
+}
+
+void leader::enter(course next) {
+    course_ = next;
+    facts_->set("course", course_names[static_cast<std::size_t>(next)]);
 }
 
 std::optional<std::size_t> leader::sender(std::uint32_t incarnation, const frame& f) {
@@ -44,7 +59,7 @@ std::optional<std::size_t> leader::sender(std::uint32_t incarnation, const frame
 // ---- the run ----
 
 void leader::begin() {
-    course_ = course::running;
+    enter(course::running);
     for (std::size_t s = 0; s < ends_.size(); ++s) {
         frame_builder<proto::BeginPhases> message;
         message.body().setIncarnation(incarnation_.number);
@@ -136,7 +151,8 @@ void leader::state_saved(proto::StateSaved::Reader body, const frame& f) {
     auto state = read_state(body.getState(), f.tensors());
     if (!state)
         return reject(state.failure().message());
-    commits_.take(*who, std::move(*state));
+    if (commits_.take(*who, std::move(*state)))
+        facts_->set("commit", std::to_string(commits_.phase()));
 }
 
 // ---- the end ----
@@ -159,7 +175,7 @@ void leader::ended(proto::ProgramEnded::Reader body, const frame& f) {
 }
 
 void leader::write_result() {
-    course_ = course::writing;
+    enter(course::writing);
     if (!options_.what.app.hasResult() || !options_.what.what->write_result)
         return finish(report_.failure);
     struct output {
@@ -208,8 +224,9 @@ void leader::stop(proto::StopRun::Reader, const frame&) {
 }
 
 void leader::finish(std::optional<error> failure) {
-    if (std::exchange(course_, course::finished) == course::finished)
+    if (course_ == course::finished)
         return;
+    enter(course::finished);
     work_.forget();
     for (const actor_address agent : cast_.agents()) {
         unwatch(agent);

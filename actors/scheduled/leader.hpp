@@ -14,6 +14,7 @@
 #include "actors/run/cast.hpp"
 #include "actors/run/run_events.hpp"
 #include "actors/runtime/actor.hpp"
+#include "actors/runtime/fact_board.hpp"
 #include "actors/runtime/work_queue.hpp"
 #include "actors/scheduled/commits.hpp"
 #include "actors/scheduled/data_pieces.hpp"
@@ -47,6 +48,7 @@ class leader final : public actor {
         writing, // the result
         finished,
     };
+    void enter(course next);
 
     void on_start() override;
     void on_down(actor_address who, const error& why) override;
@@ -132,6 +134,7 @@ class leader final : public actor {
     std::vector<std::optional<saved_part>> ends_; // by scheduler: its variables at the end
     report report_;
     actor_address listener_;
+    const std::shared_ptr<fact_board> facts_ = std::make_shared<fact_board>(); // for inspectors
     work_queue work_;
 };
 

@@ -75,7 +75,7 @@ void leader::spawn_failed(proto::SpawnFailed::Reader body, const frame& f) {
 // ---- dealing ----
 
 void leader::deal() {
-    course_ = course::dealing;
+    enter(course::dealing);
     dealing_.is_read = false;
     dealing_.is_reading = true;
     work_.submit(*options_.io,
@@ -140,7 +140,7 @@ void leader::piece_taken(proto::PieceTaken::Reader, const frame& f) {
 // ---- incarnations ----
 
 void leader::start_incarnation() {
-    course_ = course::starting;
+    enter(course::starting);
     dealing_.wanted.assign(workers(), false);
     ++incarnation_.number;
     incarnation_.workers.clear();
@@ -196,6 +196,7 @@ void leader::on_down(actor_address who, const error& why) {
         devices_.lose(who.node);
     const std::string carried = cast_.describe(gone);
     report_.losses += static_cast<std::uint32_t>(gone.size());
+    facts_->set("losses", std::to_string(report_.losses));
     const std::string from = commits_.latest() == nullptr
                                  ? "the beginning"
                                  : "phase " + std::to_string(commits_.phase());
@@ -207,7 +208,7 @@ void leader::on_down(actor_address who, const error& why) {
                                             placed.failure().message()});
     tell(run_note{why.message() + "; it carried " + carried + "; the run goes on from " + from +
                   " with " + cast_.describe(again)});
-    course_ = course::spawning;
+    enter(course::spawning);
     for (const std::size_t m : again)
         ask_for(m);
 }

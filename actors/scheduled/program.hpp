@@ -91,6 +91,13 @@ struct saved_part {
     std::vector<tensor> tensors; // one for each name
 };
 
+// What inspectors are shown of a phase whose part does not describe it.
+inline std::string plain_description(const phase& p) {
+    if (p.is_probe)
+        return "probe";
+    return std::to_string(p.content.size()) + (p.content.size() == 1 ? " tensor" : " tensors");
+}
+
 class scheduler_part {
   public:
     virtual ~scheduler_part() = default;
@@ -113,6 +120,10 @@ class scheduler_part {
     virtual result<standing> conclude(std::uint64_t number,
                                       std::span<const payload> judgements) = 0;
 
+    // A phase that it has just chosen, for inspectors: "3 variables, 17 to 90". Called for every phase, so it should cost a
+    // few microseconds at most; what does not fit is cut (fact_board::text_bytes_max).
+    virtual std::string describe(const phase& p) const { return plain_description(p); }
+
     virtual result<saved_part> save() const = 0;
     // Of a newly made part with the same site as the one that was saved.
     virtual result<void> load(const saved_part& saved) = 0;
@@ -131,6 +142,9 @@ class worker_part {
     // What a scheduler needs of this worker for a probe; called once for each of them, in order.
     virtual result<payload> probe(const phase& p, std::uint32_t scheduler,
                                   compute_context& context) = 0;
+
+    // A phase that it has just computed, for inspectors, as above.
+    virtual std::string describe(const phase& p) const { return plain_description(p); }
 
     // What follows from the data need not be saved.
     virtual result<saved_part> save() const = 0;

@@ -21,6 +21,7 @@ result<void> program_worker::compute(assignment& a, worker_part& part, std::uint
             return partial.failure();
         a.partials.push_back(std::move(*partial));
     }
+    a.description = "phase " + std::to_string(a.told.number) + ": " + part.describe(a.told);
     return {};
 }
 
@@ -31,6 +32,17 @@ program_worker::program_worker(actor_context& context, program_worker_options op
     on<proto::Piece>(&program_worker::take_piece);
     on<proto::StartProgram>(&program_worker::start);
     on<proto::Phase>(&program_worker::take_phase);
+    show_facts(facts_);
+    facts_->set(
+        {{"phase", ""}, {"applied", ""}, {"waits", "for its share of the data"}, {"last", ""}});
+}
+
+// A few short texts under one lock: it happens once for every phase.
+void program_worker::show(std::uint64_t next, std::uint64_t applied, std::string_view last) const {
+    facts_->set({{"phase", std::to_string(next)},
+                 {"applied", std::to_string(applied)},
+                 {"waits", next == next_ ? "for phase " + std::to_string(next) : std::string{}},
+                 {"last", last}});
 }
 
 bool program_worker::is_of_leader(const frame& f) {
@@ -54,8 +66,10 @@ void program_worker::take_piece(proto::Piece::Reader body, const frame& f) {
         return reject("piece " + std::to_string(body.getNumber()) + " of the data is not the next");
     ++pieces_;
     const bool is_last = body.getLast();
-    if (is_last)
+    if (is_last) {
         course_ = course::ready;
+        facts_->set("waits", "for the run to begin");
+    }
     const auto tensors = std::make_shared<payload>(f.tensors().begin(), f.tensors().end());
     work_.submit(
         *options_.compute,
@@ -91,6 +105,7 @@ void program_worker::start(proto::StartProgram::Reader body, const frame& f) {
     arrived_.clear();
     run_ = std::move(to);
     course_ = course::ready;
+    facts_->set("waits", "");
     next_ = state->number;
     applied_ = next_ > options_.window ? next_ - options_.window : 0;
     const bool is_restored = body.hasState();
@@ -103,6 +118,7 @@ void program_worker::start(proto::StartProgram::Reader body, const frame& f) {
          .then =
              [this] {
                  course_ = course::at_work;
+                 show(next_, applied_, "");
                  frame_builder<proto::ProgramReady> ready;
                  ready.body().setIncarnation(run_.number);
                  send(options_.leader, std::move(ready));
@@ -140,6 +156,8 @@ void program_worker::take_phase(proto::Phase::Reader body, const frame& f) {
 }
 
 void program_worker::go_on() {
+    if (arrived_.contains(next_))
+        facts_->set("waits", "");
     for (auto found = arrived_.find(next_); found != arrived_.end(); found = arrived_.find(next_)) {
         const std::shared_ptr<assignment> a = std::move(found->second);
         arrived_.erase(found);
@@ -161,6 +179,8 @@ void program_worker::go_on() {
 }
 
 void program_worker::computed(const assignment& a) {
+    const std::uint64_t number = a.told.number;
+    show(number + 1, number > options_.window ? number - options_.window : 0, a.description);
     if (a.mark == phase_mark::save)
         send_state(a);
     if (!a.told.is_probe)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "actors/runtime/actor.hpp"
+#include "actors/runtime/fact_board.hpp"
 #include "actors/runtime/work_queue.hpp"
 #include "actors/scheduled/phase_ledger.hpp"
 #include "actors/scheduled/run_incarnation.hpp"
@@ -43,6 +44,7 @@ class program_worker final : public actor {
         phase_mark mark = phase_mark::none;
         std::optional<phase_deltas> due; // to be applied before it
         saved_part saved;
+        std::string description;
         std::vector<payload> partials; // by scheduler; of a phase that is no probe one
     };
 
@@ -54,6 +56,8 @@ class program_worker final : public actor {
     static result<void> compute(assignment& a, worker_part& part, std::uint32_t schedulers,
                                 compute_context& context);
     void computed(const assignment& a);
+    // To inspectors: the phase that is next, and the number of those whose deltas have been applied.
+    void show(std::uint64_t next, std::uint64_t applied, std::string_view last) const;
     void send_state(const assignment& a);
     void send_partial(std::uint32_t scheduler, const assignment& a, const payload& partial);
     bool is_of_leader(const frame& f);
@@ -65,7 +69,8 @@ class program_worker final : public actor {
     std::uint64_t next_ = 0; // phase to be computed
     std::uint64_t applied_ =
         0; // number of phases whose deltas have been applied, or will be by what is submitted
-    std::map<std::uint64_t, std::shared_ptr<assignment>> arrived_; // later ones
+    std::map<std::uint64_t, std::shared_ptr<assignment>> arrived_;             // later ones
+    const std::shared_ptr<fact_board> facts_ = std::make_shared<fact_board>(); // for inspectors
     work_queue work_;
 };
 

@@ -18,6 +18,18 @@ scheduler_actor::scheduler_actor(actor_context& context, scheduler_actor_options
     on<proto::MarkPhase>(&scheduler_actor::mark);
     on<proto::Partial>(&scheduler_actor::take_partial);
     on<proto::Deltas>(&scheduler_actor::take_deltas);
+    show_facts(facts_);
+    facts_->set({{"phase", ""},
+                 {"window", std::to_string(options_.shape.window)},
+                 {"chosen", ""},
+                 {"probes", ""}});
+    if (options_.shape.scheduler == 0)
+        show_workers(progress_.board());
+}
+
+void scheduler_actor::show_progress() const {
+    facts_->set(
+        {{"phase", std::to_string(ledger_.folded())}, {"probes", std::to_string(milestones_)}});
 }
 
 bool scheduler_actor::is_of_leader(const frame& f) {
@@ -49,6 +61,8 @@ void scheduler_actor::start(proto::StartProgram::Reader body, const frame& f) {
     ledger_.restore(std::move(state->deltas));
     restored_ = std::move(state->phases);
     milestones_ = state->milestones;
+    progress_.start(state->number);
+    show_progress();
     const auto kept = std::make_shared<saved_part>(std::move(state->part));
     work_.submit(
         *options_.compute,
@@ -106,7 +120,11 @@ void scheduler_actor::take_partial(proto::Partial::Reader body, const frame& f) 
     if (!worker)
         return reject("the sender is no worker of this run");
     auto taken = ledger_.take_partial(*worker, *header, {f.tensors().begin(), f.tensors().end()});
-    taken ? go_on() : reject(taken.failure().message());
+    if (!taken)
+        return reject(taken.failure().message());
+    if (options_.shape.scheduler == 0)
+        progress_.took(*worker, header->number);
+    go_on();
 }
 
 void scheduler_actor::take_deltas(proto::Deltas::Reader body, const frame& f) {
@@ -194,31 +212,31 @@ void scheduler_actor::compute(step::kind kind, std::uint64_t number,
                       }});
 }
 
-namespace {
-
-result<phase> choose(scheduler_part& part, std::uint64_t number, std::uint64_t seed) {
+result<scheduler_actor::choice> scheduler_actor::choose(scheduler_part& part, std::uint64_t number,
+                                                        std::uint64_t seed) {
     random_stream random{seed, number};
     auto chosen = part.schedule(number, random);
-    if (chosen)
-        chosen->number = number;
-    return chosen;
+    if (!chosen)
+        return chosen.failure();
+    chosen->number = number;
+    std::string description = "phase " + std::to_string(number) + ": " + part.describe(*chosen);
+    return choice{std::move(*chosen), std::move(description)};
 }
 
-} // namespace
-
 void scheduler_actor::schedule(std::uint64_t number) {
-    compute<phase>(
+    compute<choice>(
         step::schedule, number,
         [part = options_.part, number, seed = options_.seed] {
             return choose(*part, number, seed);
         },
-        [this](phase& chosen) { send_chosen(std::move(chosen)); });
+        [this](choice& made) { send_chosen(std::move(made)); });
 }
 
-void scheduler_actor::send_chosen(phase chosen) {
+void scheduler_actor::send_chosen(choice made) {
     const phase_mark mark = std::exchange(to_mark_, phase_mark::none);
-    send_phase(chosen, mark);
-    ledger_.scheduled(std::move(chosen), mark);
+    send_phase(made.chosen, mark);
+    facts_->set("chosen", made.description);
+    ledger_.scheduled(std::move(made.chosen), mark);
 }
 
 void scheduler_actor::save() {
@@ -234,7 +252,7 @@ void scheduler_actor::save() {
 void scheduler_actor::pull(std::uint64_t number) {
     struct pulled {
         payload changes;
-        std::optional<phase> chosen;
+        std::optional<choice> chosen;
     };
     const auto partials = ledger_.partials(number);
     const std::uint64_t next = number + options_.shape.window + 1;
@@ -299,6 +317,7 @@ void scheduler_actor::conclude(std::uint64_t number) {
         },
         [this, number](standing& now) {
             ++milestones_;
+            show_progress();
             if (options_.shape.scheduler == 0) {
                 frame_builder<proto::ProbeDone> news;
                 news.body().setIncarnation(run_.number);
@@ -318,6 +337,7 @@ void scheduler_actor::conclude(std::uint64_t number) {
 
 void scheduler_actor::folded(payload changes) {
     ledger_.folded(std::move(changes));
+    show_progress();
     const std::uint64_t done = ledger_.folded();
     if (options_.shape.scheduler == 0 && done % phases_between_reports == 0) {
         frame_builder<proto::PhasesDone> news;
@@ -343,46 +363,6 @@ void scheduler_actor::end(bool is_done) {
 void scheduler_actor::on_rejected(proto::Rejected::Reader body, const frame&) {
     if (!body.getGone()) // else its end is reported to the leader
         quit(read_failure(body).in("a message was refused"));
-}
-
-// ---- sending ----
-
-void scheduler_actor::send_phase(const phase& chosen, phase_mark mark) {
-    const phase_deltas* due = ledger_.due_with(chosen.number);
-    for (const actor_address worker : run_.workers) {
-        frame_builder<proto::Phase> message;
-        auto body = message.body();
-        body.setIncarnation(run_.number);
-        body.setNumber(chosen.number);
-        body.setProbe(chosen.is_probe);
-        body.setMark(static_cast<proto::Mark>(mark));
-        body.setContent(static_cast<std::uint16_t>(chosen.content.size()));
-        message.envelope().setWork(chosen.number);
-        message.envelope().setStateVersion(ledger_.folded());
-        for (const tensor& t : chosen.content)
-            message.attach(t);
-        if (due != nullptr)
-            for (const tensor& t : due->changes)
-                message.attach(t);
-        send(worker, std::move(message));
-    }
-}
-
-void scheduler_actor::send_deltas(const phase_header& of, const payload& deltas) {
-    for (std::uint32_t s = 0; s < run_.schedulers.size(); ++s) {
-        if (s == options_.shape.scheduler)
-            continue;
-        frame_builder<proto::Deltas> message;
-        auto body = message.body();
-        body.setIncarnation(run_.number);
-        body.setNumber(of.number);
-        body.setProbe(of.is_probe);
-        body.setMark(static_cast<proto::Mark>(of.mark));
-        message.envelope().setWork(of.number);
-        for (const tensor& t : deltas)
-            message.attach(t);
-        send(run_.schedulers[s], std::move(message));
-    }
 }
 
 template <class Message>

@@ -5,12 +5,16 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "actors/runtime/actor.hpp"
+#include "actors/runtime/fact_board.hpp"
 #include "actors/runtime/work_queue.hpp"
 #include "actors/scheduled/phase_ledger.hpp"
 #include "actors/scheduled/run_incarnation.hpp"
 #include "actors/scheduled/saved_state.hpp"
+#include "actors/scheduled/worker_progress.hpp"
 #include "schemas/scheduled.capnp.h"
 
 namespace troupe::scheduled {
@@ -38,6 +42,12 @@ class scheduler_actor final : public actor {
         ended,
     };
 
+    // A phase that the part has chosen, and what inspectors are shown of it.
+    struct choice {
+        phase chosen;
+        std::string description;
+    };
+
     // ---- from the leader ----
     void start(proto::StartProgram::Reader body, const frame& f);
     void begin(proto::BeginPhases::Reader body, const frame& f);
@@ -55,12 +65,15 @@ class scheduler_actor final : public actor {
     void conclude(std::uint64_t number);
     void folded(payload changes);
     void end(bool is_done);
+    void show_progress() const; // to inspectors
 
     // Work of the part that leaves a value: `then` is called with it, and the scheduler goes on.
     template <class T>
     void compute(step::kind kind, std::uint64_t number, std::function<result<T>()> work,
                  std::function<void(T&)> then);
-    void send_chosen(phase chosen);
+    // Of the part: on a device, or in a handler.
+    static result<choice> choose(scheduler_part& part, std::uint64_t number, std::uint64_t seed);
+    void send_chosen(choice made);
     void send_phase(const phase& chosen, phase_mark mark);
     void send_deltas(const phase_header& of, const payload& deltas);
     template <class Message>
@@ -79,6 +92,8 @@ class scheduler_actor final : public actor {
     phase_mark to_mark_ = phase_mark::none; // the next phase that is chosen
     std::uint32_t milestones_ = 0;          // probes that have been concluded
     std::array<duration, 8> costs_{};       // of the last step of each kind
+    const std::shared_ptr<fact_board> facts_ = std::make_shared<fact_board>(); // for inspectors
+    worker_progress progress_; // of a run; scheduler 0 keeps it, as every run has one
     work_queue work_;
 };
 

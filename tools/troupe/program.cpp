@@ -295,6 +295,7 @@ void add_inspect(CLI::App& program, inspect_words& inspect, int& code) {
     inspect_command->footer(
         "Examples: troupe inspect 127.0.0.1:4711\n"
         "          troupe inspect 127.0.0.1:4711 staleness --watch\n"
+        "          troupe inspect 127.0.0.1:4711 schedule --watch\n"
         "          troupe inspect 127.0.0.1:4711 tail type=Activation actor=stage-1\n"
         "          troupe inspect 127.0.0.1:4711 follow minibatch=next\n"
         "          troupe inspect 127.0.0.1:4711 export trace.json --seconds 2\n\n"
@@ -317,11 +318,13 @@ void add_inspect(CLI::App& program, inspect_words& inspect, int& code) {
         ->required();
     inspect_command->add_option(
         "VIEW", inspect.words,
-        "actors, staleness, tail [KEY=VALUE...], follow minibatch=N or work=N, export FILE.");
+        "actors, staleness, schedule [run=R], tail [KEY=VALUE...], follow minibatch=N or work=N, "
+        "export FILE.");
     inspect_command->add_option("--key", inspect.access.key_file, "File with the cluster's key.");
     add_transport(inspect_command, inspect.access.transport);
     inspect_command->add_flag("--json", inspect.what.json, "One JSON object per line.");
-    inspect_command->add_flag("--watch", inspect.what.watch, "actors, staleness: again and again.");
+    inspect_command->add_flag("--watch", inspect.what.watch,
+                              "actors, staleness, schedule: again and again.");
     inspect_command
         ->add_option("--count", inspect.what.count,
                      "tail: end after so many messages, at least 1; without it never.")
