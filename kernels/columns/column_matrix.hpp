@@ -18,10 +18,10 @@
 // that names columns which the matrix does not have (see has()), or a span of another length than is written here, is a bug.
 // A column may be in a set more than once.
 //
-// Precision. Products of float32 numbers, or of one with a float64 number, are summed in float64: `products`, `add`,
-// `squares`, `sums` and the `gram` of sparse columns have errors near 1e-16 of |x_j| |r|, and their bits are the same on
-// every machine. `gram` of dense columns multiplies and adds in float32 along 64 rows at a time and in float64 beyond: its
-// error is below 1e-7 |x_i| |x_j| in practice (4e-6 at most), and its last bits depend on the instruction set.
+// Precision. Values are widened in registers and summed in float64: `products`, `add`, `squares`, `sums` and the `gram` of
+// sparse columns have errors below 1e-14 |x_j| |r|, and their bits are the same on every machine. `gram` of dense columns
+// multiplies and adds in float32 along 1024 rows, which the lanes of a register share, and in float64 beyond: its error is
+// about 1e-8 |x_i| |x_j| for many rows and below 3e-7 for few, and its last bits depend on the instruction set.
 // Each number depends on its own columns (and r) alone, and not on which others are in the set.
 //
 // Threads: a matrix never changes once it is made; any number of threads may use it. A column_workspace belongs to one

@@ -5,6 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 #include "kernels/columns/column_list.hpp"
 
 namespace troupe::columns {
@@ -29,9 +33,17 @@ inline wide get(const double* from) {
 inline void put(double* to, wide v) {
     *reinterpret_cast<wide_in_memory*>(to) = v;
 }
+// GCC 12 would convert halves of a register, in part by way of memory.
 inline wide widened(const float* from) {
+#if defined(__AVX512F__)
+    constexpr __mmask8 all = 0xff; // the form without a mask makes GCC 12 warn
+    return reinterpret_cast<wide>(_mm512_maskz_cvtps_pd(all, _mm256_loadu_ps(from)));
+#elif defined(__AVX2__)
+    return reinterpret_cast<wide>(_mm256_cvtps_pd(_mm_loadu_ps(from)));
+#else
     const narrow v = *reinterpret_cast<const narrow_in_memory*>(from);
     return __builtin_convertvector(v, wide);
+#endif
 }
 
 inline std::size_t least(std::size_t a, std::size_t b) {

@@ -28,7 +28,8 @@ double length_of(const column_matrix& x, std::size_t column) {
 }
 
 bool same_bits(std::span<const double> a, std::span<const double> b) {
-    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+    return a.size() == b.size() &&
+           (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
 }
 
 // The sizes at which loops begin and end differently, with few and many entries.
@@ -202,6 +203,31 @@ BOOST_AUTO_TEST_CASE(many_columns_multiply_in_pieces) {
     for (std::size_t i = 0; i < all.size(); ++i)
         largest = std::max(largest, std::abs(all[i] - of_dense[i]));
     BOOST_TEST(largest < 1e-5);
+}
+
+// Long enough that their rows are multiplied a range at a time: whichever column is scattered, the other one has entries
+// in ranges in which it has none.
+BOOST_AUTO_TEST_CASE(sparse_columns_with_entries_in_few_rows_multiply) {
+    constexpr std::size_t rows = 50000, columns = 4;
+    memory_pool pool{64u << 20};
+    auto values = test::random_rows({rows, columns}, 0.5, 11);
+    for (std::size_t i = 0; i < rows; ++i) {
+        const bool has_entries[columns] = {i > 40000, i == 7 || i > 30000, i > 10000 && i < 15000,
+                                           i % 50 == 0};
+        for (std::size_t j = 0; j < columns; ++j)
+            values.values[i * columns + j] *= has_entries[j] ? 1.f : 0.f;
+    }
+    const auto x = test::sparse_of(pool, values, 5000);
+    column_workspace memory;
+    for (std::size_t i = 0; i < columns; ++i)
+        for (std::size_t j = 0; j < columns; ++j) {
+            const column_pairs pair{column_set::range(i, 1), column_set::range(j, 1)};
+            double product = 0, expected = 0;
+            x->gram(pair, {&product, 1}, memory);
+            reference_columns::gram(*x, pair, {&expected, 1});
+            BOOST_TEST(std::abs(product - expected) <=
+                       in_float64 * length_of(*x, i) * length_of(*x, j));
+        }
 }
 
 BOOST_AUTO_TEST_CASE(a_workspace_serves_matrices_of_any_size_one_after_the_other) {
