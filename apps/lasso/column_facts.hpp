@@ -40,10 +40,9 @@ inline column_facts facts_of_centred(double mean, double square,
     return {mean, square, form.has_unit_norm && square > 0 ? std::sqrt(square) : 1.0};
 }
 
-// The product of two of the model's columns, from that of the columns as they are.
-inline double model_product(double product, const column_facts& a, const column_facts& b,
-                            double rows) noexcept {
-    return (product - rows * a.mean * b.mean) / (a.scale * b.scale);
+// The model's products of columns are those of the columns scaled, less the product of these.
+inline double scaled_mean(const column_facts& facts, double rows) noexcept {
+    return std::sqrt(rows) * facts.mean / facts.scale;
 }
 
 } // namespace troupe::lasso

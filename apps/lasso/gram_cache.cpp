@@ -28,6 +28,12 @@ std::vector<std::int32_t> all_of(std::span<const std::int64_t> chosen,
     return all;
 }
 
+error not_there(std::int64_t row, std::int64_t column) {
+    return {errc::protocol, "the product of columns " + std::to_string(row) + " and " +
+                                std::to_string(column) +
+                                " is needed, but was not asked for, or is no number"};
+}
+
 } // namespace
 
 // ---- room ----
@@ -143,18 +149,30 @@ void gram_cache::mark(std::size_t row, std::size_t column, double product) {
 
 gram_request gram_cache::ask(std::span<const std::int64_t> chosen,
                              std::span<const std::int32_t> partners) {
-    place_list needed;
-    for (const std::int32_t column : all_of(chosen, partners))
-        needed.push_back(place_of_.at(column));
-    // Rows that miss the same columns, themselves among them, are asked for together.
-    std::map<place_list, place_list> alike;
+    const place_list needed = places_of(all_of(chosen, partners));
+    const auto misses_all = [&](std::size_t row) {
+        return std::ranges::all_of(
+            needed, [&](std::size_t column) { return column == row || is_missing(row, column); });
+    };
+    gram_request request;
+    const auto add = [&](gram_block block) {
+        if (block.entries() > 0)
+            request.push_back(std::move(block));
+    };
+    place_list new_rows, old_rows;
     for (const std::int64_t j : chosen) {
         const std::size_t row = place_of_.at(narrow(j));
+        (misses_all(row) ? new_rows : old_rows).push_back(row);
+    }
+    add(ask_new(new_rows, needed));
+    // Of the others those that miss the same columns are asked for together.
+    std::map<place_list, place_list> alike;
+    for (const std::size_t row : old_rows) {
         place_list missed;
         for (const std::size_t column : needed)
-            if (column == row || is_missing(row, column))
+            if (column != row && is_missing(row, column))
                 missed.push_back(column);
-        if (missed.size() > 1)
+        if (!missed.empty())
             alike[std::move(missed)].push_back(row);
     }
     std::vector<const decltype(alike)::value_type*> order;
@@ -165,21 +183,22 @@ gram_request gram_cache::ask(std::span<const std::int64_t> chosen,
         return std::pair{b->first.size(), places_[a->second.front()].column} <
                std::pair{a->first.size(), places_[b->second.front()].column};
     });
-    gram_request request;
     for (const auto* group : order)
-        if (auto block = ask_alike(group->second, group->first); block.entries() > 0)
-            request.push_back(std::move(block));
+        add(ask_alike(group->second, group->first));
     return request;
 }
 
-gram_block gram_cache::ask_alike(const place_list& rows, const place_list& missed) {
+// Rows that have nothing yet: with one another, and with all others that are needed.
+gram_block gram_cache::ask_new(const place_list& rows, const place_list& needed) {
     gram_block block;
+    if (rows.empty())
+        return block;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         block.rows.push_back(places_[rows[i]].column);
         for (std::size_t k = 0; k < i; ++k)
             mark(rows[i], rows[k], asked);
     }
-    for (const std::size_t column : missed) // less what this or an earlier block has asked for
+    for (const std::size_t column : needed)
         if (column != rows.front() && is_missing(rows.front(), column)) {
             block.columns.push_back(places_[column].column);
             for (const std::size_t row : rows)
@@ -188,38 +207,98 @@ gram_block gram_cache::ask_alike(const place_list& rows, const place_list& misse
     return block;
 }
 
-void gram_cache::put(std::int32_t row, std::int32_t column, double product) {
-    const auto a = place_of_.find(row), b = place_of_.find(column);
-    if (a != place_of_.end() && b != place_of_.end())
-        mark(a->second, b->second, product);
+// Rows that miss the same columns, less what an earlier block has asked for.
+gram_block gram_cache::ask_alike(const place_list& rows, const place_list& missed) {
+    gram_block block;
+    for (const std::size_t row : rows)
+        block.rows.push_back(places_[row].column);
+    for (const std::size_t column : missed)
+        if (is_missing(rows.front(), column)) {
+            block.columns.push_back(places_[column].column);
+            for (const std::size_t row : rows)
+                mark(row, column, asked);
+        }
+    block.is_among = false;
+    return block;
+}
+
+gram_cache::place_list gram_cache::places_of(std::span<const std::int32_t> columns) const {
+    place_list places;
+    places.reserve(columns.size());
+    for (const std::int32_t column : columns) {
+        const auto found = place_of_.find(column);
+        places.push_back(found == place_of_.end() ? places_.size() : found->second);
+    }
+    return places;
+}
+
+void gram_cache::keep(const gram_request& request, std::span<const double> products,
+                      const std::function<double(std::int32_t)>& scale) {
+    std::size_t next = 0;
+    for (const gram_block& block : request) {
+        const place_list rows = places_of(block.rows), columns = places_of(block.columns);
+        std::vector<double> row_scales, column_scales;
+        std::ranges::transform(block.rows, std::back_inserter(row_scales), scale);
+        std::ranges::transform(block.columns, std::back_inserter(column_scales), scale);
+        const auto put = [&](std::size_t row, std::size_t column, double divisor) {
+            const double product = products[next++] / divisor;
+            if (row < places_.size() && column < places_.size())
+                mark(row, column, product);
+        };
+        for (std::size_t i = 0; block.is_among && i < rows.size(); ++i)
+            for (std::size_t k = 0; k < i; ++k)
+                put(rows[i], rows[k], row_scales[i] * row_scales[k]);
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            for (std::size_t k = 0; k < columns.size(); ++k)
+                put(rows[i], columns[k], row_scales[i] * column_scales[k]);
+    }
+}
+
+void gram_cache::put_square(std::int64_t variable, double square) {
+    const std::size_t at = place_of_.at(narrow(variable));
+    mark(at, at, square);
+}
+
+// Null if there is none.
+const double* gram_cache::row_of(std::int64_t column) const {
+    const auto found = place_of_.find(narrow(column));
+    if (found == place_of_.end() || !places_[found->second].has_row())
+        return nullptr;
+    return places_[found->second].products.data();
 }
 
 result<std::vector<double>> gram_cache::gather(std::span<const std::int64_t> rows,
                                                std::span<const std::int32_t> columns) const {
-    const auto place_for = [this](std::int64_t column) {
-        const auto found = place_of_.find(narrow(column));
-        return found == place_of_.end() ? places_.size() : found->second;
-    };
-    place_list at;
-    for (const std::int32_t k : columns)
-        at.push_back(place_for(k));
+    const place_list at = places_of(columns);
     std::vector<double> entries;
     entries.reserve(rows.size() * columns.size());
     for (const std::int64_t j : rows) {
-        const std::size_t row = place_for(j);
-        const bool is_row = row < places_.size() && places_[row].has_row();
+        const double* products = row_of(j);
         for (std::size_t i = 0; i < at.size(); ++i) {
-            const double product =
-                is_row && at[i] < places_.size() ? places_[row].products[at[i]] : missing;
-            if (!std::isfinite(product))
-                return error{errc::protocol,
-                             "the product of columns " + std::to_string(j) + " and " +
-                                 std::to_string(columns[i]) +
-                                 " is needed, but was not asked for, or is no number"};
-            entries.push_back(product);
+            entries.push_back(products != nullptr && at[i] < places_.size() ? products[at[i]]
+                                                                             : missing);
+            if (!std::isfinite(entries.back()))
+                return not_there(j, columns[i]);
         }
     }
     return entries;
+}
+
+result<coupling_matrix> gram_cache::among(std::span<const std::int64_t> chosen) const {
+    std::vector<std::int32_t> columns;
+    std::ranges::transform(chosen, std::back_inserter(columns), narrow);
+    const place_list at = places_of(columns);
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+        const double* products = row_of(chosen[i]);
+        for (std::size_t k = 0; k < at.size(); ++k)
+            if (products == nullptr || at[k] >= places_.size() || !std::isfinite(products[at[k]]))
+                return not_there(chosen[i], columns[k]);
+    }
+    return coupling_matrix::of_rows(chosen.size(), [&](std::size_t i, std::span<double> numbers) {
+        const double* products = places_[at[i]].products.data();
+        for (std::size_t k = 0; k < at.size(); ++k)
+            numbers[k] = products[at[k]];
+    });
 }
 
 // ---- as it is saved ----

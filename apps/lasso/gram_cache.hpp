@@ -1,11 +1,11 @@
-// The products of the model's columns with one another that a scheduler has asked for: rows for its own variables, columns for
-// all that they meet. Each product is asked for once while it is kept; when the bound is reached, the variables that were used
-// least recently are dropped with their rows.
+// The products of columns with one another that a scheduler has asked for, scaled and not centred: rows for its own variables,
+// columns for all that they meet. Each product is asked for once while it is kept; when the bound is reached, the variables that
+// were used least recently are dropped with their rows.
 //
 //     chosen.resize(cache.make_room(chosen, partners, {number, oldest}));
 //     const gram_request request = cache.ask(chosen, partners);          // what is missing
 //     ...
-//     cache.put(j, k, product);                                          // for each entry, when it has come
+//     cache.keep(request, products, scale);                              // when they have come
 //     auto entries = cache.gather(chosen, partners);
 //
 // A pure value; one thread. Errors: errc::protocol for products that were not asked for.
@@ -13,10 +13,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "apps/lasso/coupling_matrix.hpp"
 #include "apps/lasso/gram_request.hpp"
 #include "schemas/base/error.hpp"
 
@@ -41,12 +43,17 @@ class gram_cache {
     // there from now on.
     gram_request ask(std::span<const std::int64_t> chosen, std::span<const std::int32_t> partners);
 
-    // Of a row that there is; both ways if both are rows. Nothing happens if there is no such place any more.
-    void put(std::int32_t row, std::int32_t column, double product);
+    // What has come, in the order of the request's blocks; `scale(column)`: what the column is divided by. Products for which
+    // there is no place any more are left out.
+    void keep(const gram_request& request, std::span<const double> products,
+              const std::function<double(std::int32_t)>& scale);
+    // Of a variable that has a row, with itself.
+    void put_square(std::int64_t variable, double square);
 
     // Row after row. errc::protocol if one is not there, or has not come yet.
     result<std::vector<double>> gather(std::span<const std::int64_t> rows,
                                        std::span<const std::int32_t> columns) const;
+    result<coupling_matrix> among(std::span<const std::int64_t> chosen) const;
 
     std::size_t rows() const noexcept { return row_count_; }
     std::size_t entries() const noexcept { return row_count_ * places_.size(); }
@@ -77,7 +84,10 @@ class gram_cache {
     void add_row(std::size_t at);
     bool is_missing(std::size_t row, std::size_t column) const;
     void mark(std::size_t row, std::size_t column, double product);
+    gram_block ask_new(const place_list& rows, const place_list& needed);
     gram_block ask_alike(const place_list& rows, const place_list& missed);
+    place_list places_of(std::span<const std::int32_t> columns) const;
+    const double* row_of(std::int64_t column) const;
 
     std::size_t entries_max_;
     std::size_t row_count_ = 0;

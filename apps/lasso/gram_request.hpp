@@ -7,14 +7,16 @@
 
 namespace troupe::lasso {
 
-// The products of each of the rows with those before it in the list, and with every one of the columns. In this order: first
-// (1, 0), (2, 0), (2, 1), (3, 0), ... of the rows, then for each row all columns.
+// If they are asked for among themselves, the products of each of the rows with those before it in the list; and those of each
+// row with every one of the columns. In this order: first (1, 0), (2, 0), (2, 1), (3, 0), ... of the rows, then for each row
+// all columns.
 struct gram_block {
     std::vector<std::int32_t> rows;
     std::vector<std::int32_t> columns;
+    bool is_among = true;
 
     std::size_t pairs() const noexcept {
-        return rows.empty() ? 0 : rows.size() * (rows.size() - 1) / 2;
+        return rows.empty() || !is_among ? 0 : rows.size() * (rows.size() - 1) / 2;
     }
     std::size_t entries() const noexcept { return pairs() + rows.size() * columns.size(); }
 

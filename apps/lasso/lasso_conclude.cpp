@@ -98,9 +98,14 @@ void lasso_scheduler::begin_round(std::uint64_t number, std::span<const judgemen
     course_.objective_bound = objective(all.residual_square, all.coefficients, p);
     const auto used = static_cast<std::size_t>(all.used);
     working_.replace(number, judgements,
-                     {p.l1, std::max(first_size(options_.columns), growth * used)}, options_.form);
+                     {p.l1, std::min(std::max(first_size(options_.columns), growth * used),
+                                     limits::whole_set_max)},
+                     options_.form);
+    fresh_gradients_.clear();
     for (const std::int64_t column : working_.own()) {
         const std::size_t i = index_of(column);
+        if (judged_->is_now)
+            fresh_gradients_.push_back(judged_->gradients[i]);
         const double curvature = facts_[i].curvature(), value = judged_->values[i];
         const double best = minimizer(judged_->gradients[i] + curvature * value, curvature, p);
         if (std::isfinite(best))
@@ -119,10 +124,13 @@ void lasso_scheduler::begin_round(std::uint64_t number, std::span<const judgemen
 
 result<scheduled::saved_part> lasso_scheduler::save() const {
     std::vector<std::int64_t> under_way, chosen;
+    std::vector<double> gradients;
     for (const own_phase& p : under_way_) {
         under_way.push_back(static_cast<std::int64_t>(p.number));
         under_way.push_back(p.is_probe);
         under_way.push_back(static_cast<std::int64_t>(p.chosen.size()));
+        under_way.push_back(static_cast<std::int64_t>(p.gradients.size()));
+        gradients.insert(gradients.end(), p.gradients.begin(), p.gradients.end());
         chosen.insert(chosen.end(), p.chosen.begin(), p.chosen.end());
     }
     std::vector<double> facts;
@@ -136,17 +144,18 @@ result<scheduled::saved_part> lasso_scheduler::save() const {
         course_.target_mean,             course_.null_objective,
         course_.objective_bound,         course_.used,
         path_.lambda_max(),              static_cast<double>(path_.at()),
-        judged_.has_value() ? 1.0 : 0.0,
+        judged_.has_value() ? 1.0 : 0.0, judged_ && judged_->is_now ? 1.0 : 0.0,
     };
     const auto gram = gram_.save();
     const auto working = working_.save();
     const judged_values judged = judged_.value_or(judged_values{});
     state_writer write{*options_.memory};
     write("course", course)("values", values_)("facts", facts)("order", order_->state());
-    write("phases", under_way)("phase variables", chosen);
+    write("phases", under_way)("phase variables", chosen)("phase gradients", gradients);
     write("product numbers", gram.numbers)("products", gram.products);
     write("working set", working.own)("others", working.others)("facts of others", working.facts);
     write("rule", rule_.save());
+    write("fresh gradients", fresh_gradients_);
     write("judged gradients", judged.gradients)("judged values", judged.values);
     auto saved = std::move(write).finish();
     if (!saved)

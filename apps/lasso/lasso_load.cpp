@@ -9,7 +9,7 @@ namespace troupe::lasso {
 
 namespace {
 
-constexpr std::size_t course_numbers = 11;
+constexpr std::size_t course_numbers = 12;
 
 error bad(const char* what) {
     return {errc::protocol, std::string{what} + ": the saved state of lasso has other sizes"};
@@ -45,6 +45,7 @@ result<void> lasso_scheduler::load(const scheduled::saved_part& saved) {
     auto copied = all_of({copy(saved, "order", order), copy(saved, "rule", rule),
                           copy(saved, "product numbers", gram.numbers),
                           copy(saved, "products", gram.products),
+                          copy(saved, "fresh gradients", fresh_gradients_),
                           copy(saved, "working set", working.own),
                           copy(saved, "others", working.others),
                           copy(saved, "facts of others", working.facts)});
@@ -59,6 +60,8 @@ result<void> lasso_scheduler::load(const scheduled::saved_part& saved) {
     const auto is_own = [this](std::int64_t j) { return working_.is_own(j); };
     if (!std::ranges::all_of(working.own, is_own))
         return bad("working set");
+    if (!fresh_gradients_.empty() && fresh_gradients_.size() != working.own.size())
+        return bad("fresh gradients");
     return all_of({order_->restore(order), gram_.load(gram), working_.load(working, options_.form)});
 }
 
@@ -89,29 +92,41 @@ result<void> lasso_scheduler::load_course(const scheduled::saved_part& saved) {
         return {};
     if (judged.gradients.size() != values_.size() || judged.values.size() != values_.size())
         return bad("judged values");
+    judged.is_now = course[11] != 0;
     judged_ = std::move(judged);
     return {};
 }
 
 result<void> lasso_scheduler::load_phases(const scheduled::saved_part& saved) {
     std::vector<std::int64_t> numbers, chosen;
+    std::vector<double> gradients;
     if (auto copied = all_of({copy(saved, "phases", numbers),
-                              copy(saved, "phase variables", chosen)});
+                              copy(saved, "phase variables", chosen),
+                              copy(saved, "phase gradients", gradients)});
         !copied)
         return copied;
     under_way_.clear();
-    std::size_t begin = 0;
-    for (std::size_t i = 0; i + 2 < numbers.size(); i += 3) {
-        const auto count = static_cast<std::uint64_t>(numbers[i + 2]);
-        if (count > chosen.size() - begin)
+    std::span<const std::int64_t> chosen_left = chosen;
+    std::span<const double> gradients_left = gradients;
+    const auto take = [](auto& left, std::int64_t count, auto& to) {
+        if (count < 0 || static_cast<std::uint64_t>(count) > left.size())
+            return false;
+        const auto part = left.first(static_cast<std::size_t>(count));
+        to.assign(part.begin(), part.end());
+        left = left.subspan(part.size());
+        return true;
+    };
+    for (std::size_t i = 0; i + 3 < numbers.size(); i += 4) {
+        own_phase& p = under_way_.emplace_back();
+        p.number = static_cast<std::uint64_t>(numbers[i]);
+        p.is_probe = numbers[i + 1] != 0;
+        if (!take(chosen_left, numbers[i + 2], p.chosen) ||
+            !take(gradients_left, numbers[i + 3], p.gradients))
             return bad("phases");
-        const auto from = chosen.begin() + static_cast<std::ptrdiff_t>(begin);
-        begin += count;
-        under_way_.push_back({static_cast<std::uint64_t>(numbers[i]), numbers[i + 1] != 0,
-                              {from, from + static_cast<std::ptrdiff_t>(count)}});
     }
     const auto is_own = [this](std::int64_t j) { return working_.is_own(j); };
-    if (begin != chosen.size() || !std::ranges::all_of(chosen, is_own))
+    if (!chosen_left.empty() || !gradients_left.empty() ||
+        !std::ranges::all_of(chosen, is_own))
         return bad("phases");
     return {};
 }

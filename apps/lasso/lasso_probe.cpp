@@ -81,12 +81,17 @@ void lasso_scheduler::learn(std::span<const probe_partial> partials) {
 result<void> lasso_scheduler::look_back(in_flight deltas, std::span<const probe_partial> partials) {
     judged_.emplace();
     judged_->values = values_;
+    judged_->is_now = options_.schedulers == 1 &&
+                      std::ranges::all_of(under_way_, [](const own_phase& p) {
+                          return p.chosen.empty();
+                      });
     for (std::size_t d = deltas.size(); d-- > 0;) {
         if (deltas[d].changes.empty())
             continue; // a probe
         const auto c = read_changes(deltas[d].changes, options_.columns);
         if (!c)
             return c.failure();
+        judged_->is_now = judged_->is_now && c->columns.empty();
         for (std::size_t i = 0; i < c->columns.size(); ++i)
             if (working_.is_own(c->columns[i]))
                 judged_->values[index_of(c->columns[i])] = c->before[i];

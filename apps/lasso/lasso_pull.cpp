@@ -13,9 +13,9 @@ namespace {
 constexpr double solve_operations_max = 4e9;
 constexpr std::size_t solve_passes_min = 20, solve_passes_max = 5000;
 
-std::size_t passes_for(std::size_t variables) {
-    const double pass = static_cast<double>(variables) * static_cast<double>(variables);
-    return static_cast<std::size_t>(std::clamp(solve_operations_max / std::max(pass, 1.0),
+std::size_t passes_for(std::size_t entries) {
+    const double pass = static_cast<double>(std::max<std::size_t>(entries, 1));
+    return static_cast<std::size_t>(std::clamp(solve_operations_max / pass,
                                                static_cast<double>(solve_passes_min),
                                                static_cast<double>(solve_passes_max)));
 }
@@ -31,10 +31,10 @@ result<payload> lasso_scheduler::pull(const phase& p, in_flight deltas,
                                       std::span<const payload> partials) {
     TROUPE_CHECK(!under_way_.empty() && under_way_.front().number == p.number,
                  "phases are pulled in the order in which they were chosen");
-    const std::vector<std::int64_t> chosen = std::move(under_way_.front().chosen);
+    const own_phase own = std::move(under_way_.front());
     under_way_.pop_front();
-    if (chosen.empty())
-        return change(p.number, chosen, {});
+    if (own.chosen.empty())
+        return change(p.number, own.chosen, {});
     const auto request = read_update_request(p.content, options_.columns);
     if (!request)
         return request.failure();
@@ -46,10 +46,10 @@ result<payload> lasso_scheduler::pull(const phase& p, in_flight deltas,
     const auto f = flight_of(deltas);
     if (!f)
         return f.failure();
-    const auto u = update(chosen, *sums, *f);
+    const auto u = update(own, *sums, *f);
     if (!u)
         return u.failure();
-    return change(p.number, chosen, *u);
+    return change(p.number, own.chosen, *u);
 }
 
 // ---- what has come ----
@@ -57,11 +57,10 @@ result<payload> lasso_scheduler::pull(const phase& p, in_flight deltas,
 result<lasso_scheduler::update_sums>
 lasso_scheduler::sums_of(const update_request& request, std::span<const payload> partials) const {
     update_sums sums;
-    sums.products.resize(request.chosen.size());
+    sums.products.resize(request.with_products ? request.chosen.size() : 0);
     sums.gram.resize(entries_of(request.gram));
     for (const payload& partial : partials) {
-        const auto part =
-            read_update_partial(partial, request.chosen.size(), sums.gram.size());
+        const auto part = read_update_partial(partial, request);
         if (!part)
             return part.failure();
         sums.residual_sum += part->residual_sum;
@@ -73,23 +72,12 @@ lasso_scheduler::sums_of(const update_request& request, std::span<const payload>
 
 result<void> lasso_scheduler::keep_products(const gram_request& request,
                                             const std::vector<double>& sums) {
-    auto next = sums.begin();
-    const auto keep = [&](std::int32_t row, std::int32_t column) {
-        const column_facts *a = facts_of(row), *b = facts_of(column);
-        if (a != nullptr && b != nullptr)
-            gram_.put(row, column, model_product(*next, *a, *b, options_.form.rows));
-        ++next;
-    };
-    for (const gram_block& block : request) {
-        for (std::size_t i = 0; i < block.rows.size(); ++i)
-            for (std::size_t k = 0; k < i; ++k)
-                keep(block.rows[i], block.rows[k]);
-        for (const std::int32_t row : block.rows)
-            for (const std::int32_t column : block.columns)
-                keep(row, column);
-    }
     if (!std::ranges::all_of(sums, [](double x) { return std::isfinite(x); }))
         return error{errc::numeric, "products of columns are too large for float64; scale the data"};
+    gram_.keep(request, sums, [this](std::int32_t column) {
+        const column_facts* facts = facts_of(column);
+        return facts != nullptr ? facts->scale : 1.0;
+    });
     return {};
 }
 
@@ -109,6 +97,7 @@ result<lasso_scheduler::flight> lasso_scheduler::flight_of(in_flight deltas) con
             f.columns.push_back(c->columns[i]);
             f.deltas.push_back(c->deltas[i] * facts->scale);
             f.curvatures.push_back(facts->curvature());
+            f.means.push_back(scaled_mean(*facts, options_.form.rows));
         }
     }
     return f;
@@ -116,36 +105,50 @@ result<lasso_scheduler::flight> lasso_scheduler::flight_of(in_flight deltas) con
 
 // ---- what follows ----
 
-result<lasso_scheduler::updated> lasso_scheduler::update(const std::vector<std::int64_t>& chosen,
+result<lasso_scheduler::updated> lasso_scheduler::update(const own_phase& own,
                                                          const update_sums& sums,
                                                          const flight& f) const {
-    std::vector<std::int32_t> columns(chosen.begin(), chosen.end());
-    auto gram = gram_.gather(chosen, columns);
-    if (!gram)
-        return gram.failure();
-    const auto cross = gram_.gather(chosen, f.columns);
+    auto products = gram_.among(own.chosen);
+    if (!products)
+        return products.failure();
+    auto cross = gram_.gather(own.chosen, f.columns);
     if (!cross)
         return cross.failure();
-    coupled_set set{std::move(*gram), {}, {}};
-    for (std::size_t i = 0; i < chosen.size(); ++i) {
-        const column_facts& facts = facts_[index_of(chosen[i])];
-        const double product = sums.products[i] - facts.mean * sums.residual_sum;
-        set.gradients.push_back(product / facts.scale);
-        set.values.push_back(values_[index_of(chosen[i])]);
-    }
+    coupled_set set = set_of(own, sums);
+    set.products = std::move(*products);
+    const std::size_t changed = f.columns.size();
+    for (std::size_t i = 0; i < set.values.size(); ++i)
+        for (std::size_t k = 0; k < changed; ++k)
+            (*cross)[i * changed + k] -= set.means[i] * f.means[k];
     if (options_.schedule.couple == scheduled::coupling::check)
         return solved_alone(std::move(set), *cross, f);
-    for (std::size_t i = 0; i < chosen.size(); ++i)
-        for (std::size_t k = 0; k < f.columns.size(); ++k)
-            set.gradients[i] -= (*cross)[i * f.columns.size() + k] * f.deltas[k];
+    for (std::size_t i = 0; i < set.values.size(); ++i)
+        for (std::size_t k = 0; k < changed; ++k)
+            set.gradients[i] -= (*cross)[i * changed + k] * f.deltas[k];
     return solved_together(std::move(set));
 }
 
+// All but the products of its columns. Gradients are those of the workers' state.
+coupled_set lasso_scheduler::set_of(const own_phase& own, const update_sums& sums) const {
+    coupled_set set;
+    for (std::size_t i = 0; i < own.chosen.size(); ++i) {
+        const column_facts& facts = facts_[index_of(own.chosen[i])];
+        set.means.push_back(scaled_mean(facts, options_.form.rows));
+        set.curvatures.push_back(facts.curvature());
+        set.values.push_back(values_[index_of(own.chosen[i])]);
+        set.gradients.push_back(
+            own.gradients.empty()
+                ? (sums.products[i] - facts.mean * sums.residual_sum) / facts.scale
+                : own.gradients[i]);
+    }
+    return set;
+}
+
 lasso_scheduler::updated lasso_scheduler::solved_together(coupled_set set) const {
-    const std::size_t size = set.values.size();
+    const std::size_t size = set.values.size(), entries = set.products.entries();
     const solve_outcome outcome =
         solve(set, path_.weights(),
-              {enough_gap(size), passes_for(size), 2 * course_.objective_bound});
+              {enough_gap(size), passes_for(entries), 2 * course_.objective_bound});
     return {std::move(set.values), std::vector<bool>(size, true), outcome.decrease, outcome.gap};
 }
 
@@ -153,8 +156,12 @@ lasso_scheduler::updated lasso_scheduler::solved_alone(coupled_set set,
                                                        const std::vector<double>& cross,
                                                        const flight& f) const {
     const std::size_t size = set.values.size();
-    candidate_set candidates{std::move(set.gram), std::move(set.gradients), std::move(set.values),
-                             std::vector<double>(size)};
+    candidate_set candidates{std::vector<double>(size * size), std::move(set.gradients),
+                             std::move(set.values), std::vector<double>(size)};
+    for (std::size_t i = 0; i < size; ++i)
+        for (std::size_t k = 0; k < size; ++k)
+            candidates.gram[i * size + k] =
+                i == k ? set.curvatures[i] : set.coupling(i, k);
     for (std::size_t i = 0; i < size; ++i)
         for (std::size_t k = 0; k < f.columns.size(); ++k) {
             const double square = candidates.gram[i * size + i] * f.curvatures[k];
@@ -212,6 +219,8 @@ result<payload> lasso_scheduler::change(std::uint64_t number,
         if (auto known = working_.include(columns.back()); !known)
             return known.failure();
     }
+    if (!columns.empty())
+        fresh_gradients_.clear();
     c.columns = columns;
     c.deltas = deltas;
     c.before = before;

@@ -154,8 +154,9 @@ result<payload> lasso_rows::push(const scheduled::phase& p, compute_context&) {
     if (!request)
         return request.failure();
     const std::vector<std::uint32_t> chosen = numbers_of(request->chosen);
-    std::vector<double> products(chosen.size());
-    columns_->products(chosen, residual_, residual_sum_, products);
+    std::vector<double> products(request->with_products ? chosen.size() : 0);
+    if (request->with_products)
+        columns_->products(chosen, residual_, residual_sum_, products);
     std::vector<double> gram, block;
     gram.reserve(entries_of(request->gram));
     for (const gram_block& b : request->gram) {

@@ -57,12 +57,15 @@ result<phase> lasso_scheduler::schedule(std::uint64_t number, random_stream& ran
     chosen.resize(gram_.make_room(chosen, partners, {number, oldest}));
     update_request request;
     for (const std::int64_t j : chosen) {
-        const auto column = static_cast<std::int32_t>(j);
-        request.chosen.push_back(column);
-        gram_.put(column, column, facts_[index_of(j)].curvature());
+        const column_facts& facts = facts_[index_of(j)];
+        const double mean = scaled_mean(facts, options_.form.rows);
+        request.chosen.push_back(static_cast<std::int32_t>(j));
+        gram_.put_square(j, facts.curvature() + mean * mean);
     }
     request.gram = gram_.ask(chosen, partners);
-    under_way_.push_back({number, false, std::move(chosen)});
+    std::vector<double> gradients = known_gradients(chosen);
+    request.with_products = gradients.empty();
+    under_way_.push_back({number, false, std::move(chosen), std::move(gradients)});
     auto content = to_payload(*options_.memory, request);
     if (!content)
         return content.failure();
@@ -70,7 +73,7 @@ result<phase> lasso_scheduler::schedule(std::uint64_t number, random_stream& ran
 }
 
 result<phase> lasso_scheduler::schedule_probe(std::uint64_t number) {
-    under_way_.push_back({number, true, {}});
+    under_way_.push_back({number, true, {}, {}});
     auto content = to_payload(*options_.memory, probe_request{facts_.empty()});
     if (!content)
         return content.failure();
@@ -104,6 +107,20 @@ std::size_t lasso_scheduler::phase_size() const {
     if (options_.schedule.couple == scheduled::coupling::check)
         return checked_size;
     return is_one_phase() ? limits::whole_set_max : part_size;
+}
+
+// If all members of the working set are chosen right after a probe: what it has found.
+std::vector<double>
+lasso_scheduler::known_gradients(const std::vector<std::int64_t>& chosen) {
+    std::vector<double> known;
+    if (fresh_gradients_.empty() || !is_working_set(chosen))
+        return known;
+    const auto own = working_.own();
+    for (const std::int64_t j : chosen)
+        known.push_back(fresh_gradients_.at(
+            static_cast<std::size_t>(std::ranges::lower_bound(own, j) - own.begin())));
+    fresh_gradients_.clear();
+    return known;
 }
 
 // What the variables of phase `number` may meet: what is under way, its own and that of others.

@@ -77,17 +77,20 @@ class lasso_scheduler final : public scheduled::scheduler_part {
         std::uint64_t number = 0;
         bool is_probe = false;
         std::vector<std::int64_t> chosen;
+        std::vector<double> gradients; // of these, if they are known; then workers are not asked
     };
     // What a probe has brought for its own variables, until it is concluded.
     struct judged_values {
         std::vector<double> gradients; // of all
         std::vector<double> values;    // as the workers had them
+        bool is_now = false;           // nothing has changed since, and nothing will before the next phase
     };
     // Changes in flight, of the model's coefficients.
     struct flight {
         std::vector<std::int32_t> columns;
         std::vector<double> deltas;
         std::vector<double> curvatures;
+        std::vector<double> means; // as in coupled_set
     };
     // Sums over the workers.
     struct update_sums {
@@ -126,6 +129,7 @@ class lasso_scheduler final : public scheduled::scheduler_part {
     std::vector<std::int64_t> choose(random_stream& random);
     bool is_one_phase() const;
     std::size_t phase_size() const;
+    std::vector<double> known_gradients(const std::vector<std::int64_t>& chosen);
     std::vector<std::int32_t> partners_at(std::uint64_t number) const;
     std::size_t index_of(std::int64_t column) const;
     const column_facts* facts_of(std::int32_t column) const;
@@ -136,8 +140,8 @@ class lasso_scheduler final : public scheduled::scheduler_part {
                                 std::span<const payload> partials) const;
     result<flight> flight_of(in_flight deltas) const;
     result<void> keep_products(const gram_request& request, const std::vector<double>& sums);
-    result<updated> update(const std::vector<std::int64_t>& chosen, const update_sums& sums,
-                           const flight& f) const;
+    result<updated> update(const own_phase& own, const update_sums& sums, const flight& f) const;
+    coupled_set set_of(const own_phase& own, const update_sums& sums) const;
     updated solved_together(coupled_set set) const;
     updated solved_alone(coupled_set set, const std::vector<double>& cross, const flight& f) const;
     double enough_gap(std::size_t variables) const;
@@ -172,6 +176,7 @@ class lasso_scheduler final : public scheduled::scheduler_part {
     course course_;
     std::deque<own_phase> under_way_;
     std::optional<judged_values> judged_;
+    std::vector<double> fresh_gradients_; // of its members of the working set, as long as nothing has changed since a probe
     std::vector<solution> solutions_;
 };
 

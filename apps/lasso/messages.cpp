@@ -47,22 +47,25 @@ result<payload> to_payload(memory_pool& memory, const update_request& request) {
     for (const gram_block& block : request.gram) {
         sizes.push_back(static_cast<std::int64_t>(block.rows.size()));
         sizes.push_back(static_cast<std::int64_t>(block.columns.size()));
+        sizes.push_back(block.is_among);
         columns.insert(columns.end(), block.rows.begin(), block.rows.end());
         columns.insert(columns.end(), block.columns.begin(), block.columns.end());
     }
-    return payload_of(memory, request.chosen, sizes, columns);
+    return payload_of(memory, request.chosen, sizes, columns,
+                      std::array{std::int32_t{request.with_products}});
 }
 
 result<update_request> read_update_request(const payload& p, std::uint64_t columns) {
     const auto chosen = read<std::int32_t>(p, 0, "the chosen columns of a phase");
     const auto sizes = read<std::int64_t>(p, 1, "the blocks of products of a phase");
     const auto all = read<std::int32_t>(p, 2, "the columns of products of a phase");
-    if (const error* failure = first_failure(chosen, sizes, all))
+    const auto flags = read<std::int32_t>(p, 3, 1, "the flags of a phase");
+    if (const error* failure = first_failure(chosen, sizes, all, flags))
         return *failure;
     for (const auto list : {*chosen, *all})
         if (auto known = check_columns(list, columns, "a phase"); !known)
             return known.failure();
-    update_request request{{chosen->begin(), chosen->end()}, {}};
+    update_request request{{chosen->begin(), chosen->end()}, flags->front() != 0, {}};
     std::span<const std::int32_t> rest = *all;
     const auto take = [&](std::int64_t count, std::vector<std::int32_t>& to) {
         if (count < 0 || static_cast<std::uint64_t>(count) > rest.size())
@@ -73,10 +76,11 @@ result<update_request> read_update_request(const payload& p, std::uint64_t colum
         return true;
     };
     std::size_t entries = 0;
-    for (std::size_t i = 0; i + 1 < sizes->size(); i += 2) {
+    for (std::size_t i = 0; i + 2 < sizes->size(); i += 3) {
         gram_block& block = request.gram.emplace_back();
         if (!take((*sizes)[i], block.rows) || !take((*sizes)[i + 1], block.columns))
             return error{errc::protocol, "the blocks of products of a phase have other sizes"};
+        block.is_among = (*sizes)[i + 2] != 0;
         entries += block.entries();
         if (entries > limits::phase_entries_max)
             return error{errc::protocol, "a phase asks for more products than a phase may"};
@@ -88,11 +92,12 @@ result<payload> to_payload(memory_pool& memory, const update_partial& partial) {
     return payload_of(memory, partial.products, std::array{partial.residual_sum}, partial.gram);
 }
 
-result<update_partial> read_update_partial(const payload& p, std::size_t chosen,
-                                           std::size_t entries) {
+result<update_partial> read_update_partial(const payload& p, const update_request& request) {
+    const std::size_t chosen = request.with_products ? request.chosen.size() : 0;
     const auto products = read<double>(p, 0, chosen, "a worker's products with the residual");
     const auto sum = read<double>(p, 1, 1, "a worker's sum of the residual");
-    const auto gram = read<double>(p, 2, entries, "a worker's products of columns");
+    const auto gram =
+        read<double>(p, 2, entries_of(request.gram), "a worker's products of columns");
     if (const error* failure = first_failure(products, sum, gram))
         return *failure;
     return update_partial{*products, sum->front(), *gram};

@@ -21,6 +21,7 @@ using scheduled::payload;
 // Content of a phase that updates: scheduler to workers.
 struct update_request {
     std::vector<std::int32_t> chosen;
+    bool with_products = true; // with the residual; if not, the scheduler knows them
     gram_request gram;
 };
 result<payload> to_payload(memory_pool& memory, const update_request& request);
@@ -28,13 +29,12 @@ result<update_request> read_update_request(const payload& p, std::uint64_t colum
 
 // A worker's part of it, over its rows.
 struct update_partial {
-    std::span<const double> products; // x_j'r of the chosen
+    std::span<const double> products; // x_j'r of the chosen, if asked for
     double residual_sum = 0;
     std::span<const double> gram; // in the order of the request's blocks
 };
 result<payload> to_payload(memory_pool& memory, const update_partial& partial);
-result<update_partial> read_update_partial(const payload& p, std::size_t chosen,
-                                           std::size_t entries);
+result<update_partial> read_update_partial(const payload& p, const update_request& request);
 
 // Content of a probe.
 struct probe_request {

@@ -9,7 +9,7 @@ namespace troupe::lasso {
 namespace {
 
 constexpr std::uint64_t still_in = std::numeric_limits<std::uint64_t>::max();
-constexpr double first_size_factor = 20; // of the columns; the root is taken
+constexpr double first_size_factor = 50; // of the columns; the root is taken
 constexpr double first_size_min = 100, first_size_max = 1000;
 
 struct candidate {
