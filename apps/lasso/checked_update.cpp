@@ -1,0 +1,48 @@
+#include "apps/lasso/checked_update.hpp"
+
+#include <cstddef>
+
+namespace troupe::lasso {
+
+namespace {
+
+double correlation(const candidate_set& set, std::size_t i, std::size_t j) {
+    const std::size_t size = set.values.size();
+    const double square = set.gram[i * size + i] * set.gram[j * size + j];
+    return std::abs(set.gram[i * size + j]) / std::sqrt(square);
+}
+
+std::vector<std::size_t> kept(const candidate_set& set, const check_settings& check) {
+    std::vector<std::size_t> all;
+    for (std::size_t i = 0; i < set.values.size(); ++i) {
+        bool is_kept =
+            check.scope != check_scope::set_and_flight || set.in_flight[i] < check.rho;
+        if (check.scope != check_scope::nothing)
+            for (const std::size_t other : all)
+                is_kept = is_kept && correlation(set, i, other) < check.rho;
+        if (is_kept)
+            all.push_back(i);
+    }
+    return all;
+}
+
+} // namespace
+
+checked_outcome update_checked(candidate_set& set, const penalty& p, const check_settings& check) {
+    checked_outcome outcome;
+    outcome.is_kept.resize(set.values.size());
+    for (const std::size_t i : kept(set, check)) {
+        const double curvature = set.gram[i * set.values.size() + i];
+        const double before = set.values[i], gradient = set.gradients[i];
+        const double after = minimizer(gradient + curvature * before, curvature, p);
+        const double delta = after - before;
+        set.values[i] = after;
+        outcome.is_kept[i] = true;
+        outcome.decrease += delta * gradient - curvature / 2 * delta * delta -
+                            p.l1 * (std::abs(after) - std::abs(before)) -
+                            p.l2 / 2 * (after * after - before * before);
+    }
+    return outcome;
+}
+
+} // namespace troupe::lasso

@@ -1,0 +1,49 @@
+// What is known of a column as a whole, and the column that the model sees: centred if there is an intercept, and then scaled
+// to unit norm if data.scale says so. Pure values.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+namespace troupe::lasso {
+
+struct column_form {
+    double rows = 0;
+    bool is_centred = false;
+    bool has_unit_norm = false;
+};
+
+struct column_facts {
+    double mean = 0;   // that is subtracted: 0 without an intercept
+    double square = 0; // of the norm, after that; 0 of a constant column, which is never used
+    double scale = 1;  // the model's column is this one, centred, divided by it
+
+    double curvature() const noexcept { return square / (scale * scale); } // of the model's column
+};
+
+// What differs from column to column of these two, relative to the square of the column, is rounding.
+inline constexpr double constant_share = 1e-12;
+
+inline column_facts facts_of(double sum, double square, const column_form& form) noexcept {
+    column_facts facts;
+    if (form.is_centred)
+        facts.mean = sum / form.rows;
+    const double centred = square - facts.mean * sum;
+    facts.square = centred > constant_share * square ? centred : 0.0;
+    if (form.has_unit_norm && facts.square > 0)
+        facts.scale = std::sqrt(facts.square);
+    return facts;
+}
+
+inline column_facts facts_of_centred(double mean, double square,
+                                     const column_form& form) noexcept {
+    return {mean, square, form.has_unit_norm && square > 0 ? std::sqrt(square) : 1.0};
+}
+
+// The product of two of the model's columns, from that of the columns as they are.
+inline double model_product(double product, const column_facts& a, const column_facts& b,
+                            double rows) noexcept {
+    return (product - rows * a.mean * b.mean) / (a.scale * b.scale);
+}
+
+} // namespace troupe::lasso

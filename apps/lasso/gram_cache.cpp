@@ -1,0 +1,267 @@
+#include "apps/lasso/gram_cache.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+
+namespace troupe::lasso {
+
+namespace {
+
+constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+constexpr double asked = std::numeric_limits<double>::infinity();
+constexpr std::size_t places_at_once = 64;
+
+std::int32_t narrow(std::int64_t column) {
+    return static_cast<std::int32_t>(column);
+}
+
+// The chosen and the partners, each once, rising.
+std::vector<std::int32_t> all_of(std::span<const std::int64_t> chosen,
+                                 std::span<const std::int32_t> partners) {
+    std::vector<std::int32_t> all{partners.begin(), partners.end()};
+    std::ranges::transform(chosen, std::back_inserter(all), narrow);
+    std::ranges::sort(all);
+    all.erase(std::ranges::unique(all).begin(), all.end());
+    return all;
+}
+
+} // namespace
+
+// ---- room ----
+
+std::size_t gram_cache::make_room(std::span<const std::int64_t> chosen,
+                                  std::span<const std::int32_t> partners, const use& u) {
+    const std::vector<std::int32_t> needed = all_of(chosen, partners);
+    const auto count_new = [&] {
+        return static_cast<std::size_t>(std::ranges::count_if(
+            needed, [&](std::int32_t column) { return !place_of_.contains(column); }));
+    };
+    const auto has_row = [&](std::int64_t j) {
+        const auto found = place_of_.find(narrow(j));
+        return found != place_of_.end() && places_[found->second].has_row();
+    };
+    for (const std::int32_t column : needed)
+        if (place_of_.contains(column))
+            use_place(column, u.number);
+    const std::size_t new_places = count_new();
+    const auto new_rows = static_cast<std::size_t>(
+        std::ranges::count_if(chosen, [&](std::int64_t j) { return !has_row(j); }));
+    const auto places_then = [&] {
+        return places_.size() + new_places - std::min(new_places, free_.size());
+    };
+    while ((row_count_ + new_rows) * places_then() > entries_max_ &&
+           drop_oldest(std::min(u.oldest, u.number))) {
+    }
+    const std::size_t rows_max = entries_max_ / std::max<std::size_t>(places_then(), 1);
+    grow(places_then());
+    for (const std::int32_t column : needed)
+        use_place(column, u.number);
+    std::size_t room = 0;
+    for (; room < chosen.size(); ++room) {
+        if (has_row(chosen[room]))
+            continue;
+        if (row_count_ >= rows_max)
+            break;
+        add_row(place_of_.at(narrow(chosen[room])));
+    }
+    return room;
+}
+
+void gram_cache::use_place(std::int32_t column, std::uint64_t number) {
+    const auto [found, is_new] = place_of_.try_emplace(column, 0);
+    if (is_new) {
+        found->second = free_.back();
+        free_.pop_back();
+        places_[found->second].column = column;
+    }
+    places_[found->second].last_use = number;
+}
+
+// Drops the variable whose last use is longest ago; false if all are needed.
+bool gram_cache::drop_oldest(std::uint64_t oldest) {
+    const auto age = [](const place& p) { return std::pair{p.last_use, p.column}; };
+    std::size_t found = places_.size();
+    for (std::size_t i = 0; i < places_.size(); ++i)
+        if (places_[i].column >= 0 && places_[i].last_use < oldest &&
+            (found == places_.size() || age(places_[i]) < age(places_[found])))
+            found = i;
+    if (found == places_.size())
+        return false;
+    drop(places_[found], found);
+    return true;
+}
+
+void gram_cache::drop(place& p, std::size_t at) {
+    place_of_.erase(p.column);
+    row_count_ -= p.has_row();
+    p = {};
+    free_.push_back(at);
+    for (place& other : places_)
+        if (other.has_row())
+            other.products[at] = missing;
+}
+
+void gram_cache::grow(std::size_t places) {
+    if (places <= places_.size())
+        return;
+    // Some more, if they are within the bound, so that rows move seldom.
+    const std::size_t roomy = std::max(places, places_.size() + places_at_once);
+    if (roomy * roomy <= entries_max_)
+        places = roomy;
+    for (std::size_t at = places; at > places_.size(); --at)
+        free_.push_back(at - 1);
+    places_.resize(places);
+    for (place& p : places_)
+        if (p.has_row())
+            p.products.resize(places, missing);
+}
+
+void gram_cache::add_row(std::size_t at) {
+    std::vector<double> products(places_.size(), missing);
+    for (std::size_t i = 0; i < places_.size(); ++i)
+        if (places_[i].has_row())
+            products[i] = places_[i].products[at];
+    places_[at].products = std::move(products);
+    ++row_count_;
+}
+
+// ---- entries ----
+
+bool gram_cache::is_missing(std::size_t row, std::size_t column) const {
+    return std::isnan(places_[row].products[column]);
+}
+
+void gram_cache::mark(std::size_t row, std::size_t column, double product) {
+    if (places_[row].has_row())
+        places_[row].products[column] = product;
+    if (places_[column].has_row())
+        places_[column].products[row] = product;
+}
+
+gram_request gram_cache::ask(std::span<const std::int64_t> chosen,
+                             std::span<const std::int32_t> partners) {
+    place_list needed;
+    for (const std::int32_t column : all_of(chosen, partners))
+        needed.push_back(place_of_.at(column));
+    // Rows that miss the same columns, themselves among them, are asked for together.
+    std::map<place_list, place_list> alike;
+    for (const std::int64_t j : chosen) {
+        const std::size_t row = place_of_.at(narrow(j));
+        place_list missed;
+        for (const std::size_t column : needed)
+            if (column == row || is_missing(row, column))
+                missed.push_back(column);
+        if (missed.size() > 1)
+            alike[std::move(missed)].push_back(row);
+    }
+    std::vector<const decltype(alike)::value_type*> order;
+    for (const auto& group : alike)
+        order.push_back(&group);
+    // Large groups first. The rest of the order does not depend on where a variable has its place.
+    std::ranges::sort(order, [this](const auto* a, const auto* b) {
+        return std::pair{b->first.size(), places_[a->second.front()].column} <
+               std::pair{a->first.size(), places_[b->second.front()].column};
+    });
+    gram_request request;
+    for (const auto* group : order)
+        if (auto block = ask_alike(group->second, group->first); block.entries() > 0)
+            request.push_back(std::move(block));
+    return request;
+}
+
+gram_block gram_cache::ask_alike(const place_list& rows, const place_list& missed) {
+    gram_block block;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        block.rows.push_back(places_[rows[i]].column);
+        for (std::size_t k = 0; k < i; ++k)
+            mark(rows[i], rows[k], asked);
+    }
+    for (const std::size_t column : missed) // less what this or an earlier block has asked for
+        if (column != rows.front() && is_missing(rows.front(), column)) {
+            block.columns.push_back(places_[column].column);
+            for (const std::size_t row : rows)
+                mark(row, column, asked);
+        }
+    return block;
+}
+
+void gram_cache::put(std::int32_t row, std::int32_t column, double product) {
+    const auto a = place_of_.find(row), b = place_of_.find(column);
+    if (a != place_of_.end() && b != place_of_.end())
+        mark(a->second, b->second, product);
+}
+
+result<std::vector<double>> gram_cache::gather(std::span<const std::int64_t> rows,
+                                               std::span<const std::int32_t> columns) const {
+    const auto place_for = [this](std::int64_t column) {
+        const auto found = place_of_.find(narrow(column));
+        return found == place_of_.end() ? places_.size() : found->second;
+    };
+    place_list at;
+    for (const std::int32_t k : columns)
+        at.push_back(place_for(k));
+    std::vector<double> entries;
+    entries.reserve(rows.size() * columns.size());
+    for (const std::int64_t j : rows) {
+        const std::size_t row = place_for(j);
+        const bool is_row = row < places_.size() && places_[row].has_row();
+        for (std::size_t i = 0; i < at.size(); ++i) {
+            const double product =
+                is_row && at[i] < places_.size() ? places_[row].products[at[i]] : missing;
+            if (!std::isfinite(product))
+                return error{errc::protocol,
+                             "the product of columns " + std::to_string(j) + " and " +
+                                 std::to_string(columns[i]) +
+                                 " is needed, but was not asked for, or is no number"};
+            entries.push_back(product);
+        }
+    }
+    return entries;
+}
+
+// ---- as it is saved ----
+
+gram_cache::contents gram_cache::save() const {
+    contents all;
+    for (const place& p : places_) {
+        all.numbers.push_back(p.column);
+        all.numbers.push_back(static_cast<std::int64_t>(p.last_use));
+        all.numbers.push_back(p.has_row());
+        all.products.insert(all.products.end(), p.products.begin(), p.products.end());
+    }
+    return all;
+}
+
+result<void> gram_cache::load(const contents& saved) {
+    const error bad{errc::protocol, "the saved products of columns have other sizes"};
+    gram_cache loaded{entries_max_};
+    const std::size_t places = saved.numbers.size() / 3;
+    loaded.places_.resize(places);
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < places; ++i) {
+        place& p = loaded.places_[i];
+        p.column = narrow(saved.numbers[3 * i]);
+        p.last_use = static_cast<std::uint64_t>(saved.numbers[3 * i + 1]);
+        if (p.column < 0)
+            loaded.free_.push_back(i);
+        else if (!loaded.place_of_.emplace(p.column, i).second)
+            return bad;
+        if (saved.numbers[3 * i + 2] == 0)
+            continue;
+        if (p.column < 0 || saved.products.size() - begin < places)
+            return bad;
+        const auto from = saved.products.begin() + static_cast<std::ptrdiff_t>(begin);
+        p.products.assign(from, from + static_cast<std::ptrdiff_t>(places));
+        begin += places;
+        ++loaded.row_count_;
+    }
+    if (saved.numbers.size() % 3 != 0 || begin != saved.products.size())
+        return bad;
+    *this = std::move(loaded);
+    return {};
+}
+
+} // namespace troupe::lasso

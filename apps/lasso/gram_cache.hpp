@@ -1,0 +1,89 @@
+// The products of the model's columns with one another that a scheduler has asked for: rows for its own variables, columns for
+// all that they meet. Each product is asked for once while it is kept; when the bound is reached, the variables that were used
+// least recently are dropped with their rows.
+//
+//     chosen.resize(cache.make_room(chosen, partners, {number, oldest}));
+//     const gram_request request = cache.ask(chosen, partners);          // what is missing
+//     ...
+//     cache.put(j, k, product);                                          // for each entry, when it has come
+//     auto entries = cache.gather(chosen, partners);
+//
+// A pure value; one thread. Errors: errc::protocol for products that were not asked for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "apps/lasso/gram_request.hpp"
+#include "schemas/base/error.hpp"
+
+namespace troupe::lasso {
+
+class gram_cache {
+  public:
+    // A use by phase `number`; what was used by the phase `oldest` or a later one is needed, and stays.
+    struct use {
+        std::uint64_t number = 0;
+        std::uint64_t oldest = 0;
+    };
+
+    explicit gram_cache(std::size_t entries_max) : entries_max_{entries_max} {}
+
+    // Makes rows for as many of the chosen as there is room for, from the first on, each with all the chosen and the partners
+    // as columns; returns their number.
+    std::size_t make_room(std::span<const std::int64_t> chosen,
+                          std::span<const std::int32_t> partners, const use& u);
+
+    // What is missing of the products of the chosen with one another and with their partners, which have room. It counts as
+    // there from now on.
+    gram_request ask(std::span<const std::int64_t> chosen, std::span<const std::int32_t> partners);
+
+    // Of a row that there is; both ways if both are rows. Nothing happens if there is no such place any more.
+    void put(std::int32_t row, std::int32_t column, double product);
+
+    // Row after row. errc::protocol if one is not there, or has not come yet.
+    result<std::vector<double>> gather(std::span<const std::int64_t> rows,
+                                       std::span<const std::int32_t> columns) const;
+
+    std::size_t rows() const noexcept { return row_count_; }
+    std::size_t entries() const noexcept { return row_count_ * places_.size(); }
+
+    // All that is kept, as it is saved: of each place its column, or -1, its last use, and whether it has a row; and the rows.
+    struct contents {
+        std::vector<std::int64_t> numbers;
+        std::vector<double> products;
+    };
+    contents save() const;
+    result<void> load(const contents& saved);
+
+  private:
+    // A variable that is used, and its row if it has one: a product for each place.
+    struct place {
+        std::int32_t column = -1; // -1: free
+        std::uint64_t last_use = 0;
+        std::vector<double> products;
+
+        bool has_row() const noexcept { return !products.empty(); }
+    };
+    using place_list = std::vector<std::size_t>;
+
+    void use_place(std::int32_t column, std::uint64_t number);
+    bool drop_oldest(std::uint64_t oldest);
+    void drop(place& p, std::size_t at);
+    void grow(std::size_t places);
+    void add_row(std::size_t at);
+    bool is_missing(std::size_t row, std::size_t column) const;
+    void mark(std::size_t row, std::size_t column, double product);
+    gram_block ask_alike(const place_list& rows, const place_list& missed);
+
+    std::size_t entries_max_;
+    std::size_t row_count_ = 0;
+    std::vector<place> places_;
+    place_list free_;
+    std::unordered_map<std::int32_t, std::size_t> place_of_;
+};
+
+} // namespace troupe::lasso

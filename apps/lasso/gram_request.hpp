@@ -1,0 +1,33 @@
+// Which products of columns with one another a phase asks the workers for. Plain values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace troupe::lasso {
+
+// The products of each of the rows with those before it in the list, and with every one of the columns. In this order: first
+// (1, 0), (2, 0), (2, 1), (3, 0), ... of the rows, then for each row all columns.
+struct gram_block {
+    std::vector<std::int32_t> rows;
+    std::vector<std::int32_t> columns;
+
+    std::size_t pairs() const noexcept {
+        return rows.empty() ? 0 : rows.size() * (rows.size() - 1) / 2;
+    }
+    std::size_t entries() const noexcept { return pairs() + rows.size() * columns.size(); }
+
+    friend bool operator==(const gram_block&, const gram_block&) = default;
+};
+
+using gram_request = std::vector<gram_block>;
+
+inline std::size_t entries_of(const gram_request& request) noexcept {
+    std::size_t entries = 0;
+    for (const gram_block& block : request)
+        entries += block.entries();
+    return entries;
+}
+
+} // namespace troupe::lasso

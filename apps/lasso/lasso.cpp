@@ -1,0 +1,46 @@
+#include "apps/lasso/lasso.hpp"
+
+#include "apps/lasso/lasso.capnp.h"
+#include "apps/lasso/lasso_rows.hpp"
+#include "apps/lasso/lasso_scheduler.hpp"
+#include "apps/lasso/result_files.hpp"
+#include "apps/lasso/settings.hpp"
+
+namespace troupe::lasso {
+
+namespace {
+
+result<std::unique_ptr<scheduled::scheduler_part>>
+make_scheduler(const scheduled::scheduler_site& site) {
+    const auto settings = read_settings(site.settings);
+    if (!settings)
+        return settings.failure();
+    if (auto fits = check(site); !fits)
+        return fits.failure();
+    return std::unique_ptr<scheduled::scheduler_part>{
+        std::make_unique<lasso_scheduler>(options_of(site, *settings))};
+}
+
+result<std::unique_ptr<scheduled::worker_part>> make_worker(const scheduled::worker_site& site) {
+    const auto settings = read_settings(site.settings);
+    if (!settings)
+        return settings.failure();
+    if (auto fits = check(site); !fits)
+        return fits.failure();
+    return std::unique_ptr<scheduled::worker_part>{
+        std::make_unique<lasso_rows>(options_of(site, *settings))};
+}
+
+} // namespace
+
+scheduled::program lasso_program() {
+    return {"lasso",
+            "Least squares with an L1 penalty (Lasso), or with L1 and L2 penalties (elastic net).",
+            capnp::Schema::from<proto::LassoSettings>(),
+            check,
+            make_scheduler,
+            make_worker,
+            write_result};
+}
+
+} // namespace troupe::lasso

@@ -1,0 +1,159 @@
+// lasso_scheduler: what follows from a probe, and the state that is saved.
+#include <algorithm>
+#include <cmath>
+
+#include "apps/lasso/lasso_scheduler.hpp"
+#include "apps/lasso/saved_state.hpp"
+
+namespace troupe::lasso {
+
+namespace {
+
+constexpr std::size_t growth = 2; // of the working set, over the variables in use
+
+std::vector<named_number> shown(const solution_numbers& n) {
+    using enum proto::NumberStyle;
+    return {{"objective", n.objective, PRECISE},
+            {"gap", n.gap, PRECISE},
+            {"lambda", n.lambda, PRECISE},
+            {"variables", n.used, COUNT}};
+}
+
+} // namespace
+
+result<scheduled::standing> lasso_scheduler::conclude(std::uint64_t number,
+                                                      std::span<const payload> judgements) {
+    std::vector<judgement> all;
+    whole_sums sums;
+    for (const payload& p : judgements) {
+        auto j = read_judgement(p, options_.columns);
+        if (!j)
+            return j.failure();
+        coefficient_sums& c = sums.coefficients;
+        c.dual_norm = std::max(c.dual_norm, j->dual_norm);
+        c.absolute += j->absolute;
+        c.square += j->square;
+        c.product += j->product;
+        sums.used += j->used;
+        sums.mean_value += j->mean_value;
+        all.push_back(*j);
+    }
+    TROUPE_CHECK(!all.empty() && judged_, "a probe is judged before it is concluded");
+    sums.residual_square = all.front().residual_square;
+    if (!std::isfinite(sums.residual_square) || !std::isfinite(sums.coefficients.product) ||
+        !std::isfinite(sums.coefficients.dual_norm))
+        return error{errc::numeric, "the residual of lasso is no number; use couple: exact, or a "
+                                    "smaller window, set or rho"};
+    if (!course_.has_begun) {
+        course_.has_begun = true;
+        course_.null_objective = sums.residual_square / 2;
+        path_.begin(sums.coefficients.dual_norm);
+    }
+    scheduled::standing s;
+    bool is_known = true; // the gap at this lambda
+    while (is_known && !s.is_done) {
+        const solution_numbers n = record(sums);
+        const bool is_reached = n.gap <= options_.gap;
+        if (is_reached || s.numbers.empty())
+            s.numbers = shown(n);
+        if (!is_reached)
+            break;
+        s.is_done = path_.is_last();
+        if (!s.is_done)
+            path_.advance();
+        // With an L2 penalty the gradient of what the penalties leave depends on lambda.
+        is_known = options_.settings.ratio == 1 || sums.used == 0;
+    }
+    course_.is_done = s.is_done;
+    begin_round(number, all, sums);
+    return s;
+}
+
+// The solution at this lambda, in place of what an earlier probe found.
+solution_numbers lasso_scheduler::record(const whole_sums& all) {
+    const penalty p = path_.weights();
+    const double rows = options_.form.rows, null = course_.null_objective;
+    const double gap = duality_gap(all.residual_square, all.coefficients, p);
+    solution found;
+    found.numbers = {path_.lambda(),
+                     objective(all.residual_square, all.coefficients, p) / rows,
+                     null > 0 ? gap / null : 0.0,
+                     options_.form.is_centred ? course_.target_mean - all.mean_value : 0.0,
+                     all.used};
+    for (std::size_t i = 0; i < judged_->values.size(); ++i)
+        if (judged_->values[i] != 0) {
+            found.columns.push_back(static_cast<std::int32_t>(options_.own.first + i));
+            found.values.push_back(judged_->values[i]);
+        }
+    solutions_.resize(path_.at() + std::size_t{1});
+    solutions_.back() = found;
+    return found.numbers;
+}
+
+void lasso_scheduler::begin_round(std::uint64_t number, std::span<const judgement> judgements,
+                                  const whole_sums& all) {
+    const penalty p = path_.weights();
+    course_.may_gain = true;
+    course_.used = all.used;
+    course_.objective_bound = objective(all.residual_square, all.coefficients, p);
+    const auto used = static_cast<std::size_t>(all.used);
+    working_.replace(number, judgements,
+                     {p.l1, std::max(first_size(options_.columns), growth * used)}, options_.form);
+    for (const std::int64_t column : working_.own()) {
+        const std::size_t i = index_of(column);
+        const double curvature = facts_[i].curvature(), value = judged_->values[i];
+        const double best = minimizer(judged_->gradients[i] + curvature * value, curvature, p);
+        if (std::isfinite(best))
+            order_->note_change(column, std::abs(best - value) * std::sqrt(curvature));
+    }
+    judged_.reset();
+    const std::size_t schedulers = options_.schedulers;
+    const std::size_t per_phase = phase_size();
+    const std::size_t round =
+        std::max((working_.size() + per_phase - 1) / per_phase, schedulers);
+    rule_.begin(duality_gap(all.residual_square, all.coefficients, p),
+                number + options_.schedule.window + 1, round);
+}
+
+// ---- as it is saved ----
+
+result<scheduled::saved_part> lasso_scheduler::save() const {
+    std::vector<std::int64_t> under_way, chosen;
+    for (const own_phase& p : under_way_) {
+        under_way.push_back(static_cast<std::int64_t>(p.number));
+        under_way.push_back(p.is_probe);
+        under_way.push_back(static_cast<std::int64_t>(p.chosen.size()));
+        chosen.insert(chosen.end(), p.chosen.begin(), p.chosen.end());
+    }
+    std::vector<double> facts;
+    for (const column_facts& f : facts_) {
+        facts.push_back(f.mean);
+        facts.push_back(f.square);
+    }
+    const std::vector<double> course{
+        course_.has_begun ? 1.0 : 0.0,   course_.is_done ? 1.0 : 0.0,
+        course_.may_gain ? 1.0 : 0.0,    course_.has_shifted ? 1.0 : 0.0,
+        course_.target_mean,             course_.null_objective,
+        course_.objective_bound,         course_.used,
+        path_.lambda_max(),              static_cast<double>(path_.at()),
+        judged_.has_value() ? 1.0 : 0.0,
+    };
+    const auto gram = gram_.save();
+    const auto working = working_.save();
+    const judged_values judged = judged_.value_or(judged_values{});
+    state_writer write{*options_.memory};
+    write("course", course)("values", values_)("facts", facts)("order", order_->state());
+    write("phases", under_way)("phase variables", chosen);
+    write("product numbers", gram.numbers)("products", gram.products);
+    write("working set", working.own)("others", working.others)("facts of others", working.facts);
+    write("rule", rule_.save());
+    write("judged gradients", judged.gradients)("judged values", judged.values);
+    auto saved = std::move(write).finish();
+    if (!saved)
+        return saved;
+    if (auto appended = append_solutions(*options_.memory, solutions_, *saved); !appended)
+        return appended.failure();
+    return saved;
+}
+
+} // namespace troupe::lasso

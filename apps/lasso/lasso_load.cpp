@@ -1,0 +1,119 @@
+// lasso_scheduler: from what was saved.
+#include <algorithm>
+#include <cmath>
+
+#include "apps/lasso/lasso_scheduler.hpp"
+#include "apps/lasso/saved_state.hpp"
+
+namespace troupe::lasso {
+
+namespace {
+
+constexpr std::size_t course_numbers = 11;
+
+error bad(const char* what) {
+    return {errc::protocol, std::string{what} + ": the saved state of lasso has other sizes"};
+}
+
+template <class Number>
+result<void> copy(const scheduled::saved_part& saved, const char* name, std::vector<Number>& to) {
+    const auto numbers = read_state<Number>(saved, name);
+    if (!numbers)
+        return numbers.failure();
+    to.assign(numbers->begin(), numbers->end());
+    return {};
+}
+
+// The first failure of several, if any.
+result<void> all_of(std::initializer_list<result<void>> results) {
+    for (const result<void>& r : results)
+        if (!r)
+            return r;
+    return {};
+}
+
+} // namespace
+
+result<void> lasso_scheduler::load(const scheduled::saved_part& saved) {
+    if (auto loaded = load_course(saved); !loaded)
+        return loaded;
+    if (auto loaded = load_phases(saved); !loaded)
+        return loaded;
+    std::vector<double> order, rule;
+    gram_cache::contents gram;
+    working_set::contents working;
+    auto copied = all_of({copy(saved, "order", order), copy(saved, "rule", rule),
+                          copy(saved, "product numbers", gram.numbers),
+                          copy(saved, "products", gram.products),
+                          copy(saved, "working set", working.own),
+                          copy(saved, "others", working.others),
+                          copy(saved, "facts of others", working.facts)});
+    if (!copied)
+        return copied;
+    if (!rule_.load(rule))
+        return bad("rule");
+    auto solutions = read_solutions(saved);
+    if (!solutions)
+        return solutions.failure();
+    solutions_ = std::move(*solutions);
+    const auto is_own = [this](std::int64_t j) { return working_.is_own(j); };
+    if (!std::ranges::all_of(working.own, is_own))
+        return bad("working set");
+    return all_of({order_->restore(order), gram_.load(gram), working_.load(working, options_.form)});
+}
+
+result<void> lasso_scheduler::load_course(const scheduled::saved_part& saved) {
+    std::vector<double> course, values, facts;
+    judged_values judged;
+    auto copied = all_of({copy(saved, "course", course), copy(saved, "values", values),
+                          copy(saved, "facts", facts),
+                          copy(saved, "judged gradients", judged.gradients),
+                          copy(saved, "judged values", judged.values)});
+    if (!copied)
+        return copied;
+    if (course.size() != course_numbers || !(course[9] >= 0 && course[9] < 0x1p32))
+        return bad("course");
+    if (values.size() != values_.size())
+        return bad("values");
+    if (!facts.empty() && facts.size() != 2 * values_.size())
+        return bad("facts");
+    course_ = {course[0] != 0, course[1] != 0, course[2] != 0, course[3] != 0,
+               course[4],      course[5],      course[6],      course[7]};
+    path_.restore(course[8], static_cast<std::uint32_t>(course[9]));
+    values_ = std::move(values);
+    facts_.clear();
+    for (std::size_t i = 0; i + 1 < facts.size(); i += 2)
+        facts_.push_back(facts_of_centred(facts[i], facts[i + 1], options_.form));
+    judged_.reset();
+    if (course[10] == 0)
+        return {};
+    if (judged.gradients.size() != values_.size() || judged.values.size() != values_.size())
+        return bad("judged values");
+    judged_ = std::move(judged);
+    return {};
+}
+
+result<void> lasso_scheduler::load_phases(const scheduled::saved_part& saved) {
+    std::vector<std::int64_t> numbers, chosen;
+    if (auto copied = all_of({copy(saved, "phases", numbers),
+                              copy(saved, "phase variables", chosen)});
+        !copied)
+        return copied;
+    under_way_.clear();
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i + 2 < numbers.size(); i += 3) {
+        const auto count = static_cast<std::uint64_t>(numbers[i + 2]);
+        if (count > chosen.size() - begin)
+            return bad("phases");
+        const auto from = chosen.begin() + static_cast<std::ptrdiff_t>(begin);
+        begin += count;
+        under_way_.push_back({static_cast<std::uint64_t>(numbers[i]), numbers[i + 1] != 0,
+                              {from, from + static_cast<std::ptrdiff_t>(count)}});
+    }
+    const auto is_own = [this](std::int64_t j) { return working_.is_own(j); };
+    if (begin != chosen.size() || !std::ranges::all_of(chosen, is_own))
+        return bad("phases");
+    return {};
+}
+
+} // namespace troupe::lasso

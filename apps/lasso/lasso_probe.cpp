@@ -1,0 +1,152 @@
+// lasso_scheduler: the judgement of a probe.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "apps/lasso/lasso_scheduler.hpp"
+
+namespace troupe::lasso {
+
+result<payload> lasso_scheduler::judge(std::uint64_t number, in_flight deltas,
+                                       std::span<const payload> partials) {
+    if (!under_way_.empty() && under_way_.front().number == number)
+        under_way_.pop_front();
+    const auto parts = read_partials(partials);
+    if (!parts)
+        return parts.failure();
+    if (facts_.empty())
+        learn(*parts);
+    if (auto seen = look_back(deltas, *parts); !seen)
+        return seen.failure();
+
+    judgement j;
+    j.residual_square = residual_square(*parts);
+    coefficient_sums sums;
+    const double l2 = path_.weights().l2;
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+        const double value = judged_->values[i];
+        sums.add(value, judged_->gradients[i], l2);
+        j.used += value != 0;
+        j.mean_value += value / facts_[i].scale * facts_[i].mean;
+    }
+    j.dual_norm = sums.dual_norm;
+    j.absolute = sums.absolute;
+    j.square = sums.square;
+    j.product = sums.product;
+    const std::vector<std::int32_t> columns = worth_listing(j.in_use);
+    std::vector<double> gradients, means, squares;
+    for (const std::int32_t column : columns) {
+        const std::size_t i = index_of(column);
+        gradients.push_back(std::abs(judged_->gradients[i]));
+        means.push_back(facts_[i].mean);
+        squares.push_back(facts_[i].square);
+    }
+    j.columns = columns;
+    j.gradients = gradients;
+    j.means = means;
+    j.squares = squares;
+    return to_payload(*options_.memory, j);
+}
+
+result<std::vector<probe_partial>>
+lasso_scheduler::read_partials(std::span<const payload> partials) const {
+    std::vector<probe_partial> parts;
+    for (const payload& partial : partials) {
+        const auto part = read_probe_partial(partial, values_.size(), facts_.empty());
+        if (!part)
+            return part.failure();
+        parts.push_back(*part);
+    }
+    return parts;
+}
+
+// What the first probe tells of the columns and the targets.
+void lasso_scheduler::learn(std::span<const probe_partial> partials) {
+    double target_sum = 0;
+    for (const probe_partial& part : partials)
+        target_sum += part.residual_sum;
+    if (options_.form.is_centred)
+        course_.target_mean = target_sum / options_.form.rows;
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+        double sum = 0, square = 0;
+        for (const probe_partial& part : partials) {
+            sum += part.sums[i];
+            square += part.squares[i];
+        }
+        facts_.push_back(lasso::facts_of(sum, square, options_.form));
+    }
+}
+
+// Gradients and values as of the workers' state: without what is in flight.
+result<void> lasso_scheduler::look_back(in_flight deltas, std::span<const probe_partial> partials) {
+    judged_.emplace();
+    judged_->values = values_;
+    for (std::size_t d = deltas.size(); d-- > 0;) {
+        if (deltas[d].changes.empty())
+            continue; // a probe
+        const auto c = read_changes(deltas[d].changes, options_.columns);
+        if (!c)
+            return c.failure();
+        for (std::size_t i = 0; i < c->columns.size(); ++i)
+            if (working_.is_own(c->columns[i]))
+                judged_->values[index_of(c->columns[i])] = c->before[i];
+    }
+    double residual_sum = 0;
+    for (const probe_partial& part : partials)
+        residual_sum += part.residual_sum;
+    judged_->gradients.resize(values_.size());
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+        double product = 0;
+        for (const probe_partial& part : partials)
+            product += part.products[i];
+        const column_facts& facts = facts_[i];
+        if (facts.square > 0)
+            judged_->gradients[i] = (product - facts.mean * residual_sum) / facts.scale;
+    }
+    return {};
+}
+
+// Of the centred residual if there is an intercept. Workers' squares are about their own means.
+double lasso_scheduler::residual_square(std::span<const probe_partial> partials) const {
+    double sum = 0;
+    for (const probe_partial& part : partials)
+        sum += part.residual_sum;
+    const double mean = options_.form.is_centred ? sum / options_.form.rows : 0.0;
+    double square = 0;
+    for (const probe_partial& part : partials) {
+        if (part.rows <= 0)
+            continue;
+        const double difference = part.residual_sum / part.rows - mean;
+        square += part.residual_square + part.rows * difference * difference;
+    }
+    return square;
+}
+
+// The variables in use, and of the others those that break the conditions of the optimum most, or come closest to it.
+std::vector<std::int32_t> lasso_scheduler::worth_listing(std::size_t& in_use) const {
+    std::vector<std::int32_t> listed, others;
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+        const auto column = static_cast<std::int32_t>(options_.own.first + i);
+        if (values_[i] != 0 || judged_->values[i] != 0)
+            listed.push_back(column);
+        else if (facts_[i].square > 0)
+            others.push_back(column);
+    }
+    in_use = listed.size();
+    const double l1 = path_.weights().l1;
+    const auto rank = [&](std::int32_t column) {
+        const std::size_t i = index_of(column);
+        const double distance = l1 - std::abs(judged_->gradients[i]);
+        return std::pair{distance / std::sqrt(facts_[i].curvature()), column};
+    };
+    const auto used = static_cast<std::size_t>(course_.used);
+    const std::size_t count = std::min(
+        others.size(), std::max(first_size(options_.columns), 2 * std::max(used, in_use)));
+    const auto end = others.begin() + static_cast<std::ptrdiff_t>(count);
+    if (end != others.end())
+        std::ranges::nth_element(others, end, {}, rank);
+    listed.insert(listed.end(), others.begin(), end);
+    return listed;
+}
+
+} // namespace troupe::lasso

@@ -1,0 +1,65 @@
+// The worker part of the program "lasso": some rows of the matrix and the targets, and their residual in float64.
+//
+// The residual is y - X c - c0, where c0 is what phases have shifted the intercept by; it is the model's residual as soon as the
+// first phase after the first probe is applied. Columns are as they were read, neither centred nor scaled.
+//
+// Dense columns whose values are nearly the same number are kept without that number, since their products with one another
+// are summed in float32 for a stretch of rows (column_matrix.hpp): the schedulers subtract the squares of the means from them.
+// What is answered is of the columns as they were read nevertheless.
+//
+// Threads, ownership, errors: as scheduled::worker_part says. errc::data for what builders of columns refuse and for targets
+// that are no numbers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "actors/scheduled/data_pieces.hpp"
+#include "actors/scheduled/program.hpp"
+#include "apps/lasso/messages.hpp"
+#include "apps/lasso/settings.hpp"
+#include "apps/lasso/shifted_columns.hpp"
+#include "kernels/columns/dense_columns.hpp"
+
+namespace troupe::lasso {
+
+struct rows_options {
+    memory_pool* memory = nullptr; // outlives the part
+    std::optional<double> label;
+    bool has_intercept = false;
+    bool is_sparse = false;
+    std::uint64_t columns = 0;
+    std::uint64_t rows = 0;                       // of this worker
+    std::vector<scheduled::number_range> variables; // of each scheduler
+};
+rows_options options_of(const scheduled::worker_site& site, const lasso_settings& settings);
+
+class lasso_rows final : public scheduled::worker_part {
+  public:
+    explicit lasso_rows(rows_options options) : options_{std::move(options)} {}
+
+    result<void> take_data(const payload& piece) override;
+    result<void> data_is_complete() override;
+    result<void> apply(const scheduled::phase_deltas& deltas) override;
+    result<payload> push(const scheduled::phase& p, compute_context& context) override;
+    result<payload> probe(const scheduled::phase& p, std::uint32_t scheduler,
+                          compute_context& context) override;
+    result<scheduled::saved_part> save() const override;
+    result<void> load(const scheduled::saved_part& saved) override;
+
+  private:
+    result<void> take_rows(const scheduled::matrix_piece& piece);
+    result<void> build_sparse();
+
+    rows_options options_;
+    std::optional<dense_columns_builder> dense_; // while data arrives
+    std::vector<payload> pieces_;                // of sparse data, as they arrive
+    std::optional<shifted_columns> columns_;
+    std::vector<double> residual_;
+    double residual_sum_ = 0;
+    column_workspace workspace_;
+};
+
+} // namespace troupe::lasso

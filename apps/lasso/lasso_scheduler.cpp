@@ -1,0 +1,146 @@
+#include "apps/lasso/lasso_scheduler.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace troupe::lasso {
+
+namespace {
+
+// Variables of a phase if the set is sized by work and the working set is too large to be one phase, or variables are checked.
+constexpr std::size_t part_size = 1024;
+constexpr std::size_t checked_size = 64;
+
+std::unique_ptr<scheduled::selection> order_of(const scheduler_options& o) {
+    if (o.schedule.kind == scheduled::schedule_kind::cyclic)
+        return scheduled::cyclic_selection();
+    return scheduled::dynamic_selection(o.own, o.schedule.base_width);
+}
+
+} // namespace
+
+scheduler_options options_of(const scheduled::scheduler_site& site,
+                             const lasso_settings& settings) {
+    scheduler_options o;
+    o.memory = site.memory;
+    o.settings = settings;
+    o.schedule = site.schedule;
+    o.gap = site.stop.gap;
+    o.form = {static_cast<double>(site.data.rows), settings.intercept, site.unit_norm};
+    o.columns = site.data.columns;
+    o.own = site.variables.at(site.scheduler);
+    o.scheduler = site.scheduler;
+    o.schedulers = static_cast<std::uint32_t>(site.variables.size());
+    return o;
+}
+
+lasso_scheduler::lasso_scheduler(scheduler_options options)
+    : options_{std::move(options)}, values_(options_.own.count), order_{order_of(options_)},
+      working_{options_.own, options_.schedule.window}, path_{options_.settings, options_.form.rows},
+      rule_{options_.schedulers + options_.schedule.window + std::size_t{1}} {}
+
+// ---- phases ----
+
+bool lasso_scheduler::is_probe_due() const {
+    if (options_.scheduler != 0 || course_.is_done ||
+        std::ranges::any_of(under_way_, &own_phase::is_probe))
+        return false;
+    return !course_.has_begun || rule_.is_due();
+}
+
+result<phase> lasso_scheduler::schedule(std::uint64_t number, random_stream& random) {
+    if (is_probe_due())
+        return schedule_probe(number);
+    std::vector<std::int64_t> chosen = choose(random);
+    const std::vector<std::int32_t> partners = partners_at(number);
+    const std::uint64_t oldest = under_way_.empty() ? number : under_way_.front().number;
+    chosen.resize(gram_.make_room(chosen, partners, {number, oldest}));
+    update_request request;
+    for (const std::int64_t j : chosen) {
+        const auto column = static_cast<std::int32_t>(j);
+        request.chosen.push_back(column);
+        gram_.put(column, column, facts_[index_of(j)].curvature());
+    }
+    request.gram = gram_.ask(chosen, partners);
+    under_way_.push_back({number, false, std::move(chosen)});
+    auto content = to_payload(*options_.memory, request);
+    if (!content)
+        return content.failure();
+    return phase{number, false, std::move(*content)};
+}
+
+result<phase> lasso_scheduler::schedule_probe(std::uint64_t number) {
+    under_way_.push_back({number, true, {}});
+    auto content = to_payload(*options_.memory, probe_request{facts_.empty()});
+    if (!content)
+        return content.failure();
+    return phase{number, true, std::move(*content)};
+}
+
+std::vector<std::int64_t> lasso_scheduler::choose(random_stream& random) {
+    if (!course_.has_begun || course_.is_done)
+        return {};
+    std::vector<std::int64_t> taken;
+    for (const own_phase& p : under_way_)
+        taken.insert(taken.end(), p.chosen.begin(), p.chosen.end());
+    std::ranges::sort(taken);
+    std::vector<std::int64_t> eligible;
+    std::ranges::set_difference(working_.own(), taken, std::back_inserter(eligible));
+    if (is_one_phase() && (!taken.empty() || !course_.may_gain))
+        return {}; // nothing could be gained before that one is pulled
+    return order_->choose(eligible, phase_size(), random);
+}
+
+// Whether the working set is one phase.
+bool lasso_scheduler::is_one_phase() const {
+    return options_.schedule.set == 0 &&
+           options_.schedule.couple == scheduled::coupling::exact &&
+           working_.own().size() <= limits::whole_set_max;
+}
+
+std::size_t lasso_scheduler::phase_size() const {
+    if (options_.schedule.set > 0)
+        return options_.schedule.set;
+    if (options_.schedule.couple == scheduled::coupling::check)
+        return checked_size;
+    return is_one_phase() ? limits::whole_set_max : part_size;
+}
+
+// What the variables of phase `number` may meet: what is under way, its own and that of others.
+std::vector<std::int32_t> lasso_scheduler::partners_at(std::uint64_t number) const {
+    std::vector<std::int32_t> partners = working_.others(number);
+    for (const own_phase& p : under_way_)
+        for (const std::int64_t j : p.chosen)
+            partners.push_back(static_cast<std::int32_t>(j));
+    return partners;
+}
+
+std::size_t lasso_scheduler::index_of(std::int64_t column) const {
+    TROUPE_CHECK(working_.is_own(column), "a variable of another scheduler");
+    return static_cast<std::size_t>(static_cast<std::uint64_t>(column) - options_.own.first);
+}
+
+const column_facts* lasso_scheduler::facts_of(std::int32_t column) const {
+    if (!working_.is_own(column))
+        return working_.facts(column);
+    return facts_.empty() ? nullptr : &facts_[index_of(column)];
+}
+
+result<void> lasso_scheduler::absorb(const phase_deltas& deltas) {
+    auto c = read_changes(deltas.changes, options_.columns);
+    if (!c)
+        return c.failure();
+    for (const std::int32_t column : c->columns)
+        if (auto known = working_.include(column); !known)
+            return known;
+    course_.may_gain = course_.may_gain || !c->columns.empty();
+    fold(deltas.number, *c);
+    return {};
+}
+
+void lasso_scheduler::fold(std::uint64_t number, const changes& c) {
+    const bool is_empty = c.columns.empty() && !std::isfinite(c.gap);
+    rule_.fold(number, {is_empty, c.decrease, c.gap});
+}
+
+} // namespace troupe::lasso

@@ -1,0 +1,178 @@
+// The scheduler part of the program "lasso": a range of the variables of an elastic net, and the products of columns that
+// couple them.
+//
+// The model's columns are the matrix's, centred if there is an intercept and scaled if data.scale says so; the workers have
+// neither done, and what comes from them is corrected here. Coefficients are those of the model's columns.
+//
+// A probe brings the gradients of all variables, so the gap, and from them follows the working set that phases choose from
+// until the next one. With coupling::exact a phase's variables are solved together, by the products among their columns, after
+// the gradients have been corrected for what is in flight; with coupling::check those that are correlated are left out.
+// A working set of at most limits::whole_set_max variables is one phase if the set is sized by work. Scheduler 0 alone chooses
+// when there is a probe.
+//
+// Threads, ownership, errors: as scheduled::scheduler_part says. errc::numeric if the coefficients diverge.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "actors/scheduled/program.hpp"
+#include "actors/scheduled/selection.hpp"
+#include "apps/lasso/checked_update.hpp"
+#include "apps/lasso/column_facts.hpp"
+#include "apps/lasso/coupled_solve.hpp"
+#include "apps/lasso/gram_cache.hpp"
+#include "apps/lasso/lasso_limits.hpp"
+#include "apps/lasso/messages.hpp"
+#include "apps/lasso/penalty_path.hpp"
+#include "apps/lasso/probe_rule.hpp"
+#include "apps/lasso/settings.hpp"
+#include "apps/lasso/solutions.hpp"
+#include "apps/lasso/working_set.hpp"
+
+namespace troupe::lasso {
+
+using scheduled::in_flight;
+using scheduled::phase;
+using scheduled::phase_deltas;
+
+struct scheduler_options {
+    memory_pool* memory = nullptr; // outlives the part
+    lasso_settings settings;
+    scheduled::schedule_settings schedule;
+    double gap = 0; // stop.gap
+    column_form form;
+    std::uint64_t columns = 0; // of the matrix
+    scheduled::number_range own;
+    std::uint32_t scheduler = 0;
+    std::uint32_t schedulers = 1;
+    check_scope scope = check_scope::set_and_flight;
+};
+scheduler_options options_of(const scheduled::scheduler_site& site, const lasso_settings& settings);
+
+class lasso_scheduler final : public scheduled::scheduler_part {
+  public:
+    explicit lasso_scheduler(scheduler_options options);
+
+    result<phase> schedule(std::uint64_t number, random_stream& random) override;
+    result<payload> pull(const phase& p, in_flight deltas,
+                         std::span<const payload> partials) override;
+    result<void> absorb(const phase_deltas& deltas) override;
+    result<payload> judge(std::uint64_t number, in_flight deltas,
+                          std::span<const payload> partials) override;
+    result<scheduled::standing> conclude(std::uint64_t number,
+                                         std::span<const payload> judgements) override;
+    result<scheduled::saved_part> save() const override;
+    result<void> load(const scheduled::saved_part& saved) override;
+
+    const std::vector<double>& values() const noexcept { return values_; }
+    const std::vector<solution>& solutions() const noexcept { return solutions_; }
+
+  private:
+    // One of its own phases that has been chosen and not pulled.
+    struct own_phase {
+        std::uint64_t number = 0;
+        bool is_probe = false;
+        std::vector<std::int64_t> chosen;
+    };
+    // What a probe has brought for its own variables, until it is concluded.
+    struct judged_values {
+        std::vector<double> gradients; // of all
+        std::vector<double> values;    // as the workers had them
+    };
+    // Changes in flight, of the model's coefficients.
+    struct flight {
+        std::vector<std::int32_t> columns;
+        std::vector<double> deltas;
+        std::vector<double> curvatures;
+    };
+    // Sums over the workers.
+    struct update_sums {
+        std::vector<double> products;
+        double residual_sum = 0;
+        std::vector<double> gram;
+    };
+    // Sums over all variables, of all schedulers.
+    struct whole_sums {
+        double residual_square = 0;
+        coefficient_sums coefficients;
+        double used = 0;
+        double mean_value = 0;
+    };
+    // The coefficients of a phase's variables after it.
+    struct updated {
+        std::vector<double> values;
+        std::vector<bool> is_updated;
+        double decrease = 0; // of the objective
+        double gap = 0;      // of these variables, with the others as they are
+    };
+    struct course {
+        bool has_begun = false; // a probe has been concluded
+        bool is_done = false;
+        bool may_gain = false;      // something changed since its variables were solved together
+        bool has_shifted = false;   // the workers have subtracted the targets' mean
+        double target_mean = 0;     // 0 without an intercept
+        double null_objective = 0;  // where all coefficients are 0; not divided by the rows
+        double objective_bound = 0; // no smaller than it is now
+        double used = 0;            // variables that were not 0 at the last probe
+    };
+
+    // lasso_scheduler.cpp
+    bool is_probe_due() const;
+    result<phase> schedule_probe(std::uint64_t number);
+    std::vector<std::int64_t> choose(random_stream& random);
+    bool is_one_phase() const;
+    std::size_t phase_size() const;
+    std::vector<std::int32_t> partners_at(std::uint64_t number) const;
+    std::size_t index_of(std::int64_t column) const;
+    const column_facts* facts_of(std::int32_t column) const;
+    void fold(std::uint64_t number, const changes& c);
+
+    // lasso_pull.cpp
+    result<update_sums> sums_of(const update_request& request,
+                                std::span<const payload> partials) const;
+    result<flight> flight_of(in_flight deltas) const;
+    result<void> keep_products(const gram_request& request, const std::vector<double>& sums);
+    result<updated> update(const std::vector<std::int64_t>& chosen, const update_sums& sums,
+                           const flight& f) const;
+    updated solved_together(coupled_set set) const;
+    updated solved_alone(coupled_set set, const std::vector<double>& cross, const flight& f) const;
+    double enough_gap(std::size_t variables) const;
+    bool is_working_set(const std::vector<std::int64_t>& chosen) const;
+    result<payload> change(std::uint64_t number, const std::vector<std::int64_t>& chosen,
+                           const updated& u);
+
+    // lasso_probe.cpp
+    result<std::vector<probe_partial>> read_partials(std::span<const payload> partials) const;
+    void learn(std::span<const probe_partial> partials);
+    result<void> look_back(in_flight deltas, std::span<const probe_partial> partials);
+    double residual_square(std::span<const probe_partial> partials) const;
+    std::vector<std::int32_t> worth_listing(std::size_t& in_use) const;
+
+    // lasso_conclude.cpp
+    solution_numbers record(const whole_sums& all);
+    void begin_round(std::uint64_t number, std::span<const judgement> judgements,
+                     const whole_sums& all);
+
+    // lasso_load.cpp
+    result<void> load_course(const scheduled::saved_part& saved);
+    result<void> load_phases(const scheduled::saved_part& saved);
+
+    scheduler_options options_;
+    std::vector<column_facts> facts_;
+    std::vector<double> values_;
+    std::unique_ptr<scheduled::selection> order_;
+    gram_cache gram_{limits::gram_entries_max};
+    working_set working_;
+    penalty_path path_;
+    probe_rule rule_;
+    course course_;
+    std::deque<own_phase> under_way_;
+    std::optional<judged_values> judged_;
+    std::vector<solution> solutions_;
+};
+
+} // namespace troupe::lasso

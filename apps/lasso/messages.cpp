@@ -1,0 +1,175 @@
+#include "apps/lasso/messages.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "apps/lasso/lasso_limits.hpp"
+
+namespace troupe::lasso {
+
+using scheduled::payload_of;
+using scheduled::read;
+
+namespace {
+
+constexpr std::size_t judgement_numbers = 8;
+
+result<void> check_columns(std::span<const std::int32_t> columns, std::uint64_t count,
+                           const char* what) {
+    const auto is_outside = [&](std::int32_t j) {
+        return j < 0 || static_cast<std::uint64_t>(j) >= count;
+    };
+    if (std::ranges::any_of(columns, is_outside))
+        return error{errc::protocol, std::string{what} + ": a column that the matrix has not"};
+    return {};
+}
+
+// The first failure of several results.
+template <class... Results>
+const error* first_failure(const Results&... results) {
+    const error* failure = nullptr;
+    const auto look = [&](const auto& r) {
+        if (failure == nullptr && !r.ok())
+            failure = &r.failure();
+    };
+    (look(results), ...);
+    return failure;
+}
+
+} // namespace
+
+// ---- phases that update ----
+
+result<payload> to_payload(memory_pool& memory, const update_request& request) {
+    std::vector<std::int64_t> sizes;
+    std::vector<std::int32_t> columns;
+    for (const gram_block& block : request.gram) {
+        sizes.push_back(static_cast<std::int64_t>(block.rows.size()));
+        sizes.push_back(static_cast<std::int64_t>(block.columns.size()));
+        columns.insert(columns.end(), block.rows.begin(), block.rows.end());
+        columns.insert(columns.end(), block.columns.begin(), block.columns.end());
+    }
+    return payload_of(memory, request.chosen, sizes, columns);
+}
+
+result<update_request> read_update_request(const payload& p, std::uint64_t columns) {
+    const auto chosen = read<std::int32_t>(p, 0, "the chosen columns of a phase");
+    const auto sizes = read<std::int64_t>(p, 1, "the blocks of products of a phase");
+    const auto all = read<std::int32_t>(p, 2, "the columns of products of a phase");
+    if (const error* failure = first_failure(chosen, sizes, all))
+        return *failure;
+    for (const auto list : {*chosen, *all})
+        if (auto known = check_columns(list, columns, "a phase"); !known)
+            return known.failure();
+    update_request request{{chosen->begin(), chosen->end()}, {}};
+    std::span<const std::int32_t> rest = *all;
+    const auto take = [&](std::int64_t count, std::vector<std::int32_t>& to) {
+        if (count < 0 || static_cast<std::uint64_t>(count) > rest.size())
+            return false;
+        const auto part = rest.first(static_cast<std::size_t>(count));
+        to.assign(part.begin(), part.end());
+        rest = rest.subspan(part.size());
+        return true;
+    };
+    std::size_t entries = 0;
+    for (std::size_t i = 0; i + 1 < sizes->size(); i += 2) {
+        gram_block& block = request.gram.emplace_back();
+        if (!take((*sizes)[i], block.rows) || !take((*sizes)[i + 1], block.columns))
+            return error{errc::protocol, "the blocks of products of a phase have other sizes"};
+        entries += block.entries();
+        if (entries > limits::phase_entries_max)
+            return error{errc::protocol, "a phase asks for more products than a phase may"};
+    }
+    return request;
+}
+
+result<payload> to_payload(memory_pool& memory, const update_partial& partial) {
+    return payload_of(memory, partial.products, std::array{partial.residual_sum}, partial.gram);
+}
+
+result<update_partial> read_update_partial(const payload& p, std::size_t chosen,
+                                           std::size_t entries) {
+    const auto products = read<double>(p, 0, chosen, "a worker's products with the residual");
+    const auto sum = read<double>(p, 1, 1, "a worker's sum of the residual");
+    const auto gram = read<double>(p, 2, entries, "a worker's products of columns");
+    if (const error* failure = first_failure(products, sum, gram))
+        return *failure;
+    return update_partial{*products, sum->front(), *gram};
+}
+
+result<payload> to_payload(memory_pool& memory, const changes& c) {
+    return payload_of(memory, c.columns, c.deltas, c.before,
+                      std::array{c.shift, c.decrease, c.gap});
+}
+
+result<changes> read_changes(const payload& p, std::uint64_t columns) {
+    const auto changed = read<std::int32_t>(p, 0, "the changed columns of a phase");
+    const std::size_t count = changed ? changed->size() : 0;
+    const auto deltas = read<double>(p, 1, count, "the changes of a phase");
+    const auto before = read<double>(p, 2, count, "the coefficients before a phase");
+    const auto numbers = read<double>(p, 3, 3, "the numbers of a phase");
+    if (const error* failure = first_failure(changed, deltas, before, numbers))
+        return *failure;
+    if (auto known = check_columns(*changed, columns, "the changes of a phase"); !known)
+        return known.failure();
+    return changes{*changed, *deltas, *before, (*numbers)[0], (*numbers)[1], (*numbers)[2]};
+}
+
+// ---- probes ----
+
+result<payload> to_payload(memory_pool& memory, const probe_request& request) {
+    return payload_of(memory, std::array{std::int32_t{request.with_facts}});
+}
+
+result<probe_request> read_probe_request(const payload& p) {
+    const auto flags = read<std::int32_t>(p, 0, 1, "the content of a probe");
+    if (!flags)
+        return flags.failure();
+    return probe_request{flags->front() != 0};
+}
+
+result<payload> to_payload(memory_pool& memory, const probe_partial& partial) {
+    return payload_of(memory, partial.products,
+                      std::array{partial.rows, partial.residual_sum, partial.residual_square},
+                      partial.sums, partial.squares);
+}
+
+result<probe_partial> read_probe_partial(const payload& p, std::size_t columns, bool with_facts) {
+    const std::size_t facts = with_facts ? columns : 0;
+    const auto products = read<double>(p, 0, columns, "a worker's products with the residual");
+    const auto numbers = read<double>(p, 1, 3, "a worker's numbers of a probe");
+    const auto sums = read<double>(p, 2, facts, "a worker's sums of columns");
+    const auto squares = read<double>(p, 3, facts, "a worker's squares of columns");
+    if (const error* failure = first_failure(products, numbers, sums, squares))
+        return *failure;
+    return probe_partial{(*numbers)[0], (*numbers)[1], (*numbers)[2], *products, *sums, *squares};
+}
+
+result<payload> to_payload(memory_pool& memory, const judgement& j) {
+    const std::array<double, judgement_numbers> numbers{
+        j.residual_square, j.dual_norm, j.absolute,   j.square,
+        j.product,         j.used,      j.mean_value, static_cast<double>(j.in_use)};
+    return payload_of(memory, numbers, j.columns, j.gradients, j.means, j.squares);
+}
+
+result<judgement> read_judgement(const payload& p, std::uint64_t columns) {
+    const auto numbers = read<double>(p, 0, judgement_numbers, "the numbers of a judgement");
+    const auto listed = read<std::int32_t>(p, 1, "the columns of a judgement");
+    const std::size_t count = listed ? listed->size() : 0;
+    const auto gradients = read<double>(p, 2, count, "the gradients of a judgement");
+    const auto means = read<double>(p, 3, count, "the means of a judgement");
+    const auto squares = read<double>(p, 4, count, "the squares of a judgement");
+    if (const error* failure = first_failure(numbers, listed, gradients, means, squares))
+        return *failure;
+    if (auto known = check_columns(*listed, columns, "a judgement"); !known)
+        return known.failure();
+    const auto& n = *numbers;
+    if (!(n[7] >= 0 && n[7] <= static_cast<double>(count)))
+        return error{errc::protocol, "a judgement counts more columns in use than it lists"};
+    return judgement{n[0],    n[1],       n[2],   n[3],
+                     n[4],    n[5],       n[6],   static_cast<std::size_t>(n[7]),
+                     *listed, *gradients, *means, *squares};
+}
+
+} // namespace troupe::lasso

@@ -1,0 +1,88 @@
+// What the parts of the program "lasso" hand to each other, and how it lies in payloads. Vectors and spans of plain numbers;
+// what is read is a view of the payload, with sizes that agree.
+//
+// Columns have their numbers in the whole matrix. Coefficients of phases and changes are those of the columns as the workers
+// have them, not of the model's.
+//
+// Errors: errc::protocol for a payload that is not one of these.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "actors/scheduled/payload.hpp"
+#include "apps/lasso/gram_request.hpp"
+
+namespace troupe::lasso {
+
+using scheduled::payload;
+
+// Content of a phase that updates: scheduler to workers.
+struct update_request {
+    std::vector<std::int32_t> chosen;
+    gram_request gram;
+};
+result<payload> to_payload(memory_pool& memory, const update_request& request);
+result<update_request> read_update_request(const payload& p, std::uint64_t columns);
+
+// A worker's part of it, over its rows.
+struct update_partial {
+    std::span<const double> products; // x_j'r of the chosen
+    double residual_sum = 0;
+    std::span<const double> gram; // in the order of the request's blocks
+};
+result<payload> to_payload(memory_pool& memory, const update_partial& partial);
+result<update_partial> read_update_partial(const payload& p, std::size_t chosen,
+                                           std::size_t entries);
+
+// Content of a probe.
+struct probe_request {
+    bool with_facts = false; // of the columns: once
+};
+result<payload> to_payload(memory_pool& memory, const probe_request& request);
+result<probe_request> read_probe_request(const payload& p);
+
+// A worker's part of a probe, for the variables of one scheduler.
+struct probe_partial {
+    double rows = 0;
+    double residual_sum = 0;
+    double residual_square = 0;       // about its own mean
+    std::span<const double> products; // x_j'r
+    std::span<const double> sums;     // of the columns, and of their squares, if asked for
+    std::span<const double> squares;
+};
+result<payload> to_payload(memory_pool& memory, const probe_partial& partial);
+result<probe_partial> read_probe_partial(const payload& p, std::size_t columns, bool with_facts);
+
+// What a phase has changed: scheduler to workers and to the other schedulers.
+struct changes {
+    std::span<const std::int32_t> columns;
+    std::span<const double> deltas; // of their coefficients
+    std::span<const double> before; // the model's coefficients, for the scheduler that made the changes
+    double shift = 0;               // of the intercept
+    double decrease = 0;            // of the objective
+    double gap = 0; // of all variables of the scheduler that may change; infinite where only some of them were chosen
+};
+result<payload> to_payload(memory_pool& memory, const changes& c);
+result<changes> read_changes(const payload& p, std::uint64_t columns);
+
+// A scheduler's judgement of a probe: sums over its variables, and those that may be worth an update.
+struct judgement {
+    double residual_square = 0;
+    double dual_norm = 0; // coefficient_sums
+    double absolute = 0;
+    double square = 0;
+    double product = 0;
+    double used = 0;       // variables that are not 0
+    double mean_value = 0; // of the rows of X b: the intercept is the targets' mean less this
+    std::size_t in_use = 0; // the first so many of the columns are not 0
+    std::span<const std::int32_t> columns;
+    std::span<const double> gradients; // of the columns, their sizes
+    std::span<const double> means;
+    std::span<const double> squares;
+};
+result<payload> to_payload(memory_pool& memory, const judgement& j);
+result<judgement> read_judgement(const payload& p, std::uint64_t columns);
+
+} // namespace troupe::lasso

@@ -1,0 +1,51 @@
+// When the next probe is due: when what the phases since the last one have gained is little beside the gap that it found, or
+// when they have been many. A pure value.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+namespace troupe::lasso {
+
+// What a phase has come to.
+struct phase_outcome {
+    bool is_empty = false; // it was to update nothing
+    double decrease = 0;   // of the objective
+    double gap = 0;        // of all variables that may change, or infinite
+};
+
+// The share of the last probe's gap that is little.
+inline constexpr double settled_share = 0.1;
+
+class probe_rule {
+  public:
+    // `idle`: so many phases in a row that update nothing show that there is nothing to update.
+    explicit probe_rule(std::size_t idle) : idle_{idle} {}
+
+    // After a probe that found `gap`. `first`: the first phase that is chosen since; `round`: phases that update every variable
+    // about once.
+    void begin(double gap, std::uint64_t first, std::size_t round);
+    void fold(std::uint64_t number, const phase_outcome& outcome);
+    bool is_due() const noexcept;
+
+    // What the gap of all variables that may change should come below.
+    double settled_gap() const noexcept { return settled_share * gap_; }
+
+    std::vector<double> save() const;
+    bool load(std::span<const double> saved); // false if it is not what was saved
+
+  private:
+    std::size_t idle_;
+    double gap_ = 0;
+    std::uint64_t first_ = 0;
+    std::size_t round_ = 0;
+    std::size_t phases_ = 0; // since then that updated something
+    std::size_t idle_phases_ = 0;
+    bool is_settled_ = false;
+    std::deque<double> decreases_; // of the last round
+};
+
+} // namespace troupe::lasso

@@ -1,0 +1,160 @@
+#include "apps/lasso/result_files.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <functional>
+
+#include <nlohmann/json.hpp>
+
+#include "apps/lasso/solutions.hpp"
+
+namespace troupe::lasso {
+
+namespace {
+
+// The shortest text that reads as this number.
+std::string text_of(double number) {
+    char text[32];
+    return {text, std::to_chars(text, text + sizeof text, number).ptr};
+}
+
+// A field of a CSV file, in quotes if it has to be.
+std::string field_of(const std::string& name) {
+    if (name.find_first_of(",\"\r\n") == std::string::npos)
+        return name;
+    std::string quoted = "\"";
+    for (const char c : name)
+        quoted += c == '"' ? "\"\"" : std::string(1, c);
+    return quoted + '"';
+}
+
+// The header of NumPy's .npy format, version 1.0, of float64 in C order.
+std::string npy_header(std::uint64_t rows, std::uint64_t columns) {
+    std::string description = "{'descr': '<f8', 'fortran_order': False, 'shape': (" +
+                              std::to_string(rows) + ", " + std::to_string(columns) + "), }";
+    constexpr std::size_t preamble = 10, alignment = 64;
+    while ((preamble + description.size() + 1) % alignment != 0)
+        description += ' ';
+    description += '\n';
+    const auto length = static_cast<std::uint16_t>(description.size());
+    std::string header = "\x93NUMPY\x01";
+    header += '\0';
+    header += static_cast<char>(length & 0xff);
+    header += static_cast<char>(length >> 8);
+    return header + description;
+}
+
+result<void> write_file(const std::filesystem::path& path,
+                        const std::function<void(std::ofstream&)>& write) {
+    errno = 0;
+    std::ofstream file{path, std::ios::binary | std::ios::trunc};
+    write(file);
+    file.close();
+    if (file)
+        return {};
+    return error{errc::io, path.string() + ": cannot be written: " + std::strerror(errno)};
+}
+
+// The solutions of all schedulers, for each lambda one after the other: their variables rise.
+result<std::vector<solution>> merged(std::span<const scheduled::saved_part> saved) {
+    std::vector<solution> all;
+    for (const scheduled::saved_part& part : saved) {
+        auto own = read_solutions(part);
+        if (!own)
+            return own.failure();
+        if (all.empty()) {
+            all = std::move(*own);
+            continue;
+        }
+        if (own->size() != all.size())
+            return error{errc::protocol, "schedulers have saved different numbers of solutions"};
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            const solution& s = (*own)[i];
+            all[i].columns.insert(all[i].columns.end(), s.columns.begin(), s.columns.end());
+            all[i].values.insert(all[i].values.end(), s.values.begin(), s.values.end());
+        }
+    }
+    return all;
+}
+
+void write_npy(std::ofstream& file, const std::vector<solution>& all, std::uint64_t columns) {
+    const std::string header = npy_header(all.size(), columns);
+    file.write(header.data(), static_cast<std::streamsize>(header.size()));
+    std::vector<double> row(columns);
+    for (const solution& s : all) {
+        std::ranges::fill(row, 0.0);
+        for (std::size_t i = 0; i < s.columns.size(); ++i)
+            row.at(static_cast<std::size_t>(s.columns[i])) = s.values[i];
+        file.write(reinterpret_cast<const char*>(row.data()),
+                   static_cast<std::streamsize>(row.size() * sizeof(double)));
+    }
+}
+
+void write_coefficients(std::ofstream& file, const std::vector<solution>& all,
+                        const std::vector<std::string>& names) {
+    file << "lambda,column,coefficient\n";
+    for (const solution& s : all)
+        for (std::size_t i = 0; i < s.columns.size(); ++i) {
+            const auto column = static_cast<std::size_t>(s.columns[i]);
+            file << text_of(s.numbers.lambda) << ','
+                 << (column < names.size() ? field_of(names[column]) : std::to_string(column))
+                 << ',' << text_of(s.values[i]) << '\n';
+        }
+}
+
+void write_path(std::ofstream& file, const std::vector<solution>& all) {
+    file << "lambda,objective,gap,nonzeros,intercept\n";
+    for (const solution& s : all)
+        file << text_of(s.numbers.lambda) << ',' << text_of(s.numbers.objective) << ','
+             << text_of(s.numbers.gap) << ',' << text_of(s.numbers.used) << ','
+             << text_of(s.numbers.intercept) << '\n';
+}
+
+void write_summary(std::ofstream& file, const std::vector<solution>& all,
+                   const scheduled::result_site& site) {
+    nlohmann::ordered_json summary;
+    summary["program"] = "lasso";
+    summary["rows"] = site.data.rows;
+    summary["columns"] = site.data.columns;
+    summary["lambdas"] = all.size();
+    if (!all.empty()) {
+        const solution_numbers& n = all.back().numbers;
+        summary["lambda"] = n.lambda;
+        summary["objective"] = n.objective;
+        summary["gap"] = n.gap;
+        summary["nonzeros"] = static_cast<std::uint64_t>(n.used);
+        summary["intercept"] = n.intercept;
+    }
+    file << summary.dump(2) << '\n';
+}
+
+} // namespace
+
+result<std::vector<std::string>> write_result(const scheduled::result_site& site,
+                                              std::span<const scheduled::saved_part> saved) {
+    const auto all = merged(saved);
+    if (!all)
+        return all.failure();
+    for (const solution& s : *all)
+        for (const std::int32_t column : s.columns)
+            if (column < 0 || static_cast<std::uint64_t>(column) >= site.data.columns)
+                return error{errc::protocol, "a saved solution has a column that the matrix has not"};
+    const std::pair<const char*, std::function<void(std::ofstream&)>> files[] = {
+        {"coefficients.npy", [&](std::ofstream& f) { write_npy(f, *all, site.data.columns); }},
+        {"coefficients.csv",
+         [&](std::ofstream& f) { write_coefficients(f, *all, site.column_names); }},
+        {"path.csv", [&](std::ofstream& f) { write_path(f, *all); }},
+        {"summary.json", [&](std::ofstream& f) { write_summary(f, *all, site); }}};
+    std::vector<std::string> names;
+    for (const auto& [name, write] : files) {
+        if (auto written = write_file(site.directory / name, write); !written)
+            return written.failure();
+        names.emplace_back(name);
+    }
+    return names;
+}
+
+} // namespace troupe::lasso

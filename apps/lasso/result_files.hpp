@@ -1,0 +1,25 @@
+// What the program "lasso" leaves behind:
+//
+//     coefficients.npy   float64: a row for each lambda of a path, one row otherwise; a column for each column of the data
+//     coefficients.csv   lambda,column,coefficient: those that are not 0, by the columns' names or numbers
+//     path.csv           lambda,objective,gap,nonzeros,intercept
+//     summary.json       the last of these rows, and how many there are
+//
+// Coefficients are in the units of the data, or of the scaled columns with data.scale: unit_norm. The files are those of the
+// last probe: of a lambda that is not finished they tell the gap that is left.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "actors/scheduled/program.hpp"
+#include "schemas/base/error.hpp"
+
+namespace troupe::lasso {
+
+// errc::io where a file cannot be written.
+result<std::vector<std::string>> write_result(const scheduled::result_site& site,
+                                              std::span<const scheduled::saved_part> saved);
+
+} // namespace troupe::lasso

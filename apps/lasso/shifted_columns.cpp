@@ -1,0 +1,133 @@
+#include "apps/lasso/shifted_columns.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace troupe::lasso {
+
+namespace {
+
+constexpr std::size_t rows_at_once = 256;
+
+// What to subtract from each column: its mean where that is far from 0, in float32 so that the difference is exact for
+// values near it. Empty if there is no such column.
+std::vector<double> shifts_for(const shifted_columns& columns) {
+    const std::size_t count = columns.sums().size();
+    const auto rows = static_cast<double>(columns.rows());
+    std::vector<double> shifts(count);
+    bool is_any = false;
+    for (std::size_t j = 0; j < count && rows > 0; ++j) {
+        const double mean = columns.sums()[j] / rows;
+        const double variance = columns.squares()[j] / rows - mean * mean;
+        if (mean * mean > shifted_ratio * shifted_ratio * variance) {
+            shifts[j] = static_cast<double>(static_cast<float>(mean));
+            is_any = is_any || shifts[j] != 0;
+        }
+    }
+    return is_any ? shifts : std::vector<double>{};
+}
+
+// A copy with these numbers subtracted.
+result<std::unique_ptr<const dense_columns>> without(memory_pool& memory,
+                                                     const dense_columns& columns,
+                                                     const std::vector<double>& shifts) {
+    auto builder = dense_columns_builder::make(memory, {columns.rows(), columns.columns()});
+    if (!builder)
+        return builder.failure();
+    const std::size_t count = columns.columns();
+    std::vector<float> block;
+    for (std::size_t first = 0; first < columns.rows(); first += rows_at_once) {
+        const std::size_t rows = std::min(rows_at_once, columns.rows() - first);
+        block.resize(rows * count);
+        for (std::size_t j = 0; j < count; ++j) {
+            const auto values = columns.values(j).subspan(first, rows);
+            const auto shift = static_cast<float>(shifts[j]);
+            for (std::size_t i = 0; i < rows; ++i)
+                block[i * count + j] = values[i] - shift;
+        }
+        if (auto appended = builder->append(rows, block); !appended)
+            return appended.failure();
+    }
+    return builder->finish();
+}
+
+} // namespace
+
+shifted_columns::shifted_columns(std::unique_ptr<const column_matrix> columns)
+    : columns_{std::move(columns)}, sums_(columns_->columns()), squares_(columns_->columns()) {
+    columns_->sums(columns_->all(), sums_);
+    columns_->squares(columns_->all(), squares_);
+}
+
+result<shifted_columns> shifted_columns::of_dense(memory_pool& memory,
+                                                  std::unique_ptr<const dense_columns> columns) {
+    const dense_columns& as_read = *columns;
+    shifted_columns plain{std::move(columns)};
+    std::vector<double> shifts = shifts_for(plain);
+    if (shifts.empty())
+        return plain;
+    auto kept = without(memory, as_read, shifts);
+    if (!kept)
+        return kept.failure();
+    shifted_columns made{std::move(*kept)};
+    made.shift_facts(std::move(shifts));
+    return made;
+}
+
+void shifted_columns::shift_facts(std::vector<double> shifts) {
+    shifts_ = std::move(shifts);
+    kept_sums_ = sums_;
+    const auto rows = static_cast<double>(columns_->rows());
+    for (std::size_t j = 0; j < shifts_.size(); ++j) {
+        squares_[j] += shifts_[j] * (2 * sums_[j] + shifts_[j] * rows);
+        sums_[j] += shifts_[j] * rows;
+    }
+}
+
+void shifted_columns::products(const column_set& set, std::span<const double> r,
+                               double residual_sum, std::span<double> products) const {
+    columns_->products(set, r, products);
+    if (is_shifted())
+        for (std::size_t i = 0; i < set.size(); ++i)
+            products[i] += shifts_[set[i]] * residual_sum;
+}
+
+void shifted_columns::add(const column_set& set, std::span<const double> coefficients,
+                          std::span<double> r) const {
+    columns_->add(set, coefficients, r);
+    if (!is_shifted())
+        return;
+    double shifted = 0;
+    for (std::size_t i = 0; i < set.size(); ++i)
+        shifted += shifts_[set[i]] * coefficients[i];
+    if (shifted != 0)
+        for (double& x : r)
+            x += shifted;
+}
+
+void shifted_columns::gram(const column_set& set, std::span<double> block,
+                           column_workspace& memory) const {
+    columns_->gram(set, block, memory);
+    add_shifts({set, set}, block);
+}
+
+void shifted_columns::gram(const column_pairs& pairs, std::span<double> block,
+                           column_workspace& memory) const {
+    columns_->gram(pairs, block, memory);
+    add_shifts(pairs, block);
+}
+
+void shifted_columns::add_shifts(const column_pairs& pairs, std::span<double> block) const {
+    if (!is_shifted())
+        return;
+    const auto rows = static_cast<double>(columns_->rows());
+    for (std::size_t i = 0; i < pairs.left.size(); ++i)
+        for (std::size_t k = 0; k < pairs.right.size(); ++k) {
+            const std::size_t a = pairs.left[i], b = pairs.right[k];
+            block[i * pairs.right.size() + k] +=
+                shifts_[a] * kept_sums_[b] + shifts_[b] * kept_sums_[a] + rows * shifts_[a] * shifts_[b];
+        }
+}
+
+} // namespace troupe::lasso

@@ -1,0 +1,55 @@
+// A worker's columns, some of them kept without a number that all their values are near. What it returns is of the columns
+// with that number.
+//
+// One thread, as it has memory of its own. Errors: of the builders.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kernels/columns/column_matrix.hpp"
+#include "kernels/columns/dense_columns.hpp"
+
+namespace troupe::lasso {
+
+// A column is shifted if its mean is so many times its standard deviation.
+inline constexpr double shifted_ratio = 4;
+
+class shifted_columns {
+  public:
+    // As they are.
+    explicit shifted_columns(std::unique_ptr<const column_matrix> columns);
+    // Shifted where that helps; then all columns are copied once.
+    static result<shifted_columns> of_dense(memory_pool& memory,
+                                            std::unique_ptr<const dense_columns> columns);
+
+    std::size_t rows() const noexcept { return columns_->rows(); }
+    bool has(const column_set& set) const noexcept { return columns_->has(set); }
+    bool is_shifted() const noexcept { return !shifts_.empty(); }
+
+    // Of every column, of its values and of their squares.
+    const std::vector<double>& sums() const noexcept { return sums_; }
+    const std::vector<double>& squares() const noexcept { return squares_; }
+
+    // As column_matrix has them. `residual_sum` is the sum of r.
+    void products(const column_set& set, std::span<const double> r, double residual_sum,
+                  std::span<double> products) const;
+    void add(const column_set& set, std::span<const double> coefficients,
+             std::span<double> r) const;
+    void gram(const column_set& set, std::span<double> block, column_workspace& memory) const;
+    void gram(const column_pairs& pairs, std::span<double> block, column_workspace& memory) const;
+
+  private:
+    void shift_facts(std::vector<double> shifts);
+    void add_shifts(const column_pairs& pairs, std::span<double> block) const;
+
+    std::unique_ptr<const column_matrix> columns_;
+    std::vector<double> sums_;
+    std::vector<double> squares_;
+    std::vector<double> shifts_;    // of each column, 0 of most; empty: of none
+    std::vector<double> kept_sums_; // of the columns as they are kept; empty as well
+};
+
+} // namespace troupe::lasso

@@ -1,0 +1,134 @@
+#include "apps/lasso/working_set.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+namespace troupe::lasso {
+
+namespace {
+
+constexpr std::uint64_t still_in = std::numeric_limits<std::uint64_t>::max();
+constexpr double first_size_factor = 20; // of the columns; the root is taken
+constexpr double first_size_min = 100, first_size_max = 1000;
+
+struct candidate {
+    double score = 0;
+    std::int32_t column = 0;
+    column_facts facts;
+};
+
+// Those that are not in use and close to the penalty, the best first.
+std::vector<candidate> candidates_of(std::span<const judgement> judgements, double l1,
+                                     const column_form& form) {
+    std::vector<candidate> all;
+    for (const judgement& j : judgements)
+        for (std::size_t i = j.in_use; i < j.columns.size(); ++i) {
+            const column_facts facts = facts_of_centred(j.means[i], j.squares[i], form);
+            if (j.gradients[i] > near_share * l1 && facts.square > 0)
+                all.push_back({(j.gradients[i] - l1) / std::sqrt(facts.curvature()), j.columns[i],
+                               facts});
+        }
+    std::ranges::sort(all, [](const candidate& a, const candidate& b) {
+        return std::pair{-a.score, a.column} < std::pair{-b.score, b.column};
+    });
+    return all;
+}
+
+} // namespace
+
+std::size_t first_size(std::uint64_t columns) noexcept {
+    return static_cast<std::size_t>(
+        std::clamp(std::sqrt(first_size_factor * static_cast<double>(columns)), first_size_min,
+                   first_size_max));
+}
+
+bool working_set::is_own(std::int64_t column) const noexcept {
+    const auto j = static_cast<std::uint64_t>(column);
+    return j >= own_range_.first && j - own_range_.first < own_range_.count;
+}
+
+void working_set::put_in(std::int32_t column, const column_facts& facts) {
+    if (is_own(column))
+        own_.push_back(column);
+    else
+        others_[column] = {facts, still_in};
+}
+
+void working_set::replace(std::uint64_t number, std::span<const judgement> judgements,
+                          const working_set_rule& rule, const column_form& form) {
+    own_.clear();
+    for (auto& [column, o] : others_)
+        o.left = std::min(o.left, number);
+    std::size_t members = 0;
+    for (const judgement& j : judgements) {
+        for (std::size_t i = 0; i < j.in_use; ++i)
+            put_in(j.columns[i], facts_of_centred(j.means[i], j.squares[i], form));
+        members += j.in_use;
+    }
+    for (const candidate& c : candidates_of(judgements, rule.l1, form))
+        if (members++ < rule.size)
+            put_in(c.column, c.facts);
+    std::ranges::sort(own_);
+    // No phase that is folded from now on can have others in flight than those that left since.
+    std::erase_if(others_, [&](const auto& o) { return number > 2 * window_ && o.second.left < number - 2 * window_; });
+}
+
+result<void> working_set::include(std::int32_t column) {
+    if (is_own(column)) {
+        const auto at = std::ranges::lower_bound(own_, column);
+        if (at == own_.end() || *at != column)
+            own_.insert(at, column);
+        return {};
+    }
+    const auto found = others_.find(column);
+    if (found == others_.end())
+        return error{errc::protocol, "another scheduler has changed column " +
+                                         std::to_string(column) + ", which is in no working set"};
+    found->second.left = still_in;
+    return {};
+}
+
+std::size_t working_set::size() const noexcept {
+    return own_.size() + static_cast<std::size_t>(std::ranges::count_if(
+                             others_, [](const auto& o) { return o.second.left == still_in; }));
+}
+
+std::vector<std::int32_t> working_set::others(std::uint64_t number) const {
+    std::vector<std::int32_t> all;
+    for (const auto& [column, o] : others_)
+        if (o.left == still_in || o.left + 2 * window_ + 1 >= number)
+            all.push_back(column);
+    return all;
+}
+
+const column_facts* working_set::facts(std::int32_t column) const {
+    const auto found = others_.find(column);
+    return found == others_.end() ? nullptr : &found->second.facts;
+}
+
+working_set::contents working_set::save() const {
+    contents saved;
+    saved.own = own_;
+    for (const auto& [column, o] : others_) {
+        saved.others.push_back(column);
+        saved.others.push_back(static_cast<std::int64_t>(o.left));
+        saved.facts.push_back(o.facts.mean);
+        saved.facts.push_back(o.facts.square);
+    }
+    return saved;
+}
+
+result<void> working_set::load(const contents& saved, const column_form& form) {
+    if (saved.others.size() % 2 != 0 || saved.facts.size() != saved.others.size())
+        return error{errc::protocol, "the saved working set has other sizes"};
+    own_ = saved.own;
+    others_.clear();
+    for (std::size_t i = 0; i < saved.others.size(); i += 2)
+        others_[static_cast<std::int32_t>(saved.others[i])] = {
+            facts_of_centred(saved.facts[i], saved.facts[i + 1], form),
+            static_cast<std::uint64_t>(saved.others[i + 1])};
+    return {};
+}
+
+} // namespace troupe::lasso

@@ -1,0 +1,280 @@
+#include "tests/support/program_driver.hpp"
+
+#include <algorithm>
+
+#include "kernels/reference/reference.hpp"
+
+namespace troupe::test {
+
+using scheduled::payload;
+using scheduled::phase;
+using scheduled::phase_deltas;
+
+namespace {
+
+constexpr std::uint64_t memory_max = 4ull << 30;
+
+// FNV-1a over types, sizes and elements.
+class hash_of {
+  public:
+    void add(const payload& p) {
+        number(p.size());
+        for (const tensor& t : p) {
+            number(static_cast<std::uint64_t>(t.type()));
+            number(t.elements());
+            bytes(t.data(), t.bytes());
+        }
+    }
+    std::uint64_t value() const noexcept { return value_; }
+
+  private:
+    void number(std::uint64_t n) { bytes(reinterpret_cast<const std::byte*>(&n), sizeof n); }
+    void bytes(const std::byte* data, std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i)
+            value_ = (value_ ^ static_cast<std::uint64_t>(data[i])) * 0x100000001b3u;
+    }
+
+    std::uint64_t value_ = 0xcbf29ce484222325u;
+};
+
+std::uint64_t hash(const payload& p) {
+    hash_of h;
+    h.add(p);
+    return h.value();
+}
+
+} // namespace
+
+std::vector<scheduled::number_range> ranges_of(std::uint64_t count, std::uint32_t parts) {
+    std::vector<scheduled::number_range> ranges;
+    std::uint64_t first = 0;
+    for (std::uint32_t i = 0; i < parts; ++i) {
+        const std::uint64_t size = count / parts + (i < count % parts ? 1 : 0);
+        ranges.push_back({first, size});
+        first += size;
+    }
+    return ranges;
+}
+
+program_driver::program_driver(driven_run run, const matrix_rows& rows)
+    : run_{std::move(run)}, rows_{rows}, memory_{memory_max},
+      operations_{make_reference_operations()} {}
+
+scheduled::program_site program_driver::site() const {
+    scheduled::program_site site;
+    site.settings = run_.settings;
+    site.schedule = run_.schedule;
+    site.stop = run_.stop;
+    site.memory = const_cast<memory_pool*>(&memory_);
+    site.unit_norm = run_.unit_norm;
+    site.seed = run_.seed;
+    site.data = {rows_.rows(), rows_.columns, rows_.values.size(), rows_.is_sparse()};
+    site.workers = run_.workers;
+    site.variables = ranges_of(rows_.columns, run_.schedulers);
+    return site;
+}
+
+// ---- parts ----
+
+result<void> program_driver::make_parts() {
+    if (auto fits = run_.program.check(site()); !fits)
+        return fits;
+    schedulers_.clear();
+    workers_.clear();
+    for (std::uint32_t i = 0; i < run_.schedulers; ++i) {
+        auto made = run_.program.make_scheduler({site(), i});
+        if (!made)
+            return made.failure();
+        schedulers_.push_back(std::move(*made));
+    }
+    const auto shares = ranges_of(rows_.rows(), run_.workers);
+    for (std::uint32_t i = 0; i < run_.workers; ++i) {
+        std::uint64_t entries = shares[i].count * rows_.columns;
+        if (rows_.is_sparse())
+            entries = static_cast<std::uint64_t>(rows_.starts[shares[i].first + shares[i].count] -
+                                                 rows_.starts[shares[i].first]);
+        auto made = run_.program.make_worker({site(), i, shares[i], entries});
+        if (!made)
+            return made.failure();
+        if (auto dealt = deal(**made, shares[i]); !dealt)
+            return dealt;
+        workers_.push_back(std::move(*made));
+    }
+    return {};
+}
+
+result<void> program_driver::deal(scheduled::worker_part& worker,
+                                  const scheduled::number_range& share) {
+    const auto part = [](const auto& all, std::uint64_t first, std::uint64_t end) {
+        return std::span{all}.subspan(first, end - first);
+    };
+    for (std::uint64_t done = 0; done < share.count; done += run_.rows_per_piece) {
+        const std::uint64_t first = share.first + done;
+        const std::uint64_t end =
+            first + std::min(run_.rows_per_piece, share.count - done); // of the rows
+        std::uint64_t from = first * rows_.columns, to = end * rows_.columns; // of the values
+        std::vector<std::int64_t> starts;
+        if (rows_.is_sparse()) {
+            from = static_cast<std::uint64_t>(rows_.starts[first]);
+            to = static_cast<std::uint64_t>(rows_.starts[end]);
+            for (std::uint64_t i = first; i <= end; ++i)
+                starts.push_back(rows_.starts[i] - rows_.starts[first]);
+        }
+        auto piece = scheduled::payload_of(
+            memory_, starts,
+            rows_.is_sparse() ? part(rows_.indices, from, to) : std::span<const std::int32_t>{},
+            part(rows_.values, from, to), part(rows_.targets, first, end));
+        if (!piece)
+            return piece.failure();
+        if (auto taken = worker.take_data(*piece); !taken)
+            return taken;
+    }
+    return worker.data_is_complete();
+}
+
+result<void> program_driver::start_anew() {
+    std::vector<scheduled::saved_part> of_schedulers, of_workers;
+    for (const auto& part : schedulers_) {
+        auto saved = part->save();
+        if (!saved)
+            return saved.failure();
+        of_schedulers.push_back(std::move(*saved));
+    }
+    for (const auto& part : workers_) {
+        auto saved = part->save();
+        if (!saved)
+            return saved.failure();
+        of_workers.push_back(std::move(*saved));
+    }
+    if (auto made = make_parts(); !made)
+        return made;
+    for (std::size_t i = 0; i < schedulers_.size(); ++i)
+        if (auto loaded = schedulers_[i]->load(of_schedulers[i]); !loaded)
+            return loaded;
+    for (std::size_t i = 0; i < workers_.size(); ++i)
+        if (auto loaded = workers_[i]->load(of_workers[i]); !loaded)
+            return loaded;
+    return {};
+}
+
+// ---- phases ----
+
+result<void> program_driver::choose(std::uint64_t number) {
+    random_stream random{run_.seed, number};
+    auto chosen = schedulers_[number % run_.schedulers]->schedule(number, random);
+    if (!chosen)
+        return chosen.failure();
+    result_.contents.push_back(hash(chosen->content));
+    result_.sizes.push_back(
+        chosen->is_probe || chosen->content.empty() ? 0 : chosen->content.front().elements());
+    phases_.push_back(std::move(*chosen));
+    return {};
+}
+
+result<void> program_driver::apply_earlier(std::uint64_t number) {
+    if (number < run_.schedule.window + std::uint64_t{1})
+        return {};
+    const phase_deltas& earlier = deltas_.front();
+    TROUPE_CHECK(earlier.number == number - run_.schedule.window - 1, "the wrong deltas");
+    for (const auto& worker : workers_)
+        if (auto applied = worker->apply(earlier); !applied)
+            return applied;
+    deltas_.erase(deltas_.begin());
+    return {};
+}
+
+// What all workers compute, for a probe for this scheduler.
+result<std::vector<payload>> program_driver::compute(const phase& p, std::uint32_t scheduler) {
+    std::vector<payload> partials;
+    compute_context context{*operations_, memory_};
+    for (const auto& worker : workers_) {
+        auto partial =
+            p.is_probe ? worker->probe(p, scheduler, context) : worker->push(p, context);
+        if (!partial)
+            return partial.failure();
+        partials.push_back(std::move(*partial));
+    }
+    return partials;
+}
+
+result<void> program_driver::fold(const phase& p) {
+    const auto owner = static_cast<std::uint32_t>(p.number % run_.schedulers);
+    const auto partials = compute(p, owner);
+    if (!partials)
+        return partials.failure();
+    auto changes = schedulers_[owner]->pull(p, deltas_, *partials);
+    if (!changes)
+        return changes.failure();
+    result_.changes.push_back(hash(*changes));
+    deltas_.push_back({p.number, std::move(*changes)});
+    for (std::uint32_t i = 0; i < run_.schedulers; ++i)
+        if (i != owner)
+            if (auto absorbed = schedulers_[i]->absorb(deltas_.back()); !absorbed)
+                return absorbed;
+    return {};
+}
+
+result<void> program_driver::fold_probe(const phase& p) {
+    std::vector<std::vector<payload>> partials(run_.schedulers);
+    for (std::uint32_t i = 0; i < run_.schedulers; ++i) {
+        auto computed = compute(p, i);
+        if (!computed)
+            return computed.failure();
+        partials[i] = std::move(*computed);
+    }
+    std::vector<payload> judgements;
+    hash_of all;
+    for (std::uint32_t i = 0; i < run_.schedulers; ++i) {
+        auto judgement = schedulers_[i]->judge(p.number, deltas_, partials[i]);
+        if (!judgement)
+            return judgement.failure();
+        all.add(*judgement);
+        judgements.push_back(std::move(*judgement));
+    }
+    result_.changes.push_back(all.value());
+    deltas_.push_back({p.number, {}});
+    for (std::uint32_t i = 0; i < run_.schedulers; ++i) {
+        auto standing = schedulers_[i]->conclude(p.number, judgements);
+        if (!standing)
+            return standing.failure();
+        if (i == 0)
+            result_.standings.push_back(*standing);
+        TROUPE_CHECK(standing->is_done == result_.standings.back().is_done,
+                     "schedulers conclude different things from the same judgements");
+    }
+    result_.is_done = result_.standings.back().is_done;
+    return {};
+}
+
+result<driven_result> program_driver::run() {
+    if (auto made = make_parts(); !made)
+        return made.failure();
+    for (std::uint64_t k = 0; k <= run_.schedule.window; ++k)
+        if (auto chosen = choose(k); !chosen)
+            return chosen.failure();
+    for (std::uint64_t m = 0; m < run_.phases_max && !result_.is_done; ++m) {
+        if (m == run_.restart)
+            if (auto restarted = start_anew(); !restarted)
+                return restarted.failure();
+        if (auto applied = apply_earlier(m); !applied)
+            return applied.failure();
+        const phase p = std::move(phases_.front());
+        phases_.pop_front();
+        if (auto folded = p.is_probe ? fold_probe(p) : fold(p); !folded)
+            return folded.failure();
+        ++result_.phases;
+        if (result_.is_done)
+            break;
+        if (auto chosen = choose(m + run_.schedule.window + 1); !chosen)
+            return chosen.failure();
+    }
+    for (const auto& part : schedulers_) {
+        auto saved = part->save();
+        if (!saved)
+            return saved.failure();
+        result_.saved.push_back(std::move(*saved));
+    }
+    return std::move(result_);
+}
+
+} // namespace troupe::test

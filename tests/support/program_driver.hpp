@@ -1,0 +1,94 @@
+// A program of scheduled parameters run sequentially, without actors: what the actors are compared with, bit for bit.
+//
+// It makes the calls of actors/scheduled/program.hpp in the order in which each part sees them, and nothing else: schedulers
+// choose their phases 0 to window first; then, for phase m = 0, 1, ...: workers apply the deltas of phase m - window - 1 and
+// compute m; its scheduler pulls it and the others absorb it, or all judge and conclude it; the scheduler of phase
+// m + window + 1 chooses that one. A run ends when a probe concludes that it is done, or at a bound of phases.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <capnp/message.h>
+
+#include "actors/scheduled/program.hpp"
+#include "kernels/ops/ops.hpp"
+
+namespace troupe::test {
+
+// Rows in memory: dense, row by row, if there are no starts; otherwise as data_pieces.hpp has them.
+struct matrix_rows {
+    std::uint64_t columns = 0;
+    std::vector<std::int64_t> starts;
+    std::vector<std::int32_t> indices;
+    std::vector<float> values;
+    std::vector<double> targets;
+
+    std::uint64_t rows() const noexcept { return targets.size(); }
+    bool is_sparse() const noexcept { return !starts.empty(); }
+};
+
+// `count` divided into so many ranges, as evenly as can be, the larger ones first.
+std::vector<scheduled::number_range> ranges_of(std::uint64_t count, std::uint32_t parts);
+
+struct driven_run {
+    scheduled::program program;
+    capnp::AnyPointer::Reader settings; // valid as long as the driver
+    scheduled::schedule_settings schedule;
+    scheduled::stop_settings stop;
+    bool unit_norm = false;
+    std::uint64_t seed = 1;
+    std::uint32_t workers = 1;
+    std::uint32_t schedulers = 1;
+    std::uint64_t phases_max = 100000;
+    std::uint64_t rows_per_piece = 100;
+    std::optional<std::uint64_t> restart; // before this phase all parts are saved, made anew and loaded
+};
+
+struct driven_result {
+    std::uint64_t phases = 0; // that have been folded
+    bool is_done = false;
+    std::vector<scheduled::standing> standings; // of all probes
+    std::vector<std::uint64_t> contents;        // a hash of each phase's content
+    std::vector<std::uint64_t> changes;         // of each phase's changes, or of a probe's judgements
+    std::vector<std::size_t> sizes;             // elements of the first tensor of each phase's content; 0 of probes
+    std::vector<scheduled::saved_part> saved;   // of the schedulers, at the end
+};
+
+class program_driver {
+  public:
+    // The rows must outlive it.
+    program_driver(driven_run run, const matrix_rows& rows);
+
+    // Once. What a part fails with ends the run.
+    result<driven_result> run();
+
+    scheduled::scheduler_part& scheduler(std::size_t i) { return *schedulers_.at(i); }
+    scheduled::worker_part& worker(std::size_t i) { return *workers_.at(i); }
+    scheduled::program_site site() const;
+
+  private:
+    result<void> make_parts();
+    result<void> deal(scheduled::worker_part& worker, const scheduled::number_range& share);
+    result<std::vector<scheduled::payload>> compute(const scheduled::phase& p, std::uint32_t scheduler);
+    result<void> choose(std::uint64_t number);
+    result<void> apply_earlier(std::uint64_t number);
+    result<void> fold(const scheduled::phase& p);
+    result<void> fold_probe(const scheduled::phase& p);
+    result<void> start_anew();
+
+    const driven_run run_;
+    const matrix_rows& rows_;
+    memory_pool memory_;
+    std::unique_ptr<operations> operations_;
+    std::vector<std::unique_ptr<scheduled::scheduler_part>> schedulers_;
+    std::vector<std::unique_ptr<scheduled::worker_part>> workers_;
+    std::deque<scheduled::phase> phases_;             // chosen, not folded
+    std::vector<scheduled::phase_deltas> deltas_;     // of the last window + 1 phases
+    driven_result result_;
+};
+
+} // namespace troupe::test
