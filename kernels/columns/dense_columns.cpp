@@ -93,8 +93,7 @@ dense_columns_builder::dense_columns_builder(matrix_size size, std::size_t strid
 result<dense_columns_builder> dense_columns_builder::make(memory_pool& pool, matrix_size size) {
     if (auto allowed = columns::check_size(size); !allowed)
         return allowed.failure();
-    const std::size_t stride =
-        stride_for(size.rows); // below 2^32, and columns below 2^28: no overflow
+    const std::size_t stride = stride_for(size.rows); // at most 2^27 of both: no overflow
     auto memory = pool.allocate(stride * size.columns * sizeof(float));
     if (!memory)
         return memory.failure().in("a matrix of " + std::to_string(size.rows) + " rows and " +

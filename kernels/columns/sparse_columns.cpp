@@ -164,7 +164,7 @@ result<sparse_columns_builder> sparse_columns_builder::make(memory_pool& pool, s
     const matrix_size size{rows, counts.size()};
     if (auto allowed = columns::check_size(size); !allowed)
         return allowed.failure();
-    std::int64_t entries = 0; // no overflow: at most 2^31 for each of 2^27 columns
+    std::int64_t entries = 0; // at most 2^27 for each of 2^27 columns: no overflow
     for (std::size_t j = 0; j < counts.size(); ++j) {
         if (counts[j] < 0 || static_cast<std::uint64_t>(counts[j]) > rows)
             return error{errc::data, "column " + std::to_string(j) + " is said to have " +
