@@ -1,5 +1,5 @@
-// How far the workers of a run are, as the inspector's view of staleness shows it. A partial result is as many phases late as
-// its sender is behind the worker that is the farthest.
+// How far the workers of a run are, as the inspector's view of staleness shows it. A partial result is as many phases late
+// as its sender is behind the worker that is the farthest.
 //
 // Threads: one; the board is any thread's.
 #pragma once

@@ -46,6 +46,9 @@ class lasso_rows final : public scheduled::worker_part {
     result<payload> push(const scheduled::phase& p, compute_context& context) override;
     result<payload> probe(const scheduled::phase& p, std::uint32_t scheduler,
                           compute_context& context) override;
+    std::string describe(const scheduled::phase& p) const override {
+        return p.is_probe ? "probe" : describe_update(p.content);
+    }
     result<scheduled::saved_part> save() const override;
     result<void> load(const scheduled::saved_part& saved) override;
 

@@ -65,6 +65,9 @@ class lasso_scheduler final : public scheduled::scheduler_part {
                           std::span<const payload> partials) override;
     result<scheduled::standing> conclude(std::uint64_t number,
                                          std::span<const payload> judgements) override;
+    std::string describe(const phase& p) const override {
+        return p.is_probe ? "probe" : describe_update(p.content);
+    }
     result<scheduled::saved_part> save() const override;
     result<void> load(const scheduled::saved_part& saved) override;
 

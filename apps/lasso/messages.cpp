@@ -55,6 +55,19 @@ result<payload> to_payload(memory_pool& memory, const update_request& request) {
                       std::array{std::int32_t{request.with_products}});
 }
 
+std::string describe_update(const payload& request) {
+    constexpr std::size_t shown = 8;
+    const auto chosen = read<std::int32_t>(request, 0, "the chosen variables");
+    if (!chosen)
+        return chosen.failure().message();
+    std::string text =
+        std::to_string(chosen->size()) + (chosen->size() == 1 ? " variable" : " variables");
+    const auto first = chosen->first(std::min(shown, chosen->size()));
+    for (std::size_t i = 0; i < first.size(); ++i)
+        text += (i == 0 ? ": " : " ") + std::to_string(first[i]);
+    return chosen->size() > shown ? text + " ..." : text;
+}
+
 result<update_request> read_update_request(const payload& p, std::uint64_t columns) {
     const auto chosen = read<std::int32_t>(p, 0, "the chosen columns of a phase");
     const auto sizes = read<std::int64_t>(p, 1, "the blocks of products of a phase");

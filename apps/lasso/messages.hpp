@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "actors/scheduled/payload.hpp"
@@ -26,6 +27,8 @@ struct update_request {
 };
 result<payload> to_payload(memory_pool& memory, const update_request& request);
 result<update_request> read_update_request(const payload& p, std::uint64_t columns);
+// For inspectors: "3 variables: 17 4 90", with the first few of them.
+std::string describe_update(const payload& request);
 
 // A worker's part of it, over its rows.
 struct update_partial {

@@ -60,6 +60,7 @@ RUN = {
     "troupe inspect HOST:PORT": [],
     "troupe inspect 192.0.2.1:4711 --key cluster.key": [],
     "troupe inspect 127.0.0.1:4711": [],
+    "troupe inspect 127.0.0.1:4711 schedule": [],
     "troupe inspect 127.0.0.1:4711 follow minibatch=next": [],
     "troupe inspect 127.0.0.1:4711 follow minibatch=42": [],
     "troupe inspect 127.0.0.1:4711 follow work=42": [],

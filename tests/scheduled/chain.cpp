@@ -90,6 +90,10 @@ class chain_scheduler final : public scheduler_part {
         return standing{{{"sum", sum, proto::NumberStyle::REAL}}, number >= phases_};
     }
 
+    std::string describe(const phase& p) const override {
+        return p.is_probe ? "a look at all" : std::to_string(set) + " variables";
+    }
+
     result<saved_part> save() const override { return saved(memory_, state_); }
     result<void> load(const saved_part& from) override {
         const auto numbers = read<double>(from.tensors, 0, state_.size(), "the variables");

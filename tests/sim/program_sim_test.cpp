@@ -5,8 +5,10 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <tuple>
 
+#include "actors/runtime/actor_names.hpp"
 #include "tests/scheduled/chain.hpp"
 #include "tests/sim/program_sim.hpp"
 #include "tests/support/seeds.hpp"
@@ -96,6 +98,35 @@ std::size_t check_same(std::uint64_t seed, std::uint32_t workers, std::uint32_t 
     return run.news().notes.size();
 }
 
+const auto endless = [](proto::ProgramApp::Builder app) {
+    app.getProgram().getSettings().initAs<proto::ChainSettings>().setPhases(1000000);
+};
+
+// What inspectors are told of an actor; nothing where there is none.
+actor_status status(program_sim& run, const std::string& role) {
+    std::vector<node_runtime*> nodes{&run.run_node()};
+    for (std::size_t n = 0; n < run.nodes(); ++n)
+        nodes.push_back(&run.node(n));
+    for (const node_runtime* node : nodes)
+        for (const actor_status& a : node->actors())
+            if (is_called(a.name, role))
+                return a;
+    return {};
+}
+
+std::string fact(program_sim& run, const std::string& role, const std::string& name) {
+    for (const fact_board::fact& f : status(run, role).facts)
+        if (f.name == name)
+            return f.text;
+    return "";
+}
+
+std::uint64_t number(program_sim& run, const std::string& role, const std::string& name) {
+    const std::string text = fact(run, role, name);
+    BOOST_TEST_REQUIRE(!text.empty());
+    return std::stoull(text);
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(programs_in_the_simulator)
@@ -133,6 +164,75 @@ BOOST_AUTO_TEST_CASE(a_second_node_that_is_lost_while_the_run_recovers_changes_n
         ++runs;
     }
     BOOST_TEST(losses > runs / 4);
+}
+
+BOOST_AUTO_TEST_CASE(the_actors_of_a_run_say_how_far_it_is) {
+    constexpr std::uint64_t window = 2;
+    program_sim run{8, chain_shape(3, 2, window), endless};
+    const auto until = [&](const std::function<bool()>& is_so) {
+        return run.sim().run_until(is_so, std::chrono::minutes{5});
+    };
+    BOOST_TEST(fact(run, "worker-0", "waits") == "");
+    BOOST_TEST_REQUIRE(until([&] { return run.news().milestones.size() > 3; }));
+
+    BOOST_TEST(fact(run, "leader", "course") == "running");
+    BOOST_TEST(fact(run, "leader", "losses") == "0");
+    BOOST_TEST_REQUIRE(until([&] { return fact(run, "leader", "commit") != "none"; }));
+    for (const char* scheduler : {"scheduler-0", "scheduler-1"}) {
+        const std::uint64_t folded = number(run, scheduler, "phase");
+        BOOST_TEST(folded > 20u);
+        BOOST_TEST(number(run, scheduler, "window") == window);
+        BOOST_TEST(number(run, scheduler, "probes") == folded / 7);
+        const std::string chosen = fact(run, scheduler, "chosen");
+        BOOST_TEST((chosen.ends_with(": 3 variables") || chosen.ends_with(": a look at all")),
+                   chosen);
+    }
+    for (const char* worker : {"worker-0", "worker-1", "worker-2"}) {
+        const std::uint64_t next = number(run, worker, "phase");
+        BOOST_TEST(next > 20u);
+        BOOST_TEST(number(run, worker, "applied") == next - 1 - window);
+        const std::string last = fact(run, worker, "last");
+        const bool is_probe = (next - 1) % 7 == 6;
+        BOOST_TEST(last ==
+                   "phase " + std::to_string(next - 1) + (is_probe ? ": probe" : ": 1 tensor"));
+        BOOST_TEST(until([&] {
+            return fact(run, worker, "waits") == "for phase " + fact(run, worker, "phase");
+        }));
+        BOOST_TEST(until([&] { return fact(run, worker, "waits").empty(); }));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_scheduler_shows_how_late_its_workers_are) {
+    constexpr std::uint32_t window = 4;
+    program_sim run{9, chain_shape(3, 2, window), endless};
+    run.sim().run_until([&] { return run.news().milestones.size() > 5; }, std::chrono::minutes{5});
+    const auto rows = status(run, "scheduler-0").workers;
+    BOOST_TEST(status(run, "scheduler-1").workers.empty());
+    BOOST_TEST_REQUIRE(rows.size() == 3u);
+    for (const worker_board::row& row : rows) {
+        BOOST_TEST(row.clock > 20u);
+        BOOST_TEST(std::accumulate(row.late.begin(), row.late.end(), std::uint64_t{0}) ==
+                   row.clock);
+        // No phase is chosen before all have computed those that are more than the window below it.
+        BOOST_TEST(
+            std::accumulate(row.late.begin() + window + 1, row.late.end(), std::uint64_t{0}) == 0u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(losses_are_a_fact_of_the_leader) {
+    program_sim run{10, chain_shape(3, 2, 2), endless};
+    run.sim().run_until([&] { return fact(run, "leader", "commit") != "none"; },
+                        std::chrono::minutes{5});
+    const std::uint64_t commit = number(run, "leader", "commit");
+    run.kill(0);
+    run.sim().run_until(
+        [&] {
+            return fact(run, "leader", "course") == "running" &&
+                   number(run, "leader", "commit") > commit;
+        },
+        std::chrono::minutes{5});
+    BOOST_TEST(number(run, "leader", "losses") > 0u);
+    BOOST_TEST(number(run, "worker-0", "phase") >= commit);
 }
 
 BOOST_AUTO_TEST_CASE(a_part_that_fails_ends_the_run_with_its_sentence) {

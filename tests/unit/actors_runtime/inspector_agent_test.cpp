@@ -172,6 +172,34 @@ BOOST_FIXTURE_TEST_CASE(an_actor_shows_the_workers_that_it_serves, inspected) {
     }
 }
 
+BOOST_FIXTURE_TEST_CASE(an_actor_shows_the_facts_that_it_tells, inspected) {
+    class told final : public actor {
+      public:
+        told(actor_context& context, std::shared_ptr<fact_board> board) : actor{context} {
+            show_facts(std::move(board));
+        }
+    };
+    const auto board = std::make_shared<fact_board>();
+    const actor_address scheduler = node.spawn<told>("scheduler-0", board);
+    board->set({{"phase", "16"}, {"waits", "for worker 2"}});
+    board->set("phase", "17");
+    ask(frame_builder<proto::ListActors>{});
+    bool is_found = false;
+    for (const auto a : kept.lists.at(0)->body<proto::ActorList>().getActors()) {
+        if (a.getNumber() != scheduler.actor.value()) {
+            BOOST_TEST(a.getFacts().size() == 0u);
+            continue;
+        }
+        is_found = true;
+        BOOST_REQUIRE_EQUAL(a.getFacts().size(), 2u);
+        BOOST_TEST(a.getFacts()[0].getName().cStr() == "phase");
+        BOOST_TEST(a.getFacts()[0].getText().cStr() == "17");
+        BOOST_TEST(a.getFacts()[1].getName().cStr() == "waits");
+        BOOST_TEST(a.getFacts()[1].getText().cStr() == "for worker 2");
+    }
+    BOOST_TEST(is_found);
+}
+
 BOOST_FIXTURE_TEST_CASE(the_trace_has_one_event_per_handled_message, inspected) {
     for (std::uint64_t i = 0; i < 50; ++i) {
         auto b = probe(i);

@@ -66,6 +66,12 @@ BOOST_AUTO_TEST_CASE(more_than_the_protocol_allows_is_an_error) {
     frame_builder<proto::ActorList> actors;
     actors.body().initActors(70'000);
     BOOST_TEST(!decode(actors.body().asReader()).ok());
+    frame_builder<proto::ActorList> facts;
+    facts.body().initActors(1)[0].initFacts(fact_board::facts_max + 1);
+    BOOST_TEST(!decode(facts.body().asReader()).ok());
+    frame_builder<proto::ActorList> workers;
+    workers.body().initActors(1)[0].initWorkers(listed_workers_max + 1);
+    BOOST_TEST(!decode(workers.body().asReader()).ok());
     frame_builder<proto::ActorList> links;
     links.body().initLinks(1)[0].setOver("a\x1b[2J");
     BOOST_TEST(!decode(links.body().asReader()).ok());
@@ -76,9 +82,14 @@ BOOST_AUTO_TEST_CASE(names_are_cut_and_unknown_ones_are_numbers) {
     auto actors = list.body().initActors(1);
     actors[0].setNumber(16);
     actors[0].setName(std::string(100'000, 'x'));
+    auto fact = actors[0].initFacts(1)[0];
+    fact.setName(std::string(100'000, 'n'));
+    fact.setText(std::string(100'000, 't'));
     const auto decoded = decode(list.body().asReader());
     BOOST_TEST_REQUIRE(decoded.ok());
     BOOST_TEST(decoded->actors[0].name.size() == limits::name_bytes_max);
+    BOOST_TEST(decoded->actors[0].facts.at(0).name.size() == fact_board::name_bytes_max);
+    BOOST_TEST(decoded->actors[0].facts.at(0).text.size() == fact_board::text_bytes_max);
 
     all_names names;
     names[node_id{1}].name = "a";

@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "actors/runtime/actor_names.hpp"
 #include "tests/unit/tools_inspector/look.hpp"
 
 using namespace troupe;
@@ -60,6 +61,91 @@ BOOST_AUTO_TEST_CASE(staleness_shows_how_late_each_worker_was_and_for_whom_it_wa
     BOOST_TEST(objects.shows(R"("versions_late":[9,2,1],"waits_for":3)"));
     shard.workers[0].late.assign(late_counts_max + 1, 1);
     BOOST_TEST(look(cluster, {"staleness"}).code == 3);
+}
+
+void add_program(scripted_cluster& cluster, std::uint64_t run, const std::string& phase) {
+    const std::string name = run_text(run) + "/";
+    const auto add = [&](std::uint64_t node, std::uint64_t number, const std::string& role,
+                         std::vector<fact_board::fact> facts) {
+        actor_row a{actor_number{run * 100 + number}, name + role};
+        a.run = run;
+        a.facts = std::move(facts);
+        cluster.at(node).actors.push_back(std::move(a));
+    };
+    add(1, 1, "worker-10", {{"phase", phase}, {"waits", "for phase " + phase}});
+    add(2, 2, "worker-2", {{"phase", "3"}, {"waits", ""}});
+    add(1, 3, "leader", {{"course", "running"}});
+}
+
+BOOST_AUTO_TEST_CASE(schedule_shows_a_table_of_facts_for_each_run) {
+    two_nodes cluster;
+    const outcome nobody = look(cluster, {"schedule"});
+    BOOST_TEST(nobody.code == 0);
+    BOOST_TEST(nobody.shows("no actor says anything of itself"));
+    add_program(cluster, 0x5c6879d3, "1742");
+    add_program(cluster, 0x77, "5");
+    const outcome seen = look(cluster, {"schedule"});
+    BOOST_TEST(seen.code == 0);
+    BOOST_TEST(seen.out == "run 00000077\n"
+                           "node  actor               course   phase  waits\n"
+                           "a     00000077/leader     running\n"
+                           "b     00000077/worker-2                3\n"
+                           "a     00000077/worker-10               5  for phase 5\n"
+                           "\n"
+                           "run 5c6879d3\n"
+                           "node  actor               course   phase  waits\n"
+                           "a     5c6879d3/leader     running\n"
+                           "b     5c6879d3/worker-2                3\n"
+                           "a     5c6879d3/worker-10            1742  for phase 1742\n");
+    const outcome one = look(cluster, {"schedule", "run=5c6879d3"});
+    BOOST_TEST(one.out == seen.out.substr(seen.out.find("run 5c6879d3")));
+    BOOST_TEST(look(cluster, {"schedule", "run=0x9"}).shows("no actor says anything of itself"));
+}
+
+BOOST_AUTO_TEST_CASE(facts_as_json_are_objects) {
+    two_nodes cluster;
+    add_program(cluster, 0x77, "5");
+    const outcome seen = look(cluster, {"schedule"}, json());
+    BOOST_TEST(std::ranges::count(seen.out, '\n') == 1);
+    BOOST_TEST(seen.out.starts_with(R"({"event":"schedule","actors":[{"node":"0x1",)"
+                                    R"("node_name":"a","actor":11903,)"
+                                    R"("name":"00000077/leader","run":"0x00000077",)"
+                                    R"("facts":{"course":"running"}},)"));
+    BOOST_TEST(seen.shows(R"("facts":{"phase":"5","waits":"for phase 5"}})"));
+    BOOST_TEST(look(cluster, {"schedule", "run=0x9"}, json()).out ==
+               "{\"event\":\"schedule\",\"actors\":[]}\n");
+    BOOST_TEST(look(cluster, {}, json()).shows(R"("facts":{"phase":"5","waits":"for phase 5"}})"));
+}
+
+BOOST_AUTO_TEST_CASE(facts_that_a_terminal_would_obey_are_escaped) {
+    two_nodes cluster;
+    cluster.at(1).actors[0].facts = {{"a\x1b[2J", "b\x1b[2J\nc"}};
+    const outcome seen = look(cluster, {"schedule"});
+    BOOST_TEST(seen.shows("of no run\n"));
+    BOOST_TEST(seen.shows("a\\x1b[2J"));
+    BOOST_TEST(seen.shows("b\\x1b[2J\\x0ac"));
+    BOOST_TEST(!seen.shows("\x1b"));
+    BOOST_TEST(!look(cluster, {"schedule"}, json()).shows("\x1b"));
+    cluster.at(1).actors[0].facts.assign(fact_board::facts_max + 1, {"a", "b"});
+    BOOST_TEST(look(cluster, {"schedule"}).code == 3);
+}
+
+BOOST_AUTO_TEST_CASE(schedule_is_shown_again_and_again) {
+    two_nodes cluster;
+    add_program(cluster, 0x77, "5");
+    int looks = 0;
+    inspect_options options;
+    options.watch = true;
+    options.stop = [&] { return looks >= 2; };
+    options.screen = [&] {
+        ++looks;
+        return screen_size{.rows = 3, .columns = 60};
+    };
+    const outcome seen = look(cluster, {"schedule"}, options);
+    BOOST_TEST(seen.code == 0);
+    const std::string clear = "\x1b[H\x1b[2J";
+    BOOST_TEST(seen.out.find(clear) != seen.out.rfind(clear));
+    BOOST_TEST(seen.shows("run 00000077"));
 }
 
 BOOST_AUTO_TEST_CASE(watching_ends_when_asked_to_stop_and_is_no_failure) {

@@ -133,6 +133,7 @@ class scripted_cluster : public endpoint {
             list[i].setDeviceNs(n.actors[i].device_ns);
             list[i].setPaused(n.actors[i].paused);
             list_workers(list[i], n.actors[i].workers);
+            list_facts(list[i], n.actors[i].facts);
         }
         auto pools = b.body().initPools(1);
         pools[0].setName("cpu:0");
@@ -162,6 +163,15 @@ class scripted_cluster : public endpoint {
                 late.set(l, workers[i].late[l]);
             if (workers[i].waits_for)
                 list[i].setWaitsFor(*workers[i].waits_for);
+        }
+    }
+
+    static void list_facts(proto::ActorList::Actor::Builder to,
+                           const std::vector<fact_board::fact>& facts) {
+        auto list = to.initFacts(static_cast<unsigned>(facts.size()));
+        for (unsigned i = 0; i < list.size(); ++i) {
+            list[i].setName(facts[i].name);
+            list[i].setText(facts[i].text);
         }
     }
 

@@ -105,9 +105,16 @@ BOOST_AUTO_TEST_CASE(a_minibatch_to_follow_is_a_number_or_next) {
         BOOST_TEST(!parse_follow_terms(wrong).ok());
 }
 
+BOOST_AUTO_TEST_CASE(a_schedule_is_of_one_run_or_of_all) {
+    BOOST_TEST(parse_schedule_terms(words{}).value() == 0u);
+    BOOST_TEST(parse_schedule_terms(words{"run=5c6879d3"}).value() == 0x5c6879d3u);
+    BOOST_TEST(parse_schedule_terms(words{"run=0x7"}).value() == 7u);
+}
+
 BOOST_AUTO_TEST_CASE(words_that_make_no_sense_are_answered_by_a_sentence) {
     BOOST_TEST(problem_of({"tial"}) ==
-               "there is no view 'tial'; the views are actors, staleness, tail, follow and export");
+               "there is no view 'tial'; the views are actors, staleness, schedule, tail, "
+               "follow and export");
     BOOST_TEST(problem_of({"tail", "Activation"}) ==
                "'Activation' is no condition; write FIELD=VALUE, as in type=Activation");
     BOOST_TEST(problem_of({"tail", "run=0"}) ==
@@ -137,6 +144,10 @@ BOOST_AUTO_TEST_CASE(words_that_make_no_sense_are_answered_by_a_sentence) {
                "minibatch=x is no minibatch; they are numbers from 0, or next");
     BOOST_TEST(problem_of({"export"}).starts_with("export needs the name of one file"));
     BOOST_TEST(problem_of({"actors", "x"}) == "the view actors takes no further words, not 'x'");
+    BOOST_TEST(problem_of({"schedule", "x"}) ==
+               "schedule takes one run=, and nothing else, not 'x'");
+    BOOST_TEST(problem_of({"schedule", "run=x"}).starts_with("run=x is no run"));
+    BOOST_TEST(problem_of({"schedule", "run=0x1", "run=0x2"}).ends_with("not 'run=0x2'"));
     words many{"tail"};
     for (int i = 0; i < 17; ++i)
         many.push_back("a=1");
@@ -151,6 +162,7 @@ BOOST_AUTO_TEST_CASE(a_switch_of_another_view_is_refused) {
     BOOST_TEST(refused({.count = 3}, {}));
     BOOST_TEST(refused({.seconds = std::chrono::seconds{1}}, {"follow", "minibatch=next"}));
     BOOST_TEST(!refused({.watch = true}, {}));
+    BOOST_TEST(!refused({.watch = true}, {"schedule", "run=5c6879d3"}));
     BOOST_TEST(!refused({.count = 3}, {"tail"}));
     BOOST_TEST(!refused({.seconds = std::chrono::seconds{1}}, {"export", "a.json"}));
 }
