@@ -33,3 +33,12 @@ annotation maxItems @0xb7a1e0c2f4d95a09 (field) :UInt32;
 annotation nodeLocal @0xb7a1e0c2f4d95a0a (struct) :Void;
 # A message that never leaves the node: a node's components send it to the node's own actors. It is rejected when a peer
 # sends it.
+
+annotation open @0xb7a1e0c2f4d95a0b (struct) :Void;
+# An open union: a struct of two fields, `name :Text` and `settings :AnyPointer`. Who loads the app file hands over its
+# members, each with a name and the schema of its settings (actors/app_file/app_kind.hpp). The user writes it like a union: a
+# map of one key, which is the member's name, or that name alone if all settings have defaults.
+
+annotation assumed @0xb7a1e0c2f4d95a0c (field) :Void;
+# On the first member of a union, all of whose settings have defaults: the member holds if a file gives only keys beside the
+# union. Without this annotation that is so for a Void member.

@@ -93,6 +93,7 @@ enum NumberStyle {
   count @2;                     # a whole number
   rate @3;                      # pieces a second, of which its name says what they are: "samples_per_second"
   seconds @4;
+  precise @5;                   # shown with six significant digits
 }
 
 struct RunProgress {
@@ -100,7 +101,7 @@ struct RunProgress {
   run @0 :UInt64;
   milestone @1 :UInt32;         # counts from 0
   done @2 :UInt64;              # pieces of work of this milestone
-  pieces @3 :UInt64;            # that it has in all
+  pieces @3 :UInt64;            # that it has in all; 0: not known
   piece @4 :Text;               # what they are: "samples"
   elapsedNs @5 :UInt64;         # since this milestone was begun
   numbers @6 :List(NamedNumber);  # over what is done

@@ -68,6 +68,11 @@ struct ActorList {
     deviceNs @6 :UInt64;      # device time spent on its work
     workers @7 :List(Worker); # workers served, for example by a shard of a parameter server; by their numbers
     run @8 :UInt64;           # that it belongs to; 0: to none
+    facts @9 :List(Fact);     # what it says of itself, in its own order; names are unique
+  }
+  struct Fact {
+    name @0 :Text;            # "phase"
+    text @1 :Text;            # "1742"; for people
   }
   struct Worker {
     worker @0 :UInt32;        # number of a replica, or with node_servers of a node

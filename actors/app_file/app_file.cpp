@@ -32,6 +32,10 @@ const std::string& app_definition::kind() const noexcept {
     return state_->kind.key;
 }
 
+app_members app_definition::members() const noexcept {
+    return state_->kind.members;
+}
+
 const std::string& app_definition::file() const noexcept {
     return state_->file;
 }
@@ -71,12 +75,39 @@ const app_kind& kind_named_in(const std::vector<node>& trees, std::span<const ap
     return kinds.front();
 }
 
-// The kind that the file is of, by the keys at its top; those of other kinds are refused.
-result<const app_kind*> kind_of(const node& tree, const app_file::sources& names,
-                                std::span<const app_kind> kinds) {
+bool has_key(const app_kind& kind, std::string_view key) {
+    return app_file::rules_of(kind.schema, kind.members).find(key) != nullptr;
+}
+
+// "model", in quotes: the kinds whose files may have this key at their top.
+std::vector<std::string> kinds_with(std::string_view key, std::span<const app_kind> kinds) {
+    std::vector<std::string> with;
+    for (const app_kind& kind : kinds)
+        if (has_key(kind, key))
+            with.push_back(app_file::in_quotes(kind.key));
+    return with;
+}
+
+std::vector<std::string> keys_of(std::span<const app_kind> kinds) {
     std::vector<std::string> keys;
     for (const app_kind& kind : kinds)
         keys.push_back(kind.key);
+    return keys;
+}
+
+// A file that has the key of no kind: perhaps it is mistyped.
+error no_job(const node& tree, const app_file::sources& names, std::span<const app_kind> kinds) {
+    const std::vector<std::string> keys = keys_of(kinds);
+    for (const entry& e : tree.entries)
+        if (kinds_with(e.key, kinds).empty() && !nearest(e.key, keys).empty())
+            return names.fail(e.where, app_file::printable(e.key),
+                              "unknown key; " + suggestion(e.key, keys));
+    return names.fail(tree.where, "", "no job; give one of " + alternatives(keys));
+}
+
+// The kind that the file is of, by the keys at its top; those of other kinds are refused.
+result<const app_kind*> kind_of(const node& tree, const app_file::sources& names,
+                                std::span<const app_kind> kinds) {
     const app_kind* chosen = nullptr;
     const entry* by = nullptr;
     for (const entry& e : tree.entries) {
@@ -86,22 +117,21 @@ result<const app_kind*> kind_of(const node& tree, const app_file::sources& names
         if (chosen != nullptr)
             return names.fail(e.where, e.key,
                               "conflicts with \"" + chosen->key + "\" at " + names.name(by->where) +
-                                  "; an app file is one job, with one of " + alternatives(keys));
+                                  "; an app file is one job, with one of " +
+                                  alternatives(keys_of(kinds)));
         chosen = &*kind;
         by = &e;
     }
     if (chosen == nullptr && kinds.size() > 1 && tree.what == node::kind::map)
-        return names.fail(tree.where, "", "no job; give one of " + alternatives(keys));
+        return no_job(tree, names, kinds);
     if (chosen == nullptr)
         return &kinds.front(); // says what is missing
-    const app_file::struct_rules own = app_file::rules_of(chosen->schema);
     for (const entry& e : tree.entries)
-        for (const app_kind& other : kinds)
-            if (own.find(e.key) == nullptr &&
-                app_file::rules_of(other.schema).find(e.key) != nullptr)
-                return names.fail(e.where, e.key,
-                                  "goes with \"" + other.key + "\", not with \"" + chosen->key +
-                                      "\"; leave it out");
+        if (const auto others = kinds_with(e.key, kinds);
+            !others.empty() && !has_key(*chosen, e.key))
+            return names.fail(e.where, e.key,
+                              "goes with " + alternatives(others) + ", not with \"" + chosen->key +
+                                  "\"; leave it out");
     return chosen;
 }
 
@@ -116,8 +146,8 @@ result<app_definition> parse_app(std::string_view text, const std::filesystem::p
     auto trees = app_file::parse_with_bases(text, state->names);
     if (!trees)
         return trees.failure();
-    const capnp::StructSchema schema = kind_named_in(*trees, kinds).schema;
-    auto tree = app_file::join_bases(std::move(*trees), schema, state->names);
+    const app_kind& named = kind_named_in(*trees, kinds);
+    auto tree = app_file::join_bases(std::move(*trees), named, state->names);
     if (!tree)
         return tree.failure();
     if (auto applied = app_file::apply_settings(*tree, settings, state->names); !applied)
@@ -127,7 +157,7 @@ result<app_definition> parse_app(std::string_view text, const std::filesystem::p
         return kind.failure();
     state->kind = **kind;
 
-    app_file::tree_reader reader{state->names, state->kind.words};
+    app_file::tree_reader reader{state->names, state->kind};
     auto root = state->message.initRoot<capnp::DynamicStruct>(state->kind.schema);
     if (auto read = reader.read(*tree, root); !read)
         return read.failure();

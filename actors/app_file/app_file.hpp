@@ -3,7 +3,8 @@
 //
 // Keys are the schema's field names in snake_case. A union is a map of one key, or a word where the
 // settings all have defaults (`- relu`, `- batch_norm`); one marked $byKind follows the kind of the value
-// (`stages: auto`, `stages: 3`, `stages: [...]`). Unknown and repeated keys, wrong kinds, values
+// (`stages: auto`, `stages: 3`, `stages: [...]`); of one marked $open the members are those of the
+// kind's row. Unknown and repeated keys, wrong kinds, values
 // out of range, missing keys, anchors and aliases are errors: "app.yaml:3:26:
 // model.layers[0].conv2d.kernal: unknown key; did you mean "kernel"?". Defaults, ranges and
 // documentation come from the schema and stand nowhere else.
@@ -48,6 +49,9 @@ class app_definition {
     // The key that names its kind of job: "model".
     const std::string& kind() const noexcept;
 
+    // The members of the open unions of its kind.
+    app_members members() const noexcept;
+
     // The file's name as it was given.
     const std::string& file() const noexcept;
 
@@ -82,16 +86,21 @@ result<app_definition> load_app(const std::filesystem::path& file, const app_set
 result<app_definition> parse_app(std::string_view text, const std::filesystem::path& file,
                                  const app_settings& settings, std::span<const app_kind> kinds);
 
-// A definition, or a part of one, as YAML with every default filled in. Loading it gives an equal definition.
-std::string render_app(capnp::DynamicStruct::Reader root);
+// A definition as YAML with every default filled in. Loading it gives an equal definition.
+std::string render_app(const app_definition& definition);
+// A part of one; `members`: those of its kind if the part has an open union.
+std::string render_app(capnp::DynamicStruct::Reader part, app_members members = {});
 
 // The key of a union's active member: "adamw" of an optimizer.
 std::string active_key(capnp::DynamicStruct::Reader of);
+// The settings of an open union's active member, which must be one of these.
+capnp::DynamicStruct::Reader open_settings(capnp::DynamicStruct::Reader of, app_members members);
 
 // Documentation of one key for a terminal: what it is, kind, default, range and what stands below
 // it. `path` is the key with dots ("model.layers.conv2d.kernel"; list indices are allowed and
 // ignored); empty for the whole file. It may begin below the top ("conv2d.kernel"): of several places each is named. Some
-// words of other programs lead to the key that they stand for ("GradScaler").
+// words of other programs lead to the key that they stand for ("GradScaler"). A key that several kinds have is explained for
+// each of them.
 result<std::string> explain_app_key(std::string_view path, std::span<const app_kind> kinds);
 
 // JSON Schema (draft 7) of the app file, for editors.

@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "schemas/base/error.hpp"
 
@@ -33,12 +34,31 @@ struct app_words {
     std::span<const app_synonym> sentences; // advice in place of a suggestion
 };
 
+// A member of the open unions ($open) of a kind's app files: what may stand there, which the kind does not know itself.
+//
+//     {.name = "lasso", .settings = capnp::Schema::from<proto::LassoSettings>(), .doc = "Least squares with ..."}
+struct app_member {
+    std::string name; // the key in app files; snake_case
+    // What stands below it, annotated as the schemas of app files are; the module that it is of must stay loaded.
+    capnp::StructSchema settings;
+    std::string doc; // a sentence or two
+};
+
+using app_members = std::span<const app_member>;
+
+// Whether the language can read, render and explain these members: names that are keys, each once, and settings of the types
+// that app files have. Rows that come with a module, rather than with the program, must be checked before they are used.
+// errc::data with the member and its setting.
+result<void> check_members(app_members members);
+
 struct app_kind {
     std::string key;            // of the app file: a file that has it at the top is of this kind
     capnp::StructSchema schema; // of the whole file; it has the keys `troupe`, `base` and `key`
     app_words words = {};
     // A check of what the schema cannot express; errors as app_definition::error_at makes them.
     result<void> (*check)(const app_definition&) = nullptr;
+    // Of the open unions of its schema; not empty if it has one.
+    std::vector<app_member> members = {};
 };
 
 } // namespace troupe

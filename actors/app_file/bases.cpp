@@ -38,12 +38,18 @@ entry* find(node& map, std::string_view key) {
     return found == map.entries.end() ? nullptr : &*found;
 }
 
+// The parts of joining two trees.
+struct joining {
+    app_members members;
+    const sources& names;
+};
+
 // `below` with the values of `over`, which lies over it at `path`; both are of this schema.
 result<node> joined(node below, node over, capnp::StructSchema schema, const std::string& path,
-                    const sources& names) {
+                    const joining& by) {
     if (below.what != node::kind::map || over.what != node::kind::map)
         return over;
-    const struct_rules rules = rules_of(schema);
+    const struct_rules rules = rules_of(schema, by.members);
     const auto is_choice = [&](const entry& e) {
         const field_rules* field = rules.find(e.key);
         return field != nullptr && field->in_union;
@@ -56,7 +62,7 @@ result<node> joined(node below, node over, capnp::StructSchema schema, const std
     for (entry& e : over.entries) {
         const std::string key_path = path + (path.empty() ? "" : ".") + printable(e.key);
         if (const auto [first, is_new] = given.emplace(e.key, e.where); !is_new)
-            return names.fail_repeated(e.where, key_path, first->second);
+            return by.names.fail_repeated(e.where, key_path, first->second);
         entry* const same = find(below, e.key);
         if (same == nullptr) {
             below.entries.push_back(std::move(e));
@@ -69,7 +75,7 @@ result<node> joined(node below, node over, capnp::StructSchema schema, const std
             continue;
         }
         auto value = joined(std::move(same->value), std::move(e.value), field->type().asStruct(),
-                            key_path, names);
+                            key_path, by);
         if (!value)
             return value;
         same->value = std::move(value).value();
@@ -131,10 +137,11 @@ result<std::vector<node>> parse_with_bases(std::string_view text, sources& names
     }
 }
 
-result<node> join_bases(std::vector<node> trees, capnp::StructSchema schema, const sources& names) {
+result<node> join_bases(std::vector<node> trees, const app_kind& kind, const sources& names) {
+    const joining by{kind.members, names};
     result<node> whole = std::move(trees.back());
     for (trees.pop_back(); whole && !trees.empty(); trees.pop_back())
-        whole = joined(std::move(whole).value(), std::move(trees.back()), schema, "", names);
+        whole = joined(std::move(whole).value(), std::move(trees.back()), kind.schema, "", by);
     return whole;
 }
 

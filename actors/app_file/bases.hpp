@@ -1,13 +1,12 @@
 // App files that build on others: `base: OTHER.yaml`. Internal to the app file loader.
 #pragma once
 
-#include <capnp/schema.h>
-
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "actors/app_file/app_kind.hpp"
 #include "actors/app_file/tree.hpp"
 
 namespace troupe::app_file {
@@ -20,7 +19,7 @@ result<std::string> read_text(const std::filesystem::path& file);
 result<std::vector<node>> parse_with_bases(std::string_view text, sources& names);
 
 // One tree of all: keys of a file hold before those of its base. Maps are joined, anything else is replaced, and one member
-// of a union of the schema replaces another.
-result<node> join_bases(std::vector<node> trees, capnp::StructSchema schema, const sources& names);
+// of a union of the kind's schema replaces another.
+result<node> join_bases(std::vector<node> trees, const app_kind& kind, const sources& names);
 
 } // namespace troupe::app_file

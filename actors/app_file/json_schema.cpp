@@ -21,6 +21,7 @@ class schema_writer {
                     {"title", "Troupe app file"}};
         json roots = json::array();
         for (const app_kind& kind : kinds) {
+            members_ = kind.members;
             roots.push_back(struct_json(kind.schema));
             json& required = roots.back()["required"]; // the key that tells its kind, too
             const auto is_key = [&](const json& r) { return r.get<std::string>() == kind.key; };
@@ -52,7 +53,7 @@ class schema_writer {
     }
 
     json struct_json(capnp::StructSchema schema) {
-        const struct_rules rules = rules_of(schema);
+        const struct_rules rules = rules_of(schema, members_);
         return rules.has_union ? union_json(rules) : object_json(rules, nullptr);
     }
 
@@ -137,6 +138,7 @@ class schema_writer {
         return out;
     }
 
+    app_members members_; // of the kind that is being written
     json definitions_ = json::object();
     std::map<std::string, std::uint64_t> ids_; // by name, of the first struct of this name
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "actors/app_file/open_union.hpp"
 #include "actors/app_file/synonyms.hpp"
 #include "schemas/base/limits.hpp"
 #include "schemas/base/nearest.hpp"
@@ -19,8 +20,8 @@ std::string below(const std::string& path, const std::string& key) {
 
 result<void> tree_reader::read(const node& root, capnp::DynamicStruct::Builder into) {
     if (root.what == node::kind::null)
-        return names_.fail({}, "",
-                           "empty; it needs " + alternatives(rules_of(into.getSchema()).keys()));
+        return names_.fail(
+            {}, "", "empty; it needs " + alternatives(rules_of(into.getSchema(), members_).keys()));
     return read_struct(root, into, "");
 }
 
@@ -31,7 +32,7 @@ error tree_reader::wrong_kind(const node& from, const std::string& path,
 
 result<void> tree_reader::read_struct(const node& from, capnp::DynamicStruct::Builder into,
                                       const std::string& path) {
-    const struct_rules rules = rules_of(into.getSchema());
+    const struct_rules rules = rules_of(into.getSchema(), members_);
     places_.emplace(path, from.where);
     if (rules.by_kind)
         return read_by_kind(from, rules, into, path);
@@ -111,7 +112,7 @@ result<void> tree_reader::read_word(const node& from, const struct_rules& rules,
     if (member->type().isVoid())
         into.set(member->field, capnp::VOID);
     else
-        into.init(member->field);
+        init_struct(into, *member);
     return {};
 }
 
@@ -148,7 +149,7 @@ result<void> tree_reader::read_field(const node& from, const field_rules& rules,
     if (from.what == node::kind::null)
         return names_.fail(from.where, path, "has no value");
     if (type.isStruct())
-        return read_struct(from, into.init(rules.field).as<capnp::DynamicStruct>(), path);
+        return read_struct(from, init_struct(into, rules), path);
     if (type.isList())
         return read_list(from, rules, into, path);
     std::string storage;

@@ -15,8 +15,9 @@ namespace troupe::app_file {
 
 class tree_reader {
   public:
-    // `names` and `words` must outlive the reader. Relative file names start at the folder of the file that they stand in.
-    tree_reader(const sources& names, const app_words& words) : names_{names}, words_{words} {}
+    // `names` and `kind` must outlive the reader. Relative file names start at the folder of the file that they stand in.
+    tree_reader(const sources& names, const app_kind& kind)
+        : names_{names}, words_{kind.words}, members_{kind.members} {}
 
     result<void> read(const node& root, capnp::DynamicStruct::Builder into);
 
@@ -62,6 +63,7 @@ class tree_reader {
 
     const sources& names_;
     const app_words& words_; // of other programs
+    const app_members members_;
     std::map<std::string, place, std::less<>> places_;
 };
 

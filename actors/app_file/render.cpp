@@ -4,6 +4,7 @@
 #include <capnp/dynamic.h>
 
 #include "actors/app_file/app_file.hpp"
+#include "actors/app_file/open_union.hpp"
 #include "actors/app_file/schema.hpp"
 
 namespace troupe {
@@ -36,72 +37,107 @@ std::string scalar_text(std::string_view text) {
     return out + "\"";
 }
 
-bool is_active(DynamicStruct::Reader from, const field_rules& member) {
-    KJ_IF_MAYBE (active, from.which()) {
-        return *active == member.field;
-    }
-    return false;
+std::string float_text(const DynamicValue::Reader& value, capnp::Type type) {
+    return type.isFloat64() ? number_text(value.as<double>()) : number_text(value.as<float>());
 }
 
-// The fields of a struct that a file would name: all but members of the union that are not active, or a word that stands for
-// none, and optional values that are absent. An absent struct of a union stands for the union's first member and is shown as
-// that.
-std::vector<field_rules> members_of(DynamicStruct::Reader from) {
+class renderer {
+  public:
+    explicit renderer(app_members members) : members_{members} {}
+
+    std::string render(DynamicStruct::Reader root) const {
+        std::string out;
+        block_struct(out, 0, root, false);
+        return out;
+    }
+
+  private:
+    struct_rules rules_of(DynamicStruct::Reader from) const {
+        return app_file::rules_of(from.getSchema(), members_);
+    }
+    bool has_default_member(capnp::Type type) const;
+    std::vector<field_rules> members_of(DynamicStruct::Reader from) const;
+    std::optional<std::string> as_word(DynamicStruct::Reader from) const;
+
+    // A value on one line.
+    std::string flow(const DynamicValue::Reader& value, capnp::Type type) const;
+    std::string flow_list(DynamicList::Reader list, capnp::Type element) const;
+    std::string flow_struct(DynamicStruct::Reader from) const;
+
+    std::size_t depth(const DynamicValue::Reader& value) const;
+    void block(std::string& out, std::size_t indent, const DynamicValue::Reader& value,
+               capnp::Type type) const;
+    void block_entry(std::string& out, std::size_t indent, const field_rules& m,
+                     DynamicStruct::Reader from) const;
+    void block_struct(std::string& out, std::size_t indent, DynamicStruct::Reader from,
+                      bool begun) const;
+    void block_list(std::string& out, std::size_t indent, DynamicList::Reader list,
+                    capnp::Type element) const;
+
+    const app_members members_;
+};
+
+bool renderer::has_default_member(capnp::Type type) const {
+    return type.isStruct() && !is_open(type.asStruct()) &&
+           app_file::rules_of(type.asStruct(), members_).has_union;
+}
+
+// The fields of a struct that a file would name: all but members of the union that are not active, or a word that holds
+// without being named, and optional values that are absent. An absent struct of a union stands for the union's first member
+// and is shown as that.
+std::vector<field_rules> renderer::members_of(DynamicStruct::Reader from) const {
     std::vector<field_rules> out;
-    struct_rules rules = rules_of(from.getSchema());
+    struct_rules rules = rules_of(from);
     for (field_rules& f : rules.fields) {
         const capnp::Type type = f.type();
-        if (f.in_union && type.isVoid() && rules.union_has_default)
+        if (rules.union_has_default && &f == rules.first_member() && type.isVoid())
             continue;
         const bool is_pointer = type.isStruct() || type.isList() || type.isText();
-        const bool is_union = type.isStruct() && rules_of(type.asStruct()).has_union;
-        if (f.in_union ? is_active(from, f) : !is_pointer || is_union || from.has(f.field))
-            out.push_back(std::move(f));
+        if (f.in_union ? is_active(from, f)
+                       : !is_pointer || has_default_member(type) || has(from, f))
+            out.push_back(f);
     }
     return out;
 }
 
-std::string flow(const DynamicValue::Reader& value, capnp::Type type);
-
 // A struct of a union whose active member is a word, with nothing to say beside it, or whose value stands for itself
 // ($byKind); empty otherwise.
-std::optional<std::string> as_word(DynamicStruct::Reader from) {
+std::optional<std::string> renderer::as_word(DynamicStruct::Reader from) const {
     const auto is_said = [&](const field_rules& f) {
         return !f.in_union && from.has(f.field, capnp::HasMode::NON_DEFAULT);
     };
     KJ_IF_MAYBE (active, from.which()) {
-        if (std::ranges::any_of(rules_of(from.getSchema()).fields, is_said))
+        const struct_rules rules = rules_of(from);
+        if (std::ranges::any_of(rules.fields, is_said))
             return std::nullopt;
-        const auto name = snake_case(active->getProto().getName().cStr());
         if (active->getType().isVoid())
-            return name;
-        if (rules_of(from.getSchema()).by_kind && !active->getType().isList())
+            return snake_case(active->getProto().getName().cStr());
+        if (rules.by_kind && !active->getType().isList())
             return flow(from.get(*active), active->getType());
     }
     return std::nullopt;
 }
 
-std::string flow_list(DynamicList::Reader list, capnp::Type element) {
+std::string renderer::flow_list(DynamicList::Reader list, capnp::Type element) const {
     std::string out = "[";
     for (capnp::uint i = 0; i < list.size(); ++i)
         out += (i == 0 ? "" : ", ") + flow(list[i], element);
     return out + "]";
 }
 
-std::string flow_struct(DynamicStruct::Reader from) {
+std::string renderer::flow_struct(DynamicStruct::Reader from) const {
     if (auto word = as_word(from))
         return *word;
     const auto members = members_of(from);
-    if (rules_of(from.getSchema()).by_kind)
-        return flow(from.get(members[0].field), members[0].type());
+    if (rules_of(from).by_kind)
+        return flow(get(from, members[0]), members[0].type());
     std::string out = "{";
     for (const field_rules& m : members)
-        out += (out.size() == 1 ? "" : ", ") + m.key + ": " + flow(from.get(m.field), m.type());
+        out += (out.size() == 1 ? "" : ", ") + m.key + ": " + flow(get(from, m), m.type());
     return out + "}";
 }
 
-// A value on one line.
-std::string flow(const DynamicValue::Reader& value, capnp::Type type) {
+std::string renderer::flow(const DynamicValue::Reader& value, capnp::Type type) const {
     switch (value.getType()) {
     case DynamicValue::STRUCT:
         return flow_struct(value.as<DynamicStruct>());
@@ -114,7 +150,7 @@ std::string flow(const DynamicValue::Reader& value, capnp::Type type) {
     case DynamicValue::UINT:
         return std::to_string(value.as<std::uint64_t>());
     case DynamicValue::FLOAT:
-        return number_text(value.as<float>());
+        return float_text(value, type);
     case DynamicValue::VOID:
         return "{}";
     case DynamicValue::ENUM:
@@ -129,7 +165,7 @@ std::string flow(const DynamicValue::Reader& value, capnp::Type type) {
 }
 
 // How deep lists and maps lie in a value: 0 for a scalar. Deep values are easier to read on lines of their own.
-std::size_t depth(const DynamicValue::Reader& value) {
+std::size_t renderer::depth(const DynamicValue::Reader& value) const {
     std::size_t deepest = 0;
     if (value.getType() == DynamicValue::LIST) {
         for (const auto item : value.as<DynamicList>())
@@ -140,17 +176,14 @@ std::size_t depth(const DynamicValue::Reader& value) {
         return 0;
     const auto from = value.as<DynamicStruct>();
     for (const field_rules& m : members_of(from))
-        deepest = std::max(deepest, depth(from.get(m.field)));
+        deepest = std::max(deepest, depth(get(from, m)));
     return deepest + 1;
 }
 
-void block(std::string& out, std::size_t indent, const DynamicValue::Reader& value,
-           capnp::Type type);
-
 // "KEY: VALUE" where the line has begun already, with what does not fit on it below.
-void block_entry(std::string& out, std::size_t indent, const field_rules& m,
-                 DynamicStruct::Reader from) {
-    const auto value = from.get(m.field);
+void renderer::block_entry(std::string& out, std::size_t indent, const field_rules& m,
+                           DynamicStruct::Reader from) const {
+    const auto value = get(from, m);
     out += m.key + ":";
     const std::string line = flow(value, m.type());
     const std::size_t deep = depth(value);
@@ -162,7 +195,8 @@ void block_entry(std::string& out, std::size_t indent, const field_rules& m,
     block(out, indent + 2, value, m.type());
 }
 
-void block_struct(std::string& out, std::size_t indent, DynamicStruct::Reader from, bool begun) {
+void renderer::block_struct(std::string& out, std::size_t indent, DynamicStruct::Reader from,
+                            bool begun) const {
     for (const field_rules& m : members_of(from)) {
         if (!std::exchange(begun, false))
             out.append(indent, ' ');
@@ -170,8 +204,8 @@ void block_struct(std::string& out, std::size_t indent, DynamicStruct::Reader fr
     }
 }
 
-void block_list(std::string& out, std::size_t indent, DynamicList::Reader list,
-                capnp::Type element) {
+void renderer::block_list(std::string& out, std::size_t indent, DynamicList::Reader list,
+                          capnp::Type element) const {
     for (const auto item : list) {
         out.append(indent, ' ') += "- ";
         const std::string line = flow(item, element);
@@ -182,27 +216,25 @@ void block_list(std::string& out, std::size_t indent, DynamicList::Reader list,
     }
 }
 
-void block(std::string& out, std::size_t indent, const DynamicValue::Reader& value,
-           capnp::Type type) {
+void renderer::block(std::string& out, std::size_t indent, const DynamicValue::Reader& value,
+                     capnp::Type type) const {
     if (value.getType() == DynamicValue::LIST)
         return block_list(out, indent, value.as<DynamicList>(), type.asList().getElementType());
     const auto from = value.as<DynamicStruct>();
-    if (!rules_of(from.getSchema()).by_kind)
+    if (!rules_of(from).by_kind)
         return block_struct(out, indent, from, false);
     const auto active = members_of(from)[0];
-    block(out, indent, from.get(active.field), active.type());
+    block(out, indent, get(from, active), active.type());
 }
 
 } // namespace
 
-std::string render_app(capnp::DynamicStruct::Reader root) {
-    std::string out;
-    block_struct(out, 0, root, false);
-    return out;
+std::string render_app(const app_definition& definition) {
+    return render_app(definition.root(), definition.members());
 }
 
-std::string active_key(capnp::DynamicStruct::Reader of) {
-    return members_of(of).front().key;
+std::string render_app(capnp::DynamicStruct::Reader part, app_members members) {
+    return renderer{members}.render(part);
 }
 
 } // namespace troupe

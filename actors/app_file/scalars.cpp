@@ -74,8 +74,9 @@ result<value> tree_reader::read_float(const node& from, target to, const std::st
         std::isinf(number))
         return wrong_kind(from, path, "a number");
     number_range range = range_of(to.rules, to.type);
-    constexpr double largest = std::numeric_limits<float>::max();
-    if (to.type.isFloat32())
+    const double largest = to.type.isFloat32() ? double{std::numeric_limits<float>::max()}
+                                               : std::numeric_limits<double>::max();
+    if (to.type.isFloat32() || parsed.ec != std::errc{})
         range = {std::max(range.min.value_or(-largest), -largest),
                  std::min(range.max.value_or(largest), largest)};
     if (parsed.ec != std::errc{} || (range.min && number < *range.min) ||

@@ -17,6 +17,8 @@ constexpr std::uint64_t path_id = 0xb7a1e0c2f4d95a06;
 constexpr std::uint64_t by_kind_id = 0xb7a1e0c2f4d95a07;
 constexpr std::uint64_t items_min_id = 0xb7a1e0c2f4d95a08;
 constexpr std::uint64_t items_max_id = 0xb7a1e0c2f4d95a09;
+constexpr std::uint64_t open_id = 0xb7a1e0c2f4d95a0b;
+constexpr std::uint64_t assumed_id = 0xb7a1e0c2f4d95a0c;
 
 using annotations = capnp::List<capnp::schema::Annotation>::Reader;
 
@@ -47,7 +49,40 @@ field_rules rules_of_field(capnp::StructSchema::Field field) {
     rules.required = annotation(list, required_id).has_value();
     rules.is_path = annotation(list, path_id).has_value();
     rules.in_union = proto.getDiscriminantValue() != capnp::schema::Field::NO_DISCRIMINANT;
+    rules.is_assumed = annotation(list, assumed_id).has_value();
     return rules;
+}
+
+std::vector<field_rules> rules_of_members(capnp::StructSchema open, app_members members) {
+    TROUPE_CHECK(!members.empty(), "the members of an open union are known");
+    const auto settings = open.getFieldByName("settings");
+    TROUPE_CHECK(open.getFields().size() == 2 && settings.getType().isAnyPointer() &&
+                     open.getFieldByName("name").getType().isText(),
+                 "an open union is a name and its settings");
+    std::vector<field_rules> rules;
+    for (const app_member& member : members) {
+        rules.push_back({settings, member.name, member.doc, {}, {}, {}, {}});
+        rules.back().in_union = true;
+        rules.back().settings = member.settings;
+    }
+    return rules;
+}
+
+bool is_required(capnp::StructSchema::Field field) {
+    return annotation(field.getProto().getAnnotations(), required_id).has_value();
+}
+
+bool has_union(capnp::StructSchema schema) {
+    return is_open(schema) || schema.getProto().getStruct().getDiscriminantCount() > 0;
+}
+
+bool has_defaults_for_all(capnp::StructSchema settings) {
+    if (has_union(settings))
+        return false;
+    for (const auto field : settings.getFields())
+        if (is_required(field))
+            return false;
+    return true;
 }
 
 } // namespace
@@ -72,16 +107,30 @@ std::vector<std::string> struct_rules::union_keys() const {
     return keys;
 }
 
-struct_rules rules_of(capnp::StructSchema schema) {
+const field_rules* struct_rules::first_member() const {
+    const auto first = std::ranges::find_if(fields, &field_rules::in_union);
+    return first == fields.end() ? nullptr : &*first;
+}
+
+bool is_open(capnp::StructSchema schema) {
+    return annotation(schema.getProto().getAnnotations(), open_id).has_value();
+}
+
+struct_rules rules_of(capnp::StructSchema schema, app_members members) {
     const auto list = schema.getProto().getAnnotations();
     struct_rules rules;
     rules.doc = doc_of(list);
     rules.by_kind = annotation(list, by_kind_id).has_value();
-    for (const auto field : schema.getFields())
-        rules.fields.push_back(rules_of_field(field));
-    rules.has_union = std::ranges::any_of(rules.fields, &field_rules::in_union);
-    const auto first = std::ranges::find_if(rules.fields, &field_rules::in_union);
-    rules.union_has_default = rules.has_union && !rules.by_kind && first->type().isVoid() &&
+    rules.is_open = is_open(schema);
+    if (rules.is_open)
+        rules.fields = rules_of_members(schema, members);
+    else
+        for (const auto field : schema.getFields())
+            rules.fields.push_back(rules_of_field(field));
+    const field_rules* const first = rules.first_member();
+    rules.has_union = first != nullptr;
+    rules.union_has_default = rules.has_union && !rules.by_kind &&
+                              (first->type().isVoid() || first->is_assumed) &&
                               !std::ranges::all_of(rules.fields, &field_rules::in_union);
     return rules;
 }
@@ -124,13 +173,17 @@ std::string default_text(const field_rules& rules) {
     if (rules.required || rules.in_union)
         return {};
     if (type.isStruct()) {
-        const struct_rules below = rules_of(type.asStruct());
-        return below.has_union ? below.fields[0].key : std::string{};
+        if (is_open(type.asStruct()))
+            return {};
+        const struct_rules below = rules_of(type.asStruct(), {});
+        return below.has_union ? below.first_member()->key : std::string{};
     }
     const auto value = rules.field.getProto().getSlot().getDefaultValue();
     switch (value.which()) {
     case capnp::schema::Value::BOOL:
         return value.getBool() ? "true" : "false";
+    case capnp::schema::Value::UINT8:
+        return std::to_string(value.getUint8());
     case capnp::schema::Value::UINT16:
         return std::to_string(value.getUint16());
     case capnp::schema::Value::UINT32:
@@ -141,6 +194,8 @@ std::string default_text(const field_rules& rules) {
         return words_of(type.asEnum())[value.getEnum()].key;
     case capnp::schema::Value::FLOAT32:
         return number_text(value.getFloat32());
+    case capnp::schema::Value::FLOAT64:
+        return number_text(value.getFloat64());
     default:
         return {};
     }
@@ -149,11 +204,7 @@ std::string default_text(const field_rules& rules) {
 bool stands_alone(const field_rules& member) {
     if (member.type().isVoid())
         return true;
-    if (!member.type().isStruct())
-        return false;
-    const struct_rules settings = rules_of(member.type().asStruct());
-    return !settings.has_union &&
-           std::ranges::none_of(settings.fields, [](const auto& field) { return field.required; });
+    return member.type().isStruct() && has_defaults_for_all(member.type().asStruct());
 }
 
 bool is_integer(capnp::Type type) {

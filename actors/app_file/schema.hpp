@@ -9,12 +9,14 @@
 
 #include <capnp/schema.h>
 
+#include "actors/app_file/app_kind.hpp"
+
 namespace troupe::app_file {
 
 // The rules of the schema for one key.
 struct field_rules {
-    capnp::StructSchema::Field field;
-    std::string key; // snake_case
+    capnp::StructSchema::Field field; // of a member of an open union: the one for its settings
+    std::string key;                  // snake_case
     std::string doc;
     std::optional<double> min; // of a number, or of every number in a list
     std::optional<double> max;
@@ -23,23 +25,31 @@ struct field_rules {
     bool required = false;
     bool is_path = false;
     bool in_union = false;
+    bool is_assumed = false;                          // $assumed
+    std::optional<capnp::StructSchema> settings = {}; // of a member of an open union
 
-    capnp::Type type() const { return field.getType(); }
+    capnp::Type type() const { return settings ? capnp::Type{*settings} : field.getType(); }
 };
 
 struct struct_rules {
     std::string doc;
     bool by_kind = false;
+    bool is_open = false; // an open union: its members stand as fields here, its own fields do not
     std::vector<field_rules> fields; // in the order of the schema
     bool has_union = false;
-    bool union_has_default = false; // its first member, a word, where only other keys are given
+    bool union_has_default = false; // its first member, where only other keys are given
 
     const field_rules* find(std::string_view key) const;
     std::vector<std::string> keys() const;
     std::vector<std::string> union_keys() const;
+    // The union's first member; null without a union.
+    const field_rules* first_member() const;
 };
 
-struct_rules rules_of(capnp::StructSchema schema);
+// `members`: those of open unions, of which there must be some if the schema is one.
+struct_rules rules_of(capnp::StructSchema schema, app_members members);
+
+bool is_open(capnp::StructSchema schema);
 
 // Whether a member of a union may be written as its name alone: it has no settings, or defaults for all.
 bool stands_alone(const field_rules& member);

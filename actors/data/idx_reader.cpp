@@ -26,41 +26,16 @@ std::string hex(std::span<const std::uint8_t> bytes) {
     return out;
 }
 
-template <std::size_t Rank>
 struct idx_contents {
-    std::array<std::uint64_t, Rank> sizes{};
+    std::vector<std::uint64_t> sizes;
     std::vector<std::uint8_t> elements;
 };
 
-template <std::size_t Rank>
-result<std::array<std::uint64_t, Rank>> read_header(input_file& in, std::string_view what) {
-    std::array<std::uint8_t, 4> magic{};
-    if (auto got = in.read(magic, "the header"); !got)
-        return got.failure();
-    const std::array<std::uint8_t, 4> expected{0, 0, unsigned_byte, Rank};
-    if (magic != expected)
-        return in.fail(0, "not an IDX file of " + std::string{what} + ": begins with " +
-                              hex(magic) + ", expected " + hex(expected));
-    std::array<std::uint64_t, Rank> sizes{};
-    for (std::uint64_t& size : sizes) {
-        const std::uint64_t at = in.offset();
-        std::array<std::uint8_t, 4> word{};
-        if (auto got = in.read(word, "the header"); !got)
-            return got.failure();
-        for (const std::uint8_t b : word)
-            size = size << 8 | b;
-        if (size == 0)
-            return in.fail(at, "a size of 0: the file holds no " + std::string{what});
-    }
-    return sizes;
-}
-
-template <std::size_t Rank>
-result<idx_contents<Rank>> read_idx(const fs::path& path, std::string_view what) {
+result<idx_contents> read_idx(const fs::path& path, std::uint8_t rank, std::string_view what) {
     auto in = input_file::open(path);
     if (!in)
         return in.failure();
-    auto sizes = read_header<Rank>(*in, what);
+    auto sizes = read_idx_header(*in, rank, what);
     if (!sizes)
         return sizes.failure();
     std::uint64_t bytes = 1;
@@ -74,7 +49,7 @@ result<idx_contents<Rank>> read_idx(const fs::path& path, std::string_view what)
         return elements.failure();
     if (auto ended = in->expect_end(); !ended)
         return ended.failure();
-    return idx_contents<Rank>{*sizes, std::move(*elements)};
+    return idx_contents{std::move(*sizes), std::move(*elements)};
 }
 
 bool fits(const tensor_shape& input, std::size_t rows, std::size_t columns) {
@@ -114,16 +89,39 @@ result<dataset> make_dataset(const idx_files& files, idx_images images,
 
 } // namespace
 
+result<std::vector<std::uint64_t>> read_idx_header(input_file& in, std::uint8_t rank,
+                                                   std::string_view what) {
+    std::array<std::uint8_t, 4> magic{};
+    if (auto got = in.read(magic, "the header"); !got)
+        return got.failure();
+    const std::array<std::uint8_t, 4> expected{0, 0, unsigned_byte, rank};
+    if (magic != expected)
+        return in.fail(0, "not an IDX file of " + std::string{what} + ": begins with " +
+                              hex(magic) + ", expected " + hex(expected));
+    std::vector<std::uint64_t> sizes(rank);
+    for (std::uint64_t& size : sizes) {
+        const std::uint64_t at = in.offset();
+        std::array<std::uint8_t, 4> word{};
+        if (auto got = in.read(word, "the header"); !got)
+            return got.failure();
+        for (const std::uint8_t b : word)
+            size = size << 8 | b;
+        if (size == 0)
+            return in.fail(at, "a size of 0: the file holds no " + std::string{what});
+    }
+    return sizes;
+}
+
 result<idx_images> read_idx_images(const fs::path& file) {
-    auto contents = read_idx<3>(file, "images");
+    auto contents = read_idx(file, 3, "images");
     if (!contents)
         return contents.failure();
-    const auto& [count, rows, columns] = contents->sizes;
-    return idx_images{count, rows, columns, std::move(contents->elements)};
+    const std::vector<std::uint64_t>& sizes = contents->sizes;
+    return idx_images{sizes[0], sizes[1], sizes[2], std::move(contents->elements)};
 }
 
 result<std::vector<std::uint8_t>> read_idx_labels(const fs::path& file) {
-    auto contents = read_idx<1>(file, "labels");
+    auto contents = read_idx(file, 1, "labels");
     if (!contents)
         return contents.failure();
     return std::move(contents->elements);

@@ -10,8 +10,14 @@
 #include <filesystem>
 
 #include "actors/data/dataset.hpp"
+#include "actors/data/input_file.hpp"
 
 namespace troupe {
+
+// Reads the header of a file of unsigned bytes in `rank` dimensions; their sizes, none of which is 0. `what` it holds is for
+// messages.
+result<std::vector<std::uint64_t>> read_idx_header(input_file& in, std::uint8_t rank,
+                                                   std::string_view what);
 
 struct idx_images {
     std::size_t count = 0;

@@ -147,7 +147,7 @@ result<void> input_file::check_claim(std::uint64_t bytes, std::string_view what)
         return fail(offset_, "the header claims more than " +
                                  std::to_string(limits::dataset_bytes_max) + " bytes of " +
                                  std::string{what});
-    if (!source_->can_hold(offset_, bytes))
+    if (!can_hold(bytes))
         return fail(offset_, "truncated: the header claims " + std::to_string(bytes) +
                                  " bytes of " + std::string{what} +
                                  ", which the file is too short for; fetch the file again");

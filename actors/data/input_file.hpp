@@ -39,6 +39,8 @@ class input_file {
     input_file(std::string name, std::unique_ptr<byte_source> source)
         : name_{std::move(name)}, source_{std::move(source)} {}
 
+    // Reads up to into.size() bytes; 0 at the end.
+    result<std::size_t> read_some(std::span<std::uint8_t> into);
     // Fills `into`; an error says where the file ends.
     result<void> read(std::span<std::uint8_t> into, std::string_view what);
     // Reads all bytes that follow.
@@ -51,14 +53,14 @@ class input_file {
     result<std::vector<std::uint8_t>> read_claimed(std::uint64_t bytes, std::string_view what);
     // The checks of read_claimed() without reading.
     result<void> check_claim(std::uint64_t bytes, std::string_view what) const;
+    // True if `bytes` bytes can follow, as far as the stored length tells.
+    bool can_hold(std::uint64_t bytes) const noexcept { return source_->can_hold(offset_, bytes); }
 
     error fail(std::uint64_t offset, std::string_view sentence) const;
     std::uint64_t offset() const noexcept { return offset_; }
     const std::string& name() const noexcept { return name_; }
 
   private:
-    result<std::size_t> read_some(std::span<std::uint8_t> into);
-
     std::string name_;
     std::unique_ptr<byte_source> source_;
     std::uint64_t offset_ = 0; // in decompressed bytes

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <set>
 
 #include "schemas/base/limits.hpp"
 #include "schemas/base/printable.hpp"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::size_t text_bytes_max = 1u << 16; // NumPy writes less than 1 KiB
 constexpr std::size_t shown_bytes_max = 40;
+constexpr std::size_t word_characters_max = 64;
 
 // The text of a header; it starts `first` bytes into its file.
 class header_text {
@@ -21,7 +23,11 @@ class header_text {
     header_text(const input_file& in, std::string text, std::uint64_t first)
         : in_{in}, text_{std::move(text)}, first_{first} {}
 
-    error fail(std::string_view sentence) const { return in_.fail(first_ + at_, sentence); }
+    error fail(std::string_view sentence) const { return fail(at_, sentence); }
+    error fail(std::size_t at, std::string_view sentence) const {
+        return in_.fail(first_ + at, sentence);
+    }
+    std::size_t at() const noexcept { return at_; }
 
     void skip_spaces() {
         while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n'))
@@ -73,24 +79,27 @@ class header_text {
     std::size_t at_ = 0;
 };
 
-result<npy_type> parse_type(header_text& text) {
-    text.skip_spaces();
-    header_text ahead = text;
-    const auto written = ahead.take_quoted();
-    if (!written)
-        return text.fail("an array of structures; save each field as an array of its own");
+// What a header says, with the places of what may be refused.
+struct dictionary {
+    std::string type;
+    std::size_t type_at = 0;
+    bool is_fortran = false;
+    std::size_t order_at = 0;
+    std::vector<std::size_t> shape;
+};
+
+result<npy_type> type_of(const dictionary& header, const header_text& text) {
     constexpr std::array<std::pair<std::string_view, npy_type>, 5> known{{{"|u1", npy_type::u1},
                                                                           {"<i4", npy_type::i4},
                                                                           {"<i8", npy_type::i8},
                                                                           {"<f4", npy_type::f4},
                                                                           {"<f8", npy_type::f8}}};
     for (const auto& [name, type] : known)
-        if (*written == name) {
-            text.take_quoted();
+        if (header.type == name)
             return type;
-        }
-    return text.fail("elements of type '" + printable(*written, shown_bytes_max) +
-                     "'; save them as one of |u1, <i4, <i8, <f4 and <f8, as by astype('<f4')");
+    return text.fail(header.type_at,
+                     "elements of type '" + printable(header.type, shown_bytes_max) +
+                         "'; save them as one of |u1, <i4, <i8, <f4 and <f8, as by astype('<f4')");
 }
 
 result<std::vector<std::size_t>> parse_shape(header_text& text) {
@@ -110,46 +119,52 @@ result<std::vector<std::size_t>> parse_shape(header_text& text) {
     return shape;
 }
 
+error damaged(const header_text& text) {
+    return text.fail("damaged header: not a dictionary of descr, fortran_order and shape; save the "
+                     "array again");
+}
+
+result<void> parse_value(const std::string& key, header_text& text, dictionary& header) {
+    text.skip_spaces();
+    if (key == "descr") {
+        header.type_at = text.at();
+        auto type = text.take_quoted();
+        if (!type)
+            return text.fail("an array of structures; save each field as an array of its own");
+        header.type = std::move(*type);
+    } else if (key == "fortran_order") {
+        header.order_at = text.at();
+        header.is_fortran = text.take("True");
+        if (!header.is_fortran && !text.take("False"))
+            return damaged(text);
+    } else if (key == "shape") {
+        auto shape = parse_shape(text);
+        if (!shape)
+            return shape.failure();
+        header.shape = std::move(*shape);
+    } else {
+        return damaged(text);
+    }
+    return {};
+}
+
 // Parses the dictionary: descr, fortran_order and shape, in any order.
-result<npy_header> parse(header_text& text) {
-    const auto damaged = [&] {
-        return text.fail("damaged header: not a dictionary of descr, fortran_order and shape; save "
-                         "the array again");
-    };
-    npy_header header;
-    unsigned seen = 0;
+result<dictionary> parse(header_text& text) {
+    dictionary header;
+    std::set<std::string> seen;
     if (!text.take("{"))
-        return damaged();
+        return damaged(text);
     while (!text.take("}")) {
-        const auto key = text.take_quoted();
+        auto key = text.take_quoted();
         if (!key || !text.take(":"))
-            return damaged();
-        if (*key == "descr") {
-            auto type = parse_type(text);
-            if (!type)
-                return type.failure();
-            header.type = *type;
-            seen |= 1;
-        } else if (*key == "fortran_order") {
-            if (text.take("True"))
-                return text.fail(
-                    "an array in Fortran order; save it as numpy.ascontiguousarray(array)");
-            if (!text.take("False"))
-                return damaged();
-            seen |= 2;
-        } else if (*key == "shape") {
-            auto shape = parse_shape(text);
-            if (!shape)
-                return shape.failure();
-            header.shape = std::move(*shape);
-            seen |= 4;
-        } else {
-            return damaged();
-        }
+            return damaged(text);
+        if (auto parsed = parse_value(*key, text, header); !parsed)
+            return parsed.failure();
+        seen.insert(std::move(*key));
         text.take(",");
     }
-    if (seen != 7 || !text.at_end())
-        return damaged();
+    if (seen.size() != 3 || !text.at_end())
+        return damaged(text);
     return header;
 }
 
@@ -195,28 +210,61 @@ std::size_t size_of(npy_type type) noexcept {
     }
 }
 
-result<npy_header> read_npy_header(input_file& in) {
+result<npy_header> read_npy_header(input_file& in, npy_order allowed) {
     auto text = read_text(in);
     if (!text)
         return text.failure();
-    auto header = parse(*text);
-    if (!header)
-        return header;
-    if (header->shape.empty())
+    auto said = parse(*text);
+    if (!said)
+        return said.failure();
+    const auto type = type_of(*said, *text);
+    if (!type)
+        return type.failure();
+    if (said->is_fortran && allowed == npy_order::c)
+        return text->fail(said->order_at,
+                          "an array in Fortran order; save it as numpy.ascontiguousarray(array)");
+    npy_header header{*type, said->is_fortran ? npy_order::fortran : npy_order::c,
+                      std::move(said->shape)};
+    if (header.shape.empty())
         return text->fail("a single number; samples need a first dimension");
-    std::uint64_t bytes = size_of(header->type);
-    for (const std::size_t size : header->shape) {
+    std::uint64_t bytes = size_of(header.type);
+    for (const std::size_t size : header.shape) {
         if (size == 0)
             return text->fail("a dimension of 0: the array is empty");
         if (bytes > limits::dataset_bytes_max / size)
             return text->fail("the header claims more than " +
                               std::to_string(limits::dataset_bytes_max) + " bytes");
         bytes *= size;
-        header->elements *= size;
+        header.elements *= size;
     }
     if (auto fits = in.check_claim(bytes, "elements"); !fits)
         return fits.failure();
     return header;
+}
+
+result<std::string> read_npy_word(input_file& in) {
+    auto text = read_text(in);
+    if (!text)
+        return text.failure();
+    const auto said = parse(*text);
+    if (!said)
+        return said.failure();
+    // "|S3": three bytes; "<U3": three characters of four bytes each.
+    const std::string_view type = said->type;
+    const bool is_wide = type.starts_with("<U");
+    std::size_t characters = 0;
+    if (type.size() > 2 && (is_wide || type.starts_with("|S")))
+        std::from_chars(type.data() + 2, type.data() + type.size(), characters);
+    if (characters == 0 || characters > word_characters_max || !said->shape.empty())
+        return text->fail(said->type_at, "not a single word; save the archive again");
+    std::vector<std::uint8_t> bytes(characters * (is_wide ? 4 : 1));
+    if (auto got = in.read(bytes, "the word"); !got)
+        return got.failure();
+    std::string word;
+    for (const std::uint8_t byte : bytes)
+        if (byte != 0)
+            word += static_cast<char>(byte);
+    return word;
 }
 
 } // namespace troupe

@@ -8,25 +8,13 @@
 #include <optional>
 #include <utility>
 
-#include "actors/data/npy_header.hpp"
-#include "actors/data/zip_member.hpp"
+#include "actors/data/npy_elements.hpp"
 
 namespace troupe {
 
 namespace {
 
 constexpr std::size_t piece_bytes = 1u << 18;
-
-result<input_file> open_array(const std::string& name) {
-    constexpr std::string_view archive = ".npz";
-    const std::size_t member = name.rfind(".npz:");
-    if (member != std::string::npos)
-        return open_zip_member(name.substr(0, member + archive.size()),
-                               name.substr(member + archive.size() + 1), ".npy");
-    if (name.ends_with(archive))
-        return open_zip_member(name, "", ".npy");
-    return input_file::open(name);
-}
 
 std::uint64_t little_endian(std::span<const std::uint8_t> bytes) {
     std::uint64_t word = 0;
@@ -170,7 +158,7 @@ result<dataset> read_dataset(const npy_files& files, const tensor_shape& input, 
 } // namespace
 
 result<npy_array> read_npy(const std::string& name, npy_use use) {
-    auto in = open_array(name);
+    auto in = open_npy(name);
     if (!in)
         return in.failure();
     auto header = read_npy_header(*in);

@@ -119,4 +119,14 @@ result<input_file> open_zip_member(const std::filesystem::path& path, const std:
                                       std::min<std::uint64_t>(about.comp_size, *length), packed)};
 }
 
+result<std::vector<std::string>> zip_member_names(const std::filesystem::path& path,
+                                                  const std::string& suffix) {
+    if (const auto length = file_length(path); !length)
+        return length.failure();
+    const auto archive = open_archive(path);
+    if (!archive)
+        return archive.failure();
+    return members_of(archive->get(), suffix);
+}
+
 } // namespace troupe

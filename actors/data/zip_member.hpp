@@ -10,4 +10,8 @@ namespace troupe {
 result<input_file> open_zip_member(const std::filesystem::path& archive, const std::string& name,
                                    const std::string& suffix);
 
+// The names of the members of an archive, in their order, without `suffix`. errc::data if the file is no archive.
+result<std::vector<std::string>> zip_member_names(const std::filesystem::path& archive,
+                                                  const std::string& suffix);
+
 } // namespace troupe

@@ -6,28 +6,11 @@ namespace troupe {
 
 namespace {
 
-using numbers_builder = capnp::List<proto::NamedNumber>::Builder;
-using numbers_reader = capnp::List<proto::NamedNumber>::Reader;
 using texts_builder = capnp::List<capnp::Text>::Builder;
 using texts_reader = capnp::List<capnp::Text>::Reader;
 
 unsigned count(const auto& list) {
     return static_cast<unsigned>(list.size());
-}
-
-void write(numbers_builder to, const std::vector<named_number>& from) {
-    for (unsigned i = 0; i < to.size(); ++i) {
-        to[i].setName(from[i].name.c_str());
-        to[i].setValue(from[i].value);
-        to[i].setStyle(from[i].style);
-    }
-}
-
-std::vector<named_number> read(numbers_reader from) {
-    std::vector<named_number> numbers;
-    for (const auto number : from)
-        numbers.push_back({number.getName().cStr(), number.getValue(), number.getStyle()});
-    return numbers;
 }
 
 void write(texts_builder to, const std::vector<std::string>& from) {
@@ -43,6 +26,22 @@ std::vector<std::string> read(texts_reader from) {
 }
 
 } // namespace
+
+void write_numbers(capnp::List<proto::NamedNumber>::Builder to,
+                   const std::vector<named_number>& from) {
+    for (unsigned i = 0; i < to.size(); ++i) {
+        to[i].setName(from[i].name.c_str());
+        to[i].setValue(from[i].value);
+        to[i].setStyle(from[i].style);
+    }
+}
+
+std::vector<named_number> read_numbers(capnp::List<proto::NamedNumber>::Reader from) {
+    std::vector<named_number> numbers;
+    for (const auto number : from)
+        numbers.push_back({number.getName().cStr(), number.getValue(), number.getStyle()});
+    return numbers;
+}
 
 frame_builder<proto::RunStarted> event_of(std::uint64_t run, const run_started& e) {
     frame_builder<proto::RunStarted> made;
@@ -67,7 +66,7 @@ frame_builder<proto::RunProgress> event_of(std::uint64_t run, const run_progress
     body.setPieces(e.pieces);
     body.setPiece(e.piece.c_str());
     body.setElapsedNs(static_cast<std::uint64_t>(e.elapsed.count()));
-    write(body.initNumbers(count(e.numbers)), e.numbers);
+    write_numbers(body.initNumbers(count(e.numbers)), e.numbers);
     return made;
 }
 
@@ -75,7 +74,7 @@ frame_builder<proto::RunMilestone> event_of(std::uint64_t run, const run_milesto
     frame_builder<proto::RunMilestone> made;
     made.body().setRun(run);
     made.body().setMilestone(e.milestone);
-    write(made.body().initNumbers(count(e.numbers)), e.numbers);
+    write_numbers(made.body().initNumbers(count(e.numbers)), e.numbers);
     return made;
 }
 
@@ -94,7 +93,7 @@ frame_builder<proto::RunFinished> event_of(std::uint64_t run, const run_finished
         write_failure(body.initFailure(), *e.failure);
     body.setSaved(e.saved.c_str());
     body.setMilestones(e.milestones);
-    write(body.initNumbers(count(e.numbers)), e.numbers);
+    write_numbers(body.initNumbers(count(e.numbers)), e.numbers);
     write(body.initRemarks(count(e.remarks)), e.remarks);
     write(body.initActors(count(e.actors)), e.actors);
     body.setJson(e.json.c_str());
@@ -144,12 +143,12 @@ void listening_actor::progressed(proto::RunProgress::Reader body, const frame& f
                         .pieces = body.getPieces(),
                         .piece = body.getPiece().cStr(),
                         .elapsed = duration{static_cast<std::int64_t>(body.getElapsedNs())},
-                        .numbers = read(body.getNumbers())});
+                        .numbers = read_numbers(body.getNumbers())});
 }
 
 void listening_actor::reached(proto::RunMilestone::Reader body, const frame& f) {
     if (is_of_root(f))
-        to_.reached({body.getMilestone(), read(body.getNumbers())});
+        to_.reached({body.getMilestone(), read_numbers(body.getNumbers())});
 }
 
 void listening_actor::noted(proto::RunNote::Reader body, const frame& f) {
@@ -164,7 +163,7 @@ void listening_actor::finished(proto::RunFinished::Reader body, const frame& f) 
                                                : std::nullopt,
                   .saved = body.getSaved().cStr(),
                   .milestones = body.getMilestones(),
-                  .numbers = read(body.getNumbers()),
+                  .numbers = read_numbers(body.getNumbers()),
                   .remarks = read(body.getRemarks()),
                   .actors = read(body.getActors()),
                   .json = body.getJson().cStr(),

@@ -24,6 +24,11 @@ struct named_number {
     proto::NumberStyle style = proto::NumberStyle::REAL;
 };
 
+// `to` has as many elements as `from`.
+void write_numbers(capnp::List<proto::NamedNumber>::Builder to,
+                   const std::vector<named_number>& from);
+std::vector<named_number> read_numbers(capnp::List<proto::NamedNumber>::Reader from);
+
 struct run_started {
     std::uint32_t nodes = 0; // that carry actors of the run
     std::string milestone;   // "epoch"

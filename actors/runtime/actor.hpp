@@ -167,8 +167,11 @@ class actor {
     // Called when a message of this actor was refused.
     virtual void on_rejected(proto::Rejected::Reader, const frame&) {}
 
-    // Sets the board of workers that inspectors see. May be called from the constructor only.
-    void show_workers(std::shared_ptr<const worker_board> board) { board_ = std::move(board); }
+    // Set the boards that inspectors see, of workers and of facts. May be called from the constructor only.
+    void show_workers(std::shared_ptr<const worker_board> board) {
+        boards_.workers = std::move(board);
+    }
+    void show_facts(std::shared_ptr<const fact_board> board) { boards_.facts = std::move(board); }
 
     // ---- surroundings ----
 
@@ -183,6 +186,10 @@ class actor {
     friend class actor_shell;
     friend class work_queue;
 
+    struct boards { // for inspectors; null: the actor has none
+        std::shared_ptr<const worker_board> workers;
+        std::shared_ptr<const fact_board> facts;
+    };
     using handler = std::function<void(const frame&)>;
     using timer_stamp = std::function<void(proto::Envelope::Builder)>;
     using timer_frame = std::function<frame_ptr(const timer_stamp&)>;
@@ -207,8 +214,8 @@ class actor {
     const actor_address self_;
     const std::string name_;
     const std::uint64_t run_;
-    std::shared_ptr<const worker_board> board_; // set before anybody else knows this actor
-    actor_shell* shell_ = nullptr;              // owns this actor; null in its constructor
+    boards boards_;                // set before anybody else knows this actor
+    actor_shell* shell_ = nullptr; // owns this actor; null in its constructor
 
     // The members below belong to the handlers.
     std::vector<std::pair<std::uint64_t, handler>> handlers_;

@@ -177,7 +177,7 @@ void actor_shell::record(const frame& f, std::int64_t enqueued_ns,
 }
 
 actor_status actor_shell::status() const {
-    const auto& board = actor_->board_;
+    const auto& [workers, facts] = actor_->boards_;
     return {.address = actor_->self_,
             .name = actor_->name_,
             .run = actor_->run_,
@@ -186,7 +186,8 @@ actor_status actor_shell::status() const {
             .handler_ns = handler_ns_.load(std::memory_order_relaxed),
             .device_ns = actor_->device_ns_.load(std::memory_order_relaxed),
             .paused = paused_.load(std::memory_order_relaxed),
-            .workers = board ? board->rows() : std::vector<worker_board::row>{}};
+            .workers = workers ? workers->rows() : std::vector<worker_board::row>{},
+            .facts = facts ? facts->facts() : std::vector<fact_board::fact>{}};
 }
 
 } // namespace troupe

@@ -42,6 +42,14 @@ void write_workers(proto::ActorList::Actor::Builder to,
     }
 }
 
+void write_facts(proto::ActorList::Actor::Builder to, const std::vector<fact_board::fact>& facts) {
+    auto list = to.initFacts(static_cast<unsigned>(facts.size()));
+    for (unsigned i = 0; i < list.size(); ++i) {
+        list[i].setName(facts[i].name);
+        list[i].setText(facts[i].text);
+    }
+}
+
 void write_pools(proto::ActorList::Builder body, const std::vector<watched_pool>& pools) {
     auto list = body.initPools(static_cast<unsigned>(pools.size()));
     for (unsigned i = 0; i < list.size(); ++i) {
@@ -98,6 +106,7 @@ void inspector_agent::list_actors(proto::ListActors::Reader, const frame& f) {
         list[i].setDeviceNs(actors[i].device_ns);
         list[i].setPaused(actors[i].paused);
         write_workers(list[i], actors[i].workers);
+        write_facts(list[i], actors[i].facts);
     }
     write_pools(body, pools_);
     const auto linked = told_links(runtime().peers());

@@ -25,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/runtime/fact_board.hpp"
 #include "actors/runtime/timers.hpp"
 #include "actors/runtime/trace.hpp"
 #include "actors/runtime/well_known.hpp"
@@ -71,6 +72,7 @@ struct actor_status {
     std::uint64_t device_ns = 0;  // time that devices worked for it
     bool paused = false;
     std::vector<worker_board::row> workers; // workers that it serves
+    std::vector<fact_board::fact> facts;    // what it says of itself
 };
 
 // Counts since the start. Nothing that is dropped goes uncounted.

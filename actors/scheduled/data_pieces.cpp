@@ -49,4 +49,34 @@ result<matrix_piece> read_matrix_piece(const payload& piece, std::uint64_t colum
     return m;
 }
 
+result<void> share_dealer::begin(std::vector<bool> wanted) {
+    wanted_ = std::move(wanted);
+    worker_ = 0;
+    row_ = 0;
+    return source_->rewind();
+}
+
+result<std::optional<share_dealer::dealt>> share_dealer::next(memory_pool& memory) {
+    const auto is_wanted = [&](std::uint32_t worker) { return wanted_[worker]; };
+    for (;;) {
+        while (worker_ < shares_.size() && row_ == shares_[worker_].first + shares_[worker_].count)
+            ++worker_;
+        bool is_any_left = false;
+        for (std::uint32_t w = worker_; w < shares_.size(); ++w)
+            is_any_left = is_any_left || is_wanted(w);
+        if (!is_any_left)
+            return std::optional<dealt>{};
+        const std::uint64_t end = shares_[worker_].first + shares_[worker_].count;
+        auto piece = source_->next(end - row_, memory);
+        if (!piece)
+            return piece.failure();
+        if (!*piece || (*piece)->first != row_ || (*piece)->count == 0 ||
+            (*piece)->count > end - row_)
+            return error{errc::data, "the data has other rows than when it was opened"};
+        row_ += (*piece)->count;
+        if (is_wanted(worker_))
+            return std::optional<dealt>{{worker_, row_ == end, std::move((*piece)->tensors)}};
+    }
+}
+
 } // namespace troupe::scheduled

@@ -11,7 +11,13 @@
 // by whoever builds columns from it.
 #pragma once
 
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "actors/scheduled/payload.hpp"
+#include "actors/scheduled/run_settings.hpp"
 
 namespace troupe::scheduled {
 
@@ -27,5 +33,54 @@ struct matrix_piece {
 
 // Views into the tensors of `piece`, with sizes that agree; `columns`: of the matrix.
 result<matrix_piece> read_matrix_piece(const payload& piece, std::uint64_t columns);
+
+// Rows of the data, in order.
+struct rows_piece {
+    std::uint64_t first = 0;
+    std::uint64_t count = 0;
+    payload tensors;
+};
+
+// What the data of a run is dealt from. Blocks on files, so it is not for an actor's thread; one thread at a time.
+class piece_source {
+  public:
+    virtual ~piece_source() = default;
+
+    virtual data_shape shape() const = 0;
+    // Work that a row, or a column, makes: its entries.
+    virtual std::uint64_t row_work(std::uint64_t row) const = 0;
+    virtual std::uint64_t column_work(std::uint64_t column) const = 0;
+    virtual std::vector<std::string> column_names() const { return {}; } // none, or one a column
+
+    // The rows that follow, at most so many and a few MiB of them; none after the last. In memory of `memory`.
+    virtual result<std::optional<rows_piece>> next(std::uint64_t rows_max, memory_pool& memory) = 0;
+    virtual result<void> rewind() = 0;
+};
+
+// Deals rows to workers by their shares: reads the source in order, and passes over rows of workers that do not want theirs.
+class share_dealer {
+  public:
+    // `shares`: ranges of rows that follow each other from 0 on, none of them empty.
+    share_dealer(std::shared_ptr<piece_source> source, std::vector<number_range> shares)
+        : source_{std::move(source)}, shares_{std::move(shares)} {}
+
+    struct dealt {
+        std::uint32_t worker = 0;
+        bool is_last = false; // of its share
+        payload tensors;
+    };
+
+    // Begins at the first row, for the workers that are wanted.
+    result<void> begin(std::vector<bool> wanted);
+    // None when all wanted shares have been dealt. Blocks.
+    result<std::optional<dealt>> next(memory_pool& memory);
+
+  private:
+    std::shared_ptr<piece_source> source_;
+    std::vector<number_range> shares_;
+    std::vector<bool> wanted_;
+    std::uint32_t worker_ = 0; // whose share comes next
+    std::uint64_t row_ = 0;    // that comes next
+};
 
 } // namespace troupe::scheduled

@@ -91,6 +91,13 @@ struct saved_part {
     std::vector<tensor> tensors; // one for each name
 };
 
+// What inspectors are shown of a phase whose part does not describe it.
+inline std::string plain_description(const phase& p) {
+    if (p.is_probe)
+        return "probe";
+    return std::to_string(p.content.size()) + (p.content.size() == 1 ? " tensor" : " tensors");
+}
+
 class scheduler_part {
   public:
     virtual ~scheduler_part() = default;
@@ -113,6 +120,10 @@ class scheduler_part {
     virtual result<standing> conclude(std::uint64_t number,
                                       std::span<const payload> judgements) = 0;
 
+    // A phase that it has just chosen, for inspectors: "3 variables, 17 to 90". Called for every phase, so it should cost a
+    // few microseconds at most; what does not fit is cut (fact_board::text_bytes_max).
+    virtual std::string describe(const phase& p) const { return plain_description(p); }
+
     virtual result<saved_part> save() const = 0;
     // Of a newly made part with the same site as the one that was saved.
     virtual result<void> load(const saved_part& saved) = 0;
@@ -132,24 +143,13 @@ class worker_part {
     virtual result<payload> probe(const phase& p, std::uint32_t scheduler,
                                   compute_context& context) = 0;
 
+    // A phase that it has just computed, for inspectors, as above.
+    virtual std::string describe(const phase& p) const { return plain_description(p); }
+
     // What follows from the data need not be saved.
     virtual result<saved_part> save() const = 0;
     // Called after data_is_complete.
     virtual result<void> load(const saved_part& saved) = 0;
-};
-
-// Shape of the data of a run.
-struct data_shape {
-    std::uint64_t rows = 0;
-    std::uint64_t columns = 0;
-    std::uint64_t entries = 0; // that are stored: rows * columns if it is dense
-    bool is_sparse = false;
-};
-
-struct number_range {
-    std::uint64_t first = 0;
-    std::uint64_t count = 0;
-    friend bool operator==(const number_range&, const number_range&) = default;
 };
 
 // What a part is made from. Readers are valid during the call of the maker only.
@@ -194,8 +194,19 @@ struct program {
     // Writes the result from what the schedulers have saved last, in their order. Returns the files' names. Blocks on files.
     std::function<result<std::vector<std::string>>(const result_site&, std::span<const saved_part>)>
         write_result;
+    std::string module_sha256 = {}; // of its module's file; empty: it is part of troupe
 };
 
 using program_table = std::vector<program>;
+
+// Makers of parts that need no more than their site.
+template <class Part>
+result<std::unique_ptr<scheduler_part>> scheduler_of(const scheduler_site& site) {
+    return std::unique_ptr<scheduler_part>{std::make_unique<Part>(site)};
+}
+template <class Part>
+result<std::unique_ptr<worker_part>> worker_of(const worker_site& site) {
+    return std::unique_ptr<worker_part>{std::make_unique<Part>(site)};
+}
 
 } // namespace troupe::scheduled

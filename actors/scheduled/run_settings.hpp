@@ -32,9 +32,23 @@ struct schedule_settings {
 // A run is over at the first of these; 0: no bound.
 struct stop_settings {
     double gap = 0;           // relative to the objective where all variables are 0
-    std::uint32_t sweeps = 0; // probes
+    std::uint64_t sweeps = 0; // probes
     std::uint64_t phases = 0;
     double seconds = 0;
+};
+
+// Shape of the data of a run.
+struct data_shape {
+    std::uint64_t rows = 0;
+    std::uint64_t columns = 0;
+    std::uint64_t entries = 0; // that are stored: rows * columns if it is dense
+    bool is_sparse = false;
+};
+
+struct number_range {
+    std::uint64_t first = 0;
+    std::uint64_t count = 0;
+    friend bool operator==(const number_range&, const number_range&) = default;
 };
 
 } // namespace troupe::scheduled

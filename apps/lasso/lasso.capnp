@@ -36,7 +36,7 @@ struct LassoPath {
 struct LassoTarget {
   union {
     value @0 :Void $A.doc("The targets as they are.");
-    label @1 :Int32 $A.min(-2147483648) $A.max(2147483647)
+    label @1 :Float64 $A.min(-1e15) $A.max(1e15)
         $A.doc("One class against the rest: 1 where the target is this label, 0 elsewhere.");
   }
 }

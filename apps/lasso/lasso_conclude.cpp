@@ -12,10 +12,11 @@ namespace {
 constexpr std::size_t growth = 2; // of the working set, over the variables in use
 
 std::vector<named_number> shown(const solution_numbers& n) {
-    return {{"objective", n.objective},
-            {"gap", n.gap},
-            {"lambda", n.lambda},
-            {"variables", n.used, proto::NumberStyle::COUNT}};
+    using enum proto::NumberStyle;
+    return {{"objective", n.objective, PRECISE},
+            {"gap", n.gap, PRECISE},
+            {"lambda", n.lambda, PRECISE},
+            {"variables", n.used, COUNT}};
 }
 
 } // namespace

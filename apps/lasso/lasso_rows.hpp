@@ -27,7 +27,7 @@ namespace troupe::lasso {
 
 struct rows_options {
     memory_pool* memory = nullptr; // outlives the part
-    std::optional<std::int32_t> label;
+    std::optional<double> label;
     bool has_intercept = false;
     bool is_sparse = false;
     std::uint64_t columns = 0;

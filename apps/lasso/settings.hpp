@@ -17,7 +17,7 @@ struct lasso_settings {
     std::uint32_t count = 1; // values of a path
     double ratio = 1;        // share of the L1 penalty
     bool intercept = true;
-    std::optional<std::int32_t> label; // one class against the rest
+    std::optional<double> label; // one class against the rest
 };
 
 // errc::protocol if it is not a LassoSettings.

@@ -40,8 +40,11 @@ inline constexpr std::size_t layer_depth_max = 16;          // blocks within blo
 inline constexpr std::size_t app_file_bytes_max = 1u << 20; // of one app file
 inline constexpr std::size_t app_file_depth_max =
     96; // lists and maps inside each other in an app file: five for a block
-inline constexpr std::size_t app_file_bases_max = 8;           // app files that one builds on
-inline constexpr std::uint64_t dataset_bytes_max = 1ull << 36; // of one data set in memory: 64 GiB
+inline constexpr std::size_t app_file_bases_max = 8;            // app files that one builds on
+inline constexpr std::uint64_t dataset_bytes_max = 1ull << 36;  // of one data set in memory: 64 GiB
+inline constexpr std::uint64_t matrix_rows_max = 1ull << 27;    // of one matrix in data files
+inline constexpr std::uint64_t matrix_columns_max = 1ull << 27; // likewise; an index fits int32
+inline constexpr std::size_t text_line_bytes_max = 1u << 28;    // of a file of numbers
 inline constexpr std::size_t checkpoint_header_bytes_max = 1u << 24; // JSON of a safetensors file
 inline constexpr std::size_t checkpoint_manifest_bytes_max = 1u << 22;
 inline constexpr std::uint64_t checkpoint_file_bytes_max = 1ull
@@ -68,5 +71,6 @@ static_assert(frame_words_max * 8 < frame_bytes_max);
 static_assert(frame_tensors_max <= 0xffff); // 16 bits of a frame's header
 static_assert(peer_queue_bytes_soft < peer_queue_bytes_hard);
 static_assert(frame_bytes_max < peer_queue_bytes_hard);
+static_assert(matrix_rows_max < 1ull << 31 && matrix_columns_max < 1ull << 31);
 
 } // namespace troupe::limits

@@ -4,7 +4,9 @@
 #include "tools/troupe/training_job.hpp"
 
 int main(int argc, char** argv) {
-    const troupe::cli::job_kind kinds[] = {troupe::cli::training_job(),
-                                           troupe::counter::counter_job()};
-    return troupe::cli::run_program(argc, argv, kinds);
+    using namespace troupe::cli;
+    return run_program(
+        argc, argv, [](const std::vector<std::string>&) -> troupe::result<std::vector<job_kind>> {
+            return std::vector{training_job(), troupe::counter::counter_job()};
+        });
 }

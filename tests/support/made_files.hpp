@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <fstream>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -75,6 +76,33 @@ inline std::string npy(const std::string& type, const std::string& shape,
                     elements, version);
 }
 
+// A vector, or with a shape any array, of these numbers.
+template <class T>
+std::string npy_of(const std::vector<T>& values, std::string shape = {}) {
+    const std::string type = std::is_same_v<T, std::uint8_t>   ? "|u1"
+                             : std::is_same_v<T, std::int32_t> ? "<i4"
+                             : std::is_same_v<T, std::int64_t> ? "<i8"
+                             : std::is_same_v<T, float>        ? "<f4"
+                                                               : "<f8";
+    return npy(type, shape.empty() ? std::to_string(values.size()) + "," : shape,
+               raw_bytes(values));
+}
+
+// --- SciPy
+
+// Names of members of an archive, and what is in them.
+using zip_members = std::vector<std::pair<std::string, std::string>>;
+
+// What scipy.sparse.save_npz writes of a matrix; the arrays' names are without ".npy".
+inline zip_members scipy_members(const std::string& format, std::int64_t rows, std::int64_t columns,
+                                 const zip_members& arrays) {
+    zip_members all{{"format.npy", npy("|S" + std::to_string(format.size()), "", format)},
+                    {"shape.npy", npy_of(std::vector<std::int64_t>{rows, columns})}};
+    for (const auto& [name, array] : arrays)
+        all.emplace_back(name + ".npy", array);
+    return all;
+}
+
 // --- in a folder
 
 class data_files {
@@ -94,9 +122,7 @@ class data_files {
         return folder() / name;
     }
     // Members of these names with these contents, deflated or stored.
-    std::string zip(const std::string& name,
-                    const std::vector<std::pair<std::string, std::string>>& members,
-                    bool packed = true) const {
+    std::string zip(const std::string& name, const zip_members& members, bool packed = true) const {
         zip_t* archive = zip_open((folder() / name).c_str(), ZIP_CREATE | ZIP_TRUNCATE, nullptr);
         TROUPE_CHECK(archive != nullptr, "a test's archive is made");
         for (const auto& [member, contents] : members) {

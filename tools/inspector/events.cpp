@@ -30,7 +30,7 @@ bool sensible(const trace_event& e) {
 }
 
 result<std::vector<worker_row>> decode(capnp::List<proto::ActorList::Worker>::Reader list) {
-    if (list.size() > limits::replicas_max)
+    if (list.size() > listed_workers_max)
         return too_many("workers", list.size());
     std::vector<worker_row> workers;
     for (const auto from : list) {
@@ -44,6 +44,16 @@ result<std::vector<worker_row>> decode(capnp::List<proto::ActorList::Worker>::Re
         workers.push_back(std::move(w));
     }
     return workers;
+}
+
+result<std::vector<fact_board::fact>> decode(capnp::List<proto::ActorList::Fact>::Reader list) {
+    if (list.size() > fact_board::facts_max)
+        return too_many("facts", list.size());
+    std::vector<fact_board::fact> facts;
+    for (const auto from : list)
+        facts.push_back({bounded(from.getName(), fact_board::name_bytes_max),
+                         bounded(from.getText(), fact_board::text_bytes_max)});
+    return facts;
 }
 
 } // namespace
@@ -65,10 +75,14 @@ result<actor_list> decode(proto::ActorList::Reader list) {
         auto workers = decode(actor.getWorkers());
         if (!workers)
             return workers.failure();
+        auto facts = decode(actor.getFacts());
+        if (!facts)
+            return facts.failure();
         out.actors.push_back({actor_number{actor.getNumber()}, bounded(actor.getName()),
                               actor.getMailboxDepth(), actor.getMessagesHandled(),
                               actor.getHandlerNs(), actor.getDeviceNs(), actor.getPaused(),
-                              std::move(workers).value(), actor.getRun()});
+                              std::move(workers).value(), actor.getRun(),
+                              std::move(facts).value()});
     }
     for (const auto pool : list.getPools())
         out.pools.push_back({bounded(pool.getName()), pool.getBytesInUse(),

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/runtime/fact_board.hpp"
 #include "actors/runtime/trace.hpp"
 #include "actors/runtime/worker_board.hpp"
 #include "schemas/base/error.hpp"
@@ -24,6 +25,7 @@ namespace troupe::inspector {
 inline constexpr std::uint32_t page_events_max = limits::trace_batch_events_max;
 inline constexpr std::size_t listed_actors_max = 1u << 16;
 inline constexpr std::size_t listed_pools_max = 1u << 12;
+inline constexpr std::size_t listed_workers_max = 1u << 12; // of one actor
 inline constexpr std::size_t late_counts_max = worker_board::late_max + 1;
 inline constexpr std::size_t body_bytes_max = limits::tail_body_bytes_max;
 
@@ -46,6 +48,7 @@ struct actor_row {
     bool paused = false;
     std::vector<worker_row> workers; // workers that it serves
     std::uint64_t run = 0;           // 0: the actor belongs to no run
+    std::vector<fact_board::fact> facts;
 };
 
 struct pool_row {

@@ -29,6 +29,8 @@ result<void> show(view_context& view) {
         return show_actors(view);
     case view_kind::staleness:
         return show_staleness(view);
+    case view_kind::schedule:
+        return show_schedule(view);
     case view_kind::tail:
         return show_tail(view);
     case view_kind::follow:

@@ -4,6 +4,7 @@
 //   actors    every actor of every node: mailbox depth, messages per second, how busy its
 //             handlers are and the device that works for it
 //   staleness workers of parameter servers: lateness of their updates, and which worker waits for which
+//   schedule  what the actors of each run say of themselves: the phase of a program, what was chosen, what is waited for
 //   tail      messages as they are handled, filtered by type, actors, node, run, piece of work or any field of the body
 //   follow    the route of one minibatch through all stages and back; of another kind of job one piece of work
 //   export    a trace file for Chrome's and Perfetto's viewers
@@ -31,7 +32,7 @@
 
 namespace troupe::inspector {
 
-enum class view_kind : std::uint8_t { actors, staleness, tail, follow, export_trace };
+enum class view_kind : std::uint8_t { actors, staleness, schedule, tail, follow, export_trace };
 
 struct inspect_options {
     std::string address; // HOST:PORT of any node; the other members are learned from it
@@ -39,7 +40,7 @@ struct inspect_options {
     ucx_transports transports = ucx_transports::automatic; // the same as the nodes'
 
     view_kind view = view_kind::actors;
-    // tail: type=, actor=, node=, from=, run=, minibatch= or work=, FIELD=VALUE; follow: minibatch=N or
+    // schedule: run=; tail: type=, actor=, node=, from=, run=, minibatch= or work=, FIELD=VALUE; follow: minibatch=N or
     // =next, work=N or =next with or without run=.
     std::vector<std::string> terms;
     std::string file; // export: file that is written whole or not at all
@@ -48,12 +49,13 @@ struct inspect_options {
 
     // A value whose comment begins with a switch is set by this switch of the command line.
     bool json = false;  // --json: one JSON object per line
-    bool watch = false; // --watch: repeats actors or staleness until `stop`
+    bool watch = false; // --watch: repeats actors, staleness or schedule until `stop`
     // The size of the terminal that `out` is, where watch redraws in place; null: `out` is no terminal.
     std::function<screen_size()> screen;
     std::uint64_t count = 0; // --count: number of messages after which tail ends; 0: never
     duration seconds{};      // --seconds: length of an export; 0: the events that the nodes hold
-    // Time between two samples of actors or staleness, or between two checks of follow or tail whether a run is active.
+    // Time between two samples of actors, staleness or schedule, or between two checks of follow or tail whether a run is
+    // active.
     duration interval = std::chrono::seconds{1};
     // A node that does not answer for this time is lost. follow gives up when nothing of what it follows comes by for
     // six times as long.

@@ -49,6 +49,13 @@ object actor_object(const all_names& names, node_id node, actor_number actor) {
             {"name", raw_name(names, node, actor)}};
 }
 
+object facts_object(const actor_row& a) {
+    object facts = object::object();
+    for (const fact_board::fact& f : a.facts)
+        facts[f.name] = f.text;
+    return facts;
+}
+
 object counts_object(const chrome_counts& counts) {
     return {{"slices", counts.slices},
             {"arrows", counts.arrows},
@@ -74,7 +81,8 @@ std::string actors_record(const std::vector<node_rates>& nodes, duration sample)
                               {"messages_per_second", a.messages_per_second},
                               {"handler_busy_share", a.handler_share},
                               {"device_busy_share", a.device_share},
-                              {"paused", a.now.paused}});
+                              {"paused", a.now.paused},
+                              {"facts", facts_object(a.now)}});
         object pools = object::array();
         for (const pool_row& p : node.pools)
             pools.push_back({{"name", p.name},
@@ -116,6 +124,19 @@ std::string staleness_record(const std::map<node_id, actor_list>& nodes) {
                                    {"workers", std::move(workers)}});
         }
     return line({{"event", "staleness"}, {"servers", std::move(servers)}});
+}
+
+std::string schedule_record(const std::vector<fact_table>& runs) {
+    object actors = object::array();
+    for (const fact_table& run : runs)
+        for (const fact_table::row& r : run.rows)
+            actors.push_back({{"node", hex_text(r.node->node.value())},
+                              {"node_name", r.node->node_name},
+                              {"actor", r.actor->number.value()},
+                              {"name", r.actor->name},
+                              {"run", maybe_run(run.run)},
+                              {"facts", facts_object(*r.actor)}});
+    return line({{"event", "schedule"}, {"actors", std::move(actors)}});
 }
 
 std::string tail_record(const tail_message& m, node_id node, const all_names& names,

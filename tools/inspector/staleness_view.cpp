@@ -1,7 +1,6 @@
 // staleness: what the actors that serve workers show of them.
 #include <algorithm>
 #include <cstdio>
-#include <sstream>
 
 #include "tools/inspector/printable.hpp"
 #include "tools/inspector/records.hpp"
@@ -66,35 +65,16 @@ void print_staleness(std::ostream& out, const std::map<node_id, actor_list>& nod
                           wait_text(a, w)});
         }
     if (servers == 0) {
-        out << "nobody here serves workers: no parameter server, centre or consensus of "
-               "replicas are kept here, or they have had no updates yet\n";
+        out << "nobody here serves workers: no parameter server, centre or consensus of replicas "
+               "and "
+               "no scheduler of a program are here, or they have had no updates yet\n";
         return;
     }
     rows.print(out);
 }
 
 result<void> show_staleness(view_context& view) {
-    for (bool first = true;; first = false) {
-        const auto nodes = view.cluster.list_all_actors();
-        if (!nodes)
-            return nodes.failure();
-        if (view.options.json)
-            view.out << staleness_record(*nodes) << std::endl;
-        else if (view.options.screen && view.options.watch) {
-            std::ostringstream text;
-            print_staleness(text, *nodes);
-            view.out << "\x1b[H\x1b[2J" << cut_to(view.options.screen(), text.str()) << std::flush;
-        } else {
-            view.out << (first ? "" : "\n");
-            print_staleness(view.out, *nodes);
-            view.out << std::flush;
-        }
-        if (!view.options.watch || !view.out.good() ||
-            !view.cluster.view().rest(view.options.interval))
-            return {};
-        if (auto still = view.cluster.refresh(); !still)
-            return still.failure();
-    }
+    return show_lists(view, {&print_staleness, &staleness_record});
 }
 
 } // namespace troupe::inspector

@@ -58,6 +58,10 @@ result<void> check_view(inspect_options& options, std::span<const std::string> w
                          std::string{options.view == view_kind::actors ? "actors" : "staleness"} +
                          " takes no further words, not '" + words[0] + "'");
         return {};
+    case view_kind::schedule: {
+        const auto run = parse_schedule_terms(words);
+        return run ? result<void>{} : run.failure();
+    }
     case view_kind::tail: {
         const auto terms = parse_tail_terms(words);
         return terms ? result<void>{} : terms.failure();
@@ -76,8 +80,9 @@ result<void> check_view(inspect_options& options, std::span<const std::string> w
 
 // A switch that the view would not look at is a mistake, not a wish to ignore.
 result<void> check_switches(const inspect_options& options) {
-    if (options.watch && options.view != view_kind::actors && options.view != view_kind::staleness)
-        return usage("--watch goes with the views actors and staleness only");
+    if (options.watch && options.view != view_kind::actors &&
+        options.view != view_kind::staleness && options.view != view_kind::schedule)
+        return usage("--watch goes with the views actors, staleness and schedule only");
     if (options.count != 0 && options.view != view_kind::tail)
         return usage("--count goes with the view tail only");
     if (options.seconds != duration{} && options.view != view_kind::export_trace)
@@ -225,6 +230,19 @@ result<follow_terms> parse_follow_terms(std::span<const std::string> words) {
     return terms;
 }
 
+result<std::uint64_t> parse_schedule_terms(std::span<const std::string> words) {
+    std::uint64_t shown = 0;
+    for (const std::string& word : words) {
+        if (!word.starts_with("run=") || shown != 0)
+            return usage("schedule takes one run=, and nothing else, not '" + word + "'");
+        const auto run = read_run(word.substr(4));
+        if (!run)
+            return no_run(word.substr(4));
+        shown = *run;
+    }
+    return shown;
+}
+
 void write_filter(proto::Filter::Builder to, const tail_terms& terms) {
     to.setType(terms.type);
     to.setActor(terms.actor);
@@ -248,6 +266,8 @@ result<void> parse_view(std::span<const std::string> words, inspect_options& opt
         options.view = view_kind::actors;
     else if (view == "staleness")
         options.view = view_kind::staleness;
+    else if (view == "schedule")
+        options.view = view_kind::schedule;
     else if (view == "tail")
         options.view = view_kind::tail;
     else if (view == "follow")
@@ -256,7 +276,7 @@ result<void> parse_view(std::span<const std::string> words, inspect_options& opt
         options.view = view_kind::export_trace;
     else
         return usage("there is no view '" + view +
-                     "'; the views are actors, staleness, tail, follow and export");
+                     "'; the views are actors, staleness, schedule, tail, follow and export");
     const auto rest = words.subspan(words.empty() ? 0 : 1);
     if (auto fits = check_view(options, rest); !fits)
         return fits.failure();

@@ -63,7 +63,7 @@ int check(const check_options& options, job_table jobs) {
     if (!app)
         return report(app.failure());
     if (options.print)
-        std::cout << render_app(app->root());
+        std::cout << render_app(*app);
     const auto opened = kind_of(*app, jobs).open(*app, job_purpose::check, false);
     if (!opened)
         return report(opened.failure());

@@ -80,6 +80,10 @@ result<std::string> child_nodes::start_one(const child_options& options, std::ui
     }
     if (options.no_trace)
         words.push_back("--no-trace");
+    for (const std::string& module : options.modules) {
+        words.push_back("--program");
+        words.push_back(module);
+    }
     if (index > 0) {
         words.push_back("--join");
         words.push_back(addresses_.front());

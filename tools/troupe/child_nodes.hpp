@@ -23,6 +23,7 @@ struct child_options {
     access_choice access;           // without a key they listen on loopback addresses
     std::uint64_t memory_mb = 4096; // bound of each node's memory in MiB
     bool no_trace = false;
+    std::vector<std::string> modules = {}; // files of --program
 };
 
 class child_nodes {

@@ -22,7 +22,21 @@ void add_memory(CLI::App* command, std::uint64_t& memory_mb) {
 
 } // namespace
 
-void add_evaluate(CLI::App& program, evaluate_options& options, job_table jobs, int& code) {
+void chosen_jobs::add_option(CLI::App* command) {
+    command
+        ->add_option("--program", modules_,
+                     "Module with a program of your own, made by tools/program; may be repeated.")
+        ->type_name("FILE")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+int chosen_jobs::call(const std::function<int(job_table)>& command) const {
+    const auto kinds = source_(modules_);
+    return kinds ? command(*kinds) : report(kinds.failure());
+}
+
+void add_evaluate(CLI::App& program, evaluate_options& options, chosen_jobs& jobs, int& code) {
     auto* command = program.add_subcommand("evaluate", "Test saved weights on the test samples.");
     command->footer(
         "Examples: troupe evaluate my_app.yaml\n"
@@ -35,7 +49,9 @@ void add_evaluate(CLI::App& program, evaluate_options& options, job_table jobs, 
                         "app's latest checkpoint.");
     add_memory(command, options.memory_mb);
     command->add_flag("--json", options.json, "Print JSON.");
-    command->callback([&, jobs] { code = evaluate(options, jobs); });
+    jobs.add_option(command);
+    command->callback(
+        [&] { code = jobs.call([&](job_table kinds) { return evaluate(options, kinds); }); });
 }
 
 void add_convert(CLI::App& program, convert_options& options, int& code) {

@@ -74,10 +74,11 @@ struct run_options {
     access_choice access;
     bool resume = false;
     bool json = false;
-    bool no_trace = false;           // for measuring the cost of tracing
-    std::uint64_t memory_mb = 4096;  // see node_choice; bound of each of `nodes`
-    std::uint64_t gpu_memory_mb = 0; // see node_choice
-    std::string trace_file;          // file for a Chrome/Perfetto trace of the end of the run
+    bool no_trace = false;            // for measuring the cost of tracing
+    std::uint64_t memory_mb = 4096;   // see node_choice; bound of each of `nodes`
+    std::uint64_t gpu_memory_mb = 0;  // see node_choice
+    std::vector<std::string> modules; // files of --program, for the nodes that are started
+    std::string trace_file;           // file for a Chrome/Perfetto trace of the end of the run
 };
 int run(const run_options& options, job_table jobs);
 

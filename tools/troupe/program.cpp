@@ -100,7 +100,7 @@ int check_output(int code) {
     return code == 0 ? 1 : code;
 }
 
-void add_run(CLI::App& program, cli::run_options& run, cli::job_table jobs, int& code) {
+void add_run(CLI::App& program, cli::run_options& run, cli::chosen_jobs& jobs, int& code) {
     auto* run_command = program.add_subcommand("run", "Run an app: train what it says.");
     run_command->footer(
         "Example: troupe run apps/fashion_mnist/pipedream.yaml --nodes 2 --set train.epochs=1\n\n"
@@ -142,10 +142,14 @@ void add_run(CLI::App& program, cli::run_options& run, cli::job_table jobs, int&
         ->excludes(run_trace);
     add_memory(run_command, run.memory_mb)->excludes(run_cluster);
     add_gpu_memory(run_command, run.gpu_memory_mb)->excludes(run_nodes)->excludes(run_cluster);
-    run_command->callback([&, jobs] { code = cli::run(run, jobs); });
+    jobs.add_option(run_command);
+    run_command->callback([&] {
+        run.modules = jobs.modules();
+        code = jobs.call([&](cli::job_table kinds) { return cli::run(run, kinds); });
+    });
 }
 
-void add_node(CLI::App& program, cli::node_options_cli& node, cli::job_table jobs, int& code) {
+void add_node(CLI::App& program, cli::node_options_cli& node, cli::chosen_jobs& jobs, int& code) {
     auto* node_command = program.add_subcommand("node", "Offer this machine's devices to runs.");
     node_command->footer(
         "Example: troupe node --listen 192.0.2.1:4711 --key cluster.key --devices cpu:2\n"
@@ -181,10 +185,12 @@ void add_node(CLI::App& program, cli::node_options_cli& node, cli::job_table job
     node_command->add_flag("--json", node.json, "Say where it listens as JSON.");
     node_command->add_flag("--quiet", node.quiet,
                            "Log nothing of who joins or leaves, what runs do here, and its end.");
-    node_command->callback([&, jobs] { code = cli::node(node, jobs); });
+    jobs.add_option(node_command);
+    node_command->callback(
+        [&] { code = jobs.call([&](cli::job_table kinds) { return cli::node(node, kinds); }); });
 }
 
-void add_check(CLI::App& program, cli::check_options& check, cli::job_table jobs, int& code) {
+void add_check(CLI::App& program, cli::check_options& check, cli::chosen_jobs& jobs, int& code) {
     auto* check_command = program.add_subcommand(
         "check", "Check an app file and the data that it names, without running it.");
     check_command->footer("Examples: troupe check my_app.yaml --print\n"
@@ -213,14 +219,15 @@ void add_check(CLI::App& program, cli::check_options& check, cli::job_table jobs
         ->excludes(check_nodes)
         ->excludes(check_devices)
         ->excludes(check_print);
-    check_command->callback([&, jobs] {
+    jobs.add_option(check_command);
+    check_command->callback([&] {
         if (check.app.file.empty() && !check.json_schema)
             throw CLI::RequiredError("APP");
-        code = cli::check(check, jobs);
+        code = jobs.call([&](cli::job_table kinds) { return cli::check(check, kinds); });
     });
 }
 
-void add_plan(CLI::App& program, cli::plan_options& plan, cli::job_table jobs, int& code) {
+void add_plan(CLI::App& program, cli::plan_options& plan, cli::chosen_jobs& jobs, int& code) {
     auto* plan_command = program.add_subcommand(
         "plan", "Print the layers, which actor would run where and what flows between them.");
     plan_command->footer("Example: troupe plan apps/fashion_mnist/pipedream.yaml --nodes 2");
@@ -244,14 +251,18 @@ void add_plan(CLI::App& program, cli::plan_options& plan, cli::job_table jobs, i
     plan_command->add_flag("--layers", plan.all_layers,
                            "List the layers of repeated blocks every time, not once.");
     plan_command->add_flag("--json", plan.json, "Print the plan as JSON, with all layers.");
-    plan_command->callback([&, jobs] { code = cli::plan(plan, jobs); });
+    jobs.add_option(plan_command);
+    plan_command->callback(
+        [&] { code = jobs.call([&](cli::job_table kinds) { return cli::plan(plan, kinds); }); });
 }
 
-void add_explain(CLI::App& program, std::string& key, cli::job_table jobs, int& code) {
+void add_explain(CLI::App& program, std::string& key, cli::chosen_jobs& jobs, int& code) {
     auto* explain_command = program.add_subcommand("explain", "Explain a key of the app file.");
     explain_command->footer("Example: troupe explain topology.pipeline.stages");
     explain_command->add_option("KEY", key, "Dotted key; without one, the whole file.");
-    explain_command->callback([&, jobs] { code = cli::explain(key, jobs); });
+    jobs.add_option(explain_command);
+    explain_command->callback(
+        [&] { code = jobs.call([&](cli::job_table kinds) { return cli::explain(key, kinds); }); });
 }
 
 void add_status(CLI::App& program, cli::status_options& status, int& code) {
@@ -284,6 +295,7 @@ void add_inspect(CLI::App& program, inspect_words& inspect, int& code) {
     inspect_command->footer(
         "Examples: troupe inspect 127.0.0.1:4711\n"
         "          troupe inspect 127.0.0.1:4711 staleness --watch\n"
+        "          troupe inspect 127.0.0.1:4711 schedule --watch\n"
         "          troupe inspect 127.0.0.1:4711 tail type=Activation actor=stage-1\n"
         "          troupe inspect 127.0.0.1:4711 follow minibatch=next\n"
         "          troupe inspect 127.0.0.1:4711 export trace.json --seconds 2\n\n"
@@ -306,11 +318,13 @@ void add_inspect(CLI::App& program, inspect_words& inspect, int& code) {
         ->required();
     inspect_command->add_option(
         "VIEW", inspect.words,
-        "actors, staleness, tail [KEY=VALUE...], follow minibatch=N or work=N, export FILE.");
+        "actors, staleness, schedule [run=R], tail [KEY=VALUE...], follow minibatch=N or work=N, "
+        "export FILE.");
     inspect_command->add_option("--key", inspect.access.key_file, "File with the cluster's key.");
     add_transport(inspect_command, inspect.access.transport);
     inspect_command->add_flag("--json", inspect.what.json, "One JSON object per line.");
-    inspect_command->add_flag("--watch", inspect.what.watch, "actors, staleness: again and again.");
+    inspect_command->add_flag("--watch", inspect.what.watch,
+                              "actors, staleness, schedule: again and again.");
     inspect_command
         ->add_option("--count", inspect.what.count,
                      "tail: end after so many messages, at least 1; without it never.")
@@ -322,7 +336,9 @@ void add_inspect(CLI::App& program, inspect_words& inspect, int& code) {
 
 // Every option of every command: their values, and the exit code of the command that was called.
 struct command_line {
-    command_line(CLI::App& program, cli::job_table jobs);
+    command_line(CLI::App& program, const cli::job_source& source);
+
+    cli::chosen_jobs jobs;
 
     cli::run_options run;
     cli::node_options_cli node;
@@ -337,7 +353,7 @@ struct command_line {
     int code = 0;
 };
 
-command_line::command_line(CLI::App& program, cli::job_table jobs) {
+command_line::command_line(CLI::App& program, const cli::job_source& source) : jobs{source} {
     program.require_subcommand(1);
     program.set_version_flag("--version", TROUPE_VERSION);
     program.get_formatter()->column_width(34);
@@ -366,7 +382,7 @@ command_line::command_line(CLI::App& program, cli::job_table jobs) {
 
 namespace troupe::cli {
 
-int run_program(int argc, char** argv, job_table jobs) {
+int run_program(int argc, char** argv, const job_source& jobs) {
     open_standard_streams();
     CLI::App program{"Troupe trains models with actors.\n\n"
                      "  troupe run apps/fashion_mnist/pipedream.yaml --nodes 2   train on two "

@@ -46,6 +46,8 @@ std::string words_of(const named_number& n, const char* share_format) {
                "/s";
     case proto::NumberStyle::SECONDS:
         return text("%.1f s", n.value);
+    case proto::NumberStyle::PRECISE:
+        return with_spaces(n.name) + text(" %.6g", n.value);
     }
     return with_spaces(n.name); // of a form that a later build has
 }
@@ -121,9 +123,9 @@ bool reporter::progress_is_due(const run_progress& news) {
     if (options_.json)
         return false;
     const time_point now = options_.time->now();
-    const bool is_due = options_.columns
-                            ? now - last_line_ >= redraw_interval || news.done >= news.pieces
-                            : now - last_line_ >= log_interval;
+    const bool is_due = options_.columns ? now - last_line_ >= redraw_interval ||
+                                               (news.pieces > 0 && news.done >= news.pieces)
+                                         : now - last_line_ >= log_interval;
     if (is_due)
         last_line_ = now;
     return is_due;
@@ -146,10 +148,14 @@ void reporter::progressed(const run_progress& news) {
                              ? pieces * (start_.milestones - news.milestone - 1)
                              : 0;
     const double left = rate > 0 ? (pieces - done + later) / rate : 0;
-    std::string line = place_of(news.milestone) + text("  %3.0f%%", 100 * done / pieces);
+    std::string line = place_of(news.milestone);
+    if (news.pieces > 0)
+        line += text("  %3.0f%%", 100 * done / pieces);
     for (const named_number& n : news.numbers)
         line += "  " + words_of(n, " %.1f%%");
-    line += text("  %.0f ", rate) + news.piece + text("/s  %.0f s left", left);
+    line += text("  %.0f ", rate) + news.piece + "/s";
+    if (news.pieces > 0)
+        line += text("  %.0f s left", left);
     progress_shown_ = options_.columns != nullptr;
     if (!progress_shown_)
         return queue(talk_, line + "\n", true);

@@ -61,7 +61,7 @@ result<run_nodes> bring_together(const run_options& options, const job& of, job_
         if (const auto usable = open_access(options.access); !usable)
             return usable.failure();
         auto children = child_nodes::start(
-            {options.nodes, options.access, options.memory_mb, options.no_trace});
+            {options.nodes, options.access, options.memory_mb, options.no_trace, options.modules});
         if (!children)
             return children.failure();
         nodes.children = std::move(children).value();

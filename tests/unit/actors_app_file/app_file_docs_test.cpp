@@ -20,7 +20,7 @@ result<std::string> explain(std::string_view path) {
 void check_documented(capnp::StructSchema schema, std::set<std::uint64_t>& seen) {
     if (!seen.insert(schema.getProto().getId()).second)
         return; // layers hold layers
-    const auto rules = troupe::app_file::rules_of(schema);
+    const auto rules = troupe::app_file::rules_of(schema, {});
     for (const auto& f : rules.fields) {
         BOOST_TEST(!f.doc.empty(), f.key << " has no documentation");
         capnp::Type type = f.type();
@@ -31,7 +31,7 @@ void check_documented(capnp::StructSchema schema, std::set<std::uint64_t>& seen)
         if (!type.isStruct())
             continue;
         // An absent union stands for its first member, which must then need no settings.
-        const auto below = troupe::app_file::rules_of(type.asStruct());
+        const auto below = troupe::app_file::rules_of(type.asStruct(), {});
         if (below.has_union && !f.required && !f.in_union && !f.type().isList())
             BOOST_TEST(troupe::app_file::stands_alone(below.fields[0]),
                        f.key << " has no default member");

@@ -1,0 +1,222 @@
+#include "actors/data/csv_rows.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "actors/data/text_number.hpp"
+#include "schemas/base/limits.hpp"
+#include "schemas/base/nearest.hpp"
+#include "schemas/base/printable.hpp"
+
+namespace troupe {
+
+namespace {
+
+constexpr std::size_t names_shown_max = 8;
+
+std::string_view unquoted(std::string_view cell) {
+    cell = trimmed(cell);
+    if (cell.size() >= 2 && cell.front() == '"' && cell.back() == '"')
+        return trimmed(cell.substr(1, cell.size() - 2));
+    return cell;
+}
+
+char separator_of(std::string_view line) {
+    bool is_quoted = false;
+    bool has_semicolon = false;
+    for (const char c : line) {
+        is_quoted ^= c == '"';
+        if (!is_quoted && c == '\t')
+            return '\t';
+        has_semicolon |= !is_quoted && c == ';';
+    }
+    return has_semicolon ? ';' : ',';
+}
+
+// The cells of a line in which separators may be quoted.
+std::vector<std::string_view> cells_of(std::string_view line, char separator) {
+    std::vector<std::string_view> cells;
+    bool is_quoted = false;
+    std::size_t first = 0;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+        is_quoted ^= line[i] == '"';
+        if (is_quoted || line[i] != separator)
+            continue;
+        cells.push_back(unquoted(line.substr(first, i - first)));
+        first = i + 1;
+    }
+    cells.push_back(unquoted(line.substr(first)));
+    return cells;
+}
+
+bool is_number(std::string_view cell) {
+    return text_number(cell).has_value();
+}
+
+// The next line that is not blank; it may begin or end with separators that are blanks.
+result<std::optional<std::string_view>> next_row(line_reader& lines) {
+    for (;;) {
+        auto line = lines.next();
+        if (!line || !*line || !trimmed(**line).empty())
+            return line;
+    }
+}
+
+// A column by its number, from 0 or from the end.
+std::optional<std::size_t> numbered(std::string_view text, std::size_t width) {
+    std::int64_t number = 0;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (failed != std::errc{} || end != text.data() + text.size())
+        return std::nullopt;
+    const auto all = static_cast<std::int64_t>(width);
+    if (number < -all || number >= all)
+        return std::nullopt;
+    return static_cast<std::size_t>(number < 0 ? number + all : number);
+}
+
+} // namespace
+
+result<csv_rows> csv_rows::open(const csv_settings& settings) {
+    auto lines = line_reader::open(settings.path);
+    if (!lines)
+        return lines.failure();
+    csv_rows rows{settings, std::move(*lines)};
+    if (auto read = rows.read_first_line(); !read)
+        return read.failure();
+    if (auto begun = rows.rewind(); !begun)
+        return begun.failure();
+    return rows;
+}
+
+// Finds the separator, the names and the number of columns.
+result<void> csv_rows::read_first_line() {
+    const auto line = next_row(lines_);
+    if (!line)
+        return line.failure();
+    if (!*line)
+        return fail("the file holds no rows");
+    if ((*line)->find('\0') != std::string_view::npos)
+        return fail("not text, nor another format that is read: NumPy, SciPy, CSV, libsvm, Matrix "
+                    "Market and IDX are");
+    separator_ = separator_of(**line);
+    const auto cells = cells_of(**line, separator_);
+    width_ = cells.size();
+    if (width_ > limits::matrix_columns_max)
+        return fail("more than " + std::to_string(limits::matrix_columns_max) + " columns");
+    const auto numbers = std::ranges::count_if(cells, is_number);
+    has_header_ = settings_.has_header.value_or(numbers == 0);
+    if (!has_header_ && static_cast<std::size_t>(numbers) < width_) {
+        const auto wrong = std::ranges::find_if_not(cells, is_number);
+        return fail(why_no_number(*wrong) +
+                    "; if this line has the names of the columns, write has_header: true");
+    }
+    std::vector<std::string> names;
+    if (has_header_)
+        names.assign(cells.begin(), cells.end());
+    if (auto chosen = choose_target(names); !chosen)
+        return chosen.failure();
+    for (std::size_t i = 0; i < names.size(); ++i)
+        if (i != target_)
+            form_.column_names.push_back(printable(names[i], limits::name_bytes_max));
+    form_.columns = width_ - (target_ ? 1 : 0);
+    form_.has_targets = target_.has_value();
+    return {};
+}
+
+result<void> csv_rows::choose_target(const std::vector<std::string>& names) {
+    const std::string& wanted = settings_.target_column;
+    if (wanted.empty())
+        return {};
+    const std::string shown = "\"" + printable(wanted, limits::name_bytes_max) + "\"";
+    if (const auto found = std::ranges::find(names, wanted); found != names.end()) {
+        target_ = static_cast<std::size_t>(found - names.begin());
+        if (std::find(found + 1, names.end(), wanted) != names.end())
+            return fail("two columns have the name " + shown +
+                        "; name the one with the targets by its number from 0");
+        return {};
+    }
+    target_ = numbered(wanted, width_);
+    if (target_)
+        return {};
+    const std::string last = std::to_string(width_ - 1);
+    if (names.empty())
+        return fail("no target column " + shown + "; columns count from 0 to " + last +
+                    ", or from -1 at the end");
+    std::vector<std::string> all;
+    for (const std::string& name : names)
+        all.push_back(printable(name, limits::name_bytes_max));
+    const std::string guessed = guess(wanted, all);
+    all.resize(std::min(all.size(), names_shown_max));
+    return fail("no target column " + shown + "; " + guessed + "there are " + join(all) +
+                (all.size() < names.size() ? ", ..." : "") + ", or numbers from 0 to " + last);
+}
+
+result<void> csv_rows::rewind() {
+    if (lines_.line() > 0) {
+        auto again = line_reader::open(settings_.path);
+        if (!again)
+            return again.failure();
+        lines_ = std::move(*again);
+    }
+    return skip_header();
+}
+
+result<void> csv_rows::skip_header() {
+    if (!has_header_)
+        return {};
+    const auto line = next_row(lines_);
+    return line ? result<void>{} : line.failure();
+}
+
+std::string csv_rows::column_name(std::size_t cell) const {
+    std::string name = "column " + std::to_string(cell);
+    if (form_.column_names.empty())
+        return name;
+    if (cell == target_)
+        return name + " (the target)";
+    const std::size_t feature = cell - (target_ && *target_ < cell ? 1 : 0);
+    return name + " (" + form_.column_names[feature] + ")";
+}
+
+error csv_rows::wrong_number(std::size_t cell, std::string_view text) const {
+    return fail(column_name(cell) + ": " + why_no_number(text));
+}
+
+error csv_rows::wrong_width(std::size_t numbers) const {
+    return fail(std::to_string(numbers) +
+                (numbers == 1 ? " number, but the " : " numbers, but the ") +
+                (has_header_ ? "header names " : "first row has ") + std::to_string(width_) +
+                "; give every row as many");
+}
+
+result<bool> csv_rows::append_row(row_block& to) {
+    const auto line = next_row(lines_);
+    if (!line)
+        return line.failure();
+    if (!*line)
+        return false;
+    const std::string_view text = **line;
+    std::size_t cell = 0;
+    for (std::size_t first = 0; first <= text.size(); ++cell) {
+        const std::size_t end = std::min(text.find(separator_, first), text.size());
+        if (cell < width_) {
+            const std::string_view written = unquoted(text.substr(first, end - first));
+            const auto number = text_number(written);
+            const auto value = number ? static_cast<float>(*number) : 0.0f;
+            const bool is_target = cell == target_;
+            if (!number || (!is_target && !std::isfinite(value)))
+                return wrong_number(cell, written);
+            if (is_target)
+                to.targets.push_back(*number);
+            else
+                to.values.push_back(value);
+        }
+        first = end + 1;
+    }
+    if (cell != width_)
+        return wrong_width(cell);
+    return true;
+}
+
+} // namespace troupe

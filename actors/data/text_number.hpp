@@ -1,0 +1,23 @@
+// Numbers in text files. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace troupe {
+
+// The text without blanks and tabs around it.
+std::string_view trimmed(std::string_view text) noexcept;
+
+// A finite decimal number, such as -1, +0.5 or 1e-3, rounded to float64; none if the text is anything else, or more than
+// that. Numbers too small for it are 0.
+std::optional<double> text_number(std::string_view text);
+
+// Likewise, rounded once more to float32, as numpy.loadtxt(...).astype('f4') does.
+std::optional<float> text_float(std::string_view text);
+
+// Why text_float() does not take it, and what to do, as a sentence: `"x" is not a number; ...`.
+std::string why_no_number(std::string_view text);
+
+} // namespace troupe

@@ -1,0 +1,265 @@
+// The leader's course: from the first request to the result. leader_setup.cpp has what comes before the first phase, and what
+// follows a loss.
+#include "actors/scheduled/leader.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "actors/messages.hpp"
+
+namespace troupe::scheduled {
+
+namespace {
+
+const char* const course_names[] = {"spawning", "dealing", "starting",
+                                    "running",  "writing", "finished"};
+
+} // namespace
+
+leader::leader(actor_context& context, leader_options options)
+    : actor{context}, options_{std::move(options)}, cast_{options_.run}, devices_{options_.devices},
+      dealer_{std::make_shared<share_dealer>(options_.data, options_.what.shares.rows)},
+      commits_{options_.what.shares.rows.size() + options_.what.shares.variables.size()},
+      ends_(options_.what.shares.variables.size()), work_{*this, [this](const std::string&,
+                                                                        const error& why) {
+                                                              finish(why);
+                                                          }} {
+    on<proto::Spawned>(&leader::spawned);
+    on<proto::SpawnFailed>(&leader::spawn_failed);
+    on<proto::PieceTaken>(&leader::piece_taken);
+    on<proto::ProgramReady>(&leader::ready);
+    on<proto::PhasesDone>(&leader::phases_done);
+    on<proto::ProbeDone>(&leader::probe_done);
+    on<proto::StateSaved>(&leader::state_saved);
+    on<proto::ProgramEnded>(&leader::ended);
+    on<proto::CommitDue>(&leader::commit_is_due);
+    on<proto::TimeIsUp>(&leader::time_is_up);
+    on<proto::StopRun>(&leader::stop);
+    show_facts(facts_);
+    enter(course::spawning);
+    facts_->set({{"commit", "none"}, {"losses", "0"}});
+}
+
+void leader::enter(course next) {
+    course_ = next;
+    facts_->set("course", course_names[static_cast<std::size_t>(next)]);
+}
+
+std::optional<std::size_t> leader::sender(std::uint32_t incarnation, const frame& f) {
+    const message_age age = incarnation_.age_of(incarnation);
+    if (age == message_age::past)
+        return std::nullopt;
+    const auto who = cast_.gone_with(f.from());
+    if (age == message_age::current && who.size() == 1 && cast_.address_of(who[0]) == f.from())
+        return who[0];
+    reject("the sender is no actor of this run, or of another incarnation of it");
+    return std::nullopt;
+}
+
+// ---- the run ----
+
+void leader::begin() {
+    enter(course::running);
+    for (std::size_t s = 0; s < ends_.size(); ++s) {
+        frame_builder<proto::BeginPhases> message;
+        message.body().setIncarnation(incarnation_.number);
+        send(cast_.address_of(scheduler(s)), std::move(message));
+    }
+    if (!report_.is_started) {
+        report_.is_started = true;
+        report_.milestone_began = now();
+        tell(run_started{
+            .nodes = static_cast<std::uint32_t>(cast_.agents().size()),
+            .milestone = "sweep",
+            .milestones = options_.what.app.getStop().getSweeps() > 0
+                              ? static_cast<std::uint32_t>(options_.what.app.getStop().getSweeps())
+                              : 0,
+            .plan = cast_.describe(cast_.all()),
+            .plan_json = "{}"});
+        if (const double seconds = options_.what.app.getStop().getSeconds(); seconds > 0)
+            after(duration{static_cast<std::int64_t>(seconds * 1e9)},
+                  frame_builder<proto::TimeIsUp>{});
+    }
+    if (report_.is_out_of_time)
+        mark(proto::Mark::STOP);
+    else if (commits_.latest() == nullptr)
+        mark(proto::Mark::SAVE); // before that a loss means to begin anew
+    frame_builder<proto::CommitDue> due;
+    due.body().setIncarnation(incarnation_.number);
+    after(options_.between_commits, std::move(due));
+}
+
+void leader::mark(proto::Mark how) {
+    frame_builder<proto::MarkPhase> message;
+    message.body().setIncarnation(incarnation_.number);
+    message.body().setMark(how);
+    send(cast_.address_of(scheduler(0)), std::move(message));
+}
+
+void leader::commit_is_due(proto::CommitDue::Reader body, const frame& f) {
+    if (f.from() != self())
+        return reject("only the leader tells itself so");
+    if (course_ != course::running || body.getIncarnation() != incarnation_.number)
+        return;
+    mark(proto::Mark::SAVE);
+    frame_builder<proto::CommitDue> due;
+    due.body().setIncarnation(incarnation_.number);
+    after(options_.between_commits, std::move(due));
+}
+
+void leader::time_is_up(proto::TimeIsUp::Reader, const frame& f) {
+    if (f.from() != self())
+        return reject("only the leader tells itself so");
+    report_.is_out_of_time = true;
+    if (course_ == course::running)
+        mark(proto::Mark::STOP);
+}
+
+void leader::phases_done(proto::PhasesDone::Reader body, const frame& f) {
+    if (!sender(body.getIncarnation(), f))
+        return;
+    report_.phases = std::max(report_.phases, body.getNumber());
+    tell(run_progress{.milestone = report_.milestones,
+                      .done = report_.phases - std::min(report_.phases, report_.milestone_phase),
+                      .pieces = 0,
+                      .piece = "phases",
+                      .elapsed = now() - report_.milestone_began,
+                      .numbers = report_.numbers});
+}
+
+void leader::probe_done(proto::ProbeDone::Reader body, const frame& f) {
+    if (!sender(body.getIncarnation(), f))
+        return;
+    const std::uint64_t phase = body.getNumber();
+    if (report_.last_probe && phase <= *report_.last_probe)
+        return; // computed again after a loss
+    report_.last_probe = phase;
+    report_.phases = std::max(report_.phases, phase + 1);
+    report_.numbers = read_numbers(body.getNumbers());
+    report_.numbers.push_back(
+        {"phases", static_cast<double>(report_.phases), proto::NumberStyle::COUNT});
+    tell(run_milestone{report_.milestones, report_.numbers});
+    ++report_.milestones;
+    report_.milestone_began = now();
+    report_.milestone_phase = report_.phases;
+}
+
+void leader::state_saved(proto::StateSaved::Reader body, const frame& f) {
+    const auto who = sender(body.getIncarnation(), f);
+    if (!who)
+        return;
+    auto state = read_state(body.getState(), f.tensors());
+    if (!state)
+        return reject(state.failure().message());
+    if (commits_.take(*who, std::move(*state)))
+        facts_->set("commit", std::to_string(commits_.phase()));
+}
+
+// ---- the end ----
+
+void leader::ended(proto::ProgramEnded::Reader body, const frame& f) {
+    const auto who = sender(body.getIncarnation(), f);
+    if (!who)
+        return;
+    if (is_worker(*who))
+        return reject("a worker does not end the run");
+    if (course_ != course::running)
+        return; // an actor is lost: the end will be computed again
+    auto state = read_state(body.getState(), f.tensors());
+    if (!state)
+        return reject(state.failure().message());
+    ends_[*who - workers()] = std::move(state->part);
+    if (!std::ranges::all_of(ends_, [](const auto& e) { return e.has_value(); }))
+        return;
+    write_result();
+}
+
+void leader::write_result() {
+    enter(course::writing);
+    if (!options_.what.app.hasResult() || !options_.what.what->write_result)
+        return finish(report_.failure);
+    struct output {
+        result_site site;
+        std::vector<saved_part> parts;
+        std::vector<std::string> files;
+    };
+    const auto out = std::make_shared<output>();
+    static_cast<program_site&>(out->site) = site_of(options_.what, options_.io->memory());
+    out->site.directory = options_.what.app.getResult().getDirectory().cStr();
+    out->site.column_names = options_.data->column_names();
+    for (auto& part : ends_)
+        out->parts.push_back(std::move(*part));
+    work_.submit(
+        *options_.io,
+        {.work = [out, write = options_.what.what->write_result](compute_context&) -> result<void> {
+             std::error_code failed;
+             std::filesystem::create_directories(out->site.directory, failed);
+             if (failed)
+                 return error{errc::io, out->site.directory.string() + ": " + failed.message() +
+                                            "; choose another result.directory"};
+             auto files = write(out->site, out->parts);
+             if (!files)
+                 return files.failure();
+             out->files = std::move(*files);
+             return {};
+         },
+         .then =
+             [this, out] {
+                 for (const std::string& file : out->files)
+                                  report_.files.push_back((out->site.directory / file).string());
+                 finish(report_.failure);
+             }});
+}
+
+// Once: the run ends at the next phase that is chosen. Once more, or before the first phase: at once.
+void leader::stop(proto::StopRun::Reader, const frame&) {
+    const bool is_again = report_.failure.has_value();
+    report_.failure =
+        error{errc::cancelled, "stopped after " + std::to_string(report_.milestones) + " sweeps"};
+    if (course_ == course::writing)
+        return;
+    if (is_again || course_ != course::running)
+        return finish(report_.failure);
+    mark(proto::Mark::STOP);
+}
+
+void leader::finish(std::optional<error> failure) {
+    if (course_ == course::finished)
+        return;
+    enter(course::finished);
+    work_.forget();
+    for (const actor_address agent : cast_.agents()) {
+        unwatch(agent);
+        send(agent, release_message(run(), failure));
+    }
+    std::vector<std::string> remarks;
+    if (report_.losses > 0)
+        remarks.push_back(std::to_string(report_.losses) + (report_.losses == 1
+                                                                ? " actor lost on the way"
+                                                                : " actors lost on the way"));
+    const nlohmann::json json{{"result", report_.files}, {"phases", report_.phases}};
+    std::vector<std::string> lines;
+    for (const std::string& file : report_.files)
+        lines.push_back("result " + file);
+    tell(run_finished{.failure = std::move(failure),
+                      .milestones = report_.milestones,
+                      .numbers = report_.numbers,
+                      .remarks = std::move(remarks),
+                      .actors = std::move(lines),
+                      .json = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)});
+    quit();
+}
+
+void leader::on_rejected(proto::Rejected::Reader body, const frame& f) {
+    if (body.getGone())
+        return; // on_down says why
+    if (!cast_.gone_with(f.from()).empty())
+        finish(read_failure(body).in("a message was refused"));
+}
+
+// Whoever waits for the end of the run must not wait for ever.
+void leader::on_end() {
+    finish(error{errc::lost, "the leader of the run ended unexpectedly"});
+}
+
+} // namespace troupe::scheduled

@@ -1,0 +1,141 @@
+// The root of a run of a program: asks for schedulers and workers, deals the data to the workers, starts the run, keeps what
+// all have saved, replaces who is lost, and writes the result (schemas/scheduled.capnp).
+//
+// Threads: an actor. The listener is called as run_events.hpp says.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "actors/run/cast.hpp"
+#include "actors/run/run_events.hpp"
+#include "actors/runtime/actor.hpp"
+#include "actors/runtime/fact_board.hpp"
+#include "actors/runtime/work_queue.hpp"
+#include "actors/scheduled/commits.hpp"
+#include "actors/scheduled/data_pieces.hpp"
+#include "actors/scheduled/device_choice.hpp"
+#include "actors/scheduled/program_run.hpp"
+#include "actors/scheduled/run_incarnation.hpp"
+#include "schemas/scheduled.capnp.h"
+
+namespace troupe::scheduled {
+
+struct leader_options {
+    std::uint64_t run = 0;
+    run_listener* listener = nullptr;
+    std::shared_ptr<device> io; // reads data and writes results
+    program_run what;           // what its readers read must outlive the leader
+    std::shared_ptr<piece_source> data;
+    std::vector<plan_device> devices; // not empty
+    duration between_commits{std::chrono::seconds{10}};
+};
+
+class leader final : public actor {
+  public:
+    leader(actor_context& context, leader_options options);
+
+  private:
+    enum class course : std::uint8_t {
+        spawning, // its actors, at first or anew
+        dealing,  // data to workers that have none
+        starting, // an incarnation: all load their state
+        running,
+        writing, // the result
+        finished,
+    };
+    void enter(course next);
+
+    void on_start() override;
+    void on_down(actor_address who, const error& why) override;
+    void on_rejected(proto::Rejected::Reader body, const frame& f) override;
+    void on_end() override;
+
+    // ---- spawning ----
+    void ask_for(std::size_t member);
+    void spawned(proto::Spawned::Reader body, const frame& f);
+    void spawn_failed(proto::SpawnFailed::Reader body, const frame& f);
+
+    // ---- dealing ----
+    void deal();
+    void read_on();
+    void send_piece(share_dealer::dealt piece);
+    void piece_taken(proto::PieceTaken::Reader body, const frame& f);
+
+    // ---- the run ----
+    void start_incarnation();
+    void ready(proto::ProgramReady::Reader body, const frame& f);
+    void begin();
+    void phases_done(proto::PhasesDone::Reader body, const frame& f);
+    void probe_done(proto::ProbeDone::Reader body, const frame& f);
+    void state_saved(proto::StateSaved::Reader body, const frame& f);
+    void commit_is_due(proto::CommitDue::Reader body, const frame& f);
+    void time_is_up(proto::TimeIsUp::Reader body, const frame& f);
+    void mark(proto::Mark how);
+
+    // ---- losses ----
+    std::vector<std::size_t> members_to_ask_again(const std::vector<std::size_t>& gone) const;
+    void part_with(std::size_t member, const error& why);
+    result<void> place(const std::vector<std::size_t>& members);
+
+    // ---- the end ----
+    void ended(proto::ProgramEnded::Reader body, const frame& f);
+    void write_result();
+    void stop(proto::StopRun::Reader body, const frame& f);
+    void finish(std::optional<error> failure);
+
+    // Of members: workers come first, then schedulers.
+    std::size_t workers() const noexcept { return options_.what.shares.rows.size(); }
+    bool is_worker(std::size_t member) const noexcept { return member < workers(); }
+    std::size_t scheduler(std::size_t s) const noexcept { return workers() + s; }
+    // The member that sent a message of this incarnation. None: it is of an earlier one, and dropped, or rejected.
+    std::optional<std::size_t> sender(std::uint32_t incarnation, const frame& f);
+    template <class News>
+    void tell(const News& news) {
+        send(listener_, event_of(run(), news));
+    }
+
+    // How far the data has been dealt.
+    struct dealing {
+        std::vector<bool> wanted;          // by worker
+        std::vector<std::uint32_t> pieces; // by worker: sent
+        std::uint32_t unanswered = 0;
+        bool is_reading = false; // on the io device
+        bool is_read = false;    // all
+    };
+    // What the run has to say of itself.
+    struct report {
+        bool is_started = false;
+        std::uint64_t phases = 0;
+        std::uint32_t milestones = 0;
+        std::uint32_t losses = 0;
+        std::optional<std::uint64_t> last_probe;
+        time_point milestone_began;
+        std::uint64_t milestone_phase = 0; // phases before it
+        std::vector<named_number> numbers; // of the last milestone
+        std::optional<error> failure;      // why it was stopped
+        bool is_out_of_time = false;
+        std::vector<std::string> files; // of the result
+    };
+
+    const leader_options options_;
+    course course_ = course::spawning;
+    cast cast_;
+    device_choice devices_;
+    const std::shared_ptr<share_dealer> dealer_; // used on the io device alone
+    dealing dealing_;
+    commits commits_;
+    run_incarnation incarnation_;
+    std::vector<bool> answered_;                  // by member: StartProgram
+    std::vector<std::optional<saved_part>> ends_; // by scheduler: its variables at the end
+    report report_;
+    actor_address listener_;
+    const std::shared_ptr<fact_board> facts_ = std::make_shared<fact_board>(); // for inspectors
+    work_queue work_;
+};
+
+} // namespace troupe::scheduled

@@ -1,0 +1,108 @@
+#include "actors/scheduled/matrix_pieces.hpp"
+
+#include <algorithm>
+
+namespace troupe::scheduled {
+
+namespace {
+
+constexpr std::uint64_t piece_bytes = 4u << 20;
+
+class matrix_pieces final : public piece_source {
+  public:
+    matrix_pieces(matrix_source source, std::uint64_t bytes_max)
+        : source_{std::move(source)}, bytes_max_{bytes_max} {}
+
+    data_shape shape() const override {
+        const matrix_shape& s = source_.shape();
+        return {s.rows, s.columns, s.entries, s.is_sparse};
+    }
+    std::uint64_t row_work(std::uint64_t row) const override { return source_.row_entries(row); }
+    std::uint64_t column_work(std::uint64_t column) const override {
+        return source_.column_entries(column);
+    }
+    std::vector<std::string> column_names() const override { return source_.shape().column_names; }
+
+    result<std::optional<rows_piece>> next(std::uint64_t rows_max, memory_pool& memory) override {
+        if (taken_ == block_.rows) {
+            auto block = source_.next(bytes_max_);
+            if (!block)
+                return block.failure();
+            if (!*block)
+                return std::optional<rows_piece>{};
+            block_ = std::move(**block);
+            taken_ = 0;
+        }
+        const auto count =
+            static_cast<std::uint32_t>(std::min<std::uint64_t>(rows_max, block_.rows - taken_));
+        auto tensors = rows_of_block(count, memory);
+        if (!tensors)
+            return tensors.failure();
+        rows_piece piece{block_.first_row + taken_, count, std::move(*tensors)};
+        taken_ += count;
+        return std::optional{std::move(piece)};
+    }
+
+    result<void> rewind() override {
+        block_ = {};
+        taken_ = 0;
+        return source_.rewind();
+    }
+
+  private:
+    // The next `count` rows of the block that is being dealt.
+    result<payload> rows_of_block(std::uint32_t count, memory_pool& memory) const {
+        const std::span<const double> targets = std::span{block_.targets}.subspan(taken_, count);
+        if (block_.starts.empty()) {
+            const std::size_t columns = source_.shape().columns;
+            return payload_of(
+                memory, std::span<const std::int64_t>{}, std::span<const std::int32_t>{},
+                std::span{block_.values}.subspan(taken_ * columns, count * columns), targets);
+        }
+        const auto first = static_cast<std::size_t>(block_.starts[taken_]);
+        const auto entries = static_cast<std::size_t>(block_.starts[taken_ + count]) - first;
+        std::vector<std::int64_t> starts;
+        for (std::uint32_t r = 0; r <= count; ++r)
+            starts.push_back(block_.starts[taken_ + r] - static_cast<std::int64_t>(first));
+        return payload_of(memory, starts, std::span{block_.indices}.subspan(first, entries),
+                          std::span{block_.values}.subspan(first, entries), targets);
+    }
+
+    matrix_source source_;
+    const std::uint64_t bytes_max_;
+    row_block block_; // that is being dealt
+    std::uint32_t taken_ = 0;
+};
+
+} // namespace
+
+std::shared_ptr<piece_source> pieces_of(matrix_source source, std::uint64_t piece_bytes_max) {
+    return std::make_shared<matrix_pieces>(std::move(source), piece_bytes_max);
+}
+
+result<std::shared_ptr<piece_source>> open_data(proto::ProgramData::Reader data) {
+    matrix_settings settings;
+    if (data.isIdx()) {
+        settings.features = {data.getIdx().getImages().cStr(), "data.idx.images"};
+        settings.targets = {data.getIdx().getLabels().cStr(), "data.idx.labels"};
+    } else {
+        const auto matrix = data.getMatrix();
+        settings.features = {matrix.getFeatures().cStr(), "data.matrix.features"};
+        if (matrix.hasTargets())
+            settings.targets = {matrix.getTargets().cStr(), "data.matrix.targets"};
+        if (matrix.hasTargetColumn())
+            settings.target_column = matrix.getTargetColumn().cStr();
+        if (matrix.getHeader() != proto::CsvHeader::AUTO)
+            settings.has_header = matrix.getHeader() == proto::CsvHeader::YES;
+    }
+    auto source = open_matrix(settings);
+    if (!source)
+        return source.failure();
+    if (!source->shape().has_targets)
+        return error{errc::usage, settings.features.key +
+                                      ": has no targets, which the program needs; name them by "
+                                      "data.matrix.targets or data.matrix.target_column"};
+    return pieces_of(std::move(*source), piece_bytes);
+}
+
+} // namespace troupe::scheduled

@@ -1,0 +1,182 @@
+#include "actors/scheduled/phase_ledger.hpp"
+
+#include <algorithm>
+
+#include "schemas/base/check.hpp"
+
+namespace troupe::scheduled {
+
+namespace {
+
+error refuse(const phase_header& of, const std::string& sentence) {
+    return {errc::protocol, "phase " + std::to_string(of.number) + ": " + sentence};
+}
+
+} // namespace
+
+std::optional<std::uint64_t> phase_ledger::next_own() const noexcept {
+    std::uint64_t number = chosen_;
+    while (owner(number) != shape_.scheduler)
+        ++number;
+    if (number > folded_ + shape_.window)
+        return std::nullopt;
+    return number;
+}
+
+step phase_ledger::next() const {
+    if (const auto own = next_own())
+        return {step::schedule, *own};
+    const auto found = entries_.find(folded_);
+    if (found == entries_.end() || !found->second.header)
+        return {};
+    const entry& e = found->second;
+    const bool all_partials = e.partial_count == shape_.workers;
+    const bool is_own = owner(folded_) == shape_.scheduler;
+    const bool is_known = is_own || e.header->is_probe || e.judgement_count > 0;
+    if (is_known && e.header->mark == phase_mark::stop)
+        return {step::stop, folded_};
+    if (is_known && e.header->mark == phase_mark::save && !e.is_saved)
+        return {step::save, folded_};
+    if (!e.header->is_probe) {
+        if (is_own)
+            return {all_partials ? step::pull : step::wait, folded_};
+        return {e.judgement_count > 0 ? step::absorb : step::wait, folded_};
+    }
+    if (!e.has_judgement[shape_.scheduler])
+        return {all_partials ? step::judge : step::wait, folded_};
+    return {e.judgement_count == shape_.schedulers ? step::conclude : step::wait, folded_};
+}
+
+// Nobody is further ahead than its window allows, counted from what this scheduler has folded: another one may have folded
+// what this one has not, but not chosen more than a window beyond the oldest phase that this one has not sent.
+result<phase_ledger::entry*> phase_ledger::entry_for(const phase_header& of) {
+    const std::uint64_t bound =
+        folded_ + 2 * (std::uint64_t{shape_.window} + shape_.schedulers) + 2;
+    if (of.number < folded_ || of.number >= bound)
+        return refuse(of, "not among those under way, " + std::to_string(folded_) + " to " +
+                              std::to_string(bound - 1));
+    entry& e = entries_[of.number];
+    if (e.header && (e.header->is_probe != of.is_probe || e.header->mark != of.mark))
+        return refuse(of, "its messages contradict each other");
+    e.header = of;
+    if (e.has_judgement.empty()) {
+        e.partials.resize(shape_.workers);
+        e.has_partial.resize(shape_.workers);
+        e.judgements.resize(shape_.schedulers);
+        e.has_judgement.resize(shape_.schedulers);
+    }
+    return &e;
+}
+
+result<void> phase_ledger::take_partial(std::uint32_t worker, const phase_header& of,
+                                        payload partial) {
+    if (worker >= shape_.workers)
+        return refuse(of, "there is no worker " + std::to_string(worker));
+    if (!of.is_probe && owner(of.number) != shape_.scheduler)
+        return refuse(of, "it is another scheduler's");
+    auto found = entry_for(of);
+    if (!found)
+        return found.failure();
+    entry& e = **found;
+    if (owner(of.number) == shape_.scheduler && !e.own)
+        return refuse(of, "it has not been sent yet");
+    if (e.has_partial[worker])
+        return refuse(of, "worker " + std::to_string(worker) + " has computed it already");
+    e.has_partial[worker] = true;
+    e.partials[worker] = std::move(partial);
+    ++e.partial_count;
+    return {};
+}
+
+result<void> phase_ledger::take_deltas(std::uint32_t scheduler, const phase_header& of,
+                                       payload deltas) {
+    if (scheduler >= shape_.schedulers || scheduler == shape_.scheduler)
+        return refuse(of, "there is no other scheduler " + std::to_string(scheduler));
+    if (!of.is_probe && owner(of.number) != scheduler)
+        return refuse(of, "it is not scheduler " + std::to_string(scheduler) + "'s");
+    auto found = entry_for(of);
+    if (!found)
+        return found.failure();
+    entry& e = **found;
+    if (e.has_judgement[scheduler])
+        return refuse(of, "scheduler " + std::to_string(scheduler) + " has sent it already");
+    e.has_judgement[scheduler] = true;
+    e.judgements[scheduler] = std::move(deltas);
+    ++e.judgement_count;
+    return {};
+}
+
+void phase_ledger::scheduled(phase chosen, phase_mark mark) {
+    TROUPE_CHECK(owner(chosen.number) == shape_.scheduler && chosen.number >= chosen_,
+                 "own phases are chosen in order");
+    const auto found = entry_for({chosen.number, chosen.is_probe, mark});
+    TROUPE_CHECK(found.ok(), "an own phase has no messages before it is sent");
+    chosen_ = chosen.number + 1;
+    (*found)->own = std::move(chosen);
+}
+
+void phase_ledger::saved() {
+    entries_.at(folded_).is_saved = true;
+}
+
+void phase_ledger::judged(payload judgement) {
+    entry& e = entries_.at(folded_);
+    e.has_judgement[shape_.scheduler] = true;
+    e.judgements[shape_.scheduler] = std::move(judgement);
+    ++e.judgement_count;
+}
+
+void phase_ledger::folded(payload changes) {
+    entries_.erase(folded_);
+    recent_.push_back({folded_, std::move(changes)});
+    ++folded_;
+    chosen_ = std::max(chosen_, folded_);
+    if (recent_.size() > std::size_t{shape_.window} + 1)
+        recent_.pop_front();
+}
+
+const phase& phase_ledger::own(std::uint64_t number) const {
+    return entries_.at(number).own.value();
+}
+
+phase_header phase_ledger::header(std::uint64_t number) const {
+    return entries_.at(number).header.value();
+}
+
+std::span<const payload> phase_ledger::partials(std::uint64_t number) const {
+    return entries_.at(number).partials;
+}
+
+std::span<const payload> phase_ledger::judgements(std::uint64_t number) const {
+    return entries_.at(number).judgements;
+}
+
+const payload& phase_ledger::arrived_deltas(std::uint64_t number) const {
+    return entries_.at(number).judgements[owner(number)];
+}
+
+std::vector<phase_deltas> phase_ledger::in_flight(std::uint64_t number) const {
+    std::vector<phase_deltas> deltas;
+    for (const phase_deltas& d : recent_)
+        if (d.number < number && d.number + shape_.window >= number)
+            deltas.push_back(d);
+    return deltas;
+}
+
+const phase_deltas* phase_ledger::due_with(std::uint64_t number) const {
+    const auto is_due = [&](const phase_deltas& d) {
+        return d.number + shape_.window + 1 == number;
+    };
+    const auto found = std::ranges::find_if(recent_, is_due);
+    return found == recent_.end() ? nullptr : &*found;
+}
+
+std::vector<phase> phase_ledger::own_phases() const {
+    std::vector<phase> phases;
+    for (const auto& [number, e] : entries_)
+        if (e.own)
+            phases.push_back(*e.own);
+    return phases;
+}
+
+} // namespace troupe::scheduled

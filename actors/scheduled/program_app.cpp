@@ -1,0 +1,93 @@
+#include "actors/scheduled/program_app.hpp"
+
+namespace troupe::scheduled {
+
+namespace {
+
+result<void> check_data(const program_app& app) {
+    const auto data = app.app().getData();
+    if (data.isMatrix() && data.getMatrix().hasTargets() && data.getMatrix().hasTargetColumn())
+        return app.error_at("data.matrix.target_column",
+                            "gives targets, and so does targets; leave one of them out");
+    if (!data.isIdx())
+        return {};
+    const auto idx = data.getIdx();
+    if (idx.hasTestImages() && !idx.hasTestLabels())
+        return app.error_at("data.idx.test_images",
+                            "needs test_labels, too; or leave it out, and nothing is held out");
+    if (idx.hasTestLabels() && !idx.hasTestImages())
+        return app.error_at("data.idx.test_labels",
+                            "needs test_images, too; or leave it out, and nothing is held out");
+    return {};
+}
+
+result<void> check_schedule(const program_app& app) {
+    const auto schedule = app.app().getSchedule();
+    if (!schedule.isDynamic())
+        return {};
+    // Its default is in what is rendered.
+    const auto dynamic = schedule.getDynamic();
+    if (dynamic.getCouple() != proto::Coupling::CHECK &&
+        dynamic.getRho() != proto::DynamicSchedule::Reader{}.getRho())
+        return app.error_at("schedule.dynamic.rho",
+                            "goes with couple: check; give that, too, or leave it out");
+    return {};
+}
+
+result<void> check_stop(const program_app& app) {
+    const auto stop = app.app().getStop();
+    if (stop.getGap() == 0 && stop.getSweeps() == 0 && stop.getPhases() == 0 &&
+        stop.getSeconds() == 0)
+        return app.error_at("stop", "the run would never end; give gap, sweeps, phases or "
+                                    "seconds more than 0");
+    return {};
+}
+
+// What the schema cannot say.
+result<void> check(const app_definition& definition) {
+    const program_app app{definition};
+    for (const auto part : {&check_data, &check_schedule, &check_stop})
+        if (auto checked = part(app); !checked)
+            return checked;
+    return {};
+}
+
+result<program_app> as_program(result<app_definition> loaded) {
+    if (!loaded)
+        return loaded.failure();
+    return program_app{std::move(loaded).value()};
+}
+
+} // namespace
+
+capnp::DynamicStruct::Reader program_app::dynamic_settings() const {
+    return open_settings(app().getProgram(), members());
+}
+
+std::string program_app::path_of(std::string_view key) const {
+    return "program." + program() + (key.empty() ? "" : "." + std::string{key});
+}
+
+error program_app::at_setting(const error& why) const {
+    return at_its_place({why.code(), path_of("") + "." + why.message()});
+}
+
+app_kind program_app_kind(std::vector<app_member> programs) {
+    TROUPE_CHECK(!programs.empty(), "there is a program");
+    return {.key = "program",
+            .schema = capnp::Schema::from<proto::ProgramApp>(),
+            .check = &check,
+            .members = std::move(programs)};
+}
+
+result<program_app> load_program_app(const std::filesystem::path& file,
+                                     const app_settings& settings, const app_kind& kind) {
+    return as_program(load_app(file, settings, {&kind, 1}));
+}
+
+result<program_app> parse_program_app(std::string_view text, const std::filesystem::path& file,
+                                      const app_settings& settings, const app_kind& kind) {
+    return as_program(parse_app(text, file, settings, {&kind, 1}));
+}
+
+} // namespace troupe::scheduled

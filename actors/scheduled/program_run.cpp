@@ -1,0 +1,200 @@
+#include "actors/scheduled/program_run.hpp"
+
+#include <algorithm>
+
+#include "actors/scheduled/program_worker.hpp"
+#include "actors/scheduled/scheduler_actor.hpp"
+#include "schemas/base/limits.hpp"
+#include "schemas/base/nearest.hpp"
+
+namespace troupe::scheduled {
+
+schedule_settings read_schedule(proto::ProgramSchedule::Reader from) {
+    schedule_settings s;
+    switch (from.which()) {
+    case proto::ProgramSchedule::DYNAMIC: {
+        const auto d = from.getDynamic();
+        s.kind = schedule_kind::dynamic;
+        s.window = d.getWindow();
+        s.set = d.getSet();
+        s.couple = d.getCouple() == proto::Coupling::CHECK ? coupling::check : coupling::exact;
+        s.rho = d.getRho();
+        s.base_width = d.getBaseWidth();
+        break;
+    }
+    case proto::ProgramSchedule::CYCLIC:
+        s.kind = schedule_kind::cyclic;
+        s.window = from.getCyclic().getWindow();
+        s.set = from.getCyclic().getSet();
+        break;
+    case proto::ProgramSchedule::ROTATION:
+        s.kind = schedule_kind::rotation;
+        s.blocks_per_worker = from.getRotation().getBlocksPerWorker();
+        break;
+    }
+    return s;
+}
+
+stop_settings read_stop(proto::ProgramStop::Reader from) {
+    return {from.getGap(), from.getSweeps(), from.getPhases(), from.getSeconds()};
+}
+
+void write_run(proto::ProgramRun::Builder to, const program_run& run) {
+    to.setProgram(run.what->name);
+    to.getSettings().set(run.app.getProgram().getSettings());
+    to.setSettingsType(run.what->settings.getProto().getId());
+    to.setModuleSha256(run.what->module_sha256);
+    to.setSchedule(run.app.getSchedule());
+    to.setStop(run.app.getStop());
+    to.setUnitNorm(run.app.getData().getScale() == proto::ColumnScale::UNIT_NORM);
+    to.setSeed(run.app.getSeed());
+    to.setRows(run.shares.data.rows);
+    to.setColumns(run.shares.data.columns);
+    to.setEntries(run.shares.data.entries);
+    to.setSparse(run.shares.data.is_sparse);
+    to.setWorkers(static_cast<std::uint32_t>(run.shares.rows.size()));
+    auto variables = to.initVariables(static_cast<capnp::uint>(run.shares.variables.size()));
+    for (capnp::uint s = 0; s < variables.size(); ++s) {
+        variables[s].setFirst(run.shares.variables[s].first);
+        variables[s].setCount(run.shares.variables[s].count);
+    }
+}
+
+program_site site_of(const program_run& run, memory_pool& memory) {
+    program_site site;
+    site.settings = run.app.getProgram().getSettings();
+    site.schedule = read_schedule(run.app.getSchedule());
+    site.stop = read_stop(run.app.getStop());
+    site.memory = &memory;
+    site.unit_norm = run.app.getData().getScale() == proto::ColumnScale::UNIT_NORM;
+    site.seed = run.app.getSeed();
+    site.data = run.shares.data;
+    site.workers = static_cast<std::uint32_t>(run.shares.rows.size());
+    site.variables = run.shares.variables;
+    return site;
+}
+
+namespace {
+
+constexpr std::uint32_t window_max = 64; // agrees with program_app.capnp, like the next two
+constexpr std::uint32_t workers_max = 1024;
+constexpr std::uint32_t schedulers_max = 64;
+
+error bad(const std::string& sentence) {
+    return {errc::protocol, "the run of a program: " + sentence};
+}
+
+// The row of the table; the nodes of a run have the same programs.
+result<const program*> find_program(proto::ProgramRun::Reader from, const program_table& programs,
+                                    const std::string& node) {
+    const std::string name = from.getProgram().cStr();
+    const auto found = std::ranges::find(programs, name, &program::name);
+    if (found == programs.end())
+        return error{errc::usage, node + " has no program \"" +
+                                      name.substr(0, limits::name_bytes_max) +
+                                      "\"; start the node with --program FILE, as the run was"};
+    if (found->settings.getProto().getId() != from.getSettingsType() ||
+        found->module_sha256 != from.getModuleSha256().cStr())
+        return error{errc::usage, node + " has another version of the program \"" + name +
+                                      "\"; start all nodes with the same build and modules"};
+    return &*found;
+}
+
+result<void> read_site(proto::ProgramRun::Reader from, program_site& site) {
+    site.settings = from.getSettings();
+    site.schedule = read_schedule(from.getSchedule());
+    site.stop = read_stop(from.getStop());
+    site.unit_norm = from.getUnitNorm();
+    site.seed = from.getSeed();
+    site.data = {from.getRows(), from.getColumns(), from.getEntries(), from.getSparse()};
+    site.workers = from.getWorkers();
+    if (site.schedule.window > window_max)
+        return bad("its window is larger than " + std::to_string(window_max));
+    if (site.workers == 0 || site.workers > workers_max || from.getVariables().size() == 0 ||
+        from.getVariables().size() > schedulers_max)
+        return bad("its numbers of workers and schedulers are not possible");
+    std::uint64_t next = 0;
+    for (const auto range : from.getVariables()) {
+        if (range.getFirst() != next || range.getCount() > site.data.columns - next)
+            return bad("its variables are not divided without gaps");
+        next += range.getCount();
+        site.variables.push_back({range.getFirst(), range.getCount()});
+    }
+    return next == site.data.columns ? result<void>{} : bad("its variables are not all divided");
+}
+
+result<prepared_actor> prepare_scheduler(proto::SchedulerOptions::Reader options,
+                                         const role_resources& on, const program_table& programs) {
+    auto what = find_program(options.getRun(), programs, on.node());
+    if (!what)
+        return what.failure();
+    scheduler_site site;
+    if (auto fits = read_site(options.getRun(), site); !fits)
+        return fits.failure();
+    site.scheduler = options.getScheduler();
+    if (site.scheduler >= site.variables.size())
+        return bad("there is no scheduler " + std::to_string(site.scheduler));
+    const std::shared_ptr<device> where = on.io ? on.io : on.compute;
+    site.memory = &where->memory();
+    auto part = (*what)->make_scheduler(site);
+    if (!part)
+        return part.failure();
+    scheduler_actor_options made;
+    made.part = std::move(*part);
+    made.compute = where;
+    made.leader = on.asker;
+    made.shape = {site.scheduler, static_cast<std::uint32_t>(site.variables.size()), site.workers,
+                  site.schedule.window};
+    made.stop = site.stop;
+    made.seed = site.seed;
+    return prepared<scheduler_actor>(on, "scheduler-" + std::to_string(site.scheduler),
+                                     std::move(made));
+}
+
+result<prepared_actor> prepare_worker(proto::ProgramWorkerOptions::Reader options,
+                                      const role_resources& on, const program_table& programs) {
+    auto what = find_program(options.getRun(), programs, on.node());
+    if (!what)
+        return what.failure();
+    worker_site site;
+    if (auto fits = read_site(options.getRun(), site); !fits)
+        return fits.failure();
+    site.worker = options.getWorker();
+    site.rows = {options.getRows().getFirst(), options.getRows().getCount()};
+    site.entries = options.getEntries();
+    if (site.worker >= site.workers || site.rows.first > site.data.rows ||
+        site.rows.count > site.data.rows - site.rows.first || site.entries > site.data.entries)
+        return bad("worker " + std::to_string(site.worker) + " cannot have such a share");
+    site.memory = &on.compute->memory();
+    auto part = (*what)->make_worker(site);
+    if (!part)
+        return part.failure();
+    program_worker_options made;
+    made.part = std::move(*part);
+    made.compute = on.compute;
+    made.leader = on.asker;
+    made.workers = site.workers;
+    made.schedulers = static_cast<std::uint32_t>(site.variables.size());
+    made.window = site.schedule.window;
+    return prepared<program_worker>(on, "worker-" + std::to_string(site.worker), std::move(made));
+}
+
+template <class Options>
+role row(const char* name, std::shared_ptr<const program_table> programs,
+         result<prepared_actor> (*prepare)(typename Options::Reader, const role_resources&,
+                                           const program_table&)) {
+    return {name, type_id_of<Options>(),
+            [programs = std::move(programs), prepare](capnp::AnyPointer::Reader options,
+                                                      const role_resources& on) {
+                return prepare(options.getAs<Options>(), on, *programs);
+            }};
+}
+
+} // namespace
+
+std::vector<role> program_roles(std::shared_ptr<const program_table> programs) {
+    return {row<proto::SchedulerOptions>(scheduler_role, programs, &prepare_scheduler),
+            row<proto::ProgramWorkerOptions>(worker_role, programs, &prepare_worker)};
+}
+
+} // namespace troupe::scheduled

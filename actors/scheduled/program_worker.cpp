@@ -1,0 +1,221 @@
+#include "actors/scheduled/program_worker.hpp"
+
+namespace troupe::scheduled {
+
+// On the device: what a phase asks of a worker.
+result<void> program_worker::compute(assignment& a, worker_part& part, std::uint32_t schedulers,
+                                     compute_context& context) {
+    if (a.due)
+        if (auto applied = part.apply(*a.due); !applied)
+            return applied;
+    if (a.mark == phase_mark::save) {
+        auto saved = part.save();
+        if (!saved)
+            return saved.failure();
+        a.saved = std::move(*saved);
+    }
+    for (std::uint32_t s = 0; s < (a.told.is_probe ? schedulers : 1); ++s) {
+        auto partial =
+            a.told.is_probe ? part.probe(a.told, s, context) : part.push(a.told, context);
+        if (!partial)
+            return partial.failure();
+        a.partials.push_back(std::move(*partial));
+    }
+    a.description = "phase " + std::to_string(a.told.number) + ": " + part.describe(a.told);
+    return {};
+}
+
+program_worker::program_worker(actor_context& context, program_worker_options options)
+    : actor{context}, options_{std::move(options)}, work_{*this,
+                                                          [this](const std::string&,
+                                                                 const error& why) { quit(why); }} {
+    on<proto::Piece>(&program_worker::take_piece);
+    on<proto::StartProgram>(&program_worker::start);
+    on<proto::Phase>(&program_worker::take_phase);
+    show_facts(facts_);
+    facts_->set(
+        {{"phase", ""}, {"applied", ""}, {"waits", "for its share of the data"}, {"last", ""}});
+}
+
+// A few short texts under one lock: it happens once for every phase.
+void program_worker::show(std::uint64_t next, std::uint64_t applied, std::string_view last) const {
+    facts_->set({{"phase", std::to_string(next)},
+                 {"applied", std::to_string(applied)},
+                 {"waits", next == next_ ? "for phase " + std::to_string(next) : std::string{}},
+                 {"last", last}});
+}
+
+bool program_worker::is_of_leader(const frame& f) {
+    if (f.from() == options_.leader)
+        return true;
+    reject("only the leader of the run may send this");
+    return false;
+}
+
+void program_worker::on_rejected(proto::Rejected::Reader body, const frame&) {
+    if (!body.getGone()) // else its end is reported to the leader
+        quit(read_failure(body).in("a message was refused"));
+}
+
+// ---- data and state ----
+
+void program_worker::take_piece(proto::Piece::Reader body, const frame& f) {
+    if (!is_of_leader(f))
+        return;
+    if (course_ != course::taking || body.getNumber() != pieces_)
+        return reject("piece " + std::to_string(body.getNumber()) + " of the data is not the next");
+    ++pieces_;
+    const bool is_last = body.getLast();
+    if (is_last) {
+        course_ = course::ready;
+        facts_->set("waits", "for the run to begin");
+    }
+    const auto tensors = std::make_shared<payload>(f.tensors().begin(), f.tensors().end());
+    work_.submit(
+        *options_.compute,
+        {.label = "take data",
+         .work = [part = options_.part, tensors, is_last](compute_context&) -> result<void> {
+             auto taken = part->take_data(*tensors);
+             tensors->clear(); // their memory is needed for the next piece
+             return taken && is_last ? part->data_is_complete() : taken;
+         },
+         .then =
+             [this, number = body.getNumber()] {
+                 frame_builder<proto::PieceTaken> taken;
+                 taken.body().setNumber(number);
+                 send(options_.leader, std::move(taken));
+             }});
+}
+
+void program_worker::start(proto::StartProgram::Reader body, const frame& f) {
+    if (!is_of_leader(f))
+        return;
+    if (course_ == course::taking)
+        return reject("not all of its data has come");
+    auto to = run_incarnation::of(body);
+    if (to.number <= run_.number || to.workers.size() != options_.workers ||
+        to.schedulers.size() != options_.schedulers)
+        return reject("not an incarnation of this run that can follow");
+    if (!body.hasState() && run_.number > 0)
+        return reject("a worker that has computed starts anew from a saved state only");
+    auto state = read_state(body.getState(), f.tensors());
+    if (!state)
+        return reject(state.failure().message());
+    work_.forget(); // what it computes for the incarnation before
+    arrived_.clear();
+    run_ = std::move(to);
+    course_ = course::ready;
+    facts_->set("waits", "");
+    next_ = state->number;
+    applied_ = next_ > options_.window ? next_ - options_.window : 0;
+    const bool is_restored = body.hasState();
+    const auto kept = std::make_shared<saved_part>(std::move(state->part));
+    work_.submit(
+        *options_.compute,
+        {.label = "load",
+         .work = [part = options_.part, kept, is_restored](
+                     compute_context&) { return is_restored ? part->load(*kept) : result<void>{}; },
+         .then =
+             [this] {
+                 course_ = course::at_work;
+                 show(next_, applied_, "");
+                 frame_builder<proto::ProgramReady> ready;
+                 ready.body().setIncarnation(run_.number);
+                 send(options_.leader, std::move(ready));
+                 go_on();
+             }});
+}
+
+// ---- phases ----
+
+void program_worker::take_phase(proto::Phase::Reader body, const frame& f) {
+    const message_age age = run_.age_of(body.getIncarnation());
+    if (age == message_age::past)
+        return;
+    const std::uint64_t number = body.getNumber();
+    if (age == message_age::future || run_.scheduler(f.from()) != number % options_.schedulers)
+        return reject("the sender is not the scheduler of phase " + std::to_string(number));
+    const std::uint64_t bound =
+        next_ + 2 * (std::uint64_t{options_.window} + options_.schedulers) + 2;
+    if (number < next_ || number >= bound || arrived_.contains(number))
+        return reject("phase " + std::to_string(number) + " is not among the next");
+    const auto tensors = f.tensors();
+    if (body.getContent() > tensors.size() || body.getMark() > proto::Mark::STOP)
+        return reject("phase " + std::to_string(number) + ": its content is not as it says");
+    auto made = std::make_shared<assignment>();
+    const auto content = tensors.first(body.getContent());
+    made->told = {number, body.getProbe(), {content.begin(), content.end()}};
+    made->mark = static_cast<phase_mark>(body.getMark());
+    if (number > options_.window) {
+        const auto due = tensors.subspan(content.size());
+        made->due = phase_deltas{number - options_.window - 1, {due.begin(), due.end()}};
+    }
+    arrived_.emplace(number, std::move(made));
+    if (course_ == course::at_work)
+        go_on();
+}
+
+void program_worker::go_on() {
+    if (arrived_.contains(next_))
+        facts_->set("waits", "");
+    for (auto found = arrived_.find(next_); found != arrived_.end(); found = arrived_.find(next_)) {
+        const std::shared_ptr<assignment> a = std::move(found->second);
+        arrived_.erase(found);
+        ++next_;
+        if (a->due && a->due->number < applied_)
+            a->due.reset(); // in the state that it was started from
+        else if (a->due)
+            applied_ = a->due->number + 1;
+        work_.submit(
+            *options_.compute,
+            {.label = a->told.is_probe ? "probe" : "push",
+             .number = work_id{a->told.number},
+             .version = state_version{applied_},
+             .work =
+                 [a, part = options_.part, schedulers = options_.schedulers](
+                     compute_context& context) { return compute(*a, *part, schedulers, context); },
+             .then = [this, a] { computed(*a); }});
+    }
+}
+
+void program_worker::computed(const assignment& a) {
+    const std::uint64_t number = a.told.number;
+    show(number + 1, number > options_.window ? number - options_.window : 0, a.description);
+    if (a.mark == phase_mark::save)
+        send_state(a);
+    if (!a.told.is_probe)
+        return send_partial(static_cast<std::uint32_t>(a.told.number % options_.schedulers), a,
+                            a.partials.front());
+    for (std::uint32_t s = 0; s < options_.schedulers; ++s)
+        send_partial(s, a, a.partials[s]);
+}
+
+void program_worker::send_partial(std::uint32_t scheduler, const assignment& a,
+                                  const payload& partial) {
+    frame_builder<proto::Partial> message;
+    auto body = message.body();
+    body.setIncarnation(run_.number);
+    body.setNumber(a.told.number);
+    body.setProbe(a.told.is_probe);
+    body.setMark(static_cast<proto::Mark>(a.mark));
+    message.envelope().setWork(a.told.number);
+    for (const tensor& t : partial)
+        message.attach(t);
+    send(run_.schedulers[scheduler], std::move(message));
+}
+
+void program_worker::send_state(const assignment& a) {
+    frame_builder<proto::StateSaved> message;
+    message.body().setIncarnation(run_.number);
+    message.envelope().setWork(a.told.number);
+    std::vector<tensor> tensors;
+    saved_state state;
+    state.number = a.told.number;
+    state.part = a.saved;
+    write_state(message.body().initState(), state, tensors);
+    for (tensor& t : tensors)
+        message.attach(std::move(t));
+    send(options_.leader, std::move(message));
+}
+
+} // namespace troupe::scheduled

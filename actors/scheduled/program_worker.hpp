@@ -1,0 +1,77 @@
+// A worker of a program: the actor around its worker_part. It takes its share of the data, and computes phases in the order of
+// their numbers on its device, as schemas/scheduled.capnp says.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "actors/runtime/actor.hpp"
+#include "actors/runtime/fact_board.hpp"
+#include "actors/runtime/work_queue.hpp"
+#include "actors/scheduled/phase_ledger.hpp"
+#include "actors/scheduled/run_incarnation.hpp"
+#include "actors/scheduled/saved_state.hpp"
+#include "schemas/scheduled.capnp.h"
+
+namespace troupe::scheduled {
+
+struct program_worker_options {
+    std::shared_ptr<worker_part> part;
+    std::shared_ptr<device> compute;
+    actor_address leader;
+    std::uint32_t workers = 1;
+    std::uint32_t schedulers = 1;
+    std::uint32_t window = 0;
+};
+
+class program_worker final : public actor {
+  public:
+    program_worker(actor_context& context, program_worker_options options);
+
+  private:
+    void on_rejected(proto::Rejected::Reader body, const frame& f) override;
+
+    enum class course : std::uint8_t {
+        taking, // its share of the data
+        ready,  // has all of it; waits for an incarnation, or for its state to be loaded
+        at_work,
+    };
+    // A phase that has arrived, and what its work makes.
+    struct assignment {
+        phase told;
+        phase_mark mark = phase_mark::none;
+        std::optional<phase_deltas> due; // to be applied before it
+        saved_part saved;
+        std::string description;
+        std::vector<payload> partials; // by scheduler; of a phase that is no probe one
+    };
+
+    void take_piece(proto::Piece::Reader body, const frame& f);
+    void start(proto::StartProgram::Reader body, const frame& f);
+    void take_phase(proto::Phase::Reader body, const frame& f);
+
+    void go_on(); // computes what is next and has arrived
+    static result<void> compute(assignment& a, worker_part& part, std::uint32_t schedulers,
+                                compute_context& context);
+    void computed(const assignment& a);
+    // To inspectors: the phase that is next, and the number of those whose deltas have been applied.
+    void show(std::uint64_t next, std::uint64_t applied, std::string_view last) const;
+    void send_state(const assignment& a);
+    void send_partial(std::uint32_t scheduler, const assignment& a, const payload& partial);
+    bool is_of_leader(const frame& f);
+
+    const program_worker_options options_;
+    course course_ = course::taking;
+    std::uint32_t pieces_ = 0; // that have come
+    run_incarnation run_;
+    std::uint64_t next_ = 0; // phase to be computed
+    std::uint64_t applied_ =
+        0; // number of phases whose deltas have been applied, or will be by what is submitted
+    std::map<std::uint64_t, std::shared_ptr<assignment>> arrived_;             // later ones
+    const std::shared_ptr<fact_board> facts_ = std::make_shared<fact_board>(); // for inspectors
+    work_queue work_;
+};
+
+} // namespace troupe::scheduled

@@ -1,0 +1,29 @@
+// What an actor of a run of a program is at a phase, as a value and as SavedState of schemas/scheduled.capnp.
+//
+// Threads: values. Errors: errc::protocol for messages whose lists and attachments do not agree.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "actors/scheduled/program.hpp"
+#include "schemas/scheduled.capnp.h"
+#include "transport/frame/frame.hpp"
+
+namespace troupe::scheduled {
+
+struct saved_state {
+    std::uint64_t number = 0; // the phase
+    saved_part part;
+    std::vector<phase> phases; // of a scheduler: its own from `number` on that have been chosen
+    std::deque<phase_deltas> deltas; // of a scheduler: those before `number` that are still needed
+    std::uint32_t milestones = 0;    // probes that have been concluded
+};
+
+// Writes the state's lists, and its tensors into `tensors`, which become attachments of the same message.
+void write_state(proto::SavedState::Builder to, const saved_state& state,
+                 std::vector<tensor>& tensors);
+result<saved_state> read_state(proto::SavedState::Reader from, std::span<const tensor> tensors);
+
+} // namespace troupe::scheduled

@@ -1,0 +1,16 @@
+// The messages of programs of scheduled parameters, for the nodes that have its actors.
+#pragma once
+
+#include "actors/runtime/message_types.hpp"
+#include "schemas/scheduled.capnp.h"
+
+namespace troupe::scheduled {
+
+using scheduled_messages =
+    message_list<proto::SchedulerOptions, proto::ProgramWorkerOptions, proto::Piece,
+                 proto::PieceTaken, proto::StartProgram, proto::ProgramReady, proto::BeginPhases,
+                 proto::Phase, proto::Partial, proto::Deltas, proto::PhasesDone, proto::ProbeDone,
+                 proto::MarkPhase, proto::StateSaved, proto::ProgramEnded, proto::CommitDue,
+                 proto::TimeIsUp>;
+
+} // namespace troupe::scheduled

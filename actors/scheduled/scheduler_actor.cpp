@@ -1,0 +1,383 @@
+#include "actors/scheduled/scheduler_actor.hpp"
+
+namespace troupe::scheduled {
+
+namespace {
+
+constexpr std::uint64_t phases_between_reports = 64;
+constexpr duration handler_cost_max = std::chrono::microseconds{20};
+
+} // namespace
+
+scheduler_actor::scheduler_actor(actor_context& context, scheduler_actor_options options)
+    : actor{context}, options_{std::move(options)}, ledger_{options_.shape},
+      work_{*this, [this](const std::string&, const error& why) { quit(why); }} {
+    costs_.fill(duration::max());
+    on<proto::StartProgram>(&scheduler_actor::start);
+    on<proto::BeginPhases>(&scheduler_actor::begin);
+    on<proto::MarkPhase>(&scheduler_actor::mark);
+    on<proto::Partial>(&scheduler_actor::take_partial);
+    on<proto::Deltas>(&scheduler_actor::take_deltas);
+    show_facts(facts_);
+    facts_->set({{"phase", ""},
+                 {"window", std::to_string(options_.shape.window)},
+                 {"chosen", ""},
+                 {"probes", ""}});
+    if (options_.shape.scheduler == 0)
+        show_workers(progress_.board());
+}
+
+void scheduler_actor::show_progress() const {
+    facts_->set(
+        {{"phase", std::to_string(ledger_.folded())}, {"probes", std::to_string(milestones_)}});
+}
+
+bool scheduler_actor::is_of_leader(const frame& f) {
+    if (f.from() == options_.leader)
+        return true;
+    reject("only the leader of the run may send this");
+    return false;
+}
+
+// ---- from the leader ----
+
+void scheduler_actor::start(proto::StartProgram::Reader body, const frame& f) {
+    if (!is_of_leader(f))
+        return;
+    auto to = run_incarnation::of(body);
+    if (to.number <= run_.number || to.workers.size() != options_.shape.workers ||
+        to.schedulers.size() != options_.shape.schedulers)
+        return reject("not an incarnation of this run that can follow");
+    if (!body.hasState() && run_.number > 0)
+        return reject("a scheduler that has begun starts anew from a saved state only");
+    auto state = read_state(body.getState(), f.tensors());
+    if (!state)
+        return reject(state.failure().message());
+    work_.forget();
+    run_ = std::move(to);
+    course_ = course::waiting;
+    to_mark_ = phase_mark::none;
+    ledger_ = phase_ledger{options_.shape, state->number};
+    ledger_.restore(std::move(state->deltas));
+    restored_ = std::move(state->phases);
+    milestones_ = state->milestones;
+    progress_.start(state->number);
+    show_progress();
+    const auto kept = std::make_shared<saved_part>(std::move(state->part));
+    work_.submit(
+        *options_.compute,
+        {.label = "load",
+         .work = [part = options_.part, kept, is_restored = body.hasState()](
+                     compute_context&) { return is_restored ? part->load(*kept) : result<void>{}; },
+         .then =
+             [this] {
+                 frame_builder<proto::ProgramReady> ready;
+                 ready.body().setIncarnation(run_.number);
+                 send(options_.leader, std::move(ready));
+             }});
+}
+
+void scheduler_actor::begin(proto::BeginPhases::Reader body, const frame& f) {
+    if (!is_of_leader(f))
+        return;
+    if (body.getIncarnation() != run_.number || course_ != course::waiting || !work_.is_idle())
+        return reject("this incarnation does not wait to begin");
+    course_ = course::idle;
+    for (phase& chosen : std::exchange(restored_, {})) {
+        send_phase(chosen, phase_mark::none);
+        ledger_.scheduled(std::move(chosen));
+    }
+    go_on();
+}
+
+void scheduler_actor::mark(proto::MarkPhase::Reader body, const frame& f) {
+    if (!is_of_leader(f))
+        return;
+    if (run_.age_of(body.getIncarnation()) != message_age::current)
+        return;
+    to_mark_ = std::max(to_mark_, static_cast<phase_mark>(body.getMark()));
+}
+
+// ---- messages of phases ----
+
+template <class Body>
+std::optional<phase_header> scheduler_actor::header_of(Body body) {
+    const message_age age = run_.age_of(body.getIncarnation());
+    if (age == message_age::past || course_ == course::ended)
+        return std::nullopt;
+    if (age == message_age::future || body.getMark() > proto::Mark::STOP) {
+        reject("not of this incarnation of the run");
+        return std::nullopt;
+    }
+    return phase_header{body.getNumber(), body.getProbe(), static_cast<phase_mark>(body.getMark())};
+}
+
+void scheduler_actor::take_partial(proto::Partial::Reader body, const frame& f) {
+    const auto header = header_of(body);
+    if (!header)
+        return;
+    const auto worker = run_.worker(f.from());
+    if (!worker)
+        return reject("the sender is no worker of this run");
+    auto taken = ledger_.take_partial(*worker, *header, {f.tensors().begin(), f.tensors().end()});
+    if (!taken)
+        return reject(taken.failure().message());
+    if (options_.shape.scheduler == 0)
+        progress_.took(*worker, header->number);
+    go_on();
+}
+
+void scheduler_actor::take_deltas(proto::Deltas::Reader body, const frame& f) {
+    const auto header = header_of(body);
+    if (!header)
+        return;
+    const auto scheduler = run_.scheduler(f.from());
+    if (!scheduler)
+        return reject("the sender is no scheduler of this run");
+    auto taken = ledger_.take_deltas(*scheduler, *header, {f.tensors().begin(), f.tensors().end()});
+    taken ? go_on() : reject(taken.failure().message());
+}
+
+// ---- the course of phases ----
+
+void scheduler_actor::go_on() {
+    while (course_ == course::idle) {
+        const step next = ledger_.next();
+        switch (next.what) {
+        case step::wait:
+            return;
+        case step::schedule:
+            schedule(next.number);
+            break;
+        case step::save:
+            save();
+            break;
+        case step::stop:
+            if (ledger_.owns(next.number))
+                send_deltas(ledger_.header(next.number), {}); // the others do not know of it
+            end(false);
+            break;
+        case step::pull:
+            pull(next.number);
+            break;
+        case step::absorb:
+            absorb(next.number);
+            break;
+        case step::judge:
+            judge(next.number);
+            break;
+        case step::conclude:
+            conclude(next.number);
+            break;
+        }
+    }
+}
+
+// What took a few microseconds the last time is computed in the handler: handing it to a device would take longer.
+template <class T>
+void scheduler_actor::compute(step::kind kind, std::uint64_t number,
+                              std::function<result<T>()> work, std::function<void(T&)> then) {
+    static constexpr const char* labels[] = {"",     "schedule", "save",  "end",
+                                             "pull", "absorb",   "judge", "conclude"};
+    duration& cost = costs_[kind];
+    if (cost < handler_cost_max) {
+        const time_point began = now();
+        auto value = work();
+        cost = now() - began;
+        if (!value) {
+            course_ = course::ended;
+            return quit(value.failure());
+        }
+        return then(*value);
+    }
+    course_ = course::busy;
+    const auto made = std::make_shared<std::optional<T>>();
+    work_.submit(*options_.compute,
+                 {.label = labels[kind],
+                  .number = work_id{number},
+                  .version = state_version{ledger_.folded()},
+                  .work = [made, work = std::move(work)](compute_context&) -> result<void> {
+                      auto value = work();
+                      if (!value)
+                          return value.failure();
+                      *made = std::move(*value);
+                      return {};
+                  },
+                  .then =
+                      [this, kind, made, then = std::move(then)] {
+                          costs_[kind] = work_.busy();
+                          course_ = course::idle;
+                          then(**made);
+                          go_on();
+                      }});
+}
+
+result<scheduler_actor::choice> scheduler_actor::choose(scheduler_part& part, std::uint64_t number,
+                                                        std::uint64_t seed) {
+    random_stream random{seed, number};
+    auto chosen = part.schedule(number, random);
+    if (!chosen)
+        return chosen.failure();
+    chosen->number = number;
+    std::string description = "phase " + std::to_string(number) + ": " + part.describe(*chosen);
+    return choice{std::move(*chosen), std::move(description)};
+}
+
+void scheduler_actor::schedule(std::uint64_t number) {
+    compute<choice>(
+        step::schedule, number,
+        [part = options_.part, number, seed = options_.seed] {
+            return choose(*part, number, seed);
+        },
+        [this](choice& made) { send_chosen(std::move(made)); });
+}
+
+void scheduler_actor::send_chosen(choice made) {
+    const phase_mark mark = std::exchange(to_mark_, phase_mark::none);
+    send_phase(made.chosen, mark);
+    facts_->set("chosen", made.description);
+    ledger_.scheduled(std::move(made.chosen), mark);
+}
+
+void scheduler_actor::save() {
+    compute<saved_part>(
+        step::save, ledger_.folded(), [part = options_.part] { return part->save(); },
+        [this](saved_part& part) {
+            send_state(std::move(part), frame_builder<proto::StateSaved>{});
+            ledger_.saved();
+        });
+}
+
+// Together with the choice of the phase that becomes possible by it, if that is an own one.
+void scheduler_actor::pull(std::uint64_t number) {
+    struct pulled {
+        payload changes;
+        std::optional<choice> chosen;
+    };
+    const auto partials = ledger_.partials(number);
+    const std::uint64_t next = number + options_.shape.window + 1;
+    compute<pulled>(
+        step::pull, number,
+        [part = options_.part, own = ledger_.own(number), deltas = ledger_.in_flight(number),
+         all = std::vector<payload>{partials.begin(), partials.end()}, next,
+         is_own = ledger_.owns(next), seed = options_.seed]() -> result<pulled> {
+            auto changes = part->pull(own, deltas, all);
+            if (!changes)
+                return changes.failure();
+            pulled made{std::move(*changes), {}};
+            if (!is_own)
+                return made;
+            auto chosen = choose(*part, next, seed);
+            if (!chosen)
+                return chosen.failure();
+            made.chosen = std::move(*chosen);
+            return made;
+        },
+        [this, number](pulled& made) {
+            send_deltas(ledger_.header(number), made.changes);
+            folded(std::move(made.changes));
+            if (course_ == course::idle && made.chosen)
+                send_chosen(std::move(*made.chosen));
+        });
+}
+
+void scheduler_actor::absorb(std::uint64_t number) {
+    struct nothing {};
+    const phase_deltas deltas{number, ledger_.arrived_deltas(number)};
+    compute<nothing>(
+        step::absorb, number,
+        [part = options_.part, deltas]() -> result<nothing> {
+            auto absorbed = part->absorb(deltas);
+            return absorbed ? result<nothing>{nothing{}} : absorbed.failure();
+        },
+        [this, changes = deltas.changes](nothing&) { folded(changes); });
+}
+
+void scheduler_actor::judge(std::uint64_t number) {
+    const auto partials = ledger_.partials(number);
+    compute<payload>(
+        step::judge, number,
+        [part = options_.part, number, deltas = ledger_.in_flight(number),
+         all = std::vector<payload>{partials.begin(), partials.end()}] {
+            return part->judge(number, deltas, all);
+        },
+        [this, number](payload& judgement) {
+            send_deltas(ledger_.header(number), judgement);
+            ledger_.judged(std::move(judgement));
+        });
+}
+
+void scheduler_actor::conclude(std::uint64_t number) {
+    const auto judgements = ledger_.judgements(number);
+    compute<standing>(
+        step::conclude, number,
+        [part = options_.part, number,
+         all = std::vector<payload>{judgements.begin(), judgements.end()}] {
+            return part->conclude(number, all);
+        },
+        [this, number](standing& now) {
+            ++milestones_;
+            show_progress();
+            if (options_.shape.scheduler == 0) {
+                frame_builder<proto::ProbeDone> news;
+                news.body().setIncarnation(run_.number);
+                news.body().setNumber(number);
+                news.body().setDone(now.is_done);
+                write_numbers(news.body().initNumbers(static_cast<capnp::uint>(now.numbers.size())),
+                              now.numbers);
+                news.envelope().setWork(number);
+                send(options_.leader, std::move(news));
+            }
+            const bool is_last = options_.stop.sweeps > 0 && milestones_ >= options_.stop.sweeps;
+            if (now.is_done || is_last)
+                return end(true);
+            folded({});
+        });
+}
+
+void scheduler_actor::folded(payload changes) {
+    ledger_.folded(std::move(changes));
+    show_progress();
+    const std::uint64_t done = ledger_.folded();
+    if (options_.shape.scheduler == 0 && done % phases_between_reports == 0) {
+        frame_builder<proto::PhasesDone> news;
+        news.body().setIncarnation(run_.number);
+        news.body().setNumber(done);
+        send(options_.leader, std::move(news));
+    }
+    if (options_.stop.phases > 0 && done >= options_.stop.phases)
+        end(true);
+}
+
+void scheduler_actor::end(bool is_done) {
+    compute<saved_part>(
+        step::stop, ledger_.folded(), [part = options_.part] { return part->save(); },
+        [this, is_done](saved_part& part) {
+            frame_builder<proto::ProgramEnded> ended;
+            ended.body().setDone(is_done);
+            send_state(std::move(part), std::move(ended));
+            course_ = course::ended;
+        });
+}
+
+void scheduler_actor::on_rejected(proto::Rejected::Reader body, const frame&) {
+    if (!body.getGone()) // else its end is reported to the leader
+        quit(read_failure(body).in("a message was refused"));
+}
+
+template <class Message>
+void scheduler_actor::send_state(saved_part part, frame_builder<Message> message) {
+    message.body().setIncarnation(run_.number);
+    saved_state state{.number = ledger_.folded(),
+                      .part = std::move(part),
+                      .phases = ledger_.own_phases(),
+                      .deltas = ledger_.recent_deltas(),
+                      .milestones = milestones_};
+    std::vector<tensor> tensors;
+    write_state(message.body().initState(), state, tensors);
+    for (tensor& t : tensors)
+        message.attach(std::move(t));
+    send(options_.leader, std::move(message));
+}
+
+} // namespace troupe::scheduled

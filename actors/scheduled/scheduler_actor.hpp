@@ -1,0 +1,100 @@
+// A scheduler of a program: the actor around its scheduler_part. The ledger says what comes next; this actor turns that into
+// work of its device and into the messages of schemas/scheduled.capnp.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "actors/runtime/actor.hpp"
+#include "actors/runtime/fact_board.hpp"
+#include "actors/runtime/work_queue.hpp"
+#include "actors/scheduled/phase_ledger.hpp"
+#include "actors/scheduled/run_incarnation.hpp"
+#include "actors/scheduled/saved_state.hpp"
+#include "actors/scheduled/worker_progress.hpp"
+#include "schemas/scheduled.capnp.h"
+
+namespace troupe::scheduled {
+
+struct scheduler_actor_options {
+    std::shared_ptr<scheduler_part> part;
+    std::shared_ptr<device> compute;
+    actor_address leader;
+    ledger_shape shape;
+    stop_settings stop;
+    std::uint64_t seed = 0;
+};
+
+class scheduler_actor final : public actor {
+  public:
+    scheduler_actor(actor_context& context, scheduler_actor_options options);
+
+  private:
+    void on_rejected(proto::Rejected::Reader body, const frame& f) override;
+
+    enum class course : std::uint8_t {
+        waiting, // for an incarnation, for its state to be loaded, or for the phases to begin
+        idle,    // waits for messages
+        busy,    // the part is on the device
+        ended,
+    };
+
+    // A phase that the part has chosen, and what inspectors are shown of it.
+    struct choice {
+        phase chosen;
+        std::string description;
+    };
+
+    // ---- from the leader ----
+    void start(proto::StartProgram::Reader body, const frame& f);
+    void begin(proto::BeginPhases::Reader body, const frame& f);
+    void mark(proto::MarkPhase::Reader body, const frame& f);
+
+    // ---- of phases ----
+    void take_partial(proto::Partial::Reader body, const frame& f);
+    void take_deltas(proto::Deltas::Reader body, const frame& f);
+    void go_on();
+    void schedule(std::uint64_t number);
+    void save();
+    void pull(std::uint64_t number);
+    void absorb(std::uint64_t number);
+    void judge(std::uint64_t number);
+    void conclude(std::uint64_t number);
+    void folded(payload changes);
+    void end(bool is_done);
+    void show_progress() const; // to inspectors
+
+    // Work of the part that leaves a value: `then` is called with it, and the scheduler goes on.
+    template <class T>
+    void compute(step::kind kind, std::uint64_t number, std::function<result<T>()> work,
+                 std::function<void(T&)> then);
+    // Of the part: on a device, or in a handler.
+    static result<choice> choose(scheduler_part& part, std::uint64_t number, std::uint64_t seed);
+    void send_chosen(choice made);
+    void send_phase(const phase& chosen, phase_mark mark);
+    void send_deltas(const phase_header& of, const payload& deltas);
+    template <class Message>
+    void send_state(saved_part part, frame_builder<Message> message);
+    template <class Body>
+    std::optional<phase_header>
+    header_of(Body body); // none if it is of an earlier incarnation, or rejected
+    bool is_of_leader(const frame& f);
+
+    const scheduler_actor_options options_;
+    course course_ = course::waiting;
+    run_incarnation run_;
+    phase_ledger ledger_;
+    std::vector<phase>
+        restored_; // phases that were under way in the state to start from; sent when the phases begin
+    phase_mark to_mark_ = phase_mark::none; // the next phase that is chosen
+    std::uint32_t milestones_ = 0;          // probes that have been concluded
+    std::array<duration, 8> costs_{};       // of the last step of each kind
+    const std::shared_ptr<fact_board> facts_ = std::make_shared<fact_board>(); // for inspectors
+    worker_progress progress_; // of a run; scheduler 0 keeps it, as every run has one
+    work_queue work_;
+};
+
+} // namespace troupe::scheduled

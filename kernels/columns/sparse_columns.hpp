@@ -1,0 +1,87 @@
+// Sparse columns: of each column the entries, in the order of their rows (CSC).
+//
+// See column_matrix.hpp for what they do. Memory: 8 bytes per entry and per column, from a pool.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "kernels/columns/column_matrix.hpp"
+#include "kernels/columns/sparse_column_loops.hpp"
+#include "kernels/columns/sparse_rows.hpp"
+#include "kernels/tensor/memory.hpp"
+#include "schemas/base/error.hpp"
+
+namespace troupe {
+
+// The entries of a column: entry e has the value values[e] in row rows[e]. Rows ascend.
+struct sparse_column {
+    std::span<const std::int32_t> rows;
+    std::span<const float> values;
+};
+
+// The memory of the three arrays.
+struct sparse_memory {
+    buffer_ref starts;      // int64, one more than columns
+    buffer_ref row_numbers; // int32, one per entry
+    buffer_ref values;      // float32, one per entry
+};
+
+class sparse_columns final : public column_matrix {
+  public:
+    sparse_column column(std::size_t column) const;
+    std::uint64_t all_entries() const noexcept;
+
+  private:
+    friend class sparse_columns_builder;
+    sparse_columns(matrix_size size, sparse_memory memory);
+
+    columns::sparse_view view() const noexcept;
+    std::size_t count_entries(std::size_t column) const override;
+    void write(std::size_t column, float* values) const override;
+    void multiply(column_list set, const double* r, double* products) const override;
+    void add_columns(column_list set, const double* coefficients, double* r) const override;
+    void multiply_pairs(column_list left, column_list right, double* block,
+                        column_workspace& memory) const override;
+    void multiply_among(column_list set, double* block, column_workspace& memory) const override;
+    void add_squares(column_list set, double* squares) const override;
+    void add_values(column_list set, double* sums) const override;
+
+    const sparse_memory memory_;
+    const columns::sparse_column_loops& loops_;
+};
+
+// Makes sparse columns of rows that arrive in pieces, in a second pass over them: the first has counted the entries of
+// each column (column_counter), so that each entry goes where it stays. At the peak the builder holds the matrix and 4
+// bytes per column: at most 1.25 times the matrix if there are as many entries as columns. After an error a builder is of
+// no further use. One thread.
+class sparse_columns_builder {
+  public:
+    // counts: entries of each column, each at most `rows`. The pool must outlive the matrix. errc::data for a size that no
+    // matrix may have (schemas/base/limits.hpp) or impossible counts, errc::exhausted where the pool has not so much left.
+    static result<sparse_columns_builder> make(memory_pool& pool, std::size_t rows,
+                                               std::span<const std::int64_t> counts);
+
+    // The next rows. errc::data if they are not what sparse_rows says, too many, or have more entries in a column than were
+    // counted; the message says in which row, counted from 0 at the builder's first.
+    result<void> append(const sparse_rows& rows);
+
+    std::size_t rows() const noexcept { return rows_; } // that have arrived
+
+    // errc::data unless all rows and entries have arrived. The builder is empty then.
+    result<std::unique_ptr<const sparse_columns>> finish();
+
+  private:
+    sparse_columns_builder(matrix_size size, sparse_memory memory, buffer_ref filled);
+
+    result<void> place_row(const sparse_rows& rows, std::size_t i);
+
+    matrix_size size_;
+    sparse_memory memory_;
+    buffer_ref filled_; // int32: entries of each column that have arrived
+    std::size_t rows_ = 0;
+};
+
+} // namespace troupe

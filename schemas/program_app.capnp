@@ -1,0 +1,146 @@
+@0xe9c2b4d6f8a01304;
+# The app file of a program of scheduled parameters: variables that schedulers choose and change in numbered phases, for
+# which workers compute on their shares of the data. The loader reads the YAML straight into this struct, as with app.capnp:
+# this file is the only source of defaults, ranges and documentation. The settings of a program have a schema of their own,
+# which comes with the program.
+
+using Cxx = import "/capnp/c++.capnp";
+using A = import "annotations.capnp";
+$Cxx.namespace("troupe::proto");
+
+struct ProgramApp $A.doc("A program of scheduled parameters: data, program, schedule and stopping rule.") {
+  troupe @0 :UInt16 $A.required $A.min(1) $A.max(1) $A.doc("Version of the app file format. This build reads 1.");
+  data @1 :ProgramData $A.required $A.doc("The data, whose rows are divided among the workers.");
+  program @2 :Program $A.required $A.doc("What is computed.");
+  schedule @3 :ProgramSchedule
+      $A.doc("Choice of the variables that change together, and division of the work. Dynamic when absent.");
+  stop @4 :ProgramStop
+      $A.doc("Bounds of the run, which ends at the first that is reached. A gap of 1e-6 when absent.");
+  result @5 :ProgramResult $A.doc("What the program leaves behind. Nothing is written when absent.");
+  checkpoint @6 :ProgramCheckpoint
+      $A.doc("Folder and frequency of checkpoints, from which --resume goes on. Nothing is saved when absent.");
+  seed @7 :UInt64 = 1
+      $A.doc("Seed of everything that is drawn at random. The same app file on as many workers and shards gives the same "
+          "result.");
+  base @8 :Text $A.path $A.doc("Another app file, which provides the keys that this one does not set.");
+}
+
+struct Program $A.open $A.doc("Exactly one program, with its settings.") {
+  name @0 :Text;
+  settings @1 :AnyPointer;
+}
+
+# ---- data ----
+
+struct ProgramData $A.doc("Exactly one source of data, and the scaling applied to it.") {
+  union {
+    matrix @0 :MatrixData $A.doc("A matrix from a file: a row for each sample, a column for each variable.");
+    idx @1 :IdxMatrix
+        $A.doc("IDX files, the format of MNIST and Fashion-MNIST, plain or gzip: a row for each image, a column for each "
+            "pixel.");
+  }
+  scale @2 :ColumnScale = none $A.doc("Scaling of the columns before anything is computed.");
+}
+
+enum ColumnScale {
+  none @0 $A.doc("The columns as they are.");
+  unitNorm @1 $A.doc("Every column divided by its Euclidean norm. Results are in the units of the scaled columns.");
+}
+
+struct MatrixData {
+  features @0 :Text $A.required $A.path
+      $A.doc("The matrix: NumPy's .npy, or FILE.npz:MEMBER; CSV; or LIBSVM's text, which is sparse.");
+  targets @1 :Text $A.path $A.doc("A number for each row, in a file of its own. None when absent.");
+  targetColumn @2 :Text
+      $A.doc("Column of a CSV file that holds the targets, instead of a file of targets: its name in the header, or its "
+          "number, from 0. It is no part of the matrix.");
+  header @3 :CsvHeader = auto $A.doc("Whether the first line of a CSV file has the names of the columns.");
+}
+
+enum CsvHeader {
+  auto @0 $A.doc("It has if not all of its fields are numbers.");
+  yes @1 $A.doc("It has.");
+  no @2 $A.doc("It is a row.");
+}
+
+struct IdxMatrix {
+  images @0 :Text $A.required $A.path $A.doc("Images: unsigned bytes, count x rows x columns; scaled to 0..1.");
+  labels @1 :Text $A.required $A.path $A.doc("Targets: the labels, unsigned bytes, one per image.");
+  testImages @2 :Text $A.path $A.doc("Images that are held out, of the same shape.");
+  testLabels @3 :Text $A.path $A.doc("Labels of the images that are held out.");
+}
+
+# ---- schedule ----
+
+struct ProgramSchedule
+    $A.doc("Exactly one way to choose the variables that change together, and the division of the work.") {
+  union {
+    dynamic @0 :DynamicSchedule $A.assumed
+        $A.doc("Variables drawn at random, those that changed most recently by large amounts more often: STRADS, Lee et al. "
+            "2014.");
+    cyclic @1 :CyclicSchedule $A.doc("All variables in turn, in their order.");
+    rotation @2 :RotationSchedule
+        $A.doc("Variables in blocks that rotate among the workers: a worker changes a block while it has it, and no block "
+            "is at two workers.");
+  }
+  workers @3 :UInt32 = 0 $A.min(0) $A.max(1024)
+      $A.doc("Number of workers, each with a share of the data. 0: one per device.");
+  shards @4 :UInt32 = 1 $A.min(1) $A.max(64)
+      $A.doc("Number of schedulers, each with a share of the variables. More of them choose faster, and keep less each.");
+}
+
+struct DynamicSchedule {
+  window @0 :UInt32 = 2 $A.min(0) $A.max(64)
+      $A.doc("Number of phases that may be computed before the changes of earlier ones are known. A larger one hides the "
+          "network; 0 waits for every phase.");
+  set @1 :UInt32 = 0 $A.min(0) $A.max(65536)
+      $A.doc("Variables per phase. 0: as many as make the work of a phase worth its messages.");
+  couple @2 :Coupling = exact $A.doc("Treatment of variables that change together and depend on each other.");
+  rho @3 :Float64 = 0.1 $A.min(0) $A.max(1)
+      $A.doc("With couple: check, the largest correlation of two variables that change together, without its sign.");
+  baseWidth @4 :Float64 = 0.1 $A.min(0) $A.max(1)
+      $A.doc("Share of the mean last change that is added to the chance of every variable. At 0 those that did not change "
+          "are never drawn again.");
+}
+
+enum Coupling {
+  exact @0 $A.doc("The changes account for each other, and for those of the phases in flight: as good as one at a time.");
+  check @1 $A.doc("Variables whose correlation exceeds rho do not change together. Phases in flight are not accounted for: "
+          "with a large window the run may diverge.");
+}
+
+struct CyclicSchedule {
+  window @0 :UInt32 = 2 $A.min(0) $A.max(64)
+      $A.doc("Number of phases that may be computed before the changes of earlier ones are known. A larger one hides the "
+          "network; 0 waits for every phase.");
+  set @1 :UInt32 = 0 $A.min(0) $A.max(65536)
+      $A.doc("Variables per phase. 0: as many as make the work of a phase worth its messages.");
+}
+
+struct RotationSchedule {
+  blocksPerWorker @0 :UInt32 = 2 $A.min(2) $A.max(16)
+      $A.doc("Number of blocks for each worker. With more of them a worker waits less for the next one.");
+}
+
+# ---- bounds, result, checkpoints ----
+
+struct ProgramStop {
+  gap @0 :Float64 = 1e-6 $A.min(0) $A.max(1)
+      $A.doc("Relative distance from the optimum, as far as the program can bound it, at which the run is done. 0: no such "
+          "bound.");
+  sweeps @1 :UInt64 = 0 $A.min(0) $A.max(1000000000000)
+      $A.doc("Number of sweeps; in one sweep as many variables change as there are, or all data is visited once. 0: no "
+          "bound.");
+  phases @2 :UInt64 = 0 $A.min(0) $A.max(1000000000000) $A.doc("Number of phases. 0: no bound.");
+  seconds @3 :Float64 = 0 $A.min(0) $A.max(1000000000) $A.doc("Duration of the run in seconds. 0: no bound.");
+}
+
+struct ProgramResult {
+  directory @0 :Text $A.required $A.path $A.doc("Folder for the program's files; created if missing.");
+}
+
+struct ProgramCheckpoint {
+  directory @0 :Text $A.required $A.path $A.doc("Folder for the checkpoints; created if missing.");
+  everySeconds @1 :UInt32 = 60 $A.min(1) $A.max(1000000) $A.doc("Seconds between two checkpoints.");
+  keep @2 :UInt32 = 2 $A.min(1) $A.max(1000) $A.doc("Checkpoints kept; older ones are deleted.");
+}

@@ -1,0 +1,185 @@
+@0xa4d7c01b92e63f01;
+# Programs of scheduled parameters: schedulers choose at run time which variables are updated together, workers that hold the
+# data compute for them, and the schedulers fold what comes back into the variables, within a bounded staleness.
+#
+# Actors: the leader, which is the run's root; schedulers, each with a range of the variables; workers, each with a range of the
+# data's rows and a device. Agents spawn schedulers and workers (run.capnp).
+#
+#   leader --Piece--> worker             worker --PieceTaken--> leader       its share of the data, some pieces ahead
+#   leader --StartProgram--> all         each --ProgramReady--> leader       once for each incarnation, with the state to start from
+#   scheduler --Phase--> every worker    worker --Partial--> scheduler       phase k by scheduler k mod S
+#   worker --Partial--> other schedulers                                     of a probe: to each scheduler its own part
+#   scheduler --Deltas--> other schedulers                                   what a phase changed, or the judgement of a probe
+#   scheduler 0 --PhasesDone, ProbeDone--> leader                            how far the run is
+#   leader --MarkPhase--> scheduler 0    all --StateSaved--> leader          at the phase that scheduler 0 marks
+#   scheduler --ProgramEnded--> leader                                       with its variables
+#
+# A phase has a number, which counts from 0 over the run. A worker computes phase k when it has applied the deltas of exactly
+# the phases below k - window, in order; Phase k brings those of phase k - window - 1. A scheduler folds phases in the order of
+# their numbers, its own from the partial results of all workers, in their order, those of others from their Deltas. It
+# chooses phase k when it has folded exactly the phases below k - window. So all that is computed depends on the seed, the
+# window and the numbers of workers and schedulers alone.
+#
+# A phase may be a probe, which changes nothing: each worker computes a part for every scheduler, each scheduler judges its
+# part and tells the others, and all conclude the same from all judgements, among other things whether the run is over. Then
+# they end with the variables as they were when they folded that probe; later phases, under way meanwhile, are dropped.
+#
+# Failures: at a marked phase everybody saves what it is at that phase, without waiting for what is under way: a worker before
+# it computes it, a scheduler before it folds it, with its phases that are under way and the deltas that are in flight. If an
+# actor is lost, the leader has it spawned anew, deals its share of the data again, and starts all from the last phase that all
+# have saved, in the next incarnation. Messages of earlier incarnations are dropped. What was computed since is computed again,
+# to the same bits.
+
+using Cxx = import "/capnp/c++.capnp";
+using App = import "program_app.capnp";
+using Run = import "run.capnp";
+using import "annotations.capnp".nodeLocal;
+$Cxx.namespace("troupe::proto");
+
+struct NumberRange { first @0 :UInt64; count @1 :UInt64; }
+
+struct ProgramRun {
+  # What all actors of a run are told: part of their options.
+  program @0 :Text;             # "lasso": a row of the table of programs of the node
+  settings @1 :AnyPointer;      # a struct of the program's schema
+  settingsType @2 :UInt64;      # its schema id: if the node expects another one, its program is another version
+  schedule @3 :App.ProgramSchedule;
+  stop @4 :App.ProgramStop;
+  unitNorm @5 :Bool;            # data.scale
+  seed @6 :UInt64;
+  rows @7 :UInt64;              # of the whole data, like columns and entries
+  columns @8 :UInt64;
+  entries @9 :UInt64;           # that are stored
+  sparse @10 :Bool;
+  workers @11 :UInt32;
+  variables @12 :List(NumberRange);  # of each scheduler
+  moduleSha256 @13 :Text;       # of the program's module; empty: it is part of troupe
+}
+
+struct SchedulerOptions {
+  # Options of role "scheduler" (run.capnp).
+  run @0 :ProgramRun;
+  scheduler @1 :UInt32;         # its number, from 0
+}
+
+struct ProgramWorkerOptions {
+  # Options of role "program-worker" (run.capnp), on the device that computes.
+  run @0 :ProgramRun;
+  worker @1 :UInt32;            # its number, from 0
+  rows @2 :NumberRange;
+  entries @3 :UInt64;           # that are stored in these rows
+}
+
+struct Piece {
+  # Leader to worker: rows of its share, in order. Answered by PieceTaken; the leader keeps a few unanswered.
+  number @0 :UInt32;            # counts from 0 for each worker
+  last @1 :Bool;
+}                               # attachments: as actors/scheduled/data_pieces.hpp says
+
+struct PieceTaken { number @0 :UInt32; }
+
+struct StartProgram {
+  # Leader to every scheduler and worker, when all data has been dealt, or dealt again. Answered by ProgramReady. Messages of
+  # other incarnations are dropped from now on.
+  incarnation @0 :UInt32;       # counts from 1
+  schedulers @1 :List(Run.ActorAddress);
+  workers @2 :List(Run.ActorAddress);
+  state @3 :SavedState;         # as it was saved; null: the run begins
+}                               # attachments: those of `state`
+
+struct ProgramReady { incarnation @0 :UInt32; }
+
+struct BeginPhases {
+  # Leader to every scheduler, when all are ready.
+  incarnation @0 :UInt32;
+}
+
+struct Phase {
+  # Scheduler to every worker.
+  incarnation @0 :UInt32;
+  number @1 :UInt64;
+  probe @2 :Bool;
+  mark @3 :Mark;
+  content @4 :UInt16;           # the first attachments are the phase's content; the others are the deltas of phase
+}                               # number - window - 1, none if there is no such phase
+
+enum Mark {
+  none @0;
+  save @1;                      # everybody saves what it is at this phase
+  stop @2;                      # the run ends before this phase is folded
+}
+
+struct Partial {
+  # Worker to the phase's scheduler; of a probe to each scheduler.
+  incarnation @0 :UInt32;
+  number @1 :UInt64;
+  probe @2 :Bool;
+  mark @3 :Mark;                # of the phase, as the other schedulers do not see it
+}                               # attachments: what the program's worker part has computed
+
+struct Deltas {
+  # Scheduler to every other scheduler: what its phase has changed, or of a probe its judgement.
+  incarnation @0 :UInt32;
+  number @1 :UInt64;
+  probe @2 :Bool;
+  mark @3 :Mark;                # of the phase
+}                               # attachments: the program's
+
+struct PhasesDone {
+  # Scheduler 0 to leader, now and then: the phases below `number` have been folded.
+  incarnation @0 :UInt32;
+  number @1 :UInt64;
+}
+
+struct ProbeDone {
+  # Scheduler 0 to leader: a probe has been concluded.
+  incarnation @0 :UInt32;
+  number @1 :UInt64;
+  numbers @2 :List(Run.NamedNumber);
+  done @3 :Bool;
+}
+
+struct MarkPhase {
+  # Leader to scheduler 0: mark the next phase that you choose.
+  incarnation @0 :UInt32;
+  mark @1 :Mark;
+}
+
+struct SavedState {
+  # What an actor is at a phase. The attachments of the message that holds it are its tensors, in the order of these lists.
+  number @0 :UInt64;            # the phase
+  names @1 :List(Text);         # state of the program's part, one tensor each
+  phases @2 :List(SavedPhase);  # of a scheduler: its own phases from `number` on that have been chosen
+  deltas @3 :List(SavedPhase);  # of a scheduler: of the phases before `number` that a later phase still brings, or needs
+  milestones @4 :UInt32;        # of a scheduler: probes that have been concluded
+}
+
+struct SavedPhase {
+  number @0 :UInt64;
+  probe @1 :Bool;
+  tensors @2 :UInt16;
+}
+
+struct StateSaved {
+  # Everybody to leader, at a phase marked `save`.
+  incarnation @0 :UInt32;
+  state @1 :SavedState;
+}                               # attachments: those of `state`
+
+struct ProgramEnded {
+  # Scheduler to leader: the run is over, by a probe, by the bound of phases, or at a phase marked `stop`.
+  incarnation @0 :UInt32;
+  done @1 :Bool;                # what the app file asks for is reached; false: it was stopped
+  state @2 :SavedState;
+}                               # attachments: those of `state`
+
+# ---- what the leader tells itself ----
+
+struct CommitDue $nodeLocal {
+  # Timer of the leader: it is time to mark a phase at which all save what they are.
+  incarnation @0 :UInt32;
+}
+
+struct TimeIsUp $nodeLocal {
+  # Timer of the leader: the seconds that the app file allows are over.
+}

@@ -1,0 +1,187 @@
+"""Programs of scheduled parameters: the Lasso on real nodes, also when they are killed, and a program of one's own."""
+
+import json
+import math
+import pathlib
+import random
+import re
+import signal
+import subprocess
+
+from support import SOURCE, TROUPE, TroupeTest, main
+
+ROWS, COLUMNS = 120, 12
+LAMBDA = 0.05
+APP = f"""\
+troupe: 1
+data: {{matrix: {{features: x.csv, target_column: y}}}}
+program: {{lasso: {{penalty: {{lambda: {LAMBDA}}}, intercept: false}}}}
+schedule: {{dynamic: {{window: 2}}}}
+stop: {{gap: 1e-9}}
+result: {{directory: result}}
+"""
+
+
+def made_table():
+    """Rows of correlated columns, and targets of some of them with noise."""
+    draw = random.Random(5)
+    rows, targets = [], []
+    for _ in range(ROWS):
+        common = draw.gauss(0, 1)
+        row = [round(draw.gauss(0, 1) + 0.5 * common, 4) for _ in range(COLUMNS)]
+        rows.append(row)
+        targets.append(round(2 * row[1] - row[4] + 0.5 * row[9] + draw.gauss(0, 0.3), 4))
+    return rows, targets
+
+
+def write_table(folder, rows, targets):
+    lines = [",".join([*(f"x{j}" for j in range(COLUMNS)), "y"])]
+    lines += [",".join(map(str, [*row, y])) for row, y in zip(rows, targets)]
+    (folder / "x.csv").write_text("\n".join(lines) + "\n")
+
+
+def objective(rows, targets, b):
+    errors = [y - sum(x * c for x, c in zip(row, b)) for row, y in zip(rows, targets)]
+    return sum(e * e for e in errors) / (2 * len(rows)) + LAMBDA * sum(map(abs, b))
+
+
+def solved(rows, targets):
+    """By plain coordinate descent, far beyond what is asked for."""
+    n = len(rows)
+    b = [0.0] * COLUMNS
+    r = list(targets)
+    squares = [sum(row[j] ** 2 for row in rows) for j in range(COLUMNS)]
+    for _ in range(500):
+        for j in range(COLUMNS):
+            z = sum(row[j] * e for row, e in zip(rows, r)) + squares[j] * b[j]
+            new = math.copysign(max(abs(z) - n * LAMBDA, 0), z) / squares[j]
+            if new != b[j]:
+                r = [e + (b[j] - new) * row[j] for row, e in zip(rows, r)]
+                b[j] = new
+    return b
+
+
+class Programs(TroupeTest):
+    def setUp(self):
+        super().setUp()
+        self.rows, self.targets = made_table()
+        write_table(self.folder, self.rows, self.targets)
+
+    def coefficients(self, folder="result"):
+        b = [0.0] * COLUMNS
+        lines = (self.folder / folder / "coefficients.csv").read_text().splitlines()
+        header = lines[0].split(",")
+        for line in lines[1:]:
+            fields = dict(zip(header, line.split(",")))
+            name = next(v for v in fields.values() if re.fullmatch(r"x\d+", v))
+            b[int(name[1:])] = float(line.split(",")[-1])
+        return b
+
+    def test_the_lasso_on_two_nodes_is_what_coordinate_descent_finds(self):
+        best = objective(self.rows, self.targets, solved(self.rows, self.targets))
+        for settings in ([], ["--set", "schedule.dynamic.window=0"], ["--set", "schedule.shards=3"],
+                         ["--set", "schedule.dynamic.couple=check"], ["--set", "schedule.workers=4"]):
+            with self.subTest(settings=settings):
+                run = self.troupe("run", self.app(APP), "--nodes", 2, "--json", *settings)
+                self.assertEqual(run.code, 0, str(run))
+                done, = run.event("done")
+                found = objective(self.rows, self.targets, self.coefficients())
+                self.assertLess(found - best, 1e-8 * best, str(run))
+                self.assertTrue(all((self.folder / file).exists() for file in done["result"]), str(run))
+                self.assertGreater(len(run.event("sweep")), 0)
+
+    def test_it_is_checked_planned_and_explained(self):
+        self.assertEqual(self.troupe("check", self.app(APP)).out, f"{self.folder}/app.yaml: ok\n")
+        planned = json.loads(self.troupe("plan", self.app(APP), "--nodes", 3, "--json", "--set", "schedule.shards=2").out)
+        self.assertEqual((planned["rows"], planned["variables"], planned["entries"]), (ROWS, COLUMNS, ROWS * COLUMNS))
+        self.assertEqual([w["rows"] for w in planned["workers"]], [40, 40, 40])
+        self.assertEqual([s["variables"] for s in planned["schedulers"]], [6, 6])
+        self.assertIn("L1 penalty", self.troupe("explain", "program.lasso").out)
+
+    def test_a_killed_node_changes_nothing(self):
+        """A cluster of three nodes: the one with a scheduler and a worker, then one with a worker alone."""
+        slow = APP.replace("window: 2", "window: 2, set: 1") \
+                  .replace("gap: 1e-9", "gap: 0, phases: 6000")
+        quiet = self.troupe("run", self.app(slow), "--nodes", 3, "--json")
+        self.assertEqual(quiet.code, 0, str(quiet))
+        expected = (self.folder / "result/coefficients.npy").read_bytes()
+        for victim in (0, 2):
+            with self.subTest(victim=victim):
+                nodes = [self.node(name="a")]
+                nodes += [self.node("--join", nodes[0][1], name=name) for name in ("b", "c")]
+                client = nodes[1][1]
+                run = self.start("run", self.app(slow), "--cluster", client, "--json")
+                self.read_event(run, "start")
+                self.read_event(run, "sweep")
+                nodes[victim][0].send_signal(signal.SIGKILL)
+                ended = self.finish(run)
+                self.assertEqual(ended.code, 0, str(ended))
+                self.assertIn("it carried", ended.event("note")[0]["message"])
+                self.assertEqual((self.folder / "result/coefficients.npy").read_bytes(), expected)
+                for process, _ in nodes:
+                    process.kill()
+
+    def test_bad_input_is_one_line_each(self):
+        def check(text, why, code=2, command=("check",), **files):
+            for name, content in files.items():
+                (self.folder / f"{name}.csv").write_text(content)
+            with self.subTest(why=why):
+                refused = self.troupe(command[0], self.app(text), *command[1:])
+                self.assert_one_line_error(refused, code, why)
+
+        check(APP + "model: {}\n", "conflicts with")
+        check(APP + "train: {}\n", 'goes with "model"')
+        check(APP.replace("lasso:", "laso:"), 'did you mean "lasso"?')
+        check(APP.replace("intercept", "intercepts"), 'did you mean "intercept"?')
+        check(APP.replace("x.csv", "none.csv"), "none.csv")
+        check(APP.replace("target_column: y", "target_column: z"), "z")
+        check(APP.replace("x.csv", "ragged.csv"), "ragged.csv: line 3", ragged="a,y\n1,2\n1,2,3\n")
+        check(APP.replace("x.csv", "nan.csv"), "nan.csv: line 2", nan="a,y\nnan,2\n1,2\n")
+        check(APP.replace("gap: 1e-9", "gap: 0"), "stop")
+        check(APP.replace("dynamic: {window: 2}", "rotation: {}"), "rotation")
+        check(APP.replace("{dynamic: {window: 2}}", "{workers: 1000}"), "1000 workers", command=("run", "--nodes", 2))
+        check(APP.replace("{dynamic: {window: 2}}", "{shards: 50}"), "50 shards", command=("run", "--nodes", 2))
+        check(APP, "cannot go on", command=("run", "--resume"))
+        check(APP, "no module of a program", command=("check", "--program", __file__))
+        check(APP, "none.so", command=("check", "--program", "none.so"))
+
+
+class OwnProgram(TroupeTest):
+    """The walk through apps/README.md, as it stands there."""
+
+    def setUp(self):
+        super().setUp()
+        text = (SOURCE / "apps/README.md").read_text()
+        (self.folder / "ridge").mkdir()
+        for name, language in (("ridge.capnp", "capnp"), ("ridge.cpp", "cpp"), ("ridge.yaml", "yaml")):
+            block, = re.findall(rf"`ridge/{re.escape(name)}`.*?```{language}\n(.*?)```", text, re.DOTALL)
+            (self.folder / "ridge" / name).write_text(block)
+        self.rows, self.targets = made_table()
+        write_table(self.folder / "ridge", self.rows, self.targets)
+        build = pathlib.Path(TROUPE).resolve().parents[2]
+        made = subprocess.run([SOURCE / "tools/program", "--build", build, self.folder / "ridge"], capture_output=True, text=True)
+        self.assertEqual((made.returncode, made.stderr), (0, ""), made.stderr)
+        self.module = ("--program", "ridge/ridge.so")
+
+    def test_it_is_explained_and_run_on_two_nodes(self):
+        self.assertIn("Weight of the squared coefficients", self.troupe("explain", "program.ridge", *self.module).out)
+        run = self.troupe("run", "ridge/ridge.yaml", "--nodes", 2, "--json", *self.module)
+        self.assertEqual(run.code, 0, str(run))
+        b = [float(line) for line in (self.folder / "ridge/ridge_result/ridge.txt").read_text().splitlines()]
+        n, penalty = len(self.rows), 0.1
+        for j in range(COLUMNS):  # the gradient is zero
+            slope = sum(row[j] * (y - sum(x * c for x, c in zip(row, b))) for row, y in zip(self.rows, self.targets)) / n
+            self.assertAlmostEqual(slope, penalty * b[j], delta=1e-4)
+
+    def test_nodes_without_it_say_so(self):
+        node, address = self.node("--devices", "cpu:1")
+        refused = self.troupe("run", "ridge/ridge.yaml", "--cluster", address, *self.module)
+        self.assertNotEqual(refused.code, 0, str(refused))
+        self.assertIn('has no program "ridge"', refused.err)
+        unknown = self.troupe("check", "ridge/ridge.yaml")
+        self.assert_one_line_error(unknown, 2, 'unknown key', "ridge")
+        node.terminate()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+// The actors that run programs of scheduled parameters, in the simulator: the same bits whatever the network does and whoever
+// is lost.
+#include <boost/test/unit_test.hpp>
+
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <tuple>
+
+#include "tests/scheduled/chain.hpp"
+#include "tests/sim/program_sim.hpp"
+#include "tests/support/seeds.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+using namespace troupe;
+using namespace troupe::test;
+
+namespace {
+
+constexpr std::uint64_t phases = 60;
+
+program_sim_shape chain_shape(std::uint32_t workers, std::uint32_t schedulers,
+                              std::uint32_t window) {
+    return {.what = chain_program(),
+            .data = std::make_shared<made_rows>(23, 17),
+            .workers = workers,
+            .schedulers = schedulers,
+            .window = window};
+}
+
+const auto to_phases = [](proto::ProgramApp::Builder app) {
+    app.getProgram().getSettings().initAs<proto::ChainSettings>().setPhases(phases);
+};
+
+std::string bytes_of(const std::filesystem::path& file) {
+    std::ifstream in{file, std::ios::binary};
+    return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+using numbers = std::vector<double>; // of the milestones
+
+numbers numbers_of(const program_news& news) {
+    numbers all;
+    for (const run_milestone& m : news.milestones)
+        all.push_back(m.numbers.at(0).value);
+    return all;
+}
+
+// The end of a run that nothing befalls.
+struct end_of_run {
+    std::string variables;
+    numbers milestones;
+};
+const end_of_run& undisturbed(std::uint32_t workers, std::uint32_t schedulers,
+                              std::uint32_t window) {
+    static std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, end_of_run> known;
+    end_of_run& end = known[{workers, schedulers, window}];
+    if (end.variables.empty()) {
+        const temporary_folder folder;
+        program_sim_shape shape = chain_shape(workers, schedulers, window);
+        shape.result = folder.path().string();
+        shape.is_stormy = false;
+        program_sim run{1, std::move(shape), to_phases};
+        BOOST_REQUIRE(!run.to_the_end().failure);
+        end = {bytes_of(folder.path() / "chain.bin"), numbers_of(run.news())};
+        BOOST_REQUIRE(!end.variables.empty());
+    }
+    return end;
+}
+
+struct disturbance {
+    std::vector<std::uint64_t> kills; // a node each, after so many messages
+};
+
+// The number of notes on losses.
+std::size_t check_same(std::uint64_t seed, std::uint32_t workers, std::uint32_t schedulers,
+                       std::uint32_t window, const disturbance& by = {}) {
+    const temporary_folder folder;
+    program_sim_shape shape = chain_shape(workers, schedulers, window);
+    shape.result = folder.path().string();
+    shape.nodes = 4;
+    program_sim run{seed, std::move(shape), to_phases};
+    for (std::size_t k = 0; k < by.kills.size(); ++k) {
+        const std::uint64_t until = run.sim().messages_handled() + by.kills[k];
+        run.sim().run_until(
+            [&] { return run.sim().messages_handled() >= until || run.news().outcome.has_value(); },
+            std::chrono::minutes{60});
+        run.kill((seed + k) % run.nodes());
+    }
+    const run_finished& outcome = run.to_the_end();
+    BOOST_REQUIRE_MESSAGE(!outcome.failure, outcome.failure->message());
+    const end_of_run& expected = undisturbed(workers, schedulers, window);
+    BOOST_TEST((bytes_of(folder.path() / "chain.bin") == expected.variables));
+    BOOST_TEST(numbers_of(run.news()) == expected.milestones, boost::test_tools::per_element());
+    BOOST_TEST(run.news().starts <= 1);
+    return run.news().notes.size();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(programs_in_the_simulator)
+
+BOOST_AUTO_TEST_CASE(no_storm_changes_a_bit_of_a_program, *seeded) {
+    for (const std::uint64_t seed : seed_range{1000}) {
+        const std::uint32_t windows[] = {0, 1, 2, 8};
+        check_same(seed, 1 + seed % 4, 1 + seed / 4 % 3, windows[seed / 12 % 4]);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_lost_node_changes_no_bit_of_a_program, *seeded) {
+    std::size_t losses = 0;
+    const seed_range seeds{200};
+    std::size_t runs = 0;
+    for (const std::uint64_t seed : seeds) {
+        random_stream random{seed};
+        const std::uint32_t windows[] = {0, 2, 8};
+        losses += check_same(seed, 1 + seed % 4, 1 + seed / 4 % 3, windows[seed / 12 % 3],
+                             {.kills = {random.below(1500)}}) > 0;
+        ++runs;
+    }
+    BOOST_TEST(losses >
+               runs / 4); // others strike a node without actors of the run, or come too late
+}
+
+BOOST_AUTO_TEST_CASE(a_second_node_that_is_lost_while_the_run_recovers_changes_no_bit, *seeded) {
+    std::size_t losses = 0;
+    std::size_t runs = 0;
+    for (const std::uint64_t seed : seed_range{100}) {
+        random_stream random{seed, 1};
+        const std::uint32_t windows[] = {0, 2, 8};
+        losses += check_same(seed, 2 + seed % 3, 1 + seed / 3 % 3, windows[seed / 9 % 3],
+                             {.kills = {random.below(800), random.below(120)}}) > 1;
+        ++runs;
+    }
+    BOOST_TEST(losses > runs / 4);
+}
+
+BOOST_AUTO_TEST_CASE(a_part_that_fails_ends_the_run_with_its_sentence) {
+    program_sim run{3, chain_shape(3, 2, 2), [](proto::ProgramApp::Builder app) {
+                        auto settings =
+                            app.getProgram().getSettings().initAs<proto::ChainSettings>();
+                        settings.setPhases(1000);
+                        settings.setFailsAt(22);
+                    }};
+    const auto failure = run.to_the_end().failure;
+    BOOST_REQUIRE(failure.has_value());
+    BOOST_TEST((failure->code() == errc::numeric));
+    BOOST_TEST(failure->message().find("made to fail") != std::string::npos, failure->message());
+    BOOST_TEST(failure->message().find("worker-") == 0u, failure->message());
+}
+
+BOOST_AUTO_TEST_CASE(a_run_whose_nodes_are_all_lost_ends_with_a_sentence) {
+    program_sim run{4, chain_shape(3, 1, 2), [](proto::ProgramApp::Builder app) {
+                        app.getProgram().getSettings().initAs<proto::ChainSettings>().setPhases(
+                            1000000);
+                    }};
+    run.sim().run_until([&] { return run.news().milestones.size() > 3; }, std::chrono::minutes{5});
+    for (std::size_t n = 0; n < run.nodes(); ++n)
+        run.kill(n);
+    const auto failure = run.to_the_end().failure;
+    BOOST_REQUIRE(failure.has_value());
+    BOOST_TEST((failure->code() == errc::lost));
+    BOOST_TEST(failure->message().find("no node is left to go on") != std::string::npos,
+               failure->message());
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_is_stopped_ends_at_the_next_phase) {
+    program_sim run{5, chain_shape(3, 2, 2), [](proto::ProgramApp::Builder app) {
+                        app.getProgram().getSettings().initAs<proto::ChainSettings>().setPhases(
+                            1000000);
+                    }};
+    run.sim().run_until([&] { return run.news().milestones.size() > 3; }, std::chrono::minutes{5});
+    run.run_node().send(run.root(), frame_builder<proto::StopRun>{});
+    const auto failure = run.to_the_end().failure;
+    BOOST_REQUIRE(failure.has_value());
+    BOOST_TEST((failure->code() == errc::cancelled));
+}
+
+BOOST_AUTO_TEST_CASE(bounds_of_phases_and_sweeps_hold) {
+    program_sim by_phases{
+        6, chain_shape(2, 3, 2), [](proto::ProgramApp::Builder app) {
+            app.getProgram().getSettings().initAs<proto::ChainSettings>().setPhases(1000000);
+            app.initStop().setPhases(50);
+        }};
+    BOOST_TEST(!by_phases.to_the_end().failure);
+    BOOST_TEST(by_phases.news().milestones.size() == 7u); // phases 6, 13, ... 48
+    program_sim by_sweeps{
+        7, chain_shape(2, 3, 2), [](proto::ProgramApp::Builder app) {
+            app.getProgram().getSettings().initAs<proto::ChainSettings>().setPhases(1000000);
+            app.initStop().setSweeps(4);
+        }};
+    BOOST_TEST(!by_sweeps.to_the_end().failure);
+    BOOST_TEST(by_sweeps.news().milestones.size() == 4u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

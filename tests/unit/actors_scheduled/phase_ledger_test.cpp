@@ -1,0 +1,207 @@
+// The order of a scheduler's steps, and what it refuses.
+#include <boost/test/unit_test.hpp>
+
+#include <deque>
+
+#include "actors/scheduled/phase_ledger.hpp"
+#include "schemas/base/random.hpp"
+
+using namespace troupe;
+using namespace troupe::scheduled;
+
+namespace {
+
+using steps = std::vector<std::pair<step::kind, std::uint64_t>>;
+
+std::string text(const steps& all) {
+    static const char* const names[] = {"wait", "schedule", "save",  "stop",
+                                        "pull", "absorb",   "judge", "conclude"};
+    std::string made;
+    for (const auto& [what, number] : all)
+        made += std::string{names[what]} + " " + std::to_string(number) + "\n";
+    return made;
+}
+
+bool is_probe(std::uint64_t number) {
+    return number % 5 == 4;
+}
+
+// Schedulers and workers as values; messages between them wait in a list, from which any is delivered next.
+class exchange_of_messages {
+  public:
+    exchange_of_messages(ledger_shape shape, std::uint64_t seed) : shape_{shape}, random_{seed} {
+        for (shape.scheduler = 0; shape.scheduler < shape.schedulers; ++shape.scheduler)
+            ledgers_.emplace_back(shape);
+        done_.resize(shape.schedulers);
+    }
+
+    // Until every scheduler has folded so many phases. Returns the steps of each.
+    const std::vector<steps>& run(std::uint64_t phases) {
+        for (std::uint32_t s = 0; s < shape_.schedulers; ++s)
+            go_on(s, phases);
+        while (!waiting_.empty()) {
+            const std::size_t at = random_.below(waiting_.size());
+            const auto deliver = std::move(waiting_[at]);
+            waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(at));
+            go_on(deliver(), phases);
+        }
+        for (const phase_ledger& l : ledgers_)
+            BOOST_TEST(l.folded() >= phases);
+        return done_;
+    }
+
+  private:
+    void go_on(std::uint32_t s, std::uint64_t phases) {
+        phase_ledger& l = ledgers_[s];
+        for (step next = l.next(); next.what != step::wait && l.folded() < phases;
+             next = l.next()) {
+            done_[s].push_back({next.what, next.number});
+            const phase_header header{next.number, is_probe(next.number)};
+            switch (next.what) {
+            case step::schedule:
+                l.scheduled({next.number, is_probe(next.number), {}});
+                for (std::uint32_t w = 0; w < shape_.workers; ++w)
+                    partials_of(s, w, header);
+                break;
+            case step::pull:
+                deltas_of(s, header);
+                l.folded({});
+                break;
+            case step::absorb:
+            case step::conclude:
+                l.folded({});
+                break;
+            case step::judge:
+                deltas_of(s, header);
+                l.judged({});
+                break;
+            default:
+                BOOST_FAIL("no phase is marked");
+            }
+        }
+    }
+    void partials_of(std::uint32_t scheduler, std::uint32_t worker, const phase_header& of) {
+        for (std::uint32_t s = 0; s < shape_.schedulers; ++s)
+            if (of.is_probe || s == scheduler)
+                waiting_.push_back([this, s, worker, of] {
+                    BOOST_TEST(ledgers_[s].take_partial(worker, of, {}).ok());
+                    return s;
+                });
+    }
+    void deltas_of(std::uint32_t scheduler, const phase_header& of) {
+        for (std::uint32_t s = 0; s < shape_.schedulers; ++s)
+            if (s != scheduler)
+                waiting_.push_back([this, s, scheduler, of] {
+                    BOOST_TEST(ledgers_[s].take_deltas(scheduler, of, {}).ok());
+                    return s;
+                });
+    }
+
+    ledger_shape shape_;
+    random_stream random_;
+    std::vector<phase_ledger> ledgers_;
+    std::vector<steps> done_;
+    std::deque<std::function<std::uint32_t()>> waiting_;
+};
+
+// What the header promises.
+steps promised(const ledger_shape& shape, std::uint32_t scheduler, std::uint64_t phases) {
+    steps all;
+    const auto choose = [&](std::uint64_t number) {
+        if (number % shape.schedulers == scheduler)
+            all.push_back({step::schedule, number});
+    };
+    for (std::uint64_t number = 0; number <= shape.window; ++number)
+        choose(number);
+    for (std::uint64_t m = 0; m < phases; ++m) {
+        if (is_probe(m)) {
+            all.push_back({step::judge, m});
+            all.push_back({step::conclude, m});
+        } else {
+            all.push_back({m % shape.schedulers == scheduler ? step::pull : step::absorb, m});
+        }
+        if (m + 1 < phases)
+            choose(m + shape.window + 1);
+    }
+    return all;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(phase_ledgers)
+
+BOOST_AUTO_TEST_CASE(the_order_of_steps_does_not_depend_on_that_of_messages) {
+    for (const std::uint32_t schedulers : {1u, 2u, 3u})
+        for (const std::uint32_t window : {0u, 1u, 2u, 5u})
+            for (std::uint64_t seed = 0; seed < 20; ++seed) {
+                const ledger_shape shape{0, schedulers, 3, window};
+                exchange_of_messages all{shape, seed};
+                const auto& done = all.run(30);
+                for (std::uint32_t s = 0; s < schedulers; ++s)
+                    BOOST_REQUIRE_MESSAGE(done[s] == promised(shape, s, 30),
+                                          "scheduler " << s << " of " << schedulers << ", window "
+                                                       << window << ":\n"
+                                                       << text(done[s]));
+            }
+}
+
+BOOST_AUTO_TEST_CASE(deltas_in_flight_are_those_of_the_window) {
+    phase_ledger ledger{{0, 1, 1, 2}};
+    for (std::uint64_t number = 0; number < 6; ++number) {
+        while (ledger.next().what == step::schedule) {
+            const std::uint64_t chosen = ledger.next().number;
+            const phase_deltas* due = ledger.due_with(chosen);
+            BOOST_TEST((due != nullptr) == (chosen >= 3));
+            if (due != nullptr)
+                BOOST_TEST(due->number == chosen - 3);
+            ledger.scheduled({chosen, false, {}});
+        }
+        BOOST_TEST(ledger.take_partial(0, {number}, {}).ok());
+        BOOST_TEST((ledger.next().what == step::pull));
+        std::vector<std::uint64_t> numbers;
+        for (const phase_deltas& d : ledger.in_flight(number))
+            numbers.push_back(d.number);
+        std::vector<std::uint64_t> expected;
+        for (std::uint64_t n = number < 2 ? 0 : number - 2; n < number; ++n)
+            expected.push_back(n);
+        BOOST_TEST(numbers == expected, boost::test_tools::per_element());
+        ledger.folded({});
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_marked_phase_is_saved_once_and_a_stopped_one_ends) {
+    phase_ledger ledger{{0, 1, 1, 0}};
+    ledger.scheduled({0, false, {}}, phase_mark::save);
+    BOOST_TEST((ledger.next().what == step::save));
+    ledger.saved();
+    BOOST_TEST((ledger.next().what == step::wait));
+    BOOST_TEST(ledger.take_partial(0, {0, false, phase_mark::save}, {}).ok());
+    BOOST_TEST((ledger.next().what == step::pull));
+    ledger.folded({});
+    ledger.scheduled({1, false, {}}, phase_mark::stop);
+    BOOST_TEST((ledger.next().what == step::stop));
+}
+
+BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_and_changes_nothing) {
+    phase_ledger ledger{{0, 2, 2, 1}};
+    BOOST_TEST(!ledger.take_partial(0, {0}, {}).ok()); // not sent yet
+    ledger.scheduled({0, false, {}});
+    BOOST_TEST(!ledger.take_partial(2, {0}, {}).ok());       // no such worker
+    BOOST_TEST(!ledger.take_partial(0, {1}, {}).ok());       // another scheduler's
+    BOOST_TEST(!ledger.take_partial(0, {0, true}, {}).ok()); // it is no probe
+    BOOST_TEST(!ledger.take_partial(0, {1000}, {}).ok());    // too far ahead
+    BOOST_TEST(ledger.take_partial(0, {0}, {}).ok());
+    BOOST_TEST(!ledger.take_partial(0, {0}, {}).ok());      // twice
+    BOOST_TEST(!ledger.take_deltas(0, {1}, {}).ok());       // from itself
+    BOOST_TEST(!ledger.take_deltas(1, {0}, {}).ok());       // of another's phase
+    BOOST_TEST(!ledger.take_deltas(2, {1, true}, {}).ok()); // no such scheduler
+    BOOST_TEST(ledger.take_deltas(1, {1}, {}).ok());
+    BOOST_TEST(!ledger.take_deltas(1, {1}, {}).ok());
+    BOOST_TEST((ledger.next().what == step::wait)); // for worker 1
+    BOOST_TEST(ledger.take_partial(1, {0}, {}).ok());
+    BOOST_TEST((ledger.next().what == step::pull));
+    ledger.folded({});
+    BOOST_TEST(!ledger.take_partial(1, {0}, {}).ok()); // it is over
+}
+
+BOOST_AUTO_TEST_SUITE_END()

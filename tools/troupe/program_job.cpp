@@ -1,0 +1,144 @@
+#include "tools/troupe/program_job.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "actors/scheduled/leader.hpp"
+#include "actors/scheduled/matrix_pieces.hpp"
+#include "actors/scheduled/program_app.hpp"
+#include "actors/scheduled/program_run.hpp"
+#include "actors/scheduled/scheduled_messages.hpp"
+#include "schemas/base/quantities.hpp"
+
+namespace troupe::cli {
+
+namespace {
+
+using namespace scheduled;
+
+class program_of_data final : public job {
+  public:
+    program_of_data(program_app app, std::shared_ptr<const program_table> programs,
+                    const program& what, std::shared_ptr<piece_source> data)
+        : app_{std::move(app)}, programs_{std::move(programs)}, what_{what}, data_{
+                                                                                 std::move(data)} {}
+
+    std::vector<std::string> notes() const override {
+        if (app_.app().hasResult())
+            return {};
+        return {"result: absent, so that nothing is written; name a folder by result.directory"};
+    }
+
+    result<void> check_place(const std::vector<plan_device>& devices) const override {
+        const data_shape shape = data_->shape();
+        if (workers(devices) > shape.rows)
+            return app_.error_at("schedule.workers",
+                                 std::to_string(workers(devices)) + " workers for " +
+                                     std::to_string(shape.rows) + " rows of data");
+        if (schedulers() > shape.columns)
+            return app_.error_at("schedule.shards", std::to_string(schedulers()) + " shards for " +
+                                                        std::to_string(shape.columns) +
+                                                        " variables");
+        return {};
+    }
+
+    result<planned_job> plan(const job_site& site, bool) override {
+        const program_run run = share_out_to(site.devices);
+        nlohmann::ordered_json json{{"program", what_.name}};
+        json["rows"] = run.shares.data.rows;
+        json["variables"] = run.shares.data.columns;
+        json["entries"] = run.shares.data.entries;
+        std::string text = "program " + what_.name + ": " + std::to_string(run.shares.data.rows) +
+                           " rows, " + std::to_string(run.shares.data.columns) + " variables, " +
+                           std::to_string(run.shares.data.entries) + " entries\n";
+        for (std::size_t w = 0; w < run.shares.rows.size(); ++w) {
+            const std::string where = where_text(site.devices[w % site.devices.size()]);
+            text += "worker-" + std::to_string(w) + " on " + where + ": " +
+                    std::to_string(run.shares.rows[w].count) + " rows, " +
+                    std::to_string(run.shares.entries[w]) + " entries\n";
+            json["workers"].push_back({{"device", where},
+                                       {"rows", run.shares.rows[w].count},
+                                       {"entries", run.shares.entries[w]}});
+        }
+        for (std::size_t s = 0; s < run.shares.variables.size(); ++s) {
+            const std::string where =
+                where_text(site.devices[s % run.shares.rows.size() % site.devices.size()]);
+            text += "scheduler-" + std::to_string(s) + " beside " + where + ": " +
+                    std::to_string(run.shares.variables[s].count) + " variables\n";
+            json["schedulers"].push_back(
+                {{"device", where}, {"variables", run.shares.variables[s].count}});
+        }
+        return planned_job{text, json.dump(), {}};
+    }
+
+    actor_address spawn(const job_run& run) override {
+        leader_options options;
+        options.run = run.number;
+        options.listener = &run.listener;
+        options.io = run.io;
+        options.what = share_out_to(run.devices);
+        options.data = data_;
+        options.devices = run.devices;
+        return run.runtime.spawn_of_run<leader>(run.number, "leader", std::move(options));
+    }
+
+  private:
+    std::size_t workers(const std::vector<plan_device>& devices) const {
+        const std::uint32_t wanted = app_.app().getSchedule().getWorkers();
+        return wanted > 0 ? wanted : devices.size();
+    }
+    std::size_t schedulers() const { return app_.app().getSchedule().getShards(); }
+    program_run share_out_to(const std::vector<plan_device>& devices) const {
+        return {app_.app(), &what_, share_out(*data_, workers(devices), schedulers())};
+    }
+
+    program_app app_;
+    std::shared_ptr<const program_table> programs_;
+    const program& what_; // of the table
+    std::shared_ptr<piece_source> data_;
+};
+
+result<std::unique_ptr<job>> open(const app_definition& definition,
+                                  std::shared_ptr<const program_table> programs, bool resume) {
+    if (resume)
+        return error{errc::usage, "--resume: programs cannot go on from a checkpoint yet; the run "
+                                  "survives lost nodes while it lasts"};
+    program_app app{definition};
+    const auto row = std::ranges::find(*programs, app.program(), &program::name);
+    TROUPE_CHECK(row != programs->end(), "the language knows the programs of the table alone");
+    if (app.app().getSchedule().isRotation())
+        return app.error_at("schedule.rotation",
+                            "the program " + app.program() +
+                                " has no blocks that rotate; use dynamic or cyclic");
+    auto data = open_data(app.app().getData());
+    if (!data)
+        return app.at_its_place(data.failure());
+    if (row->check) {
+        program_site site;
+        site.settings = app.settings();
+        site.schedule = read_schedule(app.app().getSchedule());
+        site.stop = read_stop(app.app().getStop());
+        site.data = (*data)->shape();
+        if (auto fits = row->check(site); !fits)
+            return app.at_setting(fits.failure());
+    }
+    return std::unique_ptr<job>{
+        std::make_unique<program_of_data>(std::move(app), programs, *row, std::move(*data))};
+}
+
+} // namespace
+
+job_kind program_job(std::shared_ptr<const program_table> programs) {
+    std::vector<app_member> members;
+    for (const program& p : *programs)
+        members.push_back({p.name, p.settings, p.doc});
+    job_kind kind{.app = program_app_kind(std::move(members)),
+                  .roles = program_roles(programs),
+                  .open = [programs](const app_definition& app, job_purpose, bool resume) {
+                      return open(app, programs, resume);
+                  }};
+    append(kind.messages, scheduled_messages{});
+    return kind;
+}
+
+} // namespace troupe::cli
