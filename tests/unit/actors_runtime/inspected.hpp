@@ -90,7 +90,7 @@ struct inspected {
         tools.connect("sim:a");
         settle();
     }
-    void settle() { sim.run_for(1s); }
+    void settle() { sim.run_for(std::chrono::seconds{1}); }
 
     template <class Body>
     void ask(frame_builder<Body> question) {
