@@ -5,6 +5,7 @@ import math
 import pathlib
 import random
 import re
+import shutil
 import signal
 import subprocess
 
@@ -121,6 +122,38 @@ class Programs(TroupeTest):
                 for process, _ in nodes:
                     process.kill()
 
+    def test_a_run_that_is_stopped_goes_on_to_the_same_result(self):
+        slow = APP.replace("window: 2", "window: 2, set: 1").replace("gap: 1e-9", "gap: 0, phases: 20000") \
+            + "checkpoint: {directory: saved, every_seconds: 1}\n"
+        self.assertEqual(self.troupe("run", self.app(slow), "--nodes", 2).code, 0)
+        expected = (self.folder / "result/coefficients.npy").read_bytes()
+        refused = self.troupe("run", self.app(slow), "--nodes", 2)
+        if any((self.folder / "saved").glob("phase-*")):
+            self.assert_one_line_error(refused, 2, "go on from them with --resume")
+        shutil.rmtree(self.folder / "saved", ignore_errors=True)
+        run = self.start("run", self.app(slow), "--nodes", 2, "--json")
+        self.read_event(run, "sweep")
+        run.send_signal(signal.SIGINT)
+        stopped = self.finish(run)
+        self.assertEqual(stopped.code, 130, str(stopped))
+        saved = sorted((self.folder / "saved").glob("phase-*"))
+        self.assertTrue(saved, str(stopped))
+        other = self.troupe("run", self.app(slow.replace("lambda: 0.05", "lambda: 0.06")), "--nodes", 2, "--resume")
+        self.assert_one_line_error(other, 2, "other data, settings, schedule or seed")
+        fewer = self.troupe("run", self.app(slow), "--nodes", 3, "--resume")
+        self.assertEqual(fewer.code, 2, str(fewer))
+        self.assertIn("a run with 2 workers and 1 shard", fewer.err)
+        resumed = self.troupe("run", self.app(slow), "--nodes", 2, "--resume", "--json")
+        self.assertEqual(resumed.code, 0, str(resumed))
+        self.assertEqual(resumed.event("start")[0]["resumed_from"], str(saved[-1].relative_to(self.folder)) if not
+                         resumed.event("start")[0]["resumed_from"].startswith("/") else str(saved[-1]))
+        self.assertEqual((self.folder / "result/coefficients.npy").read_bytes(), expected)
+        newest = sorted((self.folder / "saved").glob("phase-*"))[-1]
+        part = newest / "worker-0.safetensors"
+        part.write_bytes(part.read_bytes()[:-1] + b"x")
+        damaged = self.troupe("run", self.app(slow), "--nodes", 2, "--resume")
+        self.assert_one_line_error(damaged, 2, "damaged", "worker-0.safetensors")
+
     def test_bad_input_is_one_line_each(self):
         def check(text, why, code=2, command=("check",), **files):
             for name, content in files.items():
@@ -141,7 +174,7 @@ class Programs(TroupeTest):
         check(APP.replace("dynamic: {window: 2}", "rotation: {}"), "rotation")
         check(APP.replace("{dynamic: {window: 2}}", "{workers: 1000}"), "1000 workers", command=("run", "--nodes", 2))
         check(APP.replace("{dynamic: {window: 2}}", "{shards: 50}"), "50 shards", command=("run", "--nodes", 2))
-        check(APP, "cannot go on", command=("run", "--resume"))
+        check(APP, "names no checkpoint folder", command=("run", "--resume"))
         check(APP, "no module of a program", command=("check", "--program", __file__))
         check(APP, "none.so", command=("check", "--program", "none.so"))
 
