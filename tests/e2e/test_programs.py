@@ -121,6 +121,33 @@ class Programs(TroupeTest):
                 for process, _ in nodes:
                     process.kill()
 
+    def test_the_inspector_shows_what_the_actors_of_a_run_are_at(self):
+        endless = APP.replace("window: 2", "window: 2, set: 1").replace("gap: 1e-9", "gap: 0, phases: 1000000000")
+        run = self.start("run", self.app(endless), "--nodes", 2, "--json", "--set", "schedule.shards=2")
+        start = self.read_event(run, "start")
+        self.read_event(run, "sweep")
+
+        def look(view, *words):
+            return json.loads(self.troupe("inspect", start["inspect"], view, *words, "--json").out)
+
+        def facts():
+            return {a["name"].split("/")[1]: a["facts"] for a in look("schedule", f"run={start['run']}")["actors"]}
+        before = facts()
+        self.assertEqual(list(before), ["leader", "scheduler-0", "scheduler-1", "worker-0", "worker-1"])
+        self.assertEqual(before["leader"]["course"], "running")
+        self.assertEqual(before["scheduler-1"]["window"], "2")
+        self.assertRegex(before["scheduler-0"]["chosen"], r"phase \d+: (\d+ variables?|probe)")
+        self.assertRegex(before["worker-1"]["last"], r"phase \d+: (\d+ variables?|probe)")
+        for actor in ("scheduler-0", "worker-1"):
+            self.eventually(lambda: int(facts()[actor]["phase"]) > int(before[actor]["phase"]), f"{actor} goes on")
+        shown = self.troupe("inspect", start["inspect"], "schedule").out
+        self.assertTrue(shown.startswith("run "), shown)
+        self.assertIn("chosen", shown)
+        server, = look("staleness")["servers"]
+        self.assertEqual([w["worker"] for w in server["workers"]], [0, 1])
+        run.terminate()
+        self.finish(run, 15)
+
     def test_bad_input_is_one_line_each(self):
         def check(text, why, code=2, command=("check",), **files):
             for name, content in files.items():

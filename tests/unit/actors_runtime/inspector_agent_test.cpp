@@ -136,15 +136,21 @@ BOOST_FIXTURE_TEST_CASE(actors_are_listed_with_their_names_and_counters, inspect
                boost::test_tools::per_element());
 }
 
-BOOST_FIXTURE_TEST_CASE(an_actor_shows_the_workers_that_it_serves, inspected) {
+BOOST_FIXTURE_TEST_CASE(an_actor_shows_the_workers_that_it_serves_and_facts, inspected) {
     class server final : public actor {
       public:
-        server(actor_context& context, std::shared_ptr<worker_board> board) : actor{context} {
+        server(actor_context& context, std::shared_ptr<worker_board> board,
+               std::shared_ptr<fact_board> facts)
+            : actor{context} {
             show_workers(std::move(board));
+            show_facts(std::move(facts));
         }
     };
     const auto board = std::make_shared<worker_board>();
-    const actor_address shard = node.spawn<server>("shard-0", board);
+    const auto told = std::make_shared<fact_board>();
+    const actor_address shard = node.spawn<server>("shard-0", board, told);
+    told->set({{"phase", "16"}, {"waits", "for worker 2"}});
+    told->set("phase", "17");
     board->took(2, 1, 0);
     board->took(2, 2, 1000);
     board->took(0, 1, 3);
@@ -157,6 +163,7 @@ BOOST_FIXTURE_TEST_CASE(an_actor_shows_the_workers_that_it_serves, inspected) {
     for (const auto a : kept.lists.at(0)->body<proto::ActorList>().getActors()) {
         if (a.getNumber() != shard.actor.value()) {
             BOOST_TEST(a.getWorkers().size() == 0u);
+            BOOST_TEST(a.getFacts().size() == 0u);
             continue;
         }
         BOOST_REQUIRE_EQUAL(a.getWorkers().size(), 2u);
@@ -169,35 +176,12 @@ BOOST_FIXTURE_TEST_CASE(an_actor_shows_the_workers_that_it_serves, inspected) {
         BOOST_TEST(second.getLate()[0] == 1u);
         BOOST_TEST(second.getLate()[worker_board::late_max] == 1u);
         BOOST_TEST(second.getWaitsFor() == 0u);
-    }
-}
-
-BOOST_FIXTURE_TEST_CASE(an_actor_shows_the_facts_that_it_tells, inspected) {
-    class told final : public actor {
-      public:
-        told(actor_context& context, std::shared_ptr<fact_board> board) : actor{context} {
-            show_facts(std::move(board));
-        }
-    };
-    const auto board = std::make_shared<fact_board>();
-    const actor_address scheduler = node.spawn<told>("scheduler-0", board);
-    board->set({{"phase", "16"}, {"waits", "for worker 2"}});
-    board->set("phase", "17");
-    ask(frame_builder<proto::ListActors>{});
-    bool is_found = false;
-    for (const auto a : kept.lists.at(0)->body<proto::ActorList>().getActors()) {
-        if (a.getNumber() != scheduler.actor.value()) {
-            BOOST_TEST(a.getFacts().size() == 0u);
-            continue;
-        }
-        is_found = true;
         BOOST_REQUIRE_EQUAL(a.getFacts().size(), 2u);
         BOOST_TEST(a.getFacts()[0].getName().cStr() == "phase");
         BOOST_TEST(a.getFacts()[0].getText().cStr() == "17");
         BOOST_TEST(a.getFacts()[1].getName().cStr() == "waits");
         BOOST_TEST(a.getFacts()[1].getText().cStr() == "for worker 2");
     }
-    BOOST_TEST(is_found);
 }
 
 BOOST_FIXTURE_TEST_CASE(the_trace_has_one_event_per_handled_message, inspected) {
