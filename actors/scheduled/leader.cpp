@@ -206,7 +206,7 @@ void leader::write_result() {
          .then =
              [this, out] {
                  for (const std::string& file : out->files)
-                                  report_.files.push_back((out->site.directory / file).string());
+                     report_.files.push_back((out->site.directory / file).string());
                  finish(report_.failure);
              }});
 }

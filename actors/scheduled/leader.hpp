@@ -30,6 +30,8 @@ struct leader_options {
     run_listener* listener = nullptr;
     std::shared_ptr<device> io; // reads data and writes results
     program_run what;           // what its readers read must outlive the leader
+    std::optional<error> refusal =
+        {}; // if there is one, it ends the run at once; `what` has no shares then
     std::shared_ptr<piece_source> data;
     std::vector<plan_device> devices; // not empty
     duration between_commits{std::chrono::seconds{10}};

@@ -15,6 +15,8 @@ constexpr std::uint32_t pieces_unanswered_max = 4;
 void leader::on_start() {
     listener_ = runtime().spawn_of_run<listening_actor>(run(), "reporter", self(),
                                                         std::ref(*options_.listener));
+    if (options_.refusal)
+        return finish(options_.refusal);
     dealing_.wanted.assign(workers(), true);
     dealing_.pieces.assign(workers(), 0);
     std::vector<plan_device> in_use;

@@ -112,12 +112,8 @@ void lasso_scheduler::begin_round(std::uint64_t number, std::span<const judgemen
             order_->note_change(column, std::abs(best - value) * std::sqrt(curvature));
     }
     judged_.reset();
-    const std::size_t schedulers = options_.schedulers;
-    const std::size_t per_phase = phase_size();
-    const std::size_t round =
-        std::max((working_.size() + per_phase - 1) / per_phase, schedulers);
     rule_.begin(duality_gap(all.residual_square, all.coefficients, p),
-                number + options_.schedule.window + 1, round);
+                number + options_.schedule.window + 1, working_.size());
 }
 
 // ---- as it is saved ----

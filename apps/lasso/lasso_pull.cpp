@@ -207,6 +207,7 @@ result<payload> lasso_scheduler::change(std::uint64_t number,
         const double delta = u.values[i] - value;
         if (!std::isfinite(delta) || !std::isfinite(u.values[i] * u.values[i]))
             return diverged();
+        c.updated += u.is_updated[i];
         if (u.is_updated[i])
             order_->note_change(chosen[i], std::abs(delta) * std::sqrt(facts.curvature()));
         if (delta == 0)

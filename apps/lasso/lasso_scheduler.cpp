@@ -83,9 +83,11 @@ result<phase> lasso_scheduler::schedule_probe(std::uint64_t number) {
 std::vector<std::int64_t> lasso_scheduler::choose(random_stream& random) {
     if (!course_.has_begun || course_.is_done)
         return {};
+    // What is under way already is left out, unless most of it may come to nothing.
     std::vector<std::int64_t> taken;
     for (const own_phase& p : under_way_)
-        taken.insert(taken.end(), p.chosen.begin(), p.chosen.end());
+        if (options_.schedule.couple == scheduled::coupling::exact)
+            taken.insert(taken.end(), p.chosen.begin(), p.chosen.end());
     std::ranges::sort(taken);
     std::vector<std::int64_t> eligible;
     std::ranges::set_difference(working_.own(), taken, std::back_inserter(eligible));
@@ -156,8 +158,7 @@ result<void> lasso_scheduler::absorb(const phase_deltas& deltas) {
 }
 
 void lasso_scheduler::fold(std::uint64_t number, const changes& c) {
-    const bool is_empty = c.columns.empty() && !std::isfinite(c.gap);
-    rule_.fold(number, {is_empty, c.decrease, c.gap});
+    rule_.fold(number, {static_cast<std::size_t>(c.updated), c.decrease, c.gap});
 }
 
 } // namespace troupe::lasso

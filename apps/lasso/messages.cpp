@@ -118,7 +118,7 @@ result<update_partial> read_update_partial(const payload& p, const update_reques
 
 result<payload> to_payload(memory_pool& memory, const changes& c) {
     return payload_of(memory, c.columns, c.deltas, c.before,
-                      std::array{c.shift, c.decrease, c.gap});
+                      std::array{c.updated, c.shift, c.decrease, c.gap});
 }
 
 result<changes> read_changes(const payload& p, std::uint64_t columns) {
@@ -126,12 +126,15 @@ result<changes> read_changes(const payload& p, std::uint64_t columns) {
     const std::size_t count = changed ? changed->size() : 0;
     const auto deltas = read<double>(p, 1, count, "the changes of a phase");
     const auto before = read<double>(p, 2, count, "the coefficients before a phase");
-    const auto numbers = read<double>(p, 3, 3, "the numbers of a phase");
+    const auto numbers = read<double>(p, 3, 4, "the numbers of a phase");
     if (const error* failure = first_failure(changed, deltas, before, numbers))
         return *failure;
     if (auto known = check_columns(*changed, columns, "the changes of a phase"); !known)
         return known.failure();
-    return changes{*changed, *deltas, *before, (*numbers)[0], (*numbers)[1], (*numbers)[2]};
+    const auto& n = *numbers;
+    if (!(n[0] >= 0 && n[0] <= static_cast<double>(columns)))
+        return error{errc::protocol, "a phase has updated more columns than there are"};
+    return changes{*changed, *deltas, *before, n[0], n[1], n[2], n[3]};
 }
 
 // ---- probes ----

@@ -63,6 +63,7 @@ struct changes {
     std::span<const std::int32_t> columns;
     std::span<const double> deltas; // of their coefficients
     std::span<const double> before; // the model's coefficients, for the scheduler that made the changes
+    double updated = 0;             // variables, changed or not
     double shift = 0;               // of the intercept
     double decrease = 0;            // of the objective
     double gap = 0; // of all variables of the scheduler that may change; infinite where only some of them were chosen

@@ -1,7 +1,5 @@
 #include "apps/lasso/probe_rule.hpp"
 
-#include <numeric>
-
 namespace troupe::lasso {
 
 namespace {
@@ -12,58 +10,67 @@ constexpr std::size_t saved_numbers = 6;
 } // namespace
 
 void probe_rule::begin(double gap, std::uint64_t first, std::size_t round) {
+    *this = probe_rule{idle_};
     gap_ = gap;
     first_ = first;
     round_ = round;
-    phases_ = 0;
-    idle_phases_ = 0;
-    is_settled_ = false;
-    decreases_.clear();
 }
 
 void probe_rule::fold(std::uint64_t number, const phase_outcome& outcome) {
     if (number < first_)
         return;
-    if (outcome.is_empty) {
-        ++idle_phases_;
+    idle_phases_ = outcome.updated == 0 ? idle_phases_ + 1 : 0;
+    if (outcome.updated == 0)
         return;
-    }
-    idle_phases_ = 0;
-    ++phases_;
+    updated_ += outcome.updated;
     is_settled_ = outcome.gap <= settled_gap();
-    decreases_.push_back(outcome.decrease);
-    if (decreases_.size() > round_)
-        decreases_.pop_front();
+    last_round_.push_back({outcome.updated, outcome.decrease});
+    while (updated_in_round() - last_round_.front().updated >= round_)
+        last_round_.pop_front();
+}
+
+std::size_t probe_rule::updated_in_round() const noexcept {
+    std::size_t updated = 0;
+    for (const gain& g : last_round_)
+        updated += g.updated;
+    return updated;
 }
 
 bool probe_rule::is_due() const noexcept {
-    if (is_settled_ || idle_phases_ >= idle_ || phases_ >= rounds_max * round_)
+    if (is_settled_ || idle_phases_ >= idle_ || updated_ >= rounds_max * round_)
         return true;
-    return decreases_.size() >= round_ &&
-           std::accumulate(decreases_.begin(), decreases_.end(), 0.0) <= settled_gap();
+    double decrease = 0;
+    for (const gain& g : last_round_)
+        decrease += g.decrease;
+    return updated_in_round() >= round_ && decrease <= settled_gap();
 }
 
 std::vector<double> probe_rule::save() const {
     std::vector<double> saved{gap_,
                               static_cast<double>(first_),
                               static_cast<double>(round_),
-                              static_cast<double>(phases_),
+                              static_cast<double>(updated_),
                               static_cast<double>(idle_phases_),
                               is_settled_ ? 1.0 : 0.0};
-    saved.insert(saved.end(), decreases_.begin(), decreases_.end());
+    for (const gain& g : last_round_) {
+        saved.push_back(static_cast<double>(g.updated));
+        saved.push_back(g.decrease);
+    }
     return saved;
 }
 
 bool probe_rule::load(std::span<const double> saved) {
-    if (saved.size() < saved_numbers)
+    if (saved.size() < saved_numbers || saved.size() % 2 != 0)
         return false;
     gap_ = saved[0];
     first_ = static_cast<std::uint64_t>(saved[1]);
     round_ = static_cast<std::size_t>(saved[2]);
-    phases_ = static_cast<std::size_t>(saved[3]);
+    updated_ = static_cast<std::size_t>(saved[3]);
     idle_phases_ = static_cast<std::size_t>(saved[4]);
     is_settled_ = saved[5] != 0;
-    decreases_.assign(saved.begin() + saved_numbers, saved.end());
+    last_round_.clear();
+    for (std::size_t i = saved_numbers; i < saved.size(); i += 2)
+        last_round_.push_back({static_cast<std::size_t>(saved[i]), saved[i + 1]});
     return true;
 }
 

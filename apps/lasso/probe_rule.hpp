@@ -12,9 +12,9 @@ namespace troupe::lasso {
 
 // What a phase has come to.
 struct phase_outcome {
-    bool is_empty = false; // it was to update nothing
-    double decrease = 0;   // of the objective
-    double gap = 0;        // of all variables that may change, or infinite
+    std::size_t updated = 0; // variables, whether they have changed or not
+    double decrease = 0;     // of the objective
+    double gap = 0;          // of all variables that may change, or infinite
 };
 
 // The share of the last probe's gap that is little.
@@ -25,8 +25,8 @@ class probe_rule {
     // `idle`: so many phases in a row that update nothing show that there is nothing to update.
     explicit probe_rule(std::size_t idle) : idle_{idle} {}
 
-    // After a probe that found `gap`. `first`: the first phase that is chosen since; `round`: phases that update every variable
-    // about once.
+    // After a probe that found `gap`. `first`: the first phase that is chosen since; `round`: updates of variables after which
+    // each has been updated about once.
     void begin(double gap, std::uint64_t first, std::size_t round);
     void fold(std::uint64_t number, const phase_outcome& outcome);
     bool is_due() const noexcept;
@@ -38,14 +38,21 @@ class probe_rule {
     bool load(std::span<const double> saved); // false if it is not what was saved
 
   private:
+    struct gain {
+        std::size_t updated = 0;
+        double decrease = 0;
+    };
+
+    std::size_t updated_in_round() const noexcept;
+
     std::size_t idle_;
     double gap_ = 0;
     std::uint64_t first_ = 0;
     std::size_t round_ = 0;
-    std::size_t phases_ = 0; // since then that updated something
+    std::size_t updated_ = 0; // since then
     std::size_t idle_phases_ = 0;
     bool is_settled_ = false;
-    std::deque<double> decreases_; // of the last round
+    std::deque<gain> last_round_;
 };
 
 } // namespace troupe::lasso

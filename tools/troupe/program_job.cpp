@@ -43,6 +43,8 @@ class program_of_data final : public job {
     }
 
     result<planned_job> plan(const job_site& site, bool) override {
+        if (auto fits = check_place(site.devices); !fits)
+            return fits.failure();
         const program_run run = share_out_to(site.devices);
         nlohmann::ordered_json json{{"program", what_.name}};
         json["rows"] = run.shares.data.rows;
@@ -76,7 +78,10 @@ class program_of_data final : public job {
         options.run = run.number;
         options.listener = &run.listener;
         options.io = run.io;
-        options.what = share_out_to(run.devices);
+        if (auto fits = check_place(run.devices); fits)
+            options.what = share_out_to(run.devices);
+        else
+            options.refusal = fits.failure();
         options.data = data_;
         options.devices = run.devices;
         return run.runtime.spawn_of_run<leader>(run.number, "leader", std::move(options));

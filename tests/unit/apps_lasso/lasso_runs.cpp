@@ -6,6 +6,7 @@
 
 #include "apps/lasso/lasso.capnp.h"
 #include "apps/lasso/lasso.hpp"
+#include "apps/lasso/lasso_scheduler.hpp"
 #include "apps/lasso/penalty.hpp"
 
 namespace troupe::test {
@@ -116,6 +117,19 @@ struct plain_model {
     }
 };
 
+scheduled::program program_of(const lasso_case& c) {
+    scheduled::program program = lasso::lasso_program();
+    if (c.scope != lasso::check_scope::set_and_flight)
+        program.make_scheduler = [scope = c.scope](const scheduled::scheduler_site& site)
+            -> result<std::unique_ptr<scheduled::scheduler_part>> {
+            auto options = lasso::options_of(site, lasso::read_settings(site.settings).value());
+            options.scope = scope;
+            return std::unique_ptr<scheduled::scheduler_part>{
+                std::make_unique<lasso::lasso_scheduler>(std::move(options))};
+        };
+    return program;
+}
+
 } // namespace
 
 lasso_case precise_case() {
@@ -131,7 +145,7 @@ result<lasso_result> run_lasso(const lasso_case& c, const matrix_rows& rows) {
     driven_run run = c.run;
     run.settings = message.getRoot<capnp::AnyPointer>().asReader();
     if (run.program.name.empty())
-        run.program = lasso::lasso_program();
+        run.program = program_of(c);
     program_driver driver{std::move(run), rows};
     auto driven = driver.run();
     if (!driven)

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "apps/lasso/checked_update.hpp"
 #include "apps/lasso/solutions.hpp"
 #include "tests/support/program_driver.hpp"
 
@@ -19,6 +20,7 @@ struct lasso_case {
     bool intercept = true;
     bool has_label = false;
     std::int32_t label = 0;
+    lasso::check_scope scope = lasso::check_scope::set_and_flight; // of coupling::check
     driven_run run; // its settings and its program are set
 };
 

@@ -1,0 +1,59 @@
+// What the coupling is for: many correlated variables at a time diverge without it, and so does a check that does not cover
+// what is in flight. Kept as a measurement of the methods, not of the program: the app file has neither.
+#include <boost/test/unit_test.hpp>
+
+#include "tests/unit/apps_lasso/lasso_runs.hpp"
+
+using namespace troupe;
+using namespace troupe::test;
+using lasso::check_scope;
+using scheduled::coupling;
+
+namespace {
+
+lasso_case case_of(coupling couple, check_scope scope, std::uint32_t set, std::uint32_t window) {
+    lasso_case c;
+    c.share = 0.01;
+    c.scope = scope;
+    c.run.stop.gap = 1e-5;
+    c.run.workers = 2;
+    c.run.phases_max = 20000;
+    c.run.schedule.couple = couple;
+    c.run.schedule.rho = 0.3;
+    c.run.schedule.set = set;
+    c.run.schedule.window = window;
+    return c;
+}
+
+bool diverges(const lasso_case& c, const matrix_rows& rows) {
+    const auto ran = run_lasso(c, rows);
+    if (!ran) {
+        BOOST_TEST_MESSAGE(ran.failure().message());
+        BOOST_TEST((ran.failure().code() == errc::numeric));
+        return true;
+    }
+    BOOST_TEST_MESSAGE("done " << ran->run.is_done << " phases " << ran->run.phases << ", probes " << ran->run.standings.size()
+                                 << ", gap " << ran->run.standings.back().numbers[1].value);
+    BOOST_TEST(ran->run.is_done);
+    return false;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(lasso_divergence)
+
+BOOST_AUTO_TEST_CASE(correlated_variables_diverge_unless_they_are_coupled_or_checked) {
+    const matrix_rows rows =
+        made_rows({.rows = 300, .columns = 200, .group = 40, .likeness = 0.8});
+    BOOST_TEST(diverges(case_of(coupling::check, check_scope::nothing, 16, 0), rows));
+    BOOST_TEST(!diverges(case_of(coupling::check, check_scope::nothing, 1, 0), rows));
+    BOOST_TEST(!diverges(case_of(coupling::check, check_scope::set, 16, 0), rows));
+    BOOST_TEST(diverges(case_of(coupling::check, check_scope::set, 16, 8), rows));
+    BOOST_TEST(diverges(case_of(coupling::check, check_scope::nothing, 1, 8), rows));
+    BOOST_TEST(!diverges(case_of(coupling::check, check_scope::set_and_flight, 16, 8), rows));
+    BOOST_TEST(!diverges(case_of(coupling::exact, check_scope::set_and_flight, 16, 0), rows));
+    BOOST_TEST(!diverges(case_of(coupling::exact, check_scope::set_and_flight, 16, 8), rows));
+    BOOST_TEST(!diverges(case_of(coupling::exact, check_scope::set_and_flight, 0, 8), rows));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
