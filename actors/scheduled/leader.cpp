@@ -1,5 +1,5 @@
-// The leader's course: from the first request to the result. leader_setup.cpp has what comes before the first phase, and what
-// follows a loss.
+// The leader's course: from the first request to the result. leader_setup.cpp has what comes before the first phase, and
+// what follows a loss.
 #include "actors/scheduled/leader.hpp"
 
 #include <algorithm>

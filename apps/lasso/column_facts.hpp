@@ -1,5 +1,5 @@
-// What is known of a column as a whole, and the column that the model sees: centred if there is an intercept, and then scaled
-// to unit norm if data.scale says so. Pure values.
+// What is known of a column as a whole, and the column that the model sees: centred if there is an intercept, and then
+// scaled to unit norm if data.scale says so. Pure values.
 #pragma once
 
 #include <cmath>

@@ -7,7 +7,8 @@ namespace troupe::lasso {
 
 namespace {
 
-// Variables of a phase if the set is sized by work and the working set is too large to be one phase, or variables are checked.
+// Variables of a phase if the set is sized by work and the working set is too large to be one phase, or variables are
+// checked.
 constexpr std::size_t part_size = 1024;
 constexpr std::size_t checked_size = 64;
 

@@ -181,7 +181,7 @@ class OwnProgram(TroupeTest):
         text = (SOURCE / "apps/README.md").read_text()
         (self.folder / "ridge").mkdir()
         for name, language in (("ridge.capnp", "capnp"), ("ridge.cpp", "cpp"), ("ridge.yaml", "yaml")):
-            block, = re.findall(rf"`{re.escape(name)}`.*?```{language}\n(.*?)```", text, re.DOTALL)
+            block, = re.findall(rf"```{language}\n((?:#|//) ridge/{re.escape(name)}\n.*?)```", text, re.DOTALL)
             (self.folder / "ridge" / name).write_text(block)
         self.rows, self.targets = made_table()
         write_table(self.folder / "ridge", self.rows, self.targets)
