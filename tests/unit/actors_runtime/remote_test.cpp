@@ -8,7 +8,6 @@
 #include "actors/runtime/simulator.hpp"
 #include "schemas/collective.capnp.h"
 #include "schemas/params.capnp.h"
-#include "schemas/scheduled.capnp.h"
 #include "schemas/peers.capnp.h"
 #include "schemas/scheduled.capnp.h"
 #include "schemas/training.capnp.h"
