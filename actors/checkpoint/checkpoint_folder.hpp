@@ -1,7 +1,7 @@
 // A folder for checkpoints: each of them is a folder in it, which appears whole or not at all. Internal to those who save.
 //
-// A checkpoint is written into a hidden folder next to the others, synced, and renamed into place. What a killed process has left
-// is removed when the folder is opened again.
+// A checkpoint is written into a hidden folder next to the others, synced, and renamed into place. What a killed process
+// has left is removed when the folder is opened again.
 //
 // Threads: one at a time. Blocks on files. Errors: errc::io with the file's name, errc::usage if another run has the folder.
 #pragma once

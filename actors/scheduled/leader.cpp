@@ -75,7 +75,9 @@ void leader::begin() {
                               ? static_cast<std::uint32_t>(options_.what.app.getStop().getSweeps())
                               : 0,
             .plan = cast_.describe(cast_.all()),
-            .plan_json = "{}"});
+            .plan_json = "{}",
+            .notes = {},
+            .resumed_from = options_.resumed_from});
         if (const double seconds = options_.what.app.getStop().getSeconds(); seconds > 0)
             after(duration{static_cast<std::int64_t>(seconds * 1e9)},
                   frame_builder<proto::TimeIsUp>{});

@@ -245,7 +245,7 @@ result<saved_state> load_member(const fs::path& checkpoint, const json& map,
         const named_tensor* found = file->find(name);
         auto made = found != nullptr ? copied(*found, memory)
                                      : result<tensor>{bad(checkpoint, "no tensor " + name)};
-        if (!made)
+        if (!made && !failure)
             failure = made.failure();
         return made ? std::move(*made) : tensor{};
     };
