@@ -7,8 +7,8 @@
 //
 // Threads: values. Ownership: none beyond themselves. Errors: errc::protocol for a state that is not one of theirs.
 //
-// Source: STRADS, "Primitives for dynamic big model parallelism", Lee et al., NIPS 2014: a variable is drawn in proportion to
-// the size of its last change and a base width, which here is a share of the mean over those that may be chosen.
+// Source: STRADS, "Primitives for dynamic big model parallelism", Lee et al., NIPS 2014: a variable is drawn in proportion
+// to the size of its last change and a base width, which here is a share of the mean over those that may be chosen.
 #pragma once
 
 #include <cstddef>

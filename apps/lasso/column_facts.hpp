@@ -1,5 +1,5 @@
-// What is known of a column as a whole, and the column that the model sees: centred if there is an intercept, and then scaled
-// to unit norm if data.scale says so. Pure values.
+// What is known of a column as a whole, and the column that the model sees: centred if there is an intercept, and then
+// scaled to unit norm if data.scale says so. Pure values.
 #pragma once
 
 #include <cmath>
@@ -35,8 +35,7 @@ inline column_facts facts_of(double sum, double square, const column_form& form)
     return facts;
 }
 
-inline column_facts facts_of_centred(double mean, double square,
-                                     const column_form& form) noexcept {
+inline column_facts facts_of_centred(double mean, double square, const column_form& form) noexcept {
     return {mean, square, form.has_unit_norm && square > 0 ? std::sqrt(square) : 1.0};
 }
 

@@ -1,5 +1,5 @@
-// The products of a set of columns with one another, as the solver reads them: dense, or without its zeros where they are many.
-// A pure value; never changes once it is made.
+// The products of a set of columns with one another, as the solver reads them: dense, or without its zeros where they are
+// many. A pure value; never changes once it is made.
 #pragma once
 
 #include <cstddef>

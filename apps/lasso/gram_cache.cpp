@@ -276,7 +276,7 @@ result<std::vector<double>> gram_cache::gather(std::span<const std::int64_t> row
         const double* products = row_of(j);
         for (std::size_t i = 0; i < at.size(); ++i) {
             entries.push_back(products != nullptr && at[i] < places_.size() ? products[at[i]]
-                                                                             : missing);
+                                                                            : missing);
             if (!std::isfinite(entries.back()))
                 return not_there(j, columns[i]);
         }

@@ -1,6 +1,6 @@
-// The products of columns with one another that a scheduler has asked for, scaled and not centred: rows for its own variables,
-// columns for all that they meet. Each product is asked for once while it is kept; when the bound is reached, the variables that
-// were used least recently are dropped with their rows.
+// The products of columns with one another that a scheduler has asked for, scaled and not centred: rows for its own
+// variables, columns for all that they meet. Each product is asked for once while it is kept; when the bound is reached, the
+// variables that were used least recently are dropped with their rows.
 //
 //     chosen.resize(cache.make_room(chosen, partners, {number, oldest}));
 //     const gram_request request = cache.ask(chosen, partners);          // what is missing
@@ -34,8 +34,8 @@ class gram_cache {
 
     explicit gram_cache(std::size_t entries_max) : entries_max_{entries_max} {}
 
-    // Makes rows for as many of the chosen as there is room for, from the first on, each with all the chosen and the partners
-    // as columns; returns their number.
+    // Makes rows for as many of the chosen as there is room for, from the first on, each with all the chosen and the
+    // partners as columns; returns their number.
     std::size_t make_room(std::span<const std::int64_t> chosen,
                           std::span<const std::int32_t> partners, const use& u);
 
@@ -43,8 +43,8 @@ class gram_cache {
     // there from now on.
     gram_request ask(std::span<const std::int64_t> chosen, std::span<const std::int32_t> partners);
 
-    // What has come, in the order of the request's blocks; `scale(column)`: what the column is divided by. Products for which
-    // there is no place any more are left out.
+    // What has come, in the order of the request's blocks; `scale(column)`: what the column is divided by. Products for
+    // which there is no place any more are left out.
     void keep(const gram_request& request, std::span<const double> products,
               const std::function<double(std::int32_t)>& scale);
     // Of a variable that has a row, with itself.
@@ -58,7 +58,8 @@ class gram_cache {
     std::size_t rows() const noexcept { return row_count_; }
     std::size_t entries() const noexcept { return row_count_ * places_.size(); }
 
-    // All that is kept, as it is saved: of each place its column, or -1, its last use, and whether it has a row; and the rows.
+    // All that is kept, as it is saved: of each place its column, or -1, its last use, and whether it has a row; and the
+    // rows.
     struct contents {
         std::vector<std::int64_t> numbers;
         std::vector<double> products;

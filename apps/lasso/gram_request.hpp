@@ -7,9 +7,9 @@
 
 namespace troupe::lasso {
 
-// If they are asked for among themselves, the products of each of the rows with those before it in the list; and those of each
-// row with every one of the columns. In this order: first (1, 0), (2, 0), (2, 1), (3, 0), ... of the rows, then for each row
-// all columns.
+// If they are asked for among themselves, the products of each of the rows with those before it in the list; and those of
+// each row with every one of the columns. In this order: first (1, 0), (2, 0), (2, 1), (3, 0), ... of the rows, then for
+// each row all columns.
 struct gram_block {
     std::vector<std::int32_t> rows;
     std::vector<std::int32_t> columns;

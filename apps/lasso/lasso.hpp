@@ -1,5 +1,5 @@
-// The program "lasso": least squares with L1 and L2 penalties (elastic net), by coordinate descent whose updates at a time are
-// coupled by the products of their columns, or checked for correlation.
+// The program "lasso": least squares with L1 and L2 penalties (elastic net), by coordinate descent whose updates at a time
+// are coupled by the products of their columns, or checked for correlation.
 //
 //     const scheduled::program_table programs{lasso::lasso_program()};
 //

@@ -81,10 +81,9 @@ void lasso_scheduler::learn(std::span<const probe_partial> partials) {
 result<void> lasso_scheduler::look_back(in_flight deltas, std::span<const probe_partial> partials) {
     judged_.emplace();
     judged_->values = values_;
-    judged_->is_now = options_.schedulers == 1 &&
-                      std::ranges::all_of(under_way_, [](const own_phase& p) {
-                          return p.chosen.empty();
-                      });
+    judged_->is_now =
+        options_.schedulers == 1 &&
+        std::ranges::all_of(under_way_, [](const own_phase& p) { return p.chosen.empty(); });
     for (std::size_t d = deltas.size(); d-- > 0;) {
         if (deltas[d].changes.empty())
             continue; // a probe
@@ -145,8 +144,8 @@ std::vector<std::int32_t> lasso_scheduler::worth_listing(std::size_t& in_use) co
         return std::pair{distance / std::sqrt(facts_[i].curvature()), column};
     };
     const auto used = static_cast<std::size_t>(course_.used);
-    const std::size_t count = std::min(
-        others.size(), std::max(first_size(options_.columns), 2 * std::max(used, in_use)));
+    const std::size_t count =
+        std::min(others.size(), std::max(first_size(options_.columns), 2 * std::max(used, in_use)));
     const auto end = others.begin() + static_cast<std::ptrdiff_t>(count);
     if (end != others.end())
         std::ranges::nth_element(others, end, {}, rank);

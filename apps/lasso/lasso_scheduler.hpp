@@ -5,10 +5,10 @@
 // neither done, and what comes from them is corrected here. Coefficients are those of the model's columns.
 //
 // A probe brings the gradients of all variables, so the gap, and from them follows the working set that phases choose from
-// until the next one. With coupling::exact a phase's variables are solved together, by the products among their columns, after
-// the gradients have been corrected for what is in flight; with coupling::check those that are correlated are left out.
-// A working set of at most limits::whole_set_max variables is one phase if the set is sized by work. Scheduler 0 alone chooses
-// when there is a probe.
+// until the next one. With coupling::exact a phase's variables are solved together, by the products among their columns,
+// after the gradients have been corrected for what is in flight; with coupling::check those that are correlated are left
+// out. A working set of at most limits::whole_set_max variables is one phase if the set is sized by work. Scheduler 0 alone
+// chooses when there is a probe.
 //
 // Threads, ownership, errors: as scheduled::scheduler_part says. errc::numeric if the coefficients diverge.
 #pragma once
@@ -86,7 +86,7 @@ class lasso_scheduler final : public scheduled::scheduler_part {
     struct judged_values {
         std::vector<double> gradients; // of all
         std::vector<double> values;    // as the workers had them
-        bool is_now = false;           // nothing has changed since, and nothing will before the next phase
+        bool is_now = false; // nothing has changed since, and nothing will before the next phase
     };
     // Changes in flight, of the model's coefficients.
     struct flight {
@@ -179,7 +179,8 @@ class lasso_scheduler final : public scheduled::scheduler_part {
     course course_;
     std::deque<own_phase> under_way_;
     std::optional<judged_values> judged_;
-    std::vector<double> fresh_gradients_; // of its members of the working set, as long as nothing has changed since a probe
+    std::vector<double>
+        fresh_gradients_; // of its members of the working set, as long as nothing has changed since a probe
     std::vector<solution> solutions_;
 };
 

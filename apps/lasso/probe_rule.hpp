@@ -25,8 +25,8 @@ class probe_rule {
     // `idle`: so many phases in a row that update nothing show that there is nothing to update.
     explicit probe_rule(std::size_t idle) : idle_{idle} {}
 
-    // After a probe that found `gap`. `first`: the first phase that is chosen since; `round`: updates of variables after which
-    // each has been updated about once.
+    // After a probe that found `gap`. `first`: the first phase that is chosen since; `round`: updates of variables after
+    // which each has been updated about once.
     void begin(double gap, std::uint64_t first, std::size_t round);
     void fold(std::uint64_t number, const phase_outcome& outcome);
     bool is_due() const noexcept;
