@@ -111,7 +111,8 @@ void lasso_scheduler::begin_round(std::uint64_t number, std::span<const judgemen
             order_->note_change(column, std::abs(best - value) * std::sqrt(curvature));
     }
     judged_.reset();
-    rule_.begin(duality_gap(all.residual_square, all.coefficients, p),
+    const double gap = duality_gap(all.residual_square, all.coefficients, p);
+    rule_.begin(next_gap(gap, options_.gap * course_.null_objective),
                 number + options_.schedule.window + 1, working_.size());
 }
 

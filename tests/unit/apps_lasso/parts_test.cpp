@@ -110,13 +110,13 @@ BOOST_AUTO_TEST_CASE(a_working_set_remembers_what_may_still_be_in_flight) {
 
 BOOST_AUTO_TEST_CASE(a_probe_is_due_when_a_round_of_updates_gains_little) {
     probe_rule rule{4};
-    rule.begin(10, 5, 6);
+    rule.begin(1, 5, 6);
     rule.fold(4, {6, 0, 0}); // chosen before
     BOOST_TEST(!rule.is_due());
     rule.fold(5, {3, 0.7, HUGE_VAL});
     BOOST_TEST(!rule.is_due());
     rule.fold(6, {3, 0.7, HUGE_VAL});
-    BOOST_TEST(!rule.is_due()); // 1.4 of 10
+    BOOST_TEST(!rule.is_due()); // 1.4 together
     rule.fold(7, {3, 0.2, HUGE_VAL});
     BOOST_TEST(rule.is_due()); // 0.9 in the last six updates
     probe_rule loaded{4};
@@ -126,18 +126,25 @@ BOOST_AUTO_TEST_CASE(a_probe_is_due_when_a_round_of_updates_gains_little) {
     BOOST_TEST(!rule.is_due());
     rule.fold(9, {6, 5, 0.9}); // all variables are settled
     BOOST_TEST(rule.is_due());
-    rule.begin(10, 5, 6);
+    rule.begin(1, 5, 6);
     for (std::uint64_t number = 5; number < 9; ++number) {
         BOOST_TEST(!rule.is_due());
         rule.fold(number, {0, 0, HUGE_VAL});
     }
     BOOST_TEST(rule.is_due()); // nothing left to update
-    rule.begin(10, 5, 1);
+    rule.begin(1, 5, 1);
     for (std::uint64_t number = 5; number < 25; ++number) {
         BOOST_TEST(!rule.is_due());
         rule.fold(number, {1, 5, HUGE_VAL});
     }
     BOOST_TEST(rule.is_due()); // many updates
+}
+
+BOOST_AUTO_TEST_CASE(the_last_gap_is_aimed_at_when_it_is_close) {
+    BOOST_TEST(next_gap(1, 1e-6) == 0.1);
+    BOOST_TEST(next_gap(1, 0) == 0.1);
+    BOOST_TEST(next_gap(1e-3, 1e-6) == 0.3e-6, boost::test_tools::tolerance(1e-14));
+    BOOST_TEST(next_gap(2e-6, 1e-6) == 0.2e-6, boost::test_tools::tolerance(1e-14));
 }
 
 BOOST_AUTO_TEST_CASE(a_path_is_even_on_a_logarithmic_scale) {
