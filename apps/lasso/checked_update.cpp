@@ -15,8 +15,7 @@ double correlation(const candidate_set& set, std::size_t i, std::size_t j) {
 std::vector<std::size_t> kept(const candidate_set& set, const check_settings& check) {
     std::vector<std::size_t> all;
     for (std::size_t i = 0; i < set.values.size(); ++i) {
-        bool is_kept =
-            check.scope != check_scope::set_and_flight || set.in_flight[i] < check.rho;
+        bool is_kept = check.scope != check_scope::set_and_flight || set.in_flight[i] < check.rho;
         if (check.scope != check_scope::nothing)
             for (const std::size_t other : all)
                 is_kept = is_kept && correlation(set, i, other) < check.rho;

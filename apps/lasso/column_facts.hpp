@@ -35,8 +35,7 @@ inline column_facts facts_of(double sum, double square, const column_form& form)
     return facts;
 }
 
-inline column_facts facts_of_centred(double mean, double square,
-                                     const column_form& form) noexcept {
+inline column_facts facts_of_centred(double mean, double square, const column_form& form) noexcept {
     return {mean, square, form.has_unit_norm && square > 0 ? std::sqrt(square) : 1.0};
 }
 

@@ -168,7 +168,8 @@ class coordinate_descent {
     coupled_set& set_;
     const penalty penalty_;
     const std::size_t size_;
-    double mean_change_ = 0; // means' times what has changed since the gradients were up to date, apart from products
+    double mean_change_ =
+        0; // means' times what has changed since the gradients were up to date, apart from products
     std::vector<std::size_t> used_;
     std::vector<double> step_;
     std::vector<double> product_;

@@ -16,8 +16,9 @@ namespace troupe::lasso {
 // Centred columns have products that are nowhere 0, even if the columns as they are have few entries. So the products are
 // kept as they are, and the means apart.
 struct coupled_set {
-    coupling_matrix products;       // of the columns, scaled and not centred
-    std::vector<double> means;      // of them, times the root of the rows: X_S'X_S is products - means means'
+    coupling_matrix products; // of the columns, scaled and not centred
+    std::vector<double>
+        means; // of them, times the root of the rows: X_S'X_S is products - means means'
     std::vector<double> curvatures; // the diagonal of X_S'X_S; positive
     std::vector<double> gradients;  // X_S'r
     std::vector<double> values;     // of the variables
@@ -41,8 +42,8 @@ struct solve_outcome {
 };
 
 // Passes over the variables, in their order, until the gap is small enough. Between two passes over all there are some over
-// those that are not 0, and a step by conjugate gradients towards where these would be best with their signs as they are:
-// of columns that are much alike, coordinate descent alone takes thousands of passes. The objective never rises. Changes
+// those that are not 0, and a step by conjugate gradients towards where these would be best with their signs as they are: of
+// columns that are much alike, coordinate descent alone takes thousands of passes. The objective never rises. Changes
 // gradients and values.
 solve_outcome solve(coupled_set& set, const penalty& p, const solve_bounds& bounds);
 

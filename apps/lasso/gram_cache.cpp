@@ -4,7 +4,9 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
+#include <unordered_set>
 
 namespace troupe::lasso {
 
@@ -63,20 +65,24 @@ std::size_t gram_cache::make_room(std::span<const std::int64_t> chosen,
     }
     const std::size_t rows_max = entries_max_ / std::max<std::size_t>(places_then(), 1);
     grow(places_then());
+    std::unordered_set<std::size_t> new_ones; // no row has anything of them
     for (const std::int32_t column : needed)
-        use_place(column, u.number);
+        if (use_place(column, u.number))
+            new_ones.insert(place_of_.at(column));
     std::size_t room = 0;
     for (; room < chosen.size(); ++room) {
         if (has_row(chosen[room]))
             continue;
         if (row_count_ >= rows_max)
             break;
-        add_row(place_of_.at(narrow(chosen[room])));
+        const std::size_t at = place_of_.at(narrow(chosen[room]));
+        add_row(at, new_ones.contains(at));
     }
     return room;
 }
 
-void gram_cache::use_place(std::int32_t column, std::uint64_t number) {
+// Whether it is a new one.
+bool gram_cache::use_place(std::int32_t column, std::uint64_t number) {
     const auto [found, is_new] = place_of_.try_emplace(column, 0);
     if (is_new) {
         found->second = free_.back();
@@ -84,6 +90,7 @@ void gram_cache::use_place(std::int32_t column, std::uint64_t number) {
         places_[found->second].column = column;
     }
     places_[found->second].last_use = number;
+    return is_new;
 }
 
 // Drops the variable whose last use is longest ago; false if all are needed.
@@ -125,9 +132,9 @@ void gram_cache::grow(std::size_t places) {
             p.products.resize(places, missing);
 }
 
-void gram_cache::add_row(std::size_t at) {
+void gram_cache::add_row(std::size_t at, bool is_new) {
     std::vector<double> products(places_.size(), missing);
-    for (std::size_t i = 0; i < places_.size(); ++i)
+    for (std::size_t i = 0; i < places_.size() && !is_new; ++i)
         if (places_[i].has_row())
             products[i] = places_[i].products[at];
     places_[at].products = std::move(products);
@@ -276,7 +283,7 @@ result<std::vector<double>> gram_cache::gather(std::span<const std::int64_t> row
         const double* products = row_of(j);
         for (std::size_t i = 0; i < at.size(); ++i) {
             entries.push_back(products != nullptr && at[i] < places_.size() ? products[at[i]]
-                                                                             : missing);
+                                                                            : missing);
             if (!std::isfinite(entries.back()))
                 return not_there(j, columns[i]);
         }
@@ -288,17 +295,25 @@ result<coupling_matrix> gram_cache::among(std::span<const std::int64_t> chosen) 
     std::vector<std::int32_t> columns;
     std::ranges::transform(chosen, std::back_inserter(columns), narrow);
     const place_list at = places_of(columns);
-    for (std::size_t i = 0; i < chosen.size(); ++i) {
-        const double* products = row_of(chosen[i]);
-        for (std::size_t k = 0; k < at.size(); ++k)
-            if (products == nullptr || at[k] >= places_.size() || !std::isfinite(products[at[k]]))
-                return not_there(chosen[i], columns[k]);
-    }
-    return coupling_matrix::of_rows(chosen.size(), [&](std::size_t i, std::span<double> numbers) {
-        const double* products = places_[at[i]].products.data();
-        for (std::size_t k = 0; k < at.size(); ++k)
-            numbers[k] = products[at[k]];
-    });
+    for (std::size_t i = 0; i < chosen.size(); ++i)
+        if (row_of(chosen[i]) == nullptr)
+            return not_there(chosen[i], chosen[i]);
+    std::optional<error> failure;
+    coupling_matrix matrix =
+        coupling_matrix::of_rows(chosen.size(), [&](std::size_t i, std::span<double> numbers) {
+            const double* products = places_[at[i]].products.data();
+            bool is_there = true;
+            for (std::size_t k = 0; k < at.size(); ++k) {
+                numbers[k] = products[at[k]];
+                is_there = is_there && std::isfinite(numbers[k]);
+            }
+            for (std::size_t k = 0; !is_there && !failure; ++k)
+                if (!std::isfinite(numbers[k]))
+                    failure = not_there(chosen[i], columns[k]);
+        });
+    if (failure)
+        return *failure;
+    return matrix;
 }
 
 // ---- as it is saved ----

@@ -1,6 +1,6 @@
 // The products of columns with one another that a scheduler has asked for, scaled and not centred: rows for its own
-// variables, columns for all that they meet. Each product is asked for once while it is kept; when the bound is reached,
-// the variables that were used least recently are dropped with their rows.
+// variables, columns for all that they meet. Each product is asked for once while it is kept; when the bound is reached, the
+// variables that were used least recently are dropped with their rows.
 //
 //     chosen.resize(cache.make_room(chosen, partners, {number, oldest}));
 //     const gram_request request = cache.ask(chosen, partners);          // what is missing
@@ -78,11 +78,11 @@ class gram_cache {
     };
     using place_list = std::vector<std::size_t>;
 
-    void use_place(std::int32_t column, std::uint64_t number);
+    bool use_place(std::int32_t column, std::uint64_t number);
     bool drop_oldest(std::uint64_t oldest);
     void drop(place& p, std::size_t at);
     void grow(std::size_t places);
-    void add_row(std::size_t at);
+    void add_row(std::size_t at, bool is_new);
     bool is_missing(std::size_t row, std::size_t column) const;
     void mark(std::size_t row, std::size_t column, double product);
     gram_block ask_new(const place_list& rows, const place_list& needed);

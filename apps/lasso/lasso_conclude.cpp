@@ -75,8 +75,7 @@ solution_numbers lasso_scheduler::record(const whole_sums& all) {
     const double rows = options_.form.rows, null = course_.null_objective;
     const double gap = duality_gap(all.residual_square, all.coefficients, p);
     solution found;
-    found.numbers = {path_.lambda(),
-                     objective(all.residual_square, all.coefficients, p) / rows,
+    found.numbers = {path_.lambda(), objective(all.residual_square, all.coefficients, p) / rows,
                      null > 0 ? gap / null : 0.0,
                      options_.form.is_centred ? course_.target_mean - all.mean_value : 0.0,
                      all.used};
@@ -112,7 +111,8 @@ void lasso_scheduler::begin_round(std::uint64_t number, std::span<const judgemen
             order_->note_change(column, std::abs(best - value) * std::sqrt(curvature));
     }
     judged_.reset();
-    rule_.begin(duality_gap(all.residual_square, all.coefficients, p),
+    const double gap = duality_gap(all.residual_square, all.coefficients, p);
+    rule_.begin(next_gap(gap, options_.gap * course_.null_objective),
                 number + options_.schedule.window + 1, working_.size());
 }
 
@@ -135,12 +135,18 @@ result<scheduled::saved_part> lasso_scheduler::save() const {
         facts.push_back(f.square);
     }
     const std::vector<double> course{
-        course_.has_begun ? 1.0 : 0.0,   course_.is_done ? 1.0 : 0.0,
-        course_.may_gain ? 1.0 : 0.0,    course_.has_shifted ? 1.0 : 0.0,
-        course_.target_mean,             course_.null_objective,
-        course_.objective_bound,         course_.used,
-        path_.lambda_max(),              static_cast<double>(path_.at()),
-        judged_.has_value() ? 1.0 : 0.0, judged_ && judged_->is_now ? 1.0 : 0.0,
+        course_.has_begun ? 1.0 : 0.0,
+        course_.is_done ? 1.0 : 0.0,
+        course_.may_gain ? 1.0 : 0.0,
+        course_.has_shifted ? 1.0 : 0.0,
+        course_.target_mean,
+        course_.null_objective,
+        course_.objective_bound,
+        course_.used,
+        path_.lambda_max(),
+        static_cast<double>(path_.at()),
+        judged_.has_value() ? 1.0 : 0.0,
+        judged_ && judged_->is_now ? 1.0 : 0.0,
     };
     const auto gram = gram_.save();
     const auto working = working_.save();

@@ -42,13 +42,11 @@ result<void> lasso_scheduler::load(const scheduled::saved_part& saved) {
     std::vector<double> order, rule;
     gram_cache::contents gram;
     working_set::contents working;
-    auto copied = all_of({copy(saved, "order", order), copy(saved, "rule", rule),
-                          copy(saved, "product numbers", gram.numbers),
-                          copy(saved, "products", gram.products),
-                          copy(saved, "fresh gradients", fresh_gradients_),
-                          copy(saved, "working set", working.own),
-                          copy(saved, "others", working.others),
-                          copy(saved, "facts of others", working.facts)});
+    auto copied = all_of(
+        {copy(saved, "order", order), copy(saved, "rule", rule),
+         copy(saved, "product numbers", gram.numbers), copy(saved, "products", gram.products),
+         copy(saved, "fresh gradients", fresh_gradients_), copy(saved, "working set", working.own),
+         copy(saved, "others", working.others), copy(saved, "facts of others", working.facts)});
     if (!copied)
         return copied;
     if (!rule_.load(rule))
@@ -62,16 +60,17 @@ result<void> lasso_scheduler::load(const scheduled::saved_part& saved) {
         return bad("working set");
     if (!fresh_gradients_.empty() && fresh_gradients_.size() != working.own.size())
         return bad("fresh gradients");
-    return all_of({order_->restore(order), gram_.load(gram), working_.load(working, options_.form)});
+    return all_of(
+        {order_->restore(order), gram_.load(gram), working_.load(working, options_.form)});
 }
 
 result<void> lasso_scheduler::load_course(const scheduled::saved_part& saved) {
     std::vector<double> course, values, facts;
     judged_values judged;
-    auto copied = all_of({copy(saved, "course", course), copy(saved, "values", values),
-                          copy(saved, "facts", facts),
-                          copy(saved, "judged gradients", judged.gradients),
-                          copy(saved, "judged values", judged.values)});
+    auto copied =
+        all_of({copy(saved, "course", course), copy(saved, "values", values),
+                copy(saved, "facts", facts), copy(saved, "judged gradients", judged.gradients),
+                copy(saved, "judged values", judged.values)});
     if (!copied)
         return copied;
     if (course.size() != course_numbers || !(course[9] >= 0 && course[9] < 0x1p32))
@@ -100,9 +99,9 @@ result<void> lasso_scheduler::load_course(const scheduled::saved_part& saved) {
 result<void> lasso_scheduler::load_phases(const scheduled::saved_part& saved) {
     std::vector<std::int64_t> numbers, chosen;
     std::vector<double> gradients;
-    if (auto copied = all_of({copy(saved, "phases", numbers),
-                              copy(saved, "phase variables", chosen),
-                              copy(saved, "phase gradients", gradients)});
+    if (auto copied =
+            all_of({copy(saved, "phases", numbers), copy(saved, "phase variables", chosen),
+                    copy(saved, "phase gradients", gradients)});
         !copied)
         return copied;
     under_way_.clear();
@@ -125,8 +124,7 @@ result<void> lasso_scheduler::load_phases(const scheduled::saved_part& saved) {
             return bad("phases");
     }
     const auto is_own = [this](std::int64_t j) { return working_.is_own(j); };
-    if (!chosen_left.empty() || !gradients_left.empty() ||
-        !std::ranges::all_of(chosen, is_own))
+    if (!chosen_left.empty() || !gradients_left.empty() || !std::ranges::all_of(chosen, is_own))
         return bad("phases");
     return {};
 }

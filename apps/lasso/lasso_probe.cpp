@@ -7,6 +7,13 @@
 
 namespace troupe::lasso {
 
+namespace {
+
+// Variables whose gradients are a smaller share of the penalty are worth no mention.
+constexpr double listed_share = 0.5;
+
+} // namespace
+
 result<payload> lasso_scheduler::judge(std::uint64_t number, in_flight deltas,
                                        std::span<const payload> partials) {
     if (!under_way_.empty() && under_way_.front().number == number)
@@ -81,10 +88,9 @@ void lasso_scheduler::learn(std::span<const probe_partial> partials) {
 result<void> lasso_scheduler::look_back(in_flight deltas, std::span<const probe_partial> partials) {
     judged_.emplace();
     judged_->values = values_;
-    judged_->is_now = options_.schedulers == 1 &&
-                      std::ranges::all_of(under_way_, [](const own_phase& p) {
-                          return p.chosen.empty();
-                      });
+    judged_->is_now =
+        options_.schedulers == 1 &&
+        std::ranges::all_of(under_way_, [](const own_phase& p) { return p.chosen.empty(); });
     for (std::size_t d = deltas.size(); d-- > 0;) {
         if (deltas[d].changes.empty())
             continue; // a probe
@@ -129,28 +135,26 @@ double lasso_scheduler::residual_square(std::span<const probe_partial> partials)
 
 // The variables in use, and of the others those that break the conditions of the optimum most, or come closest to it.
 std::vector<std::int32_t> lasso_scheduler::worth_listing(std::size_t& in_use) const {
-    std::vector<std::int32_t> listed, others;
+    const double l1 = path_.weights().l1, near = listed_share * path_.next_weights().l1;
+    std::vector<std::int32_t> listed;
+    std::vector<std::pair<double, std::int32_t>> others; // how far from the optimum's conditions
     for (std::size_t i = 0; i < values_.size(); ++i) {
         const auto column = static_cast<std::int32_t>(options_.own.first + i);
+        const double gradient = std::abs(judged_->gradients[i]);
         if (values_[i] != 0 || judged_->values[i] != 0)
             listed.push_back(column);
-        else if (facts_[i].square > 0)
-            others.push_back(column);
+        else if (gradient > near)
+            others.emplace_back((l1 - gradient) / std::sqrt(facts_[i].curvature()), column);
     }
     in_use = listed.size();
-    const double l1 = path_.weights().l1;
-    const auto rank = [&](std::int32_t column) {
-        const std::size_t i = index_of(column);
-        const double distance = l1 - std::abs(judged_->gradients[i]);
-        return std::pair{distance / std::sqrt(facts_[i].curvature()), column};
-    };
     const auto used = static_cast<std::size_t>(course_.used);
-    const std::size_t count = std::min(
-        others.size(), std::max(first_size(options_.columns), 2 * std::max(used, in_use)));
+    const std::size_t count =
+        std::min(others.size(), std::max(first_size(options_.columns), 2 * std::max(used, in_use)));
     const auto end = others.begin() + static_cast<std::ptrdiff_t>(count);
     if (end != others.end())
-        std::ranges::nth_element(others, end, {}, rank);
-    listed.insert(listed.end(), others.begin(), end);
+        std::ranges::nth_element(others, end);
+    for (auto at = others.begin(); at != end; ++at)
+        listed.push_back(at->second);
     return listed;
 }
 

@@ -73,7 +73,8 @@ lasso_scheduler::sums_of(const update_request& request, std::span<const payload>
 result<void> lasso_scheduler::keep_products(const gram_request& request,
                                             const std::vector<double>& sums) {
     if (!std::ranges::all_of(sums, [](double x) { return std::isfinite(x); }))
-        return error{errc::numeric, "products of columns are too large for float64; scale the data"};
+        return error{errc::numeric,
+                     "products of columns are too large for float64; scale the data"};
     gram_.keep(request, sums, [this](std::int32_t column) {
         const column_facts* facts = facts_of(column);
         return facts != nullptr ? facts->scale : 1.0;
@@ -105,9 +106,8 @@ result<lasso_scheduler::flight> lasso_scheduler::flight_of(in_flight deltas) con
 
 // ---- what follows ----
 
-result<lasso_scheduler::updated> lasso_scheduler::update(const own_phase& own,
-                                                         const update_sums& sums,
-                                                         const flight& f) const {
+result<lasso_scheduler::updated>
+lasso_scheduler::update(const own_phase& own, const update_sums& sums, const flight& f) const {
     auto products = gram_.among(own.chosen);
     if (!products)
         return products.failure();
@@ -136,19 +136,18 @@ coupled_set lasso_scheduler::set_of(const own_phase& own, const update_sums& sum
         set.means.push_back(scaled_mean(facts, options_.form.rows));
         set.curvatures.push_back(facts.curvature());
         set.values.push_back(values_[index_of(own.chosen[i])]);
-        set.gradients.push_back(
-            own.gradients.empty()
-                ? (sums.products[i] - facts.mean * sums.residual_sum) / facts.scale
-                : own.gradients[i]);
+        set.gradients.push_back(own.gradients.empty()
+                                    ? (sums.products[i] - facts.mean * sums.residual_sum) /
+                                          facts.scale
+                                    : own.gradients[i]);
     }
     return set;
 }
 
 lasso_scheduler::updated lasso_scheduler::solved_together(coupled_set set) const {
     const std::size_t size = set.values.size(), entries = set.products.entries();
-    const solve_outcome outcome =
-        solve(set, path_.weights(),
-              {enough_gap(size), passes_for(entries), 2 * course_.objective_bound});
+    const solve_outcome outcome = solve(
+        set, path_.weights(), {enough_gap(size), passes_for(entries), 2 * course_.objective_bound});
     return {std::move(set.values), std::vector<bool>(size, true), outcome.decrease, outcome.gap};
 }
 
@@ -160,8 +159,7 @@ lasso_scheduler::updated lasso_scheduler::solved_alone(coupled_set set,
                              std::move(set.values), std::vector<double>(size)};
     for (std::size_t i = 0; i < size; ++i)
         for (std::size_t k = 0; k < size; ++k)
-            candidates.gram[i * size + k] =
-                i == k ? set.curvatures[i] : set.coupling(i, k);
+            candidates.gram[i * size + k] = i == k ? set.curvatures[i] : set.coupling(i, k);
     for (std::size_t i = 0; i < size; ++i)
         for (std::size_t k = 0; k < f.columns.size(); ++k) {
             const double square = candidates.gram[i * size + i] * f.curvatures[k];
@@ -169,8 +167,8 @@ lasso_scheduler::updated lasso_scheduler::solved_alone(coupled_set set,
                 std::abs(cross[i * f.columns.size() + k]) / std::sqrt(square);
             candidates.in_flight[i] = std::max(candidates.in_flight[i], correlation);
         }
-    checked_outcome outcome = lasso::update_checked(candidates, path_.weights(),
-                                                    {options_.schedule.rho, options_.scope});
+    checked_outcome outcome =
+        lasso::update_checked(candidates, path_.weights(), {options_.schedule.rho, options_.scope});
     return {std::move(candidates.values), std::move(outcome.is_kept), outcome.decrease,
             std::numeric_limits<double>::infinity()};
 }
@@ -184,14 +182,13 @@ double lasso_scheduler::enough_gap(std::size_t variables) const {
 bool lasso_scheduler::is_working_set(const std::vector<std::int64_t>& chosen) const {
     const auto own = working_.own();
     return !chosen.empty() && chosen.size() == own.size() &&
-           std::ranges::all_of(
-               chosen, [&](std::int64_t j) { return std::ranges::binary_search(own, j); });
+           std::ranges::all_of(chosen,
+                               [&](std::int64_t j) { return std::ranges::binary_search(own, j); });
 }
 
 // Takes the new values over and says what has changed.
 result<payload> lasso_scheduler::change(std::uint64_t number,
-                                        const std::vector<std::int64_t>& chosen,
-                                        const updated& u) {
+                                        const std::vector<std::int64_t>& chosen, const updated& u) {
     std::vector<std::int32_t> columns;
     std::vector<double> deltas, before;
     changes c;

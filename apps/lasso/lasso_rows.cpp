@@ -22,7 +22,8 @@ double sum_of(std::span<const double> numbers, Function f) {
             sums[k] += f(numbers[i + k]);
     for (std::size_t k = 0; i < numbers.size(); ++i, ++k)
         sums[k] += f(numbers[i]);
-    return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+    return ((sums[0] + sums[4]) + (sums[2] + sums[6])) +
+           ((sums[1] + sums[5]) + (sums[3] + sums[7]));
 }
 
 sparse_rows rows_of(const scheduled::matrix_piece& piece) {
@@ -109,8 +110,7 @@ result<void> lasso_rows::build_sparse() {
     for (const payload& piece : pieces_)
         if (auto counted = counter->append(rows_of(matrix_of(piece))); !counted)
             return counted;
-    auto builder =
-        sparse_columns_builder::make(*options_.memory, options_.rows, counter->counts());
+    auto builder = sparse_columns_builder::make(*options_.memory, options_.rows, counter->counts());
     if (!builder)
         return builder.failure();
     for (payload& piece : pieces_) {
@@ -165,7 +165,8 @@ result<payload> lasso_rows::push(const scheduled::phase& p, compute_context&) {
             block.resize(rows.size() * rows.size());
             columns_->gram(rows, block, workspace_);
             for (std::size_t i = 0; i < rows.size(); ++i)
-                gram.insert(gram.end(), block.begin() + static_cast<std::ptrdiff_t>(i * rows.size()),
+                gram.insert(gram.end(),
+                            block.begin() + static_cast<std::ptrdiff_t>(i * rows.size()),
                             block.begin() + static_cast<std::ptrdiff_t>(i * rows.size() + i));
         }
         block.resize(rows.size() * columns.size());

@@ -1,7 +1,7 @@
 // The worker part of the program "lasso": some rows of the matrix and the targets, and their residual in float64.
 //
-// The residual is y - X c - c0, where c0 is what phases have shifted the intercept by; it is the model's residual as soon
-// as the first phase after the first probe is applied. Columns are as they were read, neither centred nor scaled.
+// The residual is y - X c - c0, where c0 is what phases have shifted the intercept by; it is the model's residual as soon as
+// the first phase after the first probe is applied. Columns are as they were read, neither centred nor scaled.
 //
 // Dense columns whose values are nearly the same number are kept without that number, since their products with one another
 // are summed in float32 for a stretch of rows (column_matrix.hpp): the schedulers subtract the squares of the means from
@@ -31,7 +31,7 @@ struct rows_options {
     bool has_intercept = false;
     bool is_sparse = false;
     std::uint64_t columns = 0;
-    std::uint64_t rows = 0;                       // of this worker
+    std::uint64_t rows = 0;                         // of this worker
     std::vector<scheduled::number_range> variables; // of each scheduler
 };
 rows_options options_of(const scheduled::worker_site& site, const lasso_settings& settings);

@@ -36,9 +36,12 @@ scheduler_options options_of(const scheduled::scheduler_site& site,
 }
 
 lasso_scheduler::lasso_scheduler(scheduler_options options)
-    : options_{std::move(options)}, values_(options_.own.count), order_{order_of(options_)},
-      working_{options_.own, options_.schedule.window}, path_{options_.settings, options_.form.rows},
-      rule_{options_.schedulers + options_.schedule.window + std::size_t{1}} {}
+    : options_{std::move(options)},
+      values_(options_.own.count), order_{order_of(options_)}, working_{options_.own,
+                                                                        options_.schedule.window},
+      path_{options_.settings, options_.form.rows}, rule_{options_.schedulers +
+                                                          options_.schedule.window +
+                                                          std::size_t{1}} {}
 
 // ---- phases ----
 
@@ -99,8 +102,7 @@ std::vector<std::int64_t> lasso_scheduler::choose(random_stream& random) {
 
 // Whether the working set is one phase.
 bool lasso_scheduler::is_one_phase() const {
-    return options_.schedule.set == 0 &&
-           options_.schedule.couple == scheduled::coupling::exact &&
+    return options_.schedule.set == 0 && options_.schedule.couple == scheduled::coupling::exact &&
            working_.own().size() <= limits::whole_set_max;
 }
 
@@ -113,8 +115,7 @@ std::size_t lasso_scheduler::phase_size() const {
 }
 
 // If all members of the working set are chosen right after a probe: what it has found.
-std::vector<double>
-lasso_scheduler::known_gradients(const std::vector<std::int64_t>& chosen) {
+std::vector<double> lasso_scheduler::known_gradients(const std::vector<std::int64_t>& chosen) {
     std::vector<double> known;
     if (fresh_gradients_.empty() || !is_working_set(chosen))
         return known;

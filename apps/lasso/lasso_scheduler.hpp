@@ -86,7 +86,7 @@ class lasso_scheduler final : public scheduled::scheduler_part {
     struct judged_values {
         std::vector<double> gradients; // of all
         std::vector<double> values;    // as the workers had them
-        bool is_now = false;           // nothing has changed since, and nothing will before the next phase
+        bool is_now = false; // nothing has changed since, and nothing will before the next phase
     };
     // Changes in flight, of the model's coefficients.
     struct flight {
@@ -179,7 +179,8 @@ class lasso_scheduler final : public scheduled::scheduler_part {
     course course_;
     std::deque<own_phase> under_way_;
     std::optional<judged_values> judged_;
-    std::vector<double> fresh_gradients_; // of its members of the working set, as long as nothing has changed since a probe
+    std::vector<double>
+        fresh_gradients_; // of its members of the working set, as long as nothing has changed since a probe
     std::vector<solution> solutions_;
 };
 

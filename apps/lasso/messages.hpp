@@ -62,11 +62,13 @@ result<probe_partial> read_probe_partial(const payload& p, std::size_t columns, 
 struct changes {
     std::span<const std::int32_t> columns;
     std::span<const double> deltas; // of their coefficients
-    std::span<const double> before; // the model's coefficients, for the scheduler that made the changes
-    double updated = 0;             // variables, changed or not
-    double shift = 0;               // of the intercept
-    double decrease = 0;            // of the objective
-    double gap = 0; // of all variables of the scheduler that may change; infinite where only some of them were chosen
+    std::span<const double>
+        before;          // the model's coefficients, for the scheduler that made the changes
+    double updated = 0;  // variables, changed or not
+    double shift = 0;    // of the intercept
+    double decrease = 0; // of the objective
+    double gap =
+        0; // of all variables of the scheduler that may change; infinite where only some of them were chosen
 };
 result<payload> to_payload(memory_pool& memory, const changes& c);
 result<changes> read_changes(const payload& p, std::uint64_t columns);
@@ -78,8 +80,8 @@ struct judgement {
     double absolute = 0;
     double square = 0;
     double product = 0;
-    double used = 0;       // variables that are not 0
-    double mean_value = 0; // of the rows of X b: the intercept is the targets' mean less this
+    double used = 0;        // variables that are not 0
+    double mean_value = 0;  // of the rows of X b: the intercept is the targets' mean less this
     std::size_t in_use = 0; // the first so many of the columns are not 0
     std::span<const std::int32_t> columns;
     std::span<const double> gradients; // of the columns, their sizes

@@ -25,20 +25,26 @@ class penalty_path {
 
     std::uint32_t at() const noexcept { return at_; }
     double lambda_max() const noexcept { return lambda_max_; }
-    double lambda() const noexcept {
+    double lambda() const noexcept { return lambda_at(at_); }
+    // For sums over rows that are not divided by their number.
+    penalty weights() const noexcept { return weights_at(at_); }
+    // The ones after this one, or of the last one.
+    penalty next_weights() const noexcept { return weights_at(is_last() ? at_ : at_ + 1); }
+
+  private:
+    double lambda_at(std::uint32_t at) const noexcept {
         if (settings_.penalty == penalty_kind::lambda)
             return settings_.size;
         const double share = settings_.penalty == penalty_kind::path
-                                 ? std::pow(settings_.size, at_ / (settings_.count - 1.0))
+                                 ? std::pow(settings_.size, at / (settings_.count - 1.0))
                                  : settings_.size;
         return lambda_max_ * share;
     }
-    // For sums over rows that are not divided by their number.
-    penalty weights() const noexcept {
-        return {rows_ * lambda() * settings_.ratio, rows_ * lambda() * (1 - settings_.ratio)};
+    penalty weights_at(std::uint32_t at) const noexcept {
+        return {rows_ * lambda_at(at) * settings_.ratio,
+                rows_ * lambda_at(at) * (1 - settings_.ratio)};
     }
 
-  private:
     lasso_settings settings_;
     double rows_;
     double lambda_max_ = 0; // where all coefficients are 0, and at no smaller one

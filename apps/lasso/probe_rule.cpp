@@ -1,13 +1,23 @@
 #include "apps/lasso/probe_rule.hpp"
 
+#include <algorithm>
+
 namespace troupe::lasso {
 
 namespace {
 
 constexpr std::size_t rounds_max = 20; // from one probe to the next
 constexpr std::size_t saved_numbers = 6;
+constexpr double usual_share = 0.1; // of the gap that a probe found
+constexpr double last_share = 0.3;  // of the gap at which the run ends
+constexpr double close = 1e4;       // times that gap
 
 } // namespace
+
+double next_gap(double gap, double last) noexcept {
+    const double usual = usual_share * gap;
+    return gap < close * last ? std::min(usual, last_share * last) : usual;
+}
 
 void probe_rule::begin(double gap, std::uint64_t first, std::size_t round) {
     *this = probe_rule{idle_};

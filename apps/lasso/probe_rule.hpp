@@ -1,5 +1,5 @@
-// When the next probe is due: when what the phases since the last one have gained is little beside the gap that it found, or
-// when they have been many. A pure value.
+// When the next probe is due: when what the phases since the last one have gained is little beside the gap that they should
+// come below, or when they have been many. A pure value.
 #pragma once
 
 #include <cstddef>
@@ -17,22 +17,24 @@ struct phase_outcome {
     double gap = 0;          // of all variables that may change, or infinite
 };
 
-// The share of the last probe's gap that is little.
-inline constexpr double settled_share = 0.1;
+// The gap that phases should come below until the next probe, after one that found `gap`, if the run ends at `last`: a share
+// of it, as what the probe has brought into the working set may not be all yet; close to the end that is likely, and the gap
+// of the end is aimed at.
+double next_gap(double gap, double last) noexcept;
 
 class probe_rule {
   public:
     // `idle`: so many phases in a row that update nothing show that there is nothing to update.
     explicit probe_rule(std::size_t idle) : idle_{idle} {}
 
-    // After a probe that found `gap`. `first`: the first phase that is chosen since; `round`: updates of variables after
-    // which each has been updated about once.
+    // After a probe; phases should come below `gap`. `first`: the first phase that is chosen since; `round`: updates of
+    // variables after which each has been updated about once.
     void begin(double gap, std::uint64_t first, std::size_t round);
     void fold(std::uint64_t number, const phase_outcome& outcome);
     bool is_due() const noexcept;
 
     // What the gap of all variables that may change should come below.
-    double settled_gap() const noexcept { return settled_share * gap_; }
+    double settled_gap() const noexcept { return gap_; }
 
     std::vector<double> save() const;
     bool load(std::span<const double> saved); // false if it is not what was saved

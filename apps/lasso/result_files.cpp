@@ -141,7 +141,8 @@ result<std::vector<std::string>> write_result(const scheduled::result_site& site
     for (const solution& s : *all)
         for (const std::int32_t column : s.columns)
             if (column < 0 || static_cast<std::uint64_t>(column) >= site.data.columns)
-                return error{errc::protocol, "a saved solution has a column that the matrix has not"};
+                return error{errc::protocol,
+                             "a saved solution has a column that the matrix has not"};
     const std::pair<const char*, std::function<void(std::ofstream&)>> files[] = {
         {"coefficients.npy", [&](std::ofstream& f) { write_npy(f, *all, site.data.columns); }},
         {"coefficients.csv",

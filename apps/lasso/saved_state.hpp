@@ -29,9 +29,9 @@ class state_writer {
     template <class Numbers>
     state_writer& operator()(std::string name, const Numbers& numbers) {
         if (failure_.ok())
-            failure_ = append_state(
-                memory_, std::move(name),
-                std::span<const std::ranges::range_value_t<Numbers>>{numbers}, part_);
+            failure_ =
+                append_state(memory_, std::move(name),
+                             std::span<const std::ranges::range_value_t<Numbers>>{numbers}, part_);
         return *this;
     }
     result<scheduled::saved_part> finish() && {

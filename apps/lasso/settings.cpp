@@ -49,7 +49,8 @@ result<lasso_settings> read_settings(capnp::AnyPointer::Reader settings) {
             return s;
     } catch (const kj::Exception&) {
     }
-    return error{errc::protocol, "the settings of lasso are not what this build knows by that name"};
+    return error{errc::protocol,
+                 "the settings of lasso are not what this build knows by that name"};
 }
 
 result<void> check(const scheduled::program_site& site) {
@@ -65,8 +66,9 @@ result<void> check(const scheduled::program_site& site) {
                                     " columns, but lasso takes fewer than " +
                                     std::to_string(limits::columns_max));
     if (site.schedule.kind == scheduled::schedule_kind::rotation)
-        return wrong("penalty", "lasso has no blocks of variables that rotate; use schedule: dynamic "
-                                "or schedule: cyclic");
+        return wrong("penalty",
+                     "lasso has no blocks of variables that rotate; use schedule: dynamic "
+                     "or schedule: cyclic");
     if (site.schedule.set > limits::set_max)
         return wrong("penalty", "a set of " + std::to_string(site.schedule.set) +
                                     " variables needs too many products of columns at once; use "

@@ -13,7 +13,7 @@ enum class penalty_kind : std::uint8_t { lambda, share, path };
 
 struct lasso_settings {
     penalty_kind penalty = penalty_kind::lambda;
-    double size = 0;         // lambda, a share of the largest one, or the last of a path as such a share
+    double size = 0; // lambda, a share of the largest one, or the last of a path as such a share
     std::uint32_t count = 1; // values of a path
     double ratio = 1;        // share of the L1 penalty
     bool intercept = true;

@@ -29,9 +29,8 @@ std::vector<double> shifts_for(const shifted_columns& columns) {
 }
 
 // A copy with these numbers subtracted.
-result<std::unique_ptr<const dense_columns>> without(memory_pool& memory,
-                                                     const dense_columns& columns,
-                                                     const std::vector<double>& shifts) {
+result<std::unique_ptr<const dense_columns>>
+without(memory_pool& memory, const dense_columns& columns, const std::vector<double>& shifts) {
     auto builder = dense_columns_builder::make(memory, {columns.rows(), columns.columns()});
     if (!builder)
         return builder.failure();
@@ -125,8 +124,9 @@ void shifted_columns::add_shifts(const column_pairs& pairs, std::span<double> bl
     for (std::size_t i = 0; i < pairs.left.size(); ++i)
         for (std::size_t k = 0; k < pairs.right.size(); ++k) {
             const std::size_t a = pairs.left[i], b = pairs.right[k];
-            block[i * pairs.right.size() + k] +=
-                shifts_[a] * kept_sums_[b] + shifts_[b] * kept_sums_[a] + rows * shifts_[a] * shifts_[b];
+            block[i * pairs.right.size() + k] += shifts_[a] * kept_sums_[b] +
+                                                 shifts_[b] * kept_sums_[a] +
+                                                 rows * shifts_[a] * shifts_[b];
         }
 }
 

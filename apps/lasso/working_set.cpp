@@ -26,8 +26,8 @@ std::vector<candidate> candidates_of(std::span<const judgement> judgements, doub
         for (std::size_t i = j.in_use; i < j.columns.size(); ++i) {
             const column_facts facts = facts_of_centred(j.means[i], j.squares[i], form);
             if (j.gradients[i] > near_share * l1 && facts.square > 0)
-                all.push_back({(j.gradients[i] - l1) / std::sqrt(facts.curvature()), j.columns[i],
-                               facts});
+                all.push_back(
+                    {(j.gradients[i] - l1) / std::sqrt(facts.curvature()), j.columns[i], facts});
         }
     std::ranges::sort(all, [](const candidate& a, const candidate& b) {
         return std::pair{-a.score, a.column} < std::pair{-b.score, b.column};
@@ -71,7 +71,9 @@ void working_set::replace(std::uint64_t number, std::span<const judgement> judge
             put_in(c.column, c.facts);
     std::ranges::sort(own_);
     // No phase that is folded from now on can have others in flight than those that left since.
-    std::erase_if(others_, [&](const auto& o) { return number > 2 * window_ && o.second.left < number - 2 * window_; });
+    std::erase_if(others_, [&](const auto& o) {
+        return number > 2 * window_ && o.second.left < number - 2 * window_;
+    });
 }
 
 result<void> working_set::include(std::int32_t column) {

@@ -31,7 +31,8 @@ std::size_t first_size(std::uint64_t columns) noexcept;
 class working_set {
   public:
     // `own`: this scheduler's variables; phases in flight: `window` before each.
-    working_set(scheduled::number_range own, std::uint32_t window) : own_range_{own}, window_{window} {}
+    working_set(scheduled::number_range own, std::uint32_t window)
+        : own_range_{own}, window_{window} {}
 
     // The set that follows from the judgements of probe `number`.
     void replace(std::uint64_t number, std::span<const judgement> judgements,

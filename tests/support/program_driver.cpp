@@ -57,8 +57,8 @@ std::vector<scheduled::number_range> ranges_of(std::uint64_t count, std::uint32_
 }
 
 program_driver::program_driver(driven_run run, const matrix_rows& rows)
-    : run_{std::move(run)}, rows_{rows}, memory_{memory_max},
-      operations_{make_reference_operations()} {}
+    : run_{std::move(run)}, rows_{rows}, memory_{memory_max}, operations_{
+                                                                  make_reference_operations()} {}
 
 scheduled::program_site program_driver::site() const {
     scheduled::program_site site;
@@ -111,7 +111,7 @@ result<void> program_driver::deal(scheduled::worker_part& worker,
     for (std::uint64_t done = 0; done < share.count; done += run_.rows_per_piece) {
         const std::uint64_t first = share.first + done;
         const std::uint64_t end =
-            first + std::min(run_.rows_per_piece, share.count - done); // of the rows
+            first + std::min(run_.rows_per_piece, share.count - done);        // of the rows
         std::uint64_t from = first * rows_.columns, to = end * rows_.columns; // of the values
         std::vector<std::int64_t> starts;
         if (rows_.is_sparse()) {
@@ -188,8 +188,7 @@ result<std::vector<payload>> program_driver::compute(const phase& p, std::uint32
     std::vector<payload> partials;
     compute_context context{*operations_, memory_};
     for (const auto& worker : workers_) {
-        auto partial =
-            p.is_probe ? worker->probe(p, scheduler, context) : worker->push(p, context);
+        auto partial = p.is_probe ? worker->probe(p, scheduler, context) : worker->push(p, context);
         if (!partial)
             return partial.failure();
         partials.push_back(std::move(*partial));

@@ -45,7 +45,8 @@ struct driven_run {
     std::uint32_t schedulers = 1;
     std::uint64_t phases_max = 100000;
     std::uint64_t rows_per_piece = 100;
-    std::optional<std::uint64_t> restart; // before this phase all parts are saved, made anew and loaded
+    std::optional<std::uint64_t>
+        restart; // before this phase all parts are saved, made anew and loaded
 };
 
 struct driven_result {
@@ -53,9 +54,10 @@ struct driven_result {
     bool is_done = false;
     std::vector<scheduled::standing> standings; // of all probes
     std::vector<std::uint64_t> contents;        // a hash of each phase's content
-    std::vector<std::uint64_t> changes;         // of each phase's changes, or of a probe's judgements
-    std::vector<std::size_t> sizes;             // elements of the first tensor of each phase's content; 0 of probes
-    std::vector<scheduled::saved_part> saved;   // of the schedulers, at the end
+    std::vector<std::uint64_t> changes; // of each phase's changes, or of a probe's judgements
+    std::vector<std::size_t>
+        sizes; // elements of the first tensor of each phase's content; 0 of probes
+    std::vector<scheduled::saved_part> saved; // of the schedulers, at the end
 };
 
 class program_driver {
@@ -73,7 +75,8 @@ class program_driver {
   private:
     result<void> make_parts();
     result<void> deal(scheduled::worker_part& worker, const scheduled::number_range& share);
-    result<std::vector<scheduled::payload>> compute(const scheduled::phase& p, std::uint32_t scheduler);
+    result<std::vector<scheduled::payload>> compute(const scheduled::phase& p,
+                                                    std::uint32_t scheduler);
     result<void> choose(std::uint64_t number);
     result<void> apply_earlier(std::uint64_t number);
     result<void> fold(const scheduled::phase& p);
@@ -86,8 +89,8 @@ class program_driver {
     std::unique_ptr<operations> operations_;
     std::vector<std::unique_ptr<scheduled::scheduler_part>> schedulers_;
     std::vector<std::unique_ptr<scheduled::worker_part>> workers_;
-    std::deque<scheduled::phase> phases_;             // chosen, not folded
-    std::vector<scheduled::phase_deltas> deltas_;     // of the last window + 1 phases
+    std::deque<scheduled::phase> phases_;         // chosen, not folded
+    std::vector<scheduled::phase_deltas> deltas_; // of the last window + 1 phases
     driven_result result_;
 };
 

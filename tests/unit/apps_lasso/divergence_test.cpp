@@ -32,8 +32,9 @@ bool diverges(const lasso_case& c, const matrix_rows& rows) {
         BOOST_TEST((ran.failure().code() == errc::numeric));
         return true;
     }
-    BOOST_TEST_MESSAGE("done " << ran->run.is_done << " phases " << ran->run.phases << ", probes " << ran->run.standings.size()
-                                 << ", gap " << ran->run.standings.back().numbers[1].value);
+    BOOST_TEST_MESSAGE("done " << ran->run.is_done << " phases " << ran->run.phases << ", probes "
+                               << ran->run.standings.size() << ", gap "
+                               << ran->run.standings.back().numbers[1].value);
     BOOST_TEST(ran->run.is_done);
     return false;
 }
@@ -43,8 +44,7 @@ bool diverges(const lasso_case& c, const matrix_rows& rows) {
 BOOST_AUTO_TEST_SUITE(lasso_divergence)
 
 BOOST_AUTO_TEST_CASE(correlated_variables_diverge_unless_they_are_coupled_or_checked) {
-    const matrix_rows rows =
-        made_rows({.rows = 300, .columns = 200, .group = 40, .likeness = 0.8});
+    const matrix_rows rows = made_rows({.rows = 300, .columns = 200, .group = 40, .likeness = 0.8});
     BOOST_TEST(diverges(case_of(coupling::check, check_scope::nothing, 16, 0), rows));
     BOOST_TEST(!diverges(case_of(coupling::check, check_scope::nothing, 1, 0), rows));
     BOOST_TEST(!diverges(case_of(coupling::check, check_scope::set, 16, 0), rows));

@@ -18,14 +18,13 @@ matrix_rows sparse_data() {
 }
 
 // One solution: with the objective of plain coordinate descent, and the conditions of the optimum.
-lasso_result check_beside_plain(const lasso_case& c, const matrix_rows& rows,
-                                double tolerance = 1e-13) {
+lasso_result check_beside(const plain_solution& plain, const lasso_case& c, const matrix_rows& rows,
+                          double tolerance = 1e-13) {
     auto ran = run_lasso(c, rows);
     BOOST_REQUIRE_MESSAGE(ran.ok(), (ran.ok() ? "" : ran.failure().message()));
     BOOST_TEST(ran->run.is_done);
     BOOST_REQUIRE(ran->solutions.size() == 1u);
     const lasso::solution& s = ran->solutions.front();
-    const plain_solution plain = plain_descent(c, rows);
     const plain_check check = check_plainly(c, rows, s);
     BOOST_TEST_MESSAGE("phases " << ran->run.phases << ", probes " << ran->run.standings.size()
                                  << ", in use " << s.columns.size());
@@ -37,13 +36,19 @@ lasso_result check_beside_plain(const lasso_case& c, const matrix_rows& rows,
     return std::move(*ran);
 }
 
+lasso_result check_beside_plain(const lasso_case& c, const matrix_rows& rows,
+                                double tolerance = 1e-13) {
+    return check_beside(plain_descent(c, rows), c, rows, tolerance);
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(lasso_run)
 
 BOOST_AUTO_TEST_CASE(finds_the_optimum_on_any_number_of_workers_and_schedulers_with_any_window) {
     const matrix_rows dense = dense_data(), sparse = sparse_data();
-    for (const matrix_rows* rows : {&dense, &sparse})
+    for (const matrix_rows* rows : {&dense, &sparse}) {
+        const plain_solution plain = plain_descent(precise_case(), *rows);
         for (const std::uint32_t workers : {1u, 2u, 4u})
             for (const std::uint32_t schedulers : {1u, 3u})
                 for (const std::uint32_t window : {0u, 2u, 8u}) {
@@ -54,14 +59,16 @@ BOOST_AUTO_TEST_CASE(finds_the_optimum_on_any_number_of_workers_and_schedulers_w
                         c.run.workers = workers;
                         c.run.schedulers = schedulers;
                         c.run.schedule.window = window;
-                        check_beside_plain(c, *rows);
+                        check_beside(plain, c, *rows);
                     }
                 }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(finds_the_optimum_by_sets_of_a_few_variables) {
     const matrix_rows dense = dense_data(), sparse = sparse_data();
-    for (const matrix_rows* rows : {&dense, &sparse})
+    for (const matrix_rows* rows : {&dense, &sparse}) {
+        const plain_solution plain = plain_descent(precise_case(), *rows);
         for (const schedule_kind kind : {schedule_kind::dynamic, schedule_kind::cyclic})
             for (const std::uint32_t schedulers : {1u, 3u})
                 for (const std::uint32_t set : {1u, 4u, 16u}) {
@@ -74,14 +81,16 @@ BOOST_AUTO_TEST_CASE(finds_the_optimum_by_sets_of_a_few_variables) {
                         c.run.schedule.kind = kind;
                         c.run.schedule.window = 3;
                         c.run.schedule.set = set;
-                        check_beside_plain(c, *rows);
+                        check_beside(plain, c, *rows);
                     }
                 }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(finds_the_optimum_when_correlated_variables_are_left_out) {
     const matrix_rows dense = dense_data(), sparse = sparse_data();
-    for (const matrix_rows* rows : {&dense, &sparse})
+    for (const matrix_rows* rows : {&dense, &sparse}) {
+        const plain_solution plain = plain_descent(precise_case(), *rows);
         for (const std::uint32_t schedulers : {1u, 3u})
             for (const std::uint32_t window : {0u, 2u}) {
                 BOOST_TEST_CONTEXT((rows == &dense ? "dense" : "sparse")
@@ -92,9 +101,10 @@ BOOST_AUTO_TEST_CASE(finds_the_optimum_when_correlated_variables_are_left_out) {
                     c.run.schedule.window = window;
                     c.run.schedule.couple = coupling::check;
                     c.run.schedule.rho = 0.3;
-                    check_beside_plain(c, *rows);
+                    check_beside(plain, c, *rows);
                 }
             }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(fits_an_elastic_net) {

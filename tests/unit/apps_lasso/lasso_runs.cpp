@@ -65,8 +65,8 @@ struct plain_model {
         for (std::size_t j = 0; j < columns.size(); ++j) {
             if (c.intercept)
                 means[j] = centre(columns[j]);
-            double square = std::inner_product(columns[j].begin(), columns[j].end(),
-                                               columns[j].begin(), 0.0);
+            double square =
+                std::inner_product(columns[j].begin(), columns[j].end(), columns[j].begin(), 0.0);
             if (c.run.unit_norm && square > 0) {
                 for (double& x : columns[j])
                     x /= std::sqrt(square);
@@ -80,8 +80,8 @@ struct plain_model {
     }
 
     static double centre(std::vector<double>& values) {
-        const double mean = std::accumulate(values.begin(), values.end(), 0.0) /
-                            static_cast<double>(values.size());
+        const double mean =
+            std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
         for (double& x : values)
             x -= mean;
         return mean;
@@ -168,9 +168,8 @@ matrix_rows made_rows(const made_data& made) {
             for (std::uint64_t j = first; j < end; ++j) {
                 const double own = random.normal();
                 if (is_entry)
-                    all[i * made.columns + j] =
-                        made.mean + std::sqrt(made.likeness) * common +
-                        std::sqrt(1 - made.likeness) * own;
+                    all[i * made.columns + j] = made.mean + std::sqrt(made.likeness) * common +
+                                                std::sqrt(1 - made.likeness) * own;
             }
         }
     }
@@ -219,9 +218,7 @@ matrix_rows dense_of(const matrix_rows& rows) {
 plain_solution plain_descent(const lasso_case& c, const matrix_rows& rows, double lambda) {
     const plain_model m{c, rows};
     plain_solution s;
-    s.lambda = lambda > 0      ? lambda
-               : c.share > 0 ? c.share * m.largest_lambda(c.ratio)
-                               : c.lambda;
+    s.lambda = lambda > 0 ? lambda : c.share > 0 ? c.share * m.largest_lambda(c.ratio) : c.lambda;
     const lasso::penalty p = m.weights(s.lambda, c.ratio);
     s.values.resize(m.columns.size());
     std::vector<double> r = m.targets;
@@ -233,7 +230,8 @@ plain_solution plain_descent(const lasso_case& c, const matrix_rows& rows, doubl
             if (m.squares[j] < 1e-10)
                 continue;
             const double before = s.values[j];
-            s.values[j] = lasso::minimizer(m.product(j, r) + m.squares[j] * before, m.squares[j], p);
+            s.values[j] =
+                lasso::minimizer(m.product(j, r) + m.squares[j] * before, m.squares[j], p);
             const double delta = s.values[j] - before;
             change = std::max(change, std::abs(delta));
             largest = std::max(largest, std::abs(s.values[j]));
@@ -244,8 +242,8 @@ plain_solution plain_descent(const lasso_case& c, const matrix_rows& rows, doubl
         change /= std::max(largest, 1e-300);
     }
     s.objective = m.objective(s.values, p);
-    s.intercept = m.target_mean -
-                  std::inner_product(s.values.begin(), s.values.end(), m.means.begin(), 0.0);
+    s.intercept =
+        m.target_mean - std::inner_product(s.values.begin(), s.values.end(), m.means.begin(), 0.0);
     return s;
 }
 

@@ -37,10 +37,10 @@ result<lasso_result> run_lasso(const lasso_case& c, const matrix_rows& rows);
 
 struct made_data {
     std::uint64_t rows = 0, columns = 0;
-    double share = 1;         // of the entries that are not 0; below 1 the matrix is sparse
-    std::uint64_t group = 1;  // so many columns in a row are alike
-    double likeness = 0;      // the share of their values that they have in common
-    double mean = 0;          // of every column's values
+    double share = 1;        // of the entries that are not 0; below 1 the matrix is sparse
+    std::uint64_t group = 1; // so many columns in a row are alike
+    double likeness = 0;     // the share of their values that they have in common
+    double mean = 0;         // of every column's values
     std::uint64_t seed = 1;
 };
 // Targets are those of ten columns, and some noise.

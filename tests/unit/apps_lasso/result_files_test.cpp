@@ -1,0 +1,94 @@
+#include <boost/test/unit_test.hpp>
+
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "apps/lasso/result_files.hpp"
+#include "apps/lasso/solutions.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+using namespace troupe;
+using namespace troupe::lasso;
+
+namespace {
+
+std::string text_of(const std::filesystem::path& path) {
+    std::ostringstream text;
+    text << std::ifstream{path, std::ios::binary}.rdbuf();
+    return text.str();
+}
+
+struct saved_run {
+    memory_pool memory{1u << 20};
+    std::vector<scheduled::saved_part> parts{2};
+
+    saved_run() {
+        const solution_numbers first{0.5, 2.25, 1e-7, 0.125, 0}, second{0.25, 1.5, 3e-7, -1, 3};
+        BOOST_REQUIRE(
+            append_solutions(memory, {{first, {}, {}}, {second, {1}, {0.5}}}, parts[0]).ok());
+        BOOST_REQUIRE(
+            append_solutions(memory, {{first, {}, {}}, {second, {3, 4}, {-2, 1e-3}}}, parts[1])
+                .ok());
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(lasso_result_files)
+
+BOOST_AUTO_TEST_CASE(have_the_coefficients_of_all_schedulers_for_every_lambda) {
+    const saved_run run;
+    const test::temporary_folder folder;
+    scheduled::result_site site;
+    site.directory = folder.path();
+    site.data = {100, 5, 500, false};
+    site.column_names = {"a", "b", "c", "say \"d\", e", "f"};
+    const auto names = write_result(site, run.parts);
+    BOOST_REQUIRE(names.ok());
+    BOOST_TEST((*names == std::vector<std::string>{"coefficients.npy", "coefficients.csv",
+                                                   "path.csv", "summary.json"}));
+    BOOST_TEST(text_of(folder.path() / "coefficients.csv") == "lambda,column,coefficient\n"
+                                                              "0.25,b,0.5\n"
+                                                              "0.25,\"say \"\"d\"\", e\",-2\n"
+                                                              "0.25,f,0.001\n");
+    BOOST_TEST(text_of(folder.path() / "path.csv") == "lambda,objective,gap,nonzeros,intercept\n"
+                                                      "0.5,2.25,1e-07,0,0.125\n"
+                                                      "0.25,1.5,3e-07,3,-1\n");
+    const std::string npy = text_of(folder.path() / "coefficients.npy");
+    BOOST_TEST(npy.find("'shape': (2, 5)") != std::string::npos);
+    BOOST_REQUIRE(npy.size() == 128u + 80);
+    double values[10];
+    std::memcpy(values, npy.data() + 128, sizeof values);
+    const double expected[10] = {0, 0, 0, 0, 0, 0, 0.5, 0, -2, 1e-3};
+    BOOST_TEST(values == expected, boost::test_tools::per_element());
+    const std::string summary = text_of(folder.path() / "summary.json");
+    BOOST_TEST(summary.find("\"nonzeros\": 3") != std::string::npos);
+    BOOST_TEST(summary.find("\"lambdas\": 2") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(name_columns_without_names_by_their_numbers) {
+    const saved_run run;
+    const test::temporary_folder folder;
+    scheduled::result_site site;
+    site.directory = folder.path();
+    site.data = {100, 5, 500, false};
+    BOOST_REQUIRE(write_result(site, run.parts).ok());
+    BOOST_TEST(text_of(folder.path() / "coefficients.csv").find("0.25,3,-2\n") !=
+               std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(are_refused_where_they_cannot_be_written_or_do_not_fit) {
+    const saved_run run;
+    scheduled::result_site site;
+    site.directory = "/nowhere/at/all";
+    site.data = {100, 5, 500, false};
+    BOOST_TEST((write_result(site, run.parts).failure().code() == errc::io));
+    const test::temporary_folder folder;
+    site.directory = folder.path();
+    site.data.columns = 4;
+    BOOST_TEST((write_result(site, run.parts).failure().code() == errc::protocol));
+    BOOST_TEST(!write_result(site, std::vector<scheduled::saved_part>(1)).ok());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
