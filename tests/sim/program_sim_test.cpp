@@ -11,6 +11,7 @@
 #include "actors/runtime/actor_names.hpp"
 #include "tests/scheduled/chain.hpp"
 #include "tests/sim/program_sim.hpp"
+#include "tests/support/program_driver.hpp"
 #include "tests/support/seeds.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -24,7 +25,7 @@ constexpr std::uint64_t phases = 60;
 program_sim_shape chain_shape(std::uint32_t workers, std::uint32_t schedulers,
                               std::uint32_t window) {
     return {.what = chain_program(),
-            .data = std::make_shared<made_rows>(23, 17),
+            .data = std::make_shared<made_rows>(24, 18),
             .workers = workers,
             .schedulers = schedulers,
             .window = window};
@@ -130,6 +131,43 @@ std::uint64_t number(program_sim& run, const std::string& role, const std::strin
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(programs_in_the_simulator)
+
+BOOST_AUTO_TEST_CASE(actors_compute_what_a_sequential_program_does) {
+    made_rows source{24, 18};
+    matrix_rows rows{.columns = 18};
+    memory_pool memory{1u << 20};
+    for (auto piece = source.next(24, memory).value(); piece;
+         piece = source.next(24, memory).value()) {
+        const auto values = piece->tensors[2].values<float>();
+        const auto targets = piece->tensors[3].values<double>();
+        rows.values.insert(rows.values.end(), values.begin(), values.end());
+        rows.targets.insert(rows.targets.end(), targets.begin(), targets.end());
+    }
+    capnp::MallocMessageBuilder settings;
+    settings.initRoot<proto::ChainSettings>().setPhases(phases);
+    for (const std::uint32_t workers : {1u, 2u, 3u, 4u})
+        for (const std::uint32_t schedulers : {1u, 2u, 3u})
+            for (const std::uint32_t window : {0u, 1u, 2u, 8u}) {
+                driven_run run{.program = chain_program(),
+                               .settings = settings.getRoot<capnp::AnyPointer>().asReader()};
+                run.schedule.window = window;
+                run.seed = 5;
+                run.workers = workers;
+                run.schedulers = schedulers;
+                const auto sequential = program_driver{run, rows}.run();
+                BOOST_REQUIRE(sequential.ok());
+                std::string variables;
+                for (const scheduled::saved_part& part : sequential->saved)
+                    variables.append(reinterpret_cast<const char*>(part.tensors[0].data()),
+                                     part.tensors[0].bytes());
+                const end_of_run& actors = undisturbed(workers, schedulers, window);
+                BOOST_TEST((actors.variables == variables));
+                numbers milestones;
+                for (const scheduled::standing& s : sequential->standings)
+                    milestones.push_back(s.numbers.at(0).value);
+                BOOST_TEST(actors.milestones == milestones, boost::test_tools::per_element());
+            }
+}
 
 BOOST_AUTO_TEST_CASE(no_storm_changes_a_bit_of_a_program, *seeded) {
     for (const std::uint64_t seed : seed_range{1000}) {

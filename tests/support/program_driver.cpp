@@ -77,7 +77,7 @@ scheduled::program_site program_driver::site() const {
 // ---- parts ----
 
 result<void> program_driver::make_parts() {
-    if (auto fits = run_.program.check(site()); !fits)
+    if (auto fits = run_.program.check ? run_.program.check(site()) : result<void>{}; !fits)
         return fits;
     schedulers_.clear();
     workers_.clear();
