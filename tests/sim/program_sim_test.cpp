@@ -154,7 +154,8 @@ BOOST_AUTO_TEST_CASE(actors_compute_what_a_sequential_program_does) {
                 run.seed = 5;
                 run.workers = workers;
                 run.schedulers = schedulers;
-                const auto sequential = program_driver{run, rows}.run();
+                program_driver driver{run, rows};
+                const auto sequential = driver.run();
                 BOOST_REQUIRE(sequential.ok());
                 std::string variables;
                 for (const scheduled::saved_part& part : sequential->saved)
