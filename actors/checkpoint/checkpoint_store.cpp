@@ -2,14 +2,10 @@
 #include "actors/checkpoint/checkpoint_store.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <functional>
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
+#include "actors/checkpoint/checkpoint_folder.hpp"
 #include "actors/checkpoint/file_writer.hpp"
 #include "actors/checkpoint/manifest.hpp"
 #include "schemas/base/limits.hpp"
@@ -19,10 +15,6 @@ namespace troupe {
 namespace fs = std::filesystem;
 
 namespace {
-
-// Folders with these prefixes are not checkpoints yet, or no longer; open() removes those left by a killed process.
-constexpr std::string_view partial_prefix = ".partial-";
-constexpr std::string_view deleted_prefix = ".deleted-";
 
 std::string folder_name(const checkpoint_progress& progress) {
     char name[64];
@@ -35,64 +27,8 @@ std::string folder_name(const checkpoint_progress& progress) {
     return name;
 }
 
-result<void> remove_folder(const fs::path& folder) {
-    std::error_code failed;
-    fs::remove_all(folder, failed);
-    if (failed)
-        return file_error(folder, "deleted", failed.value());
-    return {};
-}
-
-result<void> remove_leftovers(const fs::path& directory) {
-    std::error_code failed;
-    std::vector<fs::path> leftovers;
-    for (fs::directory_iterator at{directory, failed}; !failed && at != fs::directory_iterator{};
-         at.increment(failed)) {
-        const std::string name = at->path().filename().string();
-        if (name.starts_with(partial_prefix) || name.starts_with(deleted_prefix))
-            leftovers.push_back(at->path());
-    }
-    if (failed)
-        return file_error(directory, "listed", failed.value());
-    for (const fs::path& leftover : leftovers)
-        if (auto removed = remove_folder(leftover); !removed)
-            return removed;
-    return {};
-}
-
-// This folder and its parents that do not exist, innermost first.
-std::vector<fs::path> missing_folders(const fs::path& folder) {
-    std::vector<fs::path> missing;
-    std::error_code failed;
-    for (fs::path at = fs::absolute(folder, failed).lexically_normal();
-         !fs::exists(at, failed) && at.has_relative_path(); at = at.parent_path())
-        if (at.has_filename()) // skips a trailing slash
-            missing.push_back(at);
-    return missing;
-}
-
 output_file in_checkpoint(const fs::path& file) {
     return {file, file, "another checkpoint.directory"};
-}
-
-// Moves a finished folder to its final name. An existing one is exchanged atomically and then deleted.
-result<void> move_into_place(const fs::path& from, const fs::path& to) {
-    if (::rename(from.c_str(), to.c_str()) == 0)
-        return {};
-    if (errno != ENOTEMPTY && errno != EEXIST)
-        return file_error(to, "put into place", errno);
-    if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) != 0)
-        return file_error(to, "replaced", errno);
-    return remove_folder(from);
-}
-
-// Hides the folder before it deletes its files, so that nobody sees a checkpoint with files missing.
-result<void> remove_checkpoint(const fs::path& folder) {
-    const fs::path hidden =
-        folder.parent_path() / (std::string{deleted_prefix} + folder.filename().string());
-    if (::rename(folder.c_str(), hidden.c_str()) != 0)
-        return file_error(folder, "deleted", errno);
-    return remove_folder(hidden);
 }
 
 } // namespace
@@ -102,12 +38,7 @@ struct checkpoint_writer::state {
     std::uint32_t keep;
     checkpoint_progress progress;
     std::vector<std::optional<checkpoint_stage>> stages;
-    fs::path partial; // the folder being filled
-
-    ~state() {
-        std::error_code ignored; // leftovers are removed by the next open()
-        fs::remove_all(partial, ignored);
-    }
+    partial_folder partial; // being filled
 };
 
 std::vector<named_tensor> named_tensors(const weights_layout& layout,
@@ -144,7 +75,7 @@ result<void> checkpoint_writer::write_stage(stage_index index, const stage_tenso
     for (const named_tensor& t : stage.tensors)
         pieces.push_back(t.bytes);
     const std::string name = stage_file_name(index.value(), state_->stages.size());
-    auto written = write_file(in_checkpoint(state_->partial / name), pieces);
+    auto written = write_file(in_checkpoint(state_->partial.path() / name), pieces);
     if (!written)
         return written.failure();
     state_->stages[index.value()] =
@@ -166,36 +97,24 @@ result<checkpoint_info> checkpoint_writer::commit() {
                      info.folder.string() + ": the stages' layers have gaps or overlaps"};
     const std::string manifest = manifest_json(info.progress, info.stages);
     const std::span<const std::byte> pieces[] = {std::as_bytes(std::span{manifest})};
-    if (auto written = write_file(in_checkpoint(state_->partial / manifest_name), pieces); !written)
+    if (auto written = write_file(in_checkpoint(state_->partial.path() / manifest_name), pieces);
+        !written)
         return written.failure();
-    if (auto synced = sync_folder(state_->partial); !synced)
-        return synced.failure();
-    if (auto moved = move_into_place(state_->partial, info.folder); !moved)
-        return moved.failure();
-    if (auto synced = sync_folder(state_->directory); !synced)
-        return synced.failure();
+    if (auto placed = state_->partial.put_into_place(info.folder.filename().string()); !placed)
+        return placed.failure();
 
     const auto all = list_checkpoints(state_->directory);
     if (!all)
         return all.failure();
     for (std::size_t i = 0; i + state_->keep < all->size(); ++i)
-        if (auto removed = remove_checkpoint(all.value()[i].folder); !removed)
+        if (auto removed = remove_whole(all.value()[i].folder); !removed)
             return removed.failure();
     return info;
 }
 
 struct checkpoint_store::state {
-    options chosen;
-    std::vector<fs::path> made; // folders that open() has created, innermost first
-    file_handle lock;           // lock on the folder while the store lives
-
-    // Removes the folders that it created, if they are empty.
-    ~state() {
-        std::error_code failed;
-        for (const fs::path& folder : made)
-            if (!fs::remove(folder, failed))
-                return;
-    }
+    std::uint32_t keep;
+    checkpoint_folder folder;
 };
 
 checkpoint_store::checkpoint_store(std::unique_ptr<state> s) noexcept : state_{std::move(s)} {}
@@ -205,53 +124,31 @@ checkpoint_store::~checkpoint_store() = default;
 
 result<checkpoint_store> checkpoint_store::open(options o) {
     TROUPE_CHECK(o.keep > 0, "at least the newest checkpoint is kept");
-    auto s = std::make_unique<state>();
-    std::error_code failed;
-    s->made = missing_folders(o.directory);
-    fs::create_directories(o.directory, failed);
-    if (failed)
-        return file_error(o.directory, "made", failed.value());
-    s->lock = file_handle{::open(o.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-    const file_handle& lock = s->lock;
-    if (lock.get() < 0)
-        return file_error(o.directory, "opened", errno);
-    if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
-        return error{errc::usage, o.directory.string() +
-                                      ": another run saves its checkpoints here; choose another "
-                                      "checkpoint.directory"};
-    if (::access(o.directory.c_str(), W_OK) != 0)
-        return file_error(o.directory, "written", errno);
-    if (auto removed = remove_leftovers(o.directory); !removed)
-        return removed.failure();
-    s->chosen = std::move(o);
-    return checkpoint_store{std::move(s)};
+    auto folder = checkpoint_folder::open(std::move(o.directory));
+    if (!folder)
+        return folder.failure();
+    return checkpoint_store{std::make_unique<state>(state{o.keep, std::move(*folder)})};
 }
 
 result<checkpoint_writer> checkpoint_store::begin(const checkpoint_progress& progress,
                                                   std::size_t stages) {
     TROUPE_CHECK(stages > 0 && stages <= limits::stages_max,
                  "a checkpoint has the stages of a pipeline");
-    const fs::path& directory = state_->chosen.directory;
-    const fs::path partial = directory / (std::string{partial_prefix} + folder_name(progress));
-    std::error_code failed;
-    if (!fs::create_directory(partial, failed)) {
-        const int why = failed ? failed.value() : EEXIST;
-        return fs::exists(directory, failed)
-                   ? file_error(directory / folder_name(progress), "made", why)
-                   : error{errc::io, directory.string() + ": the folder for checkpoints is gone; "
-                                                          "nothing can be saved there any more"};
-    }
-    auto writer = std::make_unique<checkpoint_writer::state>();
-    writer->directory = directory;
-    writer->keep = state_->chosen.keep;
-    writer->progress = progress;
+    auto partial = state_->folder.begin(folder_name(progress));
+    if (!partial)
+        return partial.failure();
+    auto writer = std::make_unique<checkpoint_writer::state>(
+        checkpoint_writer::state{.directory = state_->folder.path(),
+                                 .keep = state_->keep,
+                                 .progress = progress,
+                                 .stages = {},
+                                 .partial = std::move(*partial)});
     writer->stages.resize(stages);
-    writer->partial = partial;
     return checkpoint_writer{std::move(writer)};
 }
 
 result<std::optional<checkpoint_info>> checkpoint_store::latest() const {
-    auto all = list_checkpoints(state_->chosen.directory);
+    auto all = list_checkpoints(state_->folder.path());
     if (!all)
         return all.failure();
     if (all->empty())

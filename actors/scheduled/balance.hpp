@@ -21,8 +21,8 @@ struct run_shares {
     std::vector<number_range> variables; // of each scheduler
 };
 
-// Rows and variables by the work that they make. There must be as many rows as workers, and as many columns as schedulers, so
-// that no share is empty.
+// Rows and variables by the work that they make. There must be as many rows as workers, and as many columns as schedulers,
+// so that no share is empty.
 run_shares share_out(const piece_source& data, std::size_t workers, std::size_t schedulers);
 
 } // namespace troupe::scheduled

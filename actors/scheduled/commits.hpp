@@ -17,7 +17,11 @@ class commits {
   public:
     explicit commits(std::size_t members) : members_{members} {}
 
-    // True if the commit of this phase is now complete. What is repeated, or of a phase before the latest commit, is dropped.
+    // Of a checkpoint: the run goes on from it.
+    void start_from(std::vector<saved_state> members) { latest_ = std::move(members); }
+
+    // True if the commit of this phase is now complete. What is repeated, or of a phase before the latest commit, is
+    // dropped.
     bool take(std::size_t member, saved_state state);
 
     // The latest complete one, by member; null if there is none.

@@ -1,5 +1,5 @@
-// The leader's course: from the first request to the result. leader_setup.cpp has what comes before the first phase, and what
-// follows a loss.
+// The leader's course: from the first request to the result. leader_setup.cpp has what comes before the first phase, and
+// what follows a loss.
 #include "actors/scheduled/leader.hpp"
 
 #include <algorithm>
@@ -75,7 +75,9 @@ void leader::begin() {
                               ? static_cast<std::uint32_t>(options_.what.app.getStop().getSweeps())
                               : 0,
             .plan = cast_.describe(cast_.all()),
-            .plan_json = "{}"});
+            .plan_json = "{}",
+            .notes = {},
+            .resumed_from = options_.resumed_from});
         if (const double seconds = options_.what.app.getStop().getSeconds(); seconds > 0)
             after(duration{static_cast<std::int64_t>(seconds * 1e9)},
                   frame_builder<proto::TimeIsUp>{});
@@ -151,8 +153,33 @@ void leader::state_saved(proto::StateSaved::Reader body, const frame& f) {
     auto state = read_state(body.getState(), f.tensors());
     if (!state)
         return reject(state.failure().message());
-    if (commits_.take(*who, std::move(*state)))
-        facts_->set("commit", std::to_string(commits_.phase()));
+    if (!commits_.take(*who, std::move(*state)))
+        return;
+    facts_->set("commit", std::to_string(commits_.phase()));
+    if (options_.checkpoints)
+        write_checkpoint();
+}
+
+void leader::write_checkpoint() {
+    const auto commit = std::make_shared<saved_commit>(
+        saved_commit{static_cast<std::uint32_t>(workers()),
+                     static_cast<std::uint32_t>(ends_.size()), *commits_.latest()});
+    const auto folder = std::make_shared<std::string>();
+    work_.submit(*options_.io, {.label = "save",
+                                .work = [to = options_.checkpoints, commit,
+                                         folder](compute_context&) -> result<void> {
+                                    auto saved = to->save(*commit);
+                                    if (!saved)
+                                        return saved.failure();
+                                    *folder = saved->string();
+                                    return {};
+                                },
+                                .then =
+                                    [this, folder] {
+                                        report_.checkpoint = *folder;
+                                        if (report_.failure && course_ == course::running)
+                                            mark(proto::Mark::STOP); // it was stopped
+                                    }});
 }
 
 // ---- the end ----
@@ -220,7 +247,7 @@ void leader::stop(proto::StopRun::Reader, const frame&) {
         return;
     if (is_again || course_ != course::running)
         return finish(report_.failure);
-    mark(proto::Mark::STOP);
+    mark(options_.checkpoints ? proto::Mark::SAVE : proto::Mark::STOP);
 }
 
 void leader::finish(std::optional<error> failure) {
@@ -242,6 +269,7 @@ void leader::finish(std::optional<error> failure) {
     for (const std::string& file : report_.files)
         lines.push_back("result " + file);
     tell(run_finished{.failure = std::move(failure),
+                      .saved = report_.checkpoint,
                       .milestones = report_.milestones,
                       .numbers = report_.numbers,
                       .remarks = std::move(remarks),

@@ -20,6 +20,7 @@
 #include "actors/scheduled/data_pieces.hpp"
 #include "actors/scheduled/device_choice.hpp"
 #include "actors/scheduled/program_run.hpp"
+#include "actors/scheduled/run_checkpoints.hpp"
 #include "actors/scheduled/run_incarnation.hpp"
 #include "schemas/scheduled.capnp.h"
 
@@ -35,6 +36,9 @@ struct leader_options {
     std::shared_ptr<piece_source> data;
     std::vector<plan_device> devices; // not empty
     duration between_commits{std::chrono::seconds{10}};
+    std::shared_ptr<run_checkpoints> checkpoints = {};   // for every commit; null: none is written
+    std::optional<std::vector<saved_state>> resume = {}; // the commit to go on from
+    std::string resumed_from = {};                       // its folder
 };
 
 class leader final : public actor {
@@ -78,6 +82,7 @@ class leader final : public actor {
     void commit_is_due(proto::CommitDue::Reader body, const frame& f);
     void time_is_up(proto::TimeIsUp::Reader body, const frame& f);
     void mark(proto::Mark how);
+    void write_checkpoint();
 
     // ---- losses ----
     std::vector<std::size_t> members_to_ask_again(const std::vector<std::size_t>& gone) const;
@@ -122,6 +127,7 @@ class leader final : public actor {
         std::optional<error> failure;      // why it was stopped
         bool is_out_of_time = false;
         std::vector<std::string> files; // of the result
+        std::string checkpoint;         // folder of the last one
     };
 
     const leader_options options_;

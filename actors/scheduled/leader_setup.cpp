@@ -17,6 +17,9 @@ void leader::on_start() {
                                                         std::ref(*options_.listener));
     if (options_.refusal)
         return finish(options_.refusal);
+    if (options_.resume)
+        commits_.start_from(*options_.resume);
+    report_.checkpoint = options_.resumed_from;
     dealing_.wanted.assign(workers(), true);
     dealing_.pieces.assign(workers(), 0);
     std::vector<plan_device> in_use;

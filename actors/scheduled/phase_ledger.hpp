@@ -1,6 +1,6 @@
-// The place of one scheduler in the sequence of phases: which phase it has to choose, judge, fold or wait for next, and what has
-// arrived for the phases to come. A pure value: the scheduler turns messages into calls on it, does what `next` says, and tells
-// it when that is done.
+// The place of one scheduler in the sequence of phases: which phase it has to choose, judge, fold or wait for next, and
+// what has arrived for the phases to come. A pure value: the scheduler turns messages into calls on it, does what `next`
+// says, and tells it when that is done.
 //
 //     ledger.take_partial(2, {.number = 7, .is_probe = false}, std::move(tensors));
 //     for (step s = ledger.next(); s.what != step::wait; s = ledger.next())

@@ -34,8 +34,8 @@
 //         result<void> apply(const phase_deltas& deltas) override;                      // r -= x_j delta
 //         ...
 //
-// Threads: a part is called by one thread at a time, its actor's or a device's; it starts no threads, and reads neither clock
-// nor files. Ownership: tensors in payloads are immutable once they have been handed over; they are in host memory.
+// Threads: a part is called by one thread at a time, its actor's or a device's; it starts no threads, and reads neither
+// clock nor files. Ownership: tensors in payloads are immutable once they have been handed over; they are in host memory.
 // Errors: a failure that a part returns ends the run with its sentence. What comes from other actors of the run may be of
 // another build: parts check the number, types and sizes of the tensors in payloads (payload.hpp) before they use them.
 //
@@ -133,7 +133,8 @@ class worker_part {
   public:
     virtual ~worker_part() = default;
 
-    // A piece of its share of the data, in the order of rows (data_pieces.hpp); the last one is followed by data_is_complete.
+    // A piece of its share of the data, in the order of rows (data_pieces.hpp); the last one is followed by
+    // data_is_complete.
     virtual result<void> take_data(const payload& piece) = 0;
     virtual result<void> data_is_complete() = 0;
 

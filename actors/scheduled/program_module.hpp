@@ -3,8 +3,9 @@
 //     program ridge_program() { return {.name = "ridge", ...}; }
 //     TROUPE_PROGRAM(ridge_program)
 //
-// `tools/program FOLDER` compiles a folder's sources and schemas into such a module for the build of troupe that stands beside
-// it. Classes cross the border between the two, so that another build refuses the module (tools/troupe/program_modules.hpp).
+// `tools/program FOLDER` compiles a folder's sources and schemas into such a module for the build of troupe that stands
+// beside it. Classes cross the border between the two, so that another build refuses the module
+// (tools/troupe/program_modules.hpp).
 #pragma once
 
 #include "actors/scheduled/program.hpp"

@@ -1,5 +1,5 @@
-// What the actors of a run of a program are told (ProgramRun of schemas/scheduled.capnp), and the roles by which agents spawn
-// them.
+// What the actors of a run of a program are told (ProgramRun of schemas/scheduled.capnp), and the roles by which agents
+// spawn them.
 //
 // Threads: as in actors/agent/role.hpp. Errors: options come from other nodes; everything is checked before a part is made.
 #pragma once

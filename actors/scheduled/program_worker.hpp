@@ -1,5 +1,5 @@
-// A worker of a program: the actor around its worker_part. It takes its share of the data, and computes phases in the order of
-// their numbers on its device, as schemas/scheduled.capnp says.
+// A worker of a program: the actor around its worker_part. It takes its share of the data, and computes phases in the order
+// of their numbers on its device, as schemas/scheduled.capnp says.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// The actors of a run of a program in one incarnation of it, as StartProgram says (schemas/scheduled.capnp): who a message may
-// come from, and whether it belongs to this incarnation.
+// The actors of a run of a program in one incarnation of it, as StartProgram says (schemas/scheduled.capnp): who a message
+// may come from, and whether it belongs to this incarnation.
 //
 // Threads: a value.
 #pragma once

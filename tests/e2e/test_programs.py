@@ -5,6 +5,7 @@ import math
 import pathlib
 import random
 import re
+import shutil
 import signal
 import subprocess
 
@@ -121,6 +122,64 @@ class Programs(TroupeTest):
                 for process, _ in nodes:
                     process.kill()
 
+    def test_the_inspector_shows_what_the_actors_of_a_run_are_at(self):
+        endless = APP.replace("window: 2", "window: 2, set: 1").replace("gap: 1e-9", "gap: 0, phases: 1000000000")
+        run = self.start("run", self.app(endless), "--nodes", 2, "--json", "--set", "schedule.shards=2")
+        start = self.read_event(run, "start")
+        self.read_event(run, "sweep")
+
+        def look(view, *words):
+            return json.loads(self.troupe("inspect", start["inspect"], view, *words, "--json").out)
+
+        def facts():
+            return {a["name"].split("/")[1]: a["facts"] for a in look("schedule", f"run={start['run']}")["actors"]}
+        before = facts()
+        self.assertEqual(list(before), ["leader", "scheduler-0", "scheduler-1", "worker-0", "worker-1"])
+        self.assertEqual(before["leader"]["course"], "running")
+        self.assertEqual(before["scheduler-1"]["window"], "2")
+        self.assertRegex(before["scheduler-0"]["chosen"], r"phase \d+: (\d+ variables?|probe)")
+        self.assertRegex(before["worker-1"]["last"], r"phase \d+: (\d+ variables?|probe)")
+        for actor in ("scheduler-0", "worker-1"):
+            self.eventually(lambda: int(facts()[actor]["phase"]) > int(before[actor]["phase"]), f"{actor} goes on")
+        shown = self.troupe("inspect", start["inspect"], "schedule").out
+        self.assertTrue(shown.startswith("run "), shown)
+        self.assertIn("chosen", shown)
+        server, = look("staleness")["servers"]
+        self.assertEqual([w["worker"] for w in server["workers"]], [0, 1])
+        run.terminate()
+        self.finish(run, 15)
+
+    def test_a_run_that_is_stopped_goes_on_to_the_same_result(self):
+        slow = APP.replace("window: 2", "window: 2, set: 1").replace("gap: 1e-9", "gap: 0, phases: 20000") \
+            + "checkpoint: {directory: saved, every_seconds: 1}\n"
+        self.assertEqual(self.troupe("run", self.app(slow), "--nodes", 2).code, 0)
+        expected = (self.folder / "result/coefficients.npy").read_bytes()
+        refused = self.troupe("run", self.app(slow), "--nodes", 2)
+        if any((self.folder / "saved").glob("phase-*")):
+            self.assert_one_line_error(refused, 2, "go on from them with --resume")
+        shutil.rmtree(self.folder / "saved", ignore_errors=True)
+        run = self.start("run", self.app(slow), "--nodes", 2, "--json")
+        self.read_event(run, "sweep")
+        run.send_signal(signal.SIGINT)
+        stopped = self.finish(run)
+        self.assertEqual(stopped.code, 130, str(stopped))
+        saved = sorted((self.folder / "saved").glob("phase-*"))
+        self.assertTrue(saved, str(stopped))
+        other = self.troupe("run", self.app(slow.replace("lambda: 0.05", "lambda: 0.06")), "--nodes", 2, "--resume")
+        self.assert_one_line_error(other, 2, "other data, settings, schedule or seed")
+        fewer = self.troupe("run", self.app(slow), "--nodes", 3, "--resume")
+        self.assertEqual(fewer.code, 2, str(fewer))
+        self.assertIn("a run with 2 workers and 1 shard", fewer.err)
+        resumed = self.troupe("run", self.app(slow), "--nodes", 2, "--resume", "--json")
+        self.assertEqual(resumed.code, 0, str(resumed))
+        self.assertTrue(str(saved[-1]).endswith(resumed.event("start")[0]["resumed_from"]), str(resumed))
+        self.assertEqual((self.folder / "result/coefficients.npy").read_bytes(), expected)
+        newest = sorted((self.folder / "saved").glob("phase-*"))[-1]
+        part = newest / "worker-0.safetensors"
+        part.write_bytes(part.read_bytes()[:-1] + b"x")
+        damaged = self.troupe("run", self.app(slow), "--nodes", 2, "--resume")
+        self.assert_one_line_error(damaged, 2, "damaged", "worker-0.safetensors")
+
     def test_bad_input_is_one_line_each(self):
         def check(text, why, code=2, command=("check",), **files):
             for name, content in files.items():
@@ -141,7 +200,7 @@ class Programs(TroupeTest):
         check(APP.replace("dynamic: {window: 2}", "rotation: {}"), "rotation")
         check(APP.replace("{dynamic: {window: 2}}", "{workers: 1000}"), "1000 workers", command=("run", "--nodes", 2))
         check(APP.replace("{dynamic: {window: 2}}", "{shards: 50}"), "50 shards", command=("run", "--nodes", 2))
-        check(APP, "cannot go on", command=("run", "--resume"))
+        check(APP, "names no checkpoint folder", command=("run", "--resume"))
         check(APP, "no module of a program", command=("check", "--program", __file__))
         check(APP, "none.so", command=("check", "--program", "none.so"))
 
@@ -154,7 +213,7 @@ class OwnProgram(TroupeTest):
         text = (SOURCE / "apps/README.md").read_text()
         (self.folder / "ridge").mkdir()
         for name, language in (("ridge.capnp", "capnp"), ("ridge.cpp", "cpp"), ("ridge.yaml", "yaml")):
-            block, = re.findall(rf"`{re.escape(name)}`.*?```{language}\n(.*?)```", text, re.DOTALL)
+            block, = re.findall(rf"```{language}\n((?:#|//) ridge/{re.escape(name)}\n.*?)```", text, re.DOTALL)
             (self.folder / "ridge" / name).write_text(block)
         self.rows, self.targets = made_table()
         write_table(self.folder / "ridge", self.rows, self.targets)

@@ -1,5 +1,6 @@
-// A program for tests of the actors that run programs: what it computes is of no use, but every number depends on everything
-// before it, and on the order, so that one delta that is applied twice, late or in another order changes the bits of the end.
+// A program for tests of the actors that run programs: what it computes is of no use, but every number depends on
+// everything before it, and on the order, so that one delta that is applied twice, late or in another order changes the
+// bits of the end.
 #pragma once
 
 #include "actors/scheduled/data_pieces.hpp"

@@ -1,5 +1,5 @@
-// The actors that run programs of scheduled parameters, in the simulator: the same bits whatever the network does and whoever
-// is lost.
+// The actors that run programs of scheduled parameters, in the simulator: the same bits whatever the network does and
+// whoever is lost.
 #include <boost/test/unit_test.hpp>
 
 #include <fstream>

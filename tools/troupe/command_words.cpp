@@ -22,6 +22,14 @@ void add_memory(CLI::App* command, std::uint64_t& memory_mb) {
 
 } // namespace
 
+CLI::Option* add_transport(CLI::App* command, std::string& transport) {
+    return command
+        ->add_option("--transport", transport,
+                     "What UCX may send over: auto takes shared memory within a machine, RDMA "
+                     "between machines that have it, else TCP; shm, tcp or rdma take that alone.")
+        ->check(CLI::IsMember({"auto", "shm", "tcp", "rdma"}));
+}
+
 void chosen_jobs::add_option(CLI::App* command) {
     command
         ->add_option("--program", modules_,

@@ -1,14 +1,24 @@
-// Parts of the command line beside main.cpp: options of several commands, and the commands on saved weights.
+// Parts of the command line beside program.cpp: options of several commands, the commands on saved weights, and inspect.
 #pragma once
 
 #include <CLI/CLI.hpp>
 
+#include "tools/inspector/inspect.hpp"
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/program.hpp"
 
 namespace troupe::cli {
 
 void add_app(CLI::App* command, app_choice& app);
+CLI::Option* add_transport(CLI::App* command, std::string& transport);
+
+// The command line of inspect, before it is understood.
+struct inspect_words {
+    inspector::inspect_options what;
+    std::vector<std::string> words;
+    access_choice access;
+    double seconds = 0;
+};
 
 // The kinds of jobs that a command knows, with the programs of the modules that its option --program names.
 class chosen_jobs {
@@ -29,5 +39,6 @@ class chosen_jobs {
 void add_evaluate(CLI::App& program, evaluate_options& evaluate, chosen_jobs& jobs, int& code);
 void add_convert(CLI::App& program, convert_options& convert, int& code);
 void add_generate(CLI::App& program, generate_options& generate, int& code);
+void add_inspect(CLI::App& program, inspect_words& inspect, int& code);
 
 } // namespace troupe::cli

@@ -3,11 +3,9 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <csignal>
 #include <iostream>
 
 #include "schemas/base/error.hpp"
-#include "tools/inspector/inspect.hpp"
 #include "tools/troupe/cluster_access.hpp"
 #include "tools/troupe/command_words.hpp"
 #include "tools/troupe/commands.hpp"
@@ -18,16 +16,6 @@
 namespace {
 
 using namespace troupe;
-
-constexpr int export_seconds_max = 3600;
-
-CLI::Option* add_transport(CLI::App* command, std::string& transport) {
-    return command
-        ->add_option("--transport", transport,
-                     "What UCX may send over: auto takes shared memory within a machine, RDMA "
-                     "between machines that have it, else TCP; shm, tcp or rdma take that alone.")
-        ->check(CLI::IsMember({"auto", "shm", "tcp", "rdma"}));
-}
 
 CLI::Option* add_milliseconds(CLI::App* command, const char* name, duration& value,
                               const char* meaning) {
@@ -53,34 +41,6 @@ CLI::Option* add_gpu_memory(CLI::App* command, std::uint64_t& memory_mb) {
                      "Bound of each GPU's own memory, in MiB; without it nine tenths of what is "
                      "free.")
         ->check(CLI::Range(16u, 1u << 24));
-}
-
-// The command line of inspect, before it is understood.
-struct inspect_words {
-    inspector::inspect_options what;
-    std::vector<std::string> words;
-    cli::access_choice access;
-    double seconds = 0;
-};
-
-int inspect_cluster(const inspect_words& given) {
-    inspector::inspect_options options = given.what;
-    const auto access = cli::open_access(given.access);
-    if (!access)
-        return cli::report(access.failure());
-    options.key = access->key;
-    options.transports = access->transports;
-    if (!(given.seconds >= 0 && given.seconds <= export_seconds_max)) // also what is not a number
-        return cli::report(
-            {errc::usage, "--seconds: must be from 0 to " + std::to_string(export_seconds_max)});
-    options.seconds =
-        std::chrono::duration_cast<duration>(std::chrono::duration<double>(given.seconds));
-    if (isatty(STDOUT_FILENO) != 0)
-        options.screen = [] { return inspector::screen_of(STDOUT_FILENO); };
-    options.stop = [] { return cli::stop_signals() > 0; };
-    if (auto parsed = inspector::parse_view(given.words, options); !parsed)
-        return cli::report(parsed.failure());
-    return inspector::inspect(options, std::cout, std::cerr);
 }
 
 // Standard streams that were closed read and write nothing: else a file or socket would take their place.
@@ -128,7 +88,7 @@ void add_run(CLI::App& program, cli::run_options& run, cli::chosen_jobs& jobs, i
         ->excludes(run_nodes)
         ->excludes(run_cluster);
     run_command->add_option("--key", run.access.key_file, "File with the cluster's key.");
-    add_transport(run_command, run.access.transport);
+    cli::add_transport(run_command, run.access.transport);
     run_command->add_flag("--resume", run.resume,
                           "Go on from the latest checkpoint of the app's checkpoint folder.");
     run_command->add_flag(
@@ -172,7 +132,7 @@ void add_node(CLI::App& program, cli::node_options_cli& node, cli::chosen_jobs& 
         ->capture_default_str();
     node_command->add_option("--key", node.node.access.key_file,
                              "File with the cluster's key; needed off the loopback address.");
-    add_transport(node_command, node.node.access.transport);
+    cli::add_transport(node_command, node.node.access.transport);
     add_memory(node_command, node.node.memory_mb);
     add_gpu_memory(node_command, node.node.gpu_memory_mb);
     add_milliseconds(node_command, "--heartbeat-ms", node.node.heartbeat.interval,
@@ -245,7 +205,7 @@ void add_plan(CLI::App& program, cli::plan_options& plan, cli::chosen_jobs& jobs
         ->excludes(plan_cluster);
     plan_command->add_option("--key", plan.access.key_file, "File with the cluster's key.")
         ->needs(plan_cluster);
-    add_transport(plan_command, plan.access.transport)->needs(plan_cluster);
+    cli::add_transport(plan_command, plan.access.transport)->needs(plan_cluster);
     add_memory(plan_command, plan.memory_mb)->excludes(plan_cluster);
     add_gpu_memory(plan_command, plan.gpu_memory_mb)->excludes(plan_nodes)->excludes(plan_cluster);
     plan_command->add_flag("--layers", plan.all_layers,
@@ -271,7 +231,7 @@ void add_status(CLI::App& program, cli::status_options& status, int& code) {
     status_command->footer("Example: troupe status 127.0.0.1:4711");
     status_command->add_option("ADDRESS", status.address, "HOST:PORT of any node.")->required();
     status_command->add_option("--key", status.access.key_file, "File with the cluster's key.");
-    add_transport(status_command, status.access.transport);
+    cli::add_transport(status_command, status.access.transport);
     status_command->add_flag("--json", status.json, "Print JSON.");
     status_command->callback([&] { code = cli::status(status); });
 }
@@ -289,51 +249,6 @@ void add_bench(CLI::App& program, int& code) {
         [bench_command, &code] { code = cli::bench(bench_command->remaining()); });
 }
 
-void add_inspect(CLI::App& program, inspect_words& inspect, int& code) {
-    auto* inspect_command =
-        program.add_subcommand("inspect", "Look at a running cluster: actors, messages, traces.");
-    inspect_command->footer(
-        "Examples: troupe inspect 127.0.0.1:4711\n"
-        "          troupe inspect 127.0.0.1:4711 staleness --watch\n"
-        "          troupe inspect 127.0.0.1:4711 schedule --watch\n"
-        "          troupe inspect 127.0.0.1:4711 tail type=Activation actor=stage-1\n"
-        "          troupe inspect 127.0.0.1:4711 follow minibatch=next\n"
-        "          troupe inspect 127.0.0.1:4711 export trace.json --seconds 2\n\n"
-        "tail shows messages that are handled from now on and for which all conditions hold:\n"
-        "  type=NAME       of the message, as in the schemas: Activation; a wrong one lists all\n"
-        "  actor=NAME      of the receiver: stage-1, 5c6879d3/stage-1 of that run alone, or with\n"
-        "                  its node before it, as it is printed; also its number\n"
-        "  node=NAME       of the receiver's node\n"
-        "  from=NAME       of the sender, which must be there, and later of others of this name\n"
-        "  run=5c6879d3    that the message belongs to, as it stands before the names of actors\n"
-        "  minibatch=N     that the message belongs to; work=N of other kinds of jobs\n"
-        "  FIELD=VALUE     a field of the body, weightVersion=7 or member.name=a; write\n"
-        "                  body.FIELD=VALUE for one that is named like a condition above\n"
-        "For what has passed: follow minibatch=N or, of any kind of job, work=N, both with or\n"
-        "without run=5c6879d3, and export without --seconds. They read the last " +
-        std::to_string(limits::trace_events_default) + "\nevents, which every node keeps.");
-    inspect_command
-        ->add_option("ADDRESS", inspect.what.address,
-                     "HOST:PORT of any node; the run prints it first.")
-        ->required();
-    inspect_command->add_option(
-        "VIEW", inspect.words,
-        "actors, staleness, schedule [run=R], tail [KEY=VALUE...], follow minibatch=N or work=N, "
-        "export FILE.");
-    inspect_command->add_option("--key", inspect.access.key_file, "File with the cluster's key.");
-    add_transport(inspect_command, inspect.access.transport);
-    inspect_command->add_flag("--json", inspect.what.json, "One JSON object per line.");
-    inspect_command->add_flag("--watch", inspect.what.watch,
-                              "actors, staleness, schedule: again and again.");
-    inspect_command
-        ->add_option("--count", inspect.what.count,
-                     "tail: end after so many messages, at least 1; without it never.")
-        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
-    inspect_command->add_option("--seconds", inspect.seconds,
-                                "export: record the next so long; without it what the nodes hold.");
-    inspect_command->callback([&] { code = inspect_cluster(inspect); });
-}
-
 // Every option of every command: their values, and the exit code of the command that was called.
 struct command_line {
     command_line(CLI::App& program, const cli::job_source& source);
@@ -349,7 +264,7 @@ struct command_line {
     cli::convert_options convert;
     cli::generate_options generate;
     cli::status_options status;
-    inspect_words inspect;
+    cli::inspect_words inspect;
     int code = 0;
 };
 
@@ -367,7 +282,7 @@ command_line::command_line(CLI::App& program, const cli::job_source& source) : j
     cli::add_generate(program, generate, code);
     add_status(program, status, code);
     add_bench(program, code);
-    add_inspect(program, inspect, code);
+    cli::add_inspect(program, inspect, code);
     // --key "$UNSET" must not run without a key.
     const auto refuse_empty = [](const std::string& value) {
         return std::string{value.empty() ? "needs a value" : ""};

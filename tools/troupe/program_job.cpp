@@ -7,7 +7,9 @@
 #include "actors/scheduled/matrix_pieces.hpp"
 #include "actors/scheduled/program_app.hpp"
 #include "actors/scheduled/program_run.hpp"
+#include "actors/scheduled/run_checkpoints.hpp"
 #include "actors/scheduled/scheduled_messages.hpp"
+#include "schemas/base/limits.hpp"
 #include "schemas/base/quantities.hpp"
 
 namespace troupe::cli {
@@ -16,12 +18,20 @@ namespace {
 
 using namespace scheduled;
 
+// Where a run saves its commits, and what it goes on from.
+struct saved_run {
+    std::unique_ptr<memory_pool> memory; // of `from`
+    std::shared_ptr<run_checkpoints> to;
+    std::optional<saved_commit> from;
+    std::string folder; // of `from`
+};
+
 class program_of_data final : public job {
   public:
     program_of_data(program_app app, std::shared_ptr<const program_table> programs,
-                    const program& what, std::shared_ptr<piece_source> data)
-        : app_{std::move(app)}, programs_{std::move(programs)}, what_{what}, data_{
-                                                                                 std::move(data)} {}
+                    const program& what, std::shared_ptr<piece_source> data, saved_run saved)
+        : app_{std::move(app)}, programs_{std::move(programs)}, what_{what}, data_{std::move(data)},
+          saved_{std::move(saved)} {}
 
     std::vector<std::string> notes() const override {
         if (app_.app().hasResult())
@@ -39,6 +49,12 @@ class program_of_data final : public job {
             return app_.error_at("schedule.shards", std::to_string(schedulers()) + " shards for " +
                                                         std::to_string(shape.columns) +
                                                         " variables");
+        if (saved_.from &&
+            (saved_.from->workers != workers(devices) || saved_.from->schedulers != schedulers()))
+            return error{errc::usage, "--resume: " + saved_.folder + " is of a run with " +
+                                          counted(saved_.from->workers, "worker") + " and " +
+                                          counted(saved_.from->schedulers, "shard") +
+                                          "; give as many by schedule.workers and schedule.shards"};
         return {};
     }
 
@@ -84,6 +100,13 @@ class program_of_data final : public job {
             options.refusal = fits.failure();
         options.data = data_;
         options.devices = run.devices;
+        options.checkpoints = saved_.to;
+        options.resumed_from = saved_.folder;
+        if (saved_.from)
+            options.resume = std::move(saved_.from->members);
+        if (app_.app().hasCheckpoint())
+            options.between_commits =
+                std::chrono::seconds{app_.app().getCheckpoint().getEverySeconds()};
         return run.runtime.spawn_of_run<leader>(run.number, "leader", std::move(options));
     }
 
@@ -101,13 +124,54 @@ class program_of_data final : public job {
     std::shared_ptr<const program_table> programs_;
     const program& what_; // of the table
     std::shared_ptr<piece_source> data_;
+    saved_run saved_;
 };
 
+// A run goes on only with the same data, program, schedule and seed: what it computes depends on them.
+std::string identity_of(const program_app& app) {
+    capnp::MallocMessageBuilder copy;
+    copy.setRoot(app.app());
+    auto all = copy.getRoot<proto::ProgramApp>();
+    all.disownStop();
+    all.disownResult();
+    all.disownCheckpoint();
+    all.disownBase();
+    return render_app(capnp::DynamicStruct::Reader{all.asReader()}, app.members());
+}
+
+result<saved_run> open_checkpoints(const program_app& app, bool resume) {
+    saved_run run;
+    if (!app.app().hasCheckpoint()) {
+        if (resume)
+            return error{errc::usage, "--resume: the app file names no checkpoint folder; add "
+                                      "checkpoint.directory"};
+        return run;
+    }
+    const auto checkpoint = app.app().getCheckpoint();
+    const std::string directory = checkpoint.getDirectory().cStr();
+    auto to =
+        run_checkpoints::open(directory, checkpoint.getKeep(), {app.program(), identity_of(app)});
+    if (!to)
+        return to.failure().in("checkpoint.directory");
+    run.to = std::make_shared<run_checkpoints>(std::move(*to));
+    run.folder = run.to->latest_folder().string();
+    if (run.folder.empty() == resume)
+        return error{errc::usage,
+                     resume ? "--resume: " + directory + " has no checkpoint"
+                            : "checkpoint.directory: " + directory +
+                                  " has checkpoints of an earlier run; go on from them with "
+                                  "--resume, or name another folder"};
+    run.memory = std::make_unique<memory_pool>(limits::dataset_bytes_max);
+    auto from = run.to->latest(*run.memory);
+    if (!from)
+        return from.failure();
+    run.from = std::move(*from);
+    return run;
+}
+
 result<std::unique_ptr<job>> open(const app_definition& definition,
-                                  std::shared_ptr<const program_table> programs, bool resume) {
-    if (resume)
-        return error{errc::usage, "--resume: programs cannot go on from a checkpoint yet; the run "
-                                  "survives lost nodes while it lasts"};
+                                  std::shared_ptr<const program_table> programs,
+                                  job_purpose purpose, bool resume) {
     program_app app{definition};
     const auto row = std::ranges::find(*programs, app.program(), &program::name);
     TROUPE_CHECK(row != programs->end(), "the language knows the programs of the table alone");
@@ -127,8 +191,13 @@ result<std::unique_ptr<job>> open(const app_definition& definition,
         if (auto fits = row->check(site); !fits)
             return app.at_setting(fits.failure());
     }
-    return std::unique_ptr<job>{
-        std::make_unique<program_of_data>(std::move(app), programs, *row, std::move(*data))};
+    result<saved_run> saved = saved_run{};
+    if (purpose == job_purpose::run)
+        saved = open_checkpoints(app, resume);
+    if (!saved)
+        return saved.failure();
+    return std::unique_ptr<job>{std::make_unique<program_of_data>(
+        std::move(app), programs, *row, std::move(*data), std::move(*saved))};
 }
 
 } // namespace
@@ -139,8 +208,8 @@ job_kind program_job(std::shared_ptr<const program_table> programs) {
         members.push_back({p.name, p.settings, p.doc});
     job_kind kind{.app = program_app_kind(std::move(members)),
                   .roles = program_roles(programs),
-                  .open = [programs](const app_definition& app, job_purpose, bool resume) {
-                      return open(app, programs, resume);
+                  .open = [programs](const app_definition& app, job_purpose purpose, bool resume) {
+                      return open(app, programs, purpose, resume);
                   }};
     append(kind.messages, scheduled_messages{});
     return kind;

@@ -9,6 +9,7 @@
 #include "schemas/collective.capnp.h"
 #include "schemas/params.capnp.h"
 #include "schemas/peers.capnp.h"
+#include "schemas/scheduled.capnp.h"
 #include "schemas/training.capnp.h"
 #include "tests/support/all_messages.hpp"
 #include "tests/unit/actors_runtime/probe_actor.hpp"
@@ -44,6 +45,7 @@ struct two_nodes {
 // What only a node's own parts tell its actors.
 template <class Act>
 void for_each_node_local(Act act) {
+    act.template operator()<proto::CommitDue>();
     act.template operator()<proto::Common>();
     act.template operator()<proto::ConnectFailed>();
     act.template operator()<proto::EnterEpoch>();
@@ -68,6 +70,7 @@ void for_each_node_local(Act act) {
     act.template operator()<proto::Refresh>();
     act.template operator()<proto::ServerJoined>();
     act.template operator()<proto::StopRun>();
+    act.template operator()<proto::TimeIsUp>();
     act.template operator()<proto::WorkDone>();
 }
 
@@ -100,14 +103,14 @@ BOOST_FIXTURE_TEST_CASE(what_never_leaves_a_node_is_refused_from_a_peer_and_coun
     a.send(stranger, probe(0));
     settle();
     BOOST_TEST(taken == 0u);
-    BOOST_TEST(b.statistics().frames_rejected == 25u);
-    BOOST_REQUIRE_EQUAL(log.rejected.size(), 25u);
-    BOOST_TEST(log.rejected[0] == "Common never leaves its node");
+    BOOST_TEST(b.statistics().frames_rejected == 27u);
+    BOOST_REQUIRE_EQUAL(log.rejected.size(), 27u);
+    BOOST_TEST(log.rejected[0] == "CommitDue never leaves its node");
 
     const auto neighbour = b.spawn<probe_actor>("neighbour", other, forge);
     b.send(neighbour, probe(0));
     settle();
-    BOOST_TEST(taken == 25u);
+    BOOST_TEST(taken == 27u);
 }
 
 BOOST_AUTO_TEST_CASE(exactly_what_the_schemas_mark_is_node_local) {

@@ -1,0 +1,60 @@
+// Commits of runs of programs on disk, from which --resume goes on.
+//
+//     DIRECTORY/phase-000000001280/manifest.json            program, shape of the run, files with their SHA-256
+//     DIRECTORY/phase-000000001280/worker-0.safetensors     state by names: "part.residual"
+//     DIRECTORY/phase-000000001280/scheduler-0.safetensors  "part.b", "phase.1280.0", "deltas.1278.0"
+//
+// A checkpoint appears whole or not at all (actors/checkpoint/checkpoint_folder.hpp).
+//
+// Threads: one at a time. Blocks on files. Errors: errc::io with the file's name; errc::data for a damaged checkpoint;
+// errc::usage if another run uses the folder, or if the checkpoint is of another program or another shape of the run.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "actors/checkpoint/checkpoint_folder.hpp"
+#include "actors/scheduled/saved_state.hpp"
+
+namespace troupe::scheduled {
+
+// What a checkpoint belongs to: a run goes on only from one of the same.
+struct checkpoint_identity {
+    std::string program;
+    std::string settings; // the app file's data, program, schedule and seed, as text
+};
+
+// A commit: what all actors of a run were at a phase, workers first, then schedulers.
+struct saved_commit {
+    std::uint32_t workers = 0;
+    std::uint32_t schedulers = 0;
+    std::vector<saved_state> members;
+};
+
+class run_checkpoints {
+  public:
+    // `keep`: the newest ones that are kept, at least 1.
+    static result<run_checkpoints> open(std::filesystem::path directory, std::uint32_t keep,
+                                        checkpoint_identity of);
+
+    // The newest commit; none if there is no checkpoint. Its tensors are in memory of `memory`.
+    result<std::optional<saved_commit>> latest(memory_pool& memory) const;
+    // The folder of the newest checkpoint; empty if there is none.
+    std::filesystem::path latest_folder() const;
+    // Writes a commit, and deletes all but the newest. Returns its folder.
+    result<std::filesystem::path> save(const saved_commit& commit);
+
+  private:
+    run_checkpoints(checkpoint_folder folder, std::uint32_t keep, checkpoint_identity of)
+        : folder_{std::move(folder)}, keep_{keep}, of_{std::move(of)} {}
+
+    std::vector<std::filesystem::path> all() const; // checkpoints, oldest first
+
+    checkpoint_folder folder_;
+    std::uint32_t keep_;
+    checkpoint_identity of_;
+};
+
+} // namespace troupe::scheduled

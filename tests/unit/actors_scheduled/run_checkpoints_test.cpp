@@ -1,0 +1,155 @@
+// Commits of programs on disk: what comes back, what is kept, and what is refused.
+#include <boost/test/unit_test.hpp>
+
+#include <fstream>
+#include <iterator>
+
+#include "actors/scheduled/run_checkpoints.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+using namespace troupe;
+using namespace troupe::scheduled;
+using troupe::test::temporary_folder;
+
+namespace {
+
+memory_pool& memory() {
+    static memory_pool pool{1u << 24};
+    return pool;
+}
+
+payload numbers(std::vector<double> values) {
+    return payload_of(memory(), values).value();
+}
+
+// Of two workers and a scheduler, at this phase.
+saved_commit commit_at(std::uint64_t number) {
+    saved_commit commit{2, 1, {}};
+    for (std::size_t m = 0; m < 3; ++m) {
+        saved_state state;
+        state.number = number;
+        state.milestones = m == 2 ? 4 : 0;
+        state.part = {
+            {"b", "r"},
+            payload_of(memory(), std::vector<double>{1.5, double(m)}, std::vector<std::int64_t>{-3})
+                .value()};
+        if (m == 2) {
+            state.phases = {{number, false, numbers({7})}, {number + 1, true, {}}};
+            state.deltas = {{number - 1, numbers({8, 9})}, {number - 2, {}}};
+        }
+        commit.members.push_back(std::move(state));
+    }
+    return commit;
+}
+
+run_checkpoints opened(const temporary_folder& folder, const std::string& settings = "settings") {
+    return run_checkpoints::open(folder.path() / "saved", 2, {"chain", settings}).value();
+}
+
+std::string text_of(const std::filesystem::path& file) {
+    std::ifstream in{file};
+    return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+std::string refusal(const run_checkpoints& store) {
+    const auto loaded = store.latest(memory());
+    return loaded ? "taken" : loaded.failure().message();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(checkpoints_of_programs)
+
+BOOST_AUTO_TEST_CASE(a_commit_comes_back_as_it_was) {
+    const temporary_folder folder;
+    run_checkpoints store = opened(folder);
+    BOOST_TEST(!store.latest(memory()).value().has_value());
+    BOOST_REQUIRE(store.save(commit_at(40)).ok());
+    const auto back = store.latest(memory()).value();
+    BOOST_REQUIRE(back.has_value());
+    BOOST_TEST(back->workers == 2u);
+    BOOST_TEST(back->schedulers == 1u);
+    BOOST_REQUIRE(back->members.size() == 3u);
+    const saved_state& scheduler = back->members[2];
+    BOOST_TEST(scheduler.number == 40u);
+    BOOST_TEST(scheduler.milestones == 4u);
+    BOOST_TEST(scheduler.part.names == (std::vector<std::string>{"b", "r"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(scheduler.part.tensors[0].values<double>()[1] == 2.0);
+    BOOST_TEST(scheduler.part.tensors[1].values<std::int64_t>()[0] == -3);
+    BOOST_REQUIRE(scheduler.phases.size() == 2u);
+    BOOST_TEST(scheduler.phases[0].content.at(0).values<double>()[0] == 7.0);
+    BOOST_TEST(scheduler.phases[1].is_probe);
+    BOOST_TEST(scheduler.phases[1].number == 41u);
+    BOOST_REQUIRE(scheduler.deltas.size() == 2u);
+    BOOST_TEST(scheduler.deltas[0].changes.at(0).values<double>()[1] == 9.0);
+    BOOST_TEST(scheduler.deltas[1].changes.empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_newest_are_kept_by_their_numbers) {
+    const temporary_folder folder;
+    run_checkpoints store = opened(folder);
+    for (const std::uint64_t number : {9u, 100u, 1000u, 20000u})
+        BOOST_REQUIRE(store.save(commit_at(number)).ok());
+    BOOST_TEST(store.latest(memory()).value()->members[0].number == 20000u);
+    std::size_t left = 0;
+    for (const auto& entry : std::filesystem::directory_iterator{folder.path() / "saved"})
+        left += entry.is_directory() ? 1 : 0;
+    BOOST_TEST(left == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(one_run_at_a_time_has_the_folder) {
+    const temporary_folder folder;
+    const run_checkpoints store = opened(folder);
+    const auto second = run_checkpoints::open(folder.path() / "saved", 2, {"chain", "settings"});
+    BOOST_REQUIRE(!second.ok());
+    BOOST_TEST((second.failure().code() == errc::usage));
+}
+
+BOOST_AUTO_TEST_CASE(other_runs_and_damaged_files_are_refused) {
+    const temporary_folder folder;
+    std::filesystem::path saved;
+    {
+        run_checkpoints store = opened(folder);
+        saved = store.save(commit_at(40)).value();
+    }
+    BOOST_TEST(refusal(opened(folder, "others")).find("other data, settings") != std::string::npos);
+    const std::string manifest = text_of(saved / "manifest.json");
+    const auto with = [&](const std::string& from, const std::string& to) {
+        std::string text = manifest;
+        const auto at = text.find(from);
+        BOOST_REQUIRE_MESSAGE(at != std::string::npos, from);
+        text.replace(at, from.size(), to);
+        std::ofstream{saved / "manifest.json"} << text;
+        const std::string said = refusal(opened(folder));
+        BOOST_TEST(said.find('\n') == std::string::npos);
+        return said;
+    };
+    BOOST_TEST(with("\"chain\"", "\"other\"").find("another program") != std::string::npos);
+    BOOST_TEST(with("\"workers\": 2", "\"workers\": 3").find("members") != std::string::npos);
+    BOOST_TEST(with("\"workers\": 2", "\"workers\": \"2\"").find("members") != std::string::npos);
+    BOOST_TEST(
+        with("worker-0.safetensors", "../worker-0.safetensors").find("worker-0 is not described") !=
+        std::string::npos);
+    BOOST_TEST(
+        with("\"kind\": \"deltas\"", "\"kind\": \"delta\"").find("scheduler-0 is not described") !=
+        std::string::npos);
+    BOOST_TEST(with("\"tensors\": 1", "\"tensors\": 100000").find("scheduler-0 is not described") !=
+               std::string::npos);
+    BOOST_TEST(with("\"tensors\": 1", "\"tensors\": 3").find("no tensor phase.40.1") !=
+               std::string::npos);
+    BOOST_TEST(with("\"b\"", "\"c\"").find("no tensor part.c") != std::string::npos);
+    BOOST_TEST(with("\"job\": \"program\"", "\"job\": 5").find("not of a program") !=
+               std::string::npos);
+    BOOST_TEST(with("\"format_version\": 4", "\"format_version\": 5").find("another build") !=
+               std::string::npos);
+    BOOST_TEST(with("{", "[").find("not of a program") != std::string::npos);
+    std::ofstream{saved / "manifest.json"} << manifest;
+    BOOST_TEST(refusal(opened(folder)) == "taken");
+    std::ofstream{saved / "worker-1.safetensors", std::ios::app} << 'x';
+    BOOST_TEST(refusal(opened(folder)).find("worker-1.safetensors: damaged") != std::string::npos);
+    std::filesystem::remove(saved / "worker-1.safetensors");
+    BOOST_TEST(refusal(opened(folder)).find("worker-1.safetensors") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
