@@ -87,17 +87,19 @@ result<phase> lasso_scheduler::schedule_probe(std::uint64_t number) {
 std::vector<std::int64_t> lasso_scheduler::choose(random_stream& random) {
     if (!course_.has_begun || course_.is_done)
         return {};
-    // What is under way already is left out, unless most of it may come to nothing.
     std::vector<std::int64_t> taken;
     for (const own_phase& p : under_way_)
-        if (options_.schedule.couple == scheduled::coupling::exact)
-            taken.insert(taken.end(), p.chosen.begin(), p.chosen.end());
+        taken.insert(taken.end(), p.chosen.begin(), p.chosen.end());
+    if (is_one_phase() && (!taken.empty() || !course_.may_gain))
+        return {}; // nothing could be gained before that one is pulled
     std::ranges::sort(taken);
     std::vector<std::int64_t> eligible;
     std::ranges::set_difference(working_.own(), taken, std::back_inserter(eligible));
-    if (is_one_phase() && (!taken.empty() || !course_.may_gain))
-        return {}; // nothing could be gained before that one is pulled
-    return order_->choose(eligible, phase_size(), random);
+    // If few are left besides what is under way, that would be the same sets again and again.
+    const auto own = working_.own();
+    const bool is_free = eligible.size() >= 2 * phase_size();
+    return order_->choose(is_free ? std::span<const std::int64_t>{eligible} : own, phase_size(),
+                          random);
 }
 
 // Whether the working set is one phase.

@@ -7,6 +7,8 @@ namespace troupe::lasso {
 namespace {
 
 constexpr std::size_t rounds_max = 20; // from one probe to the next
+constexpr double gained_share =
+    0.03; // of the gap that phases should come below: a round that gains less gains little
 constexpr std::size_t saved_numbers = 6;
 constexpr double usual_share = 0.1; // of the gap that a probe found
 constexpr double last_share = 0.3;  // of the gap at which the run ends
@@ -52,7 +54,7 @@ bool probe_rule::is_due() const noexcept {
     double decrease = 0;
     for (const gain& g : last_round_)
         decrease += g.decrease;
-    return updated_in_round() >= round_ && decrease <= settled_gap();
+    return updated_in_round() >= round_ && decrease <= gained_share * gap_;
 }
 
 std::vector<double> probe_rule::save() const {

@@ -113,12 +113,12 @@ BOOST_AUTO_TEST_CASE(a_probe_is_due_when_a_round_of_updates_gains_little) {
     rule.begin(1, 5, 6);
     rule.fold(4, {6, 0, 0}); // chosen before
     BOOST_TEST(!rule.is_due());
-    rule.fold(5, {3, 0.7, HUGE_VAL});
+    rule.fold(5, {3, 0.021, HUGE_VAL});
     BOOST_TEST(!rule.is_due());
-    rule.fold(6, {3, 0.7, HUGE_VAL});
-    BOOST_TEST(!rule.is_due()); // 1.4 together
-    rule.fold(7, {3, 0.2, HUGE_VAL});
-    BOOST_TEST(rule.is_due()); // 0.9 in the last six updates
+    rule.fold(6, {3, 0.021, HUGE_VAL});
+    BOOST_TEST(!rule.is_due()); // 0.042 of 1
+    rule.fold(7, {3, 0.006, HUGE_VAL});
+    BOOST_TEST(rule.is_due()); // 0.027 in the last six updates
     probe_rule loaded{4};
     BOOST_TEST(loaded.load(rule.save()));
     BOOST_TEST(loaded.is_due());
