@@ -20,10 +20,8 @@ leader::leader(actor_context& context, leader_options options)
     : actor{context}, options_{std::move(options)}, cast_{options_.run}, devices_{options_.devices},
       dealer_{std::make_shared<share_dealer>(options_.data, options_.what.shares.rows)},
       commits_{options_.what.shares.rows.size() + options_.what.shares.variables.size()},
-      ends_(options_.what.shares.variables.size()), work_{*this, [this](const std::string&,
-                                                                        const error& why) {
-                                                              finish(why);
-                                                          }} {
+      answers_{{}, std::vector<std::optional<saved_part>>(options_.what.shares.variables.size())},
+      work_{*this, [this](const std::string&, const error& why) { finish(why); }} {
     on<proto::Spawned>(&leader::spawned);
     on<proto::SpawnFailed>(&leader::spawn_failed);
     on<proto::PieceTaken>(&leader::piece_taken);
@@ -60,7 +58,7 @@ std::optional<std::size_t> leader::sender(std::uint32_t incarnation, const frame
 
 void leader::begin() {
     enter(course::running);
-    for (std::size_t s = 0; s < ends_.size(); ++s) {
+    for (std::size_t s = 0; s < answers_.ends.size(); ++s) {
         frame_builder<proto::BeginPhases> message;
         message.body().setIncarnation(incarnation_.number);
         send(cast_.address_of(scheduler(s)), std::move(message));
@@ -68,24 +66,19 @@ void leader::begin() {
     if (!report_.is_started) {
         report_.is_started = true;
         report_.milestone_began = now();
-        tell(run_started{
-            .nodes = static_cast<std::uint32_t>(cast_.agents().size()),
-            .milestone = "sweep",
-            .milestones = options_.what.app.getStop().getSweeps() > 0
-                              ? static_cast<std::uint32_t>(options_.what.app.getStop().getSweeps())
-                              : 0,
-            .plan = cast_.describe(cast_.all()),
-            .plan_json = "{}",
-            .notes = {},
-            .resumed_from = options_.resumed_from});
+        tell(run_started{.nodes = static_cast<std::uint32_t>(cast_.agents().size()),
+                         .milestone = "sweep",
+                         .milestones = static_cast<std::uint32_t>(
+                             std::min<std::uint64_t>(options_.what.app.getStop().getSweeps(), ~0u)),
+                         .plan = cast_.describe(cast_.all()),
+                         .plan_json = "{}",
+                         .notes = {},
+                         .resumed_from = options_.resumed_from});
         if (const double seconds = options_.what.app.getStop().getSeconds(); seconds > 0)
             after(duration{static_cast<std::int64_t>(seconds * 1e9)},
                   frame_builder<proto::TimeIsUp>{});
     }
-    if (report_.is_out_of_time)
-        mark(proto::Mark::STOP);
-    else if (commits_.latest() == nullptr)
-        mark(proto::Mark::SAVE); // before that a loss means to begin anew
+    go_for(intent_.wish);
     frame_builder<proto::CommitDue> due;
     due.body().setIncarnation(incarnation_.number);
     after(options_.between_commits, std::move(due));
@@ -98,12 +91,29 @@ void leader::mark(proto::Mark how) {
     send(cast_.address_of(scheduler(0)), std::move(message));
 }
 
+// What the run is to do besides its phases; asked for again in each incarnation.
+void leader::go_for(wish what) {
+    intent_.wish = what;
+    if (course_ != course::running)
+        return;                                           // begin() comes back to it
+    const bool is_unsaved = commits_.latest() == nullptr; // then a loss means to begin anew
+    if (what == wish::stop)
+        mark(proto::Mark::STOP);
+    else if (intent_.commit == commit_state::none && (what == wish::save_and_stop || is_unsaved)) {
+        intent_.commit = commit_state::marked;
+        mark(proto::Mark::SAVE);
+    }
+}
+
 void leader::commit_is_due(proto::CommitDue::Reader body, const frame& f) {
     if (f.from() != self())
         return reject("only the leader tells itself so");
     if (course_ != course::running || body.getIncarnation() != incarnation_.number)
         return;
-    mark(proto::Mark::SAVE);
+    if (intent_.commit == commit_state::none && intent_.wish == wish::go_on) {
+        intent_.commit = commit_state::marked;
+        mark(proto::Mark::SAVE);
+    }
     frame_builder<proto::CommitDue> due;
     due.body().setIncarnation(incarnation_.number);
     after(options_.between_commits, std::move(due));
@@ -112,9 +122,8 @@ void leader::commit_is_due(proto::CommitDue::Reader body, const frame& f) {
 void leader::time_is_up(proto::TimeIsUp::Reader, const frame& f) {
     if (f.from() != self())
         return reject("only the leader tells itself so");
-    report_.is_out_of_time = true;
-    if (course_ == course::running)
-        mark(proto::Mark::STOP);
+    if (intent_.wish == wish::go_on)
+        go_for(wish::stop);
 }
 
 void leader::phases_done(proto::PhasesDone::Reader body, const frame& f) {
@@ -156,6 +165,7 @@ void leader::state_saved(proto::StateSaved::Reader body, const frame& f) {
     if (!commits_.take(*who, std::move(*state)))
         return;
     facts_->set("commit", std::to_string(commits_.phase()));
+    intent_.commit = commit_state::none;
     if (options_.checkpoints)
         write_checkpoint();
 }
@@ -163,7 +173,8 @@ void leader::state_saved(proto::StateSaved::Reader body, const frame& f) {
 void leader::write_checkpoint() {
     const auto commit = std::make_shared<saved_commit>(
         saved_commit{static_cast<std::uint32_t>(workers()),
-                     static_cast<std::uint32_t>(ends_.size()), *commits_.latest()});
+                     static_cast<std::uint32_t>(answers_.ends.size()), *commits_.latest()});
+    intent_.commit = commit_state::writing;
     const auto folder = std::make_shared<std::string>();
     work_.submit(*options_.io, {.label = "save",
                                 .work = [to = options_.checkpoints, commit,
@@ -177,8 +188,9 @@ void leader::write_checkpoint() {
                                 .then =
                                     [this, folder] {
                                         report_.checkpoint = *folder;
-                                        if (report_.failure && course_ == course::running)
-                                            mark(proto::Mark::STOP); // it was stopped
+                                        intent_.commit = commit_state::none;
+                                        if (intent_.wish == wish::save_and_stop)
+                                            go_for(wish::stop);
                                     }});
 }
 
@@ -195,8 +207,8 @@ void leader::ended(proto::ProgramEnded::Reader body, const frame& f) {
     auto state = read_state(body.getState(), f.tensors());
     if (!state)
         return reject(state.failure().message());
-    ends_[*who - workers()] = std::move(state->part);
-    if (!std::ranges::all_of(ends_, [](const auto& e) { return e.has_value(); }))
+    answers_.ends[*who - workers()] = std::move(state->part);
+    if (!std::ranges::all_of(answers_.ends, [](const auto& e) { return e.has_value(); }))
         return;
     write_result();
 }
@@ -214,7 +226,7 @@ void leader::write_result() {
     static_cast<program_site&>(out->site) = site_of(options_.what, options_.io->memory());
     out->site.directory = options_.what.app.getResult().getDirectory().cStr();
     out->site.column_names = options_.data->column_names();
-    for (auto& part : ends_)
+    for (auto& part : answers_.ends)
         out->parts.push_back(std::move(*part));
     work_.submit(
         *options_.io,
@@ -247,7 +259,7 @@ void leader::stop(proto::StopRun::Reader, const frame&) {
         return;
     if (is_again || course_ != course::running)
         return finish(report_.failure);
-    mark(options_.checkpoints ? proto::Mark::SAVE : proto::Mark::STOP);
+    go_for(options_.checkpoints ? wish::save_and_stop : wish::stop);
 }
 
 void leader::finish(std::optional<error> failure) {

@@ -55,11 +55,16 @@ class leader final : public actor {
         finished,
     };
     void enter(course next);
+    // What the run is to do besides its phases.
+    enum class wish : std::uint8_t { go_on, save_and_stop, stop };
+    enum class commit_state : std::uint8_t { none, marked, writing }; // of one that is under way
 
     void on_start() override;
     void on_down(actor_address who, const error& why) override;
     void on_rejected(proto::Rejected::Reader body, const frame& f) override;
     void on_end() override;
+
+    void go_on_from(std::vector<saved_state> commit);
 
     // ---- spawning ----
     void ask_for(std::size_t member);
@@ -81,6 +86,7 @@ class leader final : public actor {
     void state_saved(proto::StateSaved::Reader body, const frame& f);
     void commit_is_due(proto::CommitDue::Reader body, const frame& f);
     void time_is_up(proto::TimeIsUp::Reader body, const frame& f);
+    void go_for(wish what);
     void mark(proto::Mark how);
     void write_checkpoint();
 
@@ -111,6 +117,7 @@ class leader final : public actor {
         std::vector<bool> wanted;          // by worker
         std::vector<std::uint32_t> pieces; // by worker: sent
         std::uint32_t unanswered = 0;
+        std::uint64_t round = 0; // counts losses: what was read before one is read again
         bool is_reading = false; // on the io device
         bool is_read = false;    // all
     };
@@ -125,12 +132,20 @@ class leader final : public actor {
         std::uint64_t milestone_phase = 0; // phases before it
         std::vector<named_number> numbers; // of the last milestone
         std::optional<error> failure;      // why it was stopped
-        bool is_out_of_time = false;
-        std::vector<std::string> files; // of the result
-        std::string checkpoint;         // folder of the last one
+        std::vector<std::string> files;    // of the result
+        std::string checkpoint;            // folder of the last one
     };
 
-    const leader_options options_;
+    struct intents {
+        leader::wish wish = leader::wish::go_on;
+        commit_state commit = commit_state::none;
+    };
+    struct answers {
+        std::vector<bool> started;                   // by member: StartProgram
+        std::vector<std::optional<saved_part>> ends; // by scheduler: its variables at the end
+    };
+
+    leader_options options_;
     course course_ = course::spawning;
     cast cast_;
     device_choice devices_;
@@ -138,8 +153,8 @@ class leader final : public actor {
     dealing dealing_;
     commits commits_;
     run_incarnation incarnation_;
-    std::vector<bool> answered_;                  // by member: StartProgram
-    std::vector<std::optional<saved_part>> ends_; // by scheduler: its variables at the end
+    answers answers_;
+    intents intent_;
     report report_;
     actor_address listener_;
     const std::shared_ptr<fact_board> facts_ = std::make_shared<fact_board>(); // for inspectors

@@ -18,8 +18,7 @@ void leader::on_start() {
     if (options_.refusal)
         return finish(options_.refusal);
     if (options_.resume)
-        commits_.start_from(*options_.resume);
-    report_.checkpoint = options_.resumed_from;
+        go_on_from(std::move(*options_.resume));
     dealing_.wanted.assign(workers(), true);
     dealing_.pieces.assign(workers(), 0);
     std::vector<plan_device> in_use;
@@ -27,10 +26,20 @@ void leader::on_start() {
         in_use.push_back(devices_.choose(in_use).value());
         cast_.add("worker-" + std::to_string(w), in_use.back());
     }
-    for (std::size_t s = 0; s < ends_.size(); ++s)
+    for (std::size_t s = 0; s < answers_.ends.size(); ++s)
         cast_.add("scheduler-" + std::to_string(s), cast_.where(s % workers()));
     for (std::size_t member = 0; member < cast_.size(); ++member)
         ask_for(member);
+}
+
+// The commit of a checkpoint takes the place of the beginning.
+void leader::go_on_from(std::vector<saved_state> commit) {
+    options_.resume.reset();
+    report_.checkpoint = options_.resumed_from;
+    report_.milestones = commit.back().milestones;
+    report_.phases = commit.back().number;
+    report_.milestone_phase = report_.phases;
+    commits_.start_from(std::move(commit));
 }
 
 // ---- spawning ----
@@ -87,7 +96,9 @@ void leader::deal() {
                  {.work = [this_dealer = dealer_, wanted = dealing_.wanted](
                               compute_context&) { return this_dealer->begin(wanted); },
                   .then =
-                      [this] {
+                      [this, round = dealing_.round] {
+                          if (round != dealing_.round)
+                              return;
                           dealing_.is_reading = false;
                           read_on();
                       }});
@@ -114,7 +125,9 @@ void leader::read_on() {
                       return {};
                   },
                   .then =
-                      [this, read] {
+                      [this, read, round = dealing_.round] {
+                          if (round != dealing_.round)
+                              return;
                           dealing_.is_reading = false;
                           if (*read)
                               send_piece(std::move(**read));
@@ -153,8 +166,8 @@ void leader::start_incarnation() {
     for (std::size_t m = 0; m < cast_.size(); ++m)
         (is_worker(m) ? incarnation_.workers : incarnation_.schedulers)
             .push_back(cast_.address_of(m));
-    answered_.assign(cast_.size(), false);
-    std::ranges::fill(ends_, std::nullopt);
+    answers_.started.assign(cast_.size(), false);
+    std::ranges::fill(answers_.ends, std::nullopt);
     const auto* states = commits_.latest();
     for (std::size_t m = 0; m < cast_.size(); ++m) {
         frame_builder<proto::StartProgram> message;
@@ -182,10 +195,10 @@ void leader::ready(proto::ProgramReady::Reader body, const frame& f) {
         return;
     if (course_ != course::starting)
         return; // another actor is lost: it will be asked to start again
-    if (answered_[*who])
+    if (answers_.started[*who])
         return reject("the sender is ready already");
-    answered_[*who] = true;
-    if (std::ranges::count(answered_, false) == 0)
+    answers_.started[*who] = true;
+    if (std::ranges::count(answers_.started, false) == 0)
         begin();
 }
 
@@ -240,7 +253,9 @@ void leader::part_with(std::size_t member, const error& why) {
         dealing_.pieces[member] = 0;
     }
     commits_.give_up_incomplete();
-    work_.forget(); // a piece that is being read is read again
+    if (intent_.commit == commit_state::marked)
+        intent_.commit = commit_state::none; // one that is being written is complete
+    ++dealing_.round;
     dealing_.is_reading = false;
     dealing_.unanswered = 0;
 }

@@ -27,17 +27,17 @@ step phase_ledger::next() const {
     if (const auto own = next_own())
         return {step::schedule, *own};
     const auto found = entries_.find(folded_);
-    if (found == entries_.end() || !found->second.header)
+    if (found == entries_.end())
         return {};
     const entry& e = found->second;
     const bool all_partials = e.partial_count == shape_.workers;
     const bool is_own = owner(folded_) == shape_.scheduler;
-    const bool is_known = is_own || e.header->is_probe || e.judgement_count > 0;
-    if (is_known && e.header->mark == phase_mark::stop)
+    const bool is_known = is_own || e.header.is_probe || e.judgement_count > 0;
+    if (is_known && e.header.mark == phase_mark::stop)
         return {step::stop, folded_};
-    if (is_known && e.header->mark == phase_mark::save && !e.is_saved)
+    if (is_known && e.header.mark == phase_mark::save && !e.is_saved)
         return {step::save, folded_};
-    if (!e.header->is_probe) {
+    if (!e.header.is_probe) {
         if (is_own)
             return {all_partials ? step::pull : step::wait, folded_};
         return {e.judgement_count > 0 ? step::absorb : step::wait, folded_};
@@ -49,37 +49,43 @@ step phase_ledger::next() const {
 
 // Nobody is further ahead than its window allows, counted from what this scheduler has folded: another one may have folded
 // what this one has not, but not chosen more than a window beyond the oldest phase that this one has not sent.
-result<phase_ledger::entry*> phase_ledger::entry_for(const phase_header& of) {
+result<void> phase_ledger::check(const phase_header& of) const {
     const std::uint64_t bound =
         folded_ + 2 * (std::uint64_t{shape_.window} + shape_.schedulers) + 2;
     if (of.number < folded_ || of.number >= bound)
         return refuse(of, "not among those under way, " + std::to_string(folded_) + " to " +
                               std::to_string(bound - 1));
-    entry& e = entries_[of.number];
-    if (e.header && (e.header->is_probe != of.is_probe || e.header->mark != of.mark))
+    const auto found = entries_.find(of.number);
+    if (owns(of.number) && (found == entries_.end() || !found->second.own))
+        return refuse(of, "it has not been sent yet");
+    if (found != entries_.end() &&
+        (found->second.header.is_probe != of.is_probe || found->second.header.mark != of.mark))
         return refuse(of, "its messages contradict each other");
-    e.header = of;
-    if (e.has_judgement.empty()) {
+    return {};
+}
+
+phase_ledger::entry& phase_ledger::entry_of(const phase_header& of) {
+    const auto [found, is_new] = entries_.try_emplace(of.number);
+    entry& e = found->second;
+    if (is_new) {
+        e.header = of;
         e.partials.resize(shape_.workers);
         e.has_partial.resize(shape_.workers);
         e.judgements.resize(shape_.schedulers);
         e.has_judgement.resize(shape_.schedulers);
     }
-    return &e;
+    return e;
 }
 
 result<void> phase_ledger::take_partial(std::uint32_t worker, const phase_header& of,
                                         payload partial) {
     if (worker >= shape_.workers)
         return refuse(of, "there is no worker " + std::to_string(worker));
-    if (!of.is_probe && owner(of.number) != shape_.scheduler)
+    if (!of.is_probe && !owns(of.number))
         return refuse(of, "it is another scheduler's");
-    auto found = entry_for(of);
-    if (!found)
-        return found.failure();
-    entry& e = **found;
-    if (owner(of.number) == shape_.scheduler && !e.own)
-        return refuse(of, "it has not been sent yet");
+    if (auto fits = check(of); !fits)
+        return fits;
+    entry& e = entry_of(of);
     if (e.has_partial[worker])
         return refuse(of, "worker " + std::to_string(worker) + " has computed it already");
     e.has_partial[worker] = true;
@@ -94,10 +100,9 @@ result<void> phase_ledger::take_deltas(std::uint32_t scheduler, const phase_head
         return refuse(of, "there is no other scheduler " + std::to_string(scheduler));
     if (!of.is_probe && owner(of.number) != scheduler)
         return refuse(of, "it is not scheduler " + std::to_string(scheduler) + "'s");
-    auto found = entry_for(of);
-    if (!found)
-        return found.failure();
-    entry& e = **found;
+    if (auto fits = check(of); !fits)
+        return fits;
+    entry& e = entry_of(of);
     if (e.has_judgement[scheduler])
         return refuse(of, "scheduler " + std::to_string(scheduler) + " has sent it already");
     e.has_judgement[scheduler] = true;
@@ -106,13 +111,30 @@ result<void> phase_ledger::take_deltas(std::uint32_t scheduler, const phase_head
     return {};
 }
 
+result<void> phase_ledger::restore(const std::vector<phase>& phases,
+                                   std::deque<phase_deltas> recent) {
+    std::uint64_t next = folded_;
+    for (const phase& p : phases) {
+        if (!owns(p.number) || p.number < next || p.number > folded_ + shape_.window)
+            return error{errc::protocol, "a saved state has phases that were not under way"};
+        next = p.number + 1;
+    }
+    const std::uint64_t oldest = folded_ > shape_.window ? folded_ - shape_.window - 1 : 0;
+    if (recent.size() != folded_ - oldest)
+        return error{errc::protocol, "a saved state has other deltas than those in flight"};
+    for (std::size_t i = 0; i < recent.size(); ++i)
+        if (recent[i].number != oldest + i)
+            return error{errc::protocol, "a saved state has other deltas than those in flight"};
+    recent_ = std::move(recent);
+    return {};
+}
+
 void phase_ledger::scheduled(phase chosen, phase_mark mark) {
     TROUPE_CHECK(owner(chosen.number) == shape_.scheduler && chosen.number >= chosen_,
                  "own phases are chosen in order");
-    const auto found = entry_for({chosen.number, chosen.is_probe, mark});
-    TROUPE_CHECK(found.ok(), "an own phase has no messages before it is sent");
+    entry& e = entry_of({chosen.number, chosen.is_probe, mark}); // no message has come for it
     chosen_ = chosen.number + 1;
-    (*found)->own = std::move(chosen);
+    e.own = std::move(chosen);
 }
 
 void phase_ledger::saved() {
@@ -140,7 +162,7 @@ const phase& phase_ledger::own(std::uint64_t number) const {
 }
 
 phase_header phase_ledger::header(std::uint64_t number) const {
-    return entries_.at(number).header.value();
+    return entries_.at(number).header;
 }
 
 std::span<const payload> phase_ledger::partials(std::uint64_t number) const {

@@ -90,13 +90,14 @@ class phase_ledger {
     // ---- saving ----
     std::vector<phase> own_phases() const; // chosen and not yet folded
     const std::deque<phase_deltas>& recent_deltas() const noexcept { return recent_; }
-    // A restored state: the deltas before first_phase that are still needed.
-    void restore(std::deque<phase_deltas> recent) { recent_ = std::move(recent); }
+    // Of a saved state: own phases that were under way, which are to be sent again, and the deltas before first_phase that
+    // are still needed. The phases are only checked.
+    result<void> restore(const std::vector<phase>& phases, std::deque<phase_deltas> recent);
 
   private:
     // What has arrived for a phase that is yet to be folded.
     struct entry {
-        std::optional<phase_header> header;
+        phase_header header;
         std::optional<phase> own;
         std::vector<payload> partials;
         std::vector<bool> has_partial;
@@ -111,7 +112,8 @@ class phase_ledger {
     std::uint32_t owner(std::uint64_t number) const noexcept {
         return static_cast<std::uint32_t>(number % shape_.schedulers);
     }
-    result<entry*> entry_for(const phase_header& of);
+    result<void> check(const phase_header& of) const; // of a message about a phase
+    entry& entry_of(const phase_header& of);
     std::optional<std::uint64_t> next_own() const noexcept; // to be chosen, in the window
 
     ledger_shape shape_;

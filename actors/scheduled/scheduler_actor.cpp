@@ -5,14 +5,13 @@ namespace troupe::scheduled {
 namespace {
 
 constexpr std::uint64_t phases_between_reports = 64;
-constexpr duration handler_cost_max = std::chrono::microseconds{20};
+constexpr std::size_t numbers_in_handler_max = 256;
 
 } // namespace
 
 scheduler_actor::scheduler_actor(actor_context& context, scheduler_actor_options options)
     : actor{context}, options_{std::move(options)}, ledger_{options_.shape},
       work_{*this, [this](const std::string&, const error& why) { quit(why); }} {
-    costs_.fill(duration::max());
     on<proto::StartProgram>(&scheduler_actor::start);
     on<proto::BeginPhases>(&scheduler_actor::begin);
     on<proto::MarkPhase>(&scheduler_actor::mark);
@@ -53,12 +52,14 @@ void scheduler_actor::start(proto::StartProgram::Reader body, const frame& f) {
     auto state = read_state(body.getState(), f.tensors());
     if (!state)
         return reject(state.failure().message());
+    phase_ledger ledger{options_.shape, state->number};
+    if (auto fits = ledger.restore(state->phases, std::move(state->deltas)); !fits)
+        return reject(fits.failure().message());
     work_.forget();
     run_ = std::move(to);
     course_ = course::waiting;
     to_mark_ = phase_mark::none;
-    ledger_ = phase_ledger{options_.shape, state->number};
-    ledger_.restore(std::move(state->deltas));
+    ledger_ = std::move(ledger);
     restored_ = std::move(state->phases);
     milestones_ = state->milestones;
     progress_.start(state->number);
@@ -138,6 +139,18 @@ void scheduler_actor::take_deltas(proto::Deltas::Reader body, const frame& f) {
     taken ? go_on() : reject(taken.failure().message());
 }
 
+namespace {
+
+bool is_small(std::span<const payload> all) {
+    std::size_t numbers = 0;
+    for (const payload& p : all)
+        for (const tensor& t : p)
+            numbers += t.elements();
+    return numbers <= numbers_in_handler_max;
+}
+
+} // namespace
+
 // ---- the course of phases ----
 
 void scheduler_actor::go_on() {
@@ -173,17 +186,14 @@ void scheduler_actor::go_on() {
     }
 }
 
-// What took a few microseconds the last time is computed in the handler: handing it to a device would take longer.
+// What is of a few numbers is computed in the handler: handing it to a device would take longer.
 template <class T>
-void scheduler_actor::compute(step::kind kind, std::uint64_t number,
+void scheduler_actor::compute(step::kind kind, std::uint64_t number, bool is_small,
                               std::function<result<T>()> work, std::function<void(T&)> then) {
     static constexpr const char* labels[] = {"",     "schedule", "save",  "end",
                                              "pull", "absorb",   "judge", "conclude"};
-    duration& cost = costs_[kind];
-    if (cost < handler_cost_max) {
-        const time_point began = now();
+    if (is_small) {
         auto value = work();
-        cost = now() - began;
         if (!value) {
             course_ = course::ended;
             return quit(value.failure());
@@ -204,8 +214,7 @@ void scheduler_actor::compute(step::kind kind, std::uint64_t number,
                       return {};
                   },
                   .then =
-                      [this, kind, made, then = std::move(then)] {
-                          costs_[kind] = work_.busy();
+                      [this, made, then = std::move(then)] {
                           course_ = course::idle;
                           then(**made);
                           go_on();
@@ -225,7 +234,7 @@ result<scheduler_actor::choice> scheduler_actor::choose(scheduler_part& part, st
 
 void scheduler_actor::schedule(std::uint64_t number) {
     compute<choice>(
-        step::schedule, number,
+        step::schedule, number, false,
         [part = options_.part, number, seed = options_.seed] {
             return choose(*part, number, seed);
         },
@@ -241,7 +250,7 @@ void scheduler_actor::send_chosen(choice made) {
 
 void scheduler_actor::save() {
     compute<saved_part>(
-        step::save, ledger_.folded(), [part = options_.part] { return part->save(); },
+        step::save, ledger_.folded(), false, [part = options_.part] { return part->save(); },
         [this](saved_part& part) {
             send_state(std::move(part), frame_builder<proto::StateSaved>{});
             ledger_.saved();
@@ -257,7 +266,7 @@ void scheduler_actor::pull(std::uint64_t number) {
     const auto partials = ledger_.partials(number);
     const std::uint64_t next = number + options_.shape.window + 1;
     compute<pulled>(
-        step::pull, number,
+        step::pull, number, is_small(partials),
         [part = options_.part, own = ledger_.own(number), deltas = ledger_.in_flight(number),
          all = std::vector<payload>{partials.begin(), partials.end()}, next,
          is_own = ledger_.owns(next), seed = options_.seed]() -> result<pulled> {
@@ -285,7 +294,7 @@ void scheduler_actor::absorb(std::uint64_t number) {
     struct nothing {};
     const phase_deltas deltas{number, ledger_.arrived_deltas(number)};
     compute<nothing>(
-        step::absorb, number,
+        step::absorb, number, is_small({&deltas.changes, 1}),
         [part = options_.part, deltas]() -> result<nothing> {
             auto absorbed = part->absorb(deltas);
             return absorbed ? result<nothing>{nothing{}} : absorbed.failure();
@@ -296,7 +305,7 @@ void scheduler_actor::absorb(std::uint64_t number) {
 void scheduler_actor::judge(std::uint64_t number) {
     const auto partials = ledger_.partials(number);
     compute<payload>(
-        step::judge, number,
+        step::judge, number, false,
         [part = options_.part, number, deltas = ledger_.in_flight(number),
          all = std::vector<payload>{partials.begin(), partials.end()}] {
             return part->judge(number, deltas, all);
@@ -310,7 +319,7 @@ void scheduler_actor::judge(std::uint64_t number) {
 void scheduler_actor::conclude(std::uint64_t number) {
     const auto judgements = ledger_.judgements(number);
     compute<standing>(
-        step::conclude, number,
+        step::conclude, number, false,
         [part = options_.part, number,
          all = std::vector<payload>{judgements.begin(), judgements.end()}] {
             return part->conclude(number, all);
@@ -351,7 +360,7 @@ void scheduler_actor::folded(payload changes) {
 
 void scheduler_actor::end(bool is_done) {
     compute<saved_part>(
-        step::stop, ledger_.folded(), [part = options_.part] { return part->save(); },
+        step::stop, ledger_.folded(), false, [part = options_.part] { return part->save(); },
         [this, is_done](saved_part& part) {
             frame_builder<proto::ProgramEnded> ended;
             ended.body().setDone(is_done);
@@ -360,8 +369,11 @@ void scheduler_actor::end(bool is_done) {
         });
 }
 
-void scheduler_actor::on_rejected(proto::Rejected::Reader body, const frame&) {
-    if (!body.getGone()) // else its end is reported to the leader
+void scheduler_actor::on_rejected(proto::Rejected::Reader body, const frame& f) {
+    // Any actor may write to this one. The end of one of the run is reported to the leader.
+    const bool is_of_run =
+        f.from() == options_.leader || run_.worker(f.from()) || run_.scheduler(f.from());
+    if (is_of_run && !body.getGone())
         quit(read_failure(body).in("a message was refused"));
 }
 

@@ -2,7 +2,6 @@
 // work of its device and into the messages of schemas/scheduled.capnp.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -69,8 +68,8 @@ class scheduler_actor final : public actor {
 
     // Work of the part that leaves a value: `then` is called with it, and the scheduler goes on.
     template <class T>
-    void compute(step::kind kind, std::uint64_t number, std::function<result<T>()> work,
-                 std::function<void(T&)> then);
+    void compute(step::kind kind, std::uint64_t number, bool is_small,
+                 std::function<result<T>()> work, std::function<void(T&)> then);
     // Of the part: on a device, or in a handler.
     static result<choice> choose(scheduler_part& part, std::uint64_t number, std::uint64_t seed);
     void send_chosen(choice made);
@@ -91,7 +90,6 @@ class scheduler_actor final : public actor {
         restored_; // phases that were under way in the state to start from; sent when the phases begin
     phase_mark to_mark_ = phase_mark::none; // the next phase that is chosen
     std::uint32_t milestones_ = 0;          // probes that have been concluded
-    std::array<duration, 8> costs_{};       // of the last step of each kind
     const std::shared_ptr<fact_board> facts_ = std::make_shared<fact_board>(); // for inspectors
     worker_progress progress_; // of a run; scheduler 0 keeps it, as every run has one
     work_queue work_;

@@ -115,6 +115,7 @@ class chain_worker final : public worker_part {
     explicit chain_worker(const worker_site& site)
         : columns_{site.data.columns}, memory_{*site.memory},
           fails_at_{site.settings.getAs<proto::ChainSettings>().getFailsAt()},
+          padding_(site.settings.getAs<proto::ChainSettings>().getPadding()),
           state_(site.data.columns) {}
 
     result<void> take_data(const payload& piece) override {
@@ -152,7 +153,7 @@ class chain_worker final : public worker_part {
         std::vector<double> partial;
         for (const std::int64_t id : *ids)
             partial.push_back(state_[static_cast<std::uint64_t>(id)] + state_[0]);
-        return payload_of(memory_, partial);
+        return payload_of(memory_, partial, padding_);
     }
 
     result<payload> probe(const phase& p, std::uint32_t scheduler, compute_context&) override {
@@ -174,6 +175,7 @@ class chain_worker final : public worker_part {
     const std::uint64_t columns_;
     memory_pool& memory_;
     const std::uint64_t fails_at_;
+    const std::vector<double> padding_;
     std::vector<double> state_;
 };
 

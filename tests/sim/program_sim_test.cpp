@@ -35,6 +35,10 @@ const auto to_phases = [](proto::ProgramApp::Builder app) {
     app.getProgram().getSettings().initAs<proto::ChainSettings>().setPhases(phases);
 };
 
+const auto endless = [](proto::ProgramApp::Builder app) {
+    app.getProgram().getSettings().initAs<proto::ChainSettings>().setPhases(1000000000);
+};
+
 std::string bytes_of(const std::filesystem::path& file) {
     std::ifstream in{file, std::ios::binary};
     return {std::istreambuf_iterator<char>{in}, {}};
@@ -82,7 +86,12 @@ std::size_t check_same(std::uint64_t seed, std::uint32_t workers, std::uint32_t 
     program_sim_shape shape = chain_shape(workers, schedulers, window);
     shape.result = folder.path().string();
     shape.nodes = 4;
-    program_sim run{seed, std::move(shape), to_phases};
+    program_sim run{seed, std::move(shape), [&](proto::ProgramApp::Builder app) {
+                        to_phases(app);
+                        if (seed % 2) // so that schedulers compute on their devices
+                            app.getProgram().getSettings().getAs<proto::ChainSettings>().setPadding(
+                                300);
+                    }};
     for (std::size_t k = 0; k < by.kills.size(); ++k) {
         const std::uint64_t until = run.sim().messages_handled() + by.kills[k];
         run.sim().run_until(
@@ -98,10 +107,6 @@ std::size_t check_same(std::uint64_t seed, std::uint32_t workers, std::uint32_t 
     BOOST_TEST(run.news().starts <= 1);
     return run.news().notes.size();
 }
-
-const auto endless = [](proto::ProgramApp::Builder app) {
-    app.getProgram().getSettings().initAs<proto::ChainSettings>().setPhases(1000000);
-};
 
 // What inspectors are told of an actor; nothing where there is none.
 actor_status status(program_sim& run, const std::string& role) {
@@ -304,7 +309,10 @@ BOOST_AUTO_TEST_CASE(a_run_whose_nodes_are_all_lost_ends_with_a_sentence) {
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_is_stopped_ends_at_the_next_phase) {
-    program_sim run{5, chain_shape(3, 2, 2), [](proto::ProgramApp::Builder app) {
+    const temporary_folder folder;
+    program_sim_shape shape = chain_shape(3, 2, 2);
+    shape.result = folder.path().string();
+    program_sim run{5, std::move(shape), [](proto::ProgramApp::Builder app) {
                         app.getProgram().getSettings().initAs<proto::ChainSettings>().setPhases(
                             1000000);
                     }};
@@ -313,6 +321,32 @@ BOOST_AUTO_TEST_CASE(a_run_that_is_stopped_ends_at_the_next_phase) {
     const auto failure = run.to_the_end().failure;
     BOOST_REQUIRE(failure.has_value());
     BOOST_TEST((failure->code() == errc::cancelled));
+    BOOST_TEST(!bytes_of(folder.path() / "chain.bin").empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_stop_holds_whatever_is_lost_meanwhile, *seeded) {
+    for (const std::uint64_t seed : seed_range{100}) {
+        random_stream random{seed, 2};
+        const temporary_folder folder;
+        program_sim_shape shape = chain_shape(2 + seed % 3, 1 + seed / 3 % 3, 2);
+        shape.result = folder.path().string();
+        shape.nodes = 4;
+        program_sim run{seed, std::move(shape), endless};
+        const std::uint64_t stopped = run.sim().messages_handled() + 300 + random.below(500);
+        run.sim().run_until([&] { return run.sim().messages_handled() >= stopped; },
+                            std::chrono::minutes{60});
+        const bool has_begun = run.news().starts > 0;
+        run.run_node().send(run.root(), frame_builder<proto::StopRun>{});
+        const std::uint64_t lost = run.sim().messages_handled() + random.below(30);
+        run.sim().run_until([&] { return run.sim().messages_handled() >= lost; },
+                            std::chrono::minutes{60});
+        if (!run.news().outcome)
+            run.kill(seed % run.nodes());
+        const auto failure = run.to_the_end().failure;
+        BOOST_REQUIRE(failure.has_value());
+        BOOST_TEST((failure->code() == errc::cancelled));
+        BOOST_TEST((!has_begun || !bytes_of(folder.path() / "chain.bin").empty()));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(bounds_of_phases_and_sweeps_hold) {
