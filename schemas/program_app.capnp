@@ -49,7 +49,8 @@ enum ColumnScale {
 
 struct MatrixData {
   features @0 :Text $A.required $A.path
-      $A.doc("The matrix: NumPy's .npy, or FILE.npz:MEMBER; CSV; or LIBSVM's text, which is sparse.");
+      $A.doc("The matrix: NumPy's .npy, or FILE.npz:MEMBER; SciPy's sparse .npz; CSV; libsvm; Matrix Market. Told apart by "
+          "what the file begins with.");
   targets @1 :Text $A.path $A.doc("A number for each row, in a file of its own. None when absent.");
   targetColumn @2 :Text
       $A.doc("Column of a CSV file that holds the targets, instead of a file of targets: its name in the header, or its "
@@ -58,16 +59,14 @@ struct MatrixData {
 }
 
 enum CsvHeader {
-  auto @0 $A.doc("It has if not all of its fields are numbers.");
+  auto @0 $A.doc("It has if none of its fields is a number.");
   yes @1 $A.doc("It has.");
   no @2 $A.doc("It is a row.");
 }
 
 struct IdxMatrix {
-  images @0 :Text $A.required $A.path $A.doc("Images: unsigned bytes, count x rows x columns; scaled to 0..1.");
+  images @0 :Text $A.required $A.path $A.doc("Images: unsigned bytes, count x rows x columns; the numbers are 0 to 255.");
   labels @1 :Text $A.required $A.path $A.doc("Targets: the labels, unsigned bytes, one per image.");
-  testImages @2 :Text $A.path $A.doc("Images that are held out, of the same shape.");
-  testLabels @3 :Text $A.path $A.doc("Labels of the images that are held out.");
 }
 
 # ---- schedule ----
@@ -79,13 +78,10 @@ struct ProgramSchedule
         $A.doc("Variables drawn at random, those that changed most recently by large amounts more often: STRADS, Lee et al. "
             "2014.");
     cyclic @1 :CyclicSchedule $A.doc("All variables in turn, in their order.");
-    rotation @2 :RotationSchedule
-        $A.doc("Variables in blocks that rotate among the workers: a worker changes a block while it has it, and no block "
-            "is at two workers.");
   }
-  workers @3 :UInt32 = 0 $A.min(0) $A.max(1024)
+  workers @2 :UInt32 = 0 $A.min(0) $A.max(1024)
       $A.doc("Number of workers, each with a share of the data. 0: one per device.");
-  shards @4 :UInt32 = 1 $A.min(1) $A.max(64)
+  shards @3 :UInt32 = 1 $A.min(1) $A.max(64)
       $A.doc("Number of schedulers, each with a share of the variables. More of them choose faster, and keep less each.");
 }
 
@@ -105,8 +101,8 @@ struct DynamicSchedule {
 
 enum Coupling {
   exact @0 $A.doc("The changes account for each other, and for those of the phases in flight: as good as one at a time.");
-  check @1 $A.doc("Variables whose correlation exceeds rho do not change together. Phases in flight are not accounted for: "
-          "with a large window the run may diverge.");
+  check @1 $A.doc("Variables whose correlation with each other, or with those in flight, is rho or more do not change "
+          "together. It is there to be compared with, and converges slowly with a window.");
 }
 
 struct CyclicSchedule {
@@ -117,20 +113,14 @@ struct CyclicSchedule {
       $A.doc("Variables per phase. 0: as many as make the work of a phase worth its messages.");
 }
 
-struct RotationSchedule {
-  blocksPerWorker @0 :UInt32 = 2 $A.min(2) $A.max(16)
-      $A.doc("Number of blocks for each worker. With more of them a worker waits less for the next one.");
-}
-
 # ---- bounds, result, checkpoints ----
 
 struct ProgramStop {
   gap @0 :Float64 = 1e-6 $A.min(0) $A.max(1)
       $A.doc("Relative distance from the optimum, as far as the program can bound it, at which the run is done. 0: no such "
           "bound.");
-  sweeps @1 :UInt64 = 0 $A.min(0) $A.max(1000000000000)
-      $A.doc("Number of sweeps; in one sweep as many variables change as there are, or all data is visited once. 0: no "
-          "bound.");
+  sweeps @1 :UInt64 = 0 $A.min(0) $A.max(4294967295)
+      $A.doc("Number of sweeps: times that all variables are looked at, each of which prints a line. 0: no bound.");
   phases @2 :UInt64 = 0 $A.min(0) $A.max(1000000000000) $A.doc("Number of phases. 0: no bound.");
   seconds @3 :Float64 = 0 $A.min(0) $A.max(1000000000) $A.doc("Duration of the run in seconds. 0: no bound.");
 }

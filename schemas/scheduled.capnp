@@ -136,7 +136,6 @@ struct ProbeDone {
   incarnation @0 :UInt32;
   number @1 :UInt64;
   numbers @2 :List(Run.NamedNumber);
-  done @3 :Bool;
 }
 
 struct MarkPhase {
@@ -169,8 +168,7 @@ struct StateSaved {
 struct ProgramEnded {
   # Scheduler to leader: the run is over, by a probe, by the bound of phases, or at a phase marked `stop`.
   incarnation @0 :UInt32;
-  done @1 :Bool;                # what the app file asks for is reached; false: it was stopped
-  state @2 :SavedState;
+  state @1 :SavedState;
 }                               # attachments: those of `state`
 
 # ---- what the leader tells itself ----

@@ -109,7 +109,7 @@ result<void> csv_rows::read_first_line() {
     if (!has_header_ && static_cast<std::size_t>(numbers) < width_) {
         const auto wrong = std::ranges::find_if_not(cells, is_number);
         return fail(why_no_number(*wrong) +
-                    "; if this line has the names of the columns, write has_header: true");
+                    "; if this line has the names of the columns, set header: yes");
     }
     std::vector<std::string> names;
     if (has_header_)

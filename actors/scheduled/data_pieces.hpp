@@ -5,7 +5,7 @@
 //     0  starts   int64, rows + 1: where each row begins in 1 and 2; empty if the matrix is dense
 //     1  indices  int32: columns, rising within a row; empty if it is dense
 //     2  values   float32; of a dense matrix rows x columns, row by row
-//     3  targets  float64, rows
+//     3  targets  float64, rows; zeros if the data has none
 //
 // Threads: values. Errors: errc::protocol for what is not such a piece; numbers are checked by the reader of the file, and
 // by whoever builds columns from it.

@@ -52,7 +52,9 @@ class matrix_pieces final : public piece_source {
   private:
     // The next `count` rows of the block that is being dealt.
     result<payload> rows_of_block(std::uint32_t count, memory_pool& memory) const {
-        const std::span<const double> targets = std::span{block_.targets}.subspan(taken_, count);
+        const std::vector<double> none(source_.shape().has_targets ? 0 : count);
+        const std::span<const double> targets =
+            none.empty() ? std::span<const double>{block_.targets}.subspan(taken_, count) : none;
         if (block_.starts.empty()) {
             const std::size_t columns = source_.shape().columns;
             return payload_of(
@@ -80,7 +82,8 @@ std::shared_ptr<piece_source> pieces_of(matrix_source source, std::uint64_t piec
     return std::make_shared<matrix_pieces>(std::move(source), piece_bytes_max);
 }
 
-result<std::shared_ptr<piece_source>> open_data(proto::ProgramData::Reader data) {
+result<std::shared_ptr<piece_source>> open_data(proto::ProgramData::Reader data,
+                                                bool needs_targets) {
     matrix_settings settings;
     if (data.isIdx()) {
         settings.features = {data.getIdx().getImages().cStr(), "data.idx.images"};
@@ -98,7 +101,7 @@ result<std::shared_ptr<piece_source>> open_data(proto::ProgramData::Reader data)
     auto source = open_matrix(settings);
     if (!source)
         return source.failure();
-    if (!source->shape().has_targets)
+    if (needs_targets && !source->shape().has_targets)
         return error{errc::usage, settings.features.key +
                                       ": has no targets, which the program needs; name them by "
                                       "data.matrix.targets or data.matrix.target_column"};

@@ -195,6 +195,7 @@ struct program {
     // Writes the result from what the schedulers have saved last, in their order. Returns the files' names. Blocks on files.
     std::function<result<std::vector<std::string>>(const result_site&, std::span<const saved_part>)>
         write_result;
+    bool needs_targets = true;      // each row of the data must have one
     std::string module_sha256 = {}; // of its module's file; empty: it is part of troupe
 };
 

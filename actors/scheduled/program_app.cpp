@@ -9,15 +9,6 @@ result<void> check_data(const program_app& app) {
     if (data.isMatrix() && data.getMatrix().hasTargets() && data.getMatrix().hasTargetColumn())
         return app.error_at("data.matrix.target_column",
                             "gives targets, and so does targets; leave one of them out");
-    if (!data.isIdx())
-        return {};
-    const auto idx = data.getIdx();
-    if (idx.hasTestImages() && !idx.hasTestLabels())
-        return app.error_at("data.idx.test_images",
-                            "needs test_labels, too; or leave it out, and nothing is held out");
-    if (idx.hasTestLabels() && !idx.hasTestImages())
-        return app.error_at("data.idx.test_labels",
-                            "needs test_images, too; or leave it out, and nothing is held out");
     return {};
 }
 

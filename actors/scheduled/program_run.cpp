@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "actors/app_file/value_ranges.hpp"
 #include "actors/scheduled/program_worker.hpp"
 #include "actors/scheduled/scheduler_actor.hpp"
 #include "schemas/base/limits.hpp"
@@ -26,10 +27,6 @@ schedule_settings read_schedule(proto::ProgramSchedule::Reader from) {
         s.kind = schedule_kind::cyclic;
         s.window = from.getCyclic().getWindow();
         s.set = from.getCyclic().getSet();
-        break;
-    case proto::ProgramSchedule::ROTATION:
-        s.kind = schedule_kind::rotation;
-        s.blocks_per_worker = from.getRotation().getBlocksPerWorker();
         break;
     }
     return s;
@@ -100,6 +97,19 @@ result<const program*> find_program(proto::ProgramRun::Reader from, const progra
     return &*found;
 }
 
+// Numbers that a user would have been refused by the loader of app files.
+result<void> check_numbers(proto::ProgramRun::Reader from, const program& what) {
+    if (static_cast<int>(from.getSchedule().which()) > proto::ProgramSchedule::CYCLIC)
+        return bad("its schedule is of another build");
+    for (const capnp::DynamicStruct::Reader part :
+         {capnp::DynamicStruct::Reader{from.getSchedule()},
+          capnp::DynamicStruct::Reader{from.getStop()},
+          from.getSettings().getAs<capnp::DynamicStruct>(what.settings)})
+        if (auto fits = check_ranges(part); !fits)
+            return fits;
+    return {};
+}
+
 result<void> read_site(proto::ProgramRun::Reader from, program_site& site) {
     site.settings = from.getSettings();
     site.schedule = read_schedule(from.getSchedule());
@@ -115,7 +125,8 @@ result<void> read_site(proto::ProgramRun::Reader from, program_site& site) {
         return bad("its numbers of workers and schedulers are not possible");
     std::uint64_t next = 0;
     for (const auto range : from.getVariables()) {
-        if (range.getFirst() != next || range.getCount() > site.data.columns - next)
+        if (range.getFirst() != next || range.getCount() == 0 ||
+            range.getCount() > site.data.columns - next)
             return bad("its variables are not divided without gaps");
         next += range.getCount();
         site.variables.push_back({range.getFirst(), range.getCount()});
@@ -128,6 +139,8 @@ result<prepared_actor> prepare_scheduler(proto::SchedulerOptions::Reader options
     auto what = find_program(options.getRun(), programs, on.node());
     if (!what)
         return what.failure();
+    if (auto fits = check_numbers(options.getRun(), **what); !fits)
+        return fits.failure();
     scheduler_site site;
     if (auto fits = read_site(options.getRun(), site); !fits)
         return fits.failure();
@@ -156,6 +169,8 @@ result<prepared_actor> prepare_worker(proto::ProgramWorkerOptions::Reader option
     auto what = find_program(options.getRun(), programs, on.node());
     if (!what)
         return what.failure();
+    if (auto fits = check_numbers(options.getRun(), **what); !fits)
+        return fits.failure();
     worker_site site;
     if (auto fits = read_site(options.getRun(), site); !fits)
         return fits.failure();

@@ -168,7 +168,7 @@ void scheduler_actor::go_on() {
         case step::stop:
             if (ledger_.owns(next.number))
                 send_deltas(ledger_.header(next.number), {}); // the others do not know of it
-            end(false);
+            end();
             break;
         case step::pull:
             pull(next.number);
@@ -331,7 +331,6 @@ void scheduler_actor::conclude(std::uint64_t number) {
                 frame_builder<proto::ProbeDone> news;
                 news.body().setIncarnation(run_.number);
                 news.body().setNumber(number);
-                news.body().setDone(now.is_done);
                 write_numbers(news.body().initNumbers(static_cast<capnp::uint>(now.numbers.size())),
                               now.numbers);
                 news.envelope().setWork(number);
@@ -339,7 +338,7 @@ void scheduler_actor::conclude(std::uint64_t number) {
             }
             const bool is_last = options_.stop.sweeps > 0 && milestones_ >= options_.stop.sweeps;
             if (now.is_done || is_last)
-                return end(true);
+                return end();
             folded({});
         });
 }
@@ -355,15 +354,14 @@ void scheduler_actor::folded(payload changes) {
         send(options_.leader, std::move(news));
     }
     if (options_.stop.phases > 0 && done >= options_.stop.phases)
-        end(true);
+        end();
 }
 
-void scheduler_actor::end(bool is_done) {
+void scheduler_actor::end() {
     compute<saved_part>(
         step::stop, ledger_.folded(), false, [part = options_.part] { return part->save(); },
-        [this, is_done](saved_part& part) {
+        [this](saved_part& part) {
             frame_builder<proto::ProgramEnded> ended;
-            ended.body().setDone(is_done);
             send_state(std::move(part), std::move(ended));
             course_ = course::ended;
         });

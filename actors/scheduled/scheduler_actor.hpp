@@ -63,7 +63,7 @@ class scheduler_actor final : public actor {
     void judge(std::uint64_t number);
     void conclude(std::uint64_t number);
     void folded(payload changes);
-    void end(bool is_done);
+    void end();
     void show_progress() const; // to inspectors
 
     // Work of the part that leaves a value: `then` is called with it, and the scheduler goes on.

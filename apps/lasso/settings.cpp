@@ -65,10 +65,6 @@ result<void> check(const scheduled::program_site& site) {
         return wrong("penalty", "the matrix has " + std::to_string(columns) +
                                     " columns, but lasso takes fewer than " +
                                     std::to_string(limits::columns_max));
-    if (site.schedule.kind == scheduled::schedule_kind::rotation)
-        return wrong("penalty",
-                     "lasso has no blocks of variables that rotate; use schedule: dynamic "
-                     "or schedule: cyclic");
     if (site.schedule.set > limits::set_max)
         return wrong("penalty", "a set of " + std::to_string(site.schedule.set) +
                                     " variables needs too many products of columns at once; use "

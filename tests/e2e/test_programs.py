@@ -197,7 +197,7 @@ class Programs(TroupeTest):
         check(APP.replace("x.csv", "ragged.csv"), "ragged.csv: line 3", ragged="a,y\n1,2\n1,2,3\n")
         check(APP.replace("x.csv", "nan.csv"), "nan.csv: line 2", nan="a,y\nnan,2\n1,2\n")
         check(APP.replace("gap: 1e-9", "gap: 0"), "stop")
-        check(APP.replace("dynamic: {window: 2}", "rotation: {}"), "rotation")
+        check(APP.replace("dynamic: {window: 2}", "random: {}"), "schedule.random: unknown key")
         check(APP.replace("{dynamic: {window: 2}}", "{workers: 1000}"), "1000 workers", command=("run", "--nodes", 2))
         check(APP.replace("{dynamic: {window: 2}}", "{shards: 50}"), "50 shards", command=("run", "--nodes", 2))
         check(APP, "names no checkpoint folder", command=("run", "--resume"))

@@ -40,9 +40,9 @@ std::vector<std::string> sound_inputs() {
                "schedule: {dynamic: {window: 3, set: 64, couple: check, rho: 0.2}, workers: 2}\n"
                "stop: {gap: 1e-9, sweeps: 100, phases: 7, seconds: 0.5}\n",
         "troupe: 1\n"
-        "data: {idx: {images: a.gz, labels: b, test_images: c, test_labels: d}, scale: unit_norm}\n"
+        "data: {idx: {images: a.gz, labels: b}, scale: unit_norm}\n"
         "program: {oak: {age: 7, photo: p.png, rings: [1, 2.5, 1e-3], birds: {owls: 3}}}\n"
-        "schedule: {rotation: {blocks_per_worker: 4}, shards: 3}\n"
+        "schedule: {cyclic: {set: 4}, shards: 3}\n"
         "result: {directory: out}\n"
         "checkpoint: {directory: saved, every_seconds: 5, keep: 1}\n"
         "seed: 18446744073709551615\n",

@@ -36,7 +36,7 @@ const auto to_phases = [](proto::ProgramApp::Builder app) {
 };
 
 const auto endless = [](proto::ProgramApp::Builder app) {
-    app.getProgram().getSettings().initAs<proto::ChainSettings>().setPhases(1000000000);
+    app.getProgram().getSettings().initAs<proto::ChainSettings>().setPhases(1000000);
 };
 
 std::string bytes_of(const std::filesystem::path& file) {

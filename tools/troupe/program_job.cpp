@@ -128,7 +128,7 @@ class program_of_data final : public job {
 };
 
 // A run goes on only with the same data, program, schedule and seed: what it computes depends on them.
-std::string identity_of(const program_app& app) {
+std::string identity_of(const program_app& app, const program& what, const data_shape& data) {
     capnp::MallocMessageBuilder copy;
     copy.setRoot(app.app());
     auto all = copy.getRoot<proto::ProgramApp>();
@@ -136,10 +136,13 @@ std::string identity_of(const program_app& app) {
     all.disownResult();
     all.disownCheckpoint();
     all.disownBase();
-    return render_app(capnp::DynamicStruct::Reader{all.asReader()}, app.members());
+    return render_app(capnp::DynamicStruct::Reader{all.asReader()}, app.members()) + "module " +
+           what.module_sha256 + ", " + std::to_string(data.rows) + " rows, " +
+           std::to_string(data.columns) + " columns, " + std::to_string(data.entries) + " entries";
 }
 
-result<saved_run> open_checkpoints(const program_app& app, bool resume) {
+result<saved_run> open_checkpoints(const program_app& app, const program& what,
+                                   const data_shape& data, bool resume) {
     saved_run run;
     if (!app.app().hasCheckpoint()) {
         if (resume)
@@ -149,8 +152,8 @@ result<saved_run> open_checkpoints(const program_app& app, bool resume) {
     }
     const auto checkpoint = app.app().getCheckpoint();
     const std::string directory = checkpoint.getDirectory().cStr();
-    auto to =
-        run_checkpoints::open(directory, checkpoint.getKeep(), {app.program(), identity_of(app)});
+    auto to = run_checkpoints::open(directory, checkpoint.getKeep(),
+                                    {app.program(), identity_of(app, what, data)});
     if (!to)
         return to.failure().in("checkpoint.directory");
     run.to = std::make_shared<run_checkpoints>(std::move(*to));
@@ -175,11 +178,7 @@ result<std::unique_ptr<job>> open(const app_definition& definition,
     program_app app{definition};
     const auto row = std::ranges::find(*programs, app.program(), &program::name);
     TROUPE_CHECK(row != programs->end(), "the language knows the programs of the table alone");
-    if (app.app().getSchedule().isRotation())
-        return app.error_at("schedule.rotation",
-                            "the program " + app.program() +
-                                " has no blocks that rotate; use dynamic or cyclic");
-    auto data = open_data(app.app().getData());
+    auto data = open_data(app.app().getData(), row->needs_targets);
     if (!data)
         return app.at_its_place(data.failure());
     if (row->check) {
@@ -193,7 +192,7 @@ result<std::unique_ptr<job>> open(const app_definition& definition,
     }
     result<saved_run> saved = saved_run{};
     if (purpose == job_purpose::run)
-        saved = open_checkpoints(app, resume);
+        saved = open_checkpoints(app, *row, (*data)->shape(), resume);
     if (!saved)
         return saved.failure();
     return std::unique_ptr<job>{std::make_unique<program_of_data>(

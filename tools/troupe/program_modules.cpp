@@ -76,11 +76,18 @@ result<scheduled::program> open_one(const std::string& file) {
         return error{errc::usage, file +
                                       ": is no module of a program; it needs TROUPE_PROGRAM(...), "
                                       "see actors/scheduled/program_module.hpp"};
-    if (build() != build_of_this_program())
+    const std::string own = build_of_this_program();
+    if (own.empty() || build() != own)
         return error{errc::usage, file + ": is of another build of troupe; make it anew by "
                                          "tools/program FOLDER"};
     scheduled::program row;
-    make(row);
+    try {
+        make(row);
+    } catch (const std::exception& e) {
+        return error{errc::usage, file + ": its program cannot be made: " + e.what()};
+    }
+    if (row.name.empty() || !row.make_scheduler || !row.make_worker)
+        return error{errc::usage, file + ": its program has no name, or not both makers of parts"};
     sha256 hash;
     hash.add(*bytes);
     row.module_sha256 = hash.hex();

@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_first_line_that_may_be_a_header_is_asked_about) {
     BOOST_TEST(
         refused_text("2020,total\n1,2\n") ==
         "a: line 1: \"total\" is not a number; write decimals with a point, as -1.5 or 1e-3; "
-        "if this line has the names of the columns, write has_header: true");
+        "if this line has the names of the columns, set header: yes");
     BOOST_TEST(refused_text("a,b\n1,2\n", "", false).find("\"a\" is not a number") !=
                std::string::npos);
     BOOST_TEST(rows_of(csv("2020,total\n1,2\n", "", true)).size() == 1u);

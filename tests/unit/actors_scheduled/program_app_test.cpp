@@ -96,8 +96,6 @@ BOOST_AUTO_TEST_CASE(the_settings_of_a_program_are_read_by_its_own_schema) {
 
 BOOST_AUTO_TEST_CASE(a_schedule_may_be_named_or_only_divided) {
     BOOST_TEST(parse("schedule: cyclic\n").app().getSchedule().isCyclic());
-    BOOST_TEST(
-        parse("schedule: {rotation: {blocks_per_worker: 3}}\n").app().getSchedule().isRotation());
     const program_app divided = parse("schedule: {workers: 4, shards: 2}\n");
     BOOST_TEST(divided.app().getSchedule().isDynamic());
     BOOST_TEST(divided.app().getSchedule().getWorkers() == 4u);
@@ -131,7 +129,7 @@ BOOST_AUTO_TEST_CASE(a_run_has_a_bound) {
                "app.yaml:4:13: stop.gap: must be a number, not \".nan\"");
 }
 
-BOOST_AUTO_TEST_CASE(targets_are_given_once_and_held_out_images_with_their_labels) {
+BOOST_AUTO_TEST_CASE(targets_are_given_once) {
     const auto with = [](const std::string& data) {
         return why_not("troupe: 1\nprogram: rose\ndata: " + data + "\n");
     };
@@ -139,11 +137,6 @@ BOOST_AUTO_TEST_CASE(targets_are_given_once_and_held_out_images_with_their_label
         with("{matrix: {features: x.csv, targets: y.csv, target_column: price}}") ==
         "app.yaml:3:65: data.matrix.target_column: gives targets, and so does targets; leave "
         "one of them out");
-    BOOST_TEST(with("{idx: {images: a, labels: b, test_labels: c}}") ==
-               "app.yaml:3:49: data.idx.test_labels: needs test_images, too; or leave it out, and "
-               "nothing is held out");
-    BOOST_TEST(with("{idx: {images: a, labels: b, test_images: c}}")
-                   .find("data.idx.test_images: needs test_labels") != std::string::npos);
     BOOST_TEST(with("{matrix: {targets: y.npy}}")
                    .starts_with("app.yaml:3:16: data.matrix: missing key \"features\": "));
     BOOST_TEST(with("{matrix: {features: x.csv}, scale: unit}") ==

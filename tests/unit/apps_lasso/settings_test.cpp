@@ -76,9 +76,6 @@ BOOST_AUTO_TEST_CASE(are_refused_before_memory_is_taken) {
     site.schedule.set = lasso::limits::set_max + 1;
     BOOST_TEST(says(d.refusal(site), "at most 4096"));
     site = d.site();
-    site.schedule.kind = scheduled::schedule_kind::rotation;
-    BOOST_TEST(says(d.refusal(site), "use schedule: dynamic or schedule: cyclic"));
-    site = d.site();
     site.data.rows = 0;
     BOOST_TEST(says(d.refusal(site), "empty"));
 }
