@@ -1,10 +1,16 @@
 // The products of a set of columns with one another, as the solver reads them: dense, or without its zeros where they are
 // many. A pure value; never changes once it is made.
+//
+//     coupling_matrix_builder builder{size};
+//     for (...) {
+//         builder.add(j, product);         // of the row that is being made, in any order, each j at most once
+//         builder.end_row();
+//     }
+//     const coupling_matrix m = std::move(builder).finish();
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace troupe::lasso {
@@ -16,14 +22,17 @@ class coupling_matrix {
     coupling_matrix(std::size_t size, std::vector<double> numbers)
         : size_{size}, numbers_{std::move(numbers)} {}
 
-    // Of rows that are made one after the other; `row(i, numbers)` writes all numbers of row i.
-    template <class WriteRow>
-    static coupling_matrix of_rows(std::size_t size, WriteRow row);
-
     std::size_t size() const noexcept { return size_; }
     // Numbers that are read for all rows once.
     std::size_t entries() const noexcept { return numbers_.size(); }
-    double at(std::size_t i, std::size_t j) const;
+    double at(std::size_t i, std::size_t j) const {
+        if (starts_.empty())
+            return numbers_[i * size_ + j];
+        for (std::size_t e = starts_[i]; e < starts_[i + 1]; ++e)
+            if (places_[e] == j)
+                return numbers_[e];
+        return 0;
+    }
 
     // to += factor * row i; as many numbers as there are rows
     void add_row(std::size_t i, double factor, double* to) const {
@@ -38,47 +47,44 @@ class coupling_matrix {
     }
 
   private:
+    friend class coupling_matrix_builder;
+
     std::size_t size_ = 0;
     std::vector<double> numbers_;
     std::vector<std::size_t> starts_;   // of the rows, if zeros are left out
     std::vector<std::uint32_t> places_; // of the numbers in their rows
 };
 
-// Below this share of numbers that are not 0 the zeros are left out.
-inline constexpr double dense_share = 0.25;
-
-template <class WriteRow>
-coupling_matrix coupling_matrix::of_rows(std::size_t size, WriteRow row) {
-    const auto entries_max = static_cast<std::size_t>(dense_share * static_cast<double>(size) *
-                                                      static_cast<double>(size));
-    std::vector<double> numbers(size);
-    coupling_matrix m;
-    m.size_ = size;
-    m.starts_.push_back(0);
-    for (std::size_t i = 0; i < size && m.numbers_.size() <= entries_max; ++i) {
-        row(i, std::span{numbers});
-        for (std::size_t j = 0; j < size; ++j)
-            if (numbers[j] != 0) {
-                m.numbers_.push_back(numbers[j]);
-                m.places_.push_back(static_cast<std::uint32_t>(j));
-            }
-        m.starts_.push_back(m.numbers_.size());
+class coupling_matrix_builder {
+  public:
+    explicit coupling_matrix_builder(std::size_t size) {
+        made_.size_ = size;
+        made_.starts_.push_back(0);
     }
-    if (m.numbers_.size() <= entries_max)
-        return m;
-    m = {size, std::vector<double>(size * size)};
-    for (std::size_t i = 0; i < size; ++i)
-        row(i, std::span{m.numbers_}.subspan(i * size, size));
-    return m;
-}
 
-inline double coupling_matrix::at(std::size_t i, std::size_t j) const {
-    if (starts_.empty())
-        return numbers_[i * size_ + j];
-    for (std::size_t e = starts_[i]; e < starts_[i + 1]; ++e)
-        if (places_[e] == j)
-            return numbers_[e];
-    return 0;
-}
+    void add(std::size_t j, double product) {
+        made_.numbers_.push_back(product);
+        made_.places_.push_back(static_cast<std::uint32_t>(j));
+    }
+    void end_row() { made_.starts_.push_back(made_.numbers_.size()); }
+
+    coupling_matrix finish() && {
+        const std::size_t size = made_.size_;
+        const double all = static_cast<double>(size) * static_cast<double>(size);
+        if (static_cast<double>(made_.numbers_.size()) < dense_share * all)
+            return std::move(made_);
+        std::vector<double> numbers(size * size);
+        for (std::size_t i = 0; i < size; ++i)
+            for (std::size_t e = made_.starts_[i]; e < made_.starts_[i + 1]; ++e)
+                numbers[i * size + made_.places_[e]] = made_.numbers_[e];
+        return {size, std::move(numbers)};
+    }
+
+  private:
+    // Below this share of numbers that are not 0 the zeros are left out.
+    static constexpr double dense_share = 0.25;
+
+    coupling_matrix made_;
+};
 
 } // namespace troupe::lasso

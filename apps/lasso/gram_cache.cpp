@@ -1,32 +1,15 @@
 #include "apps/lasso/gram_cache.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
-#include <optional>
 #include <string>
-#include <unordered_set>
 
 namespace troupe::lasso {
 
 namespace {
-
-constexpr double missing = std::numeric_limits<double>::quiet_NaN();
-constexpr double asked = std::numeric_limits<double>::infinity();
-constexpr std::size_t places_at_once = 64;
-constexpr std::size_t tile = 32;
-
-// Calls f(i, k) for all i below `rows` and all k below `columns`, one square after the other: an entry is written both ways,
-// and so both lie near what was written just before.
-template <class Function>
-void for_each_pair(std::size_t rows, std::size_t columns, Function f) {
-    for (std::size_t first = 0; first < rows; first += tile)
-        for (std::size_t from = 0; from < columns; from += tile)
-            for (std::size_t i = first; i < std::min(first + tile, rows); ++i)
-                for (std::size_t k = from; k < std::min(from + tile, columns); ++k)
-                    f(i, k);
-}
 
 std::int32_t narrow(std::int64_t column) {
     return static_cast<std::int32_t>(column);
@@ -42,161 +25,92 @@ std::vector<std::int32_t> all_of(std::span<const std::int64_t> chosen,
     return all;
 }
 
-error not_there(std::int64_t row, std::int64_t column) {
-    return {errc::protocol, "the product of columns " + std::to_string(row) + " and " +
-                                std::to_string(column) +
-                                " is needed, but was not asked for, or is no number"};
+error not_there(std::int64_t row) {
+    return {errc::protocol, "products of column " + std::to_string(row) +
+                                " with others are needed, but were not asked for"};
 }
+
+// Calls f(number, sum) for all products that are not 0 of at least one part, in their order.
+template <class Function>
+void for_each_sum(std::span<const gram_part> parts, Function f) {
+    std::vector<std::size_t> next(parts.size());
+    const auto number_at = [&](std::size_t w) {
+        const gram_part& part = parts[w];
+        if (next[w] >= part.products.size())
+            return std::numeric_limits<std::int64_t>::max();
+        return part.are_all ? static_cast<std::int64_t>(next[w]) : part.numbers[next[w]];
+    };
+    while (true) {
+        std::int64_t number = std::numeric_limits<std::int64_t>::max();
+        for (std::size_t w = 0; w < parts.size(); ++w)
+            number = std::min(number, number_at(w));
+        if (number == std::numeric_limits<std::int64_t>::max())
+            return;
+        double sum = 0;
+        for (std::size_t w = 0; w < parts.size(); ++w)
+            if (number_at(w) == number)
+                sum += parts[w].products[next[w]++];
+        f(static_cast<std::uint64_t>(number), sum);
+    }
+}
+
+struct entry_place {
+    std::size_t block = 0, row = 0, column = 0; // of the block's lists
+    bool is_among = false;                      // the column is one of the rows
+};
+
+// The places of the entries of a request, which are passed in order.
+class request_walk {
+  public:
+    explicit request_walk(const gram_request& request) : request_{request} {}
+
+    // Of the entry of this number, which is no smaller than the one before.
+    entry_place at(std::uint64_t number) {
+        while (number >= begin_ + request_[block_].entries()) {
+            begin_ += request_[block_++].entries();
+            row_ = 1;
+        }
+        const gram_block& block = request_[block_];
+        std::uint64_t in_block = number - begin_;
+        if (in_block >= block.pairs()) {
+            in_block -= block.pairs();
+            return {block_, in_block / block.columns.size(), in_block % block.columns.size(),
+                    false};
+        }
+        while (in_block >= std::uint64_t{row_} * (row_ + 1) / 2)
+            ++row_;
+        return {block_, row_, in_block - std::uint64_t{row_} * (row_ - 1) / 2, true};
+    }
+
+  private:
+    const gram_request& request_;
+    std::size_t block_ = 0;
+    std::uint64_t begin_ = 0; // of the block
+    std::size_t row_ = 1;     // of the last entry among the block's rows
+};
 
 } // namespace
 
-// ---- room ----
-
-std::size_t gram_cache::make_room(std::span<const std::int64_t> chosen,
-                                  std::span<const std::int32_t> partners, const use& u) {
-    const std::vector<std::int32_t> needed = all_of(chosen, partners);
-    const auto count_new = [&] {
-        return static_cast<std::size_t>(std::ranges::count_if(
-            needed, [&](std::int32_t column) { return !place_of_.contains(column); }));
-    };
-    const auto has_row = [&](std::int64_t j) {
-        const auto found = place_of_.find(narrow(j));
-        return found != place_of_.end() && places_[found->second].has_row();
-    };
-    for (const std::int32_t column : needed)
-        if (place_of_.contains(column))
-            use_place(column, u.number);
-    const std::size_t new_places = count_new();
-    const auto new_rows = static_cast<std::size_t>(
-        std::ranges::count_if(chosen, [&](std::int64_t j) { return !has_row(j); }));
-    const auto places_then = [&] {
-        return places_.size() + new_places - std::min(new_places, free_.size());
-    };
-    while ((row_count_ + new_rows) * places_then() > entries_max_ &&
-           drop_oldest(std::min(u.oldest, u.number))) {
-    }
-    const std::size_t rows_max = entries_max_ / std::max<std::size_t>(places_then(), 1);
-    grow(places_then());
-    std::unordered_set<std::size_t> new_ones; // no row has anything of them
-    for (const std::int32_t column : needed)
-        if (use_place(column, u.number))
-            new_ones.insert(place_of_.at(column));
-    std::size_t room = 0;
-    for (; room < chosen.size(); ++room) {
-        if (has_row(chosen[room]))
-            continue;
-        if (row_count_ >= rows_max)
-            break;
-        const std::size_t at = place_of_.at(narrow(chosen[room]));
-        add_row(at, new_ones.contains(at));
-    }
-    return room;
-}
-
-// Whether it is a new one.
-bool gram_cache::use_place(std::int32_t column, std::uint64_t number) {
-    const auto [found, is_new] = place_of_.try_emplace(column, 0);
-    if (is_new) {
-        found->second = free_.back();
-        free_.pop_back();
-        places_[found->second].column = column;
-    }
-    places_[found->second].last_use = number;
-    return is_new;
-}
-
-// Drops the variable whose last use is longest ago; false if all are needed.
-bool gram_cache::drop_oldest(std::uint64_t oldest) {
-    const auto age = [](const place& p) { return std::pair{p.last_use, p.column}; };
-    std::size_t found = places_.size();
-    for (std::size_t i = 0; i < places_.size(); ++i)
-        if (places_[i].column >= 0 && places_[i].last_use < oldest &&
-            (found == places_.size() || age(places_[i]) < age(places_[found])))
-            found = i;
-    if (found == places_.size())
-        return false;
-    drop(places_[found], found);
-    return true;
-}
-
-void gram_cache::drop(place& p, std::size_t at) {
-    if (at < is_mutual_.size())
-        is_mutual_[at] = false;
-    place_of_.erase(p.column);
-    row_count_ -= p.has_row();
-    p = {};
-    free_.push_back(at);
-    for (place& other : places_)
-        if (other.has_row())
-            other.products[at] = missing;
-}
-
-void gram_cache::grow(std::size_t places) {
-    if (places <= places_.size())
-        return;
-    // Some more, if they are within the bound, so that rows move seldom.
-    const std::size_t roomy = std::max(places, places_.size() + places_at_once);
-    if (roomy * roomy <= entries_max_)
-        places = roomy;
-    for (std::size_t at = places; at > places_.size(); --at)
-        free_.push_back(at - 1);
-    places_.resize(places);
-    for (place& p : places_)
-        if (p.has_row())
-            p.products.resize(places, missing);
-}
-
-void gram_cache::add_row(std::size_t at, bool is_new) {
-    std::vector<double> products(places_.size(), missing);
-    for (std::size_t i = 0; i < places_.size() && !is_new; ++i)
-        if (places_[i].has_row())
-            products[i] = places_[i].products[at];
-    places_[at].products = std::move(products);
-    ++row_count_;
-}
-
-// ---- entries ----
-
-bool gram_cache::is_missing(std::size_t row, std::size_t column) const {
-    return std::isnan(places_[row].products[column]);
-}
-
-void gram_cache::mark(std::size_t row, std::size_t column, double product) {
-    if (places_[row].has_row())
-        places_[row].products[column] = product;
-    if (places_[column].has_row())
-        places_[column].products[row] = product;
-}
+// ---- what is missing ----
 
 gram_request gram_cache::ask(std::span<const std::int64_t> chosen,
                              std::span<const std::int32_t> partners) {
-    const place_list needed = places_of(all_of(chosen, partners));
-    is_mutual_.resize(places_.size());
-    place_list not_mutual;
-    std::ranges::copy_if(needed, std::back_inserter(not_mutual),
-                         [this](std::size_t at) { return !is_mutual_[at]; });
-    gram_request request;
-    const auto add = [&](gram_block block) {
-        if (block.entries() > 0)
-            request.push_back(std::move(block));
-    };
-    place_list rows, new_rows, old_rows;
+    const place_list columns = places_of(all_of(chosen, partners));
+    const place_set needed = set_of(columns);
+    place_list new_rows, old_rows;
     for (const std::int64_t j : chosen) {
         const std::size_t row = place_of_.at(narrow(j));
-        rows.push_back(row);
-        (!is_mutual_[row] && misses_all(row, needed) ? new_rows : old_rows).push_back(row);
+        const bool is_new = needed.count_without(places_[row].known) + 1 == columns.size();
+        (is_new ? new_rows : old_rows).push_back(row);
     }
-    add(ask_new(new_rows, needed));
+    gram_request request;
+    if (!new_rows.empty())
+        ask_for(new_rows, columns, true, request);
     // Of the others those that miss the same columns are asked for together.
     std::map<place_list, place_list> alike;
-    for (const std::size_t row : old_rows) {
-        place_list missed;
-        for (const std::size_t column : is_mutual_[row] ? not_mutual : needed)
-            if (column != row && is_missing(row, column))
-                missed.push_back(column);
-        if (!missed.empty())
+    for (const std::size_t row : old_rows)
+        if (place_list missed = needed.without(places_[row].known); !missed.empty())
             alike[std::move(missed)].push_back(row);
-    }
     std::vector<const decltype(alike)::value_type*> order;
     for (const auto& group : alike)
         order.push_back(&group);
@@ -206,57 +120,46 @@ gram_request gram_cache::ask(std::span<const std::int64_t> chosen,
                std::pair{a->first.size(), places_[b->second.front()].column};
     });
     for (const auto* group : order)
-        add(ask_alike(group->second, group->first));
-    if (!std::ranges::all_of(rows, [this](std::size_t at) { return is_mutual_[at]; })) {
-        is_mutual_.assign(places_.size(), false);
-        for (const std::size_t row : rows)
-            is_mutual_[row] = true;
-    }
+        ask_for(group->second, group->first, false, request);
     return request;
 }
 
-bool gram_cache::misses_all(std::size_t row, const place_list& needed) const {
-    return std::ranges::all_of(
-        needed, [&](std::size_t column) { return column == row || is_missing(row, column); });
-}
-
-// Rows that have nothing yet: with one another, and with all others that are needed.
-gram_block gram_cache::ask_new(const place_list& rows, const place_list& needed) {
+// Rows that miss the same columns, as far as no earlier block has asked for them.
+void gram_cache::ask_for(const place_list& rows, const place_list& columns, bool is_among,
+                         gram_request& request) {
     gram_block block;
-    if (rows.empty())
-        return block;
-    for (const std::size_t row : rows)
+    block.is_among = is_among;
+    const place_set all_rows = set_of(rows);
+    for (const std::size_t row : rows) {
         block.rows.push_back(places_[row].column);
-    for_each_pair(rows.size(), rows.size(), [&](std::size_t i, std::size_t k) {
-        if (k < i)
-            mark(rows[i], rows[k], asked);
-    });
-    ask_with(rows, needed, block);
-    return block;
-}
-
-// Rows that miss the same columns, less what an earlier block has asked for.
-gram_block gram_cache::ask_alike(const place_list& rows, const place_list& missed) {
-    gram_block block;
-    for (const std::size_t row : rows)
-        block.rows.push_back(places_[row].column);
-    ask_with(rows, missed, block);
-    block.is_among = false;
-    return block;
-}
-
-// The columns that all these rows miss.
-void gram_cache::ask_with(const place_list& rows, const place_list& columns, gram_block& block) {
+        if (is_among)
+            places_[row].known |= all_rows;
+    }
     place_list missed;
     for (const std::size_t column : columns)
-        if (column != rows.front() && is_missing(rows.front(), column)) {
+        if (!places_[rows.front()].known.contains(column))
             missed.push_back(column);
-            block.columns.push_back(places_[column].column);
-        }
-    for_each_pair(rows.size(), missed.size(),
-                  [&](std::size_t i, std::size_t k) { mark(rows[i], missed[k], asked); });
+    const place_set all_columns = set_of(missed);
+    for (const std::size_t row : rows)
+        places_[row].known |= all_columns;
+    for (const std::size_t column : missed) {
+        if (places_[column].has_row)
+            places_[column].known |= all_rows;
+        block.columns.push_back(places_[column].column);
+    }
+    std::ranges::sort(block.columns);
+    if (block.entries() > 0)
+        request.push_back(std::move(block));
 }
 
+place_set gram_cache::set_of(const place_list& places) const {
+    place_set set;
+    for (const std::size_t at : places)
+        set.insert(at);
+    return set;
+}
+
+// places_.size() for columns that have none.
 gram_cache::place_list gram_cache::places_of(std::span<const std::int32_t> columns) const {
     place_list places;
     places.reserve(columns.size());
@@ -267,65 +170,115 @@ gram_cache::place_list gram_cache::places_of(std::span<const std::int32_t> colum
     return places;
 }
 
-bool gram_cache::keep(const gram_request& request, std::span<const std::span<const double>> parts,
+// ---- what has come ----
+
+bool gram_cache::keep(const gram_request& request, std::span<const gram_part> parts,
                       const std::function<double(std::int32_t)>& scale) {
-    std::size_t begin = 0;
+    std::vector<sides> blocks;
+    for (const gram_block& block : request)
+        blocks.push_back(sides_of(block, scale));
     bool are_numbers = true;
-    for (const gram_block& block : request) {
-        const place_list rows = places_of(block.rows), columns = places_of(block.columns);
-        std::vector<double> row_scales, column_scales;
-        std::ranges::transform(block.rows, std::back_inserter(row_scales), scale);
-        std::ranges::transform(block.columns, std::back_inserter(column_scales), scale);
-        const auto put = [&](std::size_t row, std::size_t column, std::size_t at, double divisor) {
-            double sum = 0;
-            for (const std::span<const double> part : parts)
-                sum += part[at];
-            are_numbers = are_numbers && std::isfinite(sum);
-            if (row < places_.size() && column < places_.size())
-                mark(row, column, sum / divisor);
-        };
-        if (block.is_among)
-            for_each_pair(rows.size(), rows.size(), [&](std::size_t i, std::size_t k) {
-                if (k < i)
-                    put(rows[i], rows[k], begin + i * (i - 1) / 2 + k,
-                        row_scales[i] * row_scales[k]);
-            });
-        begin += block.pairs();
-        for_each_pair(rows.size(), columns.size(), [&](std::size_t i, std::size_t k) {
-            put(rows[i], columns[k], begin + i * columns.size() + k,
-                row_scales[i] * column_scales[k]);
+    const auto put = [&](const sides& s, const entry_place& e, double sum) {
+        are_numbers = are_numbers && std::isfinite(sum);
+        if (sum == 0)
+            return;
+        const auto& others = e.is_among ? s.rows : s.columns;
+        const auto& scales = e.is_among ? s.row_scales : s.column_scales;
+        store(s.rows[e.row], others[e.column], sum / (s.row_scales[e.row] * scales[e.column]));
+    };
+    const auto is_dense = [](const gram_part& part) { return part.are_all; };
+    if (!std::ranges::all_of(parts, is_dense)) {
+        request_walk walk{request};
+        for_each_sum(parts, [&](std::uint64_t number, double sum) {
+            const entry_place e = walk.at(number);
+            put(blocks[e.block], e, sum);
         });
-        begin += rows.size() * columns.size();
+        return are_numbers;
+    }
+    std::size_t next = 0;
+    const auto sum = [&] {
+        double all = 0;
+        for (const gram_part& part : parts)
+            all += part.products[next];
+        ++next;
+        return all;
+    };
+    for (std::size_t b = 0; b < blocks.size() && !parts.empty(); ++b) {
+        const std::size_t rows = blocks[b].rows.size(), columns = blocks[b].columns.size();
+        for (std::size_t i = 0; request[b].is_among && i < rows; ++i)
+            for (std::size_t k = 0; k < i; ++k)
+                put(blocks[b], {b, i, k, true}, sum());
+        for (std::size_t i = 0; i < rows; ++i)
+            for (std::size_t k = 0; k < columns; ++k)
+                put(blocks[b], {b, i, k, false}, sum());
     }
     return are_numbers;
 }
 
-void gram_cache::put_square(std::int64_t variable, double square) {
-    const std::size_t at = place_of_.at(narrow(variable));
-    mark(at, at, square);
+// Where the rows and columns of a block are. Counts its products as known.
+gram_cache::sides gram_cache::sides_of(const gram_block& block,
+                                       const std::function<double(std::int32_t)>& scale) {
+    sides s{places_of(block.rows), places_of(block.columns), {}, {}};
+    std::ranges::transform(block.rows, std::back_inserter(s.row_scales), scale);
+    std::ranges::transform(block.columns, std::back_inserter(s.column_scales), scale);
+    const auto count = [this](const place_list& places) {
+        return static_cast<double>(std::ranges::count_if(
+            places, [this](std::size_t at) { return at < places_.size() && places_[at].has_row; }));
+    };
+    known_products_ += count(s.rows) * static_cast<double>(block.columns.size()) +
+                       count(s.columns) * static_cast<double>(block.rows.size()) +
+                       2 * static_cast<double>(block.pairs());
+    return s;
 }
 
-// Null if there is none.
-const double* gram_cache::row_of(std::int64_t column) const {
-    const auto found = place_of_.find(narrow(column));
-    if (found == place_of_.end() || !places_[found->second].has_row())
-        return nullptr;
-    return places_[found->second].products.data();
+void gram_cache::store(std::size_t row, std::size_t column, double product) {
+    if (row >= places_.size() || column >= places_.size())
+        return;
+    const auto put = [&](place& p, std::size_t at) {
+        if (!p.has_row)
+            return;
+        p.places.push_back(static_cast<std::uint32_t>(at));
+        p.products.push_back(product);
+        ++stored_;
+    };
+    put(places_[row], column);
+    if (row != column)
+        put(places_[column], row);
+}
+
+void gram_cache::put_square(std::int64_t variable, double square) {
+    const std::size_t at = place_of_.at(narrow(variable));
+    if (places_[at].known.contains(at))
+        return;
+    places_[at].known.insert(at);
+    known_products_ += 1;
+    store(at, at, square);
+}
+
+// ---- what is there ----
+
+bool gram_cache::knows_all(std::size_t row, const place_set& columns) const {
+    return row < places_.size() && places_[row].has_row &&
+           columns.count_without(places_[row].known) == 0;
 }
 
 result<std::vector<double>> gram_cache::gather(std::span<const std::int64_t> rows,
                                                std::span<const std::int32_t> columns) const {
     const place_list at = places_of(columns);
-    std::vector<double> entries;
+    const place_set needed = set_of(at);
+    std::vector<double> all(places_.size() + 1), entries;
     entries.reserve(rows.size() * columns.size());
     for (const std::int64_t j : rows) {
-        const double* products = row_of(j);
-        for (std::size_t i = 0; i < at.size(); ++i) {
-            entries.push_back(products != nullptr && at[i] < places_.size() ? products[at[i]]
-                                                                            : missing);
-            if (!std::isfinite(entries.back()))
-                return not_there(j, columns[i]);
-        }
+        const std::size_t row = places_of(std::array{narrow(j)}).front();
+        if (!knows_all(row, needed))
+            return not_there(j);
+        const place& p = places_[row];
+        for (std::size_t e = 0; e < p.places.size(); ++e)
+            all[p.places[e]] = p.products[e];
+        for (const std::size_t column : at)
+            entries.push_back(all[column]);
+        for (const std::uint32_t place : p.places)
+            all[place] = 0;
     }
     return entries;
 }
@@ -334,25 +287,22 @@ result<coupling_matrix> gram_cache::among(std::span<const std::int64_t> chosen) 
     std::vector<std::int32_t> columns;
     std::ranges::transform(chosen, std::back_inserter(columns), narrow);
     const place_list at = places_of(columns);
-    for (std::size_t i = 0; i < chosen.size(); ++i)
-        if (row_of(chosen[i]) == nullptr)
-            return not_there(chosen[i], chosen[i]);
-    std::optional<error> failure;
-    coupling_matrix matrix =
-        coupling_matrix::of_rows(chosen.size(), [&](std::size_t i, std::span<double> numbers) {
-            const double* products = places_[at[i]].products.data();
-            bool is_there = true;
-            for (std::size_t k = 0; k < at.size(); ++k) {
-                numbers[k] = products[at[k]];
-                is_there = is_there && std::isfinite(numbers[k]);
-            }
-            for (std::size_t k = 0; !is_there && !failure; ++k)
-                if (!std::isfinite(numbers[k]))
-                    failure = not_there(chosen[i], columns[k]);
-        });
-    if (failure)
-        return *failure;
-    return matrix;
+    const place_set needed = set_of(at);
+    constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+    std::vector<std::uint32_t> order(places_.size() + 1, none); // of the chosen, by their places
+    for (std::size_t i = 0; i < at.size(); ++i)
+        order[at[i]] = static_cast<std::uint32_t>(i);
+    coupling_matrix_builder builder{chosen.size()};
+    for (std::size_t i = 0; i < at.size(); ++i) {
+        if (!knows_all(at[i], needed))
+            return not_there(chosen[i]);
+        const place& p = places_[at[i]];
+        for (std::size_t e = 0; e < p.places.size(); ++e)
+            if (order[p.places[e]] != none)
+                builder.add(order[p.places[e]], p.products[e]);
+        builder.end_row();
+    }
+    return std::move(builder).finish();
 }
 
 // ---- as it is saved ----
@@ -360,39 +310,60 @@ result<coupling_matrix> gram_cache::among(std::span<const std::int64_t> chosen) 
 gram_cache::contents gram_cache::save() const {
     contents all;
     for (const place& p : places_) {
-        all.numbers.push_back(p.column);
-        all.numbers.push_back(static_cast<std::int64_t>(p.last_use));
-        all.numbers.push_back(p.has_row());
+        const std::vector<std::uint64_t>& words = p.known.words();
+        all.numbers.insert(all.numbers.end(), {p.column, static_cast<std::int64_t>(p.last_use),
+                                               p.has_row, static_cast<std::int64_t>(words.size()),
+                                               static_cast<std::int64_t>(p.products.size())});
+        all.known.insert(all.known.end(), words.begin(), words.end());
+        all.places.insert(all.places.end(), p.places.begin(), p.places.end());
         all.products.insert(all.products.end(), p.products.begin(), p.products.end());
     }
+    all.numbers.push_back(static_cast<std::int64_t>(known_products_));
     return all;
 }
 
 result<void> gram_cache::load(const contents& saved) {
-    const error bad{errc::protocol, "the saved products of columns have other sizes"};
+    constexpr std::size_t each = 5; // numbers of a place
+    const error bad{errc::protocol, "the saved products of columns do not fit together"};
+    if (saved.numbers.size() % each != 1 || saved.places.size() != saved.products.size())
+        return bad;
     gram_cache loaded{entries_max_};
-    const std::size_t places = saved.numbers.size() / 3;
-    loaded.places_.resize(places);
-    std::size_t begin = 0;
-    for (std::size_t i = 0; i < places; ++i) {
-        place& p = loaded.places_[i];
-        p.column = narrow(saved.numbers[3 * i]);
-        p.last_use = static_cast<std::uint64_t>(saved.numbers[3 * i + 1]);
+    const std::size_t count = saved.numbers.size() / each;
+    std::size_t word = 0, product = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::int64_t* n = saved.numbers.data() + each * i;
+        place& p = loaded.places_.emplace_back();
+        p.column = narrow(n[0]);
+        p.last_use = static_cast<std::uint64_t>(n[1]);
+        p.has_row = n[2] != 0;
+        const auto words = static_cast<std::uint64_t>(n[3]),
+                   products = static_cast<std::uint64_t>(n[4]);
+        if (words > saved.known.size() - word || products > saved.products.size() - product)
+            return bad;
+        const auto from = [](const auto& all, std::size_t begin, std::size_t size) {
+            return std::span{all}.subspan(begin, size);
+        };
+        const auto known = from(saved.known, word, words);
+        p.known = place_set::of_words({known.begin(), known.end()});
+        for (const std::int32_t at : from(saved.places, product, products)) {
+            if (at < 0 || static_cast<std::size_t>(at) >= count)
+                return bad;
+            p.places.push_back(static_cast<std::uint32_t>(at));
+        }
+        const auto values = from(saved.products, product, products);
+        p.products.assign(values.begin(), values.end());
+        word += words;
+        product += products;
+        loaded.row_count_ += p.has_row;
         if (p.column < 0)
             loaded.free_.push_back(i);
         else if (!loaded.place_of_.emplace(p.column, i).second)
             return bad;
-        if (saved.numbers[3 * i + 2] == 0)
-            continue;
-        if (p.column < 0 || saved.products.size() - begin < places)
-            return bad;
-        const auto from = saved.products.begin() + static_cast<std::ptrdiff_t>(begin);
-        p.products.assign(from, from + static_cast<std::ptrdiff_t>(places));
-        begin += places;
-        ++loaded.row_count_;
     }
-    if (saved.numbers.size() % 3 != 0 || begin != saved.products.size())
+    if (word != saved.known.size() || product != saved.products.size())
         return bad;
+    loaded.stored_ = product;
+    loaded.known_products_ = static_cast<double>(saved.numbers.back());
     *this = std::move(loaded);
     return {};
 }

@@ -1,6 +1,6 @@
 // The products of columns with one another that a scheduler has asked for, scaled and not centred: rows for its own
-// variables, columns for all that they meet. Each product is asked for once while it is kept; when the bound is reached, the
-// variables that were used least recently are dropped with their rows.
+// variables, columns for all that they meet. Those that are 0 take no memory beyond a bit. Each product is asked for once
+// while it is kept; when the bound is reached, the variables that were used least recently are dropped with their rows.
 //
 //     chosen.resize(cache.make_room(chosen, partners, {number, oldest}));
 //     const gram_request request = cache.ask(chosen, partners);          // what is missing
@@ -20,6 +20,7 @@
 
 #include "apps/lasso/coupling_matrix.hpp"
 #include "apps/lasso/gram_request.hpp"
+#include "apps/lasso/place_set.hpp"
 #include "schemas/base/error.hpp"
 
 namespace troupe::lasso {
@@ -32,72 +33,84 @@ class gram_cache {
         std::uint64_t oldest = 0;
     };
 
+    // Keeps about as many entries: a product that is not 0 is one, or two if both columns have rows; 64 bits are one.
     explicit gram_cache(std::size_t entries_max) : entries_max_{entries_max} {}
 
     // Makes rows for as many of the chosen as there is room for, from the first on, each with all the chosen and the
-    // partners as columns; returns their number.
+    // partners as columns; returns their number. How many products will not be 0 is judged by those that are there.
     std::size_t make_room(std::span<const std::int64_t> chosen,
                           std::span<const std::int32_t> partners, const use& u);
+
+    // Of a variable that has a row, with itself; before it is asked for.
+    void put_square(std::int64_t variable, double square);
 
     // What is missing of the products of the chosen with one another and with their partners, which have room. It counts as
     // there from now on.
     gram_request ask(std::span<const std::int64_t> chosen, std::span<const std::int32_t> partners);
 
-    // What has come, in the order of the request's blocks: parts, all of the request's size, whose sums are the products.
-    // `scale(column)`: what the column is divided by. Products for which there is no place any more are left out. False if
-    // some are no numbers.
-    bool keep(const gram_request& request, std::span<const std::span<const double>> parts,
+    // What has come: parts whose sums are the products. `scale(column)`: what the column is divided by. Products for which
+    // there is no place any more are left out. False if some are no numbers.
+    bool keep(const gram_request& request, std::span<const gram_part> parts,
               const std::function<double(std::int32_t)>& scale);
-    // Of a variable that has a row, with itself.
-    void put_square(std::int64_t variable, double square);
 
-    // Row after row. errc::protocol if one is not there, or has not come yet.
+    // Row after row. errc::protocol if one has not been asked for.
     result<std::vector<double>> gather(std::span<const std::int64_t> rows,
                                        std::span<const std::int32_t> columns) const;
     result<coupling_matrix> among(std::span<const std::int64_t> chosen) const;
 
-    std::size_t rows() const noexcept { return row_count_; }
-    std::size_t entries() const noexcept { return row_count_ * places_.size(); }
+    std::size_t entries() const noexcept { return stored_ + words(); }
 
-    // All that is kept, as it is saved: of each place its column, or -1, its last use, and whether it has a row; and the
-    // rows.
+    // All that is kept, as it is saved. Of each place: its column, or -1, its last use, whether it has a row, the words of
+    // what that knows, and its products.
     struct contents {
         std::vector<std::int64_t> numbers;
+        std::vector<std::int64_t> known;
+        std::vector<std::int32_t> places;
         std::vector<double> products;
     };
     contents save() const;
     result<void> load(const contents& saved);
 
   private:
-    // A variable that is used, and its row if it has one: a product for each place.
+    // A variable that is used, and its row if it has one.
     struct place {
         std::int32_t column = -1; // -1: free
         std::uint64_t last_use = 0;
+        bool has_row = false;
+        place_set known;                   // places whose products have been asked for
+        std::vector<std::uint32_t> places; // of products that are not 0
         std::vector<double> products;
-
-        bool has_row() const noexcept { return !products.empty(); }
     };
     using place_list = std::vector<std::size_t>;
 
-    bool use_place(std::int32_t column, std::uint64_t number);
-    bool drop_oldest(std::uint64_t oldest);
-    void drop(place& p, std::size_t at);
-    void grow(std::size_t places);
-    void add_row(std::size_t at, bool is_new);
-    bool is_missing(std::size_t row, std::size_t column) const;
-    void mark(std::size_t row, std::size_t column, double product);
-    gram_block ask_new(const place_list& rows, const place_list& needed);
-    bool misses_all(std::size_t row, const place_list& needed) const;
-    gram_block ask_alike(const place_list& rows, const place_list& missed);
-    void ask_with(const place_list& rows, const place_list& columns, gram_block& block);
+    // Where the rows and columns of a block are, and what they are divided by.
+    struct sides {
+        place_list rows, columns;
+        std::vector<double> row_scales, column_scales;
+    };
+
+    // gram_room.cpp
+    void use_place(std::int32_t column, std::uint64_t number);
+    std::size_t words() const noexcept;
+    double share_of_entries() const noexcept;
+    void drop_oldest(double excess, std::uint64_t oldest);
+    void drop(const place_list& dropped);
+    void add_row(std::size_t at);
+
+    bool knows_all(std::size_t row, const place_set& columns) const;
+    place_set set_of(const place_list& places) const;
     place_list places_of(std::span<const std::int32_t> columns) const;
-    const double* row_of(std::int64_t column) const;
+    void ask_for(const place_list& rows, const place_list& columns, bool is_among,
+                 gram_request& request);
+    sides sides_of(const gram_block& block, const std::function<double(std::int32_t)>& scale);
+    void store(std::size_t row, std::size_t column, double product);
 
     std::size_t entries_max_;
+    std::size_t stored_ = 0;    // products that are not 0
+    double known_products_ = 0; // that have come, those that are 0 among them
     std::size_t row_count_ = 0;
     std::vector<place> places_;
     place_list free_;
-    std::vector<bool> is_mutual_; // of places: rows that miss nothing of one another
     std::unordered_map<std::int32_t, std::size_t> place_of_;
 };
 

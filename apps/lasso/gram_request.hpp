@@ -1,8 +1,9 @@
-// Which products of columns with one another a phase asks the workers for. Plain values.
+// Which products of columns with one another a phase asks the workers for, and what they answer. Plain values.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace troupe::lasso {
@@ -15,21 +16,28 @@ struct gram_block {
     std::vector<std::int32_t> columns;
     bool is_among = true;
 
-    std::size_t pairs() const noexcept {
+    std::uint64_t pairs() const noexcept {
         return rows.empty() || !is_among ? 0 : rows.size() * (rows.size() - 1) / 2;
     }
-    std::size_t entries() const noexcept { return pairs() + rows.size() * columns.size(); }
+    std::uint64_t entries() const noexcept { return pairs() + rows.size() * columns.size(); }
 
     friend bool operator==(const gram_block&, const gram_block&) = default;
 };
 
 using gram_request = std::vector<gram_block>;
 
-inline std::size_t entries_of(const gram_request& request) noexcept {
-    std::size_t entries = 0;
+inline std::uint64_t entries_of(const gram_request& request) noexcept {
+    std::uint64_t entries = 0;
     for (const gram_block& block : request)
         entries += block.entries();
     return entries;
 }
+
+// A worker's products: all of them, or those that are not 0 with their numbers in the order above, which rise.
+struct gram_part {
+    std::span<const double> products;
+    std::span<const std::int64_t> numbers; // none if they are all
+    bool are_all = true;
+};
 
 } // namespace troupe::lasso

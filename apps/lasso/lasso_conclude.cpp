@@ -96,10 +96,11 @@ void lasso_scheduler::begin_round(std::uint64_t number, std::span<const judgemen
     course_.used = all.used;
     course_.objective_bound = objective(all.residual_square, all.coefficients, p);
     const auto used = static_cast<std::size_t>(all.used);
-    working_.replace(number, judgements,
-                     {p.l1, std::min(std::max(first_size(options_.columns), growth * used),
-                                     limits::whole_set_max)},
-                     options_.form);
+    // It grows also where it can no longer be one phase.
+    const std::size_t size = std::max(
+        std::min(std::max(first_size(options_.columns), growth * used), options_.whole_set_max()),
+        used + used / 8);
+    working_.replace(number, judgements, {p.l1, size}, options_.form);
     fresh_gradients_.clear();
     for (const std::int64_t column : working_.own()) {
         const std::size_t i = index_of(column);
@@ -154,7 +155,8 @@ result<scheduled::saved_part> lasso_scheduler::save() const {
     state_writer write{*options_.memory};
     write("course", course)("values", values_)("facts", facts)("order", order_->state());
     write("phases", under_way)("phase variables", chosen)("phase gradients", gradients);
-    write("product numbers", gram.numbers)("products", gram.products);
+    write("product numbers", gram.numbers)("known products", gram.known);
+    write("product places", gram.places)("products", gram.products);
     write("working set", working.own)("others", working.others)("facts of others", working.facts);
     write("rule", rule_.save());
     write("fresh gradients", fresh_gradients_);

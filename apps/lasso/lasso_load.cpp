@@ -44,7 +44,8 @@ result<void> lasso_scheduler::load(const scheduled::saved_part& saved) {
     working_set::contents working;
     auto copied = all_of(
         {copy(saved, "order", order), copy(saved, "rule", rule),
-         copy(saved, "product numbers", gram.numbers), copy(saved, "products", gram.products),
+         copy(saved, "product numbers", gram.numbers), copy(saved, "known products", gram.known),
+         copy(saved, "product places", gram.places), copy(saved, "products", gram.products),
          copy(saved, "fresh gradients", fresh_gradients_), copy(saved, "working set", working.own),
          copy(saved, "others", working.others), copy(saved, "facts of others", working.facts)});
     if (!copied)

@@ -56,7 +56,7 @@ result<lasso_scheduler::update_sums> lasso_scheduler::sums_of(const update_reque
                                                               std::span<const payload> partials) {
     update_sums sums;
     sums.products.resize(request.with_products ? request.chosen.size() : 0);
-    std::vector<std::span<const double>> parts;
+    std::vector<gram_part> parts;
     for (const payload& partial : partials) {
         const auto part = read_update_partial(partial, request);
         if (!part)

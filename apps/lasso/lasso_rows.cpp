@@ -6,7 +6,7 @@
 
 #include "apps/lasso/lasso_limits.hpp"
 #include "apps/lasso/saved_state.hpp"
-#include "kernels/columns/sparse_columns.hpp"
+#include "kernels/columns/sparse_products.hpp"
 
 namespace troupe::lasso {
 
@@ -25,6 +25,9 @@ double sum_of(std::span<const double> numbers, Function f) {
     return ((sums[0] + sums[4]) + (sums[2] + sums[6])) +
            ((sums[1] + sums[5]) + (sums[3] + sums[7]));
 }
+
+// Above this share of entries products of all columns are faster than those of entries that meet (sparse_products.hpp).
+constexpr double sparse_share = 0.15;
 
 sparse_rows rows_of(const scheduled::matrix_piece& piece) {
     return {piece.starts, piece.indices, piece.values};
@@ -122,6 +125,7 @@ result<void> lasso_rows::build_sparse() {
     auto columns = builder->finish();
     if (!columns)
         return columns.failure();
+    sparse_ = columns->get();
     columns_.emplace(std::move(*columns));
     return {};
 }
@@ -157,15 +161,21 @@ result<payload> lasso_rows::push(const scheduled::phase& p, compute_context&) {
     std::vector<double> products(request->with_products ? chosen.size() : 0);
     if (request->with_products)
         columns_->products(chosen, residual_, residual_sum_, products);
-    auto gram = tensor::allocate(*options_.memory, data_type::float64, {entries_of(request->gram)});
-    if (!gram)
-        return gram.failure();
-    std::span<double> to = gram->mutable_values<double>();
+    const double residual_sum = options_.has_intercept ? residual_sum_ : 0.0;
+    if (sparse_ != nullptr && is_sparse_enough(request->gram)) {
+        const sparse_answer answer = multiply_sparse(request->gram);
+        return to_payload(
+            *options_.memory,
+            update_partial{products, residual_sum, {answer.products, answer.numbers, false}});
+    }
+    if (entries_of(request->gram) > limits::phase_products_max)
+        return error{errc::exhausted, "a phase asks for more products of columns than a worker "
+                                      "makes at once; use a smaller set"};
+    std::vector<double> gram(entries_of(request->gram));
+    std::span<double> to = gram;
     for (const gram_block& block : request->gram)
         to = multiply(block, to);
-    return to_payload(*options_.memory,
-                      update_partial{products, options_.has_intercept ? residual_sum_ : 0.0, {}},
-                      std::move(*gram));
+    return to_payload(*options_.memory, update_partial{products, residual_sum, {gram, {}, true}});
 }
 
 // Writes what a block asks for; returns what is left behind it.
@@ -183,6 +193,49 @@ std::span<double> lasso_rows::multiply(const gram_block& block, std::span<double
     const std::span<double> rest = to.first(rows.size() * columns.size());
     columns_->gram({rows, columns}, rest, workspace_);
     return to.subspan(rest.size());
+}
+
+// Whether the rows of all blocks have so few entries that most products are 0.
+bool lasso_rows::is_sparse_enough(const gram_request& request) const {
+    double entries = 0, all = 0;
+    for (const gram_block& block : request)
+        for (const std::int32_t row : block.rows) {
+            entries += static_cast<double>(sparse_->entries(static_cast<std::size_t>(row)));
+            all += static_cast<double>(options_.rows);
+        }
+    return entries < sparse_share * all;
+}
+
+lasso_rows::sparse_answer lasso_rows::multiply_sparse(const gram_request& request) const {
+    sparse_answer answer;
+    std::vector<sparse_products::product> found;
+    std::int64_t first = 0;
+    const auto add = [&](std::int64_t begin) {
+        for (const auto& [right, value] : found) {
+            answer.numbers.push_back(begin + right);
+            answer.products.push_back(value);
+        }
+        found.clear();
+    };
+    for (const gram_block& block : request) {
+        const std::vector<std::uint32_t> rows = numbers_of(block.rows),
+                                         columns = numbers_of(block.columns);
+        if (block.pairs() > 0) {
+            sparse_products among{*sparse_, rows};
+            for (std::size_t i = 0; i < rows.size(); ++i) {
+                among.with(rows[i], i, found);
+                add(first);
+                first += static_cast<std::int64_t>(i);
+            }
+        }
+        sparse_products others{*sparse_, columns};
+        for (const std::uint32_t row : rows) {
+            others.with(row, columns.size(), found);
+            add(first);
+            first += static_cast<std::int64_t>(columns.size());
+        }
+    }
+    return answer;
 }
 
 result<payload> lasso_rows::probe(const scheduled::phase& p, std::uint32_t scheduler,

@@ -22,6 +22,7 @@
 #include "apps/lasso/settings.hpp"
 #include "apps/lasso/shifted_columns.hpp"
 #include "kernels/columns/dense_columns.hpp"
+#include "kernels/columns/sparse_columns.hpp"
 
 namespace troupe::lasso {
 
@@ -53,14 +54,23 @@ class lasso_rows final : public scheduled::worker_part {
     result<void> load(const scheduled::saved_part& saved) override;
 
   private:
+    // As gram_part has them.
+    struct sparse_answer {
+        std::vector<double> products;
+        std::vector<std::int64_t> numbers;
+    };
+
     result<void> take_rows(const scheduled::matrix_piece& piece);
     result<void> build_sparse();
     std::span<double> multiply(const gram_block& block, std::span<double> to);
+    bool is_sparse_enough(const gram_request& request) const;
+    sparse_answer multiply_sparse(const gram_request& request) const;
 
     rows_options options_;
     std::optional<dense_columns_builder> dense_; // while data arrives
     std::vector<payload> pieces_;                // of sparse data, as they arrive
     std::optional<shifted_columns> columns_;
+    const sparse_columns* sparse_ = nullptr; // the same, if they are sparse
     std::vector<double> residual_;
     double residual_sum_ = 0;
     column_workspace workspace_;

@@ -30,6 +30,7 @@ scheduler_options options_of(const scheduled::scheduler_site& site,
     o.form = {static_cast<double>(site.data.rows), settings.intercept, site.unit_norm};
     o.columns = site.data.columns;
     o.own = site.variables.at(site.scheduler);
+    o.is_sparse = site.data.is_sparse;
     o.scheduler = site.scheduler;
     o.schedulers = static_cast<std::uint32_t>(site.variables.size());
     return o;
@@ -105,7 +106,7 @@ std::vector<std::int64_t> lasso_scheduler::choose(random_stream& random) {
 // Whether the working set is one phase.
 bool lasso_scheduler::is_one_phase() const {
     return options_.schedule.set == 0 && options_.schedule.couple == scheduled::coupling::exact &&
-           working_.own().size() <= limits::whole_set_max;
+           working_.own().size() <= options_.whole_set_max();
 }
 
 std::size_t lasso_scheduler::phase_size() const {
@@ -113,7 +114,7 @@ std::size_t lasso_scheduler::phase_size() const {
         return options_.schedule.set;
     if (options_.schedule.couple == scheduled::coupling::check)
         return checked_size;
-    return is_one_phase() ? limits::whole_set_max : part_size;
+    return is_one_phase() ? options_.whole_set_max() : part_size;
 }
 
 // If all members of the working set are chosen right after a probe: what it has found.

@@ -49,7 +49,13 @@ struct scheduler_options {
     scheduled::number_range own;
     std::uint32_t scheduler = 0;
     std::uint32_t schedulers = 1;
+    bool is_sparse = false;
     check_scope scope = check_scope::set_and_flight;
+
+    // A working set of at most so many variables may be one phase.
+    std::size_t whole_set_max() const noexcept {
+        return is_sparse ? limits::whole_sparse_set_max : limits::whole_set_max;
+    }
 };
 scheduler_options options_of(const scheduled::scheduler_site& site, const lasso_settings& settings);
 

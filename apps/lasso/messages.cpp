@@ -88,35 +88,46 @@ result<update_request> read_update_request(const payload& p, std::uint64_t colum
         rest = rest.subspan(part.size());
         return true;
     };
-    std::size_t entries = 0;
+    std::uint64_t entries = 0;
     for (std::size_t i = 0; i + 2 < sizes->size(); i += 3) {
         gram_block& block = request.gram.emplace_back();
         if (!take((*sizes)[i], block.rows) || !take((*sizes)[i + 1], block.columns))
             return error{errc::protocol, "the blocks of products of a phase have other sizes"};
         block.is_among = (*sizes)[i + 2] != 0;
         entries += block.entries();
-        if (entries > limits::phase_entries_max)
+        if (entries > limits::phase_pairs_max)
             return error{errc::protocol, "a phase asks for more products than a phase may"};
     }
     return request;
 }
 
-result<payload> to_payload(memory_pool& memory, const update_partial& partial, tensor gram) {
-    auto made = payload_of(memory, partial.products, std::array{partial.residual_sum});
-    if (made)
-        made->push_back(std::move(gram));
-    return made;
+result<payload> to_payload(memory_pool& memory, const update_partial& partial) {
+    return payload_of(memory, partial.products, std::array{partial.residual_sum},
+                      partial.gram.products, partial.gram.numbers,
+                      std::array{std::int32_t{partial.gram.are_all}});
 }
 
 result<update_partial> read_update_partial(const payload& p, const update_request& request) {
     const std::size_t chosen = request.with_products ? request.chosen.size() : 0;
     const auto products = read<double>(p, 0, chosen, "a worker's products with the residual");
     const auto sum = read<double>(p, 1, 1, "a worker's sum of the residual");
-    const auto gram =
-        read<double>(p, 2, entries_of(request.gram), "a worker's products of columns");
-    if (const error* failure = first_failure(products, sum, gram))
+    const auto gram = read<double>(p, 2, "a worker's products of columns");
+    const auto numbers = read<std::int64_t>(p, 3, "the numbers of a worker's products");
+    const auto flags = read<std::int32_t>(p, 4, 1, "the flags of a worker's products");
+    if (const error* failure = first_failure(products, sum, gram, numbers, flags))
         return *failure;
-    return update_partial{*products, sum->front(), *gram};
+    const std::uint64_t entries = entries_of(request.gram);
+    const bool are_all = flags->front() != 0;
+    std::int64_t last = -1;
+    bool do_rise = true;
+    for (const std::int64_t number : *numbers) {
+        do_rise = do_rise && number > last;
+        last = number;
+    }
+    if (gram->size() != (are_all ? entries : numbers->size()) || !do_rise ||
+        (last >= 0 && static_cast<std::uint64_t>(last) >= entries))
+        return error{errc::protocol, "a worker's products of columns are not those asked for"};
+    return update_partial{*products, sum->front(), {*gram, *numbers, are_all}};
 }
 
 result<payload> to_payload(memory_pool& memory, const changes& c) {

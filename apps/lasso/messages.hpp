@@ -34,10 +34,9 @@ std::string describe_update(const payload& request);
 struct update_partial {
     std::span<const double> products; // x_j'r of the chosen, if asked for
     double residual_sum = 0;
-    std::span<const double> gram; // in the order of the request's blocks
+    gram_part gram;
 };
-// Of a partial whose products of columns are in a tensor already.
-result<payload> to_payload(memory_pool& memory, const update_partial& partial, tensor gram);
+result<payload> to_payload(memory_pool& memory, const update_partial& partial);
 result<update_partial> read_update_partial(const payload& p, const update_request& request);
 
 // Content of a probe.

@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(are_refused_before_memory_is_taken) {
     BOOST_TEST(says(d.refusal(site), "penalty.path: "));
     site = d.site();
     site.schedule.set = lasso::limits::set_max + 1;
-    BOOST_TEST(says(d.refusal(site), "at most 4096"));
+    BOOST_TEST(says(d.refusal(site), "at most 2048"));
     site = d.site();
     site.data.rows = 0;
     BOOST_TEST(says(d.refusal(site), "empty"));
