@@ -283,6 +283,27 @@ result<std::vector<double>> gram_cache::gather(std::span<const std::int64_t> row
     return entries;
 }
 
+result<std::vector<double>> gram_cache::sums_of(std::span<const std::int64_t> rows,
+                                                std::span<const std::int32_t> columns,
+                                                std::span<const double> factors) const {
+    const place_list at = places_of(columns);
+    const place_set needed = set_of(at);
+    std::vector<double> of_places(places_.size() + 1), sums;
+    for (std::size_t i = 0; i < at.size(); ++i)
+        of_places[at[i]] += factors[i];
+    for (const std::int64_t j : rows) {
+        const std::size_t row = places_of(std::array{narrow(j)}).front();
+        if (!knows_all(row, needed))
+            return not_there(j);
+        const place& p = places_[row];
+        double sum = 0;
+        for (std::size_t e = 0; e < p.places.size(); ++e)
+            sum += p.products[e] * of_places[p.places[e]];
+        sums.push_back(sum);
+    }
+    return sums;
+}
+
 result<coupling_matrix> gram_cache::among(std::span<const std::int64_t> chosen) const {
     std::vector<std::int32_t> columns;
     std::ranges::transform(chosen, std::back_inserter(columns), narrow);

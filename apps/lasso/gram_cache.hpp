@@ -36,6 +36,9 @@ class gram_cache {
     // Keeps about as many entries: a product that is not 0 is one, or two if both columns have rows; 64 bits are one.
     explicit gram_cache(std::size_t entries_max) : entries_max_{entries_max} {}
 
+    // About how many rows there is room for if each meets all of them and so many others, and nothing else is kept.
+    std::size_t rows_that_fit(std::size_t others) const noexcept;
+
     // Makes rows for as many of the chosen as there is room for, from the first on, each with all the chosen and the
     // partners as columns; returns their number. How many products will not be 0 is judged by those that are there.
     std::size_t make_room(std::span<const std::int64_t> chosen,
@@ -57,6 +60,10 @@ class gram_cache {
     result<std::vector<double>> gather(std::span<const std::int64_t> rows,
                                        std::span<const std::int32_t> columns) const;
     result<coupling_matrix> among(std::span<const std::int64_t> chosen) const;
+    // Of each row the sum of its products with the columns, each times its factor.
+    result<std::vector<double>> sums_of(std::span<const std::int64_t> rows,
+                                        std::span<const std::int32_t> columns,
+                                        std::span<const double> factors) const;
 
     std::size_t entries() const noexcept { return stored_ + words(); }
 

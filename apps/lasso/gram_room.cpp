@@ -1,5 +1,6 @@
 // gram_cache: room for what is asked for.
 #include <algorithm>
+#include <cmath>
 
 #include "apps/lasso/gram_cache.hpp"
 
@@ -12,8 +13,16 @@ constexpr double products_min = 1e4;
 
 } // namespace
 
+std::size_t gram_cache::rows_that_fit(std::size_t others) const noexcept {
+    // n (n + others) of them, at this cost each
+    const double fit = static_cast<double>(entries_max_) / (share_of_entries() + 1.0 / 64);
+    const auto half = static_cast<double>(others) / 2;
+    return static_cast<std::size_t>(std::sqrt(fit + half * half) - half);
+}
+
 std::size_t gram_cache::make_room(std::span<const std::int64_t> chosen,
                                   std::span<const std::int32_t> partners, const use& u) {
+    chosen = chosen.first(std::min(chosen.size(), rows_that_fit(partners.size())));
     place_list columns; // of all that are needed
     const auto need = [&](std::int32_t column) {
         use_place(column, u.number);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "apps/lasso/lasso_scheduler.hpp"
 
@@ -104,20 +105,16 @@ lasso_scheduler::update(const own_phase& own, const update_sums& sums, const fli
     auto products = gram_.among(own.chosen);
     if (!products)
         return products.failure();
-    auto cross = gram_.gather(own.chosen, f.columns);
-    if (!cross)
-        return cross.failure();
     coupled_set set = set_of(own, sums);
     set.products = std::move(*products);
-    const std::size_t changed = f.columns.size();
-    for (std::size_t i = 0; i < set.values.size(); ++i)
-        for (std::size_t k = 0; k < changed; ++k)
-            (*cross)[i * changed + k] -= set.means[i] * f.means[k];
     if (options_.schedule.couple == scheduled::coupling::check)
-        return solved_alone(std::move(set), *cross, f);
+        return solved_alone(std::move(set), own.chosen, f);
+    const auto corrections = gram_.sums_of(own.chosen, f.columns, f.deltas);
+    if (!corrections)
+        return corrections.failure();
+    const double mean = std::inner_product(f.means.begin(), f.means.end(), f.deltas.begin(), 0.0);
     for (std::size_t i = 0; i < set.values.size(); ++i)
-        for (std::size_t k = 0; k < changed; ++k)
-            set.gradients[i] -= (*cross)[i * changed + k] * f.deltas[k];
+        set.gradients[i] -= (*corrections)[i] - set.means[i] * mean;
     return solved_together(std::move(set));
 }
 
@@ -144,26 +141,29 @@ lasso_scheduler::updated lasso_scheduler::solved_together(coupled_set set) const
     return {std::move(set.values), std::vector<bool>(size, true), outcome.decrease, outcome.gap};
 }
 
-lasso_scheduler::updated lasso_scheduler::solved_alone(coupled_set set,
-                                                       const std::vector<double>& cross,
-                                                       const flight& f) const {
-    const std::size_t size = set.values.size();
+result<lasso_scheduler::updated>
+lasso_scheduler::solved_alone(coupled_set set, const std::vector<std::int64_t>& chosen,
+                              const flight& f) const {
+    const std::size_t size = set.values.size(), changed = f.columns.size();
+    const auto cross = gram_.gather(chosen, f.columns);
+    if (!cross)
+        return cross.failure();
     candidate_set candidates{std::vector<double>(size * size), std::move(set.gradients),
                              std::move(set.values), std::vector<double>(size)};
-    for (std::size_t i = 0; i < size; ++i)
+    for (std::size_t i = 0; i < size; ++i) {
         for (std::size_t k = 0; k < size; ++k)
             candidates.gram[i * size + k] = i == k ? set.curvatures[i] : set.coupling(i, k);
-    for (std::size_t i = 0; i < size; ++i)
-        for (std::size_t k = 0; k < f.columns.size(); ++k) {
-            const double square = candidates.gram[i * size + i] * f.curvatures[k];
-            const double correlation =
-                std::abs(cross[i * f.columns.size() + k]) / std::sqrt(square);
-            candidates.in_flight[i] = std::max(candidates.in_flight[i], correlation);
+        for (std::size_t k = 0; k < changed; ++k) {
+            const double product = (*cross)[i * changed + k] - set.means[i] * f.means[k];
+            candidates.in_flight[i] =
+                std::max(candidates.in_flight[i],
+                         std::abs(product) / std::sqrt(set.curvatures[i] * f.curvatures[k]));
         }
+    }
     checked_outcome outcome =
         lasso::update_checked(candidates, path_.weights(), {options_.schedule.rho, options_.scope});
-    return {std::move(candidates.values), std::move(outcome.is_kept), outcome.decrease,
-            std::numeric_limits<double>::infinity()};
+    return updated{std::move(candidates.values), std::move(outcome.is_kept), outcome.decrease,
+                   std::numeric_limits<double>::infinity()};
 }
 
 // The share of so many variables in the gap that is small enough.

@@ -7,9 +7,7 @@ namespace troupe::lasso {
 
 namespace {
 
-// Variables of a phase if the set is sized by work and the working set is too large to be one phase, or variables are
-// checked.
-constexpr std::size_t part_size = 1024;
+// Variables of a phase if they are checked and their number is not given.
 constexpr std::size_t checked_size = 64;
 
 std::unique_ptr<scheduled::selection> order_of(const scheduler_options& o) {
@@ -56,7 +54,7 @@ bool lasso_scheduler::is_probe_due() const {
 result<phase> lasso_scheduler::schedule(std::uint64_t number, random_stream& random) {
     if (is_probe_due())
         return schedule_probe(number);
-    std::vector<std::int64_t> chosen = choose(random);
+    std::vector<std::int64_t> chosen = choose(number, random);
     const std::vector<std::int32_t> partners = partners_at(number);
     const std::uint64_t oldest = under_way_.empty() ? number : under_way_.front().number;
     chosen.resize(gram_.make_room(chosen, partners, {number, oldest}));
@@ -85,36 +83,39 @@ result<phase> lasso_scheduler::schedule_probe(std::uint64_t number) {
     return phase{number, true, std::move(*content)};
 }
 
-std::vector<std::int64_t> lasso_scheduler::choose(random_stream& random) {
+std::vector<std::int64_t> lasso_scheduler::choose(std::uint64_t number, random_stream& random) {
     if (!course_.has_begun || course_.is_done)
         return {};
     std::vector<std::int64_t> taken;
     for (const own_phase& p : under_way_)
         taken.insert(taken.end(), p.chosen.begin(), p.chosen.end());
-    if (is_one_phase() && (!taken.empty() || !course_.may_gain))
-        return {}; // nothing could be gained before that one is pulled
+    const auto own = working_.own();
+    const std::size_t count = phase_size(number);
+    if (is_sized_by_work()) {
+        // One after the other, and none before something could be gained.
+        if (!taken.empty() || !course_.may_gain)
+            return {};
+        return order_->choose(own, count, random);
+    }
     std::ranges::sort(taken);
     std::vector<std::int64_t> eligible;
-    std::ranges::set_difference(working_.own(), taken, std::back_inserter(eligible));
+    std::ranges::set_difference(own, taken, std::back_inserter(eligible));
     // If few are left besides what is under way, that would be the same sets again and again.
-    const auto own = working_.own();
-    const bool is_free = eligible.size() >= 2 * phase_size();
-    return order_->choose(is_free ? std::span<const std::int64_t>{eligible} : own, phase_size(),
-                          random);
+    const bool is_free = eligible.size() >= 2 * count;
+    return order_->choose(is_free ? std::span<const std::int64_t>{eligible} : own, count, random);
 }
 
-// Whether the working set is one phase.
-bool lasso_scheduler::is_one_phase() const {
-    return options_.schedule.set == 0 && options_.schedule.couple == scheduled::coupling::exact &&
-           working_.own().size() <= options_.whole_set_max();
+bool lasso_scheduler::is_sized_by_work() const {
+    return options_.schedule.set == 0 && options_.schedule.couple == scheduled::coupling::exact;
 }
 
-std::size_t lasso_scheduler::phase_size() const {
+// Variables of a phase: of one that is sized by work all, if the products among them can be kept.
+std::size_t lasso_scheduler::phase_size(std::uint64_t number) const {
     if (options_.schedule.set > 0)
         return options_.schedule.set;
-    if (options_.schedule.couple == scheduled::coupling::check)
+    if (!is_sized_by_work())
         return checked_size;
-    return is_one_phase() ? options_.whole_set_max() : part_size;
+    return std::min(gram_.rows_that_fit(working_.others(number).size()), options_.whole_set_max());
 }
 
 // If all members of the working set are chosen right after a probe: what it has found.

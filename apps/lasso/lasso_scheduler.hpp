@@ -52,7 +52,7 @@ struct scheduler_options {
     bool is_sparse = false;
     check_scope scope = check_scope::set_and_flight;
 
-    // A working set of at most so many variables may be one phase.
+    // Variables of a phase that is sized by work, at most.
     std::size_t whole_set_max() const noexcept {
         return is_sparse ? limits::whole_sparse_set_max : limits::whole_set_max;
     }
@@ -134,9 +134,9 @@ class lasso_scheduler final : public scheduled::scheduler_part {
     // lasso_scheduler.cpp
     bool is_probe_due() const;
     result<phase> schedule_probe(std::uint64_t number);
-    std::vector<std::int64_t> choose(random_stream& random);
-    bool is_one_phase() const;
-    std::size_t phase_size() const;
+    std::vector<std::int64_t> choose(std::uint64_t number, random_stream& random);
+    bool is_sized_by_work() const;
+    std::size_t phase_size(std::uint64_t number) const;
     std::vector<double> known_gradients(const std::vector<std::int64_t>& chosen);
     std::vector<std::int32_t> partners_at(std::uint64_t number) const;
     std::size_t index_of(std::int64_t column) const;
@@ -150,7 +150,8 @@ class lasso_scheduler final : public scheduled::scheduler_part {
     result<updated> update(const own_phase& own, const update_sums& sums, const flight& f) const;
     coupled_set set_of(const own_phase& own, const update_sums& sums) const;
     updated solved_together(coupled_set set) const;
-    updated solved_alone(coupled_set set, const std::vector<double>& cross, const flight& f) const;
+    result<updated> solved_alone(coupled_set set, const std::vector<std::int64_t>& chosen,
+                                 const flight& f) const;
     double enough_gap(std::size_t variables) const;
     bool is_working_set(const std::vector<std::int64_t>& chosen) const;
     result<payload> change(std::uint64_t number, const std::vector<std::int64_t>& chosen,
