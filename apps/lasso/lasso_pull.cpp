@@ -11,7 +11,7 @@ namespace troupe::lasso {
 namespace {
 
 // Multiply-adds that a phase may be solved with, so that a scheduler is not busy for seconds; but a few passes in any case.
-constexpr double solve_operations_max = 4e9;
+constexpr double solve_operations_max = 1e9;
 constexpr std::size_t solve_passes_min = 20, solve_passes_max = 5000;
 
 std::size_t passes_for(std::size_t entries) {

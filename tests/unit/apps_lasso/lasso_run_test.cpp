@@ -142,6 +142,34 @@ BOOST_AUTO_TEST_CASE(fits_without_an_intercept_with_unit_norms_and_with_large_me
             }
 }
 
+BOOST_AUTO_TEST_CASE(reports_the_objective_and_the_gap_of_the_coefficients_that_it_leaves) {
+    const matrix_rows dense = dense_data(), sparse = sparse_data();
+    for (const matrix_rows* rows : {&dense, &sparse})
+        for (const double ratio : {1.0, 0.5})
+            for (const std::uint32_t schedulers : {1u, 3u})
+                for (const double gap : {0.3, 0.1, 1e-2, 1e-3}) {
+                    BOOST_TEST_CONTEXT((rows == &dense ? "dense" : "sparse")
+                                       << ", ratio " << ratio << ", schedulers " << schedulers
+                                       << ", gap " << gap) {
+                        lasso_case c;
+                        c.share = 0.02;
+                        c.ratio = ratio;
+                        c.run.stop.gap = gap;
+                        c.run.workers = 2;
+                        c.run.schedulers = schedulers;
+                        c.run.schedule.set = 4;
+                        c.run.schedule.window = 5;
+                        const auto ran = run_lasso(c, *rows);
+                        BOOST_REQUIRE(ran.ok());
+                        const lasso::solution& s = ran->solutions.front();
+                        const plain_check check = check_plainly(c, *rows, s);
+                        BOOST_TEST(s.numbers.gap <= gap);
+                        BOOST_TEST(std::abs(s.numbers.objective / check.objective - 1) < 1e-12);
+                        BOOST_TEST(std::abs(s.numbers.gap / check.gap - 1) < 1e-9);
+                    }
+                }
+}
+
 BOOST_AUTO_TEST_CASE(never_uses_a_constant_column) {
     matrix_rows rows = dense_data();
     for (std::uint64_t i = 0; i < rows.rows(); ++i) {

@@ -254,13 +254,20 @@ plain_check check_plainly(const lasso_case& c, const matrix_rows& rows, const la
     for (std::size_t i = 0; i < s.columns.size(); ++i)
         values[static_cast<std::size_t>(s.columns[i])] = s.values[i];
     const std::vector<double> r = m.residual(values);
-    plain_check check{m.objective(values, p), 0};
+    plain_check check{m.objective(values, p), 0, 0};
+    lasso::coefficient_sums sums;
     for (std::size_t j = 0; j < values.size(); ++j) {
         const double gradient = m.product(j, r) - p.l2 * values[j];
         const double off = values[j] == 0 ? std::abs(gradient) - p.l1
                                           : std::abs(gradient - std::copysign(p.l1, values[j]));
         check.violation = std::max(check.violation, off / p.l1);
+        if (m.squares[j] > 1e-10)
+            sums.add(values[j], m.product(j, r), p.l2);
     }
+    const auto square = [](const std::vector<double>& v) {
+        return std::inner_product(v.begin(), v.end(), v.begin(), 0.0);
+    };
+    check.gap = lasso::duality_gap(square(r), sums, p) / (square(m.targets) / 2);
     return check;
 }
 

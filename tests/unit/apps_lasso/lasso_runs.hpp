@@ -59,9 +59,10 @@ struct plain_solution {
 // At this lambda, or at the case's lambda or share of the largest one if it is 0.
 plain_solution plain_descent(const lasso_case& c, const matrix_rows& rows, double lambda = 0);
 
-// The objective of these values; and how far the conditions of the optimum are from holding, relative to lambda.
+// The objective and the gap of these values; and how far the conditions of the optimum are from holding, relative to lambda.
 struct plain_check {
     double objective = 0;
+    double gap = 0; // relative to the objective where all values are 0
     double violation = 0;
 };
 plain_check check_plainly(const lasso_case& c, const matrix_rows& rows, const lasso::solution& s);

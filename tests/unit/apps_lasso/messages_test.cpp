@@ -19,4 +19,75 @@ BOOST_AUTO_TEST_CASE(a_phase_is_described_by_its_first_variables) {
     BOOST_TEST(describe_update({}).starts_with("the chosen variables"));
 }
 
+BOOST_AUTO_TEST_CASE(messages_are_read_as_they_were_written) {
+    memory_pool memory{1u << 20};
+    const update_request request{{5, 2}, false, {{{5, 2, 7}, {1}, true}, {{3}, {4, 6}, false}}};
+    const auto read = read_update_request(to_payload(memory, request).value(), 8);
+    BOOST_REQUIRE(read.ok());
+    BOOST_TEST((read->chosen == request.chosen));
+    BOOST_TEST(!read->with_products);
+    BOOST_TEST((read->gram == request.gram));
+    BOOST_TEST(entries_of(read->gram) == 8u);
+
+    const std::vector<double> numbers{1, 2, 3};
+    const std::vector<std::int64_t> places{0, 3, 7};
+    const auto partial =
+        to_payload(memory, update_partial{{}, 4, {numbers, places, false}}).value();
+    const auto part = read_update_partial(partial, request);
+    BOOST_REQUIRE(part.ok());
+    BOOST_TEST(part->residual_sum == 4);
+    BOOST_TEST(part->gram.products.size() == 3u);
+    BOOST_TEST(part->gram.numbers.back() == 7);
+}
+
+BOOST_AUTO_TEST_CASE(what_another_build_may_send_is_refused) {
+    memory_pool memory{1u << 20};
+    using scheduled::payload_of;
+    const std::vector<std::int32_t> columns{0, 1, 2}, flags{1};
+    const auto refused = [](const auto& read) {
+        return !read.ok() && read.failure().code() == errc::protocol;
+    };
+    BOOST_TEST(refused(read_update_request({}, 3)));
+    for (const std::vector<std::int64_t>& sizes :
+         {std::vector<std::int64_t>{4, 0, 1}, {-1, 0, 1}, {1, 3, 1}, {1, INT64_MAX, 1}})
+        BOOST_TEST(refused(
+            read_update_request(payload_of(memory, columns, sizes, columns, flags).value(), 3)));
+    const std::vector<std::int64_t> fits{1, 2, 0};
+    const payload good = payload_of(memory, columns, fits, columns, flags).value();
+    BOOST_TEST(read_update_request(good, 3).ok());
+    BOOST_TEST(refused(read_update_request(good, 2))); // a column that there is not
+
+    const update_request request{{0, 1}, true, {{{0, 1}, {2}, true}}};
+    const std::vector<double> two{1, 2}, three{1, 2, 3}, one{1};
+    const auto answer = [&](std::span<const double> products, std::span<const double> gram,
+                            std::vector<std::int64_t> numbers, bool are_all) {
+        return read_update_partial(
+            to_payload(memory, update_partial{products, 0, {gram, numbers, are_all}}).value(),
+            request);
+    };
+    BOOST_TEST(answer(two, three, {}, true).ok());
+    BOOST_TEST(answer(two, two, {0, 2}, false).ok());
+    BOOST_TEST(answer(two, {}, {}, false).ok());
+    BOOST_TEST(refused(answer(one, three, {}, true)));
+    BOOST_TEST(refused(answer(two, two, {}, true)));
+    BOOST_TEST(refused(answer(two, two, {2, 0}, false)));
+    BOOST_TEST(refused(answer(two, two, {0, 3}, false)));
+    BOOST_TEST(refused(answer(two, two, {-1, 2}, false)));
+    BOOST_TEST(refused(answer(two, two, {0}, false)));
+
+    const std::vector<double> numbers(4), judged(8, 2.0);
+    BOOST_TEST(read_changes(payload_of(memory, columns, three, three, numbers).value(), 3).ok());
+    BOOST_TEST(refused(read_changes(payload_of(memory, columns, two, three, numbers).value(), 3)));
+    BOOST_TEST(
+        refused(read_changes(payload_of(memory, columns, three, three, numbers).value(), 2)));
+    BOOST_TEST(
+        read_judgement(payload_of(memory, judged, columns, three, three, three).value(), 3).ok());
+    BOOST_TEST(refused(read_judgement(payload_of(memory, judged, flags, one, one, one).value(),
+                                      3))); // 2 of 1 in use
+    BOOST_TEST(
+        refused(read_judgement(payload_of(memory, judged, columns, three, two, three).value(), 3)));
+    BOOST_TEST(refused(read_probe_partial({}, 3, true)));
+    BOOST_TEST(refused(read_probe_request({})));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
