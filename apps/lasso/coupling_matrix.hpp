@@ -49,26 +49,13 @@ inline constexpr double dense_share = 0.25;
 
 template <class WriteRow>
 coupling_matrix coupling_matrix::of_rows(std::size_t size, WriteRow row) {
+    const auto entries_max = static_cast<std::size_t>(dense_share * static_cast<double>(size) *
+                                                      static_cast<double>(size));
     std::vector<double> numbers(size);
-    std::size_t entries = 0;
-    for (std::size_t i = 0; i < size; ++i) {
-        row(i, std::span{numbers});
-        for (const double x : numbers)
-            entries += x != 0;
-    }
     coupling_matrix m;
     m.size_ = size;
-    const auto all = static_cast<double>(size) * static_cast<double>(size);
-    if (static_cast<double>(entries) >= dense_share * all) {
-        m.numbers_.resize(size * size);
-        for (std::size_t i = 0; i < size; ++i)
-            row(i, std::span{m.numbers_}.subspan(i * size, size));
-        return m;
-    }
-    m.numbers_.reserve(entries);
-    m.places_.reserve(entries);
     m.starts_.push_back(0);
-    for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t i = 0; i < size && m.numbers_.size() <= entries_max; ++i) {
         row(i, std::span{numbers});
         for (std::size_t j = 0; j < size; ++j)
             if (numbers[j] != 0) {
@@ -77,6 +64,11 @@ coupling_matrix coupling_matrix::of_rows(std::size_t size, WriteRow row) {
             }
         m.starts_.push_back(m.numbers_.size());
     }
+    if (m.numbers_.size() <= entries_max)
+        return m;
+    m = {size, std::vector<double>(size * size)};
+    for (std::size_t i = 0; i < size; ++i)
+        row(i, std::span{m.numbers_}.subspan(i * size, size));
     return m;
 }
 

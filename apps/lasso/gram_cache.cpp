@@ -15,6 +15,18 @@ namespace {
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 constexpr double asked = std::numeric_limits<double>::infinity();
 constexpr std::size_t places_at_once = 64;
+constexpr std::size_t tile = 32;
+
+// Calls f(i, k) for all i below `rows` and all k below `columns`, one square after the other: an entry is written both ways,
+// and so both lie near what was written just before.
+template <class Function>
+void for_each_pair(std::size_t rows, std::size_t columns, Function f) {
+    for (std::size_t first = 0; first < rows; first += tile)
+        for (std::size_t from = 0; from < columns; from += tile)
+            for (std::size_t i = first; i < std::min(first + tile, rows); ++i)
+                for (std::size_t k = from; k < std::min(from + tile, columns); ++k)
+                    f(i, k);
+}
 
 std::int32_t narrow(std::int64_t column) {
     return static_cast<std::int32_t>(column);
@@ -108,6 +120,8 @@ bool gram_cache::drop_oldest(std::uint64_t oldest) {
 }
 
 void gram_cache::drop(place& p, std::size_t at) {
+    if (at < is_mutual_.size())
+        is_mutual_[at] = false;
     place_of_.erase(p.column);
     row_count_ -= p.has_row();
     p = {};
@@ -157,26 +171,27 @@ void gram_cache::mark(std::size_t row, std::size_t column, double product) {
 gram_request gram_cache::ask(std::span<const std::int64_t> chosen,
                              std::span<const std::int32_t> partners) {
     const place_list needed = places_of(all_of(chosen, partners));
-    const auto misses_all = [&](std::size_t row) {
-        return std::ranges::all_of(
-            needed, [&](std::size_t column) { return column == row || is_missing(row, column); });
-    };
+    is_mutual_.resize(places_.size());
+    place_list not_mutual;
+    std::ranges::copy_if(needed, std::back_inserter(not_mutual),
+                         [this](std::size_t at) { return !is_mutual_[at]; });
     gram_request request;
     const auto add = [&](gram_block block) {
         if (block.entries() > 0)
             request.push_back(std::move(block));
     };
-    place_list new_rows, old_rows;
+    place_list rows, new_rows, old_rows;
     for (const std::int64_t j : chosen) {
         const std::size_t row = place_of_.at(narrow(j));
-        (misses_all(row) ? new_rows : old_rows).push_back(row);
+        rows.push_back(row);
+        (!is_mutual_[row] && misses_all(row, needed) ? new_rows : old_rows).push_back(row);
     }
     add(ask_new(new_rows, needed));
     // Of the others those that miss the same columns are asked for together.
     std::map<place_list, place_list> alike;
     for (const std::size_t row : old_rows) {
         place_list missed;
-        for (const std::size_t column : needed)
+        for (const std::size_t column : is_mutual_[row] ? not_mutual : needed)
             if (column != row && is_missing(row, column))
                 missed.push_back(column);
         if (!missed.empty())
@@ -192,7 +207,17 @@ gram_request gram_cache::ask(std::span<const std::int64_t> chosen,
     });
     for (const auto* group : order)
         add(ask_alike(group->second, group->first));
+    if (!std::ranges::all_of(rows, [this](std::size_t at) { return is_mutual_[at]; })) {
+        is_mutual_.assign(places_.size(), false);
+        for (const std::size_t row : rows)
+            is_mutual_[row] = true;
+    }
     return request;
+}
+
+bool gram_cache::misses_all(std::size_t row, const place_list& needed) const {
+    return std::ranges::all_of(
+        needed, [&](std::size_t column) { return column == row || is_missing(row, column); });
 }
 
 // Rows that have nothing yet: with one another, and with all others that are needed.
@@ -200,17 +225,13 @@ gram_block gram_cache::ask_new(const place_list& rows, const place_list& needed)
     gram_block block;
     if (rows.empty())
         return block;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        block.rows.push_back(places_[rows[i]].column);
-        for (std::size_t k = 0; k < i; ++k)
+    for (const std::size_t row : rows)
+        block.rows.push_back(places_[row].column);
+    for_each_pair(rows.size(), rows.size(), [&](std::size_t i, std::size_t k) {
+        if (k < i)
             mark(rows[i], rows[k], asked);
-    }
-    for (const std::size_t column : needed)
-        if (column != rows.front() && is_missing(rows.front(), column)) {
-            block.columns.push_back(places_[column].column);
-            for (const std::size_t row : rows)
-                mark(row, column, asked);
-        }
+    });
+    ask_with(rows, needed, block);
     return block;
 }
 
@@ -219,14 +240,21 @@ gram_block gram_cache::ask_alike(const place_list& rows, const place_list& misse
     gram_block block;
     for (const std::size_t row : rows)
         block.rows.push_back(places_[row].column);
-    for (const std::size_t column : missed)
-        if (is_missing(rows.front(), column)) {
-            block.columns.push_back(places_[column].column);
-            for (const std::size_t row : rows)
-                mark(row, column, asked);
-        }
+    ask_with(rows, missed, block);
     block.is_among = false;
     return block;
+}
+
+// The columns that all these rows miss.
+void gram_cache::ask_with(const place_list& rows, const place_list& columns, gram_block& block) {
+    place_list missed;
+    for (const std::size_t column : columns)
+        if (column != rows.front() && is_missing(rows.front(), column)) {
+            missed.push_back(column);
+            block.columns.push_back(places_[column].column);
+        }
+    for_each_pair(rows.size(), missed.size(),
+                  [&](std::size_t i, std::size_t k) { mark(rows[i], missed[k], asked); });
 }
 
 gram_cache::place_list gram_cache::places_of(std::span<const std::int32_t> columns) const {
@@ -239,26 +267,37 @@ gram_cache::place_list gram_cache::places_of(std::span<const std::int32_t> colum
     return places;
 }
 
-void gram_cache::keep(const gram_request& request, std::span<const double> products,
+bool gram_cache::keep(const gram_request& request, std::span<const std::span<const double>> parts,
                       const std::function<double(std::int32_t)>& scale) {
-    std::size_t next = 0;
+    std::size_t begin = 0;
+    bool are_numbers = true;
     for (const gram_block& block : request) {
         const place_list rows = places_of(block.rows), columns = places_of(block.columns);
         std::vector<double> row_scales, column_scales;
         std::ranges::transform(block.rows, std::back_inserter(row_scales), scale);
         std::ranges::transform(block.columns, std::back_inserter(column_scales), scale);
-        const auto put = [&](std::size_t row, std::size_t column, double divisor) {
-            const double product = products[next++] / divisor;
+        const auto put = [&](std::size_t row, std::size_t column, std::size_t at, double divisor) {
+            double sum = 0;
+            for (const std::span<const double> part : parts)
+                sum += part[at];
+            are_numbers = are_numbers && std::isfinite(sum);
             if (row < places_.size() && column < places_.size())
-                mark(row, column, product);
+                mark(row, column, sum / divisor);
         };
-        for (std::size_t i = 0; block.is_among && i < rows.size(); ++i)
-            for (std::size_t k = 0; k < i; ++k)
-                put(rows[i], rows[k], row_scales[i] * row_scales[k]);
-        for (std::size_t i = 0; i < rows.size(); ++i)
-            for (std::size_t k = 0; k < columns.size(); ++k)
-                put(rows[i], columns[k], row_scales[i] * column_scales[k]);
+        if (block.is_among)
+            for_each_pair(rows.size(), rows.size(), [&](std::size_t i, std::size_t k) {
+                if (k < i)
+                    put(rows[i], rows[k], begin + i * (i - 1) / 2 + k,
+                        row_scales[i] * row_scales[k]);
+            });
+        begin += block.pairs();
+        for_each_pair(rows.size(), columns.size(), [&](std::size_t i, std::size_t k) {
+            put(rows[i], columns[k], begin + i * columns.size() + k,
+                row_scales[i] * column_scales[k]);
+        });
+        begin += rows.size() * columns.size();
     }
+    return are_numbers;
 }
 
 void gram_cache::put_square(std::int64_t variable, double square) {

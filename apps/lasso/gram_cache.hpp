@@ -5,7 +5,7 @@
 //     chosen.resize(cache.make_room(chosen, partners, {number, oldest}));
 //     const gram_request request = cache.ask(chosen, partners);          // what is missing
 //     ...
-//     cache.keep(request, products, scale);                              // when they have come
+//     cache.keep(request, parts, scale);                                 // when they have come, of all workers
 //     auto entries = cache.gather(chosen, partners);
 //
 // A pure value; one thread. Errors: errc::protocol for products that were not asked for.
@@ -43,9 +43,10 @@ class gram_cache {
     // there from now on.
     gram_request ask(std::span<const std::int64_t> chosen, std::span<const std::int32_t> partners);
 
-    // What has come, in the order of the request's blocks; `scale(column)`: what the column is divided by. Products for
-    // which there is no place any more are left out.
-    void keep(const gram_request& request, std::span<const double> products,
+    // What has come, in the order of the request's blocks: parts, all of the request's size, whose sums are the products.
+    // `scale(column)`: what the column is divided by. Products for which there is no place any more are left out. False if
+    // some are no numbers.
+    bool keep(const gram_request& request, std::span<const std::span<const double>> parts,
               const std::function<double(std::int32_t)>& scale);
     // Of a variable that has a row, with itself.
     void put_square(std::int64_t variable, double square);
@@ -86,7 +87,9 @@ class gram_cache {
     bool is_missing(std::size_t row, std::size_t column) const;
     void mark(std::size_t row, std::size_t column, double product);
     gram_block ask_new(const place_list& rows, const place_list& needed);
+    bool misses_all(std::size_t row, const place_list& needed) const;
     gram_block ask_alike(const place_list& rows, const place_list& missed);
+    void ask_with(const place_list& rows, const place_list& columns, gram_block& block);
     place_list places_of(std::span<const std::int32_t> columns) const;
     const double* row_of(std::int64_t column) const;
 
@@ -94,6 +97,7 @@ class gram_cache {
     std::size_t row_count_ = 0;
     std::vector<place> places_;
     place_list free_;
+    std::vector<bool> is_mutual_; // of places: rows that miss nothing of one another
     std::unordered_map<std::int32_t, std::size_t> place_of_;
 };
 

@@ -41,8 +41,6 @@ result<payload> lasso_scheduler::pull(const phase& p, in_flight deltas,
     const auto sums = sums_of(*request, partials);
     if (!sums)
         return sums.failure();
-    if (auto kept = keep_products(request->gram, sums->gram); !kept)
-        return kept.failure();
     const auto f = flight_of(deltas);
     if (!f)
         return f.failure();
@@ -54,32 +52,27 @@ result<payload> lasso_scheduler::pull(const phase& p, in_flight deltas,
 
 // ---- what has come ----
 
-result<lasso_scheduler::update_sums>
-lasso_scheduler::sums_of(const update_request& request, std::span<const payload> partials) const {
+result<lasso_scheduler::update_sums> lasso_scheduler::sums_of(const update_request& request,
+                                                              std::span<const payload> partials) {
     update_sums sums;
     sums.products.resize(request.with_products ? request.chosen.size() : 0);
-    sums.gram.resize(entries_of(request.gram));
+    std::vector<std::span<const double>> parts;
     for (const payload& partial : partials) {
         const auto part = read_update_partial(partial, request);
         if (!part)
             return part.failure();
         sums.residual_sum += part->residual_sum;
         std::ranges::transform(sums.products, part->products, sums.products.begin(), std::plus{});
-        std::ranges::transform(sums.gram, part->gram, sums.gram.begin(), std::plus{});
+        parts.push_back(part->gram);
     }
-    return sums;
-}
-
-result<void> lasso_scheduler::keep_products(const gram_request& request,
-                                            const std::vector<double>& sums) {
-    if (!std::ranges::all_of(sums, [](double x) { return std::isfinite(x); }))
-        return error{errc::numeric,
-                     "products of columns are too large for float64; scale the data"};
-    gram_.keep(request, sums, [this](std::int32_t column) {
+    const bool are_numbers = gram_.keep(request.gram, parts, [this](std::int32_t column) {
         const column_facts* facts = facts_of(column);
         return facts != nullptr ? facts->scale : 1.0;
     });
-    return {};
+    if (!are_numbers)
+        return error{errc::numeric,
+                     "products of columns are too large for float64; scale the data"};
+    return sums;
 }
 
 result<lasso_scheduler::flight> lasso_scheduler::flight_of(in_flight deltas) const {

@@ -157,24 +157,32 @@ result<payload> lasso_rows::push(const scheduled::phase& p, compute_context&) {
     std::vector<double> products(request->with_products ? chosen.size() : 0);
     if (request->with_products)
         columns_->products(chosen, residual_, residual_sum_, products);
-    std::vector<double> gram, block;
-    gram.reserve(entries_of(request->gram));
-    for (const gram_block& b : request->gram) {
-        const std::vector<std::uint32_t> rows = numbers_of(b.rows), columns = numbers_of(b.columns);
-        if (b.pairs() > 0) {
-            block.resize(rows.size() * rows.size());
-            columns_->gram(rows, block, workspace_);
-            for (std::size_t i = 0; i < rows.size(); ++i)
-                gram.insert(gram.end(),
-                            block.begin() + static_cast<std::ptrdiff_t>(i * rows.size()),
-                            block.begin() + static_cast<std::ptrdiff_t>(i * rows.size() + i));
-        }
-        block.resize(rows.size() * columns.size());
-        columns_->gram({rows, columns}, block, workspace_);
-        gram.insert(gram.end(), block.begin(), block.end());
-    }
+    auto gram = tensor::allocate(*options_.memory, data_type::float64, {entries_of(request->gram)});
+    if (!gram)
+        return gram.failure();
+    std::span<double> to = gram->mutable_values<double>();
+    for (const gram_block& block : request->gram)
+        to = multiply(block, to);
     return to_payload(*options_.memory,
-                      update_partial{products, options_.has_intercept ? residual_sum_ : 0.0, gram});
+                      update_partial{products, options_.has_intercept ? residual_sum_ : 0.0, {}},
+                      std::move(*gram));
+}
+
+// Writes what a block asks for; returns what is left behind it.
+std::span<double> lasso_rows::multiply(const gram_block& block, std::span<double> to) {
+    const std::vector<std::uint32_t> rows = numbers_of(block.rows),
+                                     columns = numbers_of(block.columns);
+    if (block.pairs() > 0) {
+        std::vector<double> among(rows.size() * rows.size());
+        columns_->gram(rows, among, workspace_);
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            std::ranges::copy(std::span{among}.subspan(i * rows.size(), i), to.begin());
+            to = to.subspan(i);
+        }
+    }
+    const std::span<double> rest = to.first(rows.size() * columns.size());
+    columns_->gram({rows, columns}, rest, workspace_);
+    return to.subspan(rest.size());
 }
 
 result<payload> lasso_rows::probe(const scheduled::phase& p, std::uint32_t scheduler,

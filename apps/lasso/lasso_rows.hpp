@@ -55,6 +55,7 @@ class lasso_rows final : public scheduled::worker_part {
   private:
     result<void> take_rows(const scheduled::matrix_piece& piece);
     result<void> build_sparse();
+    std::span<double> multiply(const gram_block& block, std::span<double> to);
 
     rows_options options_;
     std::optional<dense_columns_builder> dense_; // while data arrives

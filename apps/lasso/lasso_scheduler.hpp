@@ -99,7 +99,6 @@ class lasso_scheduler final : public scheduled::scheduler_part {
     struct update_sums {
         std::vector<double> products;
         double residual_sum = 0;
-        std::vector<double> gram;
     };
     // Sums over all variables, of all schedulers.
     struct whole_sums {
@@ -139,10 +138,9 @@ class lasso_scheduler final : public scheduled::scheduler_part {
     void fold(std::uint64_t number, const changes& c);
 
     // lasso_pull.cpp
-    result<update_sums> sums_of(const update_request& request,
-                                std::span<const payload> partials) const;
+    // Keeps the products of columns that have come.
+    result<update_sums> sums_of(const update_request& request, std::span<const payload> partials);
     result<flight> flight_of(in_flight deltas) const;
-    result<void> keep_products(const gram_request& request, const std::vector<double>& sums);
     result<updated> update(const own_phase& own, const update_sums& sums, const flight& f) const;
     coupled_set set_of(const own_phase& own, const update_sums& sums) const;
     updated solved_together(coupled_set set) const;

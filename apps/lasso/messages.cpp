@@ -101,8 +101,11 @@ result<update_request> read_update_request(const payload& p, std::uint64_t colum
     return request;
 }
 
-result<payload> to_payload(memory_pool& memory, const update_partial& partial) {
-    return payload_of(memory, partial.products, std::array{partial.residual_sum}, partial.gram);
+result<payload> to_payload(memory_pool& memory, const update_partial& partial, tensor gram) {
+    auto made = payload_of(memory, partial.products, std::array{partial.residual_sum});
+    if (made)
+        made->push_back(std::move(gram));
+    return made;
 }
 
 result<update_partial> read_update_partial(const payload& p, const update_request& request) {

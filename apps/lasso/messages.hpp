@@ -36,7 +36,8 @@ struct update_partial {
     double residual_sum = 0;
     std::span<const double> gram; // in the order of the request's blocks
 };
-result<payload> to_payload(memory_pool& memory, const update_partial& partial);
+// Of a partial whose products of columns are in a tensor already.
+result<payload> to_payload(memory_pool& memory, const update_partial& partial, tensor gram);
 result<update_partial> read_update_partial(const payload& p, const update_request& request);
 
 // Content of a probe.

@@ -46,7 +46,14 @@ void answer(gram_cache& cache, const gram_request& request) {
             for (const std::int32_t column : block.columns)
                 products.push_back(product(row, column));
     }
-    cache.keep(request, products, [](std::int32_t) { return 1.0; });
+    // Of two workers, one of whom has a quarter.
+    std::vector<double> some(products.size());
+    for (std::size_t i = 0; i < products.size(); ++i) {
+        some[i] = products[i] / 4;
+        products[i] -= some[i];
+    }
+    const std::vector<std::span<const double>> parts{products, some};
+    BOOST_TEST(cache.keep(request, parts, [](std::int32_t) { return 1.0; }));
 }
 
 gram_request ask(gram_cache& cache, const variables& chosen, const columns& partners,
