@@ -7,8 +7,8 @@
 // A probe brings the gradients of all variables, so the gap, and from them follows the working set that phases choose from
 // until the next one. With coupling::exact a phase's variables are solved together, by the products among their columns,
 // after the gradients have been corrected for what is in flight; with coupling::check those that are correlated are left
-// out. A working set of at most limits::whole_set_max variables is one phase if the set is sized by work and the products fit
-// into what is kept. Scheduler 0 alone chooses when there is a probe.
+// out. A working set of at most limits::whole_set_max variables is one phase if the set is sized by work and the products
+// fit into what is kept. Scheduler 0 alone chooses when there is a probe.
 //
 // Threads, ownership, errors: as scheduled::scheduler_part says. errc::numeric if the coefficients diverge.
 #pragma once
@@ -47,6 +47,7 @@ struct scheduler_options {
     column_form form;
     std::uint64_t columns = 0; // of the matrix
     scheduled::number_range own;
+    std::vector<scheduled::number_range> variables; // of each scheduler
     std::uint32_t scheduler = 0;
     std::uint32_t schedulers = 1;
     std::size_t gram_entries_max = limits::gram_entries_max;
