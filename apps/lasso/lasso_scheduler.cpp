@@ -30,6 +30,7 @@ scheduler_options options_of(const scheduled::scheduler_site& site,
     o.form = {static_cast<double>(site.data.rows), settings.intercept, site.unit_norm};
     o.columns = site.data.columns;
     o.own = site.variables.at(site.scheduler);
+    o.variables = site.variables;
     o.scheduler = site.scheduler;
     o.schedulers = static_cast<std::uint32_t>(site.variables.size());
     return o;

@@ -47,6 +47,7 @@ struct scheduler_options {
     column_form form;
     std::uint64_t columns = 0; // of the matrix
     scheduled::number_range own;
+    std::vector<scheduled::number_range> variables; // of each scheduler
     std::uint32_t scheduler = 0;
     std::uint32_t schedulers = 1;
     std::size_t gram_entries_max = limits::gram_entries_max;
