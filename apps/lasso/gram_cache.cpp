@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <unordered_set>
 
@@ -51,6 +52,34 @@ error not_there(std::int64_t row, std::int64_t column) {
 } // namespace
 
 // ---- room ----
+
+bool gram_cache::holds(std::size_t variables, std::size_t partners) const noexcept {
+    return variables * std::max(places_.size(), variables + partners) <= entries_max_;
+}
+
+std::size_t gram_cache::room(std::span<const std::int64_t> variables,
+                             std::span<const std::int32_t> partners, const use& u) const {
+    const std::uint64_t oldest = std::min(u.oldest, u.number);
+    std::unordered_set<std::int32_t> kept{partners.begin(), partners.end()}, kept_rows;
+    for (const place& p : places_)
+        if (p.column >= 0 && (p.last_use >= oldest || kept.contains(p.column))) {
+            kept.insert(p.column);
+            if (p.has_row())
+                kept_rows.insert(p.column);
+        }
+    std::size_t new_places = 0, new_rows = 0;
+    for (const std::int64_t j : variables) {
+        new_places += !kept.contains(narrow(j));
+        new_rows += !kept_rows.contains(narrow(j));
+    }
+    const auto fits = [&](std::size_t count) {
+        const std::size_t rows = kept_rows.size() + std::min(count, new_rows);
+        const std::size_t places = kept.size() + std::min(count, new_places);
+        return rows * std::max(places_.size(), places) <= entries_max_;
+    };
+    const auto counts = std::views::iota(std::size_t{1}, variables.size() + 1);
+    return static_cast<std::size_t>(std::ranges::partition_point(counts, fits) - counts.begin());
+}
 
 std::size_t gram_cache::make_room(std::span<const std::int64_t> chosen,
                                   std::span<const std::int32_t> partners, const use& u) {

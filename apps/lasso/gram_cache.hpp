@@ -2,7 +2,8 @@
 // variables, columns for all that they meet. Each product is asked for once while it is kept; when the bound is reached, the
 // variables that were used least recently are dropped with their rows.
 //
-//     chosen.resize(cache.make_room(chosen, partners, {number, oldest}));
+//     auto chosen = some(variables, cache.room(variables, partners, {number, oldest}));
+//     cache.make_room(chosen, partners, {number, oldest});
 //     const gram_request request = cache.ask(chosen, partners);          // what is missing
 //     ...
 //     cache.keep(request, parts, scale);                                 // when they have come, of all workers
@@ -34,6 +35,11 @@ class gram_cache {
 
     explicit gram_cache(std::size_t entries_max) : entries_max_{entries_max} {}
 
+    // So many of these variables have room, whichever they are: make_room makes rows for all of them.
+    std::size_t room(std::span<const std::int64_t> variables,
+                     std::span<const std::int32_t> partners, const use& u) const;
+    // Whether there is room for all of these if nothing else is needed but so many partners.
+    bool holds(std::size_t variables, std::size_t partners) const noexcept;
     // Makes rows for as many of the chosen as there is room for, from the first on, each with all the chosen and the
     // partners as columns; returns their number.
     std::size_t make_room(std::span<const std::int64_t> chosen,

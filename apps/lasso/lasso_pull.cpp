@@ -161,7 +161,7 @@ lasso_scheduler::updated lasso_scheduler::solved_alone(coupled_set set,
             candidates.in_flight[i] = std::max(candidates.in_flight[i], correlation);
         }
     checked_outcome outcome =
-        lasso::update_checked(candidates, path_.weights(), {options_.schedule.rho, options_.scope});
+        lasso::update_checked(candidates, path_.weights(), options_.schedule.rho);
     return {std::move(candidates.values), std::move(outcome.is_kept), outcome.decrease,
             std::numeric_limits<double>::infinity()};
 }

@@ -37,11 +37,10 @@ scheduler_options options_of(const scheduled::scheduler_site& site,
 
 lasso_scheduler::lasso_scheduler(scheduler_options options)
     : options_{std::move(options)},
-      values_(options_.own.count), order_{order_of(options_)}, working_{options_.own,
-                                                                        options_.schedule.window},
-      path_{options_.settings, options_.form.rows}, rule_{options_.schedulers +
-                                                          options_.schedule.window +
-                                                          std::size_t{1}} {}
+      values_(options_.own.count), order_{order_of(options_)}, gram_{options_.gram_entries_max},
+      working_{options_.own, options_.schedule.window}, path_{options_.settings,
+                                                              options_.form.rows},
+      rule_{options_.schedulers + options_.schedule.window + std::size_t{1}} {}
 
 // ---- phases ----
 
@@ -55,10 +54,10 @@ bool lasso_scheduler::is_probe_due() const {
 result<phase> lasso_scheduler::schedule(std::uint64_t number, random_stream& random) {
     if (is_probe_due())
         return schedule_probe(number);
-    std::vector<std::int64_t> chosen = choose(random);
     const std::vector<std::int32_t> partners = partners_at(number);
-    const std::uint64_t oldest = under_way_.empty() ? number : under_way_.front().number;
-    chosen.resize(gram_.make_room(chosen, partners, {number, oldest}));
+    const gram_cache::use use{number, under_way_.empty() ? number : under_way_.front().number};
+    std::vector<std::int64_t> chosen = choose(use, partners, random);
+    chosen.resize(gram_.make_room(chosen, partners, use));
     update_request request;
     for (const std::int64_t j : chosen) {
         const column_facts& facts = facts_[index_of(j)];
@@ -84,36 +83,41 @@ result<phase> lasso_scheduler::schedule_probe(std::uint64_t number) {
     return phase{number, true, std::move(*content)};
 }
 
-std::vector<std::int64_t> lasso_scheduler::choose(random_stream& random) {
+std::vector<std::int64_t> lasso_scheduler::choose(const gram_cache::use& use,
+                                                  const std::vector<std::int32_t>& partners,
+                                                  random_stream& random) {
     if (!course_.has_begun || course_.is_done)
         return {};
     std::vector<std::int64_t> taken;
     for (const own_phase& p : under_way_)
         taken.insert(taken.end(), p.chosen.begin(), p.chosen.end());
-    if (is_one_phase() && (!taken.empty() || !course_.may_gain))
+    const bool is_whole = is_one_phase(use.number);
+    if (is_whole && (!taken.empty() || !course_.may_gain))
         return {}; // nothing could be gained before that one is pulled
     std::ranges::sort(taken);
     std::vector<std::int64_t> eligible;
     std::ranges::set_difference(working_.own(), taken, std::back_inserter(eligible));
     // If few are left besides what is under way, that would be the same sets again and again.
-    const auto own = working_.own();
-    const bool is_free = eligible.size() >= 2 * phase_size();
-    return order_->choose(is_free ? std::span<const std::int64_t>{eligible} : own, phase_size(),
-                          random);
+    const std::size_t size = phase_size(is_whole);
+    const std::span<const std::int64_t> from =
+        eligible.size() >= 2 * size ? std::span<const std::int64_t>{eligible} : working_.own();
+    // No more than there is room for: what is left out here has its turn later, as the order has it.
+    return order_->choose(from, std::min(size, gram_.room(from, partners, use)), random);
 }
 
 // Whether the working set is one phase.
-bool lasso_scheduler::is_one_phase() const {
+bool lasso_scheduler::is_one_phase(std::uint64_t number) const {
     return options_.schedule.set == 0 && options_.schedule.couple == scheduled::coupling::exact &&
-           working_.own().size() <= limits::whole_set_max;
+           working_.own().size() <= limits::whole_set_max &&
+           gram_.holds(working_.own().size(), working_.others(number).size());
 }
 
-std::size_t lasso_scheduler::phase_size() const {
+std::size_t lasso_scheduler::phase_size(bool is_whole) const {
     if (options_.schedule.set > 0)
         return options_.schedule.set;
     if (options_.schedule.couple == scheduled::coupling::check)
         return checked_size;
-    return is_one_phase() ? limits::whole_set_max : part_size;
+    return is_whole ? limits::whole_set_max : part_size;
 }
 
 // If all members of the working set are chosen right after a probe: what it has found.

@@ -93,7 +93,7 @@ void add_run(CLI::App& program, cli::run_options& run, cli::chosen_jobs& jobs, i
                           "Go on from the latest checkpoint of the app's checkpoint folder.");
     run_command->add_flag(
         "--json", run.json,
-        "One JSON object per line on standard output: start, epoch, done or error.");
+        "One JSON object per line on standard output: start, epoch or sweep, note, done, error.");
     auto* run_trace = run_command->add_option(
         "--trace", run.trace_file, "Write a Chrome/Perfetto trace of the run's last part to FILE.");
     run_command

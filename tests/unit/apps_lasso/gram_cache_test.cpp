@@ -141,6 +141,34 @@ BOOST_AUTO_TEST_CASE(makes_room_for_as_many_as_fit) {
     BOOST_TEST(cache.entries() <= 20u);
 }
 
+BOOST_AUTO_TEST_CASE(has_the_room_that_it_says_whatever_is_chosen) {
+    random_stream random{5};
+    gram_cache cache{150};
+    variables all;
+    for (std::int64_t j = 0; j < 30; ++j)
+        all.push_back(j);
+    std::size_t least = all.size(), most = 0;
+    for (std::uint64_t number = 0; number < 300; ++number) {
+        columns partners;
+        for (std::int32_t j = 0; j < 5; ++j)
+            partners.push_back(30 + j);
+        const gram_cache::use use{number, number - std::min<std::uint64_t>(number, 2)};
+        const std::size_t room = cache.room(all, partners, use);
+        variables chosen = all;
+        for (std::size_t i = chosen.size(); i > 1; --i)
+            std::swap(chosen[i - 1], chosen[random.below(i)]);
+        chosen.resize(std::min<std::size_t>(room, number % 4 == 0 ? 4 : 30));
+        BOOST_REQUIRE(cache.make_room(chosen, partners, use) == chosen.size());
+        BOOST_TEST(cache.entries() <= 150u);
+        least = std::min(least, room);
+        most = std::max(most, room);
+    }
+    BOOST_TEST(least < 4u);
+    BOOST_TEST(most == 10u);
+    BOOST_TEST(gram_cache{150}.holds(10, 5));
+    BOOST_TEST(!gram_cache{150}.holds(10, 6));
+}
+
 BOOST_AUTO_TEST_CASE(refuses_products_that_were_not_asked_for) {
     gram_cache cache{1u << 10};
     BOOST_TEST(!cache.gather(variables{1}, columns{2}).ok());

@@ -52,20 +52,18 @@ BOOST_AUTO_TEST_CASE(correlated_candidates_are_left_out_the_first_is_kept) {
         {1, 0.5, 0.05, 0.5, 1, 0.05, 0.05, 0.05, 1}, {3, 4, 5}, {0, 0, 0}, {0, 0, 0.2}};
     const penalty p{1, 0};
     candidate_set set = start;
-    const checked_outcome outcome = update_checked(set, p, {0.1, check_scope::set_and_flight});
+    const checked_outcome outcome = update_checked(set, p, 0.1);
     BOOST_TEST((outcome.is_kept == std::vector<bool>{true, false, false}));
     BOOST_TEST((set.values == std::vector<double>{2, 0, 0}));
     BOOST_TEST(outcome.decrease == 2);
     set = start;
-    BOOST_TEST((update_checked(set, p, {0.1, check_scope::set}).is_kept ==
-                std::vector<bool>{true, false, true}));
+    set.in_flight.assign(3, 0);
+    BOOST_TEST((update_checked(set, p, 0.1).is_kept == std::vector<bool>{true, false, true}));
     set = start;
-    BOOST_TEST((update_checked(set, p, {0.1, check_scope::nothing}).is_kept ==
-                std::vector<bool>{true, true, true}));
+    BOOST_TEST((update_checked(set, p, HUGE_VAL).is_kept == std::vector<bool>{true, true, true}));
     BOOST_TEST((set.values == std::vector<double>{2, 3, 4}));
     set = start;
-    BOOST_TEST((update_checked(set, p, {0.6, check_scope::set_and_flight}).is_kept ==
-                std::vector<bool>{true, true, true}));
+    BOOST_TEST((update_checked(set, p, 0.6).is_kept == std::vector<bool>{true, true, true}));
 }
 
 BOOST_AUTO_TEST_CASE(a_working_set_has_what_is_in_use_and_the_worst_of_the_others) {
