@@ -108,9 +108,10 @@ def peers_of(title, words, is_path, options, skipped):
     rows = [("scikit-learn, products first", "sklearn", "gram", []),
             ("scikit-learn, products first, float32", "sklearn", "gram", ["--dtype", "float32", "--tol", "5e-5"])]
     if not is_path:
-        rows.append(("skglm, products first", "skglm", "skglm", ["--tol", "5e-9"]))
+        rows += [("scikit-learn, by columns", "sklearn", "columns", []),
+                 ("skglm, products first", "skglm", "skglm", ["--tol", "5e-9"])]
     if options.full:
-        rows += [("scikit-learn, by columns", "sklearn", "columns", []), ("celer", "celer", "celer", [])]
+        rows.append(("celer", "celer", "celer", []))
         rows += [("glmnet", "sklearn", "glmnet", ["--tol", "1e-15"])] * is_path
     found = []
     for name, module, solver, more in rows:
