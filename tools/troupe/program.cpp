@@ -241,8 +241,8 @@ void add_bench(CLI::App& program, int& code) {
         program.add_subcommand("bench", "Measure beside the peers and the machine's limits.");
     bench_command->footer("Example: troupe bench frames --repetitions 5\n"
                           "Benchmarks: frames, actors, operations, tracing, training, models, "
-                          "straggler, all_reduce, params, slow_link, gpu, accuracy. They need "
-                          "the source tree.\n"
+                          "straggler, all_reduce, params, slow_link, gpu, accuracy, scheduled. "
+                          "They need the source tree.\n"
                           "What follows the benchmark's name is for the benchmark, --help too.");
     bench_command->prefix_command(); // from the first word that is not an option of its own
     bench_command->callback(
